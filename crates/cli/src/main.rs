@@ -1,0 +1,3 @@
+//! The `fenxi` command.
+
+fn main() {}

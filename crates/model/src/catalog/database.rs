@@ -1,0 +1,205 @@
+//! PostgreSQL, MySQL and MariaDB, as their own statistics show them.
+
+table! {
+    /// One database, or a whole server where it does not tell its databases apart, over the interval.
+    db [server, database] {
+        /// Which server: its address without credentials.
+        server: label(),
+        /// Database; NULL for the whole server.
+        database: label(),
+        /// Transactions committed per second.
+        commits_per_s: rate(PerS, Higher),
+        /// Transactions rolled back per second.
+        rollbacks_per_s: rate(PerS, Lower),
+        /// Statements executed per second.
+        statements_per_s: rate(PerS, Higher),
+        /// Blocks or pages found in the server's own cache per second.
+        cache_hits_per_s: rate(PerS, Neither),
+        /// Blocks or pages that had to be asked from the operating system per second.
+        cache_misses_per_s: rate(PerS, Lower),
+        /// Rows returned by scans per second.
+        rows_returned_per_s: rate(PerS, Neither),
+        /// Rows fetched by index look-ups per second.
+        rows_fetched_per_s: rate(PerS, Neither),
+        /// Rows inserted per second.
+        rows_inserted_per_s: rate(PerS, Neither),
+        /// Rows updated per second.
+        rows_updated_per_s: rate(PerS, Neither),
+        /// Rows deleted per second.
+        rows_deleted_per_s: rate(PerS, Neither),
+        /// Bytes per second written to temporary files: sorts and hashes that did not fit in memory.
+        temp_bytes_per_s: rate(BytesPerS, Lower),
+        /// Deadlocks in the interval.
+        deadlocks: count(Lower),
+        /// Bytes per second of write-ahead or redo log.
+        log_bytes_per_s: rate(BytesPerS, Neither),
+        /// Connections that exist.
+        sessions: gauge(Count, Neither),
+        /// Connections that execute something.
+        active_sessions: gauge(Count, Neither),
+        /// Size on disk.
+        size_bytes: gauge(Bytes, Neither),
+    }
+}
+
+table! {
+    /// One database table over the interval.
+    db_table [server, database, relation] {
+        /// Which server: its address without credentials.
+        server: label(),
+        /// Database on the server.
+        database: label(),
+        /// Schema and name of the table.
+        relation: label(),
+        /// Full scans per second. On a large table, look for a missing index.
+        full_scans_per_s: rate(PerS, Lower),
+        /// Rows read by full scans per second.
+        full_scan_rows_per_s: rate(PerS, Lower),
+        /// Index scans per second.
+        index_scans_per_s: rate(PerS, Neither),
+        /// Rows inserted per second.
+        rows_inserted_per_s: rate(PerS, Neither),
+        /// Rows updated per second.
+        rows_updated_per_s: rate(PerS, Neither),
+        /// Updates per second that needed no new index entries.
+        rows_hot_updated_per_s: rate(PerS, Higher),
+        /// Rows deleted per second.
+        rows_deleted_per_s: rate(PerS, Neither),
+        /// Rows in the table as the server estimates them.
+        live_rows: gauge(Count, Neither),
+        /// Dead rows not yet vacuumed.
+        dead_rows: gauge(Count, Lower),
+        /// Blocks found in the server's cache per second.
+        cache_hits_per_s: rate(PerS, Neither),
+        /// Blocks asked from the operating system per second.
+        cache_misses_per_s: rate(PerS, Lower),
+        /// Size on disk.
+        size_bytes: gauge(Bytes, Neither),
+    }
+}
+
+table! {
+    /// One index over the interval.
+    db_index [server, database, relation, index_name] {
+        /// Which server: its address without credentials.
+        server: label(),
+        /// Database on the server.
+        database: label(),
+        /// Table it belongs to.
+        relation: label(),
+        /// Name of the index.
+        index_name: label(),
+        /// Scans per second; an index that is never scanned only costs.
+        scans_per_s: rate(PerS, Neither),
+        /// Entries read per second.
+        entries_read_per_s: rate(PerS, Neither),
+        /// Rows fetched through it per second.
+        rows_fetched_per_s: rate(PerS, Neither),
+        /// Blocks found in the server's cache per second.
+        cache_hits_per_s: rate(PerS, Neither),
+        /// Blocks asked from the operating system per second.
+        cache_misses_per_s: rate(PerS, Lower),
+        /// Size on disk.
+        size_bytes: gauge(Bytes, Neither),
+    }
+}
+
+table! {
+    /// One normalised statement over the interval.
+    db_statement [server, database, digest] {
+        /// Which server: its address without credentials.
+        server: label(),
+        /// Database on the server.
+        database: label(),
+        /// Identifier of the normalised statement.
+        digest: label(),
+        /// The normalised statement.
+        statement: label(),
+        /// User who ran it.
+        user: label(),
+        /// Executions per second.
+        calls_per_s: rate(PerS, Neither),
+        /// Mean time of one execution.
+        mean_ms: gauge(Milliseconds, Lower),
+        /// Longest execution.
+        max_ms: gauge(Milliseconds, Lower),
+        /// Execution time per second: the mean number of these statements running.
+        time: rate(CpuSecondsPerS, Lower),
+        /// Rows returned or changed per second.
+        rows_per_s: rate(PerS, Neither),
+        /// Rows examined per second.
+        rows_examined_per_s: rate(PerS, Lower),
+        /// Blocks found in the server's cache per second.
+        cache_hits_per_s: rate(PerS, Neither),
+        /// Blocks asked from the operating system per second.
+        cache_misses_per_s: rate(PerS, Lower),
+        /// Bytes per second written to temporary files.
+        temp_bytes_per_s: rate(BytesPerS, Lower),
+        /// Errors in the interval.
+        errors: count(Lower),
+    }
+}
+
+table! {
+    /// One session as sampled at a moment.
+    db_session [server, session] {
+        /// Which server: its address without credentials.
+        server: label(),
+        /// The server's number of the session.
+        session: id(),
+        /// Database on the server.
+        database: label(),
+        /// User of the session.
+        user: label(),
+        /// Name the client gave itself.
+        application: label(),
+        /// What it does: active, idle, idle in transaction, …
+        state: label(),
+        /// Kind of event it waits for; NULL while it runs.
+        wait_class: label(),
+        /// Event it waits for.
+        wait_event: label(),
+        /// Session that blocks it.
+        blocked_by: id(),
+        /// Age of its transaction.
+        transaction_age_s: gauge(Seconds, Lower),
+        /// Age of its statement.
+        statement_age_s: gauge(Seconds, Lower),
+        /// Identifier of the statement.
+        digest: label(),
+    }
+}
+
+table! {
+    /// One wait event over the interval.
+    db_wait [server, wait_class, wait_event] {
+        /// Which server: its address without credentials.
+        server: label(),
+        /// Class of the event.
+        wait_class: label(),
+        /// The event.
+        wait_event: label(),
+        /// Waits per second.
+        waits_per_s: rate(PerS, Lower),
+        /// Time waited per second: the mean number of sessions in this wait.
+        time: rate(CpuSecondsPerS, Lower),
+        /// Mean length of a wait.
+        mean_ms: gauge(Milliseconds, Lower),
+    }
+}
+
+table! {
+    /// One setting of a database server.
+    db_setting [server, name] {
+        /// Which server: its address without credentials.
+        server: label(),
+        /// Name of the setting.
+        name: label(),
+        /// Its value as the server prints it.
+        value: text(),
+        /// Unit the server counts it in.
+        unit: label(),
+        /// Where the value comes from: default, file, command line, …
+        origin: label(),
+    }
+}

@@ -1,0 +1,364 @@
+//! The catalogue: every table and column of a run, as data.
+//!
+//! A table is one per *thing observed*, never one per tool. Whatever needs to know a column's
+//! unit, kind or meaning (Parquet metadata, SQL comments, tooltips, the reference page, a
+//! comparison's verdict) reads it from here. A new table is one `table!` and one name in the
+//! list [`tables!`] at the end of this file.
+
+use std::fmt;
+
+use crate::Unit;
+
+/// How a column is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// 64-bit float; NULL where missing (NaN and infinities are stored as NULL).
+    F64,
+    /// 64-bit signed integer.
+    I64,
+    /// A string with few distinct values, dictionary encoded.
+    Label,
+    /// A string of any length, stored as it is.
+    Text,
+    /// Microseconds since the epoch, UTC.
+    Time,
+}
+
+/// What sort of number a column holds, hence how it may be averaged and summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The end of the row's interval, or the moment of an event.
+    Time,
+    /// The length of the row's interval.
+    Interval,
+    /// A value at a moment, or a mean over the interval.
+    Gauge,
+    /// Events or amounts per second over the interval.
+    Rate,
+    /// A share of the interval or of a whole, 0 to 100.
+    Percent,
+    /// A key or another name to group by.
+    Label,
+    /// A number of events in the interval: it adds up.
+    Count,
+    /// Free text.
+    Text,
+}
+
+/// Which direction is good news, for a comparison's verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither by itself.
+    Neither,
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Type::F64 => "double",
+            Type::I64 => "bigint",
+            Type::Label | Type::Text => "varchar",
+            Type::Time => "timestamp",
+        })
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Time => "time",
+            Kind::Interval => "interval",
+            Kind::Gauge => "gauge",
+            Kind::Rate => "rate",
+            Kind::Percent => "percent",
+            Kind::Label => "label",
+            Kind::Count => "count",
+            Kind::Text => "text",
+        })
+    }
+}
+
+impl fmt::Display for Better {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Better::Higher => "higher",
+            Better::Lower => "lower",
+            Better::Neither => "neither",
+        })
+    }
+}
+
+/// One column of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Lower snake case; ends in the unit where that is not obvious.
+    pub name: &'static str,
+    /// How it is stored.
+    pub ty: Type,
+    /// Its unit.
+    pub unit: Unit,
+    /// What sort of number it is.
+    pub kind: Kind,
+    /// Which direction is good.
+    pub better: Better,
+    /// What it means and when it matters.
+    pub doc: &'static str,
+}
+
+impl Column {
+    const fn new(ty: Type, unit: Unit, kind: Kind, better: Better) -> Column {
+        Column { name: "", ty, unit, kind, better, doc: "" }
+    }
+
+    /// The same column under its name and meaning; used by `table!`.
+    const fn named(mut self, name: &'static str, doc: &'static str) -> Column {
+        self.name = name;
+        self.doc = doc;
+        self
+    }
+
+    /// The same column as a key: a number to group by.
+    const fn as_key(mut self) -> Column {
+        self.kind = Kind::Label;
+        self
+    }
+
+    /// Whether the column holds a number that can be averaged (not time, interval or label).
+    pub fn is_value(&self) -> bool {
+        matches!(self.ty, Type::F64 | Type::I64)
+            && matches!(self.kind, Kind::Gauge | Kind::Rate | Kind::Percent | Kind::Count)
+    }
+}
+
+/// A key or another name to group by.
+pub const fn label() -> Column {
+    Column::new(Type::Label, Unit::None, Kind::Label, Better::Neither)
+}
+
+/// A key that is a number (a process id, a CPU is a label as it can be "all").
+pub const fn id() -> Column {
+    Column::new(Type::I64, Unit::None, Kind::Label, Better::Neither)
+}
+
+/// Free text.
+pub const fn text() -> Column {
+    Column::new(Type::Text, Unit::None, Kind::Text, Better::Neither)
+}
+
+/// A share, 0 to 100.
+pub const fn percent(better: Better) -> Column {
+    Column::new(Type::F64, Unit::Percent, Kind::Percent, better)
+}
+
+/// A value at a moment or a mean over the interval.
+pub const fn gauge(unit: Unit, better: Better) -> Column {
+    Column::new(Type::F64, unit, Kind::Gauge, better)
+}
+
+/// Something per second.
+pub const fn rate(unit: Unit, better: Better) -> Column {
+    Column::new(Type::F64, unit, Kind::Rate, better)
+}
+
+/// A number of events, which adds up over intervals.
+pub const fn count(better: Better) -> Column {
+    Column::new(Type::F64, Unit::Count, Kind::Count, better)
+}
+
+/// One thing observed: the declaration of a table.
+pub struct Table {
+    /// Its name in SQL and on disk.
+    pub name: &'static str,
+    /// Its place in [`TABLES`].
+    pub id: TableId,
+    /// What a row is.
+    pub doc: &'static str,
+    /// Every column in order; the first three are always `t`, `dt`, `host`.
+    pub columns: &'static [Column],
+    /// How many columns after `host` tell rows of one moment apart.
+    pub n_keys: usize,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Table({})", self.name)
+    }
+}
+
+/// How many columns every table begins with: `t`, `dt`, `host`.
+pub const N_COMMON: usize = 3;
+/// Place of `t`, the end of the interval.
+pub const T: usize = 0;
+/// Place of `dt`, the interval's length in seconds.
+pub const DT: usize = 1;
+/// Place of `host`.
+pub const HOST: usize = 2;
+
+impl Table {
+    /// The columns that tell the rows of one moment and host apart.
+    pub fn keys(&self) -> &'static [Column] {
+        &self.columns[N_COMMON..N_COMMON + self.n_keys]
+    }
+
+    /// The place of the column called `name`.
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name == name)
+    }
+}
+
+/// The table called `name`.
+pub fn table(name: &str) -> Option<&'static Table> {
+    TABLES.iter().copied().find(|t| t.name == name)
+}
+
+/// Declares a table: its doc comment, name, keys and columns with their doc comments.
+///
+/// It becomes a module of that name with `TABLE` and, for each column, a constant of the
+/// column's own name holding its place, so that a collector writes
+/// `row.f64(cpu::usr, 12.5)`.
+macro_rules! table {
+    (
+        $(#[doc = $doc:literal])+
+        $name:ident [$($key:ident),*] {
+            $( $(#[doc = $cdoc:literal])+ $col:ident: $kind:expr, )+
+        }
+    ) => {
+        $(#[doc = $doc])+
+        #[allow(non_upper_case_globals, reason = "a constant carries its column's name, which SQL sees too")]
+        pub mod $name {
+            #[allow(non_camel_case_types, dead_code, clippy::enum_variant_names)]
+            enum Place { t, dt, host, $($col),+ }
+            /// End of the interval.
+            pub const t: usize = $crate::catalog::T;
+            /// Length of the interval in seconds.
+            pub const dt: usize = $crate::catalog::DT;
+            /// The host observed.
+            pub const host: usize = $crate::catalog::HOST;
+            $( $(#[doc = $cdoc])+ pub const $col: usize = Place::$col as usize; )+
+            pub use declaration::TABLE;
+
+            // Apart from the constants above, which may carry the name of a constructor (`count`).
+            mod declaration {
+                #[allow(unused_imports)]
+                use $crate::{
+                    Unit::{self, *},
+                    catalog::{
+                        Better::*, Column, Table, TableId, count, dt_column, gauge, host_column, id, label, line,
+                        percent, rate, t_column, text,
+                    },
+                };
+
+                /// The declaration of this table.
+                pub static TABLE: Table = Table {
+                    name: stringify!($name),
+                    id: TableId::$name,
+                    doc: line(concat!($($doc),+)),
+                    columns: &[
+                        t_column(), dt_column(), host_column(),
+                        $( $kind.named(stringify!($col), line(concat!($($cdoc),+))) ),+
+                    ],
+                    n_keys: { const KEYS: &[&str] = &[$(stringify!($key)),*]; KEYS.len() },
+                };
+            }
+        }
+    };
+}
+
+/// A doc comment's text without the blank that follows the slashes.
+const fn line(doc: &str) -> &str {
+    doc.split_at(1).1
+}
+
+const fn t_column() -> Column {
+    Column::new(Type::Time, Unit::None, Kind::Time, Better::Neither)
+        .named("t", "End of the interval that the row describes, UTC.")
+}
+
+const fn dt_column() -> Column {
+    Column::new(Type::F64, Unit::Seconds, Kind::Interval, Better::Neither)
+        .named("dt", "Length of the interval in seconds; an exact mean over any window is sum(x*dt)/sum(dt).")
+}
+
+const fn host_column() -> Column {
+    label().named("host", "Name of the host observed.")
+}
+
+/// Declares the files of the catalogue and which tables each holds, in the order of the reference.
+macro_rules! tables {
+    ($( $file:ident: $($name:ident),+; )+) => {
+        $( mod $file; pub use $file::{$($name),+}; )+
+
+        /// A table's place in [`TABLES`].
+        #[allow(non_camel_case_types, missing_docs, reason = "each is documented at its table")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(usize)]
+        pub enum TableId { $($($name),+),+ }
+
+        /// Every table there is.
+        pub static TABLES: &[&Table] = &[$($(&$name::TABLE),+),+];
+    };
+}
+
+tables! {
+    cpu_tables: cpu, sched, pressure;
+    memory: mem, vm;
+    storage: disk, fs;
+    network: net, tcp, udp;
+    interrupts: irq, softirq;
+    tasks: process, thread, cgroup;
+    database: db, db_table, db_index, db_statement, db_session, db_wait, db_setting;
+    observers: syscall, lock, pin, io_pattern, query, stack;
+    results: load, histogram, metric, result;
+    facts: text, event, note;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_stands_at_its_own_id_and_begins_alike() {
+        for (place, table) in TABLES.iter().enumerate() {
+            assert_eq!(table.id as usize, place, "{}", table.name);
+            let first: Vec<_> = table.columns[..N_COMMON].iter().map(|c| c.name).collect();
+            assert_eq!(first, ["t", "dt", "host"], "{}", table.name);
+        }
+    }
+
+    #[test]
+    fn every_column_has_a_unique_name_a_meaning_and_its_unit() {
+        for table in TABLES {
+            let mut seen = std::collections::BTreeSet::new();
+            for c in table.columns {
+                assert!(seen.insert(c.name), "{}.{} twice", table.name, c.name);
+                assert!(c.doc.len() > 10, "{}.{} has no meaning", table.name, c.name);
+                assert!(c.doc.ends_with('.'), "{}.{}: {}", table.name, c.name, c.doc);
+                let suffix = match c.unit {
+                    Unit::PerS => "_per_s",
+                    Unit::BytesPerS => "_bytes_per_s",
+                    Unit::Bytes => "_bytes",
+                    Unit::Milliseconds => "_ms",
+                    Unit::Microseconds => "_us",
+                    Unit::Seconds if c.name != "dt" => "_s",
+                    Unit::MegabitsPerS => "_mbps",
+                    Unit::Hertz => "_hz",
+                    _ => "",
+                };
+                assert!(c.name.ends_with(suffix), "{}.{} should end in {suffix}", table.name, c.name);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_come_first_and_are_labels() {
+        for table in TABLES {
+            for key in table.keys() {
+                assert_eq!(key.kind, Kind::Label, "{}.{}", table.name, key.name);
+            }
+        }
+    }
+}

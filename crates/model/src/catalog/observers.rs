@@ -1,0 +1,143 @@
+//! What observers (eBPF, tracers, profilers) see.
+
+table! {
+    /// System calls of one program over the interval.
+    syscall [comm, pid, syscall] {
+        /// Name of the program.
+        comm: label(),
+        /// Process id; NULL where programs are added up.
+        pid: id(),
+        /// Name of the system call.
+        syscall: label(),
+        /// Calls in the interval.
+        calls: count(Neither),
+        /// Calls that returned an error.
+        errors: count(Lower),
+        /// Elapsed time in the call, all calls together.
+        elapsed_s: gauge(Seconds, Lower),
+        /// CPU time in the call, all calls together.
+        cpu_s: gauge(Seconds, Lower),
+    }
+}
+
+table! {
+    /// Contention for, or holding of, one lock from one place over the interval.
+    lock [comm, pid, event, lock, caller] {
+        /// Name of the program.
+        comm: label(),
+        /// Process id; NULL for the kernel.
+        pid: id(),
+        /// What was measured: `mutex block`, `mutex spin`, `mutex hold`, `rwlock read block`, …
+        event: label(),
+        /// Name or address of the lock.
+        lock: label(),
+        /// Function that took it.
+        caller: label(),
+        /// Events in the interval.
+        events: count(Lower),
+        /// Mean time of one event.
+        mean_us: gauge(Microseconds, Lower),
+        /// Time of all events together.
+        total_s: gauge(Seconds, Lower),
+        /// Share of all events of this kind.
+        share: percent(Lower),
+    }
+}
+
+table! {
+    /// Interrupts that held up a running thread.
+    pin [cpu, driver, comm, pid] {
+        /// CPU on which it happened.
+        cpu: label(),
+        /// Driver or soft interrupt that ran.
+        driver: label(),
+        /// Program that was held up.
+        comm: label(),
+        /// Process that was held up.
+        pid: id(),
+        /// `hard`, `soft` or `self` (a soft interrupt the thread caused itself).
+        class: label(),
+        /// Interruptions in the interval.
+        events: count(Lower),
+        /// Time taken from the thread.
+        pinned_s: gauge(Seconds, Lower),
+        /// Time the thread then waited on the run queue.
+        run_queue_wait_s: gauge(Seconds, Lower),
+    }
+}
+
+table! {
+    /// Reads and writes of one file or file system, by how they were made.
+    io_pattern [mount, file, comm, pid, op, pattern] {
+        /// File system.
+        mount: label(),
+        /// File; NULL where files are added up.
+        file: label(),
+        /// Name of the program.
+        comm: label(),
+        /// Number of the process.
+        pid: id(),
+        /// `read`, `write`, `lookup`, `create`, `remove`, `attr`.
+        op: label(),
+        /// `sequential`, `random`, `page` (through a mapping) or `direct`.
+        pattern: label(),
+        /// Operations per second.
+        ops_per_s: rate(PerS, Neither),
+        /// Bytes per second.
+        transfer_bytes_per_s: rate(BytesPerS, Neither),
+        /// Mean time of an operation.
+        mean_us: gauge(Microseconds, Lower),
+        /// Mean size of an operation.
+        size_bytes: gauge(Bytes, Neither),
+    }
+}
+
+table! {
+    /// Queries of one digest as seen inside the server, over the interval.
+    query [server, digest, preempted] {
+        /// Server process.
+        server: label(),
+        /// Identifier of the normalised statement; NULL where all are added up.
+        digest: label(),
+        /// `yes` for those whose thread was pushed off the CPU, `no` for the others, NULL for all.
+        preempted: label(),
+        /// The normalised statement.
+        statement: label(),
+        /// Queries in the interval.
+        queries: count(Higher),
+        /// Mean time from request read to response written.
+        mean_us: gauge(Microseconds, Lower),
+        /// Longest query.
+        max_us: gauge(Microseconds, Lower),
+        /// Mean CPU time.
+        cpu_us: gauge(Microseconds, Lower),
+        /// Mean time waiting for a CPU.
+        run_queue_us: gauge(Microseconds, Lower),
+        /// Mean time waiting for block I/O.
+        block_io_us: gauge(Microseconds, Lower),
+        /// Mean time waiting for locks.
+        lock_us: gauge(Microseconds, Lower),
+        /// Mean time waiting for the network.
+        network_us: gauge(Microseconds, Lower),
+        /// Mean time waiting for anything else.
+        other_us: gauge(Microseconds, Lower),
+    }
+}
+
+table! {
+    /// Sampled stacks, folded.
+    stack [comm, pid, stack] {
+        /// Name of the program.
+        comm: label(),
+        /// Process id; NULL where programs are added up.
+        pid: id(),
+        /// Frames from the outermost to the innermost, separated by `;`.
+        stack: label(),
+        /// `on-cpu`, `off-cpu` or the event that was sampled.
+        event: label(),
+        /// Samples in the interval.
+        samples: count(Neither),
+        /// Time the samples stand for.
+        time_s: gauge(Seconds, Neither),
+    }
+}

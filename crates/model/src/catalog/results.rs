@@ -1,0 +1,103 @@
+//! What a load generator or a benchmark reports, and anything numeric without a table of its own.
+
+table! {
+    /// One reporting interval of a load generator.
+    load [generator, operation] {
+        /// Which generator, and which of several.
+        generator: label(),
+        /// Kind of operation; NULL for all together.
+        operation: label(),
+        /// Connections, threads or users that generate load.
+        clients: gauge(Count, Neither),
+        /// Transactions per second asked for; NULL in a closed loop.
+        offered_per_s: rate(PerS, Neither),
+        /// Transactions completed per second.
+        transactions_per_s: rate(PerS, Higher),
+        /// Statements or requests completed per second.
+        requests_per_s: rate(PerS, Higher),
+        /// Reads per second.
+        reads_per_s: rate(PerS, Neither),
+        /// Writes per second.
+        writes_per_s: rate(PerS, Neither),
+        /// Other statements per second.
+        others_per_s: rate(PerS, Neither),
+        /// Errors per second.
+        errors_per_s: rate(PerS, Lower),
+        /// Retries per second.
+        retries_per_s: rate(PerS, Lower),
+        /// Reconnections per second.
+        reconnects_per_s: rate(PerS, Lower),
+        /// Bytes moved per second.
+        transfer_bytes_per_s: rate(BytesPerS, Higher),
+        /// Mean latency.
+        latency_mean_ms: gauge(Milliseconds, Lower),
+        /// Standard deviation of the latency.
+        latency_sd_ms: gauge(Milliseconds, Lower),
+        /// Shortest latency.
+        latency_min_ms: gauge(Milliseconds, Lower),
+        /// Median latency.
+        latency_p50_ms: gauge(Milliseconds, Lower),
+        /// 90th percentile of the latency.
+        latency_p90_ms: gauge(Milliseconds, Lower),
+        /// 95th percentile of the latency.
+        latency_p95_ms: gauge(Milliseconds, Lower),
+        /// 99th percentile of the latency.
+        latency_p99_ms: gauge(Milliseconds, Lower),
+        /// 99.9th percentile of the latency.
+        latency_p999_ms: gauge(Milliseconds, Lower),
+        /// Longest latency.
+        latency_max_ms: gauge(Milliseconds, Lower),
+        /// Mean time by which transactions began later than planned.
+        lag_ms: gauge(Milliseconds, Lower),
+        /// Transactions waiting to begin.
+        queue_length: gauge(Count, Lower),
+    }
+}
+
+table! {
+    /// One bucket of a distribution. Histograms merge by adding counts; percentiles are never averaged.
+    histogram [name, labels, lo, hi] {
+        /// What was measured, with its unit.
+        name: label(),
+        /// Further labels, `key=value` separated by commas.
+        labels: label(),
+        /// Lower bound of the bucket, inclusive.
+        lo: gauge(None, Neither).as_key(),
+        /// Upper bound of the bucket, exclusive; NULL for no bound.
+        hi: gauge(None, Neither).as_key(),
+        /// Unit of the bounds.
+        unit: label(),
+        /// How many values fell into the bucket.
+        count: count(Neither),
+    }
+}
+
+table! {
+    /// Any number that has no table of its own: from CSV, .xan, Prometheus text and the like.
+    metric [name, labels] {
+        /// Name of the metric.
+        name: label(),
+        /// Further labels, `key=value` separated by commas.
+        labels: label(),
+        /// Value of the metric.
+        value: gauge(None, Neither),
+        /// Unit of the value.
+        unit: label(),
+    }
+}
+
+table! {
+    /// The run's own results, one number each: throughput, p95, elapsed, …
+    result [name] {
+        /// Name of the result.
+        name: label(),
+        /// Value of the result.
+        value: gauge(None, Neither),
+        /// Unit of the value.
+        unit: label(),
+        /// `higher`, `lower` or `neither`: which direction is good.
+        better: label(),
+        /// Which command, tool or part of the run it comes from.
+        source: label(),
+    }
+}

@@ -1,0 +1,85 @@
+//! Block devices and file systems.
+
+table! {
+    /// One block device over the interval.
+    disk [device] {
+        /// Kernel name of the device.
+        device: label(),
+        /// `disk`, `partition`, `loop`, `ram`, `dm`, `md`, `zram` or `rom`. Sum over `disk` only: parts and stacks repeat its I/O.
+        class: label(),
+        /// Reads completed per second.
+        reads_per_s: rate(PerS, Neither),
+        /// Writes completed per second.
+        writes_per_s: rate(PerS, Neither),
+        /// Discards (trim) completed per second.
+        discards_per_s: rate(PerS, Neither),
+        /// Flushes completed per second.
+        flushes_per_s: rate(PerS, Neither),
+        /// Read requests merged with a neighbour before they reached the device, per second.
+        reads_merged_per_s: rate(PerS, Neither),
+        /// Write requests merged with a neighbour before they reached the device, per second.
+        writes_merged_per_s: rate(PerS, Neither),
+        /// Discard requests merged, per second.
+        discards_merged_per_s: rate(PerS, Neither),
+        /// Bytes read per second.
+        read_bytes_per_s: rate(BytesPerS, Neither),
+        /// Bytes written per second.
+        write_bytes_per_s: rate(BytesPerS, Neither),
+        /// Bytes discarded per second.
+        discard_bytes_per_s: rate(BytesPerS, Neither),
+        /// Mean time from a read's arrival in the queue to its end; NULL when nothing was read.
+        read_await_ms: gauge(Milliseconds, Lower),
+        /// Mean time from a write's arrival in the queue to its end; NULL when nothing was written.
+        write_await_ms: gauge(Milliseconds, Lower),
+        /// Mean time of a discard.
+        discard_await_ms: gauge(Milliseconds, Lower),
+        /// Mean time of a flush.
+        flush_await_ms: gauge(Milliseconds, Lower),
+        /// Mean time of reads and writes together.
+        await_ms: gauge(Milliseconds, Lower),
+        /// Mean service time as older tools guess it (utilisation over throughput); not meaningful for parallel devices.
+        svctm_ms: gauge(Milliseconds, Lower),
+        /// Mean number of requests in flight over the interval.
+        queue_depth: gauge(Count, Lower),
+        /// Requests in flight at the end of the interval.
+        in_flight: gauge(Count, Lower),
+        /// Mean number of requests waiting (Solaris wait).
+        wait_queue: gauge(Count, Lower),
+        /// Mean size of a read.
+        read_size_bytes: gauge(Bytes, Neither),
+        /// Mean size of a write.
+        write_size_bytes: gauge(Bytes, Neither),
+        /// Share of the interval with at least one request in flight. A device that serves many at once can do more at 100 %.
+        util: percent(Lower),
+        /// Share of the interval with requests waiting (Solaris %w).
+        wait_util: percent(Lower),
+        /// Errors in the interval.
+        errors: count(Lower),
+    }
+}
+
+table! {
+    /// One mounted file system at the end of the interval.
+    fs [mount] {
+        /// Where it is mounted.
+        mount: label(),
+        /// The device or source that is mounted.
+        device: label(),
+        /// Type of the file system.
+        fstype: label(),
+        /// Size of the file system.
+        total_bytes: gauge(Bytes, Neither),
+        /// Space in use.
+        used_bytes: gauge(Bytes, Lower),
+        /// Space that is free for ordinary users.
+        available_bytes: gauge(Bytes, Higher),
+        /// Space used as a share of used plus available, as df shows it.
+        used: percent(Lower),
+        /// Inodes, used or not.
+        inodes_total: gauge(Count, Neither),
+        /// Inodes not used.
+        inodes_free: gauge(Count, Higher),
+        /// Inodes used as a share of all.
+        inodes_used: percent(Lower),
+    }
+}

@@ -1,0 +1,56 @@
+//! Arrow schemas from the catalogue: what an engine sees of a table.
+
+use std::{collections::HashMap, sync::Arc};
+
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+
+use crate::{Column, Table, Type};
+
+/// The Arrow type of a column as it is stored in Parquet and streamed.
+fn data_type(ty: Type) -> DataType {
+    match ty {
+        Type::F64 => DataType::Float64,
+        Type::I64 => DataType::Int64,
+        Type::Label => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+        Type::Text => DataType::Utf8,
+        Type::Time => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+    }
+}
+
+fn field(column: &Column) -> Field {
+    let metadata = [
+        ("unit", column.unit.symbol().to_owned()),
+        ("kind", column.kind.to_string()),
+        ("better", column.better.to_string()),
+        ("doc", column.doc.to_owned()),
+    ];
+    // arrow-schema asks for the standard map here; it is made once per stream, not per row.
+    #[allow(clippy::disallowed_types)]
+    let metadata: HashMap<String, String> = metadata.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+    Field::new(column.name, data_type(column.ty), true).with_metadata(metadata)
+}
+
+/// The Arrow schema of `table` with only the columns at `places` (all of them: `0..columns.len()`).
+///
+/// Field metadata: `unit`, `kind`, `better`, `doc`; schema metadata: `table`, `doc`.
+#[allow(clippy::disallowed_types)]
+pub fn schema_of(table: &Table, places: impl IntoIterator<Item = usize>) -> Arc<Schema> {
+    let fields: Vec<Field> = places.into_iter().map(|i| field(&table.columns[i])).collect();
+    let metadata =
+        HashMap::from([("table".to_owned(), table.name.to_owned()), ("doc".to_owned(), table.doc.to_owned())]);
+    Arc::new(Schema::new_with_metadata(fields, metadata))
+}
+
+/// A short text that is the same for two schemas with the same columns and types in the same order.
+///
+/// Runs whose files carry the same fingerprint can be read as one table without opening each.
+pub fn fingerprint(schema: &Schema) -> String {
+    // FNV-1a, 64 bit: stable over versions and machines, which `std`'s hasher does not promise.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for field in schema.fields() {
+        for byte in field.name().bytes().chain(*b":").chain(field.data_type().to_string().bytes()).chain(*b";") {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    format!("{hash:016x}")
+}

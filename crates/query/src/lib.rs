@@ -1,0 +1,1 @@
+//! SQL over runs: views, questions; the only crate that knows the engine.

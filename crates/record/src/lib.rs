@@ -1,0 +1,1 @@
+//! Schedules sources on absolute deadlines, measures their own cost, feeds the store.

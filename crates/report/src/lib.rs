@@ -1,0 +1,1 @@
+//! Answers to questions become one self-contained page.

@@ -1,0 +1,94 @@
+//! What yields rows. A source reads one thing (a file of /proc, another tool's text, a database)
+//! and fills [`fenxi_model::Rows`]; it knows nothing of runs, stores or schedules.
+//!
+//! A new collector is one file under `proc/` and one line in [`SOURCES`].
+
+mod counter;
+pub mod proc;
+mod root;
+
+pub use counter::{Counter, Step, Width};
+pub use proc::SOURCES;
+pub use root::{ProcFile, Root};
+
+use fenxi_model::{Micros, Rows, Table};
+
+/// One kind of observation that can be recorded: what it is, and how to begin it.
+pub trait Source: Sync {
+    /// The facts about this source, from which help, reference and checks derive.
+    fn spec(&self) -> &'static Spec;
+
+    /// Begins observing the system at `root`.
+    ///
+    /// # Errors
+    /// When the system does not offer what the source needs (no such file, no permission): the
+    /// recorder notes it and goes on without this source.
+    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError>;
+}
+
+/// A source at work. It keeps what it needs from one sample to the next: open files and counters.
+pub trait Collector: Send {
+    /// Reads the system once and adds rows for the interval that ends now.
+    ///
+    /// The first call of a recording has `tick.dt == None`: counters are only remembered, gauges
+    /// are not yet reported, no row is added. Anything unreadable becomes a note or a NULL.
+    ///
+    /// # Errors
+    /// Only when nothing could be read at all; the recorder notes it and tries again next tick.
+    fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError>;
+}
+
+/// One moment of sampling.
+#[derive(Clone, Copy, Debug)]
+pub struct Tick {
+    /// The end of the interval, the same for all sources of one tick.
+    pub t: Micros,
+    /// Seconds since this source's previous sample, by a clock that does not step; None at the first.
+    pub dt: Option<f64>,
+}
+
+/// What a source is.
+#[derive(Debug)]
+pub struct Spec {
+    /// Its name on the command line; also its file's name.
+    pub name: &'static str,
+    /// One line of help.
+    pub summary: &'static str,
+    /// Tables it fills.
+    pub tables: &'static [&'static Table],
+    /// When it is sampled.
+    pub take: Take,
+    /// Whether it is recorded unless told otherwise.
+    pub default: bool,
+}
+
+/// When a source is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// At every tick.
+    EveryTick,
+    /// Every so many seconds at most, for things that change slowly and cost more to read.
+    Every {
+        /// Seconds between two samples.
+        seconds: u32,
+    },
+    /// Once at the start and once at the end of a recording (`tick.dt` is None at the start and the
+    /// whole recording's length at the end; both add rows).
+    StartAndEnd,
+}
+
+/// Why a source cannot observe.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// A file could not be read; the text names it.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// The system does not offer this at all.
+    #[error("{what} is not available: {why}")]
+    Unavailable {
+        /// What is missing.
+        what: &'static str,
+        /// Why, or how to get it.
+        why: String,
+    },
+}

@@ -1,0 +1,16 @@
+//! Collectors: sources that read /proc and /sys, one file each.
+
+mod scan;
+
+/// Declares the collectors: a module each, and its place in [`SOURCES`].
+macro_rules! sources {
+    ($($name:ident),* $(,)?) => {
+        $(mod $name;)*
+
+        /// Every source that can be recorded, in the order in which they are sampled.
+        pub static SOURCES: &[&dyn crate::Source] = &[$(&$name::SOURCE),*];
+    };
+}
+
+sources! {
+}

@@ -1,0 +1,1 @@
+//! Runs on disk: open, append, seal, recover, verify, labels, selectors.

@@ -153,7 +153,7 @@ table! {
         user: label(),
         /// Name the client gave itself.
         application: label(),
-        /// What it does: active, idle, idle in transaction, …
+        /// What it does: active, idle, idle in transaction and so on.
         state: label(),
         /// Kind of event it waits for; NULL while it runs.
         wait_class: label(),
@@ -177,7 +177,7 @@ table! {
         server: label(),
         /// Class of the event.
         wait_class: label(),
-        /// The event.
+        /// The event waited for.
         wait_event: label(),
         /// Waits per second.
         waits_per_s: rate(PerS, Lower),
@@ -199,7 +199,7 @@ table! {
         value: text(),
         /// Unit the server counts it in.
         unit: label(),
-        /// Where the value comes from: default, file, command line, …
+        /// Where the value comes from: default, file, command line and so on.
         origin: label(),
     }
 }

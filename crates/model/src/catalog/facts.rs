@@ -3,7 +3,7 @@
 table! {
     /// A fact in words: kernel, mount options, a sysctl, a file's content. One row per item and time of reading.
     text [topic, name] {
-        /// Group of facts: `kernel`, `cpu`, `mount`, `sysctl`, …
+        /// Group of facts: `kernel`, `cpu`, `mount`, `sysctl` and so on.
         topic: label(),
         /// Name of the fact within its group.
         name: label(),
@@ -17,7 +17,7 @@ table! {
 table! {
     /// Something that happened at a moment.
     event [kind] {
-        /// Kind: `mark`, `counter reset`, `missed tick`, `clock step`, `fact changed`, `appeared`, `gone`, `log`, …
+        /// Kind: `mark`, `counter reset`, `missed tick`, `clock step`, `fact changed`, `appeared`, `gone`, `log` and so on.
         kind: label(),
         /// What it happened to: a device, a source, a fact.
         subject: label(),

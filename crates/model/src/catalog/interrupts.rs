@@ -17,7 +17,7 @@ table! {
 table! {
     /// One kind of soft interrupt on one CPU over the interval; only pairs that ever ran have rows.
     softirq [softirq, cpu] {
-        /// Kind: `NET_RX`, `TIMER`, `SCHED`, `RCU`, …
+        /// Kind: `NET_RX`, `TIMER`, `SCHED`, `RCU` and so on.
         softirq: label(),
         /// CPU that ran it; NULL where the source gives only the sum.
         cpu: label(),

@@ -27,7 +27,7 @@ table! {
         comm: label(),
         /// Process id; NULL for the kernel.
         pid: id(),
-        /// What was measured: `mutex block`, `mutex spin`, `mutex hold`, `rwlock read block`, …
+        /// What was measured: `mutex block`, `mutex spin`, `mutex hold`, `rwlock read block` and so on.
         event: label(),
         /// Name or address of the lock.
         lock: label(),

@@ -87,7 +87,7 @@ table! {
 }
 
 table! {
-    /// The run's own results, one number each: throughput, p95, elapsed, …
+    /// The run's own results, one number each: throughput, p95, elapsed and so on.
     result [name] {
         /// Name of the result.
         name: label(),

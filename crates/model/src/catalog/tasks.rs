@@ -47,7 +47,7 @@ table! {
         threads: gauge(Count, Neither),
         /// Last CPU of its main thread.
         last_cpu: id(),
-        /// State of its main thread: R, S, D, T, Z, …
+        /// State of its main thread: R, S, D, T, Z and so on.
         state: label(),
         /// Scheduling priority as the kernel counts it.
         priority: gauge(None, Neither),
@@ -59,7 +59,7 @@ table! {
     thread [pid, tid, comm, user] {
         /// Number of the process.
         pid: id(),
-        /// Thread id.
+        /// Number of the thread.
         tid: id(),
         /// Name of the thread.
         comm: label(),
@@ -89,7 +89,7 @@ table! {
         syscalls_per_s: rate(PerS, Neither),
         /// Last CPU it ran on.
         last_cpu: id(),
-        /// State: R, S, D, T, Z, …
+        /// State: R, S, D, T, Z and so on.
         state: label(),
     }
 }
@@ -117,11 +117,11 @@ table! {
         memory_limit_bytes: gauge(Bytes, Neither),
         /// Anonymous memory.
         anon_bytes: gauge(Bytes, Neither),
-        /// Page cache.
+        /// Page cache it owns.
         file_bytes: gauge(Bytes, Neither),
         /// Kernel memory.
         kernel_bytes: gauge(Bytes, Neither),
-        /// Swap used.
+        /// Swap space it uses.
         swap_bytes: gauge(Bytes, Lower),
         /// Page faults per second with I/O.
         major_faults_per_s: rate(PerS, Lower),

@@ -1,0 +1,56 @@
+# The thin front: every recipe is one script or one cargo command, which can be run by itself.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+RUN := . scripts/env &&
+SHELL := /bin/bash
+
+.PHONY: help build demo test check install uninstall reference web bench screenshot clean
+
+help:
+	@echo "make demo                   build, record this machine for 10 s under load, write report.html"
+	@echo "make build                  the fenxi command, in the build folder"
+	@echo "make install PREFIX=DIR     bin/fenxi and lib/fenxi/libduckdb.so (default /usr/local)"
+	@echo "make check                  format, lints, tidiness, generated pages: the quick part of the tests"
+	@echo "make test                   everything that must hold"
+	@echo "make bench                  side-by-side measurements into bench/results/ (bench/README.md)"
+	@echo "make web                    rebuild the report's bundle (web/dist)"
+	@echo "make reference              rewrite the generated pages"
+	@echo "make screenshot             docs/images/report.png from report.html"
+
+build:
+	@scripts/setup build
+	@$(RUN) cargo build --locked -p fenxi-cli
+
+demo: build
+	@scripts/demo
+
+test:
+	@scripts/test
+
+check:
+	@scripts/setup build
+	@$(RUN) cargo xtask ci --quick
+
+install: build
+	@scripts/install "$(DESTDIR)$(PREFIX)"
+
+uninstall:
+	rm -f "$(DESTDIR)$(PREFIX)/bin/fenxi"
+	rm -rf "$(DESTDIR)$(PREFIX)/lib/fenxi"
+
+reference:
+	@scripts/setup build
+	@$(RUN) cargo xtask gen
+
+web:
+	@scripts/web build
+
+bench: build
+	@bench/all.sh
+
+screenshot:
+	@scripts/screenshot
+
+clean:
+	@$(RUN) cargo clean

@@ -6,6 +6,8 @@
 mod counter;
 pub mod proc;
 mod root;
+#[cfg(test)]
+mod testing;
 
 pub use counter::{Counter, Step, Width};
 pub use proc::SOURCES;

@@ -1,1 +1,21 @@
-//! Runs on disk: open, append, seal, recover, verify, labels, selectors.
+//! Runs on disk: begin, append, seal, recover, select, label, verify, remove.
+//!
+//! A run being recorded is `open/<id>/`: append-only Arrow IPC streams under a lock that lives as
+//! long as its recorder. Sealing writes Parquet beside the other runs under a hidden name and
+//! shows it with one rename, so that a run is either whole or not there. Reading takes no lock.
+//!
+//! Invariants: nothing under `runs/run=*/` is ever changed; nothing is left out of a run without a
+//! note or an entry in its manifest; deleting `cache/` is harmless.
+
+mod error;
+mod manifest;
+mod open;
+mod store;
+
+pub use error::StoreError;
+pub use manifest::{
+    Begin, End, FORMAT, FileEntry, Labels, Manifest, Problem, Recovered, RunEntry, SourceCost, Summary, TableFile,
+    Window,
+};
+pub use open::OpenRun;
+pub use store::Store;

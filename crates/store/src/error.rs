@@ -1,0 +1,137 @@
+//! What can go wrong with a store, said so that a person can act on it.
+
+use std::{io, path::PathBuf};
+
+use fenxi_model::{RunId, SelectorError};
+
+/// An operation on a store that failed. The text names the file and, where there is one, the way out.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No `store.json` there.
+    #[error(
+        "{path} is not a fenxi store: `fenxi record` or `fenxi import` makes one there, \
+         `--store DIR` or FENXI_STORE names another"
+    )]
+    NotAStore {
+        /// The directory that was asked for.
+        path: PathBuf,
+    },
+    /// The directory holds something else; it is left alone.
+    #[error("{path} is not empty and no fenxi store: name an empty or a new directory with `--store DIR`")]
+    Occupied {
+        /// The directory that was asked for.
+        path: PathBuf,
+    },
+    /// Written by a later fenxi.
+    #[error("{path} has format version {found}, this fenxi knows {known}: use a newer fenxi")]
+    Version {
+        /// The file that carries the version.
+        path: PathBuf,
+        /// The version found.
+        found: u32,
+        /// The version known.
+        known: u32,
+    },
+    /// A file whose content cannot be what was written.
+    #[error("{path} is damaged: {why}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No run answers to the selector.
+    #[error("no run is called `{selector}`{}", hint(.near))]
+    Unknown {
+        /// What was asked for.
+        selector: String,
+        /// Names and ids that look like it.
+        near: Vec<String>,
+    },
+    /// Several runs answer where one was asked for.
+    #[error("`{selector}` names {} runs: {}; give more of the id", .candidates.len(), some_of(.candidates))]
+    Ambiguous {
+        /// What was asked for.
+        selector: String,
+        /// All runs it names, newest first.
+        candidates: Vec<RunId>,
+    },
+    /// A text that cannot name a run.
+    #[error(transparent)]
+    Selector(#[from] SelectorError),
+    /// The run is still being recorded.
+    #[error("run {id} is still being recorded: stop its recorder first")]
+    Recording {
+        /// The run.
+        id: RunId,
+    },
+    /// The run could not be sealed; what was recorded is kept.
+    #[error("run {id} could not be sealed: {cause}; nothing is lost, the next fenxi command tries again from {kept}")]
+    Seal {
+        /// The run.
+        id: RunId,
+        /// Where the recording is kept.
+        kept: PathBuf,
+        /// What went wrong.
+        #[source]
+        cause: Box<StoreError>,
+    },
+    /// A file operation failed; the text names the file.
+    #[error("{source}{}", way_out(.source))]
+    Io {
+        /// The operating system's answer.
+        #[from]
+        source: io::Error,
+    },
+    /// A Parquet file could not be written or read.
+    #[error("{path}: {source}")]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// The format library's answer.
+        source: parquet::errors::ParquetError,
+    },
+    /// A stream or a batch could not be written or read.
+    #[error("{path}: {source}")]
+    Arrow {
+        /// The file.
+        path: PathBuf,
+        /// The format library's answer.
+        source: arrow_schema::ArrowError,
+    },
+}
+
+impl StoreError {
+    /// A damaged file at `path`.
+    pub(crate) fn damaged(path: impl Into<PathBuf>, why: impl ToString) -> StoreError {
+        StoreError::Damaged { path: path.into(), why: why.to_string() }
+    }
+}
+
+fn hint(near: &[String]) -> String {
+    match near {
+        [] => "; `fenxi runs` lists them".to_owned(),
+        near => format!("; near it: {}", near.join(", ")),
+    }
+}
+
+fn some_of(candidates: &[RunId]) -> String {
+    let mut names: Vec<&str> = candidates.iter().take(5).map(RunId::as_str).collect();
+    if candidates.len() > names.len() {
+        names.push("…");
+    }
+    names.join(", ")
+}
+
+/// What a person can do about an error of the file system; empty where nothing is known.
+fn way_out(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            ": make room, or use another store with `--store DIR`"
+        }
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+            ": the store cannot be written here, use another with `--store DIR` or FENXI_STORE"
+        }
+        _ => "",
+    }
+}

@@ -1,0 +1,288 @@
+//! What is known about a run besides its rows: the manifest (`run.json`, never changed after
+//! sealing) and the labels (`labels/<id>.json`, which may change).
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use fenxi_model::{Micros, RunId};
+use serde::{Deserialize, Serialize};
+
+/// The format version that this code writes and the latest that it reads.
+pub const FORMAT: u32 = 1;
+
+/// What a recorder or importer knows when it begins a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Begin {
+    /// The run's name; None or empty for a run without one.
+    pub name: Option<String>,
+    /// `record`, `import`, `average` and so on.
+    pub kind: String,
+    /// The host observed; a run of several hosts names the first.
+    pub host: String,
+    /// The command that was run under observation, or the command line of an import; may be empty.
+    pub command: Vec<String>,
+    /// Factors and settings of the experiment: they never change.
+    pub params: BTreeMap<String, String>,
+    /// First tags; they may be changed later.
+    pub tags: BTreeMap<String, String>,
+    /// When the run began.
+    pub start: Micros,
+    /// Seconds between two samples; None where there is no fixed interval.
+    pub interval_s: Option<f64>,
+    /// A random number that makes the id unique without coordination.
+    pub random: u64,
+    /// Names of the sources that feed the run.
+    pub sources: Vec<String>,
+}
+
+/// What is known when a run ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// When the run ended.
+    pub end: Micros,
+    /// Exit status of the command, when it ran one and it exited.
+    pub exit_status: Option<i32>,
+    /// Signal that ended the command, when one did.
+    pub signal: Option<i32>,
+    /// What each source cost.
+    pub costs: Vec<SourceCost>,
+    /// Named parts of the run.
+    pub windows: Vec<Window>,
+    /// Samples taken.
+    pub ticks: u64,
+    /// Samples that were due and not taken.
+    pub missed_ticks: u64,
+}
+
+/// What one source cost its recorder over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SourceCost {
+    /// The source's name.
+    pub source: String,
+    /// Times it was sampled.
+    pub samples: u64,
+    /// CPU time in seconds.
+    pub cpu_s: f64,
+    /// Elapsed time in seconds.
+    pub wall_s: f64,
+    /// Longest single sample in seconds, elapsed.
+    pub max_s: f64,
+    /// Samples that failed.
+    pub failures: u64,
+    /// Rows it yielded.
+    pub rows: u64,
+}
+
+/// A named part of a run: `warmup`, `steady`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// Its name.
+    pub name: String,
+    /// Its begin.
+    pub start: Micros,
+    /// Its end.
+    pub end: Micros,
+}
+
+/// A run's manifest, `run.json`. Fields that this version does not know are ignored when read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Format version, see [`FORMAT`].
+    pub format: u32,
+    /// BLAKE3 of this file with 64 zeros in this place.
+    #[serde(default)]
+    pub digest: String,
+    /// The run's id.
+    pub id: RunId,
+    /// The name it was given when it began; [`Labels::name`] is the one to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// `record`, `import`, `average` and so on.
+    pub kind: String,
+    /// Hosts observed, the first one first.
+    pub hosts: Vec<String>,
+    /// When it began.
+    pub start: Micros,
+    /// When it ended; of a recovered run the time of its last row.
+    pub end: Micros,
+    /// Seconds between two samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_s: Option<f64>,
+    /// The command that was run, word by word.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Exit status of the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
+    /// Signal that ended the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Whether its recorder died and the run was sealed from what it left.
+    #[serde(default)]
+    pub recovered: bool,
+    /// Factors and settings of the experiment.
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
+    /// Tags given when it began; [`Labels::tags`] are the ones that hold.
+    #[serde(default)]
+    pub tags: BTreeMap<String, String>,
+    /// Named parts.
+    #[serde(default)]
+    pub windows: Vec<Window>,
+    /// Names of the sources that fed it.
+    #[serde(default)]
+    pub sources: Vec<String>,
+    /// What the sources cost; empty for a recovered run.
+    #[serde(default)]
+    pub costs: Vec<SourceCost>,
+    /// Samples taken; of a recovered run the most that any table received.
+    #[serde(default)]
+    pub ticks: Option<u64>,
+    /// Samples due and not taken; None when nobody counted.
+    #[serde(default)]
+    pub missed_ticks: Option<u64>,
+    /// CPU seconds that sealing took, statistics included.
+    #[serde(default)]
+    pub seal_cpu_s: Option<f64>,
+    /// Every file of the run but this one.
+    pub files: Vec<FileEntry>,
+}
+
+impl Manifest {
+    /// Seconds from start to end.
+    pub fn seconds(&self) -> f64 {
+        self.end.seconds_since(self.start)
+    }
+
+    /// Bytes of all files but the manifest.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|f| f.bytes).sum()
+    }
+
+    /// Rows of all tables; those of `stats.parquet` are not counted.
+    pub fn rows(&self) -> u64 {
+        self.files.iter().filter(|f| f.table.as_deref() != Some("stats")).map(|f| f.rows).sum()
+    }
+
+    /// The file that holds `table`.
+    pub fn file(&self, table: &str) -> Option<&FileEntry> {
+        self.files.iter().find(|f| f.table.as_deref() == Some(table))
+    }
+
+    /// The labels of a run whose labels were never changed.
+    pub fn first_labels(&self) -> Labels {
+        Labels { name: self.name.clone(), tags: self.tags.clone(), ..Labels::default() }
+    }
+}
+
+/// One file of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Path within the run's directory.
+    pub name: String,
+    /// The table it holds (`stats` for the statistics); None for other files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// Rows of the table.
+    #[serde(default)]
+    pub rows: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Equal for two files with the same columns and types, see [`fenxi_model::fingerprint`].
+    #[serde(default)]
+    pub fingerprint: String,
+    /// BLAKE3 of the file, 64 hexadecimal digits.
+    pub blake3: String,
+}
+
+/// What may change about a run after it is sealed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Labels {
+    /// The run's name.
+    pub name: Option<String>,
+    /// Tags by key.
+    pub tags: BTreeMap<String, String>,
+    /// Whether it is the run that others are compared with.
+    pub baseline: bool,
+    /// Free remarks, oldest first.
+    pub remarks: Vec<String>,
+}
+
+/// A sealed run: what was written once and what may change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunEntry {
+    /// The manifest.
+    pub manifest: Manifest,
+    /// The labels that hold now.
+    pub labels: Labels,
+}
+
+/// What a listing or a selection needs of a run; kept in the index, so that 10,000 cost little.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The run's id.
+    pub id: RunId,
+    /// `record`, `import`, `average` and so on.
+    pub kind: String,
+    /// Hosts observed.
+    pub hosts: Vec<String>,
+    /// When it began.
+    pub start: Micros,
+    /// When it ended.
+    pub end: Micros,
+    /// The command that was run, word by word.
+    pub command: Vec<String>,
+    /// Exit status of the command.
+    pub exit_status: Option<i32>,
+    /// Whether its recorder died.
+    pub recovered: bool,
+    /// Factors and settings.
+    pub params: BTreeMap<String, String>,
+    /// Rows of all tables.
+    pub rows: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Tables it holds (also `stats`): name, fingerprint, rows.
+    pub tables: Vec<(String, String, u64)>,
+    /// The labels that hold now.
+    pub labels: Labels,
+}
+
+/// A run that was sealed for a dead recorder, or could not be.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The run.
+    pub id: RunId,
+    /// Bytes of torn messages that were dropped.
+    pub dropped_bytes: u64,
+    /// Why it could not be sealed; what was recorded is kept.
+    pub error: Option<crate::StoreError>,
+}
+
+/// Something wrong with a sealed run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The file, whole path.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.what)
+    }
+}
+
+/// A Parquet file of one table of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableFile {
+    /// The run.
+    pub run: RunId,
+    /// The whole path.
+    pub path: PathBuf,
+    /// Equal for two files with the same columns and types.
+    pub fingerprint: String,
+    /// Rows in it.
+    pub rows: u64,
+}

@@ -255,6 +255,27 @@ impl TableRows {
         self.n_rows += 1;
     }
 
+    /// The number in column `place` of row `row`; None when NULL or no number.
+    pub fn f64(&self, row: usize, place: usize) -> Option<f64> {
+        match &self.columns[place] {
+            Cells::F64(values) => values.get(row).copied().filter(|v| v.is_finite()),
+            Cells::I64(values) => values.get(row).filter(|v| **v != NULL_I64).map(|v| *v as f64),
+            _ => None,
+        }
+    }
+
+    /// The label or text in column `place` of row `row`; None when NULL or of another type.
+    pub fn str(&self, row: usize, place: usize) -> Option<&str> {
+        match &self.columns[place] {
+            Cells::Label { codes, dictionary } => {
+                let code = usize::try_from(*codes.get(row)?).ok()?;
+                dictionary.values.get(code).map(|v| &**v)
+            }
+            Cells::Text(values) => values.get(row)?.as_deref(),
+            _ => None,
+        }
+    }
+
     fn cells(&mut self, place: usize) -> &mut Cells {
         let cells = &mut self.columns[place];
         if matches!(cells, Cells::Unset) {
@@ -378,6 +399,9 @@ mod tests {
         rows.row(&cpu::TABLE, Micros(5), 1.0).str(cpu::cpu, "0").f64(cpu::usr, 3.0);
         rows.row(&cpu::TABLE, Micros(5), 1.0).f64(cpu::idle, f64::NAN);
         rows.row(&cpu::TABLE, Micros(5), 1.0).f64(cpu::usr, f64::INFINITY).f64(cpu::usr, 4.0);
+        let cells = rows.tables().next().unwrap();
+        assert_eq!((cells.f64(0, cpu::usr), cells.f64(1, cpu::usr), cells.f64(9, cpu::usr)), (Some(3.0), None, None));
+        assert_eq!((cells.str(0, cpu::cpu), cells.str(1, cpu::cpu), cells.str(0, cpu::host)), (Some("0"), None, Some("h")));
         let batch = rows.tables_mut().next().unwrap().take().unwrap();
         let names: Vec<_> = batch.schema().fields().iter().map(|f| f.name().clone()).collect();
         assert_eq!(names, ["t", "dt", "host", "cpu", "usr", "idle"]);

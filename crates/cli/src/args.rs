@@ -1,0 +1,285 @@
+//! The command line: what can be typed, and nothing else. No work is done here.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use fenxi_model::parse_seconds;
+
+/// Record a Linux system, keep the run, ask it, draw it
+#[derive(Debug, Parser)]
+#[command(name = "fenxi", version, max_term_width = 100, propagate_version = true)]
+#[command(after_help = "\
+Runs are named by id, by a unique beginning of one, by name, by `@1` (the latest), or by `tag=value`.
+
+Examples:
+  fenxi record -- make -j8              record this machine while a command runs
+  fenxi record --for 30s --name idle    record it for 30 seconds
+  fenxi runs                            list what was recorded
+  fenxi ask hottest-cpu                 answer a question about the latest run
+  fenxi report @1 -o report.html        draw it")]
+pub struct Cli {
+    /// Directory in which runs are kept [default: $XDG_DATA_HOME/fenxi]
+    #[arg(long, global = true, env = "FENXI_STORE", value_name = "DIR")]
+    pub store: Option<PathBuf>,
+
+    /// Say only what was asked for, and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Record this machine, alone or while a command runs
+    Record(RecordArgs),
+    /// List runs, the latest first
+    Runs(RunsArgs),
+    /// Show one run: facts, results, tables, cost of recording
+    Show(ShowArgs),
+    /// Change the name, tags or remarks of runs
+    Tag(TagArgs),
+    /// Remove runs
+    Rm(RmArgs),
+    /// Check that runs are whole and unchanged
+    Verify(VerifyArgs),
+    /// Ask in SQL
+    Sql(SqlArgs),
+    /// Answer a ready question; without one, list them
+    Ask(AskArgs),
+    /// Draw runs into one HTML file that needs no network
+    Report(ReportArgs),
+    /// List what can be recorded, or describe a table
+    Tables(TablesArgs),
+}
+
+/// `fenxi record`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The command keeps its input and output; fenxi exits with the command's status. Ctrl-C without a
+command ends the recording and keeps the run.
+
+Examples:
+  fenxi record --name baseline --tag kernel=6.18 -- ./bench.sh
+  fenxi record --interval 100ms --for 10s
+  fenxi record --source cpu,disk,net --for 1m")]
+pub struct RecordArgs {
+    /// Name of the run [default: the command's name, or the host's]
+    #[arg(long, short)]
+    pub name: Option<String>,
+    /// Label of the run, KEY=VALUE; can be repeated
+    #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub tag: Vec<(String, String)>,
+    /// Time between two samples, from 10ms
+    #[arg(long, short, default_value = "1s", value_parser = interval)]
+    pub interval: f64,
+    /// Time to record; a command still running then is asked to end (SIGTERM)
+    #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
+    pub duration: Option<f64>,
+    /// Sources to record, by name; `+name` adds to the default ones, `-name` leaves one out
+    #[arg(long, short, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    pub source: Vec<String>,
+    /// Read a saved copy of /proc and /sys below this directory instead of the live ones
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Command to run and record
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// `fenxi runs`
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Only these runs
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// At most so many
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    /// One JSON object per run and line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fenxi show`
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Run to show
+    #[arg(default_value = "@1")]
+    pub run: String,
+    /// The manifest and labels as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fenxi tag`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  fenxi tag @1 kernel=6.18 good=yes\n  fenxi tag @1 good=    (removes the tag)")]
+pub struct TagArgs {
+    /// Run to label
+    pub run: String,
+    /// Labels to set; KEY= removes one
+    #[arg(value_name = "KEY=VALUE", value_parser = key_value)]
+    pub tags: Vec<(String, String)>,
+    /// Give the run another name
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Remarks in words
+    #[arg(long)]
+    pub remarks: Option<String>,
+}
+
+/// `fenxi rm`
+#[derive(Debug, Args)]
+pub struct RmArgs {
+    /// Runs to remove
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Needed when a selector such as `tag=value` names more than one run
+    #[arg(long, short)]
+    pub force: bool,
+}
+
+/// `fenxi verify`
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// Runs to check [default: all]
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// One JSON object per problem and line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Aligned for reading
+    Table,
+    /// Comma-separated values with a header
+    Csv,
+    /// One JSON object per line
+    Json,
+    /// A Parquet file (binary; redirect it)
+    Parquet,
+    /// A table for a Markdown document
+    Markdown,
+}
+
+/// What `sql` and `ask` share.
+#[derive(Debug, Args)]
+pub struct AnswerArgs {
+    /// Only these runs; one run of thousands is then as quick as one alone
+    #[arg(long, short, value_name = "RUN")]
+    pub run: Vec<String>,
+    /// How to print the answer
+    #[arg(long, short = 'o', value_enum, default_value = "table")]
+    pub format: Format,
+    /// Memory the engine may use, in MiB; beyond it, it spills to disk
+    #[arg(long, value_name = "MIB", default_value_t = 2048)]
+    pub memory: u64,
+    /// Threads the engine may use [default: one per CPU]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
+/// `fenxi sql`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every table of `fenxi tables` is there for all runs, with the column `run`; the table `runs` has
+their names, hosts, times and tags. `-` reads the statement from standard input.
+
+Examples:
+  fenxi sql \"select run, avg(usr) from cpu where cpu is null group by run\"
+  fenxi sql --run @1 -o csv \"select * from disk\"")]
+pub struct SqlArgs {
+    /// Statement to run
+    pub statement: String,
+    /// How and over what
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+/// `fenxi ask`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fenxi ask                              list the questions
+  fenxi ask hottest-cpu                  about the latest run
+  fenxi ask top-processes -r @1 -r @2    about two runs
+  fenxi ask hot-disks --sql              print the question itself")]
+pub struct AskArgs {
+    /// Question to answer
+    pub question: Option<String>,
+    /// Parameter of the question
+    #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub param: Vec<(String, String)>,
+    /// Print the question's SQL instead of answering it
+    #[arg(long)]
+    pub sql: bool,
+    /// How and over what [default run: @1]
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+/// `fenxi report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Runs to draw; several are laid over each other on relative time
+    #[arg(default_value = "@1", value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// File to write; `-` is standard output
+    #[arg(long, short, default_value = "report.html", value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// `fenxi tables`
+#[derive(Debug, Args)]
+pub struct TablesArgs {
+    /// Table to describe
+    pub table: Option<String>,
+    /// One JSON object per table or column and line
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.to_owned())),
+        _ => Err("expected KEY=VALUE".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    parse_seconds(text)
+        .filter(|s| *s > 0.0)
+        .ok_or_else(|| "expected a time such as 500ms, 30s, 5m or 1h".to_owned())
+}
+
+fn interval(text: &str) -> Result<f64, String> {
+    let interval = seconds(text)?;
+    if interval < 0.01 { Err("the shortest interval is 10ms".to_owned()) } else { Ok(interval) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_and_pairs_are_read() {
+        assert_eq!(interval("10ms"), Ok(0.01));
+        assert!(interval("9ms").is_err());
+        assert!(seconds("0s").is_err());
+        assert_eq!(key_value("a=b=c"), Ok(("a".into(), "b=c".into())));
+        assert!(key_value("=b").is_err());
+    }
+}

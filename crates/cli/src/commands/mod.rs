@@ -1,0 +1,12 @@
+//! One file per command.
+
+pub mod ask;
+pub mod record;
+pub mod report;
+pub mod rm;
+pub mod runs;
+pub mod show;
+pub mod sql;
+pub mod tables;
+pub mod tag;
+pub mod verify;

@@ -1,0 +1,125 @@
+//! `fenxi record`.
+
+use std::{
+    hash::{BuildHasher, Hasher, RandomState},
+    path::Path,
+    process::ExitCode,
+};
+
+use anyhow::bail;
+use fenxi_model::Unit;
+use fenxi_record::{Outcome, Plan, RecordError};
+use fenxi_source::{Root, SOURCES, Source};
+
+use crate::{
+    args::{Cli, RecordArgs},
+    print,
+    progress::{Line, plural},
+    stores,
+};
+
+/// Records, says what was kept, and exits with the command's status.
+pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
+    let sources = choose(&args.source)?;
+    let root = args.root.as_ref().map_or_else(Root::live, Root::saved);
+    if let Some(path) = &args.root
+        && !path.join("proc").is_dir()
+    {
+        bail!("{} has no `proc` in it: --root wants a saved copy of /proc and /sys", path.display());
+    }
+    let store = stores::create(cli)?;
+    let host = hostname(&root);
+    let plan = Plan {
+        store,
+        name: args.name.clone().unwrap_or_else(|| default_name(args, &host)),
+        host,
+        tags: args.tag.iter().cloned().collect(),
+        interval_s: args.interval,
+        duration_s: args.duration,
+        sources,
+        root,
+        command: (!args.command.is_empty()).then(|| args.command.clone()),
+        random: RandomState::new().build_hasher().finish(),
+    };
+    let line = Line::new(cli.quiet, !args.command.is_empty(), args.duration);
+    let outcome = fenxi_record::record(plan, &mut |stage| line.show(&stage));
+    line.clear();
+    match outcome {
+        Ok(outcome) => {
+            if !cli.quiet {
+                print::message(&describe(&outcome));
+            }
+            Ok(exit_code(outcome.exit_code.unwrap_or(0)))
+        }
+        Err(RecordError::Command { source, command }) => {
+            print::error(&RecordError::Command { source, command }.into());
+            // As a shell does for a command that cannot be run.
+            Ok(ExitCode::from(127))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn exit_code(status: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(status).unwrap_or(1))
+}
+
+fn describe(outcome: &Outcome) -> String {
+    let progress = &outcome.progress;
+    let mut text = format!(
+        "recorded {}: {} in {}, recorder used {} of CPU time",
+        outcome.run,
+        plural(progress.ticks, "sample"),
+        Unit::Seconds.human(progress.elapsed_s),
+        Unit::Seconds.human(outcome.cpu_s),
+    );
+    if progress.missed > 0 {
+        text.push_str(&format!(", {} missed", plural(progress.missed, "tick")));
+    }
+    if let Some(code) = outcome.exit_code.filter(|code| *code != 0) {
+        text.push_str(&format!("; the command ended with status {code}"));
+    }
+    text.push_str("\nnext: fenxi show @1, fenxi ask, fenxi report @1");
+    text
+}
+
+/// The command's own name, or the host's when there is no command.
+fn default_name(args: &RecordArgs, host: &str) -> String {
+    let program = args.command.first().and_then(|c| Path::new(c).file_name());
+    program.map_or_else(|| host.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+fn hostname(root: &Root) -> String {
+    if root.is_live() {
+        return rustix::system::uname().nodename().to_string_lossy().into_owned();
+    }
+    root.read_text("/proc/sys/kernel/hostname").unwrap_or_else(|| "saved".to_owned())
+}
+
+/// The sources that the list names: all named ones, or the default ones with `+more` and `-less`.
+fn choose(list: &[String]) -> anyhow::Result<Vec<&'static dyn Source>> {
+    let named = |name: &str| -> anyhow::Result<&'static dyn Source> {
+        match SOURCES.iter().find(|s| s.spec().name == name) {
+            Some(source) => Ok(*source),
+            None => {
+                let names: Vec<_> = SOURCES.iter().map(|s| s.spec().name).collect();
+                bail!("no source is called `{name}`; there are {}", names.join(", "))
+            }
+        }
+    };
+    let only = list.iter().any(|name| !name.starts_with(['+', '-']));
+    let mut chosen: Vec<&'static dyn Source> =
+        SOURCES.iter().copied().filter(|s| !only && s.spec().default).collect();
+    for name in list {
+        let bare = name.trim_start_matches(['+', '-']);
+        let source = named(bare)?;
+        chosen.retain(|s| s.spec().name != bare);
+        if !name.starts_with('-') {
+            chosen.push(source);
+        }
+    }
+    if chosen.is_empty() {
+        bail!("no source is left to record");
+    }
+    Ok(chosen)
+}

@@ -1,0 +1,55 @@
+//! Finding the store, and sealing what a dead recorder left in it.
+
+use fenxi_model::RunId;
+use fenxi_store::{RunEntry, Store};
+
+use crate::{args::Cli, print};
+
+/// The store that the command line names, made if there is none yet.
+pub fn create(cli: &Cli) -> anyhow::Result<Store> {
+    let path = cli.store.clone().unwrap_or_else(Store::default_path);
+    let store = Store::open_or_create(&path)?;
+    recover(cli, &store);
+    Ok(store)
+}
+
+/// The store that the command line names; it must exist.
+pub fn open(cli: &Cli) -> anyhow::Result<Store> {
+    let path = cli.store.clone().unwrap_or_else(Store::default_path);
+    let store = Store::open(&path)?;
+    recover(cli, &store);
+    Ok(store)
+}
+
+fn recover(cli: &Cli, store: &Store) {
+    match store.recover() {
+        Ok(recovered) => {
+            for run in recovered.iter().filter(|_| !cli.quiet) {
+                print::message(&format!("recovered {}: its recorder had died", run.id));
+            }
+        }
+        // A store that cannot be written can still be read.
+        Err(e) => print::message(&format!("warning: an unfinished run could not be sealed: {e}")),
+    }
+}
+
+/// All runs that `selectors` name, in that order, each once; all runs of the store when there are none.
+pub fn select(store: &Store, selectors: &[String]) -> anyhow::Result<Vec<RunId>> {
+    let mut ids: Vec<RunId> = Vec::new();
+    for selector in selectors {
+        for id in store.select(selector)? {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+    }
+    Ok(ids)
+}
+
+/// The entries of the runs that `selectors` name; of all runs, the latest first, when there are none.
+pub fn entries(store: &Store, selectors: &[String]) -> anyhow::Result<Vec<RunEntry>> {
+    if selectors.is_empty() {
+        return Ok(store.runs()?);
+    }
+    select(store, selectors)?.iter().map(|id| Ok(store.run(id)?)).collect()
+}

@@ -1,0 +1,379 @@
+//! The recording itself: from the first sample to the sealed run.
+
+use std::{collections::BTreeMap, ffi::OsString, io};
+
+use fenxi_model::{Micros, Rows, RunId};
+use fenxi_source::{Root, Source};
+use fenxi_store::{Begin, End, OpenRun, SourceCost, Store, StoreError};
+use nix::sys::signal::Signal;
+
+use crate::{
+    clock::{self, StepWatch},
+    command::{Ended, Running},
+    sampler::{Round, Sampler},
+    summary::Progress,
+    wake::{Sleeper, Wake},
+};
+
+/// What to record, where, how often and how long.
+pub struct Plan {
+    /// Where the run is kept.
+    pub store: Store,
+    /// Name of the run; part of its id.
+    pub name: String,
+    /// Name of the host observed.
+    pub host: String,
+    /// Labels of the run.
+    pub tags: BTreeMap<String, String>,
+    /// Seconds between two ticks.
+    pub interval_s: f64,
+    /// Seconds to record; None: until a signal or the command's end.
+    pub duration_s: Option<f64>,
+    /// What to sample.
+    pub sources: Vec<&'static dyn Source>,
+    /// The file system to read.
+    pub root: Root,
+    /// Command to run meanwhile.
+    pub command: Option<Vec<OsString>>,
+    /// A random number for the run's id.
+    pub random: u64,
+}
+
+/// What the recorder does at the moment, told to the caller.
+#[derive(Clone, Debug)]
+pub enum Stage<'a> {
+    /// The recording began under this id.
+    Began(&'a RunId),
+    /// A tick was taken.
+    Tick(&'a Progress),
+    /// Sampling has ended; the run is being written.
+    Sealing,
+}
+
+/// How a recording ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The sealed run.
+    pub run: RunId,
+    /// Exit status of the command, as a shell gives it.
+    pub exit_code: Option<i32>,
+    /// Signal that ended the recording early.
+    pub interrupted: Option<i32>,
+    /// Ticks taken and missed, and the last summary.
+    pub progress: Progress,
+    /// CPU seconds the recorder used, all included.
+    pub cpu_s: f64,
+}
+
+/// Why a recording failed.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The command could not be started; nothing is kept.
+    #[error("cannot run `{command}`: {source}")]
+    Command {
+        /// The program.
+        command: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The kernel refused timers or signal descriptors.
+    #[error("cannot wait for the next sample: {0}")]
+    Wait(#[from] io::Error),
+    /// The run could not be begun or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The run could not be written any more. What was recorded until then is kept open.
+    #[error(
+        "recording stopped after {elapsed_s:.1} s: {source} (what was recorded until then is kept; the next command that opens the store seals it)"
+    )]
+    Append {
+        /// Seconds recorded.
+        elapsed_s: f64,
+        /// Why.
+        source: StoreError,
+        /// Exit status of the command, which was let run to its end.
+        exit_code: Option<i32>,
+    },
+}
+
+/// How long a command may take to end after SIGTERM before it is killed.
+const GRACE_S: f64 = 5.0;
+
+/// Records until the planned time is over, the command ends or a signal asks for the end; then seals.
+///
+/// Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGCHLD in the calling thread meanwhile. With a
+/// command, signals from other processes are passed on to it and recording goes on until it ends.
+/// `watch` is told of each stage; it must be quick.
+///
+/// # Errors
+/// When the store or the command cannot be begun, or the run can no longer be written.
+pub fn record(plan: Plan, watch: &mut dyn FnMut(Stage<'_>)) -> Result<Outcome, RecordError> {
+    let sleeper = Sleeper::new(plan.command.is_some())?;
+    let cpu_before = clock::process_cpu();
+    let mut rows = Rows::new(&plan.host);
+    let mut sampler = Sampler::start(&plan.sources, &plan.root, &mut rows);
+    let begun = clock::wall();
+    sampler.sample_facts(begun, &mut rows);
+    let mut open = plan.store.begin(Begin {
+        name: plan.name.clone(),
+        host: plan.host.clone(),
+        command: plan.command.iter().flatten().map(|w| w.to_string_lossy().into_owned()).collect(),
+        tags: plan.tags.clone(),
+        start: begun,
+        interval_s: Some(plan.interval_s),
+        random: plan.random,
+        sources: sampler.names(),
+        ..Begin::default()
+    })?;
+    watch(Stage::Began(open.id()));
+    open.append(&mut rows)?;
+
+    let started = clock::monotonic();
+    let wall = clock::wall();
+    sampler.sample(wall, Round::First, &mut rows);
+    let command = match plan.command.as_deref().map(Running::start).transpose() {
+        Ok(command) => command,
+        Err(source) => {
+            let id = open.id().clone();
+            drop(open);
+            plan.store.discard(&id)?;
+            let command = plan.command.iter().flatten().next().map(|c| c.to_string_lossy().into_owned());
+            return Err(RecordError::Command { command: command.unwrap_or_default(), source });
+        }
+    };
+    let mut recording = Recording {
+        plan: &plan,
+        sleeper,
+        sampler,
+        rows,
+        open,
+        append_cost: SourceCost { source: "store".to_owned(), ..SourceCost::default() },
+        command,
+        ended: None,
+        started,
+        wall_at_start: wall,
+        steps: StepWatch::new(wall, started),
+        last_tick: started,
+        progress: Progress { planned_s: plan.duration_s, ..Progress::default() },
+        interrupted: None,
+        kill_at: None,
+    };
+    if let Err(source) = recording.run(watch) {
+        return Err(recording.give_up(source));
+    }
+    watch(Stage::Sealing);
+    recording.seal(cpu_before)
+}
+
+struct Recording<'a> {
+    plan: &'a Plan,
+    sleeper: Sleeper,
+    sampler: Sampler,
+    rows: Rows,
+    open: OpenRun,
+    append_cost: SourceCost,
+    command: Option<Running>,
+    ended: Option<Ended>,
+    started: f64,
+    wall_at_start: Micros,
+    steps: StepWatch,
+    last_tick: f64,
+    progress: Progress,
+    interrupted: Option<i32>,
+    kill_at: Option<f64>,
+}
+
+/// Why a recording in progress stops.
+#[derive(Debug)]
+enum Broken {
+    Wait(io::Error),
+    Store(StoreError),
+}
+
+impl Recording<'_> {
+    /// The run's own time: the wall clock at the start plus steady seconds, so that it never goes back.
+    fn time_at(&self, steady: f64) -> Micros {
+        Micros(self.wall_at_start.0 + ((steady - self.started) * 1e6).round() as i64)
+    }
+
+    fn run(&mut self, watch: &mut dyn FnMut(Stage<'_>)) -> Result<(), Broken> {
+        let interval = self.plan.interval_s;
+        let end = self.plan.duration_s.map(|d| self.started + d);
+        let mut n = 1_u64;
+        loop {
+            let deadline = self.started + n as f64 * interval;
+            let last = end.is_some_and(|end| deadline >= end - interval * 1e-6);
+            let until = if last { end.unwrap_or(deadline) } else { deadline };
+            if !self.wait(until)? {
+                // Ended between two ticks: the rest is sampled if it is long enough to mean anything.
+                if clock::monotonic() - self.last_tick >= interval * 0.1 {
+                    self.tick(Round::Last, watch)?;
+                }
+                return Ok(());
+            }
+            self.tick(if last { Round::Last } else { Round::Tick }, watch)?;
+            if last {
+                return self.end_command();
+            }
+            n = self.next_deadline(n)?;
+        }
+    }
+
+    /// Sleeps until `until`; false when the recording shall end before.
+    fn wait(&mut self, until: f64) -> Result<bool, Broken> {
+        loop {
+            match self.sleeper.sleep_until(Some(until)).map_err(Broken::Wait)? {
+                Wake::Deadline => return Ok(true),
+                Wake::Child => {
+                    if self.reap()? {
+                        return Ok(false);
+                    }
+                }
+                Wake::Signal { signal, ends, by_process } => {
+                    if self.on_signal(signal, ends, by_process) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the command has ended; false when there is none.
+    fn reap(&mut self) -> Result<bool, Broken> {
+        let Some(command) = &mut self.command else { return Ok(false) };
+        if let Some(ended) = command.ended().map_err(Broken::Wait)? {
+            self.ended = Some(ended);
+            self.command = None;
+        }
+        Ok(self.ended.is_some())
+    }
+
+    /// Passes a signal on to the command, or ends the recording; true when it shall end now.
+    fn on_signal(&mut self, signal: Signal, ends: bool, by_process: bool) -> bool {
+        match &self.command {
+            Some(command) => {
+                if by_process {
+                    command.signal(signal);
+                }
+                false
+            }
+            None => {
+                if ends {
+                    self.interrupted = Some(signal as i32);
+                }
+                ends
+            }
+        }
+    }
+
+    /// The number of the next deadline that is still to come; those already past are missed ticks.
+    fn next_deadline(&mut self, n: u64) -> Result<u64, Broken> {
+        let passed = ((clock::monotonic() - self.started) / self.plan.interval_s).floor() as u64;
+        let missed = passed.saturating_sub(n);
+        if missed > 0 {
+            self.progress.missed += missed;
+            let t = self.time_at(clock::monotonic());
+            let text = format!("{missed} planned since {} not taken: sampling took too long", self.time_at(self.last_tick).iso());
+            self.rows.event(t, "missed tick", "recorder", &text);
+        }
+        Ok(n + missed + 1)
+    }
+
+    fn tick(&mut self, round: Round, watch: &mut dyn FnMut(Stage<'_>)) -> Result<(), Broken> {
+        let now = clock::monotonic();
+        let t = self.time_at(now);
+        if let Some(step) = self.steps.step(clock::wall(), now) {
+            let text = format!("the wall clock moved by {step:+.3} s against the steady clock; the run's times do not follow it");
+            self.rows.event(t, "clock step", "recorder", &text);
+        }
+        self.last_tick = now;
+        self.sampler.sample(t, round, &mut self.rows);
+        self.progress.ticks += 1;
+        self.progress.elapsed_s = now - self.started;
+        self.progress.look(&self.rows);
+        self.append()?;
+        watch(Stage::Tick(&self.progress));
+        Ok(())
+    }
+
+    fn append(&mut self) -> Result<(), Broken> {
+        let (began, cpu) = (clock::monotonic(), clock::thread_cpu());
+        self.append_cost.rows += self.rows.len() as u64;
+        self.open.append(&mut self.rows).map_err(Broken::Store)?;
+        let wall = clock::monotonic() - began;
+        self.append_cost.samples += 1;
+        self.append_cost.cpu_s += clock::thread_cpu() - cpu;
+        self.append_cost.wall_s += wall;
+        self.append_cost.max_s = self.append_cost.max_s.max(wall);
+        Ok(())
+    }
+
+    /// The planned time is over: asks a command that still runs to end, and waits until it has.
+    fn end_command(&mut self) -> Result<(), Broken> {
+        if let Some(command) = &self.command {
+            command.signal(Signal::SIGTERM);
+            self.kill_at = Some(clock::monotonic() + GRACE_S);
+        }
+        self.wait_for_command()
+    }
+
+    fn wait_for_command(&mut self) -> Result<(), Broken> {
+        while self.command.is_some() && !self.reap()? {
+            match self.sleeper.sleep_until(self.kill_at).map_err(Broken::Wait)? {
+                Wake::Deadline => {
+                    self.kill_at = None;
+                    if let Some(command) = &self.command {
+                        command.signal(Signal::SIGKILL);
+                    }
+                }
+                Wake::Child => {}
+                Wake::Signal { signal, ends, by_process } => {
+                    self.on_signal(signal, ends, by_process);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The run can no longer be written; the command is somebody's work and runs to its own end.
+    fn give_up(mut self, broken: Broken) -> RecordError {
+        let elapsed_s = self.last_tick - self.started;
+        let waited = self.wait_for_command();
+        match (broken, waited) {
+            (Broken::Store(source), _) => {
+                RecordError::Append { elapsed_s, source, exit_code: self.ended.as_ref().map(Ended::exit_code) }
+            }
+            (Broken::Wait(e), _) => RecordError::Wait(e),
+        }
+    }
+
+    fn seal(mut self, cpu_before: f64) -> Result<Outcome, RecordError> {
+        let t = self.time_at(clock::monotonic());
+        self.sampler.sample_facts(t, &mut self.rows);
+        if let Some(ended) = &self.ended {
+            ended.results(t, &mut self.rows);
+        }
+        self.open.append(&mut self.rows)?;
+        let exit_code = self.ended.as_ref().map(Ended::exit_code);
+        let mut costs = self.sampler.into_costs();
+        costs.push(self.append_cost);
+        costs.push(SourceCost {
+            source: "recorder in all".to_owned(),
+            samples: self.progress.ticks,
+            cpu_s: clock::process_cpu() - cpu_before,
+            wall_s: self.progress.elapsed_s,
+            ..SourceCost::default()
+        });
+        let run = self.open.seal(End {
+            end: self.wall_at_start.max(t),
+            exit_status: exit_code,
+            signal: self.ended.as_ref().and_then(Ended::signal),
+            costs,
+            ticks: self.progress.ticks,
+            missed_ticks: self.progress.missed,
+            ..End::default()
+        })?;
+        let cpu_s = clock::process_cpu() - cpu_before;
+        Ok(Outcome { run, exit_code, interrupted: self.interrupted, progress: self.progress, cpu_s })
+    }
+}

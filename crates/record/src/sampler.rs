@@ -1,0 +1,132 @@
+//! The sources of one recording at work: who is due, what each costs, what fails.
+
+use std::{
+    collections::BTreeSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use fenxi_model::{Micros, Rows};
+use fenxi_source::{Collector, Root, Source, SourceError, Take, Tick};
+use fenxi_store::SourceCost;
+
+use crate::clock;
+
+/// One source at work.
+struct Active {
+    name: &'static str,
+    take: Take,
+    collector: Box<dyn Collector>,
+    last: Option<f64>,
+    cost: SourceCost,
+    noted: BTreeSet<String>,
+}
+
+/// All sources of a recording.
+pub struct Sampler {
+    active: Vec<Active>,
+}
+
+/// Which round of a recording this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// Before the first interval: counters are remembered.
+    First,
+    /// An ordinary tick.
+    Tick,
+    /// The last tick: sources that are seldom sampled are sampled once more.
+    Last,
+}
+
+impl Sampler {
+    /// Starts `sources`; one that cannot start becomes a note.
+    pub fn start(sources: &[&'static dyn Source], root: &Root, rows: &mut Rows) -> Sampler {
+        let mut active = Vec::new();
+        for source in sources {
+            let spec = source.spec();
+            rows.set_source(spec.name);
+            match source.start(root) {
+                Ok(collector) => active.push(Active {
+                    name: spec.name,
+                    take: spec.take,
+                    collector,
+                    last: None,
+                    cost: SourceCost { source: spec.name.to_owned(), ..SourceCost::default() },
+                    noted: BTreeSet::new(),
+                }),
+                Err(e) => rows.note("", None, &format!("not recorded: {e}")),
+            }
+        }
+        Sampler { active }
+    }
+
+    /// Names of the sources that started.
+    pub fn names(&self) -> Vec<String> {
+        self.active.iter().map(|a| a.name.to_owned()).collect()
+    }
+
+    /// Samples every source that is due.
+    pub fn sample(&mut self, t: Micros, round: Round, rows: &mut Rows) {
+        for active in &mut self.active {
+            if active.is_due(round, clock::monotonic()) {
+                active.sample(t, rows);
+            }
+        }
+    }
+
+    /// Samples what is read once at the start and once at the end.
+    pub fn sample_facts(&mut self, t: Micros, rows: &mut Rows) {
+        for active in self.active.iter_mut().filter(|a| a.take == Take::StartAndEnd) {
+            active.sample(t, rows);
+        }
+    }
+
+    /// What each source cost.
+    pub fn into_costs(self) -> Vec<SourceCost> {
+        self.active.into_iter().map(|a| a.cost).collect()
+    }
+}
+
+impl Active {
+    fn is_due(&self, round: Round, now: f64) -> bool {
+        match self.take {
+            Take::EveryTick => true,
+            Take::StartAndEnd => false,
+            // A little early is in time: the next tick would be a whole interval late.
+            Take::Every { seconds } => {
+                round != Round::Tick || self.last.is_none_or(|last| now - last >= f64::from(seconds) - 0.005)
+            }
+        }
+    }
+
+    fn sample(&mut self, t: Micros, rows: &mut Rows) {
+        rows.set_source(self.name);
+        let rows_before = rows.len();
+        let (began, cpu_before) = (clock::monotonic(), clock::thread_cpu());
+        let tick = Tick { t, dt: self.last.map(|last| began - last) };
+        self.last = Some(began);
+        // A collector's bug must not end the recording of all the others.
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.collector.sample(tick, rows)));
+        let failure = match outcome {
+            Ok(Ok(())) => None,
+            Ok(Err(e)) => Some(describe(&e)),
+            Err(_) => Some("the collector failed unexpectedly; please report this".to_owned()),
+        };
+        let wall = clock::monotonic() - began;
+        let cost = &mut self.cost;
+        cost.samples += 1;
+        cost.cpu_s += clock::thread_cpu() - cpu_before;
+        cost.wall_s += wall;
+        cost.max_s = cost.max_s.max(wall);
+        cost.rows += (rows.len() - rows_before) as u64;
+        if let Some(message) = failure {
+            cost.failures += 1;
+            if self.noted.len() < 100 && self.noted.insert(message.clone()) {
+                rows.note("", None, &message);
+            }
+        }
+    }
+}
+
+fn describe(e: &SourceError) -> String {
+    format!("not sampled: {e}")
+}

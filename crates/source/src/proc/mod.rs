@@ -1,5 +1,6 @@
 //! Collectors: sources that read /proc and /sys, one file each.
 
+mod roster;
 mod scan;
 
 /// Declares the collectors: a module each, and its place in [`SOURCES`].
@@ -13,4 +14,6 @@ macro_rules! sources {
 }
 
 sources! {
+    disk,
+    net,
 }

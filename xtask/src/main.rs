@@ -1,3 +1,44 @@
-//! Chores of the project.
+//! Chores of the project, run as `cargo xtask CHORE`:
+//!
+//! * `ci [--quick]`: format, lints, tidiness, generated pages; unless quick also the tests
+//! * `gen [--check]`: writes the generated pages; with `--check` only fails when one is stale
+//! * `tidy`: what no other tool checks about the sources
+//!
+//! They work on the clone they were built from and need nothing but cargo.
 
-fn main() {}
+#![allow(clippy::print_stdout, reason = "a chore talks to whoever runs it")]
+
+mod ci;
+mod generate;
+mod repository;
+mod tidy;
+
+use std::process::ExitCode;
+
+use repository::Repository;
+
+const USAGE: &str = "usage: cargo xtask ci [--quick] | gen [--check] | tidy";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let repository = Repository::here();
+    let outcome = match arguments.as_slice() {
+        ["ci"] => ci::run(&repository, false),
+        ["ci", "--quick"] => ci::run(&repository, true),
+        ["gen"] => generate::write(&repository),
+        ["gen", "--check"] => generate::check(&repository),
+        ["tidy"] => tidy::run(&repository),
+        _ => {
+            println!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

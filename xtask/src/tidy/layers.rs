@@ -1,0 +1,79 @@
+//! Dependencies follow the data: a crate may depend only on crates above it in the workspace's
+//! list of members, and some outside crates may be known in one place only.
+
+use anyhow::Result;
+
+use crate::repository::{Crate, Repository};
+
+/// Outside crates that only one of ours may depend on, and why.
+const EXCLUSIVE: &[(&str, &[&str], &str)] = &[
+    ("duckdb", &["fenxi-query"], "only `query` knows the engine"),
+    ("clap", &["fenxi-cli"], "only `cli` knows arguments"),
+    ("indicatif", &["fenxi-cli"], "only `cli` prints"),
+    ("anyhow", &["fenxi-cli", "xtask"], "libraries have typed errors"),
+];
+
+/// Complains about dependencies on the crate itself or on a later one.
+pub fn dependency_order(repository: &Repository) -> Result<Vec<String>> {
+    Ok(out_of_order(&repository.crates()?))
+}
+
+fn out_of_order(crates: &[Crate]) -> Vec<String> {
+    let place = |name: &str| crates.iter().position(|c| c.name == name);
+    let mut complaints = Vec::new();
+    for (own, c) in crates.iter().enumerate() {
+        for dependency in &c.dependencies {
+            if place(dependency).is_some_and(|other| other >= own) {
+                complaints
+                    .push(format!("{}/Cargo.toml: {} depends on {dependency}, which comes later", c.folder, c.name));
+            }
+        }
+    }
+    complaints
+}
+
+/// Complains about outside crates known where they should not be.
+pub fn exclusive_dependencies(repository: &Repository) -> Result<Vec<String>> {
+    let mut complaints = Vec::new();
+    for c in repository.crates()? {
+        for (outside, allowed, why) in EXCLUSIVE {
+            if c.dependencies.iter().any(|d| d == outside) && !allowed.contains(&c.name.as_str()) {
+                complaints.push(format!("{}/Cargo.toml: {} may not depend on {outside}: {why}", c.folder, c.name));
+            }
+        }
+    }
+    Ok(complaints)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str, dependencies: &[&str]) -> Crate {
+        Crate {
+            folder: name.to_owned(),
+            name: name.to_owned(),
+            description: String::new(),
+            dependencies: dependencies.iter().map(|d| (*d).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_dependency_on_a_later_crate_is_found() {
+        let crates = [named("model", &["serde"]), named("store", &["model", "query"]), named("query", &["store"])];
+        assert_eq!(out_of_order(&crates), ["store/Cargo.toml: store depends on query, which comes later"]);
+    }
+
+    #[test]
+    fn every_crate_of_the_folder_is_in_the_workspace() {
+        let repository = Repository::here();
+        let listed: Vec<String> = repository.crates().unwrap().into_iter().map(|c| c.folder).collect();
+        for entry in fs_err::read_dir(repository.root.join("crates")).unwrap() {
+            let entry = entry.unwrap();
+            if entry.path().join("Cargo.toml").exists() {
+                let folder = format!("crates/{}", entry.file_name().to_string_lossy());
+                assert!(listed.contains(&folder), "{folder} is not a member of the workspace");
+            }
+        }
+    }
+}

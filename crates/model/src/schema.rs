@@ -1,4 +1,6 @@
 //! Arrow schemas from the catalogue: what an engine sees of a table.
+#![allow(clippy::disallowed_types, reason = "Arrow's metadata is a map of this type")]
+
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -25,7 +27,6 @@ fn field(column: &Column) -> Field {
         ("doc", column.doc.to_owned()),
     ];
     // arrow-schema asks for the standard map here; it is made once per stream, not per row.
-    #[allow(clippy::disallowed_types)]
     let metadata: HashMap<String, String> = metadata.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
     Field::new(column.name, data_type(column.ty), true).with_metadata(metadata)
 }
@@ -33,7 +34,6 @@ fn field(column: &Column) -> Field {
 /// The Arrow schema of `table` with only the columns at `places` (all of them: `0..columns.len()`).
 ///
 /// Field metadata: `unit`, `kind`, `better`, `doc`; schema metadata: `table`, `doc`.
-#[allow(clippy::disallowed_types)]
 pub fn schema_of(table: &Table, places: impl IntoIterator<Item = usize>) -> Arc<Schema> {
     let fields: Vec<Field> = places.into_iter().map(|i| field(&table.columns[i])).collect();
     let metadata =

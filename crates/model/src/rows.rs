@@ -401,7 +401,10 @@ mod tests {
         rows.row(&cpu::TABLE, Micros(5), 1.0).f64(cpu::usr, f64::INFINITY).f64(cpu::usr, 4.0);
         let cells = rows.tables().next().unwrap();
         assert_eq!((cells.f64(0, cpu::usr), cells.f64(1, cpu::usr), cells.f64(9, cpu::usr)), (Some(3.0), None, None));
-        assert_eq!((cells.str(0, cpu::cpu), cells.str(1, cpu::cpu), cells.str(0, cpu::host)), (Some("0"), None, Some("h")));
+        assert_eq!(
+            (cells.str(0, cpu::cpu), cells.str(1, cpu::cpu), cells.str(0, cpu::host)),
+            (Some("0"), None, Some("h"))
+        );
         let batch = rows.tables_mut().next().unwrap().take().unwrap();
         let names: Vec<_> = batch.schema().fields().iter().map(|f| f.name().clone()).collect();
         assert_eq!(names, ["t", "dt", "host", "cpu", "usr", "idle"]);

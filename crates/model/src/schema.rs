@@ -1,7 +1,6 @@
 //! Arrow schemas from the catalogue: what an engine sees of a table.
 #![allow(clippy::disallowed_types, reason = "Arrow's metadata is a map of this type")]
 
-
 use std::{collections::HashMap, sync::Arc};
 
 use arrow_schema::{DataType, Field, Schema, TimeUnit};

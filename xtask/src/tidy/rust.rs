@@ -60,7 +60,7 @@ fn is_unsafe(code: &str) -> bool {
     let code = code.split("//").next().unwrap_or_default();
     ["unsafe {", "unsafe fn ", "unsafe impl ", "unsafe extern "].iter().any(|opening| {
         // An odd number of quotes before it: inside a string.
-        code.find(opening).is_some_and(|at| code[..at].matches('"').count() % 2 == 0)
+        code.find(opening).is_some_and(|at| code[..at].matches('"').count().is_multiple_of(2))
     })
 }
 

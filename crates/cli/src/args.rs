@@ -127,8 +127,8 @@ pub struct TagArgs {
     /// Give the run another name
     #[arg(long)]
     pub name: Option<String>,
-    /// Remarks in words
-    #[arg(long)]
+    /// Add a remark in words
+    #[arg(long = "remark", value_name = "TEXT")]
     pub remarks: Option<String>,
 }
 

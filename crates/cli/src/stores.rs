@@ -1,7 +1,7 @@
 //! Finding the store, and sealing what a dead recorder left in it.
 
 use fenxi_model::RunId;
-use fenxi_store::{RunEntry, Store};
+use fenxi_store::Store;
 
 use crate::{args::Cli, print};
 
@@ -24,8 +24,12 @@ pub fn open(cli: &Cli) -> anyhow::Result<Store> {
 fn recover(cli: &Cli, store: &Store) {
     match store.recover() {
         Ok(recovered) => {
-            for run in recovered.iter().filter(|_| !cli.quiet) {
-                print::message(&format!("recovered {}: its recorder had died", run.id));
+            for run in &recovered {
+                match &run.error {
+                    Some(e) => print::message(&format!("warning: {} could not be recovered: {e}", run.id)),
+                    None if cli.quiet => {}
+                    None => print::message(&format!("recovered {}: its recorder had died", run.id)),
+                }
             }
         }
         // A store that cannot be written can still be read.
@@ -44,12 +48,4 @@ pub fn select(store: &Store, selectors: &[String]) -> anyhow::Result<Vec<RunId>>
         }
     }
     Ok(ids)
-}
-
-/// The entries of the runs that `selectors` name; of all runs, the latest first, when there are none.
-pub fn entries(store: &Store, selectors: &[String]) -> anyhow::Result<Vec<RunEntry>> {
-    if selectors.is_empty() {
-        return Ok(store.runs()?);
-    }
-    select(store, selectors)?.iter().map(|id| Ok(store.run(id)?)).collect()
 }

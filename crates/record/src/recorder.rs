@@ -115,7 +115,8 @@ pub fn record(plan: Plan, watch: &mut dyn FnMut(Stage<'_>)) -> Result<Outcome, R
     let begun = clock::wall();
     sampler.sample_facts(begun, &mut rows);
     let mut open = plan.store.begin(Begin {
-        name: plan.name.clone(),
+        name: Some(plan.name.clone()),
+        kind: "record".to_owned(),
         host: plan.host.clone(),
         command: plan.command.iter().flatten().map(|w| w.to_string_lossy().into_owned()).collect(),
         tags: plan.tags.clone(),
@@ -123,7 +124,7 @@ pub fn record(plan: Plan, watch: &mut dyn FnMut(Stage<'_>)) -> Result<Outcome, R
         interval_s: Some(plan.interval_s),
         random: plan.random,
         sources: sampler.names(),
-        ..Begin::default()
+        params: BTreeMap::new(),
     })?;
     watch(Stage::Began(open.id()));
     open.append(&mut rows)?;
@@ -134,9 +135,7 @@ pub fn record(plan: Plan, watch: &mut dyn FnMut(Stage<'_>)) -> Result<Outcome, R
     let command = match plan.command.as_deref().map(Running::start).transpose() {
         Ok(command) => command,
         Err(source) => {
-            let id = open.id().clone();
-            drop(open);
-            plan.store.discard(&id)?;
+            open.discard()?;
             let command = plan.command.iter().flatten().next().map(|c| c.to_string_lossy().into_owned());
             return Err(RecordError::Command { command: command.unwrap_or_default(), source });
         }
@@ -273,7 +272,10 @@ impl Recording<'_> {
         if missed > 0 {
             self.progress.missed += missed;
             let t = self.time_at(clock::monotonic());
-            let text = format!("{missed} planned since {} not taken: sampling took too long", self.time_at(self.last_tick).iso());
+            let text = format!(
+                "{missed} planned since {} not taken: sampling took too long",
+                self.time_at(self.last_tick).iso()
+            );
             self.rows.event(t, "missed tick", "recorder", &text);
         }
         Ok(n + missed + 1)
@@ -283,7 +285,9 @@ impl Recording<'_> {
         let now = clock::monotonic();
         let t = self.time_at(now);
         if let Some(step) = self.steps.step(clock::wall(), now) {
-            let text = format!("the wall clock moved by {step:+.3} s against the steady clock; the run's times do not follow it");
+            let text = format!(
+                "the wall clock moved by {step:+.3} s against the steady clock; the run's times do not follow it"
+            );
             self.rows.event(t, "clock step", "recorder", &text);
         }
         self.last_tick = now;
@@ -371,7 +375,7 @@ impl Recording<'_> {
             costs,
             ticks: self.progress.ticks,
             missed_ticks: self.progress.missed,
-            ..End::default()
+            windows: Vec::new(),
         })?;
         let cpu_s = clock::process_cpu() - cpu_before;
         Ok(Outcome { run, exit_code, interrupted: self.interrupted, progress: self.progress, cpu_s })

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use fenxi_model::Unit;
-use fenxi_store::RunEntry;
+use fenxi_store::{Store, Summary};
+use serde_json::json;
 
 use crate::{
     args::{Cli, RunsArgs},
@@ -13,12 +14,12 @@ use crate::{
 /// Lists runs, the latest first.
 pub fn run(cli: &Cli, args: &RunsArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
-    let mut entries = stores::entries(&store, &args.runs)?;
+    let mut entries = listed(&store, &args.runs)?;
     entries.truncate(args.limit.unwrap_or(usize::MAX));
     if args.json {
         let mut out = String::new();
         for entry in &entries {
-            out.push_str(&serde_json::to_string(entry)?);
+            out.push_str(&json_line(entry));
             out.push('\n');
         }
         print::data(out.as_bytes())?;
@@ -32,24 +33,54 @@ pub fn run(cli: &Cli, args: &RunsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(entry: &RunEntry) -> Vec<String> {
-    let manifest = &entry.manifest;
-    let bytes: u64 = manifest.files.iter().map(|f| f.bytes).sum();
-    let tags: Vec<_> = entry.labels.tags.iter().map(|(k, v)| format!("{k}={v}")).collect();
-    let status = match manifest.exit_status {
-        _ if manifest.recovered => "recovered".to_owned(),
+/// The runs to list: those that `selectors` name, or all, the latest first.
+fn listed(store: &Store, selectors: &[String]) -> anyhow::Result<Vec<Summary>> {
+    let mut summaries = store.summaries()?;
+    if !selectors.is_empty() {
+        let ids = stores::select(store, selectors)?;
+        summaries.retain(|s| ids.contains(&s.id));
+    }
+    Ok(summaries)
+}
+
+fn json_line(run: &Summary) -> String {
+    json!({
+        "run": run.id,
+        "name": run.labels.name,
+        "kind": run.kind,
+        "hosts": run.hosts,
+        "start": run.start.iso(),
+        "end": run.end.iso(),
+        "duration_s": run.end.seconds_since(run.start),
+        "command": run.command,
+        "exit_status": run.exit_status,
+        "recovered": run.recovered,
+        "params": run.params,
+        "tags": run.labels.tags,
+        "baseline": run.labels.baseline,
+        "remarks": run.labels.remarks,
+        "rows": run.rows,
+        "bytes": run.bytes,
+    })
+    .to_string()
+}
+
+fn row(run: &Summary) -> Vec<String> {
+    let tags: Vec<_> = run.labels.tags.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    let status = match run.exit_status {
+        _ if run.recovered => "recovered".to_owned(),
         Some(status) => status.to_string(),
         None => "-".to_owned(),
     };
     vec![
-        manifest.id.to_string(),
-        entry.name().to_owned(),
-        manifest.hosts.join(","),
-        manifest.start.to_the_second(),
-        Unit::Seconds.human(manifest.end.seconds_since(manifest.start)).to_string(),
+        run.id.to_string(),
+        run.labels.name.clone().unwrap_or_default(),
+        run.hosts.join(","),
+        run.start.to_the_second(),
+        Unit::Seconds.human(run.end.seconds_since(run.start)).to_string(),
         status,
-        Unit::Bytes.human(bytes as f64).to_string(),
-        shorten(&manifest.command.join(" "), 40),
+        Unit::Bytes.human(run.bytes as f64).to_string(),
+        shorten(&run.command.join(" "), 40),
         tags.join(" "),
     ]
 }

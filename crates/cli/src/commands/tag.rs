@@ -23,7 +23,7 @@ pub fn run(cli: &Cli, args: &TagArgs) -> anyhow::Result<ExitCode> {
             labels.name = (!name.is_empty()).then(|| name.clone());
         }
         if let Some(remarks) = &args.remarks {
-            labels.remarks = (!remarks.is_empty()).then(|| remarks.clone());
+            labels.remarks.push(remarks.clone());
         }
         store.set_labels(&id, &labels)?;
         if !cli.quiet {

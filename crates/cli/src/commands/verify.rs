@@ -14,7 +14,7 @@ use crate::{
 /// Checks runs against their manifests; exit code 1 when anything is wrong.
 pub fn run(cli: &Cli, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
-    let ids = if args.runs.is_empty() { store.ids()? } else { stores::select(&store, &args.runs)? };
+    let ids = if args.runs.is_empty() { store.summaries()?.into_iter().map(|s| s.id).collect() } else { stores::select(&store, &args.runs)? };
     let mut n_problems = 0;
     let mut out = String::new();
     for id in &ids {
@@ -22,9 +22,9 @@ pub fn run(cli: &Cli, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
         n_problems += problems.len() as u64;
         for problem in &problems {
             if args.json {
-                out.push_str(&json!({ "run": id, "file": problem.file, "problem": problem.message }).to_string());
+                out.push_str(&json!({ "run": id, "file": problem.path, "problem": problem.what }).to_string());
             } else {
-                out.push_str(&format!("{id}/{}: {}", problem.file, problem.message));
+                out.push_str(&problem.to_string());
             }
             out.push('\n');
         }

@@ -1,0 +1,111 @@
+//! `fenxi show`.
+
+use std::process::ExitCode;
+
+use fenxi_model::Unit;
+use fenxi_store::{Manifest, RunEntry};
+use serde_json::json;
+
+use crate::{
+    args::{Cli, ShowArgs},
+    commands::runs::shorten,
+    print,
+    progress::plural,
+    stores,
+};
+
+/// Shows one run: facts, tables, and what recording it cost.
+pub fn run(cli: &Cli, args: &ShowArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(cli)?;
+    let entry = store.run(&store.select_one(&args.run)?)?;
+    let text = if args.json {
+        serde_json::to_string_pretty(&json!({ "manifest": entry.manifest, "labels": entry.labels }))? + "\n"
+    } else {
+        describe(&entry)
+    };
+    print::data(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe(entry: &RunEntry) -> String {
+    let mut out = facts(entry);
+    out.push_str("\nTables\n");
+    out.push_str(&tables(&entry.manifest));
+    if !entry.manifest.costs.is_empty() {
+        out.push_str("\nCost of recording\n");
+        out.push_str(&costs(&entry.manifest));
+    }
+    out
+}
+
+fn facts(entry: &RunEntry) -> String {
+    let manifest = &entry.manifest;
+    let mut lines = vec![
+        ("run", manifest.id.to_string()),
+        ("name", entry.labels.name.clone().unwrap_or_default()),
+        ("host", manifest.hosts.join(", ")),
+        ("start", format!("{} UTC", manifest.start.to_the_second())),
+        ("duration", Unit::Seconds.human(manifest.seconds()).to_string()),
+    ];
+    if let Some(interval) = manifest.interval_s {
+        lines.push(("interval", Unit::Seconds.human(interval).to_string()));
+    }
+    if !manifest.command.is_empty() {
+        lines.push(("command", shorten(&manifest.command.join(" "), 200)));
+    }
+    if let Some(status) = manifest.exit_status {
+        let signal = manifest.signal.map(|s| format!(" (killed by signal {s})")).unwrap_or_default();
+        lines.push(("exit status", format!("{status}{signal}")));
+    }
+    if let Some(ticks) = manifest.ticks {
+        lines.push(("ticks", format!("{ticks}, {} missed", manifest.missed_ticks.unwrap_or(0))));
+    }
+    if manifest.recovered {
+        lines.push(("recovered", "its recorder died; at most one tick is missing at the end".to_owned()));
+    }
+    let tags: Vec<_> = entry.labels.tags.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    if !tags.is_empty() {
+        lines.push(("tags", tags.join(" ")));
+    }
+    for remark in &entry.labels.remarks {
+        lines.push(("remark", remark.clone()));
+    }
+    let size = Unit::Bytes.human(manifest.bytes() as f64);
+    lines.push(("size", format!("{size} in {}", plural(manifest.files.len() as u64, "file"))));
+    lines.iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| format!("{k:<12} {v}\n")).collect()
+}
+
+fn tables(manifest: &Manifest) -> String {
+    let row = |f: &fenxi_store::FileEntry| {
+        let per_row = f.bytes as f64 / (f.rows.max(1)) as f64;
+        vec![
+            f.table.clone().unwrap_or_else(|| f.name.clone()),
+            f.rows.to_string(),
+            Unit::Bytes.human(f.bytes as f64).to_string(),
+            format!("{per_row:.1}"),
+        ]
+    };
+    let rows: Vec<_> = manifest.files.iter().map(row).collect();
+    print::columns(&["table", "rows", "size", "B/row"], &[1, 2, 3], &rows)
+}
+
+fn costs(manifest: &Manifest) -> String {
+    let seconds = manifest.seconds();
+    let row = |c: &fenxi_store::SourceCost| {
+        let per_sample = if c.samples == 0 { f64::NAN } else { c.cpu_s / c.samples as f64 };
+        let share = if seconds > 0.0 { format!("{:.3}", 100.0 * c.cpu_s / seconds) } else { "-".to_owned() };
+        vec![
+            c.source.clone(),
+            c.samples.to_string(),
+            Unit::Seconds.human(c.cpu_s).to_string(),
+            Unit::Seconds.human(per_sample).to_string(),
+            if c.max_s > 0.0 { Unit::Seconds.human(c.max_s).to_string() } else { "-".to_owned() },
+            share,
+            if c.rows > 0 { c.rows.to_string() } else { "-".to_owned() },
+            c.failures.to_string(),
+        ]
+    };
+    let rows: Vec<_> = manifest.costs.iter().map(row).collect();
+    let header = ["source", "samples", "CPU time", "per sample", "longest", "% of a CPU", "rows", "failures"];
+    print::columns(&header, &[1, 2, 3, 4, 5, 6, 7], &rows)
+}

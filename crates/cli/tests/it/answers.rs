@@ -1,0 +1,87 @@
+//! `fenxi sql`, `ask` and `report` through the binary.
+
+use crate::support::{Fenxi, text};
+
+fn recorded() -> Fenxi {
+    let fenxi = Fenxi::new();
+    let script = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; ls -lR /usr/share > /dev/null";
+    fenxi.ok(&["record", "--name", "small", "--interval", "50ms", "--", "sh", "-c", script]);
+    fenxi
+}
+
+#[test]
+fn every_question_is_answered_in_every_format() {
+    let fenxi = recorded();
+    let listed = fenxi.ok(&["ask"]);
+    let names: Vec<_> = listed.lines().skip(1).filter_map(|l| l.split_whitespace().next()).collect();
+    assert!(names.len() >= 15, "{listed}");
+    for name in ["hottest-cpu", "cpu-summary", "result-summary"] {
+        assert!(names.contains(&name), "{name} in {listed}");
+    }
+    for (place, name) in names.iter().enumerate() {
+        let format = ["table", "csv", "json", "markdown"][place % 4];
+        fenxi.ok(&["ask", name, "-o", format]);
+    }
+}
+
+#[test]
+fn bad_sql_is_pointed_at_and_near_names_are_suggested() {
+    let fenxi = recorded();
+    let message = fenxi.fails(1, &["sql", "select usr from cpuu"]);
+    assert!(message.contains("cpu"), "{message}");
+    let message = fenxi.fails(1, &["sql", "select ursr from cpu"]);
+    assert!(message.contains("usr") && message.contains('^'), "{message}");
+    fenxi.fails(1, &["sql", "selec 1"]);
+    let message = fenxi.fails(1, &["ask", "hotest-cpu"]);
+    assert!(message.contains("hottest-cpu"), "{message}");
+}
+
+#[test]
+fn sql_cannot_write_or_read_outside_the_store() {
+    let fenxi = recorded();
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    let path = outside.path().display();
+    let inside = fenxi.path().join("out.csv");
+    for statement in [
+        format!("copy (select 1) to '{path}'"),
+        format!("copy (select 1) to '{}'", inside.display()),
+        format!("attach '{}' as x", inside.display()),
+        "create table x as select 1".to_owned(),
+        "select * from read_csv('/etc/passwd')".to_owned(),
+        "set memory_limit = '100GB'".to_owned(),
+        "install httpfs".to_owned(),
+        "select 1; drop view cpu".to_owned(),
+    ] {
+        fenxi.fails(1, &["sql", &statement]);
+    }
+    assert_eq!(outside.as_file().metadata().unwrap().len(), 0);
+    assert!(!inside.exists());
+}
+
+#[test]
+fn an_interrupted_statement_ends_at_once() {
+    let fenxi = recorded();
+    let child = fenxi.spawn(&["sql", "select count(*) from range(100000000) a, range(100000) b where a.range % 7 = b.range % 5"]);
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    crate::support::signal(&child, nix::sys::signal::Signal::SIGINT);
+    let begun = std::time::Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert!(begun.elapsed().as_secs() < 10);
+    assert!(!output.status.success(), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_report_is_one_file_that_asks_nothing_of_the_network() {
+    let fenxi = recorded();
+    let file = fenxi.path().join("report.html");
+    fenxi.ok(&["report", "@1", "-o", file.to_str().unwrap()]);
+    let html = fs_err::read_to_string(&file).unwrap();
+    assert!(html.starts_with("<!doctype html>") || html.starts_with("<!DOCTYPE html>"));
+    for word in ["src=\"http", "href=\"http", "@import"] {
+        assert!(!html.contains(word), "{word}");
+    }
+    assert!(html.contains("small"));
+    let twice = fenxi.path().join("two.html");
+    fenxi.ok(&["report", "@1", "small", "-o", twice.to_str().unwrap()]);
+    fenxi.fails(1, &["report", "@7"]);
+}

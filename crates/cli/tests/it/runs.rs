@@ -1,0 +1,69 @@
+//! `fenxi runs`, `show`, `tag`, `rm`, `verify`.
+
+use crate::support::{Fenxi, text, walk};
+
+fn with_runs(names: &[&str]) -> Fenxi {
+    let fenxi = Fenxi::new();
+    for name in names {
+        fenxi.ok(&["record", "--name", name, "--interval", "20ms", "--for", "60ms", "--source", "cpu"]);
+    }
+    fenxi
+}
+
+#[test]
+fn runs_are_listed_selected_tagged_and_removed() {
+    let fenxi = with_runs(&["alpha", "beta"]);
+    let listed = fenxi.ok(&["runs"]);
+    assert!(listed.find("beta").unwrap() < listed.find("alpha").unwrap(), "{listed}");
+    fenxi.ok(&["tag", "alpha", "good=yes", "--remark", "first one"]);
+    assert!(fenxi.ok(&["runs", "good=yes"]).contains("alpha"));
+    assert!(fenxi.ok(&["show", "@2"]).contains("first one"));
+    fenxi.ok(&["tag", "alpha", "good="]);
+    fenxi.fails(1, &["runs", "good=yes"]);
+    fenxi.ok(&["rm", "alpha"]);
+    let left = fenxi.ok(&["runs", "--json"]);
+    assert_eq!(left.lines().count(), 1);
+}
+
+#[test]
+fn unknown_and_ambiguous_selectors_say_what_there_is() {
+    let fenxi = with_runs(&["alpha", "beta"]);
+    let unknown = fenxi.fails(1, &["show", "alhpa"]);
+    assert!(unknown.contains("alpha"), "{unknown}");
+    let ambiguous = fenxi.fails(1, &["show", "20"]);
+    assert!(ambiguous.contains("alpha") && ambiguous.contains("beta"), "{ambiguous}");
+    fenxi.fails(1, &["show", "@9"]);
+    fenxi.fails(1, &["show", "@zero"]);
+}
+
+#[test]
+fn a_flipped_bit_is_found_and_the_file_named() {
+    let fenxi = with_runs(&["alpha"]);
+    fenxi.ok(&["verify"]);
+    let files = walk(&fenxi.path().join("runs"));
+    let cpu = files.iter().find(|p| p.ends_with("cpu.parquet")).unwrap();
+    let mut bytes = fs_err::read(cpu).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    fs_err::write(cpu, bytes).unwrap();
+    let output = fenxi.run(&["verify"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("cpu.parquet"), "{output:?}");
+}
+
+#[test]
+fn without_a_store_the_message_says_how_to_get_one() {
+    let fenxi = Fenxi::new();
+    let message = fenxi.fails(1, &["runs"]);
+    assert!(message.contains("fenxi record"), "{message}");
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let fenxi = with_runs(&["alpha"]);
+    let mut child = fenxi.spawn(&["sql", "-o", "csv", "select * from range(200000)"]);
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+}

@@ -1,1 +1,24 @@
-//! SQL over runs: views, questions; the only crate that knows the engine.
+//! SQL over runs: one view per table of the catalogue, questions, and answers in many formats.
+//!
+//! This is the only crate that knows the engine (DuckDB). What it runs is read-only by the engine's
+//! own word: a statement is executed only when the prepared statement says that it is a SELECT or an
+//! EXPLAIN of one, and the engine can open nothing outside the store.
+
+mod answer;
+mod binned;
+mod engine;
+mod error;
+mod gate;
+mod lex;
+mod question;
+pub mod render;
+mod runs;
+mod shipped;
+mod views;
+
+pub use answer::{Answer, AnswerColumn, Value};
+pub use binned::{Binned, Series};
+pub use engine::{Engine, Interrupt, Options, Scope};
+pub use error::{Place, QueryError, near};
+pub use question::{Chart, Param, Question, Section, questions};
+pub use shipped::SHIPPED;

@@ -1,0 +1,249 @@
+//! What can go wrong with a query, told with the place in the SQL and a way out.
+
+use std::{fmt, path::PathBuf};
+
+/// A query or question that could not be answered.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// The engine refused the SQL.
+    #[error("{}", explain(.message, .place.as_ref(), .hint.as_deref()))]
+    Sql {
+        /// What is wrong.
+        message: String,
+        /// Where, when the engine says.
+        place: Option<Place>,
+        /// What may have been meant.
+        hint: Option<String>,
+    },
+    /// The statement does something else than read.
+    #[error("{what} is not allowed: runs are only read; use SELECT, DESCRIBE, SHOW, SUMMARIZE, PIVOT or EXPLAIN")]
+    NotReadOnly {
+        /// What kind of statement it is.
+        what: String,
+    },
+    /// Nothing but blanks and comments.
+    #[error("there is no SQL statement to run")]
+    Empty,
+    /// The query was interrupted.
+    #[error("the query was interrupted")]
+    Interrupted,
+    /// The memory limit was reached and spilling did not help.
+    #[error("the query needs more memory than it may have: {0}; raise the limit or read fewer runs")]
+    Memory(String),
+    /// No question has this name.
+    #[error("there is no question `{name}`{}", hint_near(.near))]
+    UnknownQuestion {
+        /// The name asked for.
+        name: String,
+        /// Questions with a similar name.
+        near: Vec<String>,
+    },
+    /// The question's header is wrong.
+    #[error("{file}: line {line}: {message}")]
+    Question {
+        /// The question's file.
+        file: String,
+        /// Line from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// A parameter that the question does not have, or a value of the wrong type.
+    #[error("question `{question}`: {message}")]
+    Parameter {
+        /// The question asked.
+        question: String,
+        /// What is wrong, and what there is.
+        message: String,
+    },
+    /// A Parquet file of a run cannot be read.
+    #[error("{}: {message}; `fenxi verify` tells whether the file is damaged", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] fenxi_store::StoreError),
+    /// The answer could not be written.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The answer could not be converted.
+    #[error(transparent)]
+    Arrow(#[from] arrow_schema::ArrowError),
+    /// Parquet could not be written.
+    #[error(transparent)]
+    Parquet(#[from] parquet::errors::ParquetError),
+    /// The engine itself failed.
+    #[error("the SQL engine failed: {0}")]
+    Engine(String),
+}
+
+/// A place in the SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Line from 1.
+    pub line: usize,
+    /// Column from 1, in characters of `text`.
+    pub column: usize,
+    /// The line's text; the engine shortens long lines with `...`.
+    pub text: String,
+}
+
+fn explain(message: &str, place: Option<&Place>, hint: Option<&str>) -> impl fmt::Display {
+    let mut out = message.to_owned();
+    if let Some(place) = place {
+        let gutter = format!("line {}", place.line);
+        out += &format!("\n  {gutter} | {}\n  ", place.text);
+        out += &" ".repeat(gutter.len() + 3 + place.column.saturating_sub(1));
+        out.push('^');
+    }
+    if let Some(hint) = hint {
+        out += &format!("\n  hint: {hint}");
+    }
+    out
+}
+
+fn hint_near(near: &[String]) -> String {
+    match near {
+        [] => "; `fenxi ask` lists them".to_owned(),
+        near => format!("; did you mean {}?", near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+impl QueryError {
+    /// Makes sense of an error of the engine about `sql`.
+    pub(crate) fn from_engine(error: &duckdb::Error) -> QueryError {
+        match error {
+            duckdb::Error::DuckDBFailure(_, Some(message)) => QueryError::from_message(message),
+            other => QueryError::from_message(&other.to_string()),
+        }
+    }
+
+    /// Makes sense of the engine's message: kind, text, candidates, place.
+    pub(crate) fn from_message(raw: &str) -> QueryError {
+        let (head, place) = split_place(raw);
+        let (kind, text) = match head.split_once(" Error: ") {
+            Some((kind, text)) if kind.len() < 40 && !kind.contains('\n') => (kind, text.trim()),
+            _ => ("", head.trim()),
+        };
+        match kind {
+            "INTERRUPT" => return QueryError::Interrupted,
+            "Out of Memory" => return QueryError::Memory(first_line(text)),
+            _ if text.starts_with("Interrupted") => return QueryError::Interrupted,
+            _ => {}
+        }
+        let mut hint = candidates(text);
+        let mut message = first_line(text);
+        if let Some(name) = between(text, "Table with name ", " does not exist") {
+            message = format!("there is no table `{name}`");
+            let known = fenxi_model::TABLES.iter().map(|t| t.name).chain(["runs", "stats"]);
+            let close = near(name, known);
+            hint = Some(match close.as_slice() {
+                [] => "`SHOW TABLES` lists them".to_owned(),
+                close => format!("did you mean {}?", ticked(close)),
+            });
+        } else if let Some(name) = between(text, "Referenced column \"", "\" not found") {
+            message = format!("there is no column `{name}`");
+        }
+        QueryError::Sql { message, place, hint }
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or(text).trim_end_matches(['!', '.']).to_owned()
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let rest = &text[text.find(before)? + before.len()..];
+    Some(rest[..rest.find(after)?].trim_matches('"'))
+}
+
+fn ticked(names: &[String]) -> String {
+    names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The engine's own suggestions, in our words.
+fn candidates(text: &str) -> Option<String> {
+    let line = text.lines().find(|l| {
+        ["Candidate bindings: ", "Did you mean ", "Candidate functions:", "Candidate macros:"]
+            .iter()
+            .any(|p| l.trim_start().starts_with(p))
+    })?;
+    let mut names: Vec<String> =
+        line.split('"').skip(1).step_by(2).map(|n| n.rsplit('.').next().unwrap_or(n).to_owned()).collect();
+    names.dedup();
+    names.truncate(5);
+    (!names.is_empty()).then(|| format!("did you mean {}?", ticked(&names)))
+}
+
+/// Cuts `LINE n: text` and the caret line off the engine's message.
+fn split_place(raw: &str) -> (&str, Option<Place>) {
+    let Some(at) = raw.rfind("\nLINE ") else { return (raw, None) };
+    let head = raw[..at].trim_end();
+    let mut lines = raw[at + 1..].lines();
+    let parse = || -> Option<Place> {
+        let first = lines.next()?;
+        let (number, text) = first.strip_prefix("LINE ")?.split_once(": ")?;
+        let caret = lines.next()?.find('^')?;
+        let gutter = first.len() - text.len();
+        Some(Place { line: number.parse().ok()?, column: caret.checked_sub(gutter)? + 1, text: text.to_owned() })
+    };
+    let mut parse = parse;
+    (head, parse())
+}
+
+/// Names that are near `name`: those within a third of its length in edits, or that contain it; at most three.
+pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let name = name.to_lowercase();
+    let mut close: Vec<(usize, &str)> = known
+        .into_iter()
+        .map(|k| (if k.contains(&name) && name.len() > 2 { 1 } else { edits(&name, k) }, k))
+        .filter(|(d, k)| *d <= (name.len().max(k.len()) / 3).max(1))
+        .collect();
+    close.sort_unstable();
+    close.into_iter().take(3).map(|(_, k)| k.to_owned()).collect()
+}
+
+/// Levenshtein distance, bytes.
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{QueryError, near};
+
+    #[test]
+    fn an_unknown_column_is_shown_with_its_place_and_near_names() {
+        let raw = "Binder Error: Referenced column \"usrr\" not found in FROM clause!\nCandidate bindings: \"usr\", \"user\"\n\nLINE 1: select usrr from cpu\n               ^";
+        let want = "there is no column `usrr`\n  line 1 | select usrr from cpu\n                  ^\n  hint: did you mean `usr`, `user`?";
+        assert_eq!(QueryError::from_message(raw).to_string(), want);
+    }
+
+    #[test]
+    fn an_unknown_table_suggests_tables_of_the_catalogue() {
+        let raw = "Catalog Error: Table with name proces does not exist!\nDid you mean \"pg_proc\"?\n\nLINE 1: select * from proces\n                      ^";
+        let text = QueryError::from_message(raw).to_string();
+        assert!(text.starts_with("there is no table `proces`"), "{text}");
+        assert!(text.ends_with("hint: did you mean `process`?"), "{text}");
+    }
+
+    #[test]
+    fn near_names_are_few_and_close() {
+        assert_eq!(near("hotest-cpu", ["hottest-cpu", "cpu-time", "notes"]), ["hottest-cpu"]);
+        assert_eq!(near("zzz", ["cpu", "disk"]), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,125 @@
+//! A look at SQL text, only as deep as needed: which names it mentions and whether it is one statement.
+//!
+//! What may run is never decided here; the engine's prepared statement says that ([`crate::gate`]).
+
+/// One token: a name (folded to lower case unless quoted), or a character that is none.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Token {
+    Name(String),
+    Other(char),
+}
+
+/// The tokens of `sql` with the byte place of each; strings and comments are left out.
+pub(crate) fn tokens(sql: &str) -> Vec<(usize, Token)> {
+    let bytes = sql.as_bytes();
+    let mut out = Vec::new();
+    let mut i = 0;
+    while i < bytes.len() {
+        let rest = &sql[i..];
+        let c = rest.chars().next().unwrap_or(' ');
+        let len = if rest.starts_with("--") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            comment_len(rest)
+        } else if c == '\'' || c == '"' {
+            let (len, text) = quoted(rest, c);
+            if c == '"' {
+                out.push((i, Token::Name(text.to_lowercase())));
+            } else {
+                out.push((i, Token::Other('\'')));
+            }
+            len
+        } else if c == '_' || c.is_alphabetic() {
+            let len = rest.find(|c: char| !(c == '_' || c == '$' || c.is_alphanumeric())).unwrap_or(rest.len());
+            out.push((i, Token::Name(rest[..len].to_lowercase())));
+            len
+        } else {
+            if !c.is_whitespace() {
+                out.push((i, Token::Other(c)));
+            }
+            c.len_utf8()
+        };
+        i += len.max(1);
+    }
+    out
+}
+
+/// Length of a block comment; they nest.
+fn comment_len(text: &str) -> usize {
+    let (mut depth, mut i, bytes) = (0_usize, 0, text.as_bytes());
+    while i + 1 < bytes.len() {
+        match &bytes[i..i + 2] {
+            b"/*" => (depth, i) = (depth + 1, i + 2),
+            b"*/" => (depth, i) = (depth - 1, i + 2),
+            _ => i += 1,
+        }
+        if depth == 0 {
+            return i;
+        }
+    }
+    text.len()
+}
+
+/// Length and content of a quoted text; a doubled quote stands for itself.
+fn quoted(text: &str, quote: char) -> (usize, &str) {
+    let bytes = text.as_bytes();
+    let mut i = 1;
+    while i < bytes.len() {
+        if bytes[i] == quote as u8 {
+            if bytes.get(i + 1) != Some(&(quote as u8)) {
+                return (i + 1, &text[1..i]);
+            }
+            i += 1;
+        }
+        i += 1;
+    }
+    (text.len(), &text[1..])
+}
+
+/// When `sql` begins with EXPLAIN: whether it asks for ANALYZE, and the statement to be explained.
+pub(crate) fn explained(sql: &str) -> Option<(bool, &str)> {
+    let tokens = tokens(sql);
+    let name = |i: usize| match tokens.get(i) {
+        Some((_, Token::Name(n))) => n.as_str(),
+        _ => "",
+    };
+    if name(0) != "explain" {
+        return None;
+    }
+    let analyze = name(1) == "analyze";
+    let at = tokens.get(1 + usize::from(analyze))?.0;
+    Some((analyze, &sql[at..]))
+}
+
+/// How many statements there are, by the semicolons between them.
+pub(crate) fn statements(sql: &str) -> usize {
+    let tokens = tokens(sql);
+    tokens.split(|(_, t)| *t == Token::Other(';')).filter(|s| !s.is_empty()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Token, explained, statements, tokens};
+
+    #[test]
+    fn names_in_strings_and_comments_are_not_mentioned() {
+        let sql = "select \"Disk\".x, 'cpu' -- net\n from /* mem /* vm */ */ Sched where a='it''s tcp'";
+        let names: Vec<String> =
+            tokens(sql).into_iter().filter_map(|(_, t)| if let Token::Name(n) = t { Some(n) } else { None }).collect();
+        assert_eq!(names, ["select", "disk", "x", "from", "sched", "where", "a"]);
+    }
+
+    #[test]
+    fn statements_are_counted_by_semicolons_outside_strings() {
+        assert_eq!(statements("select ';'; -- ; \n"), 1);
+        assert_eq!(statements("select 1; select 2"), 2);
+        assert_eq!(statements(" -- nothing"), 0);
+    }
+
+    #[test]
+    fn an_explained_statement_is_found() {
+        assert_eq!(explained("/* x */ explain Analyze select 1"), Some((true, "select 1")));
+        assert_eq!(explained("explain copy x to y"), Some((false, "copy x to y")));
+        assert_eq!(explained("select 1"), None);
+    }
+}

@@ -1,0 +1,315 @@
+//! Questions: `.sql` files with a short header, asked by name.
+//!
+//! ```sql
+//! -- title: Which disks were busy?
+//! -- about: One sentence that says what the answer shows and what to look for.
+//! -- section: disk
+//! -- chart: table
+//! -- order: 10
+//! -- param: n = 10, how many to show
+//! SELECT ... LIMIT $n
+//! ```
+//! Further keys: `x`, `y` (comma list), `series`, `unit`. A parameter's type is that of its default.
+
+use std::{collections::BTreeMap, fmt};
+
+use fenxi_model::Unit;
+use fenxi_store::Store;
+
+use crate::{Answer, Engine, QueryError, SHIPPED, Scope, Value, near};
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name { $($(#[$vdoc])* $variant),+ }
+
+        impl $name {
+            /// All of them, in order.
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// The word in a question's header.
+            pub const fn word(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+
+            fn parse(text: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|v| v.word() == text)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.word())
+            }
+        }
+    };
+}
+
+words! {
+    /// The part of a report that a question belongs to, in the order of the report.
+    Section {
+        /// What the run achieved.
+        Result = "result",
+        /// Processors and the scheduler.
+        Cpu = "cpu",
+        /// Memory and paging.
+        Memory = "memory",
+        /// Block devices and file systems.
+        Disk = "disk",
+        /// Interfaces and protocols.
+        Network = "network",
+        /// Processes and control groups.
+        Process = "process",
+        /// Hard and soft interrupts.
+        Interrupt = "interrupt",
+        /// What the system was, and what could not be read.
+        Facts = "facts",
+    }
+}
+
+words! {
+    /// How an answer is best drawn.
+    Chart {
+        /// Rows and columns.
+        Table = "table",
+        /// Lines over time.
+        Line = "line",
+        /// Areas over time, one on the other.
+        Stacked = "stacked",
+        /// Colour by series and time.
+        Heatmap = "heatmap",
+        /// One big number each.
+        Tiles = "tiles",
+        /// One bar a row.
+        Bar = "bar",
+        /// One row per resource with a small line.
+        Summary = "summary",
+    }
+}
+
+/// A parameter of a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// Its name, `$name` in the SQL.
+    pub name: String,
+    /// Its value unless another is given; its type is the parameter's.
+    pub default: Value,
+    /// What it does.
+    pub about: String,
+}
+
+/// A question that can be asked by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// Its name: the file's without `.sql`.
+    pub name: String,
+    /// A short heading.
+    pub title: String,
+    /// One sentence on what the answer shows.
+    pub about: String,
+    /// Where it belongs.
+    pub section: Section,
+    /// How it is drawn.
+    pub chart: Chart,
+    /// Column of the horizontal axis.
+    pub x: Option<String>,
+    /// Columns of values.
+    pub y: Vec<String>,
+    /// Column that tells lines apart.
+    pub series: Option<String>,
+    /// Unit of the values in `y`.
+    pub unit: Unit,
+    /// Its parameters.
+    pub params: Vec<Param>,
+    /// Its place within the section.
+    pub order: i64,
+    /// The SQL without the header.
+    pub sql: String,
+    /// Whether it comes from the store's own `questions` folder.
+    pub own: bool,
+}
+
+impl Question {
+    /// Reads a question from the text of a file called `name`.sql.
+    ///
+    /// # Errors
+    /// [`QueryError::Question`] with the line: an unknown key or word, a missing title, no SQL.
+    pub fn parse(name: &str, text: &str) -> Result<Question, QueryError> {
+        let bad = |line: usize, message: String| QueryError::Question { file: format!("{name}.sql"), line, message };
+        let mut q = Question {
+            name: name.to_owned(),
+            title: String::new(),
+            about: String::new(),
+            section: Section::Facts,
+            chart: Chart::Table,
+            x: None,
+            y: Vec::new(),
+            series: None,
+            unit: Unit::None,
+            params: Vec::new(),
+            order: 1000,
+            sql: String::new(),
+            own: false,
+        };
+        let mut header = 0;
+        for line in text.lines() {
+            let Some(comment) = line.strip_prefix("--") else { break };
+            header += 1;
+            if let Some((key, value)) = comment.split_once(':') {
+                q.set(key.trim(), value.trim()).map_err(|m| bad(header, m))?;
+            }
+        }
+        // Lines of the header stay as empty ones, so that the engine's line numbers are the file's.
+        q.sql = "\n".repeat(header) + &text.lines().skip(header).collect::<Vec<_>>().join("\n");
+        if q.title.is_empty() {
+            return Err(bad(1, "there is no `-- title: …` in the header".to_owned()));
+        }
+        if q.sql.trim().is_empty() {
+            return Err(bad(header + 1, "there is no SQL after the header".to_owned()));
+        }
+        Ok(q)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let text = || (!value.is_empty()).then(|| value.to_owned());
+        let words = |all: Vec<&str>| format!("`{value}` is not a {key}: one of {}", all.join(", "));
+        match key {
+            "title" => value.clone_into(&mut self.title),
+            "about" => value.clone_into(&mut self.about),
+            "section" => {
+                self.section =
+                    Section::parse(value).ok_or_else(|| words(Section::ALL.iter().map(|s| s.word()).collect()))?;
+            }
+            "chart" => {
+                self.chart = Chart::parse(value).ok_or_else(|| words(Chart::ALL.iter().map(|s| s.word()).collect()))?;
+            }
+            "x" => self.x = text(),
+            "y" => self.y = value.split(',').map(|y| y.trim().to_owned()).filter(|y| !y.is_empty()).collect(),
+            "series" => self.series = text(),
+            "unit" => self.unit = Unit::from_symbol(value),
+            "order" => self.order = value.parse().map_err(|_| format!("order: `{value}` is not a whole number"))?,
+            "param" => self.params.push(param(value)?),
+            _ => {
+                return Err(format!(
+                    "unknown key `{key}`: one of title, about, section, chart, x, y, series, unit, order, param"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Values for the parameters: the defaults, replaced by what `given` has as text.
+    ///
+    /// # Errors
+    /// [`QueryError::Parameter`] for a name that the question does not have or a wrong type.
+    pub fn bind(&self, given: &[(String, String)]) -> Result<Vec<(&str, Value)>, QueryError> {
+        let bad = |message| QueryError::Parameter { question: self.name.clone(), message };
+        for (key, _) in given {
+            if !self.params.iter().any(|p| p.name == *key) {
+                let names: Vec<&str> = self.params.iter().map(|p| p.name.as_str()).collect();
+                let known =
+                    if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
+                return Err(bad(format!("there is no parameter `{key}`; {known}")));
+            }
+        }
+        let mut out = Vec::new();
+        for p in &self.params {
+            let value = match given.iter().rev().find(|(k, _)| *k == p.name) {
+                None => p.default.clone(),
+                Some((key, text)) => match p.default {
+                    Value::Text(_) => Value::Text(text.clone()),
+                    Value::Int(_) => {
+                        Value::Int(text.parse().map_err(|_| bad(format!("{key} is a whole number, not `{text}`")))?)
+                    }
+                    Value::Float(_) => {
+                        Value::Float(text.parse().map_err(|_| bad(format!("{key} is a number, not `{text}`")))?)
+                    }
+                },
+            };
+            out.push((p.name.as_str(), value));
+        }
+        Ok(out)
+    }
+}
+
+/// `name = default, what it does`.
+fn param(text: &str) -> Result<Param, String> {
+    let (name, rest) = text.split_once('=').ok_or_else(|| format!("param: `{text}` is not `name = default, about`"))?;
+    let (default, about) = rest.split_once(',').unwrap_or((rest, ""));
+    let default = default.trim().trim_matches('\'');
+    let default = match (default.parse(), default.parse()) {
+        (Ok(i), _) => Value::Int(i),
+        (_, Ok(f)) => Value::Float(f),
+        _ => Value::Text(default.to_owned()),
+    };
+    Ok(Param { name: name.trim().to_owned(), default, about: about.trim().to_owned() })
+}
+
+/// All questions: those that are shipped, and those in the store's `questions` folder, which
+/// replace shipped ones of the same name; by section, order and name.
+///
+/// # Errors
+/// When a question of the store cannot be read; those shipped are tested to be right.
+pub fn questions(store: &Store) -> Result<Vec<Question>, QueryError> {
+    let mut by_name = BTreeMap::new();
+    for (name, text) in SHIPPED {
+        by_name.insert((*name).to_owned(), Question::parse(name, text)?);
+    }
+    let folder = store.path().join("questions");
+    if folder.is_dir() {
+        for entry in fs_err::read_dir(&folder)? {
+            let path = entry?.path();
+            let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+            if path.extension().is_some_and(|e| e == "sql") {
+                let question = Question::parse(&name, &fs_err::read_to_string(&path)?)?;
+                by_name.insert(name, Question { own: true, ..question });
+            }
+        }
+    }
+    let mut all: Vec<Question> = by_name.into_values().collect();
+    all.sort_by(|a, b| (a.section, a.order, &a.name).cmp(&(b.section, b.order, &b.name)));
+    Ok(all)
+}
+
+impl Engine {
+    /// The question called `name`.
+    ///
+    /// # Errors
+    /// [`QueryError::UnknownQuestion`] with near names.
+    pub fn question(&self, name: &str) -> Result<Question, QueryError> {
+        let mut all = questions(self.store())?;
+        match all.iter().position(|q| q.name == name) {
+            Some(place) => Ok(all.swap_remove(place)),
+            None => {
+                let near = near(name, all.iter().map(|q| q.name.as_str()));
+                Err(QueryError::UnknownQuestion { name: name.to_owned(), near })
+            }
+        }
+    }
+
+    /// Answers the question called `name` over the runs of `scope`; `params` are `name`, `value` as typed.
+    ///
+    /// # Errors
+    /// An unknown question or parameter, and whatever [`Engine::query`] fails with.
+    pub fn ask(&self, name: &str, params: &[(String, String)], scope: &Scope) -> Result<Answer, QueryError> {
+        self.answer(&self.question(name)?, params, scope)
+    }
+
+    /// Answers `question` over the runs of `scope`.
+    ///
+    /// # Errors
+    /// A wrong parameter, and whatever [`Engine::query`] fails with.
+    pub fn answer(
+        &self,
+        question: &Question,
+        params: &[(String, String)],
+        scope: &Scope,
+    ) -> Result<Answer, QueryError> {
+        let mut answer = self.query_with(&question.sql, &question.bind(params)?, scope)?;
+        for column in answer.columns.iter_mut().filter(|c| question.y.contains(&c.name)) {
+            column.unit = question.unit;
+        }
+        Ok(answer)
+    }
+}

@@ -1,0 +1,12 @@
+-- title: Where did the CPU time go?
+-- about: Share of all CPUs' time by state, over time; high sys, softirq or steal deserve a question of their own, iowait is idle time.
+-- section: cpu
+-- chart: stacked
+-- x: t
+-- y: usr, nice, sys, iowait, irq, softirq, steal, guest
+-- unit: %
+-- order: 20
+SELECT run, host, t, dt, usr, nice, sys, iowait, irq, softirq, steal, guest + coalesce(guest_nice, 0) AS guest
+FROM cpu
+WHERE cpu IS NULL
+ORDER BY run, host, t

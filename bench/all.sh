@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Every measurement, small by default: bench/all.sh [NAME…]   (bench/README.md has the sizes)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/env
+
+names=("$@")
+[ ${#names[@]} -gt 0 ] || names=(recorder rate startup engine report)
+for name in "${names[@]}"; do
+    printf '\n==> %s\n' "$name" >&2
+    python3 "bench/$name.py"
+done

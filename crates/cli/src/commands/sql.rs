@@ -1,0 +1,101 @@
+//! `fenxi sql`, and what it shares with `fenxi ask`: an engine, Ctrl-C, and formats.
+
+use std::{
+    io::{self, IsTerminal, Read, Write},
+    process::ExitCode,
+};
+
+use anyhow::bail;
+use fenxi_query::{Engine, Options, Scope, Value, render};
+use fenxi_store::Store;
+
+use crate::{
+    args::{AnswerArgs, Cli, Format, SqlArgs},
+    stores,
+};
+
+/// Answers one statement.
+pub fn run(cli: &Cli, args: &SqlArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(cli)?;
+    let statement = match args.statement.as_str() {
+        "-" => {
+            let mut text = String::new();
+            io::stdin().read_to_string(&mut text)?;
+            text
+        }
+        text => text.to_owned(),
+    };
+    let scope = scope(&store, &args.answer.run)?;
+    let engine = engine(&store, &args.answer)?;
+    answer(&engine, &statement, &[], &scope, args.answer.format)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The runs that selectors name; all when there are none.
+pub fn scope(store: &Store, selectors: &[String]) -> anyhow::Result<Scope> {
+    Ok(if selectors.is_empty() { Scope::all() } else { Scope::of(stores::select(store, selectors)?) })
+}
+
+/// An engine on `store` that Ctrl-C interrupts.
+pub fn engine(store: &Store, args: &AnswerArgs) -> anyhow::Result<Engine> {
+    let options =
+        Options { memory_limit: Some(format!("{}MiB", args.memory.max(64))), threads: args.threads, temp_dir: None };
+    let engine = Engine::open(store, &options)?;
+    interrupt_on_signal(&engine)?;
+    Ok(engine)
+}
+
+/// Lets SIGINT and SIGTERM end the query in flight: a thread waits for them, all others ignore them.
+fn interrupt_on_signal(engine: &Engine) -> anyhow::Result<()> {
+    use nix::sys::signal::{SigSet, Signal};
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGINT);
+    signals.add(Signal::SIGTERM);
+    signals.thread_block()?;
+    let interrupt = engine.interrupt();
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        // A second signal ends the process at once, should the engine not listen.
+        if signals.wait().is_ok() {
+            let _ = signals.thread_unblock();
+            interrupt.interrupt();
+        }
+    })?;
+    Ok(())
+}
+
+/// Answers `sql` on stdout, batch by batch where the format allows it.
+pub fn answer(
+    engine: &Engine,
+    sql: &str,
+    params: &[(&str, Value)],
+    scope: &Scope,
+    format: Format,
+) -> anyhow::Result<()> {
+    let stdout = io::stdout();
+    if format == Format::Parquet && stdout.is_terminal() {
+        bail!("Parquet is binary; redirect it to a file: … -o parquet > answer.parquet");
+    }
+    let mut out = io::BufWriter::new(stdout.lock());
+    render::answer(engine, sql, params, scope, renderer(format), &mut out)?;
+    out.flush()?;
+    Ok(())
+}
+
+fn renderer(format: Format) -> render::Format {
+    match format {
+        Format::Table => render::Format::Table { width: terminal_width() },
+        Format::Csv => render::Format::Csv,
+        Format::Json => render::Format::Json,
+        Format::Parquet => render::Format::Parquet,
+        Format::Markdown => render::Format::Markdown,
+    }
+}
+
+/// Columns of the terminal; None when stdout is none, so that nothing is cut.
+fn terminal_width() -> Option<usize> {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col)).filter(|width| *width > 0)
+}

@@ -139,7 +139,7 @@ impl Session {
         self.t = Micros(self.t.0 + (dt.unwrap_or(0.0) * 1e6) as i64);
         let mut rows = Rows::new("test");
         self.collector.sample(Tick { t: self.t, dt }, &mut rows)?;
-        Ok(Observed { batches: rows.tables_mut().map(|t| (t.table().name, t.take().unwrap())).collect() })
+        Ok(Observed::of(rows))
     }
 }
 
@@ -151,6 +151,11 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// What `rows` hold.
+    pub fn of(mut rows: Rows) -> Observed {
+        Observed { batches: rows.tables_mut().map(|t| (t.table().name, t.take().unwrap())).collect() }
+    }
+
     /// How many rows `table` has.
     pub fn count(&self, table: &str) -> usize {
         self.batch(table).map_or(0, RecordBatch::num_rows)

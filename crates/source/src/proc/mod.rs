@@ -16,4 +16,5 @@ macro_rules! sources {
 sources! {
     disk,
     net,
+    process,
 }

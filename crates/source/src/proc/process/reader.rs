@@ -1,0 +1,128 @@
+//! Reads the small files of /proc/PID without allocating.
+
+use std::{
+    borrow::Cow,
+    fmt::Write as _,
+    io,
+    mem::MaybeUninit,
+    os::fd::{AsFd, OwnedFd},
+};
+
+use rustix::fs::{CWD, Mode, OFlags, RawDir, SeekFrom};
+
+use super::stat::{self, Stat};
+use crate::{
+    Root,
+    proc::scan::{number, words},
+};
+
+/// What the scheduler keeps of one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Nanoseconds on a CPU.
+    pub run_ns: u64,
+    /// Nanoseconds runnable without a CPU.
+    pub wait_ns: u64,
+    /// Times it was put on a CPU.
+    pub slices: u64,
+}
+
+/// The folder /proc and buffers to read from it.
+pub struct Reader {
+    folder: OwnedFd,
+    path: String,
+    bytes: Vec<u8>,
+    entries: Vec<MaybeUninit<u8>>,
+    /// Room for a list of threads.
+    pub tids: Vec<u32>,
+}
+
+const READ_ONLY: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
+
+impl Reader {
+    /// Opens `/proc` of `root`.
+    pub fn open(root: &Root) -> io::Result<Reader> {
+        let path = root.path("/proc");
+        let folder = rustix::fs::openat(CWD, &path, READ_ONLY | OFlags::DIRECTORY, Mode::empty())
+            .map_err(|e| io::Error::new(e.kind(), format!("cannot open {}: {e}", path.display())))?;
+        let entries = vec![MaybeUninit::uninit(); 32 * 1024];
+        Ok(Reader { folder, path: String::new(), bytes: vec![0; 8192], entries, tids: Vec::new() })
+    }
+
+    /// Puts the ids of all processes into `pids`.
+    pub fn pids(&mut self, pids: &mut Vec<u32>) -> io::Result<()> {
+        pids.clear();
+        rustix::fs::seek(&self.folder, SeekFrom::Start(0))?;
+        numbers(&self.folder, &mut self.entries, pids)
+    }
+
+    /// Puts the ids of the threads of `pid` into `tids`; false when the process is gone.
+    pub fn list_tids(&mut self, pid: u32, tids: &mut Vec<u32>) -> bool {
+        tids.clear();
+        self.path.clear();
+        let _ = write!(self.path, "{pid}/task");
+        let flags = READ_ONLY | OFlags::DIRECTORY;
+        let Ok(folder) = rustix::fs::openat(&self.folder, &*self.path, flags, Mode::empty()) else { return false };
+        numbers(&folder, &mut self.entries, tids).is_ok()
+    }
+
+    /// `stat` of a process and its name.
+    pub fn stat(&mut self, pid: u32) -> Option<(Stat, Cow<'_, str>)> {
+        stat::parse(self.file(pid, None, "stat")?)
+    }
+
+    /// `schedstat` of a process's main thread, from `file` where that is given.
+    pub fn schedstat(&mut self, pid: u32, file: Option<&OwnedFd>) -> Option<Run> {
+        match file {
+            Some(file) => {
+                let n = rustix::io::pread(file, &mut self.bytes[..], 0).ok()?;
+                parse_run(&self.bytes[..n])
+            }
+            None => parse_run(self.file(pid, None, "schedstat")?),
+        }
+    }
+
+    /// `schedstat` of one thread.
+    pub fn thread_schedstat(&mut self, pid: u32, tid: u32) -> Option<Run> {
+        parse_run(self.file(pid, Some(tid), "schedstat")?)
+    }
+
+    /// Opens `schedstat` to be kept.
+    pub fn open_schedstat(&mut self, pid: u32) -> Option<OwnedFd> {
+        self.set_path(pid, None, "schedstat");
+        rustix::fs::openat(&self.folder, &*self.path, READ_ONLY, Mode::empty()).ok()
+    }
+
+    /// One of the small files of a process or of one of its threads; None when it is gone or forbidden.
+    pub fn file(&mut self, pid: u32, tid: Option<u32>, name: &str) -> Option<&[u8]> {
+        self.set_path(pid, tid, name);
+        let file = rustix::fs::openat(&self.folder, &*self.path, READ_ONLY, Mode::empty()).ok()?;
+        // These files are made by one call: a read that does not fill the buffer has it all.
+        let n = rustix::io::read(file.as_fd(), &mut self.bytes[..]).ok()?;
+        (n > 0).then(|| &self.bytes[..n])
+    }
+
+    fn set_path(&mut self, pid: u32, tid: Option<u32>, name: &str) {
+        self.path.clear();
+        // Writing to a String cannot fail.
+        let _ = match tid {
+            Some(tid) => write!(self.path, "{pid}/task/{tid}/{name}"),
+            None => write!(self.path, "{pid}/{name}"),
+        };
+    }
+}
+
+/// The entries of `folder` whose names are numbers.
+fn numbers(folder: &OwnedFd, buffer: &mut [MaybeUninit<u8>], out: &mut Vec<u32>) -> io::Result<()> {
+    let mut entries = RawDir::new(folder, buffer);
+    while let Some(entry) = entries.next() {
+        out.extend(number(entry?.file_name().to_bytes()).and_then(|n| u32::try_from(n).ok()));
+    }
+    Ok(())
+}
+
+/// `run wait slices`; all zeroes where the kernel does not keep them.
+fn parse_run(text: &[u8]) -> Option<Run> {
+    let mut words = words(text.trim_ascii()).map(number);
+    Some(Run { run_ns: words.next()??, wait_ns: words.next()??, slices: words.next()?? })
+}

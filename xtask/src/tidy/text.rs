@@ -34,8 +34,10 @@ pub fn check(repository: &Repository) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
     for path in repository.files()?.iter().filter(|p| is_written(p)) {
         let text = repository.read(path)?;
+        // A test may hold what was seen on some machine.
+        let machine_paths = if path.contains("/tests") { &[] } else { MACHINE_PATHS };
         for (i, line) in text.lines().enumerate() {
-            let found = UNFINISHED.iter().chain(MACHINE_PATHS).filter(|word| line.contains(**word));
+            let found = UNFINISHED.iter().chain(machine_paths).filter(|word| line.contains(**word));
             complaints.extend(found.map(|word| format!("{path}:{}: `{word}`", i + 1)));
         }
         if path.ends_with(".md") {

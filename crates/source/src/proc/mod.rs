@@ -1,5 +1,7 @@
 //! Collectors: sources that read /proc and /sys, one file each.
 
+mod grid;
+mod keyed;
 mod roster;
 mod scan;
 
@@ -14,6 +16,15 @@ macro_rules! sources {
 }
 
 sources! {
+    cpu,
+    sched,
+    pressure,
+    mem,
+    vm,
+    irq,
+    softirq,
+    tcp,
+    udp,
     disk,
     net,
     process,

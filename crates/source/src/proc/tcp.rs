@@ -1,0 +1,193 @@
+//! `tcp`: connections, segments, retransmissions and overflows, from /proc/net/snmp,
+//! /proc/net/netstat and /proc/net/sockstat.
+//!
+//! The kernel counts TCP over IPv4 and IPv6 together. `retransmit` is the share of retransmitted
+//! segments among all that were sent, first transmissions and retransmissions; NULL when none was.
+//! Linux does not count the bytes of TCP alone, so those columns stay NULL.
+
+use fenxi_model::{Rows, catalog::tcp};
+
+use super::keyed::{
+    As::{Aside, Gauge, Rate},
+    Lines, Meters, Pairs, Wanted, wanted,
+};
+use crate::{Collector, ProcFile, Root, Source, SourceError, Spec, Take, Tick};
+
+/// The `tcp` source.
+pub static SOURCE: Tcp = Tcp;
+
+static SPEC: Spec = Spec {
+    name: "tcp",
+    summary: "TCP connections, segments, retransmissions, resets, listen overflows",
+    tables: &[&tcp::TABLE],
+    take: Take::EveryTick,
+    default: true,
+};
+
+static WANTED: &[Wanted] = &[
+    wanted(tcp::established, Gauge, 1.0, &["Tcp.CurrEstab"]),
+    wanted(tcp::active_opens_per_s, Rate, 1.0, &["Tcp.ActiveOpens"]),
+    wanted(tcp::passive_opens_per_s, Rate, 1.0, &["Tcp.PassiveOpens"]),
+    wanted(tcp::attempt_fails_per_s, Rate, 1.0, &["Tcp.AttemptFails"]),
+    wanted(tcp::estab_resets_per_s, Rate, 1.0, &["Tcp.EstabResets"]),
+    wanted(tcp::in_segments_per_s, Rate, 1.0, &["Tcp.InSegs"]),
+    wanted(tcp::out_segments_per_s, Rate, 1.0, &["Tcp.OutSegs"]),
+    wanted(tcp::retransmits_per_s, Rate, 1.0, &["Tcp.RetransSegs"]),
+    wanted(tcp::in_errors_per_s, Rate, 1.0, &["Tcp.InErrs"]),
+    wanted(tcp::out_resets_per_s, Rate, 1.0, &["Tcp.OutRsts"]),
+    wanted(tcp::listen_overflows_per_s, Rate, 1.0, &["TcpExt.ListenOverflows"]),
+    wanted(tcp::listen_drops_per_s, Rate, 1.0, &["TcpExt.ListenDrops"]),
+    wanted(tcp::timeouts_per_s, Rate, 1.0, &["TcpExt.TCPTimeouts"]),
+    wanted(tcp::fast_retransmits_per_s, Rate, 1.0, &["TcpExt.TCPFastRetrans"]),
+    wanted(tcp::syncookies_per_s, Rate, 1.0, &["TcpExt.SyncookiesSent"]),
+    // Collapsing comes first in pruning, so this counts both.
+    wanted(tcp::receive_pruned_per_s, Rate, 1.0, &["TcpExt.PruneCalled"]),
+    wanted(tcp::time_wait, Gauge, 1.0, &["TCP.tw"]),
+    wanted(tcp::sockets, Gauge, 1.0, &["TCP.inuse", "TCP6.inuse"]),
+    wanted(tcp::socket_mem_bytes, Aside, 1.0, &["TCP.mem"]),
+];
+
+/// Collects the `tcp` table.
+pub struct Tcp;
+
+impl Source for Tcp {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
+        let sockets = Protocols::open(root, WANTED)?;
+        Ok(Box::new(Connections { netstat: root.open("/proc/net/netstat").ok(), extended: Pairs::default(), sockets }))
+    }
+}
+
+/// The files that tell of TCP and UDP alike, and the numbers wanted from them.
+pub(super) struct Protocols {
+    pub(super) meters: Meters,
+    snmp: ProcFile,
+    pairs: Pairs,
+    snmp6: Option<ProcFile>,
+    lines: Lines,
+    sockstat: Vec<ProcFile>,
+    page_bytes: f64,
+}
+
+impl Protocols {
+    pub(super) fn open(root: &Root, wanted: &'static [Wanted]) -> Result<Protocols, SourceError> {
+        let sockstat = ["/proc/net/sockstat", "/proc/net/sockstat6"];
+        let dotless = wanted.iter().any(|w| w.keys.iter().any(|k| !k.contains('.')));
+        Ok(Protocols {
+            meters: Meters::new(wanted),
+            snmp: root.open("/proc/net/snmp")?,
+            pairs: Pairs::default(),
+            // Names without a section are those of IPv6; TCP has none.
+            snmp6: dotless.then(|| root.open("/proc/net/snmp6").ok()).flatten(),
+            lines: Lines::default(),
+            sockstat: sockstat.iter().filter_map(|f| root.open(f).ok()).collect(),
+            page_bytes: rustix::param::page_size() as f64,
+        })
+    }
+
+    /// Reads all files into `meters`.
+    pub(super) fn read(&mut self) -> Result<(), SourceError> {
+        self.meters.begin();
+        self.pairs.take(self.snmp.read()?, &mut self.meters);
+        if let Some(snmp6) = &mut self.snmp6 {
+            self.lines.take(snmp6.read()?, &mut self.meters);
+        }
+        for file in &mut self.sockstat {
+            self.meters.take_sockets(file.read()?);
+        }
+        Ok(())
+    }
+
+    /// Memory in socket buffers, which the kernel counts in pages.
+    pub(super) fn memory(&self, key: &str) -> Option<f64> {
+        self.meters.value(key).map(|pages| pages as f64 * self.page_bytes)
+    }
+}
+
+struct Connections {
+    netstat: Option<ProcFile>,
+    extended: Pairs,
+    sockets: Protocols,
+}
+
+impl Collector for Connections {
+    fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
+        let Connections { netstat, extended, sockets } = self;
+        sockets.read()?;
+        if let Some(netstat) = netstat {
+            extended.take(netstat.read()?, &mut sockets.meters);
+        }
+        sockets.meters.advance("tcp", tick, rows);
+        let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
+        let mut row = rows.row(&tcp::TABLE, tick.t, dt);
+        sockets.meters.fill(&mut row, dt);
+        let grown = |key| sockets.meters.grown(key).map(|n| n as f64);
+        let share = || {
+            let again = grown("Tcp.RetransSegs")?;
+            let sent = grown("Tcp.OutSegs")? + again;
+            (sent > 0.0).then(|| again * 100.0 / sent)
+        };
+        row.f64(tcp::retransmit, share()).f64(tcp::socket_mem_bytes, sockets.memory("TCP.mem"));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SOURCE;
+    use crate::testing::{Machine, near, observe};
+
+    #[test]
+    fn two_captured_moments_give_rates_and_gauges() {
+        let seen = observe(&SOURCE, "tcp", 2.0);
+        let value = |column| seen.value("tcp", column, &[]);
+        near(value("active_opens_per_s"), (102 - 97) as f64 / 2.0);
+        near(value("passive_opens_per_s"), (7 - 2) as f64 / 2.0);
+        near(value("in_segments_per_s"), (10_439 - 10_384) as f64 / 2.0);
+        near(value("out_segments_per_s"), (6201 - 6146) as f64 / 2.0);
+        near(value("retransmits_per_s"), 0.0);
+        near(value("retransmit"), 0.0);
+        near(value("listen_overflows_per_s"), 0.0);
+        assert_eq!((value("established"), value("time_wait"), value("sockets")), (Some(0.0), Some(5.0), Some(1.0)));
+        near(value("socket_mem_bytes"), 207.0 * rustix::param::page_size() as f64);
+        assert_eq!(value("in_bytes_per_s"), None, "the kernel does not count them");
+        assert!(seen.events().is_empty());
+    }
+
+    #[test]
+    fn numbers_are_found_by_name_wherever_they_stand() {
+        let machine = Machine::new();
+        machine.put("/proc/net/snmp", "Tcp: MaxConn OutSegs RetransSegs CurrEstab\nTcp: -1 100 0 7\n");
+        machine.put("/proc/net/netstat", "TcpExt: TCPTimeouts New ListenDrops\nTcpExt: 4 9 1\n");
+        let mut session = machine.start(&SOURCE);
+        session.tick(None);
+        session.machine.put("/proc/net/snmp", "Tcp: MaxConn OutSegs RetransSegs CurrEstab\nTcp: -1 190 10 8\n");
+        session.machine.put("/proc/net/netstat", "TcpExt: ListenDrops TCPTimeouts\nTcpExt: 5 6\n");
+        let seen = session.tick(2.0);
+        let value = |column| seen.value("tcp", column, &[]);
+        near(value("retransmit"), 10.0);
+        near(value("timeouts_per_s"), 1.0);
+        near(value("listen_drops_per_s"), 2.0);
+        assert_eq!(value("established"), Some(8.0));
+        assert_eq!((value("in_segments_per_s"), value("sockets"), value("socket_mem_bytes")), (None, None, None));
+    }
+
+    #[test]
+    fn nothing_sent_leaves_the_share_null_and_a_reset_is_an_event() {
+        let machine = Machine::new();
+        machine.put("/proc/net/snmp", "Tcp: InSegs OutSegs RetransSegs\nTcp: 4294967295 10 3\n");
+        let mut session = machine.start(&SOURCE);
+        session.tick(None);
+        session.machine.put("/proc/net/snmp", "Tcp: InSegs OutSegs RetransSegs\nTcp: 7 10 3\n");
+        let seen = session.tick(1.0);
+        near(seen.value("tcp", "in_segments_per_s", &[]), 8.0);
+        assert_eq!(seen.value("tcp", "retransmit", &[]), None);
+        session.machine.put("/proc/net/snmp", "Tcp: InSegs OutSegs RetransSegs\nTcp: 7 2 1\n");
+        let seen = session.tick(1.0);
+        assert_eq!(seen.value("tcp", "out_segments_per_s", &[]), None);
+        assert_eq!(seen.events(), ["counter reset tcp: counters went back: Tcp.OutSegs, Tcp.RetransSegs"]);
+    }
+}

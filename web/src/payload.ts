@@ -1,0 +1,143 @@
+// The payload of a report: what `crates/report` embeds and this page draws. Nothing here knows what a
+// disk or a CPU is; a panel is the answer to one question.
+
+export interface Payload {
+  version: number;
+  title: string;
+  generator: string;
+  runs: Run[];
+  sections: Section[];
+}
+
+export interface Run {
+  id: string;
+  name: string;
+  kind: string;
+  hosts: string[];
+  /** Milliseconds since the epoch, UTC. */
+  start_ms: number;
+  duration_s: number;
+  interval_s: number | null;
+  command: string;
+  exit_status: number | null;
+  signal: number | null;
+  recovered: boolean;
+  baseline: boolean;
+  params: Record<string, string>;
+  tags: Record<string, string>;
+  remarks: string[];
+  ticks: number | null;
+  missed_ticks: number | null;
+  /** CPU seconds that recording itself took. */
+  cost_s: number | null;
+}
+
+export interface Section {
+  id: string;
+  title: string;
+  panels: Panel[];
+}
+
+export interface Panel {
+  id: string;
+  title: string;
+  about: string;
+  chart: string;
+  unit: string;
+  /** Column that tells series apart, and the single column of values, where there is one. */
+  series?: string;
+  values?: string;
+  sql: string;
+  /** Written by the user, not shipped. */
+  own: boolean;
+  /** Meaning of columns by name, from the catalogue. */
+  columns: Record<string, Meaning>;
+  /** Why there is nothing to draw: "empty" (no rows) or "zero" (nothing but zeros). */
+  quiet?: "empty" | "zero";
+  error?: string;
+  table?: TableData;
+  time?: TimeData;
+}
+
+export interface Meaning {
+  unit: string;
+  doc: string;
+  better: string;
+}
+
+export interface TableData {
+  columns: { name: string; unit: string; numeric: boolean }[];
+  rows: (string | number | boolean | null)[][];
+  /** Rows of the whole answer; more than `rows.length` when it was cut. */
+  total: number;
+}
+
+export interface TimeData {
+  /** End of the first bin and length of a bin, seconds since each run's start. */
+  t0: number;
+  step: number;
+  n: number;
+  series: SeriesData[];
+  /** Series of the answer that the page leaves out, the least ones. */
+  left_out: number;
+  /** Heat maps: one scale for all rows. */
+  max?: number;
+}
+
+export interface SeriesData {
+  /** Index into `runs`. */
+  run: number;
+  name: string;
+  unit: string;
+  avg: Packed;
+  min?: Packed;
+  max?: Packed;
+  /** Exact figures over the whole run. */
+  stats: { avg: number | null; min: number | null; max: number | null; trend_pct: number | null };
+}
+
+/**
+ * Numbers in base64. `log`: 16 bits little-endian, 0 = missing, 1 = zero, 2… = lo·(hi/lo)^((c-2)/65533).
+ * `lin`: 16 bits, 0 = missing, 1… = lo + (hi-lo)·(c-1)/65534. `u8`: 0 = missing, 1… = hi·(c-1)/254.
+ */
+export interface Packed {
+  as: "log" | "lin" | "u8";
+  lo: number;
+  hi: number;
+  d: string;
+}
+
+export type Numbers = (number | null)[];
+
+const cache = new WeakMap<Packed, Numbers>();
+
+export function unpack(p: Packed): Numbers {
+  const known = cache.get(p);
+  if (known) return known;
+  const text = atob(p.d);
+  const out: Numbers = [];
+  if (p.as === "u8") {
+    for (let i = 0; i < text.length; i++) {
+      const c = text.charCodeAt(i);
+      out.push(c === 0 ? null : (p.hi * (c - 1)) / 254);
+    }
+  } else {
+    const ratio = p.as === "log" && p.lo > 0 ? Math.log(p.hi / p.lo) : 0;
+    for (let i = 0; i + 1 < text.length; i += 2) {
+      const c = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 8);
+      if (c === 0) out.push(null);
+      else if (p.as === "lin") out.push(p.lo + ((p.hi - p.lo) * (c - 1)) / 65534);
+      else out.push(c === 1 ? 0 : p.lo * Math.exp((ratio * (c - 2)) / 65533));
+    }
+  }
+  cache.set(p, out);
+  return out;
+}
+
+export function readPayload(): Payload {
+  const element = document.getElementById("fenxi-data");
+  if (!element?.textContent) throw new Error("this page holds no report");
+  const payload = JSON.parse(element.textContent) as Payload;
+  if (payload.version !== 1) throw new Error(`this page draws reports of version 1, not ${payload.version}`);
+  return payload;
+}

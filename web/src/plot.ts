@@ -1,0 +1,130 @@
+// Makes uPlot charts that share the pointer and the zoom with every other chart of the page.
+
+import uPlot from "uplot";
+import { cursor, zoom } from "./shared";
+import { clock, human } from "./units";
+
+const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+export interface PlotSpec {
+  width: number;
+  height: number;
+  unit: string;
+  data: uPlot.AlignedData;
+  series: uPlot.Series[];
+  bands: uPlot.Band[];
+  /** Called when the pointer of this chart moves: the place in the data, or null when it left. */
+  onHover: (place: number | null, chart: uPlot, event: MouseEvent | null) => void;
+}
+
+const FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
+/** Steps of the time axis that read well, seconds. */
+const STEPS = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
+
+/** From 0 to a little above the greatest value shown; percent end at 100 when near it. */
+function range(unit: string): uPlot.Range.Function {
+  return (_, min, max) => {
+    if (min === null || max === null || !Number.isFinite(max)) return [0, unit === "%" ? 100 : 1];
+    const low = min < 0 ? min * 1.08 : 0;
+    if (unit === "%" && max > 60 && max <= 100.5) return [low, 100];
+    return [low, max > 0 ? max * 1.08 : low < 0 ? 0 : 1];
+  };
+}
+
+/** Draws a chart into `target`; the function returned takes it away again. */
+export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destroy: () => void } {
+  const grid = { stroke: css("--grid"), width: 1 };
+  const axis = { stroke: css("--muted"), font: FONT, grid, ticks: { ...grid, size: 4 } };
+  const chart = new uPlot(
+    {
+      width: spec.width,
+      height: spec.height,
+      padding: [8, 14, 0, 0],
+      legend: { show: false },
+      scales: { x: { time: false }, y: { range: range(spec.unit) } },
+      axes: [
+        { ...axis, space: 70, size: 28, incrs: STEPS, values: (_, splits, __, ___, step) => splits.map((s) => clock(s, step < 1)) },
+        { ...axis, size: 68, space: 32, values: (_, splits) => splits.map((s) => human(s, spec.unit)) },
+      ],
+      series: [{}, ...spec.series],
+      bands: spec.bands,
+      cursor: {
+        y: false,
+        points: { show: false },
+        drag: { x: true, y: false, setScale: false },
+        bind: {
+          dblclick: () => () => {
+            zoom.set(null);
+            return null;
+          },
+        },
+      },
+      hooks: {
+        setSelect: [
+          (u) => {
+            if (u.select.width > 3) {
+              zoom.set([u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")]);
+            }
+            u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          },
+        ],
+      },
+    },
+    spec.data,
+    target,
+  );
+  const xs = spec.data[0] as number[];
+  let over = false;
+  const show = (t: number | null) => {
+    if (over) return;
+    chart.setCursor(t === null ? { left: -10, top: -10 } : { left: chart.valToPos(t, "x"), top: 5 }, false);
+  };
+  const stretch = (z: [number, number] | null) =>
+    chart.setScale("x", z ? { min: z[0], max: z[1] } : { min: xs[0], max: xs[xs.length - 1] });
+  const move = (e: MouseEvent) => {
+    over = true;
+    const left = e.clientX - chart.over.getBoundingClientRect().left;
+    cursor.set(chart.posToVal(left, "x"));
+    spec.onHover(chart.posToIdx(left), chart, e);
+  };
+  const leave = () => {
+    over = false;
+    cursor.set(null);
+    spec.onHover(null, chart, null);
+  };
+  chart.over.addEventListener("mousemove", move);
+  chart.over.addEventListener("mouseleave", leave);
+  const off = [cursor.on(show), zoom.on(stretch)];
+  if (zoom.value) stretch(zoom.value);
+  return {
+    chart,
+    destroy: () => {
+      off.forEach((stop) => stop());
+      if (over) leave();
+      chart.destroy();
+    },
+  };
+}
+
+/** Keys that move the pointer and the zoom of all charts: arrows, + and -. */
+export function chartKeys(times: number[]): (e: KeyboardEvent) => void {
+  return (e) => {
+    const last = times.length - 1;
+    if (last < 1) return;
+    const [from, to] = zoom.value ?? [times[0], times[last]];
+    const at = cursor.value ?? (from + to) / 2;
+    const step = Math.max(times[1] - times[0], (to - from) / 100);
+    if (e.key === "ArrowRight" || e.key === "ArrowLeft") {
+      const next = at + (e.key === "ArrowRight" ? step : -step) * (e.shiftKey ? 10 : 1);
+      cursor.set(Math.min(to, Math.max(from, next)));
+    } else if (e.key === "+" || e.key === "=") {
+      const half = (to - from) / 4;
+      zoom.set([Math.max(times[0], at - half), Math.min(times[last], at + half)]);
+    } else if (e.key === "-") {
+      const half = to - from;
+      const wide: [number, number] = [Math.max(times[0], at - half), Math.min(times[last], at + half)];
+      zoom.set(wide[0] <= times[0] && wide[1] >= times[last] ? null : wide);
+    } else return;
+    e.preventDefault();
+  };
+}

@@ -1,0 +1,103 @@
+// What all charts share: the moment under the pointer, the zoomed stretch of time, the theme.
+
+import { useEffect, useState } from "preact/hooks";
+
+export class Shared<T> {
+  private listeners = new Set<(value: T) => void>();
+  constructor(public value: T) {}
+  set(value: T): void {
+    if (Object.is(value, this.value)) return;
+    this.value = value;
+    for (const tell of [...this.listeners]) tell(value);
+  }
+  on(tell: (value: T) => void): () => void {
+    this.listeners.add(tell);
+    return () => this.listeners.delete(tell);
+  }
+}
+
+export function useShared<T>(shared: Shared<T>): T {
+  const [value, setValue] = useState(shared.value);
+  useEffect(() => {
+    setValue(shared.value);
+    return shared.on(setValue);
+  }, [shared]);
+  return value;
+}
+
+/** Seconds since the start under the pointer; null when it is over no chart. */
+export const cursor = new Shared<number | null>(null);
+/** The stretch of time shown, seconds since the start; null for all. */
+export const zoom = new Shared<[number, number] | null>(null);
+/** The theme in force. */
+export const theme = new Shared<"light" | "dark">(
+  matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
+);
+
+let chosen = false;
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (e) => {
+  if (!chosen) theme.set(e.matches ? "dark" : "light");
+});
+export function toggleTheme(): void {
+  chosen = true;
+  theme.set(theme.value === "dark" ? "light" : "dark");
+}
+const applyTheme = (t: string) => document.documentElement.setAttribute("data-theme", t);
+applyTheme(theme.value);
+theme.on(applyTheme);
+
+document.addEventListener("keydown", (e) => {
+  if (e.key === "Escape") zoom.set(null);
+});
+
+// Colours that people with the common forms of colour blindness tell apart (Okabe-Ito and Tol),
+// darker on white, lighter on black.
+const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b8559a", "#3a9bd9", "#c98a00", "#882255", "#2f9487", "#4b3fa0", "#85851f", "#a04fc4", "#7a3b10"];
+const DARK = ["#56b4e9", "#f08b45", "#2bc8a0", "#e79ac4", "#9bd3f7", "#f2b632", "#dd7ba2", "#7fd6c8", "#a79cf2", "#cfcf5c", "#cf96ea", "#d88a6a"];
+
+export function colour(i: number): string {
+  const list = theme.value === "dark" ? DARK : LIGHT;
+  return list[i % list.length];
+}
+
+// Viridis, by anchors: even in brightness, legible in grey and to the colour-blind.
+const VIRIDIS = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37]];
+
+/** Red, green, blue for a share of the scale, 0 to 1. */
+export function heat(share: number): [number, number, number] {
+  const place = Math.min(1, Math.max(0, share)) * (VIRIDIS.length - 1);
+  const i = Math.min(VIRIDIS.length - 2, Math.floor(place));
+  const mix = (k: number) => Math.round(VIRIDIS[i][k] + (VIRIDIS[i + 1][k] - VIRIDIS[i][k]) * (place - i));
+  return [mix(0), mix(1), mix(2)];
+}
+
+/** Renders a chart only once it comes near the window, so that a long report opens at once. */
+export function useNear(ref: { current: Element | null }): boolean {
+  const [near, setNear] = useState(false);
+  useEffect(() => {
+    const element = ref.current;
+    if (!element || near) return;
+    const show = () => setNear(true);
+    const observer = new IntersectionObserver((seen) => seen.some((s) => s.isIntersecting) && show(), { rootMargin: "600px" });
+    observer.observe(element);
+    addEventListener("beforeprint", show);
+    return () => {
+      observer.disconnect();
+      removeEventListener("beforeprint", show);
+    };
+  }, [near]);
+  return near;
+}
+
+/** The width of an element, followed as the window changes. */
+export function useWidth(ref: { current: Element | null }): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const element = ref.current;
+    if (!element) return;
+    const observer = new ResizeObserver((entries) => setWidth(Math.floor(entries[0].contentRect.width)));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return width;
+}

@@ -1,0 +1,97 @@
+// Rows and columns: sortable, numbers aligned on the right, long answers cut to a first page.
+
+import { useMemo, useState } from "preact/hooks";
+import type { Panel, TableData } from "./payload";
+import { Sparkline } from "./sparkline";
+import { human, MISSING, words } from "./units";
+
+const PAGE = 15;
+export type Cell = TableData["rows"][number][number] | (number | null)[];
+
+/** A cell as text; a column `unit` in the row says what its `value` is counted in. */
+export function cellText(cell: Cell, unit: string, numeric: boolean): string {
+  if (cell === null || cell === undefined) return MISSING;
+  if (numeric && typeof cell === "number") return human(cell, unit);
+  return String(cell);
+}
+
+export function unitOf(table: TableData, row: Cell[], column: number): string {
+  const own = table.columns[column].unit;
+  const place = own === "" && table.columns[column].numeric ? table.columns.findIndex((c) => c.name === "unit") : -1;
+  return place < 0 ? own : String(row[place] ?? "");
+}
+
+export function Table({ panel, table }: { panel: Panel; table: TableData }) {
+  const [sort, setSort] = useState<{ column: number; down: boolean } | null>(null);
+  const [all, setAll] = useState(false);
+  const [search, setSearch] = useState("");
+  const rows = useMemo(() => {
+    const wanted = search.toLowerCase();
+    const found = wanted ? table.rows.filter((r) => r.some((c) => typeof c === "string" && c.toLowerCase().includes(wanted))) : table.rows;
+    if (!sort) return found;
+    const direction = sort.down ? -1 : 1;
+    return [...found].sort((a, b) => {
+      const [x, y] = [a[sort.column], b[sort.column]];
+      // Missing values stand last, whichever way.
+      if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
+      if (typeof x === "number" && typeof y === "number") return (x - y) * direction;
+      return String(x).localeCompare(String(y), "en", { numeric: true }) * direction;
+    });
+  }, [table, sort, search]);
+  const shown = all ? rows : rows.slice(0, PAGE);
+  const click = (column: number) =>
+    setSort((s) => ({ column, down: s?.column === column ? !s.down : table.columns[column].numeric }));
+  return (
+    <div>
+      {table.rows.length > PAGE && (
+        <input class="table-search" type="search" placeholder={`find in ${table.rows.length} rows`} aria-label="find rows" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
+      )}
+      <div class="scroll" tabIndex={0} role="region" aria-label={panel.title}>
+        <table>
+          <thead>
+            <tr>
+              {table.columns.map((c, i) => (
+                <th
+                  key={c.name}
+                  class={c.numeric ? "num" : ""}
+                  aria-sort={sort?.column === i ? (sort.down ? "descending" : "ascending") : "none"}
+                >
+                  <button type="button" title={panel.columns[c.name]?.doc ?? "Sort by this column"} onClick={() => click(i)}>
+                    {words(c.name)}
+                    <span class="sort-mark" aria-hidden="true">{sort?.column === i ? (sort.down ? " ▾" : " ▴") : ""}</span>
+                  </button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row, r) => (
+              <tr key={r}>
+                {row.map((cell, i) => (
+                  <TableCell key={i} cell={cell} unit={unitOf(table, row, i)} numeric={table.columns[i].numeric} />
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {(rows.length > PAGE || table.total > table.rows.length) && (
+        <div class="table-foot">
+          {rows.length > PAGE && (
+            <button type="button" class="plain" onClick={() => setAll(!all)}>
+              {all ? `Show the first ${PAGE}` : `Show all ${rows.length} rows`}
+            </button>
+          )}
+          {table.total > table.rows.length && <span class="quiet">{`The answer has ${table.total} rows; this page keeps ${table.rows.length}.`}</span>}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function TableCell({ cell, unit, numeric }: { cell: Cell; unit: string; numeric: boolean }) {
+  if (Array.isArray(cell)) return <td><Sparkline values={cell} unit={unit} /></td>;
+  const text = cellText(cell, unit, numeric);
+  if (numeric) return <td class="num" title={cell === null ? "missing" : String(cell)}>{text}</td>;
+  return text.length > 60 ? <td class="long"><div>{text}</div></td> : <td>{text}</td>;
+}

@@ -1,0 +1,198 @@
+// Lines over time with a band from the least to the greatest value, and stacked areas.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { Legend, type Entry } from "./legend";
+import { type Numbers, type Panel, type Run, type SeriesData, type TimeData, unpack } from "./payload";
+import { chartKeys, plot } from "./plot";
+import { colour, theme, useNear, useShared, useWidth } from "./shared";
+import { tip } from "./tooltip";
+import { clock, human, words } from "./units";
+
+/** So many series are shown at first; the others wait in the legend. */
+const SHOWN = 12;
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
+
+interface Props {
+  panel: Panel;
+  time: TimeData;
+  runs: Run[];
+  /** Series of one run, when the chart shows only that. */
+  only?: number;
+}
+
+export function timesOf(time: TimeData): number[] {
+  return Array.from({ length: time.n }, (_, i) => time.t0 + i * time.step);
+}
+
+export function seriesName(s: SeriesData, runs: Run[], alone: boolean): string {
+  if (runs.length === 1) return words(s.name);
+  return alone ? runs[s.run].name : `${words(s.name)} · ${runs[s.run].name}`;
+}
+
+/** The meaning of a series: that of the column it comes from. */
+export function meaning(panel: Panel, name: string): string | undefined {
+  return panel.columns[name]?.doc ?? panel.columns[name.slice(name.lastIndexOf(" ") + 1)]?.doc;
+}
+
+/** Ranked by mean, the most first; those of one name together when runs are compared. */
+function ranked(series: SeriesData[]): SeriesData[] {
+  const most = new Map<string, number>();
+  for (const s of series) most.set(s.name, Math.max(most.get(s.name) ?? -Infinity, s.stats.avg ?? -Infinity));
+  return [...series].sort((a, b) => most.get(b.name)! - most.get(a.name)! || a.name.localeCompare(b.name) || a.run - b.run);
+}
+
+export function TimeChart({ panel, time, runs, only }: Props) {
+  const stacked = panel.chart === "stacked";
+  const box = useRef<HTMLDivElement>(null);
+  const near = useNear(box);
+  const width = useWidth(box);
+  const mode = useShared(theme);
+  const series = useMemo(() => {
+    const mine = only === undefined ? time.series : time.series.filter((s) => s.run === only);
+    return stacked || mine.length <= SHOWN ? mine : ranked(mine);
+  }, [time, only]);
+  const times = useMemo(() => timesOf(time), [time]);
+  const [shown, setShown] = useState<ReadonlySet<number>>(
+    () => new Set(series.map((_, i) => i).filter((i) => i < SHOWN)),
+  );
+  const alone = new Set(series.map((s) => s.name)).size === 1;
+  const names = series.map((s) => seriesName(s, only === undefined ? runs : [runs[0]], alone));
+  const distinct = [...new Set(series.map((s) => s.name))];
+  const byRun = runs.length > 1 && only === undefined;
+  const look = (i: number) => ({
+    stroke: byRun ? colour(series[i].run) : colour(i),
+    dash: byRun ? DASHES[distinct.indexOf(series[i].name) % DASHES.length] : DASHES[Math.floor(i / 12) % DASHES.length],
+  });
+
+  useEffect(() => {
+    const target = box.current;
+    if (!near || !target || width < 60) return;
+    const drawn = series.map((_, i) => i).filter((i) => shown.has(i));
+    const built = stacked ? stack(series, drawn, look) : lines(series, drawn, look);
+    const onHover = (place: number | null, chart: uPlot, event: MouseEvent | null) => {
+      if (place === null || !event) return tip.set(null);
+      const rows = drawn.map((i) => ({ i, value: unpack(series[i].avg)[place] }));
+      const y = chart.posToVal(event.clientY - chart.over.getBoundingClientRect().top, "y");
+      let nearest = drawn[0];
+      if (!stacked) {
+        let best = Infinity;
+        for (const r of rows) {
+          const gap = r.value === null ? Infinity : Math.abs(r.value - y);
+          if (gap < best) [best, nearest] = [gap, r.i];
+        }
+      } else {
+        let sum = 0;
+        for (const r of rows) {
+          sum += r.value ?? 0;
+          nearest = r.i;
+          if (sum >= y) break;
+        }
+      }
+      if (!stacked) rows.sort((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity));
+      else rows.reverse();
+      const lines = rows.slice(0, SHOWN).map(({ i, value }) => {
+        const [lo, hi] = [series[i].min, series[i].max].map((p) => (p ? unpack(p)[place] : null));
+        const spread = lo !== null && hi !== null && !stacked && hi > lo ? ` (${human(lo, panel.unit)} … ${human(hi, panel.unit)})` : "";
+        return { colour: look(i).stroke, name: names[i], value: human(value, panel.unit) + spread, near: i === nearest };
+      });
+      tip.set({
+        x: event.clientX,
+        y: event.clientY,
+        head: head(times[place], time.step, runs, only),
+        lines,
+        more: rows.length > SHOWN ? `and ${rows.length - SHOWN} more` : undefined,
+        meaning: nearest === undefined ? undefined : meaning(panel, series[nearest].name),
+      });
+    };
+    const { destroy } = plot(target, {
+      width,
+      height: width < 500 ? 180 : 220,
+      unit: panel.unit,
+      data: [times, ...built.data] as uPlot.AlignedData,
+      series: built.series,
+      bands: built.bands,
+      onHover,
+    });
+    return () => {
+      tip.set(null);
+      destroy();
+    };
+  }, [near, width, mode, shown, series]);
+
+  const entries: Entry[] = series.map((s, i) => ({
+    name: names[i],
+    colour: look(i).stroke,
+    dashed: look(i).dash.length > 0,
+    value: human(s.stats.avg, panel.unit),
+    title: [`average ${human(s.stats.avg, panel.unit)}, min ${human(s.stats.min, panel.unit)}, max ${human(s.stats.max, panel.unit)}`, meaning(panel, s.name)].filter(Boolean).join(". "),
+  }));
+  return (
+    <div>
+      <div
+        class="chart"
+        ref={box}
+        tabIndex={0}
+        role="img"
+        aria-label={`${panel.title}: ${names.slice(0, SHOWN).join(", ")} over time. Arrows move the pointer, plus and minus zoom, Escape shows all.`}
+        onKeyDown={chartKeys(times)}
+        style={{ minHeight: width < 500 ? 180 : 220 }}
+      />
+      <Legend entries={entries} shown={shown} onChange={setShown} first={SHOWN} />
+    </div>
+  );
+}
+
+/** `4:05 since the start · 2026-11-21 14:26:38 UTC`; the length of the bin when it holds several samples. */
+export function head(t: number, step: number, runs: Run[], only?: number): string {
+  const run = runs.length === 1 ? runs[0] : only === undefined ? undefined : runs[only];
+  const at = `${clock(t, step < 1)}`;
+  return run ? `${at} · ${new Date(run.start_ms + t * 1000).toISOString().slice(11, 19)} UTC` : `${at} since the start`;
+}
+
+type Look = (i: number) => { stroke: string; dash: number[] };
+interface Built {
+  data: Numbers[];
+  series: uPlot.Series[];
+  bands: uPlot.Band[];
+}
+
+function lines(series: SeriesData[], drawn: number[], look: Look): Built {
+  const built: Built = { data: [], series: [], bands: [] };
+  // Bands of many lines would hide each other.
+  const banded = drawn.length <= 4;
+  for (const i of drawn) {
+    const s = series[i];
+    const { stroke, dash } = look(i);
+    if (banded && s.min && s.max) {
+      const at = built.data.length + 1;
+      built.data.push(unpack(s.max), unpack(s.min));
+      const edge = { stroke: "transparent", width: 0, points: { show: false } };
+      built.series.push(edge, edge);
+      built.bands.push({ series: [at, at + 1], fill: `${stroke}2e` });
+    }
+    built.data.push(unpack(s.avg));
+    built.series.push({ stroke, dash, width: 1.6, points: { show: alonePoints(unpack(s.avg)) } });
+  }
+  return built;
+}
+
+/** Whether a series has so few values that a line would not show. */
+function alonePoints(values: Numbers): boolean {
+  return values.filter((v) => v !== null).length < 3;
+}
+
+function stack(series: SeriesData[], drawn: number[], look: Look): Built {
+  const built: Built = { data: [], series: [], bands: [] };
+  let below: Numbers | null = null;
+  for (const i of drawn) {
+    const values = unpack(series[i].avg);
+    const sum: Numbers = values.map((v, k) => (v === null && (below === null || below[k] === null) ? null : (v ?? 0) + (below?.[k] ?? 0)));
+    below = sum;
+    const { stroke } = look(i);
+    // The greatest sum is drawn first, each smaller one over it.
+    built.data.unshift(sum);
+    built.series.unshift({ stroke, fill: stroke, width: 0.5, points: { show: false } });
+  }
+  return built;
+}

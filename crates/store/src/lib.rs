@@ -8,9 +8,20 @@
 //! note or an entry in its manifest; deleting `cache/` is harmless.
 
 mod error;
+mod fs;
+mod gather;
+mod index;
 mod manifest;
 mod open;
+mod parquet_file;
+mod recover;
+mod seal;
+mod select;
+mod stats;
 mod store;
+mod stream;
+mod table_seal;
+mod verify;
 
 pub use error::StoreError;
 pub use manifest::{

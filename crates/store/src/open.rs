@@ -1,33 +1,240 @@
 //! A run being recorded.
-use fenxi_model::{Rows, RunId};
+//!
+//! `open/<id>/` holds `begin.json`, the streams of the tables, and `lock`, which the recorder keeps
+//! locked (flock) as long as it lives: whoever gets the lock knows that the recorder is dead.
 
-use crate::{End, StoreError};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Condvar, Mutex, PoisonError, atomic::Ordering},
+    thread::JoinHandle,
+    time::Duration,
+};
 
-/// A run being recorded; dropping it without [`OpenRun::seal`] leaves it for [`crate::Store::recover`].
+use fenxi_model::{Rows, RunId, TABLES};
+use fs_err as fs;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::{
+    Begin, End, FORMAT, Store, StoreError,
+    fs::{sync_dir, write_synced},
+    gather::Gather,
+    seal::{Opened, Recording},
+    stream::{Shared, TableStream},
+    table_seal::Limits,
+};
+
+/// How long written rows may wait until they are made durable.
+const SYNC_EVERY: Duration = Duration::from_secs(5);
+/// Bytes of rows that a recorder keeps besides writing them; sealing need not read these back.
+const LIVE_BYTES: usize = 32 << 20;
+
+/// A run being recorded; dropping it without [`OpenRun::seal`] leaves it for [`Store::recover`].
 #[derive(Debug)]
 pub struct OpenRun {
-    id: RunId,
+    store: Store,
+    dir: PathBuf,
+    opened: Opened,
+    streams: Vec<Option<TableStream>>,
+    live: Option<Vec<Option<Gather>>>,
+    live_limit: usize,
+    syncer: Syncer,
+    /// Declared last: the lock is given up after everything else is closed.
+    _lock: fs::File,
 }
 
 impl OpenRun {
+    pub(crate) fn begin(store: &Store, begin: Begin) -> Result<OpenRun, StoreError> {
+        let open = store.open_dir();
+        fs::create_dir_all(&open)?;
+        let name = begin.name.clone().unwrap_or_default();
+        let mut random = begin.random;
+        loop {
+            let id = RunId::new(begin.start, &name, random);
+            let dir = open.join(id.as_str());
+            // Made under a hidden name and locked first, so that nobody takes it for a dead recorder's.
+            let hidden = open.join(format!(".new-{id}-{}", std::process::id()));
+            if dir.exists() || store.run_dir(&id).exists() || fs::create_dir(&hidden).is_err_and(|e| is_taken(&e)) {
+                random = random.wrapping_add(1);
+                continue;
+            }
+            let opened = Opened { format: FORMAT, id, begin };
+            let made = make(&hidden, &dir, &opened);
+            if made.is_err() {
+                let _ = fs::remove_dir_all(&hidden);
+            }
+            let lock = made?;
+            return Ok(OpenRun {
+                store: store.clone(),
+                syncer: Syncer::start(),
+                dir,
+                opened,
+                streams: TABLES.iter().map(|_| None).collect(),
+                live: Some(TABLES.iter().map(|_| None).collect()),
+                live_limit: LIVE_BYTES,
+                _lock: lock,
+            });
+        }
+    }
+
     /// The id it has and keeps.
     pub fn id(&self) -> &RunId {
-        &self.id
+        &self.opened.id
     }
 
     /// Takes all rows out of `rows` and writes them: one write a table.
     ///
     /// # Errors
-    /// When a file cannot be written; what was written before stays.
-    pub fn append(&mut self, _rows: &mut Rows) -> Result<(), StoreError> {
-        Err(StoreError::damaged("", "unfinished"))
+    /// When a file cannot be written, or could not be made durable; what was written before stays.
+    pub fn append(&mut self, rows: &mut Rows) -> Result<(), StoreError> {
+        let mut first_error = None;
+        for table in rows.tables_mut() {
+            let place = table.table().id as usize;
+            let stream = self.streams[place].get_or_insert_with(|| TableStream::new(&self.dir, table.table()));
+            match stream.append(table) {
+                Ok((batch, begun)) => {
+                    if let Some(file) = begun {
+                        self.syncer.add(file);
+                    }
+                    if let (Some(batch), Some(live)) = (batch, &mut self.live) {
+                        let gather = live[place].get_or_insert_with(|| Gather::new(table.table()));
+                        // A column that the catalogue does not know cannot come from `Rows`.
+                        let _ = gather.push(&batch);
+                    }
+                }
+                // The other tables' rows are still worth writing.
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        let held = |live: &Vec<Option<Gather>>| live.iter().flatten().map(|g| g.bytes).sum::<usize>();
+        if self.live.as_ref().is_some_and(|live| held(live) > self.live_limit) {
+            self.live = None;
+        }
+        match first_error {
+            Some(error) => Err(error),
+            None => self.syncer.error(&self.dir),
+        }
     }
 
     /// Turns the recording into a run and gives its id.
     ///
     /// # Errors
-    /// When it cannot be written; the recording is kept and a later [`crate::Store::recover`] seals it.
-    pub fn seal(self, _end: End) -> Result<RunId, StoreError> {
-        Err(StoreError::damaged("", "unfinished"))
+    /// [`StoreError::Seal`] when it cannot be written; the recording is kept and a later
+    /// [`Store::recover`] seals it.
+    pub fn seal(mut self, end: End) -> Result<RunId, StoreError> {
+        self.syncer.stop();
+        // For a later recovery, should sealing fail. Without room for it, it is done without.
+        if let Ok(text) = serde_json::to_vec(&end) {
+            let _ = write_synced(&self.dir.join("end.json"), &text);
+        }
+        let recording = Recording {
+            store: &self.store,
+            dir: self.dir.clone(),
+            opened: Opened { format: FORMAT, id: self.opened.id.clone(), begin: self.opened.begin.clone() },
+            end: Some(end),
+            recovered: false,
+            live: self.live.take(),
+            limits: Limits::DEFAULT,
+        };
+        recording.seal()?;
+        Ok(self.opened.id.clone())
+    }
+
+    /// Lets sealing read everything back from the streams, as after a long recording.
+    #[cfg(test)]
+    pub(crate) fn forget_live(&mut self) {
+        self.live = None;
+    }
+}
+
+fn is_taken(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::AlreadyExists
+}
+
+/// Makes `dir` with its lock and `begin.json`; gives the lock.
+fn make(hidden: &Path, dir: &Path, opened: &Opened) -> Result<fs::File, StoreError> {
+    let lock = fs::File::create(hidden.join("lock"))?;
+    flock(lock.file(), FlockOperation::NonBlockingLockExclusive).map_err(std::io::Error::from)?;
+    let text = serde_json::to_vec_pretty(opened).map_err(|e| StoreError::damaged(hidden.join("begin.json"), e))?;
+    write_synced(&hidden.join("begin.json"), &text)?;
+    fs::rename(hidden, dir)?;
+    if let Some(open) = dir.parent() {
+        sync_dir(open)?;
+    }
+    Ok(lock)
+}
+
+/// Makes written rows durable every few seconds, beside the recording.
+#[derive(Debug)]
+struct Syncer {
+    shared: Arc<(Mutex<ToSync>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct ToSync {
+    files: Vec<Arc<Shared>>,
+    error: Option<std::io::Error>,
+    stop: bool,
+}
+
+impl Syncer {
+    fn start() -> Syncer {
+        let shared: Arc<(Mutex<ToSync>, Condvar)> = Arc::default();
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("fenxi-sync".to_owned()).spawn(move || sync_loop(&theirs));
+        // Without a thread rows are durable when sealed; the kernel writes them out before long.
+        Syncer { shared, thread: thread.ok() }
+    }
+
+    fn add(&self, file: Arc<Shared>) {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).files.push(file);
+    }
+
+    fn error(&self, dir: &Path) -> Result<(), StoreError> {
+        match self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).error.take() {
+            Some(e) => {
+                let text = format!("{}: rows could not be made durable: {e}", dir.display());
+                Err(StoreError::Io { source: std::io::Error::new(e.kind(), text) })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn stop(&mut self) {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
+        self.shared.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // It cannot panic; if it did, sealing makes everything durable anyway.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Syncer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn sync_loop(shared: &(Mutex<ToSync>, Condvar)) {
+    let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let waited = shared.1.wait_timeout_while(state, SYNC_EVERY, |s| !s.stop);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if state.stop {
+            return;
+        }
+        let files = state.files.clone();
+        drop(state);
+        let mut error = None;
+        for file in files {
+            if file.dirty.swap(false, Ordering::Relaxed)
+                && let Err(e) = file.file.sync_data()
+            {
+                error = Some(e);
+            }
+        }
+        state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.error = error.or(state.error.take());
     }
 }

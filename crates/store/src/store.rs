@@ -1,10 +1,17 @@
-//! The store: a directory of runs.
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+//! The store: a directory of runs, and what is read and changed in it.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use fenxi_model::RunId;
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
 
-use crate::{Begin, Labels, OpenRun, Problem, Recovered, RunEntry, StoreError, Summary, TableFile};
+use crate::{Begin, FORMAT, Labels, Manifest, OpenRun, RunEntry, StoreError, TableFile, fs as files};
 
 /// A store of runs. A cheap handle: clones name the same directory.
 #[derive(Clone, Debug)]
@@ -12,112 +19,254 @@ pub struct Store {
     path: Arc<Path>,
 }
 
-fn unfinished<T>() -> Result<T, StoreError> {
-    Err(StoreError::damaged("", "unfinished"))
+/// `store.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Mark {
+    format: u32,
+    id: String,
 }
+
+/// Above so many runs, a whole look at the index is cheaper than one look at each manifest.
+const MANY: usize = 64;
 
 impl Store {
     /// Where the store is unless said otherwise: `$XDG_DATA_HOME/fenxi` or `~/.local/share/fenxi`.
     pub fn default_path() -> PathBuf {
-        PathBuf::new()
+        let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+        match (set("XDG_DATA_HOME"), set("HOME")) {
+            (Some(data), _) => data.join("fenxi"),
+            (None, Some(home)) => home.join(".local/share/fenxi"),
+            (None, None) => PathBuf::from("fenxi-store"),
+        }
     }
+
     /// Opens the store at `path`.
     ///
     /// # Errors
     /// When there is none, or one of a later version.
-    pub fn open(_path: impl AsRef<Path>) -> Result<Store, StoreError> {
-        unfinished()
+    pub fn open(path: impl AsRef<Path>) -> Result<Store, StoreError> {
+        let path = path.as_ref();
+        let mark = path.join("store.json");
+        let text = match fs::read_to_string(&mark) {
+            Ok(text) => text,
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Err(StoreError::NotAStore { path: path.to_owned() });
+            }
+            Err(e) => return Err(e.into()),
+        };
+        // Only the version: what else a later format says is its own business.
+        #[derive(Deserialize)]
+        struct Version {
+            format: u32,
+        }
+        let found: Version = serde_json::from_str(&text).map_err(|e| StoreError::damaged(&mark, e))?;
+        if found.format > FORMAT {
+            return Err(StoreError::Version { path: mark, found: found.format, known: FORMAT });
+        }
+        Ok(Store { path: path.into() })
     }
+
     /// Opens the store at `path`; makes one where nothing is.
     ///
     /// # Errors
     /// When the directory holds something else, or cannot be written.
-    pub fn open_or_create(_path: impl AsRef<Path>) -> Result<Store, StoreError> {
-        unfinished()
+    pub fn open_or_create(path: impl AsRef<Path>) -> Result<Store, StoreError> {
+        let path = path.as_ref();
+        match Store::open(path) {
+            Err(StoreError::NotAStore { .. }) => {}
+            other => return other,
+        }
+        fs::create_dir_all(path)?;
+        if files::names(path)?.iter().any(|name| !name.starts_with('.') && !OWN.contains(&name.as_str())) {
+            return Err(StoreError::Occupied { path: path.to_owned() });
+        }
+        for dir in OWN.iter().filter(|name| !name.ends_with(".json")) {
+            fs::create_dir_all(path.join(dir))?;
+        }
+        let mut random = [0u8; 8];
+        fs::File::open("/dev/urandom")?.read_exact(&mut random)?;
+        let mark = Mark { format: FORMAT, id: format!("{:016x}", u64::from_le_bytes(random)) };
+        let text = serde_json::to_vec_pretty(&mark).map_err(|e| StoreError::damaged(path, e))?;
+        files::replace(&path.join("store.json"), &text, true)?;
+        Store::open(path)
     }
+
     /// The store's directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
+
     /// The directory of sealed runs, each `run=<id>`.
     pub fn runs_dir(&self) -> PathBuf {
         self.path.join("runs")
     }
+
+    /// The directory of the sealed run `id`, whether it exists or not.
+    pub fn run_dir(&self, id: &RunId) -> PathBuf {
+        self.path.join("runs").join(format!("run={id}"))
+    }
+
+    pub(crate) fn open_dir(&self) -> PathBuf {
+        self.path.join("open")
+    }
+
+    pub(crate) fn labels_dir(&self) -> PathBuf {
+        self.path.join("labels")
+    }
+
+    pub(crate) fn index_path(&self) -> PathBuf {
+        self.path.join("cache/index.json")
+    }
+
     /// Begins a run.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn begin(&self, _begin: Begin) -> Result<OpenRun, StoreError> {
-        unfinished()
+    pub fn begin(&self, begin: Begin) -> Result<OpenRun, StoreError> {
+        OpenRun::begin(self, begin)
     }
-    /// Seals what dead recorders left. Costs one look at `open/` when there is nothing to do.
+
+    /// Ids of all sealed runs, in no order.
     ///
     /// # Errors
-    /// When `open/` cannot be read; a run that cannot be sealed is reported in the list.
-    pub fn recover(&self) -> Result<Vec<Recovered>, StoreError> {
-        unfinished()
+    /// When the store cannot be read.
+    pub fn ids(&self) -> Result<Vec<RunId>, StoreError> {
+        let names = files::names(&self.runs_dir())?;
+        Ok(names.iter().filter_map(|name| RunId::parse(name.strip_prefix("run=")?)).collect())
     }
+
     /// All sealed runs with whole manifests, newest first. Prefer [`Store::summaries`] for a listing.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn runs(&self) -> Result<Vec<RunEntry>, StoreError> {
-        unfinished()
+        let mut runs = Vec::new();
+        for id in self.ids()? {
+            match self.run(&id) {
+                Ok(run) => runs.push(run),
+                // Removed since it was listed.
+                Err(StoreError::Unknown { .. }) if !self.run_dir(&id).exists() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        runs.sort_by(|a, b| (b.manifest.start, &b.manifest.id).cmp(&(a.manifest.start, &a.manifest.id)));
+        Ok(runs)
     }
-    /// What a listing needs of all sealed runs, newest first, from the index.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn summaries(&self) -> Result<Vec<Summary>, StoreError> {
-        unfinished()
-    }
-    /// The runs that `selector` names, newest first, at least one.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`] with near names, [`StoreError::Ambiguous`] for a beginning of several ids.
-    pub fn select(&self, _selector: &str) -> Result<Vec<RunId>, StoreError> {
-        unfinished()
-    }
-    /// The one run that `selector` names.
-    ///
-    /// # Errors
-    /// As [`Store::select`], and [`StoreError::Ambiguous`] when there are several.
-    pub fn select_one(&self, _selector: &str) -> Result<RunId, StoreError> {
-        unfinished()
-    }
+
     /// The sealed run `id`.
     ///
     /// # Errors
     /// When there is none or its manifest cannot be read.
-    pub fn run(&self, _id: &RunId) -> Result<RunEntry, StoreError> {
-        unfinished()
+    pub fn run(&self, id: &RunId) -> Result<RunEntry, StoreError> {
+        let manifest = self.manifest(id)?;
+        let labels = self.read_labels(id)?.unwrap_or_else(|| manifest.first_labels());
+        Ok(RunEntry { manifest, labels })
     }
-    /// Replaces the labels of `id`, all at once.
+
+    /// The manifest of `id`; [`StoreError::Unknown`] without suggestions when there is no such run.
+    pub(crate) fn manifest(&self, id: &RunId) -> Result<Manifest, StoreError> {
+        let path = self.run_dir(id).join("run.json");
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                if self.run_dir(id).exists() {
+                    return Err(StoreError::damaged(path, "it is missing; `fenxi rm` removes what is left of the run"));
+                }
+                return Err(StoreError::Unknown { selector: id.to_string(), near: Vec::new() });
+            }
+            Err(e) => return Err(e.into()),
+        };
+        let manifest: Manifest = serde_json::from_slice(&text).map_err(|e| StoreError::damaged(&path, e))?;
+        if manifest.format > FORMAT {
+            return Err(StoreError::Version { path, found: manifest.format, known: FORMAT });
+        }
+        Ok(manifest)
+    }
+
+    /// The labels that were set for `id`; None when they never were.
+    pub(crate) fn read_labels(&self, id: &RunId) -> Result<Option<Labels>, StoreError> {
+        let path = self.labels_dir().join(format!("{id}.json"));
+        match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|e| StoreError::damaged(&path, e)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Replaces the labels of `id`, all at once: a reader sees the old or the new ones.
     ///
     /// # Errors
     /// When there is no such run or the store cannot be written.
-    pub fn set_labels(&self, _id: &RunId, _labels: &Labels) -> Result<(), StoreError> {
-        unfinished()
+    pub fn set_labels(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
+        if !self.run_dir(id).is_dir() {
+            return Err(self.unknown(id.as_str()));
+        }
+        let path = self.labels_dir().join(format!("{id}.json"));
+        let text = serde_json::to_vec_pretty(labels).map_err(|e| StoreError::damaged(&path, e))?;
+        fs::create_dir_all(self.labels_dir())?;
+        Ok(files::replace(&path, &text, true)?)
     }
-    /// Removes the run `id` and its labels.
+
+    /// Removes the run `id` and its labels. Queries that have it open finish undisturbed.
     ///
     /// # Errors
-    /// When there is no such run or the store cannot be written.
-    pub fn remove(&self, _id: &RunId) -> Result<(), StoreError> {
-        unfinished()
+    /// When there is no such run, it is still being recorded, or the store cannot be written.
+    pub fn remove(&self, id: &RunId) -> Result<(), StoreError> {
+        let dir = self.run_dir(id);
+        if !dir.is_dir() {
+            if self.is_recording(id) {
+                return Err(StoreError::Recording { id: id.clone() });
+            }
+            return Err(self.unknown(id.as_str()));
+        }
+        // Out of sight with one rename, so that nobody sees half a run.
+        let hidden = self.runs_dir().join(format!(".removed-{id}"));
+        fs::rename(&dir, &hidden)?;
+        files::sync_dir(&self.runs_dir())?;
+        fs::remove_dir_all(&hidden)?;
+        match fs::remove_file(self.labels_dir().join(format!("{id}.json"))) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e.into()),
+            _ => Ok(()),
+        }
     }
-    /// Compares every file of `id` with its manifest; an empty list means the run is as it was sealed.
-    ///
-    /// # Errors
-    /// When there is no such run.
-    pub fn verify(&self, _id: &RunId) -> Result<Vec<Problem>, StoreError> {
-        unfinished()
-    }
+
     /// The Parquet files of `table` (also `stats`) in `runs`, or in all runs; newest run first.
     ///
     /// # Errors
     /// When the store or a named run cannot be read.
-    pub fn files(&self, _table: &str, _runs: Option<&[RunId]>) -> Result<Vec<TableFile>, StoreError> {
-        unfinished()
+    pub fn files(&self, table: &str, runs: Option<&[RunId]>) -> Result<Vec<TableFile>, StoreError> {
+        let file = |run: &RunId, fingerprint: &str, rows| TableFile {
+            path: self.run_dir(run).join(format!("{table}.parquet")),
+            run: run.clone(),
+            fingerprint: fingerprint.to_owned(),
+            rows,
+        };
+        let mut found = Vec::new();
+        match runs {
+            Some(few) if few.len() <= MANY => {
+                let mut started = Vec::with_capacity(few.len());
+                for id in few.iter().collect::<BTreeSet<_>>() {
+                    started.push(self.manifest(id)?);
+                }
+                started.sort_by(|a, b| (b.start, &b.id).cmp(&(a.start, &a.id)));
+                for manifest in &started {
+                    let entry = manifest.file(table);
+                    found.extend(entry.map(|e| file(&manifest.id, &e.fingerprint, e.rows)));
+                }
+            }
+            chosen => {
+                let chosen: Option<BTreeSet<&RunId>> = chosen.map(|ids| ids.iter().collect());
+                for summary in self.summaries()? {
+                    if chosen.as_ref().is_none_or(|ids| ids.contains(&summary.id)) {
+                        let entry = summary.tables.iter().find(|(name, _, _)| name == table);
+                        found.extend(entry.map(|(_, print, rows)| file(&summary.id, print, *rows)));
+                    }
+                }
+            }
+        }
+        Ok(found)
     }
 }
+
+/// What a store's directory holds.
+const OWN: &[&str] = &["store.json", "runs", "labels", "open", "cache", "questions"];

@@ -1,0 +1,203 @@
+//! What a listing needs of every run, kept in `cache/index.json` so that 10,000 runs are one file.
+//!
+//! It is a cache: it is never believed where the directories say otherwise, it is written whole
+//! and renamed in, and deleting it is harmless. A run in it never changes, so that the list of
+//! names decides; labels are taken again when their file's time or size differs.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    os::unix::fs::MetadataExt,
+};
+
+use fenxi_model::{Micros, RunId};
+use fs_err as fs;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::{Labels, Manifest, Store, StoreError, Summary, fs as files};
+
+/// The index's own version; another one is thrown away.
+const VERSION: u32 = 1;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Index {
+    version: u32,
+    /// Tables and fingerprints that occur, by number.
+    kinds: Vec<(String, String)>,
+    runs: BTreeMap<RunId, Entry>,
+    labels: BTreeMap<RunId, Labelled>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(rename = "k")]
+    kind: String,
+    #[serde(rename = "h")]
+    hosts: Vec<String>,
+    #[serde(rename = "s")]
+    start: Micros,
+    #[serde(rename = "e")]
+    end: Micros,
+    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
+    command: Vec<String>,
+    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+    exit_status: Option<i32>,
+    #[serde(rename = "r", default, skip_serializing_if = "std::ops::Not::not")]
+    recovered: bool,
+    #[serde(rename = "p", default, skip_serializing_if = "BTreeMap::is_empty")]
+    params: BTreeMap<String, String>,
+    #[serde(rename = "t", default, skip_serializing_if = "BTreeMap::is_empty")]
+    tags: BTreeMap<String, String>,
+    #[serde(rename = "b")]
+    bytes: u64,
+    /// Number among the index's kinds, and rows.
+    #[serde(rename = "f")]
+    tables: Vec<(u32, u64)>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Labelled {
+    /// Modification time in nanoseconds, inode and size of the file when it was read.
+    stamp: (i128, u64, u64),
+    labels: Labels,
+}
+
+impl Index {
+    /// The index as it was last written; an empty one when there is none that can be used.
+    fn load(store: &Store) -> Index {
+        let text = fs::read(store.index_path()).unwrap_or_default();
+        match serde_json::from_slice::<Index>(&text) {
+            Ok(index) if index.version == VERSION => index,
+            _ => Index { version: VERSION, ..Index::default() },
+        }
+    }
+
+    /// Brings the index up to date with the directories; gives whether it changed.
+    fn refresh(&mut self, store: &Store) -> Result<bool, StoreError> {
+        let ids: BTreeSet<RunId> = store.ids()?.into_iter().collect();
+        let before = self.runs.len();
+        self.runs.retain(|id, _| ids.contains(id));
+        let mut changed = self.runs.len() != before;
+        let mut numbers: FxHashMap<(String, String), u32> = self.kinds.iter().cloned().zip(0u32..).collect();
+        for id in ids {
+            if self.runs.contains_key(&id) {
+                continue;
+            }
+            // Removed since it was listed: it is no longer a run. Any other error must be seen.
+            match store.manifest(&id) {
+                Ok(manifest) => {
+                    let entry = self.entry(manifest, &mut numbers);
+                    self.runs.insert(id, entry);
+                    changed = true;
+                }
+                Err(StoreError::Unknown { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.refresh_labels(store)? || changed)
+    }
+
+    fn entry(&mut self, m: Manifest, numbers: &mut FxHashMap<(String, String), u32>) -> Entry {
+        let bytes = m.bytes();
+        let mut tables = Vec::with_capacity(m.files.len());
+        for file in m.files {
+            let Some(table) = file.table else { continue };
+            let kind = (table, file.fingerprint);
+            let next = self.kinds.len() as u32;
+            let number = *numbers.entry(kind.clone()).or_insert(next);
+            if number == next {
+                self.kinds.push(kind);
+            }
+            tables.push((number, file.rows));
+        }
+        Entry {
+            name: m.name,
+            kind: m.kind,
+            hosts: m.hosts,
+            start: m.start,
+            end: m.end,
+            command: m.command,
+            exit_status: m.exit_status,
+            recovered: m.recovered,
+            params: m.params,
+            tags: m.tags,
+            bytes,
+            tables,
+        }
+    }
+
+    fn refresh_labels(&mut self, store: &Store) -> Result<bool, StoreError> {
+        let mut found = BTreeMap::new();
+        let mut changed = false;
+        for name in files::names(&store.labels_dir())? {
+            let Some(id) = name.strip_suffix(".json").and_then(RunId::parse) else { continue };
+            let Ok(meta) = fs::metadata(store.labels_dir().join(&name)) else { continue };
+            // A label file is always a new file renamed in: its inode tells apart two of one moment.
+            let stamp =
+                (i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()), meta.ino(), meta.size());
+            let labelled = match self.labels.remove(&id) {
+                Some(known) if known.stamp == stamp => known,
+                _ => {
+                    changed = true;
+                    let Some(labels) = store.read_labels(&id)? else { continue };
+                    Labelled { stamp, labels }
+                }
+            };
+            found.insert(id, labelled);
+        }
+        changed |= !self.labels.is_empty();
+        self.labels = found;
+        Ok(changed)
+    }
+
+    fn summary(&self, id: &RunId, e: &Entry) -> Summary {
+        let labels = match self.labels.get(id) {
+            Some(labelled) => labelled.labels.clone(),
+            None => Labels { name: e.name.clone(), tags: e.tags.clone(), ..Labels::default() },
+        };
+        let kind = |n: u32| self.kinds.get(n as usize).cloned().unwrap_or_default();
+        let tables: Vec<(String, String, u64)> = e
+            .tables
+            .iter()
+            .map(|(n, rows)| (kind(*n), *rows))
+            .map(|((table, print), rows)| (table, print, rows))
+            .collect();
+        Summary {
+            id: id.clone(),
+            kind: e.kind.clone(),
+            hosts: e.hosts.clone(),
+            start: e.start,
+            end: e.end,
+            command: e.command.clone(),
+            exit_status: e.exit_status,
+            recovered: e.recovered,
+            params: e.params.clone(),
+            rows: tables.iter().filter(|(table, _, _)| table != "stats").map(|(_, _, rows)| rows).sum(),
+            bytes: e.bytes,
+            tables,
+            labels,
+        }
+    }
+}
+
+impl Store {
+    /// What a listing needs of all sealed runs, newest first, from the index.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn summaries(&self) -> Result<Vec<Summary>, StoreError> {
+        let mut index = Index::load(self);
+        if index.refresh(self)? {
+            // A store that cannot be written is read all the same, only slower.
+            if let Ok(text) = serde_json::to_vec(&index) {
+                let _ = fs::create_dir_all(self.path().join("cache"));
+                let _ = files::replace(&self.index_path(), &text, false);
+            }
+        }
+        let mut all: Vec<Summary> = index.runs.iter().map(|(id, entry)| index.summary(id, entry)).collect();
+        all.sort_by(|a, b| (b.start, &b.id).cmp(&(a.start, &a.id)));
+        Ok(all)
+    }
+}

@@ -1,0 +1,84 @@
+//! How the store writes Parquet: zstd, dictionaries, statistics per row group, row groups of the
+//! size that DuckDB's threads share out, the catalogue's meaning in the embedded Arrow schema.
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use parquet::{
+    arrow::ArrowWriter,
+    basic::{Compression, ZstdLevel},
+    errors::ParquetError,
+    file::properties::{EnabledStatistics, WriterProperties},
+};
+
+use crate::{FileEntry, StoreError, fs::HashingFile};
+
+/// Rows of a row group.
+pub(crate) const ROW_GROUP: usize = 122_880;
+
+/// A Parquet file being written.
+pub(crate) struct ParquetFile {
+    path: PathBuf,
+    writer: ArrowWriter<HashingFile>,
+    rows: u64,
+    fingerprint: String,
+}
+
+/// The format library's error for `path`; an error of the file system is given as such.
+pub(crate) fn parquet_error(path: &Path, source: ParquetError) -> StoreError {
+    match source {
+        ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
+            Ok(io) => StoreError::Io { source: *io },
+            Err(other) => StoreError::Parquet { path: path.to_owned(), source: ParquetError::External(other) },
+        },
+        source => StoreError::Parquet { path: path.to_owned(), source },
+    }
+}
+
+impl ParquetFile {
+    pub(crate) fn create(path: &Path, schema: &SchemaRef) -> Result<ParquetFile, StoreError> {
+        // Level 3 always exists.
+        let level = ZstdLevel::try_new(3).map_err(|e| parquet_error(path, e))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(level))
+            .set_max_row_group_row_count(Some(ROW_GROUP))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_offset_index_disabled(true)
+            .set_created_by("fenxi".to_owned())
+            .build();
+        let file = HashingFile::create(path)?;
+        let writer =
+            ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(|e| parquet_error(path, e))?;
+        Ok(ParquetFile { path: path.to_owned(), writer, rows: 0, fingerprint: fenxi_model::fingerprint(schema) })
+    }
+
+    pub(crate) fn arrow_error(&self, source: ArrowError) -> StoreError {
+        StoreError::Arrow { path: self.path.clone(), source }
+    }
+
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
+        self.rows += batch.num_rows() as u64;
+        self.writer.write(batch).map_err(|e| parquet_error(&self.path, e))
+    }
+
+    /// Ends the row group.
+    pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
+        self.writer.flush().map_err(|e| parquet_error(&self.path, e))
+    }
+
+    /// Writes the footer, makes the file durable and gives its entry in the manifest.
+    pub(crate) fn finish(self, table: &str) -> Result<FileEntry, StoreError> {
+        let file = self.writer.into_inner().map_err(|e| parquet_error(&self.path, e))?;
+        let (bytes, blake3) = file.finish()?;
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(FileEntry {
+            name,
+            table: Some(table.to_owned()),
+            rows: self.rows,
+            bytes,
+            fingerprint: self.fingerprint,
+            blake3,
+        })
+    }
+}

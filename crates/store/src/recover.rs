@@ -1,0 +1,102 @@
+//! Sealing what dead recorders left in `open/`.
+
+use std::path::Path;
+
+use fenxi_model::RunId;
+use fs_err as fs;
+use rustix::fs::{FlockOperation, flock};
+use std::os::unix::fs::MetadataExt;
+
+use crate::{
+    FORMAT, Recovered, Store, StoreError,
+    fs::names,
+    seal::{Opened, Recording},
+    table_seal::Limits,
+};
+
+impl Store {
+    /// Seals what dead recorders left. Costs one look at `open/` when there is nothing to do.
+    ///
+    /// Runs that live recorders still write, or that somebody else seals right now, are left alone.
+    ///
+    /// # Errors
+    /// When `open/` cannot be read; a run that cannot be sealed is reported in the list.
+    pub fn recover(&self) -> Result<Vec<Recovered>, StoreError> {
+        self.recover_with(Limits::DEFAULT)
+    }
+
+    pub(crate) fn recover_with(&self, limits: Limits) -> Result<Vec<Recovered>, StoreError> {
+        let mut done = Vec::new();
+        for name in names(&self.open_dir())? {
+            let dir = self.open_dir().join(&name);
+            // A recorder that died while it began: nothing was recorded yet.
+            if name.starts_with(".new-") {
+                if let Ok(Some(_lock)) = lock(&dir) {
+                    let _ = fs::remove_dir_all(&dir);
+                }
+                continue;
+            }
+            let Some(id) = RunId::parse(&name) else { continue };
+            match self.recover_one(&id, &dir, limits) {
+                Ok(None) => {}
+                Ok(Some(dropped_bytes)) => done.push(Recovered { id, dropped_bytes, error: None }),
+                Err(error) => done.push(Recovered { id, dropped_bytes: 0, error: Some(error) }),
+            }
+        }
+        Ok(done)
+    }
+
+    /// None when the run is alive, or is already there.
+    fn recover_one(&self, id: &RunId, dir: &Path, limits: Limits) -> Result<Option<u64>, StoreError> {
+        let Some(_lock) = lock(dir)? else { return Ok(None) };
+        if self.run_dir(id).exists() {
+            // Sealed; whoever did it died before this was removed.
+            fs::remove_dir_all(dir)?;
+            return Ok(None);
+        }
+        let path = dir.join("begin.json");
+        let opened: Opened =
+            serde_json::from_str(&fs::read_to_string(&path)?).map_err(|e| StoreError::damaged(&path, e))?;
+        if opened.format > FORMAT {
+            return Err(StoreError::Version { path, found: opened.format, known: FORMAT });
+        }
+        let end = fs::read_to_string(dir.join("end.json")).ok().and_then(|text| serde_json::from_str(&text).ok());
+        let recording =
+            Recording { store: self, dir: dir.to_owned(), opened, end, recovered: true, live: None, limits };
+        recording.seal().map(Some)
+    }
+
+    /// Whether a live recorder writes the run `id`.
+    pub(crate) fn is_recording(&self, id: &RunId) -> bool {
+        let dir = self.open_dir().join(id.as_str());
+        dir.exists() && matches!(lock(&dir), Ok(None))
+    }
+}
+
+/// The lock of the recording in `dir`; None when somebody else holds it, or has removed the recording.
+fn lock(dir: &Path) -> Result<Option<fs::File>, StoreError> {
+    let path = dir.join("lock");
+    // Reading is enough for a lock, also on a file system mounted read-only.
+    let file = match fs::File::open(&path) {
+        Ok(file) => file,
+        // Removed since it was listed, or its removal was cut short after the lock's.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            if !dir.join("begin.json").exists() {
+                return Ok(None);
+            }
+            fs::OpenOptions::new().create(true).append(true).open(&path)?
+        }
+        Err(e) => return Err(e.into()),
+    };
+    match flock(file.file(), FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+        Err(e) => return Err(std::io::Error::from(e).into()),
+    }
+    // Between opening and locking, somebody may have sealed the run and removed it.
+    let same = match (fs::metadata(&path), file.metadata()) {
+        (Ok(now), Ok(held)) => (now.dev(), now.ino()) == (held.dev(), held.ino()),
+        _ => false,
+    };
+    Ok(same.then_some(file))
+}

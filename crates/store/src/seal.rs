@@ -1,0 +1,175 @@
+//! Turning a recording into a run.
+//!
+//! Everything is written into `runs/.sealing-<id>`, made durable, and shown with one rename. Only
+//! then is `open/<id>` removed. A failure at any moment leaves `open/<id>` as it was.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use fenxi_model::{Micros, RunId, TABLES};
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Begin, End, FORMAT, FileEntry, Manifest, Store, StoreError,
+    fs::{sync_dir, write_synced},
+    gather::Gather,
+    stats::StatsFile,
+    stream::{Read, Recorded, recorded},
+    table_seal::{Limits, seal_table},
+};
+
+/// `open/<id>/begin.json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Opened {
+    pub(crate) format: u32,
+    pub(crate) id: RunId,
+    #[serde(flatten)]
+    pub(crate) begin: Begin,
+}
+
+/// A recording whose lock the caller holds.
+pub(crate) struct Recording<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) dir: PathBuf,
+    pub(crate) opened: Opened,
+    /// None when the recorder died before it could say.
+    pub(crate) end: Option<End>,
+    /// Whether somebody else than the recorder seals.
+    pub(crate) recovered: bool,
+    /// The rows of all tables by place in the catalogue, when the recorder still has them all.
+    pub(crate) live: Option<Vec<Option<Gather>>>,
+    pub(crate) limits: Limits,
+}
+
+impl Recording<'_> {
+    /// Seals; gives the bytes of torn messages that were dropped.
+    pub(crate) fn seal(mut self) -> Result<u64, StoreError> {
+        let id = self.opened.id.clone();
+        let (store, kept) = (self.store.clone(), self.dir.clone());
+        let part = store.runs_dir().join(format!(".sealing-{id}"));
+        let sealed = self.write(&part);
+        sealed.map_err(|cause| {
+            // Free the room at once; what cannot be removed is removed by the next attempt.
+            let _ = fs::remove_dir_all(&part);
+            StoreError::Seal { id, kept, cause: Box::new(cause) }
+        })
+    }
+
+    fn write(&mut self, part: &Path) -> Result<u64, StoreError> {
+        let id = self.opened.id.clone();
+        let shown = self.store.run_dir(&id);
+        let cpu = cpu_seconds();
+        let runs = self.store.runs_dir();
+        fs::create_dir_all(&runs)?;
+        // A sealer that was killed may have left one; its lock was given up with its life.
+        if part.exists() {
+            fs::remove_dir_all(part)?;
+        }
+        fs::create_dir(part)?;
+        let tables = self.tables(part)?;
+        let dropped = tables.read.dropped_bytes;
+        let mut manifest = self.manifest(tables);
+        manifest.seal_cpu_s = Some((cpu_seconds() - cpu).max(0.0));
+        write_synced(&part.join("run.json"), &manifest_bytes(&mut manifest)?)?;
+        sync_dir(part)?;
+        fs::rename(part, &shown)?;
+        sync_dir(&runs)?;
+        // From here on the run is there. A leftover in `open/` is removed by the next recovery.
+        let _ = fs::remove_dir_all(&self.dir);
+        Ok(dropped)
+    }
+
+    fn tables(&mut self, part: &Path) -> Result<Tables, StoreError> {
+        let mut stats = StatsFile::create(part)?;
+        let mut sealed_tables = Tables::default();
+        let mut live = self.live.take();
+        let tables = match &live {
+            Some(live) => {
+                let filled = TABLES.iter().filter(|t| live[t.id as usize].is_some());
+                filled.map(|table| Recorded { table, segments: Vec::new() }).collect()
+            }
+            None => recorded(&self.dir)?,
+        };
+        for table in tables {
+            let gather = live.as_mut().and_then(|live| live[table.table.id as usize].take());
+            if let Some(sealed) = seal_table(&table, gather, part, &mut stats, self.limits)? {
+                let all = &mut sealed_tables;
+                all.files.push(sealed.entry);
+                all.read.batches = all.read.batches.max(sealed.read.batches);
+                all.read.dropped_bytes += sealed.read.dropped_bytes;
+                all.last_t = all.last_t.max(sealed.last_t);
+                all.hosts.extend(sealed.hosts);
+            }
+        }
+        sealed_tables.files.push(stats.finish()?);
+        Ok(sealed_tables)
+    }
+
+    fn manifest(&self, tables: Tables) -> Manifest {
+        let begin = self.opened.begin.clone();
+        let end = self.end.clone();
+        let last = tables.last_t.map_or(begin.start, Micros).max(begin.start);
+        let mut hosts = tables.hosts;
+        hosts.remove(&begin.host);
+        let hosts = std::iter::once(begin.host).chain(hosts).collect();
+        Manifest {
+            format: FORMAT,
+            digest: String::new(),
+            id: self.opened.id.clone(),
+            name: begin.name.filter(|n| !n.is_empty()),
+            kind: begin.kind,
+            hosts,
+            start: begin.start,
+            end: end.as_ref().map_or(last, |e| e.end),
+            interval_s: begin.interval_s,
+            command: begin.command,
+            exit_status: end.as_ref().and_then(|e| e.exit_status),
+            signal: end.as_ref().and_then(|e| e.signal),
+            recovered: self.recovered,
+            params: begin.params,
+            tags: begin.tags,
+            windows: end.as_ref().map(|e| e.windows.clone()).unwrap_or_default(),
+            sources: begin.sources.into_iter().collect::<BTreeSet<_>>().into_iter().collect(),
+            costs: end.as_ref().map(|e| e.costs.clone()).unwrap_or_default(),
+            ticks: Some(end.as_ref().map_or(tables.read.batches, |e| e.ticks)),
+            missed_ticks: end.as_ref().map(|e| e.missed_ticks),
+            seal_cpu_s: None,
+            files: tables.files,
+        }
+    }
+}
+
+/// What sealing the tables gave.
+#[derive(Default)]
+struct Tables {
+    files: Vec<FileEntry>,
+    read: Read,
+    last_t: Option<i64>,
+    hosts: BTreeSet<String>,
+}
+
+/// CPU seconds this thread has used.
+fn cpu_seconds() -> f64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+/// 64 zeros, which stand in the manifest's `digest` while it is computed.
+const BLANK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// The manifest as it is written, with its own digest in it.
+pub(crate) fn manifest_bytes(manifest: &mut Manifest) -> Result<Vec<u8>, StoreError> {
+    BLANK.clone_into(&mut manifest.digest);
+    let mut text = serde_json::to_string_pretty(manifest).map_err(|e| StoreError::damaged("run.json", e))?;
+    text.push('\n');
+    manifest.digest = blake3::hash(text.as_bytes()).to_hex().to_string();
+    Ok(text.replacen(BLANK, &manifest.digest, 1).into_bytes())
+}
+
+/// Whether the text of a manifest is the one that its digest was made of.
+pub(crate) fn manifest_is_intact(text: &str, digest: &str) -> bool {
+    digest.len() == BLANK.len() && blake3::hash(text.replacen(digest, BLANK, 1).as_bytes()).to_hex().as_str() == digest
+}

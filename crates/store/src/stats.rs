@@ -1,0 +1,197 @@
+//! `stats.parquet`: what each series of a run was like, so that comparing thousands of runs reads
+//! kilobytes.
+//!
+//! One row per table, host, key and column that holds numbers. Mean and standard deviation weigh
+//! each value by its interval `dt` (all values alike when any of them has none); percentiles are
+//! exact, over the values, interpolated between neighbours as SQL's `percentile_cont` does.
+
+use std::{path::Path, sync::Arc};
+
+use arrow_array::{
+    Float64Array, Int64Array, RecordBatch,
+    builder::{Float64Builder, Int64Builder, StringDictionaryBuilder},
+    types::Int32Type,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use crate::{StoreError, parquet_file::ParquetFile};
+
+/// The name of the window that is the whole run.
+const ALL: &str = "all";
+/// Rows of statistics gathered before they are written.
+const BATCH: usize = 1 << 16;
+
+/// The summary of one series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stat {
+    /// Values that are not NULL.
+    pub(crate) n: u64,
+    /// Seconds that the values stand for; None when any has no interval.
+    pub(crate) seconds: Option<f64>,
+    pub(crate) mean: f64,
+    pub(crate) sd: f64,
+    pub(crate) min: f64,
+    pub(crate) max: f64,
+    pub(crate) p50: f64,
+    pub(crate) p95: f64,
+    pub(crate) p99: f64,
+}
+
+/// Summarises `values` (NaN where NULL) with their intervals `dts` (NaN where there is none).
+///
+/// None when there is no value.
+pub(crate) fn summarise(values: &[f64], dts: &[f64], scratch: &mut Vec<f64>) -> Option<Stat> {
+    let weighed = values.iter().zip(dts).all(|(v, dt)| v.is_nan() || *dt > 0.0);
+    let pairs = || {
+        let weight = |dt: f64| if weighed { dt } else { 1.0 };
+        values.iter().zip(dts).filter(|(v, _)| !v.is_nan()).map(move |(v, dt)| (*v, weight(*dt)))
+    };
+    scratch.clear();
+    scratch.extend(pairs().map(|(v, _)| v));
+    let n = scratch.len();
+    if n == 0 {
+        return None;
+    }
+    let total: f64 = pairs().map(|(_, w)| w).sum();
+    let mean = pairs().map(|(v, w)| v * w).sum::<f64>() / total;
+    // Two passes: the difference of large squares would lose what is small.
+    let variance = pairs().map(|(v, w)| w * (v - mean) * (v - mean)).sum::<f64>() / total;
+    scratch.sort_unstable_by(f64::total_cmp);
+    let (min, max) = (scratch[0], scratch[n - 1]);
+    // Rounding must not put a mean of equal values beside them.
+    let mean = mean.clamp(min, max);
+    let at = |q| quantile(scratch, q);
+    Some(Stat {
+        n: n as u64,
+        seconds: weighed.then_some(total),
+        mean,
+        sd: variance.sqrt(),
+        min,
+        max,
+        p50: at(0.5),
+        p95: at(0.95),
+        p99: at(0.99),
+    })
+}
+
+/// The `q` quantile of values that are sorted and not empty.
+fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let place = q * (sorted.len() - 1) as f64;
+    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    low + (high - low) * place.fract()
+}
+
+fn schema() -> SchemaRef {
+    let label = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let number = |name| Field::new(name, DataType::Float64, true);
+    Arc::new(Schema::new(vec![
+        Field::new("table_name", label(), false),
+        Field::new("host", label(), false),
+        Field::new("key", label(), false),
+        Field::new("column_name", label(), false),
+        Field::new("window_name", label(), false),
+        Field::new("n", DataType::Int64, false),
+        number("seconds"),
+        number("mean"),
+        number("sd"),
+        number("min"),
+        number("max"),
+        number("p50"),
+        number("p95"),
+        number("p99"),
+    ]))
+}
+
+/// `stats.parquet` being written.
+pub(crate) struct StatsFile {
+    file: ParquetFile,
+    schema: SchemaRef,
+    labels: [StringDictionaryBuilder<Int32Type>; 4],
+    n: Int64Builder,
+    seconds: Float64Builder,
+    numbers: [Vec<f64>; 7],
+}
+
+impl StatsFile {
+    pub(crate) fn create(dir: &Path) -> Result<StatsFile, StoreError> {
+        let schema = schema();
+        let file = ParquetFile::create(&dir.join("stats.parquet"), &schema)?;
+        Ok(StatsFile {
+            file,
+            schema,
+            labels: Default::default(),
+            n: Int64Builder::new(),
+            seconds: Float64Builder::new(),
+            numbers: Default::default(),
+        })
+    }
+
+    pub(crate) fn add(&mut self, table: &str, key: &(String, String), column: &str, s: Stat) -> Result<(), StoreError> {
+        for (builder, value) in self.labels.iter_mut().zip([table, &key.0, &key.1, column]) {
+            builder.append_value(value);
+        }
+        self.n.append_value(s.n as i64);
+        self.seconds.append_option(s.seconds);
+        for (values, value) in self.numbers.iter_mut().zip([s.mean, s.sd, s.min, s.max, s.p50, s.p95, s.p99]) {
+            values.push(value);
+        }
+        if self.numbers[0].len() >= BATCH { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<(), StoreError> {
+        let n = self.numbers[0].len();
+        if n == 0 {
+            return Ok(());
+        }
+        let mut window = StringDictionaryBuilder::<Int32Type>::new();
+        window.append_values(ALL, n);
+        let mut columns: Vec<arrow_array::ArrayRef> = Vec::with_capacity(14);
+        for builder in &mut self.labels {
+            columns.push(Arc::new(builder.finish()));
+        }
+        columns.push(Arc::new(window.finish()));
+        let counts: Int64Array = self.n.finish();
+        columns.push(Arc::new(counts));
+        columns.push(Arc::new(self.seconds.finish()));
+        for values in &mut self.numbers {
+            columns.push(Arc::new(Float64Array::from(std::mem::take(values))));
+        }
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns);
+        self.file.write(&batch.map_err(|source| self.file.arrow_error(source))?)
+    }
+
+    pub(crate) fn finish(mut self) -> Result<crate::FileEntry, StoreError> {
+        self.write()?;
+        self.file.finish("stats")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{quantile, summarise};
+
+    #[test]
+    fn mean_and_sd_weigh_by_interval_and_percentiles_are_exact() {
+        // By hand: weights 1, 1, 2; mean (1 + 2 + 2*4)/4 = 2.75;
+        // variance (1.75² + 0.75² + 2*1.25²)/4 = (3.0625 + 0.5625 + 3.125)/4 = 1.6875.
+        let s = summarise(&[1.0, f64::NAN, 2.0, 4.0], &[1.0, 9.0, 1.0, 2.0], &mut Vec::new()).unwrap();
+        assert_eq!((s.n, s.seconds, s.mean, s.min, s.max), (3, Some(4.0), 2.75, 1.0, 4.0));
+        assert_eq!(s.sd, 1.6875_f64.sqrt());
+        assert_eq!((s.p50, s.p95), (2.0, 2.0 + 2.0 * 0.9));
+    }
+
+    #[test]
+    fn values_without_an_interval_all_weigh_the_same() {
+        let s = summarise(&[1.0, 3.0], &[5.0, f64::NAN], &mut Vec::new()).unwrap();
+        assert_eq!((s.seconds, s.mean, s.sd), (None, 2.0, 1.0));
+        assert_eq!(summarise(&[f64::NAN], &[1.0], &mut Vec::new()), None);
+    }
+
+    #[test]
+    fn quantiles_interpolate_between_neighbours() {
+        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert!((quantile(&hundred, 0.95) - 95.05).abs() < 1e-9);
+        assert!((quantile(&hundred, 0.99) - 99.01).abs() < 1e-9);
+        assert_eq!(quantile(&[7.0], 0.99), 7.0);
+    }
+}

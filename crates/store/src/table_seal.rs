@@ -1,0 +1,310 @@
+//! Sealing one table: streams in, a sorted Parquet file and the statistics of its series out,
+//! in bounded memory.
+//!
+//! A table that fits a chunk is sorted as a whole. A larger one is sorted chunk by chunk; its
+//! statistics are then made from the finished file, a few series at a time.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use arrow_array::{
+    Array, Float64Array, RecordBatch,
+    cast::AsArray,
+    types::{Float64Type, Int64Type},
+};
+use arrow_schema::DataType;
+use fenxi_model::{
+    Table,
+    catalog::{self, DT},
+};
+use fs_err as fs;
+use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
+use rustc_hash::FxHashMap;
+
+use crate::{
+    FileEntry, StoreError,
+    gather::{Gather, Order},
+    parquet_file::{ParquetFile, ROW_GROUP, parquet_error},
+    stats::{StatsFile, summarise},
+    stream::{Read, Recorded},
+};
+
+/// How much memory sealing may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Bytes of rows that are sorted at a time.
+    pub(crate) chunk_bytes: usize,
+    /// Values of one column, over several series, that are summarised at a time.
+    pub(crate) stat_values: usize,
+}
+
+impl Limits {
+    pub(crate) const DEFAULT: Limits = Limits { chunk_bytes: 64 << 20, stat_values: 8 << 20 };
+}
+
+/// A sealed table.
+#[derive(Debug)]
+pub(crate) struct Sealed {
+    pub(crate) entry: FileEntry,
+    pub(crate) read: Read,
+    pub(crate) last_t: Option<i64>,
+    /// Hosts that rows belong to.
+    pub(crate) hosts: BTreeSet<String>,
+}
+
+/// Tables whose rows are no series: a bucket of a histogram or a stack has no mean over time.
+fn has_series(table: &Table) -> bool {
+    ![catalog::histogram::TABLE.id, catalog::stack::TABLE.id].contains(&table.id)
+}
+
+/// Writes `table` into `dir` and its statistics into `stats`; None when it has no row.
+///
+/// `live` holds the same rows as the streams when the recorder still has them all in memory.
+pub(crate) fn seal_table(
+    recorded: &Recorded,
+    live: Option<Gather>,
+    dir: &Path,
+    stats: &mut StatsFile,
+    limits: Limits,
+) -> Result<Option<Sealed>, StoreError> {
+    let mut sealing = Sealing::new(recorded.table, dir);
+    let mut read = Read::default();
+    let mut last = match live {
+        Some(gather) => gather,
+        None => {
+            let mut gather = Gather::new(recorded.table);
+            read = recorded.read(|batch| {
+                push(&mut gather, &batch, dir)?;
+                if gather.bytes < limits.chunk_bytes {
+                    return Ok(());
+                }
+                let columns = recorded_columns(recorded, &mut sealing)?;
+                let mut full = std::mem::replace(&mut gather, Gather::new(recorded.table));
+                sealing.write(&mut full, &columns).map(|_| ())
+            })?;
+            gather
+        }
+    };
+    if last.len() > 0 {
+        let whole = sealing.file.is_none();
+        let columns = sealing.columns.clone().unwrap_or_else(|| places(&last.in_use()));
+        let order = sealing.write(&mut last, &columns)?;
+        if whole && has_series(recorded.table) {
+            sealing.stats_of_chunk(&last, &order, &columns, stats)?;
+        }
+        if whole {
+            sealing.summarised = true;
+        }
+    }
+    drop(last);
+    sealing.finish(read, stats, limits)
+}
+
+fn push(gather: &mut Gather, batch: &RecordBatch, dir: &Path) -> Result<(), StoreError> {
+    if gather.push(batch) {
+        return Ok(());
+    }
+    Err(StoreError::damaged(dir, format!("table `{}` has columns that this fenxi does not know", gather.table.name)))
+}
+
+/// The columns that hold any value anywhere in the streams; read once, when the table proves large.
+fn recorded_columns(recorded: &Recorded, sealing: &mut Sealing) -> Result<Vec<usize>, StoreError> {
+    if let Some(columns) = &sealing.columns {
+        return Ok(columns.clone());
+    }
+    let mut used = vec![false; recorded.table.columns.len()];
+    recorded.read(|batch| {
+        for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+            if array.null_count() < array.len()
+                && let Some(place) = recorded.table.index_of(field.name())
+            {
+                used[place] = true;
+            }
+        }
+        Ok(())
+    })?;
+    let columns = places(&used);
+    sealing.columns = Some(columns.clone());
+    Ok(columns)
+}
+
+fn places(used: &[bool]) -> Vec<usize> {
+    (0..used.len()).filter(|p| used[*p]).collect()
+}
+
+/// A table being sealed.
+struct Sealing {
+    table: &'static Table,
+    path: PathBuf,
+    file: Option<ParquetFile>,
+    columns: Option<Vec<usize>>,
+    /// Host and key of each series.
+    series: Vec<(String, String)>,
+    known: FxHashMap<(String, String), u32>,
+    /// The series in the file's order, each with its number of rows.
+    layout: Vec<(u32, usize)>,
+    last_t: Option<i64>,
+    summarised: bool,
+}
+
+impl Sealing {
+    fn new(table: &'static Table, dir: &Path) -> Sealing {
+        Sealing {
+            table,
+            path: dir.join(format!("{}.parquet", table.name)),
+            file: None,
+            columns: None,
+            series: Vec::new(),
+            known: FxHashMap::default(),
+            layout: Vec::new(),
+            last_t: None,
+            summarised: false,
+        }
+    }
+
+    /// Sorts a chunk and writes it as row groups of its own.
+    fn write(&mut self, gather: &mut Gather, columns: &[usize]) -> Result<Order, StoreError> {
+        let order = gather.order();
+        self.last_t = self.last_t.max(gather.last_t());
+        for range in &order.groups {
+            let key = gather.key(order.order[range.start]);
+            let next = self.series.len() as u32;
+            let id = *self.known.entry(key.clone()).or_insert(next);
+            if id == next {
+                self.series.push(key);
+            }
+            self.layout.push((id, range.len()));
+        }
+        for rows in order.order.chunks(ROW_GROUP) {
+            let batch = gather.batch(rows, columns);
+            let batch = batch.map_err(|source| StoreError::Arrow { path: self.path.clone(), source })?;
+            let file = match &mut self.file {
+                Some(file) => file,
+                none => none.insert(ParquetFile::create(&self.path, &batch.schema())?),
+            };
+            file.write(&batch)?;
+        }
+        if let Some(file) = &mut self.file {
+            file.flush()?;
+        }
+        Ok(order)
+    }
+
+    /// Columns of numbers among `columns`.
+    fn numbers<'a>(&self, columns: &'a [usize]) -> impl Iterator<Item = usize> + use<'a> {
+        let table = self.table;
+        columns.iter().copied().filter(move |p| table.columns[*p].is_value())
+    }
+
+    fn stats_of_chunk(
+        &self,
+        gather: &Gather,
+        order: &Order,
+        columns: &[usize],
+        stats: &mut StatsFile,
+    ) -> Result<(), StoreError> {
+        let (mut values, mut dts, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
+        for (range, (series, _)) in order.groups.iter().zip(&self.layout) {
+            let rows = &order.order[range.clone()];
+            if !gather.numbers(DT, rows, &mut dts) {
+                dts.resize(rows.len(), f64::NAN);
+            }
+            for place in self.numbers(columns) {
+                if gather.numbers(place, rows, &mut values)
+                    && let Some(stat) = summarise(&values, &dts, &mut scratch)
+                {
+                    stats.add(self.table.name, &self.series[*series as usize], self.table.columns[place].name, stat)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, read: Read, stats: &mut StatsFile, limits: Limits) -> Result<Option<Sealed>, StoreError> {
+        let Some(file) = self.file.take() else { return Ok(None) };
+        let entry = file.finish(self.table.name)?;
+        if !self.summarised && has_series(self.table) {
+            self.stats_of_file(stats, limits)?;
+        }
+        let hosts = self.series.into_iter().map(|(host, _)| host).filter(|h| !h.is_empty()).collect();
+        Ok(Some(Sealed { entry, read, last_t: self.last_t, hosts }))
+    }
+
+    /// Statistics of a table that did not fit a chunk: as many series at a time as memory allows,
+    /// column by column, read back from the finished file.
+    fn stats_of_file(&self, stats: &mut StatsFile, limits: Limits) -> Result<(), StoreError> {
+        let mut rows = vec![0usize; self.series.len()];
+        self.layout.iter().for_each(|(series, n)| rows[*series as usize] += n);
+        let columns = self.columns.clone().unwrap_or_default();
+        let mut begin = 0;
+        while begin < rows.len() {
+            let (mut end, mut sum) = (begin, 0);
+            while end < rows.len() && (end == begin || sum + rows[end] <= limits.stat_values) {
+                sum += rows[end];
+                end += 1;
+            }
+            for place in self.numbers(&columns) {
+                self.stats_of_column(place, begin..end, stats)?;
+            }
+            begin = end;
+        }
+        Ok(())
+    }
+
+    fn stats_of_column(
+        &self,
+        place: usize,
+        wanted: std::ops::Range<usize>,
+        stats: &mut StatsFile,
+    ) -> Result<(), StoreError> {
+        let name = self.table.columns[place].name;
+        let mut values: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); wanted.len()];
+        let mut layout = self.layout.iter().copied();
+        let mut current = layout.next().unwrap_or((0, 0));
+        let fail = |e| parquet_error(&self.path, e);
+        let builder =
+            ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&self.path)?.into_file()).map_err(fail)?;
+        let mask = ProjectionMask::columns(builder.parquet_schema(), ["dt", name]);
+        let reader = builder.with_projection(mask).with_batch_size(1 << 14).build().map_err(fail)?;
+        for batch in reader {
+            let batch = batch.map_err(|source| StoreError::Arrow { path: self.path.clone(), source })?;
+            let (numbers, dts) = (floats(&batch, name), floats(&batch, "dt"));
+            let mut done = 0;
+            while done < batch.num_rows() {
+                while current.1 == 0 {
+                    let Some(next) = layout.next() else { return Ok(()) };
+                    current = next;
+                }
+                let n = current.1.min(batch.num_rows() - done);
+                if wanted.contains(&(current.0 as usize)) {
+                    let (v, d) = &mut values[current.0 as usize - wanted.start];
+                    v.extend_from_slice(&numbers[done..done + n]);
+                    d.extend_from_slice(&dts[done..done + n]);
+                }
+                current.1 -= n;
+                done += n;
+            }
+        }
+        let mut scratch = Vec::new();
+        for (series, (v, d)) in wanted.zip(values) {
+            if let Some(stat) = summarise(&v, &d, &mut scratch) {
+                stats.add(self.table.name, &self.series[series], name, stat)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A column of numbers, NaN where NULL; all NaN when the batch has no such column.
+fn floats(batch: &RecordBatch, name: &str) -> Vec<f64> {
+    let Some(array) = batch.column_by_name(name) else { return vec![f64::NAN; batch.num_rows()] };
+    match array.data_type() {
+        DataType::Int64 => array.as_primitive::<Int64Type>().iter().map(|v| v.map_or(f64::NAN, |v| v as f64)).collect(),
+        _ => {
+            let array: &Float64Array = array.as_primitive::<Float64Type>();
+            array.iter().map(|v| v.unwrap_or(f64::NAN)).collect()
+        }
+    }
+}

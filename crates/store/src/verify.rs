@@ -1,0 +1,100 @@
+//! Whether a run still is what was sealed.
+
+use std::{collections::BTreeSet, io, path::Path};
+
+use fenxi_model::RunId;
+use fs_err as fs;
+use parquet::file::{reader::FileReader, serialized_reader::SerializedFileReader};
+
+use crate::{FileEntry, Manifest, Problem, Store, StoreError, seal::manifest_is_intact};
+
+impl Store {
+    /// Compares every file of `id` with its manifest; an empty list means the run is as it was sealed.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub fn verify(&self, id: &RunId) -> Result<Vec<Problem>, StoreError> {
+        let dir = self.run_dir(id);
+        if !dir.is_dir() {
+            return Err(self.unknown(id.as_str()));
+        }
+        let path = dir.join("run.json");
+        let mut problems = Vec::new();
+        let mut add = |path: &Path, what: String| problems.push(Problem { path: path.to_owned(), what });
+        let text = match fs::read(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                add(&path, "is missing".to_owned());
+                return Ok(problems);
+            }
+            Err(e) => {
+                add(&path, format!("cannot be read: {e}"));
+                return Ok(problems);
+            }
+        };
+        let manifest: Manifest = match serde_json::from_str(&text) {
+            Ok(manifest) => manifest,
+            Err(e) => {
+                add(&path, format!("is no manifest: {e}"));
+                return Ok(problems);
+            }
+        };
+        if !manifest_is_intact(&text, &manifest.digest) {
+            add(&path, "was changed: its digest does not fit".to_owned());
+        }
+        if manifest.id != *id {
+            add(&path, format!("belongs to run {}", manifest.id));
+        }
+        for file in &manifest.files {
+            let path = dir.join(&file.name);
+            if let Err(what) = check(&path, file) {
+                add(&path, what);
+            }
+        }
+        let known: BTreeSet<&str> = manifest.files.iter().map(|f| f.name.as_str()).chain(["run.json"]).collect();
+        let mut found = Vec::new();
+        list(&dir, "", &mut found)?;
+        for name in found.iter().filter(|n| !known.contains(n.as_str())) {
+            add(&dir.join(name), "is not in the manifest".to_owned());
+        }
+        Ok(problems)
+    }
+}
+
+/// Every file below `dir`, as paths within it.
+fn list(dir: &Path, within: &str, found: &mut Vec<String>) -> Result<(), StoreError> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = format!("{within}{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            list(&entry.path(), &format!("{name}/"), found)?;
+        } else {
+            found.push(name);
+        }
+    }
+    Ok(())
+}
+
+fn check(path: &Path, entry: &FileEntry) -> Result<(), String> {
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Err("is missing".to_owned()),
+        Err(e) => return Err(format!("cannot be read: {e}")),
+    };
+    let mut hasher = blake3::Hasher::new();
+    let read = io::copy(&mut &file, &mut hasher).map_err(|e| format!("cannot be read: {e}"))?;
+    if read != entry.bytes {
+        return Err(format!("has {read} bytes, {} were sealed", entry.bytes));
+    }
+    if hasher.finalize().to_hex().as_str() != entry.blake3 {
+        return Err("was changed: its BLAKE3 is not the one in the manifest".to_owned());
+    }
+    if entry.name.ends_with(".parquet") {
+        let reader = SerializedFileReader::new(file.into_file()).map_err(|e| format!("is no readable Parquet: {e}"))?;
+        let rows = reader.metadata().file_metadata().num_rows();
+        if rows != entry.rows as i64 {
+            return Err(format!("has {rows} rows, the manifest says {}", entry.rows));
+        }
+    }
+    Ok(())
+}

@@ -139,6 +139,15 @@ impl OpenRun {
         Ok(self.opened.id.clone())
     }
 
+    /// Gives the recording up: nothing of it is kept.
+    ///
+    /// # Errors
+    /// When its files cannot be removed.
+    pub fn discard(mut self) -> Result<(), StoreError> {
+        self.syncer.stop();
+        Ok(fs::remove_dir_all(&self.dir)?)
+    }
+
     /// Lets sealing read everything back from the streams, as after a long recording.
     #[cfg(test)]
     pub(crate) fn forget_live(&mut self) {

@@ -49,6 +49,8 @@ impl Source for Cpu {
 const TICKS_PER_S: f64 = 100.0;
 /// A step back by at most so many ticks is the kernel's imprecision, not a reset.
 const SMALL_STEP: u64 = 1000;
+/// No counter that wraps goes on by so many ticks (1000 s) between two samples.
+const LONG_STEP: u64 = 100_000;
 /// In an interval with room for so many ticks a CPU that ran would have counted one.
 const ROOM_FOR_TICKS: f64 = 5.0;
 /// CPU numbers from here on are taken for damage; no kernel has so many.
@@ -128,6 +130,8 @@ impl State {
             let was = std::mem::replace(&mut self.last[i], now.of[i]);
             let step = self.counters[i].step(now.of[i], Width::Bits32);
             let small = matches!(i, IDLE | IOWAIT | STEAL) && was.saturating_sub(now.of[i]) <= SMALL_STEP;
+            // A wrap takes the counter on by little; anything else that went back is a reset.
+            let step = if now.of[i] < was && matches!(step, Step::By(LONG_STEP..)) { Step::Reset } else { step };
             match (&mut spent, step) {
                 (Spent::Ticks(ticks), Step::By(n)) => ticks.of[i] = n,
                 (Spent::Ticks(ticks), Step::Reset) if small => ticks.of[i] = 0,
@@ -164,8 +168,8 @@ impl Ticks {
         let total = self.total() as f64;
         if total > 0.0 {
             let shares = self.without_guests();
-            for i in 0..self.n {
-                row.f64(COLUMNS[i], shares.of[i] as f64 * 100.0 / total);
+            for (column, n) in COLUMNS.iter().zip(shares.of).take(self.n) {
+                row.f64(*column, n as f64 * 100.0 / total);
             }
         }
     }
@@ -332,6 +336,14 @@ mod tests {
         let seen = next(&mut session, "cpu0 4 0 0 70\n", 1.0);
         assert_eq!(seen.value("cpu", "usr", &["0"]), Some(30.0));
         assert_eq!(seen.value("cpu", "iowait", &["0"]), None, "a kernel with four states");
+    }
+
+    #[test]
+    fn a_cpu_that_was_off_and_on_between_two_samples_is_no_wrap() {
+        let mut session = machine("cpu0 5 0 0 3000000000\n");
+        let seen = next(&mut session, "cpu0 6 0 0 12\n", 1.0);
+        assert_eq!(seen.value("cpu", "idle", &["0"]), None);
+        assert_eq!(seen.events(), ["counter reset cpu: counter went back: cpu0"]);
     }
 
     #[test]

@@ -18,6 +18,10 @@ use crate::{Counter, Step, Tick, Width};
 /// The counters of one file.
 #[derive(Debug, Default)]
 pub struct Grid {
+    /// The file, for notes.
+    file: &'static str,
+    /// What its events are about.
+    subject: &'static str,
     header: Vec<u8>,
     /// The CPU of each column.
     columns: Vec<usize>,
@@ -26,6 +30,8 @@ pub struct Grid {
     lines: Vec<Line>,
     /// The numbers of the line at hand.
     numbers: Vec<u64>,
+    /// Whether a line that could not be read was noted.
+    noted: bool,
 }
 
 #[derive(Debug, Default)]
@@ -67,17 +73,15 @@ pub struct Pair<'a> {
 const MAX_CPUS: usize = 1 << 16;
 
 impl Grid {
+    /// A grid of the counters of `file`, whose events are about `subject`.
+    pub fn new(file: &'static str, subject: &'static str) -> Grid {
+        Grid { file, subject, ..Grid::default() }
+    }
+
     /// Reads the counters; gives `tell` every pair that counted in this interval or the one before.
     ///
-    /// Counters that went back are told as one event about `subject`.
-    pub fn sample(
-        &mut self,
-        content: &[u8],
-        subject: &str,
-        tick: Tick,
-        rows: &mut Rows,
-        tell: impl Fn(&mut Rows, Pair<'_>),
-    ) {
+    /// Counters that went back are told as one event.
+    pub fn sample(&mut self, content: &[u8], tick: Tick, rows: &mut Rows, tell: impl Fn(&mut Rows, Pair<'_>)) {
         let mut all = lines(content);
         let Some(header) = all.next() else { return };
         if header != self.header {
@@ -86,7 +90,12 @@ impl Grid {
         let mut resets = Resets::default();
         self.lines.iter_mut().for_each(|l| l.seen = false);
         for (n, line) in all.enumerate() {
-            let Some(colon) = line.iter().position(|b| *b == b':') else { continue };
+            let Some(colon) = memchr::memchr(b':', line) else {
+                if !std::mem::replace(&mut self.noted, true) {
+                    rows.note(self.file, n as u64 + 2, "the line has no label");
+                }
+                continue;
+            };
             let label = line[..colon].trim_ascii();
             let rest = self.read_numbers(&line[colon + 1..]);
             let place = self.place(n, label);
@@ -110,7 +119,7 @@ impl Grid {
         }
         // An interrupt that comes back later begins anew.
         self.lines.retain(|l| l.seen);
-        resets.tell(subject, tick, rows);
+        resets.tell(self.subject, tick, rows);
     }
 
     /// Reads as many numbers as there are columns and gives what follows them.

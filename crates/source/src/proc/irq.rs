@@ -28,7 +28,7 @@ impl Source for Irq {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        Ok(Box::new(Interrupts { file: root.open("/proc/interrupts")?, grid: Grid::default() }))
+        Ok(Box::new(Interrupts { file: root.open("/proc/interrupts")?, grid: Grid::new("/proc/interrupts", "irq") }))
     }
 }
 
@@ -39,7 +39,7 @@ struct Interrupts {
 
 impl Collector for Interrupts {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
-        self.grid.sample(self.file.read()?, "irq", tick, rows, |rows, pair| {
+        self.grid.sample(self.file.read()?, tick, rows, |rows, pair| {
             let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) else { return };
             rows.row(&irq::TABLE, tick.t, dt)
                 .str(irq::irq, pair.label)

@@ -46,6 +46,8 @@ pub const fn wanted(place: usize, kind: As, factor: f64, keys: &'static [&'stati
 #[derive(Debug)]
 pub struct Meters {
     wanted: &'static [Wanted],
+    /// The sections of the names that have one.
+    sections: Vec<&'static [u8]>,
     values: Vec<Option<u64>>,
     counters: Vec<Counter>,
     grown: Vec<Option<u64>>,
@@ -54,7 +56,11 @@ pub struct Meters {
 impl Meters {
     pub fn new(wanted: &'static [Wanted]) -> Meters {
         let n = wanted.len();
-        Meters { wanted, values: vec![None; n], counters: vec![Counter::default(); n], grown: vec![None; n] }
+        let keys = wanted.iter().flat_map(|w| w.keys);
+        let mut sections: Vec<_> = keys.filter_map(|k| Some(k.split_once('.')?.0.as_bytes())).collect();
+        sections.sort_unstable();
+        sections.dedup();
+        Meters { wanted, sections, values: vec![None; n], counters: vec![Counter::default(); n], grown: vec![None; n] }
     }
 
     /// Forgets the values of the sample before; its counters stay.
@@ -133,6 +139,9 @@ impl Meters {
         for line in lines(text) {
             let mut words = words(line);
             let Some(section) = words.next().and_then(|w| w.strip_suffix(b":")) else { continue };
+            if !self.sections.contains(&section) {
+                continue;
+            }
             while let (Some(name), Some(value)) = (words.next(), words.next()) {
                 let value = super::scan::number(value);
                 if let (Some(slot), Some(value)) = (self.find_in(section, name), value) {
@@ -240,6 +249,7 @@ impl Lines {
 #[derive(Debug, Default)]
 pub struct Pairs {
     sections: Vec<Section>,
+    unread: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -250,6 +260,11 @@ struct Section {
 }
 
 impl Pairs {
+    /// The first line of numbers (from 1) that does not fit the names above it, told once per change of layout.
+    pub fn unread(&mut self) -> Option<u64> {
+        self.unread.take()
+    }
+
     /// Adds the wanted numbers of `text` to `meters`; a number that is missing in the lower line stays missing.
     pub fn take(&mut self, text: &[u8], meters: &mut Meters) {
         let mut all = lines(text);
@@ -262,6 +277,9 @@ impl Pairs {
             n += 1;
             if section.header != header {
                 section.learn(header, meters);
+                if section.last_word() >= words(values).count() || words(header).next() != words(values).next() {
+                    self.unread.get_or_insert(2 * n as u64);
+                }
             }
             let mut words = words(values);
             let mut place = 0;
@@ -278,6 +296,11 @@ impl Pairs {
 }
 
 impl Section {
+    /// The last wanted word of the lower line.
+    fn last_word(&self) -> usize {
+        self.places.last().map_or(0, |(place, _)| *place)
+    }
+
     fn learn(&mut self, header: &[u8], meters: &Meters) {
         self.header = header.to_vec();
         let mut names = words(header).enumerate();

@@ -28,7 +28,7 @@ impl Source for Softirq {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        Ok(Box::new(SoftInterrupts { file: root.open("/proc/softirqs")?, grid: Grid::default() }))
+        Ok(Box::new(SoftInterrupts { file: root.open("/proc/softirqs")?, grid: Grid::new("/proc/softirqs", "softirq") }))
     }
 }
 
@@ -39,7 +39,7 @@ struct SoftInterrupts {
 
 impl Collector for SoftInterrupts {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
-        self.grid.sample(self.file.read()?, "softirq", tick, rows, |rows, pair| {
+        self.grid.sample(self.file.read()?, tick, rows, |rows, pair| {
             let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) else { return };
             rows.row(&softirq::TABLE, tick.t, dt)
                 .str(softirq::softirq, pair.label)

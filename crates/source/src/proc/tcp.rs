@@ -89,9 +89,10 @@ impl Protocols {
     }
 
     /// Reads all files into `meters`.
-    pub(super) fn read(&mut self) -> Result<(), SourceError> {
+    pub(super) fn read(&mut self, rows: &mut Rows) -> Result<(), SourceError> {
         self.meters.begin();
         self.pairs.take(self.snmp.read()?, &mut self.meters);
+        note_misfit(&mut self.pairs, "/proc/net/snmp", rows);
         if let Some(snmp6) = &mut self.snmp6 {
             self.lines.take(snmp6.read()?, &mut self.meters);
         }
@@ -107,6 +108,13 @@ impl Protocols {
     }
 }
 
+/// Notes numbers that do not fit their names; those are NULL.
+fn note_misfit(pairs: &mut Pairs, file: &str, rows: &mut Rows) {
+    if let Some(line) = pairs.unread() {
+        rows.note(file, line, "the numbers do not fit the names in the line above");
+    }
+}
+
 struct Connections {
     netstat: Option<ProcFile>,
     extended: Pairs,
@@ -116,9 +124,10 @@ struct Connections {
 impl Collector for Connections {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         let Connections { netstat, extended, sockets } = self;
-        sockets.read()?;
+        sockets.read(rows)?;
         if let Some(netstat) = netstat {
             extended.take(netstat.read()?, &mut sockets.meters);
+            note_misfit(extended, "/proc/net/netstat", rows);
         }
         sockets.meters.advance("tcp", tick, rows);
         let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
@@ -173,6 +182,19 @@ mod tests {
         near(value("listen_drops_per_s"), 2.0);
         assert_eq!(value("established"), Some(8.0));
         assert_eq!((value("in_segments_per_s"), value("sockets"), value("socket_mem_bytes")), (None, None, None));
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_their_names_are_noted_and_null() {
+        let machine = Machine::new();
+        machine.put("/proc/net/snmp", "Tcp: InSegs CurrEstab\nTcp: 5\n");
+        let mut session = machine.start(&SOURCE);
+        let misfit = "/proc/net/snmp: the numbers do not fit the names in the line above";
+        assert_eq!(session.tick(None).notes(), [misfit]);
+        let seen = session.tick(1.0);
+        assert!(seen.notes().is_empty());
+        assert_eq!(seen.value("tcp", "established", &[]), None);
+        near(seen.value("tcp", "in_segments_per_s", &[]), 0.0);
     }
 
     #[test]

@@ -56,7 +56,7 @@ struct Datagrams {
 impl Collector for Datagrams {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         let sockets = &mut self.sockets;
-        sockets.read()?;
+        sockets.read(rows)?;
         sockets.meters.advance("udp", tick, rows);
         if let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) {
             let mut row = rows.row(&udp::TABLE, tick.t, dt);

@@ -1,0 +1,104 @@
+//! A question's answer as a panel of the page.
+
+use std::collections::BTreeMap;
+
+use fenxi_model::{Column, TABLES};
+use fenxi_query::{Chart, Engine, QueryError, Question, Scope};
+
+use crate::{
+    Options, data,
+    payload::{Meaning, Panel, Quiet, Run, Table, Time},
+};
+
+/// Asks `question` and makes its panel. A question that fails says so in its place.
+pub(crate) fn panel(engine: &Engine, question: &Question, scope: &Scope, runs: &[Run], options: &Options) -> Panel {
+    let values = match question.y.as_slice() {
+        [one] => Some(one.clone()),
+        _ => None,
+    };
+    let mut panel = Panel {
+        id: question.name.clone(),
+        title: question.title.clone(),
+        about: question.about.clone(),
+        chart: question.chart.word(),
+        unit: question.unit.symbol(),
+        series: question.series.clone(),
+        values,
+        sql: question.sql.trim().to_owned(),
+        own: question.own,
+        ..Panel::default()
+    };
+    let answered = if over_time(question) {
+        time(engine, question, scope, runs, options).map(|time| {
+            panel.columns = meanings(question, question.y.iter().map(String::as_str));
+            panel.quiet = quiet_time(&time);
+            panel.time = Some(time).filter(|_| panel.quiet.is_none());
+        })
+    } else {
+        engine.answer(question, &[], scope).map(|answer| {
+            panel.columns = meanings(question, answer.columns.iter().map(|c| c.name.as_str()));
+            let table = data::table(answer, runs, options.rows);
+            panel.quiet = quiet_table(&table, question.chart);
+            panel.table = Some(table).filter(|_| panel.quiet.is_none());
+        })
+    };
+    panel.error = answered.err().map(|e| e.to_string());
+    panel
+}
+
+/// Whether the chart runs over time; a summary may bring its own little lines instead.
+fn over_time(question: &Question) -> bool {
+    match question.chart {
+        Chart::Line | Chart::Stacked | Chart::Heatmap => true,
+        Chart::Summary => question.x.as_deref() == Some("t"),
+        _ => false,
+    }
+}
+
+fn time(
+    engine: &Engine,
+    question: &Question,
+    scope: &Scope,
+    runs: &[Run],
+    options: &Options,
+) -> Result<Time, QueryError> {
+    let binned = engine.answer_binned(question, &[], scope, options.bins)?;
+    // A heat map shows a row for every CPU; lines beyond some tens only hide each other.
+    let limit = if question.chart == Chart::Heatmap { 1024 } else { options.series };
+    Ok(data::time(binned, question, runs, limit))
+}
+
+fn quiet_time(time: &Time) -> Option<Quiet> {
+    if time.series.iter().all(|s| s.stats.avg.is_none()) {
+        return Some(Quiet::Empty);
+    }
+    let zero = |v: Option<f64>| v.unwrap_or(0.0) == 0.0;
+    time.series.iter().all(|s| zero(s.stats.min) && zero(s.stats.max)).then_some(Quiet::Zero)
+}
+
+fn quiet_table(table: &Table, chart: Chart) -> Option<Quiet> {
+    if table.rows.is_empty() {
+        return Some(Quiet::Empty);
+    }
+    // An exit status of 0 is a result, and words say something without any number.
+    let numbers: Vec<usize> = (0..table.columns.len()).filter(|i| table.columns[*i].numeric).collect();
+    if chart == Chart::Tiles || numbers.is_empty() {
+        return None;
+    }
+    let zero = |v: &serde_json::Value| v.is_null() || v.as_f64() == Some(0.0);
+    table.rows.iter().all(|row| numbers.iter().all(|i| zero(&row[*i]))).then_some(Quiet::Zero)
+}
+
+/// What the columns called `names` mean, as far as they are columns of tables that the question reads.
+fn meanings<'a>(question: &Question, names: impl Iterator<Item = &'a str>) -> BTreeMap<String, Meaning> {
+    let read: Vec<&str> = question.sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let columns: Vec<&Column> =
+        TABLES.iter().filter(|t| read.contains(&t.name)).flat_map(|t| t.columns.iter()).collect();
+    names
+        .filter_map(|name| columns.iter().find(|c| c.name == name))
+        .map(|c| {
+            let meaning = Meaning { unit: c.unit.symbol(), doc: c.doc, better: c.better.to_string() };
+            (c.name.to_owned(), meaning)
+        })
+        .collect()
+}

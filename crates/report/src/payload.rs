@@ -1,0 +1,190 @@
+//! What the page draws, as it is embedded: the Rust side of `web/src/payload.ts`.
+
+use std::collections::BTreeMap;
+
+use fenxi_store::RunEntry;
+use serde::Serialize;
+
+use crate::pack::Packed;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Payload {
+    pub version: u32,
+    pub title: String,
+    pub generator: String,
+    pub runs: Vec<Run>,
+    pub sections: Vec<Section>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Run {
+    pub id: String,
+    /// The name to show, different for each run of a report.
+    pub name: String,
+    pub kind: String,
+    pub hosts: Vec<String>,
+    /// Milliseconds since the epoch, UTC.
+    pub start_ms: f64,
+    pub duration_s: f64,
+    pub interval_s: Option<f64>,
+    pub command: String,
+    pub exit_status: Option<i32>,
+    pub signal: Option<i32>,
+    pub recovered: bool,
+    pub baseline: bool,
+    pub params: BTreeMap<String, String>,
+    pub tags: BTreeMap<String, String>,
+    pub remarks: Vec<String>,
+    pub ticks: Option<u64>,
+    pub missed_ticks: Option<u64>,
+    /// CPU seconds of all sources; None when nobody counted.
+    pub cost_s: Option<f64>,
+}
+
+impl Run {
+    /// The runs of a report; names that two runs share are told apart by the ends of their ids.
+    pub(crate) fn all(entries: &[RunEntry]) -> Vec<Run> {
+        let mut runs: Vec<Run> = entries.iter().map(Run::of).collect();
+        let names: Vec<String> = runs.iter().map(|r| r.name.clone()).collect();
+        for (run, name) in runs.iter_mut().zip(&names) {
+            if names.iter().filter(|n| *n == name).count() > 1 {
+                let tail = run.id.rsplit('-').next().unwrap_or(&run.id);
+                run.name = format!("{name} ({tail})");
+            }
+        }
+        runs
+    }
+
+    fn of(entry: &RunEntry) -> Run {
+        let (m, labels) = (&entry.manifest, &entry.labels);
+        let name = labels.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| m.id.to_string());
+        Run {
+            id: m.id.to_string(),
+            name,
+            kind: m.kind.clone(),
+            hosts: m.hosts.clone(),
+            start_ms: (m.start.0 / 1000) as f64,
+            duration_s: m.seconds(),
+            interval_s: m.interval_s,
+            command: m.command.join(" "),
+            exit_status: m.exit_status,
+            signal: m.signal,
+            recovered: m.recovered,
+            baseline: labels.baseline,
+            params: m.params.clone(),
+            tags: labels.tags.clone(),
+            remarks: labels.remarks.clone(),
+            ticks: m.ticks,
+            missed_ticks: m.missed_ticks,
+            cost_s: (!m.costs.is_empty()).then(|| m.costs.iter().map(|c| c.cpu_s).sum()),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Section {
+    pub id: String,
+    pub title: String,
+    pub panels: Vec<Panel>,
+}
+
+/// The answer to one question.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Panel {
+    pub id: String,
+    pub title: String,
+    pub about: String,
+    pub chart: &'static str,
+    pub unit: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
+    /// The column of values, where there is a single one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<String>,
+    pub sql: String,
+    pub own: bool,
+    /// What columns mean, by name.
+    pub columns: BTreeMap<String, Meaning>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quiet: Option<Quiet>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<Table>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+}
+
+/// Why a panel is folded away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Quiet {
+    /// The answer has no rows, or only missing values.
+    Empty,
+    /// The answer has nothing but zeros.
+    Zero,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Meaning {
+    pub unit: &'static str,
+    pub doc: &'static str,
+    pub better: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Table {
+    pub columns: Vec<TableColumn>,
+    pub rows: Vec<Vec<serde_json::Value>>,
+    /// Rows of the whole answer.
+    pub total: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct TableColumn {
+    pub name: String,
+    pub unit: &'static str,
+    pub numeric: bool,
+    /// Whole numbers without a unit (a process id, a line) are shown digit by digit, not scaled.
+    pub whole: bool,
+}
+
+/// Series over time, all on the same bins of time since each run's start.
+#[derive(Debug, Serialize)]
+pub(crate) struct Time {
+    /// End of the first bin, seconds.
+    pub t0: f64,
+    /// Length of a bin, seconds.
+    pub step: f64,
+    pub n: usize,
+    pub series: Vec<Series>,
+    /// Series of the answer that are not here.
+    pub left_out: usize,
+    /// Greatest mean of any bin and series.
+    pub max: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Series {
+    /// Place among the runs.
+    pub run: usize,
+    pub name: String,
+    pub unit: &'static str,
+    pub avg: Packed,
+    /// Absent, as is `max`, when every bin holds one value only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<Packed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<Packed>,
+    pub stats: Stats,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Stats {
+    /// Mean of the bins that have a value.
+    pub avg: Option<f64>,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    /// Change along the straight line of least squares from the first to the last bin, percent of `avg`.
+    pub trend_pct: Option<f64>,
+}

@@ -23,6 +23,9 @@ mod stream;
 mod table_seal;
 mod verify;
 
+#[cfg(test)]
+mod chunk_tests;
+
 pub use error::StoreError;
 pub use manifest::{
     Begin, End, FORMAT, FileEntry, Labels, Manifest, Problem, Recovered, RunEntry, SourceCost, Summary, TableFile,

@@ -53,9 +53,14 @@ impl OpenRun {
             let dir = open.join(id.as_str());
             // Made under a hidden name and locked first, so that nobody takes it for a dead recorder's.
             let hidden = open.join(format!(".new-{id}-{}", std::process::id()));
-            if dir.exists() || store.run_dir(&id).exists() || fs::create_dir(&hidden).is_err_and(|e| is_taken(&e)) {
-                random = random.wrapping_add(1);
-                continue;
+            let taken = dir.exists() || store.run_dir(&id).exists();
+            match if taken { Err(std::io::ErrorKind::AlreadyExists.into()) } else { fs::create_dir(&hidden) } {
+                Ok(()) => {}
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                    random = random.wrapping_add(1);
+                    continue;
+                }
+                Err(e) => return Err(e.into()),
             }
             let opened = Opened { format: FORMAT, id, begin };
             let made = make(&hidden, &dir, &opened);
@@ -147,16 +152,6 @@ impl OpenRun {
         self.syncer.stop();
         Ok(fs::remove_dir_all(&self.dir)?)
     }
-
-    /// Lets sealing read everything back from the streams, as after a long recording.
-    #[cfg(test)]
-    pub(crate) fn forget_live(&mut self) {
-        self.live = None;
-    }
-}
-
-fn is_taken(error: &std::io::Error) -> bool {
-    error.kind() == std::io::ErrorKind::AlreadyExists
 }
 
 /// Makes `dir` with its lock and `begin.json`; gives the lock.

@@ -106,10 +106,11 @@ fn empty(declared: Option<&Table>) -> String {
         }
         // The statistics that the store keeps beside each run's tables.
         None => {
-            for name in ["table", "host", "keys", "column", "window"] {
+            for name in ["table_name", "host", "key", "column_name", "window_name"] {
                 out += &format!(", CAST(NULL AS VARCHAR) AS {}", identifier(name));
             }
-            for name in ["n", "seconds", "mean", "sd", "min", "max", "p50", "p95", "p99"] {
+            out += ", CAST(NULL AS BIGINT) AS n";
+            for name in ["seconds", "mean", "sd", "min", "max", "p50", "p95", "p99"] {
                 out += &format!(", CAST(NULL AS DOUBLE) AS {}", identifier(name));
             }
         }

@@ -1,0 +1,6 @@
+//! The query crate against real stores of known rows.
+
+mod engine;
+mod formats;
+mod questions;
+mod store;

@@ -1,0 +1,23 @@
+-- title: What did the control groups use?
+-- about: CPU, memory and I/O of each control group, how often its CPU quota held it back and how often it ran into its memory limit.
+-- section: process
+-- chart: table
+-- order: 60
+-- param: n = 20, how many control groups to show
+WITH used AS (
+    SELECT run, host, cgroup, wmean(cpu, dt) AS cpu_pct, max(cpu) AS max_cpu_pct, max(cpu_limit) AS limit_pct,
+        wmean(throttled, dt) AS throttled_pct, max(memory_bytes) AS max_memory_bytes,
+        max(memory_limit_bytes) AS memory_limit_bytes, sum(memory_limit_hits) AS memory_limit_hits,
+        sum(oom_kills) AS oom_kills, wmean(read_bytes_per_s, dt) AS read_bytes_per_s,
+        wmean(write_bytes_per_s, dt) AS write_bytes_per_s
+    FROM cgroup
+    GROUP BY run, host, cgroup
+), placed AS (
+    SELECT *, row_number() OVER (PARTITION BY run, host ORDER BY cpu_pct DESC NULLS LAST, cgroup) AS place
+    FROM used
+)
+SELECT run, host, cgroup, cpu_pct, max_cpu_pct, limit_pct, throttled_pct, max_memory_bytes, memory_limit_bytes,
+    memory_limit_hits, oom_kills, read_bytes_per_s, write_bytes_per_s
+FROM placed
+WHERE place <= $n
+ORDER BY run, host, place

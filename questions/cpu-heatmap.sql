@@ -1,0 +1,13 @@
+-- title: Which CPU was busy when?
+-- about: Busy time of each CPU over time; a bright line is one CPU at its limit, a bright column the whole machine.
+-- section: cpu
+-- chart: heatmap
+-- x: t
+-- y: busy
+-- series: cpu
+-- unit: %
+-- order: 50
+SELECT run, host, t, dt, cpu, 100 - idle - coalesce(iowait, 0) AS busy
+FROM cpu
+WHERE cpu IS NOT NULL
+ORDER BY run, host, t

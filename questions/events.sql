@@ -1,0 +1,8 @@
+-- title: What happened when?
+-- about: Marks, counter resets, missed samples, clock steps, devices that came and went, and log lines, in order of time.
+-- section: facts
+-- chart: table
+-- order: 20
+SELECT run, host, t, kind, subject, message
+FROM event
+ORDER BY run, host, t, kind, subject

@@ -1,0 +1,24 @@
+-- title: Which CPU served which interrupt?
+-- about: Interrupt lines by rate, with the CPU that served most of each and its share; one CPU with nearly all of a busy device can be its limit.
+-- section: interrupt
+-- chart: table
+-- order: 10
+-- param: n = 20, how many interrupt lines to show
+WITH per_cpu AS (
+    SELECT run, host, irq, cpu, max(name) AS name, sum(intr_per_s * dt) AS handled
+    FROM irq
+    GROUP BY run, host, irq, cpu
+), per_line AS (
+    SELECT run, host, irq, max(name) AS name, sum(handled) AS handled, max_by(cpu, handled) AS busiest_cpu,
+        100 * max(handled) / nullif(sum(handled), 0) AS busiest_share_pct, count(*) FILTER (handled > 0) AS cpus
+    FROM per_cpu
+    GROUP BY run, host, irq
+), placed AS (
+    SELECT *, row_number() OVER (PARTITION BY run, host ORDER BY handled DESC NULLS LAST, irq) AS place
+    FROM per_line
+    WHERE handled > 0
+)
+SELECT run, placed.host, irq, placed.name, handled / nullif(duration_s, 0) AS intr_per_s, busiest_cpu, busiest_share_pct, cpus
+FROM placed JOIN runs USING (run)
+WHERE place <= $n
+ORDER BY run, placed.host, place

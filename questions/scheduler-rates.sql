@@ -1,0 +1,11 @@
+-- title: How often did the CPUs switch?
+-- about: Context switches, interrupts and new tasks per second over all CPUs; far more switches than requests hint at lock or wake-up storms.
+-- section: cpu
+-- chart: line
+-- x: t
+-- y: context_switches_per_s, intr_per_s, forks_per_s
+-- unit: /s
+-- order: 70
+SELECT run, host, t, dt, context_switches_per_s, intr_per_s, forks_per_s
+FROM sched
+ORDER BY run, host, t

@@ -1,0 +1,132 @@
+//! The `cpu` collector on captured and made-up contents of /proc/stat.
+
+use super::SOURCE;
+use crate::testing::{Machine, Observed, Session, near, observe};
+
+const STATES: [&str; 10] = ["usr", "nice", "sys", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"];
+
+fn sum(seen: &Observed, cpu: &str) -> f64 {
+    STATES.iter().filter_map(|s| seen.value("cpu", s, &[cpu])).sum()
+}
+
+fn machine(stat: &str) -> Session {
+    let machine = Machine::new();
+    machine.put("/proc/stat", stat);
+    let mut session = machine.start(&SOURCE);
+    session.tick(None);
+    session
+}
+
+fn next(session: &mut Session, stat: &str, dt: f64) -> Observed {
+    session.machine.put("/proc/stat", stat);
+    session.tick(dt)
+}
+
+#[test]
+fn two_captured_moments_give_shares_of_each_cpu_s_own_ticks() {
+    let seen = observe(&SOURCE, "cpu", 1.6);
+    assert_eq!(seen.keys("cpu"), [["0"], ["1"], [""]]);
+    // cpu1: user +147, system +13, idle +3, iowait +1, softirq +1.
+    let total = 147.0 + 13.0 + 3.0 + 1.0 + 1.0;
+    near(seen.value("cpu", "usr", &["1"]), 147.0 * 100.0 / total);
+    near(seen.value("cpu", "sys", &["1"]), 13.0 * 100.0 / total);
+    near(seen.value("cpu", "iowait", &["1"]), 100.0 / total);
+    near(seen.value("cpu", "softirq", &["1"]), 100.0 / total);
+    // cpu0: user +1, system +3, idle +159; both together: user 148 of 328.
+    near(seen.value("cpu", "idle", &["0"]), 159.0 * 100.0 / 163.0);
+    near(seen.value("cpu", "usr", &[""]), 148.0 * 100.0 / (163.0 + total));
+    near(Some(sum(&seen, "0")), 100.0);
+    near(Some(sum(&seen, "")), 100.0);
+    assert!(seen.notes().is_empty() && seen.events().is_empty());
+}
+
+#[test]
+fn a_guest_is_not_counted_twice() {
+    let mut session = machine("cpu0 100 100 0 100 0 0 0 0 50 50\n");
+    let seen = next(&mut session, "cpu0 140 120 0 140 0 0 0 0 80 60\n", 1.0);
+    let all: Vec<_> = STATES.iter().map(|s| seen.value("cpu", s, &["0"]).unwrap()).collect();
+    assert_eq!(all, [10.0, 10.0, 0.0, 40.0, 0.0, 0.0, 0.0, 0.0, 30.0, 10.0]);
+}
+
+#[test]
+fn idle_and_iowait_may_step_back_a_little_but_not_far() {
+    let mut session = machine("cpu0 0 0 0 1000 500 0 0 0 0 0\ncpu1 0 0 0 9000 0 0 0 0 0 0\n");
+    let seen = next(&mut session, "cpu0 50 0 0 1050 498 0 0 0 0 0\ncpu1 10 0 0 10 0 0 0 0 0 0\n", 1.0);
+    assert_eq!(seen.value("cpu", "usr", &["0"]), Some(50.0));
+    assert_eq!(seen.value("cpu", "iowait", &["0"]), Some(0.0));
+    assert_eq!(seen.value("cpu", "usr", &["1"]), None);
+    assert_eq!(seen.value("cpu", "usr", &[""]), Some(50.0), "only what is known is added up");
+    assert_eq!(seen.events(), ["counter reset cpu: counter went back: cpu1"]);
+    let seen = next(&mut session, "cpu0 50 0 0 1150 498 0 0 0 0 0\ncpu1 60 0 0 60 0 0 0 0 0 0\n", 1.0);
+    assert_eq!(seen.value("cpu", "usr", &["1"]), Some(50.0));
+    assert!(seen.events().is_empty());
+}
+
+#[test]
+fn ticks_of_32_bits_wrap() {
+    let mut session = machine("cpu0 4294967270 0 0 0\n");
+    let seen = next(&mut session, "cpu0 4 0 0 70\n", 1.0);
+    assert_eq!(seen.value("cpu", "usr", &["0"]), Some(30.0));
+    assert_eq!(seen.value("cpu", "iowait", &["0"]), None, "a kernel with four states");
+}
+
+#[test]
+fn a_cpu_that_was_off_and_on_between_two_samples_is_no_wrap() {
+    let mut session = machine("cpu0 5 0 0 3000000000\n");
+    let seen = next(&mut session, "cpu0 6 0 0 12\n", 1.0);
+    assert_eq!(seen.value("cpu", "idle", &["0"]), None);
+    assert_eq!(seen.events(), ["counter reset cpu: counter went back: cpu0"]);
+}
+
+#[test]
+fn a_cpu_that_goes_offline_and_returns_gives_events_and_no_bogus_shares() {
+    let both = |a, b| format!("cpu {a} 0 0 0\ncpu0 {a} 0 0 {a}\ncpu1 {b} 0 0 0\nintr 5\n");
+    let mut session = machine(&both(100, 100));
+    let seen = next(&mut session, "cpu 0 0 0 0\ncpu0 150 0 0 150\nintr 5\n", 1.0);
+    assert_eq!(seen.keys("cpu"), [["0"], [""]]);
+    assert_eq!(seen.value("cpu", "usr", &[""]), Some(50.0), "the kernel's own sum went back");
+    assert_eq!(seen.events(), ["gone cpu1: the CPU went offline"]);
+    let seen = next(&mut session, &both(200, 7), 1.0);
+    assert_eq!(seen.value("cpu", "usr", &["1"]), None);
+    assert_eq!(seen.value("cpu", "usr", &[""]), Some(50.0));
+    assert_eq!(seen.events(), ["appeared cpu1: the CPU went online"]);
+    let seen = next(&mut session, &both(200, 107), 1.0);
+    assert_eq!(seen.value("cpu", "usr", &["1"]), Some(100.0));
+    assert!(seen.events().is_empty());
+}
+
+#[test]
+fn a_cpu_without_ticks_slept_when_there_was_room_for_some() {
+    let mut session = machine("cpu0 100 0 0 100\ncpu1 100 0 0 100\n");
+    let seen = next(&mut session, "cpu0 200 0 0 100\ncpu1 100 0 0 100\n", 1.0);
+    assert_eq!((seen.value("cpu", "idle", &["1"]), seen.value("cpu", "usr", &["1"])), (Some(100.0), Some(0.0)));
+    assert_eq!(seen.value("cpu", "idle", &[""]), Some(50.0));
+    let seen = next(&mut session, "cpu0 201 0 0 100\ncpu1 100 0 0 100\n", 0.01);
+    assert_eq!(seen.value("cpu", "idle", &["1"]), None);
+    assert_eq!(seen.value("cpu", "usr", &[""]), Some(100.0));
+}
+
+#[test]
+fn a_machine_of_1024_cpus_is_read_whole() {
+    let stat = |n: u64| {
+        let line = |i: u64| format!("cpu{i} {} 0 {} {} 0 0 0 0 0 0\n", n * i, n * (1024 - i), n * 1024);
+        let mut text = "cpu  0 0 0 0 0 0 0 0 0 0\n".to_owned();
+        text.extend((0..1024).map(line));
+        text + "intr 99 0 0\n"
+    };
+    let mut session = machine(&stat(1));
+    let seen = next(&mut session, &stat(3), 1.0);
+    assert_eq!(seen.count("cpu"), 1025);
+    near(seen.value("cpu", "usr", &["512"]), 25.0);
+    near(seen.value("cpu", "sys", &["0"]), 50.0);
+    near(seen.value("cpu", "idle", &[""]), 50.0);
+    near(seen.value("cpu", "usr", &[""]), 100.0 * (1023.0 / 2.0) / 2048.0);
+}
+
+#[test]
+fn a_damaged_line_is_noted_once() {
+    let mut session = machine("cpu0 1 2 3 4\ncpu1 1 x 3 4\n");
+    let seen = next(&mut session, "cpu0 2 2 3 4\ncpu1 1 x 3 4\n", 1.0);
+    assert_eq!(seen.keys("cpu"), [["0"], [""]]);
+    assert!(seen.notes().is_empty(), "told at the first sample");
+}

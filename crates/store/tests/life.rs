@@ -122,7 +122,7 @@ fn a_store_that_cannot_be_written_says_so_with_a_way_out() {
 fn labels_are_replaced_whole_and_seen_at_once() {
     let (_dir, store) = store();
     let id = run(&store, "before", 3, 1);
-    assert_eq!(store.select("before").unwrap(), [id.clone()]);
+    assert_eq!(store.select_one("before").unwrap(), id);
     let labels = Labels { name: Some("after".to_owned()), baseline: true, ..Labels::default() };
     store.set_labels(&id, &labels).unwrap();
     assert_eq!(store.run(&id).unwrap().labels, labels);

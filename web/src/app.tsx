@@ -155,8 +155,8 @@ function PanelView({ panel, runs }: { panel: Panel; runs: Run[] }) {
 function Answer({ panel, runs }: { panel: Panel; runs: Run[] }) {
   const { time, table } = panel;
   if (panel.error) return <p class="error" role="alert">{panel.error}</p>;
+  if (panel.chart === "summary" && (time || table)) return <Summary panel={panel} runs={runs} />;
   if (time) {
-    if (panel.chart === "summary") return <Summary panel={panel} time={time} runs={runs} />;
     if (panel.chart === "line" || (panel.chart === "stacked" && runs.length === 1)) return <TimeChart panel={panel} time={time} runs={runs} />;
     // Stacks and heat maps of several runs cannot lie over each other: one chart each.
     const present = [...new Set(time.series.map((s) => s.run))].sort((a, b) => a - b);

@@ -26,7 +26,7 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
   const times = useMemo(() => timesOf(time), [time]);
   const rowHeight = Math.max(4, Math.min(18, Math.floor(320 / Math.max(1, rows.length))));
   const height = rows.length * rowHeight;
-  const top = time.max && time.max > 0 ? (panel.unit === "%" && time.max > 50 && time.max <= 100.5 ? 100 : time.max) : 1;
+  const top = time.max > 0 ? (panel.unit === "%" && time.max > 50 && time.max <= 100.5 ? 100 : time.max) : 1;
   const inner = Math.max(10, width - LEFT - RIGHT);
   // A bin is drawn from its begin to its end; its time is its end.
   const first = times[0] - time.step;

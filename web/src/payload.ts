@@ -66,8 +66,9 @@ export interface Meaning {
 }
 
 export interface TableData {
-  columns: { name: string; unit: string; numeric: boolean }[];
-  rows: (string | number | boolean | null)[][];
+  columns: { name: string; unit: string; numeric: boolean; whole: boolean }[];
+  /** A list of numbers is a little line. */
+  rows: (string | number | boolean | null | (number | null)[])[][];
   /** Rows of the whole answer; more than `rows.length` when it was cut. */
   total: number;
 }
@@ -80,8 +81,8 @@ export interface TimeData {
   series: SeriesData[];
   /** Series of the answer that the page leaves out, the least ones. */
   left_out: number;
-  /** Heat maps: one scale for all rows. */
-  max?: number;
+  /** Greatest mean of any bin: the one scale of a heat map. */
+  max: number;
 }
 
 export interface SeriesData {
@@ -92,16 +93,16 @@ export interface SeriesData {
   avg: Packed;
   min?: Packed;
   max?: Packed;
-  /** Exact figures over the whole run. */
+  /** Mean of the bins; least and greatest sample. */
   stats: { avg: number | null; min: number | null; max: number | null; trend_pct: number | null };
 }
 
 /**
  * Numbers in base64. `log`: 16 bits little-endian, 0 = missing, 1 = zero, 2… = lo·(hi/lo)^((c-2)/65533).
- * `lin`: 16 bits, 0 = missing, 1… = lo + (hi-lo)·(c-1)/65534. `u8`: 0 = missing, 1… = hi·(c-1)/254.
+ * `lin`: 16 bits, 0 = missing, 1… = lo + (hi-lo)·(c-1)/65534.
  */
 export interface Packed {
-  as: "log" | "lin" | "u8";
+  as: "log" | "lin";
   lo: number;
   hi: number;
   d: string;
@@ -116,19 +117,12 @@ export function unpack(p: Packed): Numbers {
   if (known) return known;
   const text = atob(p.d);
   const out: Numbers = [];
-  if (p.as === "u8") {
-    for (let i = 0; i < text.length; i++) {
-      const c = text.charCodeAt(i);
-      out.push(c === 0 ? null : (p.hi * (c - 1)) / 254);
-    }
-  } else {
-    const ratio = p.as === "log" && p.lo > 0 ? Math.log(p.hi / p.lo) : 0;
-    for (let i = 0; i + 1 < text.length; i += 2) {
-      const c = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 8);
-      if (c === 0) out.push(null);
-      else if (p.as === "lin") out.push(p.lo + ((p.hi - p.lo) * (c - 1)) / 65534);
-      else out.push(c === 1 ? 0 : p.lo * Math.exp((ratio * (c - 2)) / 65533));
-    }
+  const ratio = p.as === "log" && p.lo > 0 ? Math.log(p.hi / p.lo) : 0;
+  for (let i = 0; i + 1 < text.length; i += 2) {
+    const c = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 8);
+    if (c === 0) out.push(null);
+    else if (p.as === "lin") out.push(p.lo + ((p.hi - p.lo) * (c - 1)) / 65534);
+    else out.push(c === 1 ? 0 : p.lo * Math.exp((ratio * (c - 2)) / 65533));
   }
   cache.set(p, out);
   return out;

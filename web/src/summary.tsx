@@ -1,10 +1,9 @@
 // The summary: one row a resource with its average, least, greatest value, trend and shape; tiles; bars.
 
-import { type Panel, type Run, type TableData, type TimeData, unpack } from "./payload";
+import { type Numbers, type Panel, type Run, type TableData, type TimeData, unpack } from "./payload";
 import { colour, theme, useShared } from "./shared";
 import { Sparkline } from "./sparkline";
 import { cellText, unitOf } from "./table";
-import { meaning } from "./timechart";
 import { human, MISSING, words } from "./units";
 
 /** Below this the trend over the run is called flat, percent of the mean. */
@@ -18,12 +17,64 @@ function trend(pct: number | null): string {
   return pct > 0 ? `↗ +${by} %` : `↘ −${by} %`;
 }
 
-export function Summary({ panel, time, runs }: { panel: Panel; time: TimeData; runs: Run[] }) {
+interface Row {
+  name: string;
+  run: number;
+  unit: string;
+  avg: number | null;
+  min: number | null;
+  max: number | null;
+  trend: number | null;
+  line: Numbers;
+  tops?: Numbers;
+}
+
+/** Change along the line of least squares, percent of the mean; as the report's own `trend`. */
+function trendOf(line: Numbers): number | null {
+  const points = line.map((v, i) => [i, v] as const).filter((p): p is readonly [number, number] => p[1] !== null);
+  if (points.length < 3) return null;
+  const mx = points.reduce((a, p) => a + p[0], 0) / points.length;
+  const my = points.reduce((a, p) => a + p[1], 0) / points.length;
+  if (my === 0) return null;
+  const xy = points.reduce((a, p) => a + (p[0] - mx) * (p[1] - my), 0);
+  const xx = points.reduce((a, p) => a + (p[0] - mx) ** 2, 0);
+  return ((100 * xy) / xx) * ((points[points.length - 1][0] - points[0][0]) / Math.abs(my));
+}
+
+function fromTime(time: TimeData): Row[] {
+  return time.series.map((s) => ({
+    name: words(s.name), run: s.run, unit: s.unit, avg: s.stats.avg, min: s.stats.min, max: s.stats.max,
+    trend: s.stats.trend_pct, line: unpack(s.avg), tops: s.max && unpack(s.max),
+  }));
+}
+
+/** Rows with columns `avg`, `min`, `max`, `unit` and a list of numbers; what else is text names the row. */
+function fromTable(table: TableData, runs: Run[]): Row[] {
+  const at = (name: string) => table.columns.findIndex((c) => c.name === name);
+  const number = (row: TableData["rows"][number], name: string) => {
+    const cell = row[at(name)];
+    return typeof cell === "number" ? cell : null;
+  };
+  return table.rows.map((row) => {
+    const line = row.find((cell): cell is Numbers => Array.isArray(cell)) ?? [];
+    const names = table.columns.map((c, i) => (typeof row[i] === "string" && !["run", "unit"].includes(c.name) ? row[i] : null));
+    return {
+      name: words(names.filter((n) => n !== null).join(" · ")),
+      run: Math.max(0, runs.findIndex((r) => r.name === row[at("run")])),
+      unit: String(row[at("unit")] ?? ""),
+      avg: number(row, "avg"), min: number(row, "min"), max: number(row, "max"),
+      trend: trendOf(line), line,
+    };
+  });
+}
+
+export function Summary({ panel, runs }: { panel: Panel; runs: Run[] }) {
   useShared(theme);
   const several = runs.length > 1;
+  const all = panel.time ? fromTime(panel.time) : panel.table ? fromTable(panel.table, runs) : [];
   // Runs of one resource stand one below the other.
-  const order = new Map([...new Set(time.series.map((s) => s.name))].map((n, i) => [n, i]));
-  const rows = [...time.series].sort((a, b) => order.get(a.name)! - order.get(b.name)! || a.run - b.run);
+  const order = new Map([...new Set(all.map((s) => s.name))].map((n, i) => [n, i]));
+  const rows = all.sort((a, b) => order.get(a.name)! - order.get(b.name)! || a.run - b.run);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={panel.title}>
       <table class="summary">
@@ -31,23 +82,23 @@ export function Summary({ panel, time, runs }: { panel: Panel; time: TimeData; r
           <tr>
             <th>resource</th>
             {several && <th>run</th>}
+            <th>over time</th>
             <th class="num">average</th>
             <th class="num">max</th>
             <th class="num">min</th>
             <th title="Change along a straight line from start to end, as a share of the mean">trend</th>
-            <th>over time</th>
           </tr>
         </thead>
         <tbody>
           {rows.map((s) => (
             <tr key={`${s.name} ${s.run}`}>
-              <th scope="row" title={meaning(panel, s.name)}>{words(s.name)}</th>
+              <th scope="row" title={panel.columns[s.name]?.doc}>{s.name}</th>
               {several && <td><span class="swatch" style={{ background: colour(s.run) }} /> {runs[s.run].name}</td>}
-              <td class="num strong">{human(s.stats.avg, s.unit)}</td>
-              <td class="num">{human(s.stats.max, s.unit)}</td>
-              <td class="num">{human(s.stats.min, s.unit)}</td>
-              <td class="trend">{trend(s.stats.trend_pct)}</td>
-              <td><Sparkline values={unpack(s.avg)} max={s.max && unpack(s.max)} unit={s.unit} colour={colour(several ? s.run : 0)} /></td>
+              <td><Sparkline values={s.line} max={s.tops} unit={s.unit} colour={colour(several ? s.run : 0)} /></td>
+              <td class="num strong">{human(s.avg, s.unit)}</td>
+              <td class="num">{human(s.max, s.unit)}</td>
+              <td class="num">{human(s.min, s.unit)}</td>
+              <td class="trend">{s.max === 0 && s.min === 0 ? "" : trend(s.trend)}</td>
             </tr>
           ))}
         </tbody>
@@ -64,7 +115,7 @@ export function Tiles({ panel, table }: { panel: Panel; table: TableData }) {
   for (const row of table.rows) {
     const of = run < 0 ? undefined : String(row[run] ?? "");
     if (value >= 0) {
-      const names = table.columns.map((c, i) => (!c.numeric && i !== run && !["unit", "better", "source"].includes(c.name) ? row[i] : null)).filter((v) => v !== null);
+      const names = table.columns.map((c, i) => (!c.numeric && i !== run && !["host", "unit", "better", "source"].includes(c.name) ? row[i] : null)).filter((v) => v !== null);
       tiles.push({ name: words(names.join(" ")), value: cellText(row[value], unitOf(table, row, value), true), title: String(row[value] ?? ""), of });
     } else {
       table.columns.forEach((c, i) => {

@@ -6,15 +6,17 @@ import { Sparkline } from "./sparkline";
 import { human, MISSING, words } from "./units";
 
 const PAGE = 15;
-export type Cell = TableData["rows"][number][number] | (number | null)[];
+export type Cell = TableData["rows"][number][number];
 
-/** A cell as text; a column `unit` in the row says what its `value` is counted in. */
-export function cellText(cell: Cell, unit: string, numeric: boolean): string {
+/** A cell as text; whole numbers without a unit (a process id) digit by digit. */
+export function cellText(cell: Cell, unit: string, numeric: boolean, whole = false): string {
   if (cell === null || cell === undefined) return MISSING;
+  if (whole && unit === "") return String(cell);
   if (numeric && typeof cell === "number") return human(cell, unit);
   return String(cell);
 }
 
+/** The unit of a cell; a column `unit` in the row says it where the column itself has none. */
 export function unitOf(table: TableData, row: Cell[], column: number): string {
   const own = table.columns[column].unit;
   const place = own === "" && table.columns[column].numeric ? table.columns.findIndex((c) => c.name === "unit") : -1;
@@ -68,7 +70,7 @@ export function Table({ panel, table }: { panel: Panel; table: TableData }) {
             {shown.map((row, r) => (
               <tr key={r}>
                 {row.map((cell, i) => (
-                  <TableCell key={i} cell={cell} unit={unitOf(table, row, i)} numeric={table.columns[i].numeric} />
+                  <TableCell key={i} cell={cell} unit={unitOf(table, row, i)} numeric={table.columns[i].numeric} whole={table.columns[i].whole} />
                 ))}
               </tr>
             ))}
@@ -89,9 +91,9 @@ export function Table({ panel, table }: { panel: Panel; table: TableData }) {
   );
 }
 
-function TableCell({ cell, unit, numeric }: { cell: Cell; unit: string; numeric: boolean }) {
+function TableCell({ cell, unit, numeric, whole }: { cell: Cell; unit: string; numeric: boolean; whole: boolean }) {
   if (Array.isArray(cell)) return <td><Sparkline values={cell} unit={unit} /></td>;
-  const text = cellText(cell, unit, numeric);
+  const text = cellText(cell, unit, numeric, whole);
   if (numeric) return <td class="num" title={cell === null ? "missing" : String(cell)}>{text}</td>;
   return text.length > 60 ? <td class="long"><div>{text}</div></td> : <td>{text}</td>;
 }

@@ -1,0 +1,141 @@
+//! Reports of made-up runs: what is embedded is whole, safe and says what went wrong.
+
+use fenxi_model::{Micros, RunId};
+use fenxi_query::Engine;
+use fenxi_report::{Options, ReportError, render};
+use fenxi_store::{Begin, End, Labels, Store};
+use serde_json::Value;
+
+mod synthetic;
+
+fn store() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open_or_create(dir.path().join("store")).unwrap();
+    (dir, store)
+}
+
+fn report(store: &Store, runs: &[RunId]) -> Result<String, ReportError> {
+    let engine = Engine::open(store, &fenxi_query::Options::default()).unwrap();
+    render(&engine, store, runs, Options::default()).map(|html| String::from_utf8(html).unwrap())
+}
+
+/// The embedded answers.
+fn payload(html: &str) -> Value {
+    let begin = html.find("id=\"fenxi-data\">").unwrap() + "id=\"fenxi-data\">".len();
+    let end = begin + html[begin..].find("</script>").unwrap();
+    serde_json::from_str(&html[begin..end]).unwrap()
+}
+
+fn panels(payload: &Value) -> Vec<&Value> {
+    payload["sections"].as_array().unwrap().iter().flat_map(|s| s["panels"].as_array().unwrap()).collect()
+}
+
+fn panel<'a>(payload: &'a Value, id: &str) -> &'a Value {
+    panels(payload).into_iter().find(|p| p["id"] == id).unwrap_or_else(|| panic!("no panel {id}"))
+}
+
+fn made(store: &Store, name: &str, phase: f64) -> RunId {
+    synthetic::run(store, &synthetic::Made { name, seconds: 20, cpus: 4, phase }).unwrap()
+}
+
+#[test]
+fn every_question_is_answered_without_an_error() {
+    let (_dir, store) = store();
+    let id = made(&store, "one", 0.0);
+    let payload = payload(&report(&store, &[id]).unwrap());
+    for p in panels(&payload) {
+        assert!(p["error"].is_null(), "{}: {}", p["id"], p["error"]);
+    }
+    assert_eq!(panels(&payload).len(), fenxi_query::questions(&store).unwrap().len());
+    assert!(panel(&payload, "cpu-heatmap")["time"]["series"].as_array().unwrap().len() == 4);
+    assert_eq!(panel(&payload, "cpu-time")["columns"]["usr"]["unit"], "%");
+}
+
+#[test]
+fn names_that_look_like_markup_stay_text() {
+    let (_dir, store) = store();
+    let id = made(&store, "one", 0.0);
+    let evil = "</script><img src=x onerror=alert(1)>";
+    let labels = Labels { name: Some(evil.to_owned()), remarks: vec!["<!--<script>".to_owned()], ..Labels::default() };
+    store.set_labels(&id, &labels).unwrap();
+    let html = report(&store, &[id]).unwrap();
+    assert!(!html.contains("<img src=x") && !html.contains("<!--<script>"));
+    assert_eq!(payload(&html)["runs"][0]["name"], evil);
+}
+
+#[test]
+fn a_run_without_rows_gives_a_page_with_everything_folded_away() {
+    let (_dir, store) = store();
+    let begin = Begin {
+        name: None,
+        kind: "record".to_owned(),
+        host: "nene".to_owned(),
+        command: Vec::new(),
+        params: [].into(),
+        tags: [].into(),
+        start: Micros(1_795_271_753_000_000),
+        interval_s: None,
+        random: 1,
+        sources: Vec::new(),
+    };
+    let open = store.begin(begin).unwrap();
+    let end = End {
+        end: Micros(1_795_271_754_000_000),
+        exit_status: None,
+        signal: None,
+        costs: Vec::new(),
+        windows: Vec::new(),
+        ticks: 0,
+        missed_ticks: 0,
+    };
+    let id = open.seal(end).unwrap();
+    let payload = payload(&report(&store, &[id]).unwrap());
+    for p in panels(&payload) {
+        assert_eq!(p["quiet"], "empty", "{}: {}", p["id"], p["error"]);
+    }
+}
+
+#[test]
+fn several_runs_lie_over_each_other_on_time_since_their_start() {
+    let (_dir, store) = store();
+    let ids = [made(&store, "same", 0.0), made(&store, "same", 1.0)];
+    let payload = payload(&report(&store, &ids).unwrap());
+    let names: Vec<&str> = (0..2).map(|i| payload["runs"][i]["name"].as_str().unwrap()).collect();
+    assert_ne!(names[0], names[1], "runs of one name are told apart");
+    let time = &panel(&payload, "disk-util")["time"];
+    assert_eq!((time["t0"].as_f64(), time["step"].as_f64(), time["n"].as_u64()), (Some(1.0), Some(1.0), Some(20)));
+    let runs: Vec<u64> = time["series"].as_array().unwrap().iter().map(|s| s["run"].as_u64().unwrap()).collect();
+    assert_eq!(runs, [0, 0, 0, 1, 1, 1]);
+}
+
+#[test]
+fn the_users_own_questions_appear_and_a_wrong_one_says_so_in_its_place() {
+    let (_dir, store) = store();
+    let id = made(&store, "one", 0.0);
+    let folder = store.path().join("questions");
+    fs_err::create_dir_all(&folder).unwrap();
+    let head = "-- title: Mine\n-- section: cpu\n-- chart: bar\n-- y: n\n";
+    fs_err::write(folder.join("mine.sql"), format!("{head}SELECT run, count(*) AS n FROM cpu GROUP BY run")).unwrap();
+    fs_err::write(folder.join("wrong.sql"), format!("{head}SELECT nothing_such FROM cpu")).unwrap();
+    let payload = payload(&report(&store, &[id]).unwrap());
+    assert_eq!(panel(&payload, "mine")["own"], true);
+    assert_eq!(panel(&payload, "mine")["table"]["rows"][0][0], 20 * 5);
+    assert!(panel(&payload, "wrong")["error"].as_str().unwrap().contains("nothing_such"));
+}
+
+#[test]
+fn an_unknown_kind_of_chart_is_an_error_that_lists_the_known_ones() {
+    let (_dir, store) = store();
+    let id = made(&store, "one", 0.0);
+    let folder = store.path().join("questions");
+    fs_err::create_dir_all(&folder).unwrap();
+    fs_err::write(folder.join("pie.sql"), "-- title: Pie\n-- chart: pie\nSELECT 1").unwrap();
+    let error = report(&store, &[id]).unwrap_err().to_string();
+    assert!(error.contains("pie.sql") && error.contains("heatmap"), "{error}");
+}
+
+#[test]
+fn a_report_of_no_run_is_refused() {
+    let (_dir, store) = store();
+    assert!(matches!(report(&store, &[]), Err(ReportError::NoRuns)));
+}

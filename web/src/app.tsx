@@ -113,10 +113,11 @@ function Navigation({ sections }: { sections: Section[] }) {
 function SectionView({ section, runs }: { section: Section; runs: Run[] }) {
   const loud = section.panels.filter((p) => !p.quiet);
   const quiet = section.panels.filter((p) => p.quiet);
+  const spans = widths(loud, runs);
   return (
     <section id={`section-${section.id}`}>
       <h2>{section.title}</h2>
-      <div class="panels">{loud.map((p) => <PanelView key={p.id} panel={p} runs={runs} />)}</div>
+      <div class="panels">{loud.map((p, i) => <PanelView key={p.id} panel={p} runs={runs} wide={spans[i]} />)}</div>
       {quiet.length > 0 && (
         <details class="nothing">
           <summary>{`Nothing happened here: ${quiet.map((p) => p.title.replace(/\?$/, "")).join("; ")}`}</summary>
@@ -136,8 +137,21 @@ function SectionView({ section, runs }: { section: Section; runs: Run[] }) {
   );
 }
 
-function PanelView({ panel, runs }: { panel: Panel; runs: Run[] }) {
-  const wide = ["table", "summary", "tiles", "heatmap"].includes(panel.chart) || runs.length > 1;
+/** Which panels take a whole row: wide kinds, and a narrow one that would stand beside nothing. */
+function widths(panels: Panel[], runs: Run[]): boolean[] {
+  const wide = panels.map((p) => ["table", "summary", "tiles", "heatmap"].includes(p.chart) || runs.length > 1);
+  let narrow = 0;
+  for (let i = 0; i <= panels.length; i++) {
+    if (i < panels.length && !wide[i]) narrow++;
+    else {
+      if (narrow % 2 === 1) wide[i - 1] = true;
+      narrow = 0;
+    }
+  }
+  return wide;
+}
+
+function PanelView({ panel, runs, wide }: { panel: Panel; runs: Run[]; wide: boolean }) {
   return (
     <article class={wide ? "panel wide" : "panel"} id={`panel-${panel.id}`}>
       <h3>

@@ -8,8 +8,8 @@ import { head, meaning, timesOf } from "./timechart";
 import { tip } from "./tooltip";
 import { clock, human, words } from "./units";
 
-const LEFT = 68;
-const RIGHT = 14;
+const LEFT = 76;
+const RIGHT = 24;
 const BELOW = 22;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 86400];
 
@@ -63,11 +63,11 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
     const every = Math.ceil(14 / rowHeight);
     const tidy = every === 1 ? 1 : [2, 4, 8, 16, 32, 64, 128].find((n) => n >= every) ?? every;
     rows.forEach((s, r) => {
-      if (r % tidy === 0) g.fillText(clip(words(s.name)), LEFT - 6, r * rowHeight + rowHeight / 2 + 1);
+      if (r % tidy === 0) g.fillText(clip(words(s.name)), LEFT - 6, Math.max(7, r * rowHeight + rowHeight / 2 + 1));
     });
     g.textAlign = "center";
     const step = STEPS.find((s) => ((to - from) / s) * 70 <= inner) ?? 86400;
-    for (let t = Math.ceil(from / step) * step; t <= to; t += step) g.fillText(clock(t), Math.min(x(t), width - 16), height + 13);
+    for (let t = Math.ceil(from / step) * step; t <= to; t += step) g.fillText(clock(t), Math.min(x(t), width - 20), height + 13);
   }, [near, width, mode, from, to, rows]);
 
   useEffect(() => cursor.on((t) => {

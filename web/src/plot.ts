@@ -21,6 +21,9 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
 /** Steps of the time axis that read well, seconds. */
 const STEPS = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
 
+/** Steps of an axis of bytes: even numbers of KiB, MiB and so on. */
+const BYTE_STEPS = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * 1024 ** power));
+
 /** From 0 to a little above the greatest value shown; percent end at 100 when near it. */
 function range(unit: string): uPlot.Range.Function {
   return (_, min, max) => {
@@ -39,12 +42,12 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
     {
       width: spec.width,
       height: spec.height,
-      padding: [8, 14, 0, 0],
+      padding: [8, 24, 0, 0],
       legend: { show: false },
       scales: { x: { time: false }, y: { range: range(spec.unit) } },
       axes: [
         { ...axis, space: 70, size: 28, incrs: STEPS, values: (_, splits, __, ___, step) => splits.map((s) => clock(s, step < 1)) },
-        { ...axis, size: 68, space: 32, values: (_, splits) => splits.map((s) => human(s, spec.unit)) },
+        { ...axis, size: 76, space: 32, ...(spec.unit.startsWith("B") ? { incrs: BYTE_STEPS } : {}), values: (_, splits) => splits.map((s) => human(s, spec.unit)) },
       ],
       series: [{}, ...spec.series],
       bands: spec.bands,

@@ -26,6 +26,9 @@ sources! {
     tcp,
     udp,
     disk,
+    fs,
     net,
     process,
+    cgroup,
+    facts,
 }

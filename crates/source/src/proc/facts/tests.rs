@@ -1,0 +1,121 @@
+//! Facts of a captured machine and of written ones.
+
+use super::SOURCE;
+use crate::testing::{Machine, Observed, fixture};
+
+fn fact(seen: &Observed, topic: &str, name: &str) -> Option<String> {
+    seen.has("text", &[topic, name]).then(|| seen.text("text", "value", &[topic, name]).unwrap())
+}
+
+/// The facts at the start on a machine with these files.
+fn facts(files: &[(&str, &str)]) -> Observed {
+    let machine = Machine::new();
+    files.iter().for_each(|(path, text)| {
+        machine.put(path, text);
+    });
+    machine.start(&SOURCE).tick(None)
+}
+
+#[test]
+fn the_captured_machine_is_described() {
+    let machine = Machine::new();
+    machine.copy(&fixture("facts"));
+    let seen = machine.start(&SOURCE).tick(None);
+    let get = |topic, name| fact(&seen, topic, name).unwrap_or_else(|| panic!("no {topic} {name}: {:?}", seen.keys("text")));
+    assert!(get("kernel", "release").starts_with("6.18"));
+    assert_eq!(get("kernel", "hostname"), "vm");
+    assert_eq!(get("cpu", "processors"), "2");
+    assert_eq!(get("cpu", "online"), "0-1");
+    assert_eq!(get("virtualisation", "hypervisor flag"), "yes");
+    assert!(get("cpu", "flags").contains(" avx2 "));
+    assert!(get("vulnerability", "meltdown").len() > 3);
+    assert!(get("block", "vda scheduler").contains('['));
+    assert!(get("mount", "/").starts_with("/dev/vda ext4 rw,"));
+    assert_eq!(get("sysctl", "vm.swappiness"), "60");
+    assert_eq!(get("sysctl", "net.ipv4.tcp_rmem").split(' ').count(), 3);
+    assert!(get("ulimit", "open files").ends_with("files"));
+    assert!(get("thp", "enabled").contains('['));
+    // Amounts in use, counters and loop devices without a file are no facts.
+    for (topic, name) in [("memory", "MemFree"), ("sysctl", "fs.file-nr"), ("block", "loop0 scheduler")] {
+        assert_eq!(fact(&seen, topic, name), None, "{topic} {name}");
+    }
+    assert!(seen.keys("text").len() > 100);
+}
+
+#[test]
+fn what_changed_between_start_and_end_is_an_event() {
+    let machine = Machine::new();
+    machine.put("/proc/sys/vm/swappiness", "60\n").put("/proc/sys/vm/laptop_mode", "0\n");
+    machine.put("/proc/sys/fs/file-nr", "100 0 9\n").put("/proc/self/mounts", "/dev/sda1 / ext4 rw 0 0\n");
+    let mut session = machine.start(&SOURCE);
+    assert_eq!(session.tick(None).text("text", "phase", &["sysctl", "vm.swappiness"]).as_deref(), Some("start"));
+    session.machine.put("/proc/sys/vm/swappiness", "10\n").put("/proc/sys/fs/file-nr", "200 0 9\n");
+    session.machine.remove("/proc/sys/vm/laptop_mode");
+    session.machine.put("/proc/self/mounts", "/dev/sda1 / ext4 ro 0 0\n/dev/sdb1 /my\\040data xfs rw 0 0\n");
+    let seen = session.tick(60.0);
+    assert_eq!(seen.text("text", "phase", &["sysctl", "vm.swappiness"]).as_deref(), Some("end"));
+    let mut events = seen.events();
+    events.sort();
+    assert_eq!(
+        events,
+        [
+            "fact changed mount./: /dev/sda1 ext4 rw -> /dev/sda1 ext4 ro",
+            "fact changed mount./my data: (none) -> /dev/sdb1 xfs rw",
+            "fact changed sysctl.vm.laptop_mode: 0 -> (none)",
+            "fact changed sysctl.vm.swappiness: 60 -> 10",
+        ]
+    );
+}
+
+#[test]
+fn topology_is_counted_by_socket_die_and_core() {
+    let mut files = Vec::new();
+    for (cpu, socket, core) in [(0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 1, 1), (4, 0, 0), (5, 0, 1), (6, 1, 0), (7, 1, 1)] {
+        let folder = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
+        files.push((format!("{folder}/physical_package_id"), socket.to_string()));
+        files.push((format!("{folder}/core_id"), core.to_string()));
+    }
+    for cpu in 0..8 {
+        let governor = if cpu == 3 { "powersave" } else { "performance" };
+        let path = format!("/sys/devices/system/cpu/cpufreq/policy{cpu}/scaling_governor");
+        files.push((path, governor.to_owned()));
+    }
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let seen = facts(&files);
+    let get = |name| fact(&seen, "cpu", name).unwrap();
+    assert_eq!((get("sockets"), get("cores"), get("threads")), ("2".into(), "4".into(), "8".into()));
+    assert_eq!(get("threads per core"), "2");
+    let governor = fact(&seen, "cpufreq", "scaling_governor").unwrap();
+    assert_eq!(governor, "performance (CPU 0,1,2,4,5,6,7); powersave (CPU 3)");
+}
+
+#[test]
+fn limits_of_the_own_groups_are_found_in_both_versions() {
+    let seen = facts(&[
+        ("/proc/self/mounts", "c /cg/cpu cgroup rw,cpu,cpuacct 0 0\nc2 /cg/unified cgroup2 rw 0 0\n"),
+        ("/proc/self/cgroup", "4:cpu,cpuacct:/job\n0::/user.slice\n"),
+        ("/cg/cpu/job/cpu.cfs_quota_us", "50000\n"),
+        ("/cg/unified/user.slice/memory.max", "1073741824\n"),
+    ]);
+    assert_eq!(fact(&seen, "cgroup", "cpu.cfs_quota_us").as_deref(), Some("50000"));
+    assert_eq!(fact(&seen, "cgroup", "memory.max").as_deref(), Some("1073741824"));
+    assert_eq!(fact(&seen, "cgroup", "version 2").as_deref(), Some("/user.slice"));
+}
+
+#[test]
+fn settings_of_single_interfaces_and_secrets_are_left_out() {
+    let seen = facts(&[
+        ("/proc/sys/net/ipv4/conf/all/rp_filter", "1\n"),
+        ("/proc/sys/net/ipv4/conf/eth0/rp_filter", "1\n"),
+        ("/proc/sys/net/ipv4/tcp_fastopen_key", "secret\n"),
+        ("/proc/sys/kernel/random/uuid", "different each time\n"),
+    ]);
+    assert_eq!(seen.keys("text"), [["sysctl", "net.ipv4.conf.all.rp_filter"]]);
+}
+
+#[test]
+fn a_long_fact_is_cut_and_marked() {
+    let seen = facts(&[("/proc/cmdline", "ä".repeat(9000).as_str())]);
+    let value = fact(&seen, "kernel", "command line").unwrap();
+    assert!(value.ends_with("ä…") && value.len() <= 8192 + 3);
+}

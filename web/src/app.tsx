@@ -32,14 +32,19 @@ export function App({ payload }: { payload: Payload }) {
   );
 }
 
-function RunFacts({ runs }: { runs: Run[] }) {
+/** The colour that stands for a run, followed as the theme changes. */
+function RunColour({ run }: { run: number }) {
   useShared(theme);
+  return <span class="swatch" style={{ background: colour(run) }} />;
+}
+
+function RunFacts({ runs }: { runs: Run[] }) {
   return (
     <div class="runs">
       {runs.map((run, i) => (
         <section class="run" key={run.id} aria-label={`run ${run.name}`}>
           <div class="run-name">
-            {runs.length > 1 && <span class="swatch" style={{ background: colour(i) }} />}
+            {runs.length > 1 && <RunColour run={i} />}
             {runs.length > 1 && <strong>{run.name}</strong>}
             {run.baseline && <span class="tag">baseline</span>}
             {run.recovered && <span class="tag warn">recovered after its recorder died</span>}
@@ -178,7 +183,7 @@ function Answer({ panel, runs }: { panel: Panel; runs: Run[] }) {
       <>
         {present.map((r) => (
           <div key={r}>
-            {runs.length > 1 && <h4><span class="swatch" style={{ background: colour(r) }} /> {runs[r].name}</h4>}
+            {runs.length > 1 && <h4><RunColour run={r} /> {runs[r].name}</h4>}
             {panel.chart === "heatmap" ? <HeatMap panel={panel} time={time} runs={runs} only={r} /> : <TimeChart panel={panel} time={time} runs={runs} only={r} />}
           </div>
         ))}

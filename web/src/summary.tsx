@@ -43,7 +43,7 @@ function trendOf(line: Numbers): number | null {
 
 function fromTime(time: TimeData): Row[] {
   return time.series.map((s) => ({
-    name: words(s.name), run: s.run, unit: s.unit, avg: s.stats.avg, min: s.stats.min, max: s.stats.max,
+    name: words(s.name, s.unit), run: s.run, unit: s.unit, avg: s.stats.avg, min: s.stats.min, max: s.stats.max,
     trend: s.stats.trend_pct, line: unpack(s.avg), tops: s.max && unpack(s.max),
   }));
 }
@@ -119,7 +119,7 @@ export function Tiles({ panel, table }: { panel: Panel; table: TableData }) {
       tiles.push({ name: words(names.join(" ")), value: cellText(row[value], unitOf(table, row, value), true), title: String(row[value] ?? ""), of });
     } else {
       table.columns.forEach((c, i) => {
-        if (i !== run) tiles.push({ name: words(c.name), value: cellText(row[i], c.unit, c.numeric), title: panel.columns[c.name]?.doc ?? String(row[i] ?? ""), of });
+        if (i !== run) tiles.push({ name: words(c.name, c.unit), value: cellText(row[i], c.unit, c.numeric, c.whole), title: panel.columns[c.name]?.doc ?? String(row[i] ?? ""), of });
       });
     }
   }
@@ -152,7 +152,7 @@ export function Bars({ panel, table }: { panel: Panel; table: TableData }) {
     <div class="bars">
       {table.rows.slice(0, BARS).map((row, r) => {
         const name = table.columns.map((c, i) => (i !== value && !c.numeric && c.name !== "unit" ? row[i] : null)).filter((v) => v !== null).join(" · ");
-        const rest = table.columns.map((c, i) => (i !== value && c.numeric ? `${words(c.name)} ${cellText(row[i], c.unit, true)}` : null)).filter(Boolean).join(", ");
+        const rest = table.columns.map((c, i) => (i !== value && c.numeric ? `${words(c.name, c.unit)} ${cellText(row[i], c.unit, true, c.whole)}` : null)).filter(Boolean).join(", ");
         return (
           <div class="bar-row" key={r} title={[rest, panel.columns[table.columns[value].name]?.doc].filter(Boolean).join("\n")}>
             <span class="bar-name">{name}</span>

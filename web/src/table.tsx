@@ -58,8 +58,8 @@ export function Table({ panel, table }: { panel: Panel; table: TableData }) {
                   class={c.numeric ? "num" : ""}
                   aria-sort={sort?.column === i ? (sort.down ? "descending" : "ascending") : "none"}
                 >
-                  <button type="button" title={panel.columns[c.name]?.doc ?? "Sort by this column"} onClick={() => click(i)}>
-                    {words(c.name)}
+                  <button type="button" title={`${c.name}: ${panel.columns[c.name]?.doc ?? "sort by this column"}`} onClick={() => click(i)}>
+                    {words(c.name, c.unit)}
                     <span class="sort-mark" aria-hidden="true">{sort?.column === i ? (sort.down ? " ▾" : " ▴") : ""}</span>
                   </button>
                 </th>

@@ -26,8 +26,8 @@ export function timesOf(time: TimeData): number[] {
 }
 
 export function seriesName(s: SeriesData, runs: Run[], alone: boolean): string {
-  if (runs.length === 1) return words(s.name);
-  return alone ? runs[s.run].name : `${words(s.name)} · ${runs[s.run].name}`;
+  if (runs.length === 1) return words(s.name, s.unit);
+  return alone ? runs[s.run].name : `${words(s.name, s.unit)} · ${runs[s.run].name}`;
 }
 
 /** The meaning of a series: that of the column it comes from. */

@@ -88,7 +88,11 @@ export function utc(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** Column and series names read as words: `read_bytes_per_s` as `read bytes/s`. */
-export function words(name: string): string {
-  return name.replace(/_per_s$/, "/s").replace(/_/g, " ");
+const SUFFIX: Record<string, string> = { "B/s": "_bytes_per_s", B: "_bytes", "/s": "_per_s", s: "_s", ms: "_ms", us: "_us", "%": "_pct" };
+
+/** Names of columns and series read as words, without the unit that every value carries: `max_rss_bytes` as `max rss`. */
+export function words(name: string, unit = ""): string {
+  const suffix = SUFFIX[unit];
+  const short = suffix && name.endsWith(suffix) && name.length > suffix.length ? name.slice(0, -suffix.length) : name;
+  return short.replace(/_per_s$/, "/s").replace(/_/g, " ");
 }

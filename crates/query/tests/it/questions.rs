@@ -59,7 +59,7 @@ fn one_hot_cpu(rows: &mut Rows) {
         for n in 0..4 {
             let busy = if n == 2 { 99.0 } else { 4.0 };
             rows.row(&cpu::TABLE, at(f64::from(second)), 1.0)
-                .str(cpu::cpu, n.to_string())
+                .str(cpu::cpu, n.to_string().as_str())
                 .f64(cpu::usr, busy)
                 .f64(cpu::sys, 0.5)
                 .f64(cpu::softirq, 0.0)

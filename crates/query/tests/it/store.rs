@@ -16,7 +16,7 @@ pub fn at(seconds: f64) -> Micros {
 pub struct TestStore {
     pub store: Store,
     pub folder: tempfile::TempDir,
-    n: u64,
+    pub n: u64,
 }
 
 impl TestStore {

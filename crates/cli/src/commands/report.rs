@@ -18,7 +18,7 @@ pub fn run(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     let runs = stores::select(&store, &args.runs)?;
     let engine = Engine::open(&store, &fenxi_query::Options::default())?;
-    let html = fenxi_report::render(&engine, &store, &runs, &fenxi_report::Options::default())?;
+    let html = fenxi_report::render(&engine, &store, &runs, fenxi_report::Options::default())?;
     if args.output == Path::new("-") {
         print::data(&html)?;
         return Ok(ExitCode::SUCCESS);

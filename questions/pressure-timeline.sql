@@ -7,6 +7,6 @@
 -- series: resource
 -- unit: %
 -- order: 65
-SELECT run, host, t, dt, resource, some, p.full
+SELECT run, host, t, dt, resource, p.some, p.full
 FROM pressure p
 ORDER BY run, host, resource, t

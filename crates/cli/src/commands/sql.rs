@@ -1,7 +1,7 @@
 //! `fenxi sql`, and what it shares with `fenxi ask`: an engine, Ctrl-C, and formats.
 
 use std::{
-    io::{self, IsTerminal, Read, Write},
+    io::{self, IsTerminal, Read},
     process::ExitCode,
 };
 
@@ -75,15 +75,16 @@ pub fn answer(
     if format == Format::Parquet && stdout.is_terminal() {
         bail!("Parquet is binary; redirect it to a file: … -o parquet > answer.parquet");
     }
-    let mut out = io::BufWriter::new(stdout.lock());
-    render::answer(engine, sql, params, scope, renderer(format), &mut out)?;
-    out.flush()?;
+    let style = render::Style { width: terminal_width() };
+    let mut writer = render::Writer::new(renderer(format), style, io::BufWriter::new(stdout));
+    let (columns, schema) = engine.each(sql, params, scope, &mut |columns, batch| writer.batch(columns, &batch))?;
+    writer.finish(&columns, &schema)?;
     Ok(())
 }
 
 fn renderer(format: Format) -> render::Format {
     match format {
-        Format::Table => render::Format::Table { width: terminal_width() },
+        Format::Table => render::Format::Table,
         Format::Csv => render::Format::Csv,
         Format::Json => render::Format::Json,
         Format::Parquet => render::Format::Parquet,

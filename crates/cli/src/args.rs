@@ -254,9 +254,7 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    parse_seconds(text)
-        .filter(|s| *s > 0.0)
-        .ok_or_else(|| "expected a time such as 500ms, 30s, 5m or 1h".to_owned())
+    parse_seconds(text).filter(|s| *s > 0.0).ok_or_else(|| "expected a time such as 500ms, 30s, 5m or 1h".to_owned())
 }
 
 fn interval(text: &str) -> Result<f64, String> {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fenxi_query::{Question, QueryError, near, questions};
+use fenxi_query::{QueryError, Question, near, questions};
 use fenxi_store::Store;
 use serde_json::json;
 

@@ -108,8 +108,7 @@ fn choose(list: &[String]) -> anyhow::Result<Vec<&'static dyn Source>> {
         }
     };
     let only = list.iter().any(|name| !name.starts_with(['+', '-']));
-    let mut chosen: Vec<&'static dyn Source> =
-        SOURCES.iter().copied().filter(|s| !only && s.spec().default).collect();
+    let mut chosen: Vec<&'static dyn Source> = SOURCES.iter().copied().filter(|s| !only && s.spec().default).collect();
     for name in list {
         let bare = name.trim_start_matches(['+', '-']);
         let source = named(bare)?;

@@ -14,7 +14,11 @@ use crate::{
 /// Checks runs against their manifests; exit code 1 when anything is wrong.
 pub fn run(cli: &Cli, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
-    let ids = if args.runs.is_empty() { store.summaries()?.into_iter().map(|s| s.id).collect() } else { stores::select(&store, &args.runs)? };
+    let ids = if args.runs.is_empty() {
+        store.summaries()?.into_iter().map(|s| s.id).collect()
+    } else {
+        stores::select(&store, &args.runs)?
+    };
     let mut n_problems = 0;
     let mut out = String::new();
     for id in &ids {
@@ -31,7 +35,11 @@ pub fn run(cli: &Cli, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     }
     print::data(out.as_bytes())?;
     if !cli.quiet {
-        print::message(&format!("{} checked, {} found", plural(ids.len() as u64, "run"), plural(n_problems, "problem")));
+        print::message(&format!(
+            "{} checked, {} found",
+            plural(ids.len() as u64, "run"),
+            plural(n_problems, "problem")
+        ));
     }
     Ok(if n_problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -113,7 +113,9 @@ fn cpu_agrees(fenxi: &Fenxi, during: &str, mpstat: &str) {
         let ours = |column: &str| mean(fenxi, column, "cpu", &format!("{which} and {during}"));
         let theirs = |field: &str| cpu[field].as_f64().unwrap();
         // Percentage points: a tick of 10 ms in 5 s is 0.2, and the windows differ by up to 0.1 s.
-        for (column, field) in [("usr", "usr"), ("sys", "sys"), ("softirq", "soft"), ("steal", "steal"), ("nice", "nice")] {
+        for (column, field) in
+            [("usr", "usr"), ("sys", "sys"), ("softirq", "soft"), ("steal", "steal"), ("nice", "nice")]
+        {
             agree(&format!("cpu {name} {column}"), ours(column), theirs(field), 0.05, 3.0);
         }
         let idle = ours("idle") + ours("iowait");
@@ -153,8 +155,7 @@ fn net_agrees(fenxi: &Fenxi, during: &str, sar: &str) {
 }
 
 fn vm_agrees(fenxi: &Fenxi, during: &str, vmstat: &str) {
-    let last: Vec<f64> =
-        vmstat.lines().last().unwrap().split_whitespace().map(|f| f.parse().unwrap()).collect();
+    let last: Vec<f64> = vmstat.lines().last().unwrap().split_whitespace().map(|f| f.parse().unwrap()).collect();
     // r b swpd free buff cache si so bi bo in cs us sy id wa st; free to cache in KiB, bi and bo in KiB/s.
     agree("blocks out", mean(fenxi, "page_out_bytes_per_s", "vm", during), last[9] * 1024.0, 0.1, 65_536.0);
     agree("interrupts", mean(fenxi, "intr_per_s", "sched", during), last[10], 0.08, 20.0);

@@ -61,7 +61,8 @@ fn sql_cannot_write_or_read_outside_the_store() {
 #[test]
 fn an_interrupted_statement_ends_at_once() {
     let fenxi = recorded();
-    let child = fenxi.spawn(&["sql", "select count(*) from range(100000000) a, range(100000) b where a.range % 7 = b.range % 5"]);
+    let child = fenxi
+        .spawn(&["sql", "select count(*) from range(100000000) a, range(100000) b where a.range % 7 = b.range % 5"]);
     std::thread::sleep(std::time::Duration::from_millis(700));
     crate::support::signal(&child, nix::sys::signal::Signal::SIGINT);
     let begun = std::time::Instant::now();

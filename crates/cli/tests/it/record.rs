@@ -74,8 +74,7 @@ fn a_command_that_a_signal_kills_gives_128_and_its_number() {
 #[test]
 fn when_the_time_is_over_the_command_is_asked_to_end() {
     let fenxi = Fenxi::new();
-    let output =
-        fenxi.run(&["record", "--interval", "50ms", "--for", "300ms", "--source", "cpu", "--", "sleep", "60"]);
+    let output = fenxi.run(&["record", "--interval", "50ms", "--for", "300ms", "--source", "cpu", "--", "sleep", "60"]);
     assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
     assert!(fenxi.number("select value from result where name = 'elapsed'") < 5.0);
 }

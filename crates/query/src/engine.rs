@@ -74,6 +74,9 @@ pub struct Engine {
     made: RefCell<BTreeMap<&'static str, Scope>>,
 }
 
+/// What [`Engine::each`] hands batches to, with the columns they have.
+pub type Take<'a> = dyn FnMut(&[AnswerColumn], RecordBatch) -> Result<(), QueryError> + 'a;
+
 impl Engine {
     /// Starts an engine on `store`.
     ///
@@ -149,7 +152,7 @@ impl Engine {
         sql: &str,
         params: &[(&str, Value)],
         scope: &Scope,
-        take: &mut dyn FnMut(&[AnswerColumn], RecordBatch) -> Result<(), QueryError>,
+        take: &mut Take<'_>,
     ) -> Result<(Vec<AnswerColumn>, SchemaRef), QueryError> {
         self.make_views(sql, scope)?;
         let sql = self.gate.check(sql)?;

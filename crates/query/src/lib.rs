@@ -18,7 +18,7 @@ mod views;
 
 pub use answer::{Answer, AnswerColumn, Value};
 pub use binned::{Binned, Series};
-pub use engine::{Engine, Interrupt, Options, Scope};
+pub use engine::{Engine, Interrupt, Options, Scope, Take};
 pub use error::{Place, QueryError, near};
 pub use question::{Chart, Param, Question, Section, questions};
 pub use shipped::SHIPPED;

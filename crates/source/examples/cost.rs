@@ -45,7 +45,7 @@ fn main() {
     let mut rows = Rows::new("here");
     let pause = Duration::from_millis(10);
     for n in 0..=n_samples {
-        let dt = (n > 0).then(|| pause.as_secs_f64());
+        let dt = (n > 0).then_some(pause.as_secs_f64());
         for m in &mut measured {
             let begin = cpu_us();
             if let Err(error) = m.collector.sample(Tick { t: Micros(i64::from(n) * 10_000), dt }, &mut rows) {

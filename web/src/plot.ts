@@ -24,12 +24,12 @@ const STEPS = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 90
 /** Steps of an axis of bytes: even numbers of KiB, MiB and so on. */
 const BYTE_STEPS = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * 1024 ** power));
 
-/** From 0 to a little above the greatest value shown; percent end at 100 when near it. */
+/** From 0 to a little above the greatest value shown; percent end just above 100 when near it, so that a line at 100 shows. */
 function range(unit: string): uPlot.Range.Function {
   return (_, min, max) => {
     if (min === null || max === null || !Number.isFinite(max)) return [0, unit === "%" ? 100 : 1];
     const low = min < 0 ? min * 1.08 : 0;
-    if (unit === "%" && max > 60 && max <= 100.5) return [low, 100];
+    if (unit === "%" && max > 60 && max <= 100.5) return [low, 103];
     return [low, max > 0 ? max * 1.08 : low < 0 ? 0 : 1];
   };
 }

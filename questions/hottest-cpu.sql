@@ -17,7 +17,7 @@ WITH busy AS (
     GROUP BY run, host, cpu
 ), beside AS (
     SELECT *, (sum(mean_busy) OVER machine - mean_busy) / nullif(count(*) OVER machine - 1, 0) AS others_busy,
-        row_number() OVER (PARTITION BY run, host ORDER BY saturated_s DESC, mean_busy DESC) AS place
+        row_number() OVER (PARTITION BY run, host ORDER BY saturated_s DESC, mean_busy DESC, TRY_CAST(cpu AS BIGINT), cpu) AS place
     FROM per_cpu
     WINDOW machine AS (PARTITION BY run, host)
 )

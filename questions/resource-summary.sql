@@ -27,10 +27,10 @@ WITH one_tick AS (
     UNION ALL SELECT run, host, t, dt, 41, 'network', 'sent', 'B/s', tx FROM net_tick
     UNION ALL SELECT run, host, t, dt, 42, 'network', 'TCP retransmits', '/s', retransmits_per_s FROM tcp
     UNION ALL SELECT run, host, t, dt, CASE resource WHEN 'cpu' THEN 13 WHEN 'memory' THEN 22 WHEN 'io' THEN 33 ELSE 50 END,
-        CASE resource WHEN 'io' THEN 'disk' ELSE resource END, 'tasks stalled', '%', pressure.some FROM pressure
+        CASE resource WHEN 'io' THEN 'disk' ELSE resource END, 'tasks stalled', '%', p.some FROM pressure p
 ), binned AS (
     SELECT l.run, l.host, place, resource, metric, unit, value, dt, t,
-        least(floor(greatest(epoch_us(t) - epoch_us(r.start), 0) / 1e6 / nullif(r.duration_s, 0) * $points), $points - 1) AS bin
+        least(floor(greatest((epoch_us(t) - epoch_us(r.start)) / 1e6 - coalesce(dt, 0) / 2, 0) / nullif(r.duration_s, 0) * $points), $points - 1) AS bin
     FROM long l JOIN runs r USING (run)
 ), points AS (
     SELECT run, host, place, resource, metric, unit, bin, wmean(value, dt) AS point FROM binned GROUP BY ALL

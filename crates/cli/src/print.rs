@@ -1,13 +1,47 @@
 //! The only place that prints: data to stdout, messages to stderr.
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// Whether the reader of our output has gone; libraries between us and stdout may forget why they failed.
+static PIPE_BROKEN: AtomicBool = AtomicBool::new(false);
+
+/// Stdout for data, buffered, which remembers that its reader has gone.
+#[derive(Debug)]
+pub struct Stdout(io::BufWriter<io::Stdout>);
+
+impl Stdout {
+    /// A buffer of its own; it must be flushed.
+    pub fn new() -> Stdout {
+        Stdout(io::BufWriter::new(io::stdout()))
+    }
+}
+
+fn remember<T>(result: io::Result<T>) -> io::Result<T> {
+    if result.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+        PIPE_BROKEN.store(true, Ordering::Relaxed);
+    }
+    result
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        remember(self.0.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        remember(self.0.flush())
+    }
+}
 
 /// Writes data to stdout, whole.
 ///
 /// # Errors
 /// When stdout cannot be written; a broken pipe is told apart by [`is_broken_pipe`].
 pub fn data(bytes: &[u8]) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = Stdout::new();
     out.write_all(bytes)?;
     out.flush()?;
     Ok(())
@@ -43,7 +77,10 @@ pub fn colour() -> bool {
 
 /// Whether `error` only says that the reader of our output has gone.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe))
+    let says_so = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    };
+    PIPE_BROKEN.load(Ordering::Relaxed) || error.chain().any(says_so)
 }
 
 /// A table of texts: columns two blanks apart, those in `right` aligned to the right.

@@ -4,6 +4,7 @@
 //! Nothing here reads a file, a clock or the network.
 
 pub mod catalog;
+mod near;
 mod rows;
 mod schema;
 mod selector;
@@ -11,6 +12,7 @@ mod time;
 mod unit;
 
 pub use catalog::{Better, Column, Kind, TABLES, Table, TableId, Type, table};
+pub use near::near;
 pub use rows::{Row, Rows, TableRows};
 pub use schema::{fingerprint, schema_of};
 pub use selector::{RunId, Selector, SelectorError};

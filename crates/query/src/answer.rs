@@ -74,7 +74,10 @@ impl Answer {
         let Some(place) = self.index_of(name) else { return Vec::new() };
         let mut out = Vec::with_capacity(self.n_rows());
         for batch in &self.batches {
-            let Ok(cast) = arrow_cast::cast(batch.column(place), &DataType::Utf8) else { return Vec::new() };
+            // Times first come under a fixed offset: named zones need a database that is not linked.
+            let array = crate::render::utc(batch.column(place));
+            let cast = array.map(|a| arrow_cast::cast(&a, &DataType::Utf8));
+            let Ok(Ok(cast)) = cast else { return Vec::new() };
             out.extend(cast.as_string::<i32>().iter().map(|v| v.map(str::to_owned)));
         }
         out

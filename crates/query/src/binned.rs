@@ -91,7 +91,8 @@ fn binned_sql(question: &Question, bins: usize) -> String {
 SELECT * FROM (SELECT run, fenxi_host, fenxi_series, width, CAST(greatest(floor((fenxi_rel - fenxi_dt_raw / 2) / width), 0) AS BIGINT) AS bin
     {values}
 FROM (SELECT *, CASE WHEN fenxi_dt_raw > 0 THEN fenxi_dt_raw ELSE 1 END AS fenxi_dt FROM fenxi_rows), fenxi_width
-GROUP BY ALL) ORDER BY run, fenxi_host, TRY_CAST(fenxi_series AS BIGINT) NULLS LAST, fenxi_series, bin",
+GROUP BY ALL)
+ORDER BY run, fenxi_host, TRY_CAST(fenxi_series AS BIGINT) NULLS LAST, fenxi_series, bin",
         sql = question.sql.trim().trim_end_matches(';'),
     )
 }

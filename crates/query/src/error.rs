@@ -2,6 +2,8 @@
 
 use std::{fmt, path::PathBuf};
 
+use fenxi_model::near;
+
 /// A query or question that could not be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
@@ -195,36 +197,9 @@ fn split_place(raw: &str) -> (&str, Option<Place>) {
     (head, parse())
 }
 
-/// Names that are near `name`: those within a third of its length in edits, or that contain it; at most three.
-pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let name = name.to_lowercase();
-    let mut close: Vec<(usize, &str)> = known
-        .into_iter()
-        .map(|k| (if k.contains(&name) && name.len() > 2 { 1 } else { edits(&name, k) }, k))
-        .filter(|(d, k)| *d <= (name.len().max(k.len()) / 3).max(1))
-        .collect();
-    close.sort_unstable();
-    close.into_iter().take(3).map(|(_, k)| k.to_owned()).collect()
-}
-
-/// Levenshtein distance, bytes.
-fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{QueryError, near};
+    use super::QueryError;
 
     #[test]
     fn an_unknown_column_is_shown_with_its_place_and_near_names() {
@@ -239,11 +214,5 @@ mod tests {
         let text = QueryError::from_message(raw).to_string();
         assert!(text.starts_with("there is no table `proces`"), "{text}");
         assert!(text.ends_with("hint: did you mean `process`?"), "{text}");
-    }
-
-    #[test]
-    fn near_names_are_few_and_close() {
-        assert_eq!(near("hotest-cpu", ["hottest-cpu", "cpu-time", "notes"]), ["hottest-cpu"]);
-        assert_eq!(near("zzz", ["cpu", "disk"]), Vec::<String>::new());
     }
 }

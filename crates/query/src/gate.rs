@@ -98,6 +98,9 @@ impl Gate {
     }
 
     fn only_reads(&self, sql: &str) -> Result<(), QueryError> {
+        // Preparing alone has effects for some statements (EXPORT DATABASE makes its folder), so
+        // only those that begin as reading ones do get as far as telling their type.
+        lex::begins_as_reading(sql).map_err(|what| QueryError::NotReadOnly { what })?;
         let text = c_text(sql)?;
         let mut extracted = Extracted(ptr::null_mut());
         // SAFETY: the connection is open, the text outlives the call, `extracted` frees itself.

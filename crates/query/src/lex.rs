@@ -91,6 +91,33 @@ pub(crate) fn explained(sql: &str) -> Option<(bool, &str)> {
     Some((analyze, &sql[at..]))
 }
 
+/// Words that a reading statement can begin with.
+const READING: [&str; 12] = [
+    "select",
+    "with",
+    "from",
+    "values",
+    "table",
+    "describe",
+    "desc",
+    "show",
+    "summarize",
+    "pivot",
+    "unpivot",
+    "explain",
+];
+
+/// Whether the first word of `sql` is one of a reading statement; else that word.
+///
+/// It keeps out early what the engine's own check would refuse too late; it lets nothing in.
+pub(crate) fn begins_as_reading(sql: &str) -> Result<(), String> {
+    match tokens(sql).into_iter().map(|(_, t)| t).find(|t| !matches!(t, Token::Other('(' | ';'))) {
+        Some(Token::Name(word)) if READING.contains(&word.as_str()) => Ok(()),
+        Some(Token::Name(word)) => Err(word.to_uppercase()),
+        _ => Err("this statement".to_owned()),
+    }
+}
+
 /// How many statements there are, by the semicolons between them.
 pub(crate) fn statements(sql: &str) -> usize {
     let tokens = tokens(sql);

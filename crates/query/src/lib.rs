@@ -19,6 +19,6 @@ mod views;
 pub use answer::{Answer, AnswerColumn, Value};
 pub use binned::{Binned, Series};
 pub use engine::{Engine, Interrupt, Options, Scope, Take};
-pub use error::{Place, QueryError, near};
+pub use error::{Place, QueryError};
 pub use question::{Chart, Param, Question, Section, questions};
 pub use shipped::SHIPPED;

@@ -13,10 +13,10 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use fenxi_model::Unit;
+use fenxi_model::{Unit, near};
 use fenxi_store::Store;
 
-use crate::{Answer, Engine, QueryError, SHIPPED, Scope, Value, near};
+use crate::{Answer, Engine, QueryError, SHIPPED, Scope, Value};
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)+ }) => {

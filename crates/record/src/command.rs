@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     io,
-    os::unix::process::ExitStatusExt,
+    os::unix::process::{CommandExt, ExitStatusExt},
     process::{Child, Command, ExitStatus},
 };
 
@@ -11,7 +11,7 @@ use fenxi_model::{Better, Micros, Rows, Unit, catalog::result};
 use nix::{
     sys::{
         resource::{Usage, UsageWho, getrusage},
-        signal::{Signal, kill},
+        signal::{SigSet, Signal, kill},
         time::TimeValLike,
     },
     unistd::Pid,
@@ -48,7 +48,10 @@ impl Running {
             argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command"))?;
         let usage_before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
         let started = clock::monotonic();
-        let child = Command::new(program).args(args).spawn()?;
+        let mut command = Command::new(program);
+        command.args(args);
+        unblock_signals(&mut command);
+        let child = command.spawn()?;
         Ok(Running { child, name: program.to_string_lossy().into_owned(), started, usage_before })
     }
 
@@ -73,6 +76,15 @@ impl Running {
             after: getrusage(UsageWho::RUSAGE_CHILDREN)?,
         }))
     }
+}
+
+/// Lets the child receive the signals that the recorder holds back for itself.
+#[allow(unsafe_code, reason = "only between fork and exec can the child's mask be set without a gap in the parent")]
+fn unblock_signals(command: &mut Command) {
+    let unblock = || Ok(SigSet::all().thread_unblock()?);
+    // SAFETY: the closure makes one system call, which is safe to make between fork and exec, and
+    // neither allocates nor touches anything that another thread of the parent may hold locked.
+    unsafe { command.pre_exec(unblock) };
 }
 
 impl Ended {

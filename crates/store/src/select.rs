@@ -1,11 +1,8 @@
 //! Which runs a person means.
 
-use fenxi_model::{RunId, Selector};
+use fenxi_model::{RunId, Selector, near};
 
 use crate::{Store, StoreError, Summary};
-
-/// How many near names an error suggests.
-const NEAR: usize = 3;
 
 impl Store {
     /// The runs that `selector` names, newest first, at least one.
@@ -91,46 +88,13 @@ impl Store {
 
     /// The error for a selector that names nothing, with what looks like it.
     pub(crate) fn unknown(&self, selector: &str) -> StoreError {
-        let mut near: Vec<(usize, String)> = Vec::new();
+        let mut known = Vec::new();
         // Without an index there is nothing to suggest; the error itself is what matters.
         for summary in self.summaries().unwrap_or_default() {
             let tags = summary.labels.tags.iter().chain(&summary.params).map(|(k, v)| format!("{k}={v}"));
-            let names = summary.labels.name.iter().cloned().chain([summary.id.to_string()]).chain(tags);
-            for name in names {
-                let away = distance(selector, &name);
-                if name.contains(selector) || away <= selector.chars().count().max(3) / 3 {
-                    near.push((away, name));
-                }
-            }
+            known.extend(summary.labels.name.iter().cloned().chain([summary.id.to_string()]).chain(tags));
         }
-        near.sort();
-        near.dedup();
-        near.truncate(NEAR);
-        StoreError::Unknown { selector: selector.to_owned(), near: near.into_iter().map(|(_, name)| name).collect() }
-    }
-}
-
-/// How many characters must be added, removed or replaced to make `b` of `a` (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(64).enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = corner + usize::from(x != *y);
-            corner = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn distance_counts_edits() {
-        assert_eq!(super::distance("kitten", "sitting"), 3);
-        assert_eq!(super::distance("", "abc"), 3);
-        assert_eq!(super::distance("same", "same"), 0);
+        let near = near(selector, known.iter().map(String::as_str));
+        StoreError::Unknown { selector: selector.to_owned(), near }
     }
 }

@@ -15,6 +15,7 @@ const LONG_FILES: &[(&str, &str)] = &[];
 /// Files that may hold unsafe code, and why.
 const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/query/src/gate.rs", "only the engine's C interface tells a statement's type without running it"),
+    ("crates/record/src/command.rs", "a child's signal mask is set between fork and exec"),
     ("crates/source/src/proc/facts/ethtool.rs", "an interface's offloads are told by an ioctl only"),
 ];
 

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use fenxi_query::{QueryError, Question, near, questions};
+use fenxi_model::near;
+use fenxi_query::{QueryError, Question, questions};
 use fenxi_store::Store;
 use serde_json::json;
 

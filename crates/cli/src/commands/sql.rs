@@ -11,7 +11,7 @@ use fenxi_store::Store;
 
 use crate::{
     args::{AnswerArgs, Cli, Format, SqlArgs},
-    stores,
+    print, stores,
 };
 
 /// Answers one statement.
@@ -76,7 +76,7 @@ pub fn answer(
         bail!("Parquet is binary; redirect it to a file: … -o parquet > answer.parquet");
     }
     let style = render::Style { width: terminal_width() };
-    let mut writer = render::Writer::new(renderer(format), style, io::BufWriter::new(stdout));
+    let mut writer = render::Writer::new(renderer(format), style, print::Stdout::new());
     let (columns, schema) = engine.each(sql, params, scope, &mut |columns, batch| writer.batch(columns, &batch))?;
     writer.finish(&columns, &schema)?;
     Ok(())

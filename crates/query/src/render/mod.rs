@@ -193,7 +193,7 @@ fn plain(batch: &RecordBatch, kept: impl Fn(&DataType) -> bool) -> Result<Record
 }
 
 /// The same moments under an offset that needs no time-zone database to print.
-fn utc(array: &ArrayRef) -> Result<ArrayRef, QueryError> {
+pub(crate) fn utc(array: &ArrayRef) -> Result<ArrayRef, QueryError> {
     let micros = match array.data_type() {
         DataType::Timestamp(TimeUnit::Microsecond, _) => Arc::clone(array),
         DataType::Timestamp(_, zone) => {

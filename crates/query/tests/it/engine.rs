@@ -124,16 +124,16 @@ fn statements_that_do_more_than_read_are_refused_and_change_nothing() {
     ];
     let e = s.engine();
     e.query("SELECT count(*) FROM runs", &Scope::all()).unwrap();
-    for sql in refused {
-        let got = e.query(&sql, &Scope::all());
-        assert!(got.is_err(), "{sql} gave {:?}", got.map(|a| cells(&a)));
-    }
-    let count = cells(&e.query("SELECT count(*) AS n FROM runs", &Scope::all()).unwrap());
-    assert_eq!(count, [["2"]]);
     let evil = |p: &std::path::Path| {
         fs_err::read_dir(p).unwrap().any(|e| e.unwrap().file_name().to_string_lossy().contains("evil"))
     };
-    assert!(!evil(s.store.path()) && !evil(s.folder.path()));
+    for sql in refused {
+        let got = e.query(&sql, &Scope::all());
+        assert!(got.is_err(), "{sql} gave {:?}", got.map(|a| cells(&a)));
+        assert!(!evil(s.store.path()) && !evil(s.folder.path()), "{sql} wrote");
+    }
+    let count = cells(&e.query("SELECT count(*) AS n FROM runs", &Scope::all()).unwrap());
+    assert_eq!(count, [["2"]]);
 }
 
 #[test]

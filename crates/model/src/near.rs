@@ -1,0 +1,66 @@
+//! Names that look like a mistyped one, for error messages.
+
+/// Most names that are suggested.
+const MOST: usize = 3;
+/// Longer names are compared by their first characters only.
+const LONGEST: usize = 64;
+
+/// Up to three of `known` that `name` may have been meant to be, the nearest first.
+///
+/// Near is what contains `name`, or is away from it by at most a third of its length.
+pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let name = name.to_lowercase();
+    let mut close: Vec<(usize, &str)> = Vec::new();
+    for candidate in known {
+        let away = edits(&name, &candidate.to_lowercase());
+        let contained = name.len() > 2 && candidate.to_lowercase().contains(&name);
+        let allowed = (name.chars().count().max(candidate.chars().count()) / 3).max(1);
+        if contained || away <= allowed {
+            close.push((if contained { 1 } else { away }, candidate));
+        }
+    }
+    close.sort_unstable();
+    close.dedup();
+    close.into_iter().take(MOST).map(|(_, candidate)| candidate.to_owned()).collect()
+}
+
+/// How many characters must be added, removed, replaced or swapped with their neighbour to make
+/// `b` of `a` (optimal string alignment distance).
+fn edits(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().take(LONGEST).collect();
+    let b: Vec<char> = b.chars().take(LONGEST).collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let mut best = (last[j] + usize::from(x != y)).min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                best = best.min(before[j - 1] + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{edits, near};
+
+    #[test]
+    fn edits_are_counted() {
+        for (a, b, want) in [("kitten", "sitting", 3), ("", "abc", 3), ("same", "same", 0), ("alhpa", "alpha", 1)] {
+            assert_eq!(edits(a, b), want, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn what_looks_alike_is_suggested_the_nearest_first() {
+        assert_eq!(near("procces", ["process", "cpu", "pressure"]), ["process"]);
+        assert_eq!(near("Hot", ["hot-disks", "hottest-cpu", "net"]), ["hot-disks", "hottest-cpu", "net"][..2]);
+        assert_eq!(near("hotest-cpu", ["hottest-cpu", "cpu-time", "notes"]), ["hottest-cpu"]);
+        assert!(near("zzz", ["cpu", "disk"]).is_empty());
+    }
+}

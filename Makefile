@@ -10,7 +10,7 @@ SHELL := /bin/bash
 help:
 	@echo "make demo                   build, record this machine for 10 s under load, write report.html"
 	@echo "make build                  the fenxi command, in the build folder"
-	@echo "make install PREFIX=DIR     bin/fenxi and lib/fenxi/libduckdb.so (default /usr/local)"
+	@echo "make install PREFIX=DIR     bin/fenxi, libexec/fenxi-engine, lib/fenxi/libduckdb.so (default /usr/local)"
 	@echo "make check                  format, lints, tidiness, generated pages: the quick part of the tests"
 	@echo "make test                   everything that must hold"
 	@echo "make bench                  side-by-side measurements into bench/results/ (bench/README.md)"
@@ -36,7 +36,7 @@ install: build
 	@scripts/install "$(DESTDIR)$(PREFIX)"
 
 uninstall:
-	rm -f "$(DESTDIR)$(PREFIX)/bin/fenxi"
+	rm -f "$(DESTDIR)$(PREFIX)/bin/fenxi" "$(DESTDIR)$(PREFIX)/libexec/fenxi-engine"
 	rm -rf "$(DESTDIR)$(PREFIX)/lib/fenxi"
 
 reference:

@@ -59,6 +59,23 @@ fn without_a_store_the_message_says_how_to_get_one() {
 }
 
 #[test]
+fn what_needs_no_engine_runs_without_its_library() {
+    let fenxi = with_runs(&["alpha"]);
+    // A copy elsewhere finds neither `fenxi-engine` nor the engine's library.
+    let alone = tempfile::TempDir::new().unwrap();
+    let program = alone.path().join("fenxi");
+    fs_err::copy(env!("CARGO_BIN_EXE_fenxi"), &program).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(&program);
+        command.args(args).env("FENXI_STORE", fenxi.path()).env_remove("LD_LIBRARY_PATH").output().unwrap()
+    };
+    assert!(text(&run(&["runs"]).stdout).contains("alpha"));
+    let refused = run(&["sql", "select 1"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("the SQL engine is not installed here"), "{refused:?}");
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() {
     let fenxi = with_runs(&["alpha"]);
     let mut child = fenxi.spawn(&["sql", "-o", "csv", "select * from range(200000)"]);

@@ -1,0 +1,55 @@
+//! The `fenxi` command: arguments in, printing and exit codes out; the work is done by the crates below.
+//!
+//! It is two programs. Mapping the SQL engine's library takes several times as long as all of
+//! `fenxi runs`, and a machine that only records need not have it at all. So `fenxi` is linked
+//! without it and hands `sql`, `ask` and `report` over to `fenxi-engine`, which stands beside it
+//! or in `../libexec`.
+
+mod args;
+mod commands;
+mod handover;
+mod print;
+mod progress;
+mod stores;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+/// The program `fenxi`: does what needs no SQL engine, and hands the rest over.
+pub fn fenxi() -> ExitCode {
+    finish(|cli| match &cli.command {
+        Command::Record(args) => commands::record::run(cli, args),
+        Command::Runs(args) => commands::runs::run(cli, args),
+        Command::Show(args) => commands::show::run(cli, args),
+        Command::Tag(args) => commands::tag::run(cli, args),
+        Command::Rm(args) => commands::rm::run(cli, args),
+        Command::Verify(args) => commands::verify::run(cli, args),
+        Command::Tables(args) => commands::tables::run(cli, args),
+        Command::Sql(_) | Command::Ask(_) | Command::Report(_) => Err(handover::to_engine()),
+    })
+}
+
+/// The program `fenxi-engine`: does what needs the SQL engine.
+pub fn engine() -> ExitCode {
+    finish(|cli| match &cli.command {
+        Command::Sql(args) => commands::sql::run(cli, args),
+        Command::Ask(args) => commands::ask::run(cli, args),
+        Command::Report(args) => commands::report::run(cli, args),
+        _ => anyhow::bail!("`fenxi-engine` only answers for `fenxi`; run `fenxi` instead"),
+    })
+}
+
+/// Reads the command line, does `work`, and turns its outcome into messages and an exit code.
+fn finish(work: impl FnOnce(&Cli) -> anyhow::Result<ExitCode>) -> ExitCode {
+    match work(&Cli::parse()) {
+        Ok(code) => code,
+        Err(error) if print::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            print::error(&error);
+            ExitCode::FAILURE
+        }
+    }
+}

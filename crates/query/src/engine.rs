@@ -12,7 +12,7 @@ use crate::{
     Answer, AnswerColumn, QueryError, Value,
     answer::columns_of,
     gate::Gate,
-    runs,
+    prune, runs,
     views::{self, Mentions, literal},
 };
 
@@ -169,9 +169,17 @@ impl Engine {
         Ok((columns, schema))
     }
 
+    /// A narrower scope than all runs, when `sql` itself says that it concerns one run only.
+    fn prune(&self, sql: &str, scope: &Scope) -> Option<Scope> {
+        let run = if scope.runs.is_none() { prune::only_run(sql)? } else { return None };
+        self.store.run_dir(&run).is_dir().then(|| Scope::of([run]))
+    }
+
     /// Makes the views that `sql` needs, unless they stand already.
     fn make_views(&self, sql: &str, scope: &Scope) -> Result<(), QueryError> {
         let mentions = Mentions::of(sql);
+        let pruned = self.prune(sql, scope);
+        let scope = pruned.as_ref().unwrap_or(scope);
         let mut made = self.made.borrow_mut();
         // Sealed runs do not change, but all runs may become more: only named runs are remembered.
         let stands = |made: &BTreeMap<&str, Scope>, name| scope.runs.is_some() && made.get(name) == Some(scope);

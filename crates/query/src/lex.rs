@@ -61,7 +61,7 @@ fn comment_len(text: &str) -> usize {
 }
 
 /// Length and content of a quoted text; a doubled quote stands for itself.
-fn quoted(text: &str, quote: char) -> (usize, &str) {
+pub(crate) fn quoted(text: &str, quote: char) -> (usize, &str) {
     let bytes = text.as_bytes();
     let mut i = 1;
     while i < bytes.len() {

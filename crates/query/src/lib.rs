@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod gate;
 mod lex;
+mod prune;
 mod question;
 pub mod render;
 mod runs;

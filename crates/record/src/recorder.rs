@@ -265,10 +265,10 @@ impl Recording<'_> {
         }
     }
 
-    /// The number of the next deadline that is still to come; those already past are missed ticks.
+    /// The number of the next tick to take: a deadline that passed less than half an interval ago
+    /// is taken late (its row says how long it really covers), an older one is a missed tick.
     fn next_deadline(&mut self, n: u64) -> Result<u64, Broken> {
-        let passed = ((clock::monotonic() - self.started) / self.plan.interval_s).floor() as u64;
-        let missed = passed.saturating_sub(n);
+        let missed = missed(clock::monotonic() - self.started, self.plan.interval_s, n + 1);
         if missed > 0 {
             self.progress.missed += missed;
             let t = self.time_at(clock::monotonic());
@@ -379,5 +379,22 @@ impl Recording<'_> {
         })?;
         let cpu_s = clock::process_cpu() - cpu_before;
         Ok(Outcome { run, exit_code, interrupted: self.interrupted, progress: self.progress, cpu_s })
+    }
+}
+
+/// How many deadlines from number `next` on are past saving when `elapsed_s` have gone by.
+fn missed(elapsed_s: f64, interval_s: f64, next: u64) -> u64 {
+    let behind = elapsed_s / interval_s - next as f64;
+    (behind + 0.5).floor().max(0.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missed;
+
+    #[test]
+    fn a_tick_is_taken_late_by_up_to_half_an_interval_and_missed_beyond() {
+        let of = |elapsed: f64| missed(elapsed, 1.0, 5);
+        assert_eq!([of(4.2), of(5.0), of(5.4), of(5.6), of(6.4), of(6.6), of(9.4)], [0, 0, 0, 1, 1, 2, 4]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Answer, Engine, QueryError, Question, Scope, views::identifier};
+use crate::{Answer, Engine, QueryError, Question, Scope, question::question, views::identifier};
 
 /// The answer of a time-series question in bins of time since each run's start.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,7 +45,7 @@ impl Engine {
         scope: &Scope,
         bins: usize,
     ) -> Result<Binned, QueryError> {
-        self.answer_binned(&self.question(name)?, params, scope, bins)
+        self.answer_binned(&question(self.store(), name)?, params, scope, bins)
     }
 
     /// Like [`Engine::ask_binned`] for a question at hand.

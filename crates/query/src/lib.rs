@@ -21,5 +21,5 @@ pub use answer::{Answer, AnswerColumn, Value};
 pub use binned::{Binned, Series};
 pub use engine::{Engine, Interrupt, Options, Scope, Take};
 pub use error::{Place, QueryError};
-pub use question::{Chart, Param, Question, Section, questions};
+pub use question::{Chart, Param, Question, Section, question, questions};
 pub use shipped::SHIPPED;

@@ -272,28 +272,28 @@ pub fn questions(store: &Store) -> Result<Vec<Question>, QueryError> {
     Ok(all)
 }
 
-impl Engine {
-    /// The question called `name`.
-    ///
-    /// # Errors
-    /// [`QueryError::UnknownQuestion`] with near names.
-    pub fn question(&self, name: &str) -> Result<Question, QueryError> {
-        let mut all = questions(self.store())?;
-        match all.iter().position(|q| q.name == name) {
-            Some(place) => Ok(all.swap_remove(place)),
-            None => {
-                let near = near(name, all.iter().map(|q| q.name.as_str()));
-                Err(QueryError::UnknownQuestion { name: name.to_owned(), near })
-            }
+/// The question called `name`, shipped or the store's own.
+///
+/// # Errors
+/// [`QueryError::UnknownQuestion`] with near names.
+pub fn question(store: &Store, name: &str) -> Result<Question, QueryError> {
+    let mut all = questions(store)?;
+    match all.iter().position(|q| q.name == name) {
+        Some(place) => Ok(all.swap_remove(place)),
+        None => {
+            let near = near(name, all.iter().map(|q| q.name.as_str()));
+            Err(QueryError::UnknownQuestion { name: name.to_owned(), near })
         }
     }
+}
 
+impl Engine {
     /// Answers the question called `name` over the runs of `scope`; `params` are `name`, `value` as typed.
     ///
     /// # Errors
     /// An unknown question or parameter, and whatever [`Engine::query`] fails with.
     pub fn ask(&self, name: &str, params: &[(String, String)], scope: &Scope) -> Result<Answer, QueryError> {
-        self.answer(&self.question(name)?, params, scope)
+        self.answer(&question(self.store(), name)?, params, scope)
     }
 
     /// Answers `question` over the runs of `scope`.

@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-use fenxi_model::near;
-use fenxi_query::{QueryError, Question, questions};
+use fenxi_query::{Question, question, questions};
 use fenxi_store::Store;
 use serde_json::json;
 
@@ -16,17 +15,16 @@ use crate::{
 /// Answers a ready question, or lists them.
 pub fn run(cli: &Cli, args: &AskArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
-    let all = questions(&store)?;
     let Some(name) = &args.question else {
-        print::data(list(&all, args.answer.format).as_bytes())?;
+        print::data(list(&questions(&store)?, args.answer.format).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     };
-    let question = find(&all, name)?;
+    let question = question(&store, name)?;
     if args.sql {
         print::data(question.sql.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    answer(&store, cli, args, question)?;
+    answer(&store, cli, args, &question)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -40,14 +38,6 @@ fn answer(store: &Store, cli: &Cli, args: &AskArgs, question: &Question) -> anyh
     }
     let params = question.bind(&args.param)?;
     sql::answer(&engine, &question.sql, &params, &scope, args.answer.format)
-}
-
-fn find<'a>(all: &'a [Question], name: &str) -> anyhow::Result<&'a Question> {
-    let found = all.iter().find(|q| q.name == name);
-    found.ok_or_else(|| {
-        let near = near(name, all.iter().map(|q| q.name.as_str()));
-        QueryError::UnknownQuestion { name: name.to_owned(), near }.into()
-    })
 }
 
 fn list(all: &[Question], format: Format) -> String {

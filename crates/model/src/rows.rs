@@ -51,6 +51,11 @@ impl Rows {
         host.clone_into(&mut self.host);
     }
 
+    /// Which source yields the rows to come.
+    pub fn source(&self) -> &'static str {
+        self.source
+    }
+
     /// Says which source yields the rows to come; its notes carry the name.
     pub fn set_source(&mut self, source: &'static str) {
         self.source = source;
@@ -272,6 +277,14 @@ impl TableRows {
                 dictionary.values.get(code).map(|v| &**v)
             }
             Cells::Text(values) => values.get(row)?.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The moment in column `place` of row `row`; None when NULL or of another type.
+    pub fn micros(&self, row: usize, place: usize) -> Option<Micros> {
+        match &self.columns[place] {
+            Cells::Time(values) => values.get(row).copied().filter(|v| *v != NULL_I64).map(Micros),
             _ => None,
         }
     }

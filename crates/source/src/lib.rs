@@ -1,9 +1,11 @@
 //! What yields rows. A source reads one thing (a file of /proc, another tool's text, a database)
 //! and fills [`fenxi_model::Rows`]; it knows nothing of runs, stores or schedules.
 //!
-//! A new collector is one file under `proc/` and one line in [`SOURCES`].
+//! A new collector is one file under `proc/` and one line in [`SOURCES`]; a new importer is one file
+//! under `import/` and one line in its family's list.
 
 mod counter;
+pub mod import;
 pub mod proc;
 mod root;
 #[cfg(test)]

@@ -1,0 +1,477 @@
+//! Times as tools print them: dates in headers, times of day without a date, sample counters.
+
+use fenxi_model::Micros;
+use jiff::{
+    Timestamp,
+    civil::{Date, DateTime, Time},
+    tz::TimeZone,
+};
+
+use super::{Head, Hints, Out};
+
+const DAY_S: f64 = 86_400.0;
+
+/// Turns times of day into moments: it knows the date, the zone, and that time goes on.
+///
+/// A time of day that is more than half a day before the last one is on the next day. An hour that
+/// comes twice when clocks go back is the second one when the first has passed.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    zone: TimeZone,
+    date: Option<Date>,
+    last: Option<(Time, Micros)>,
+    modified: Option<Micros>,
+    start: Option<Micros>,
+}
+
+impl Clock {
+    /// A clock that takes its first date from the hints, until [`Clock::set_date`] knows better.
+    pub fn new(hints: &Hints) -> Clock {
+        Clock { zone: hints.zone.clone(), date: None, last: None, modified: hints.modified, start: hints.start }
+    }
+
+    /// The content says on which date the next time of day is.
+    pub fn set_date(&mut self, date: Date) {
+        self.date = Some(date);
+        self.last = None;
+    }
+
+    /// The content says in which zone its times are (`Z` or `UTC` in a header).
+    pub fn set_zone(&mut self, zone: TimeZone) {
+        self.zone = zone;
+    }
+
+    /// The date that the next time of day would be taken to be on, if any is known.
+    pub fn date(&self) -> Option<Date> {
+        self.date
+    }
+
+    /// The moment of the time of day `time`, the next one after what was given last.
+    ///
+    /// Without a date from the content it is `--start`'s, or that of the file's last writing; the
+    /// latter is said as an assumption.
+    pub fn at(&mut self, time: Time, out: &mut Out<'_>) -> Micros {
+        let mut date = match self.date {
+            Some(date) => date,
+            None => self.guess_date(time, out),
+        };
+        if let Some((last, moment)) = self.last {
+            if time == last {
+                return moment;
+            }
+            if seconds(last) - seconds(time) > DAY_S / 2.0 {
+                date = date.tomorrow().unwrap_or(date);
+            }
+        }
+        self.date = Some(date);
+        let moment = self.resolve(date.to_datetime(time));
+        self.last = Some((time, moment));
+        moment
+    }
+
+    /// The moment of a date and time in the clock's zone.
+    pub fn moment(&mut self, when: DateTime) -> Micros {
+        self.date = Some(when.date());
+        let moment = self.resolve(when);
+        self.last = Some((when.time(), moment));
+        moment
+    }
+
+    fn guess_date(&self, time: Time, out: &mut Out<'_>) -> Date {
+        let zone = &self.zone;
+        let local = |t: Micros| Timestamp::from_microsecond(t.0).ok().map(|t| t.to_zoned(zone.clone()).datetime());
+        if let Some(start) = self.start.and_then(local) {
+            // Begun shortly before midnight, printed after.
+            let before = seconds(start.time()) - seconds(time) > DAY_S / 2.0;
+            return if before { start.date().tomorrow().unwrap_or(start.date()) } else { start.date() };
+        }
+        let Some(written) = self.modified.and_then(local) else {
+            out.assume("the date 1970-01-01, as there is none in the input (give --start)");
+            return Date::constant(1970, 1, 1);
+        };
+        let later = seconds(time) > seconds(written.time()) + 1.0;
+        let date = if later { written.date().yesterday().unwrap_or(written.date()) } else { written.date() };
+        out.assume(&format!("the date {date} of the file's last writing, as there is none in it (or give --start)"));
+        date
+    }
+
+    fn resolve(&self, when: DateTime) -> Micros {
+        let ambiguous = self.zone.to_ambiguous_timestamp(when);
+        let micros = |t: Timestamp| Micros(t.as_microsecond());
+        let Ok(first) = ambiguous.clone().compatible() else { return Micros(0) };
+        let passed = self.last.is_some_and(|(_, last)| micros(first) < last);
+        match ambiguous.later() {
+            Ok(second) if passed => micros(second),
+            _ => micros(first),
+        }
+    }
+}
+
+fn seconds(time: Time) -> f64 {
+    f64::from(time.hour()) * 3600.0
+        + f64::from(time.minute()) * 60.0
+        + f64::from(time.second())
+        + f64::from(time.subsec_nanosecond()) / 1e9
+}
+
+/// Moments of samples that the tool only numbers, or counts from its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Relative {
+    start: Micros,
+    interval_s: f64,
+    samples: u64,
+}
+
+impl Relative {
+    /// Counts from `--start`, else from the file's last writing; samples are `--interval` apart,
+    /// else `interval_s` as the content says, else one second. What nobody said is an assumption.
+    pub fn new(out: &mut Out<'_>, interval_s: Option<f64>) -> Relative {
+        let start = Relative::origin(out);
+        let interval_s = match out.hints().interval_s.or(interval_s) {
+            Some(interval_s) => interval_s,
+            None => {
+                out.assume("one second between samples, as the input does not say (give --interval)");
+                1.0
+            }
+        };
+        Relative { start, interval_s, samples: 0 }
+    }
+
+    /// Counts seconds from the start that the content gives: only [`Relative::after`] is of use.
+    pub fn elapsed(out: &mut Out<'_>) -> Relative {
+        Relative { start: Relative::origin(out), interval_s: 1.0, samples: 0 }
+    }
+
+    fn origin(out: &mut Out<'_>) -> Micros {
+        match (out.hints().start, out.hints().modified) {
+            (Some(start), _) => start,
+            (None, Some(modified)) => {
+                out.assume(
+                    "the file's last writing as the time of the first sample, as it has no times (give --start)",
+                );
+                modified
+            }
+            (None, None) => {
+                out.assume("1970-01-01 as the time of the first sample, as the input has no times (give --start)");
+                Micros(0)
+            }
+        }
+    }
+
+    /// The next sample's time and length.
+    pub fn tick(&mut self) -> (Micros, f64) {
+        self.samples += 1;
+        (self.after(self.samples as f64 * self.interval_s), self.interval_s)
+    }
+
+    /// The moment `seconds` after the start.
+    pub fn after(&self, seconds: f64) -> Micros {
+        Micros(self.start.0.saturating_add((seconds * 1e6).round() as i64))
+    }
+}
+
+/// Lengths of intervals from the time stamps at their ends.
+///
+/// Stamps in whole seconds jitter: a length within a second of the usual one is the usual one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ticker {
+    usual: Option<f64>,
+    last: Option<Micros>,
+    dt: Option<f64>,
+}
+
+impl Ticker {
+    /// The usual length is `--interval`, or the most frequent distance between the first stamps of
+    /// `head`: `stamp` gives a line's time in seconds, None for lines without one.
+    pub fn new(hints: &Hints, head: &str, stamp: impl FnMut(&str) -> Option<f64>) -> Ticker {
+        let usual = hints.interval_s.or_else(|| usual_distance(head.lines().filter_map(stamp)));
+        Ticker { usual, last: None, dt: None }
+    }
+
+    /// The tool was begun anew: what comes next does not follow what came before.
+    pub fn restart(&mut self) {
+        self.last = None;
+    }
+
+    /// The length of the interval that ended at `t`; the same for the same `t` again. None when
+    /// there is nothing to tell it from.
+    pub fn tick(&mut self, t: Micros) -> Option<f64> {
+        let Some(last) = self.last else {
+            self.last = Some(t);
+            self.dt = self.usual;
+            return self.dt;
+        };
+        if t == last {
+            return self.dt;
+        }
+        let distance = t.seconds_since(last);
+        self.last = Some(t);
+        self.dt = match self.usual {
+            Some(usual) if distance <= 0.0 || (distance - usual).abs() <= 1.0 => Some(usual),
+            _ => Some(distance).filter(|d| *d > 0.0),
+        };
+        self.dt
+    }
+}
+
+/// The most frequent positive distance between successive stamps; of equals the shortest.
+fn usual_distance(stamps: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut counts: Vec<(f64, u32)> = Vec::new();
+    let mut last = None;
+    for stamp in stamps.take(4096) {
+        let distance = last.map_or(0.0, |last| stamp - last);
+        last = Some(stamp);
+        let distance = if distance < -DAY_S / 2.0 { distance + DAY_S } else { distance };
+        if distance > 0.0 {
+            match counts.iter_mut().find(|(d, _)| (*d - distance).abs() < 1e-9) {
+                Some((_, n)) => *n += 1,
+                None => counts.push((distance, 1)),
+            }
+        }
+    }
+    counts.into_iter().min_by(|a, b| b.1.cmp(&a.1).then(a.0.total_cmp(&b.0))).map(|(distance, _)| distance)
+}
+
+/// The line with which sysstat's tools and some kin begin: `Linux 6.1.0 (db1) 11/21/26 _x86_64_ (8 CPU)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Banner<'a> {
+    /// The operating system.
+    pub system: &'a str,
+    /// Its release.
+    pub release: &'a str,
+    /// The host's name.
+    pub host: &'a str,
+    /// The date.
+    pub date: Date,
+    /// The architecture, when given.
+    pub machine: Option<&'a str>,
+    /// How many CPUs, when given.
+    pub cpus: Option<u32>,
+}
+
+/// Reads a sysstat banner; None when the line is none.
+pub fn banner(line: &str) -> Option<Banner<'_>> {
+    let mut words = line.split_ascii_whitespace();
+    let system = words.next().filter(|w| w.starts_with(|c: char| c.is_ascii_uppercase()))?;
+    let release = words.next()?;
+    let host = words.next()?.strip_prefix('(')?.strip_suffix(')')?;
+    let date = civil_date(words.next()?)?;
+    let machine = words.next().map(|w| w.trim_matches('_'));
+    let cpus = words.next().and_then(|w| w.strip_prefix('(')).and_then(|n| n.parse().ok());
+    Some(Banner { system, release, host, date, machine, cpus })
+}
+
+/// Reads a date: `2026-11-21`, `11/21/2026`, `11/21/26` (month first unless that cannot be),
+/// `21.11.2026`, `21-11-26`.
+pub fn civil_date(text: &str) -> Option<Date> {
+    let separator = text.chars().find(|c| !c.is_ascii_digit())?;
+    let mut parts = text.split(separator).map(|p| p.parse::<i16>().ok());
+    let (a, b, c) = (parts.next()??, parts.next()??, parts.next()??);
+    if parts.next().is_some() {
+        return None;
+    }
+    let small = |n: i16| i8::try_from(n).ok();
+    let century = |y: i16| if (0..100).contains(&y) { y + if y < 70 { 2000 } else { 1900 } } else { y };
+    let (year, month, day) = match separator {
+        _ if a > 31 => (a, b, c),
+        '/' if a > 12 => (century(c), b, a),
+        '/' => (century(c), a, b),
+        '.' => (century(c), b, a),
+        '-' if c > 31 && a <= 12 && b > 12 => (c, a, b),
+        '-' => (century(c), b, a),
+        _ => return None,
+    };
+    Date::new(year, small(month)?, small(day)?).ok()
+}
+
+/// Reads a time of day: `14:35:53`, `14:35:53.25`, `14:35`, and with `half` `AM` or `PM`.
+pub fn civil_time(text: &str, half: Option<&str>) -> Option<Time> {
+    let mut parts = text.split(':');
+    let hour: i8 = two_digits(parts.next()?)?;
+    let minute: i8 = two_digits(parts.next()?)?;
+    let (second, fraction) = match parts.next() {
+        None => (0, 0),
+        Some(rest) => match rest.split_once(['.', ',']) {
+            None => (two_digits(rest)?, 0),
+            Some((whole, fraction)) => (two_digits(whole)?, nanoseconds(fraction)?),
+        },
+    };
+    if parts.next().is_some() {
+        return None;
+    }
+    let hour = match half {
+        Some(h) if h.eq_ignore_ascii_case("am") && hour == 12 => 0,
+        Some(h) if h.eq_ignore_ascii_case("pm") && hour < 12 => hour + 12,
+        _ => hour,
+    };
+    // A leap second, and the 24:00:00 with which some tools end a day, are the second before.
+    let (hour, minute, second) = if hour == 24 && minute == 0 { (23, 59, 59) } else { (hour, minute, second.min(59)) };
+    Time::new(hour, minute, second, fraction).ok()
+}
+
+fn two_digits(text: &str) -> Option<i8> {
+    let plain = matches!(text.len(), 1 | 2) && text.bytes().all(|b| b.is_ascii_digit());
+    if plain { text.parse().ok() } else { None }
+}
+
+fn nanoseconds(fraction: &str) -> Option<i32> {
+    if fraction.is_empty() || fraction.len() > 9 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    Some(fraction.parse::<i32>().ok()? * 10_i32.pow(9 - fraction.len() as u32))
+}
+
+/// A date and time in the forms of `date` and `ctime`, found at the beginning of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ctime<'a> {
+    /// The civil date and time.
+    pub when: DateTime,
+    /// The zone's abbreviation (`PDT`), if any.
+    pub zone: Option<&'a str>,
+    /// What follows in the text.
+    pub rest: &'a str,
+}
+
+/// Reads `Thu Sep 17 10:11:12 2009`, `Thu Sep 17 10:11:12 PDT 2009`, `Thu 17 Sep 2009 10:11:12 AM UTC`
+/// and the like at the beginning of `text`; words after it are left in `rest`.
+pub fn ctime(text: &str) -> Option<Ctime<'_>> {
+    let (mut named_month, mut day, mut year, mut time, mut half, mut zone) = (None, None, None, None, None, None);
+    let mut rest = text.trim_start();
+    for place in 0..8 {
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let word = &rest[..end];
+        if place == 0 && weekday(word) {
+        } else if named_month.is_none() && month(word).is_some() {
+            named_month = month(word);
+        } else if day.is_none() && two_digits(word).is_some() {
+            day = two_digits(word);
+        } else if time.is_none() && word.contains(':') {
+            time = Some(word);
+        } else if time.is_some() && half.is_none() && is_half(word) {
+            half = Some(word);
+        } else if time.is_some() && zone.is_none() && is_zone(word) {
+            zone = Some(word);
+        } else if year.is_none() && word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit()) {
+            year = word.parse::<i16>().ok();
+        } else {
+            break;
+        }
+        rest = rest[end..].trim_start();
+    }
+    let date = Date::new(year?, named_month?, day?).ok()?;
+    Some(Ctime { when: date.to_datetime(civil_time(time?, half)?), zone, rest })
+}
+
+fn is_half(word: &str) -> bool {
+    word.eq_ignore_ascii_case("am") || word.eq_ignore_ascii_case("pm")
+}
+
+fn is_zone(word: &str) -> bool {
+    (2..=5).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_uppercase()) && !is_half(word)
+}
+
+fn weekday(word: &str) -> bool {
+    let word = word.trim_end_matches(',');
+    ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].iter().any(|day| word.starts_with(day))
+}
+
+fn month(word: &str) -> Option<i8> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let three = word.get(..3)?;
+    let at = MONTHS.iter().position(|m| m.eq_ignore_ascii_case(three))?;
+    word.bytes().all(|b| b.is_ascii_alphabetic()).then_some(at as i8 + 1)
+}
+
+impl Head<'_> {
+    /// The first sysstat banner in the head.
+    pub fn banner(&self) -> Option<Banner<'_>> {
+        self.lines().take(20).find_map(banner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::{date, time};
+
+    use super::*;
+
+    fn out(hints: Hints) -> Out<'static> {
+        Out::new("test", hints, |_, _| {})
+    }
+
+    #[test]
+    fn dates_times_and_banners_are_read() {
+        assert_eq!(civil_date("2026-11-21"), Some(date(2026, 11, 21)));
+        assert_eq!(civil_date("03/05/2020"), Some(date(2020, 3, 5)));
+        assert_eq!(civil_date("21/11/26"), Some(date(2026, 11, 21)));
+        assert_eq!(civil_date("21.11.99"), Some(date(1999, 11, 21)));
+        assert_eq!(civil_date("13/13/13"), None);
+        assert_eq!(civil_time("12:00:01", Some("AM")), Some(time(0, 0, 1, 0)));
+        assert_eq!(civil_time("11:59:59", Some("PM")), Some(time(23, 59, 59, 0)));
+        assert_eq!(civil_time("14:35:53.25", None), Some(time(14, 35, 53, 250_000_000)));
+        assert_eq!(civil_time("1:2:3:4", None), None);
+        let line = "Linux 6.1.0-13-amd64 (db1) \t11/21/26 \t_x86_64_\t(8 CPU)";
+        let read = banner(line).unwrap();
+        assert_eq!(
+            (read.host, read.date, read.machine, read.cpus),
+            ("db1", date(2026, 11, 21), Some("x86_64"), Some(8))
+        );
+        assert_eq!(banner("some words in (brackets) 5"), None);
+    }
+
+    #[test]
+    fn ctime_is_read_in_its_forms() {
+        let when = date(2009, 9, 17).at(10, 11, 12, 0);
+        for (text, zone, rest) in [
+            ("Thu Sep 17 10:11:12 2009  0 15 3", None, "0 15 3"),
+            ("Thu Sep 17 10:11:12 PDT 2009", Some("PDT"), ""),
+            ("Thu 17 Sep 2009 10:11:12 AM UTC", Some("UTC"), ""),
+            ("17 September 2009 10:11:12 CPU minf", Some("CPU"), "minf"),
+        ] {
+            assert_eq!(ctime(text), Some(Ctime { when, zone, rest }), "{text}");
+        }
+        assert_eq!(ctime("CPU minf mjf"), None);
+        assert_eq!(ctime(""), None);
+    }
+
+    #[test]
+    fn a_day_ends_at_midnight_and_a_repeated_hour_is_told_apart() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap_or(TimeZone::UTC);
+        let mut out = out(Hints { zone: zone.clone(), ..Hints::none("x") });
+        let mut clock = Clock::new(out.hints());
+        clock.set_date(date(2026, 11, 20));
+        let evening = clock.at(time(23, 59, 50, 0), &mut out);
+        assert_eq!(clock.at(time(0, 0, 0, 0), &mut out).seconds_since(evening), 10.0);
+        if zone == TimeZone::UTC {
+            return; // no zone files on this machine
+        }
+        // Clocks went back from 3:00 to 2:00 on 2026-10-25.
+        clock.set_date(date(2026, 10, 25));
+        let times = [(2, 30), (2, 59), (2, 0), (2, 30), (3, 0)].map(|(h, m)| clock.at(time(h, m, 0, 0), &mut out));
+        let minutes: Vec<_> = times.windows(2).map(|w| w[1].seconds_since(w[0]) / 60.0).collect();
+        assert_eq!(minutes, [29.0, 1.0, 30.0, 30.0]);
+    }
+
+    #[test]
+    fn without_a_date_the_last_writing_tells_it() {
+        let modified = Micros::parse("2026-11-21T00:00:05").unwrap();
+        let mut out = out(Hints { modified: Some(modified), ..Hints::none("x") });
+        let mut clock = Clock::new(out.hints());
+        let first = clock.at(time(23, 59, 58, 0), &mut out);
+        assert_eq!(first, Micros::parse("2026-11-20T23:59:58").unwrap());
+        assert_eq!(clock.at(time(0, 0, 3, 0), &mut out).seconds_since(first), 5.0);
+        assert_eq!(out.finish().assumptions, 1);
+    }
+
+    #[test]
+    fn intervals_jitter_by_a_second_and_gaps_do_not() {
+        let hints = Hints::none("x");
+        let head = "0\n10\n20\n31\n41";
+        let mut ticker = Ticker::new(&hints, head, |line| line.parse().ok());
+        let ticks = [0, 10, 10, 21, 30, 500, 510].map(|s| ticker.tick(Micros(s * 1_000_000)));
+        assert_eq!(ticks, [10.0, 10.0, 10.0, 10.0, 10.0, 470.0, 10.0].map(Some));
+        ticker.restart();
+        assert_eq!(ticker.tick(Micros(9_000_000_000)), Some(10.0));
+        assert_eq!(Ticker::new(&hints, "5", |l| l.parse().ok()).tick(Micros(1)), None);
+    }
+}

@@ -1,0 +1,3 @@
+//! Reports about databases.
+
+formats! {}

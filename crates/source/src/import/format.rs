@@ -1,0 +1,122 @@
+//! What a format is.
+
+use fenxi_model::Table;
+
+use super::{Input, Out};
+
+/// One format that can be imported.
+pub struct Format {
+    /// Its name for `--format`; also its module's name and its fixtures' folder, with `-` for `_`.
+    pub name: &'static str,
+    /// Which tools and options print it, in one line.
+    pub summary: &'static str,
+    /// Where it belongs in listings.
+    pub family: Family,
+    /// Tables it can fill; anything else it finds goes to `metric`.
+    pub tables: &'static [&'static Table],
+    /// A few lines as the tool prints them.
+    pub example: &'static str,
+    /// Tells from the first kilobytes whether this is the format. Must be quick and must not guess
+    /// from words that other tools print too.
+    pub sniff: fn(&Head<'_>) -> Sure,
+    /// Reads all of the input. Cannot fail: what it cannot read it notes.
+    pub read: fn(&mut Input<'_>, &mut Out<'_>),
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Format({})", self.name)
+    }
+}
+
+/// Families of formats, for listings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Statistics tools of Linux.
+    Linux,
+    /// Statistics tools of Solaris, AIX, HP-UX, BSD and macOS.
+    Unix,
+    /// Tracers and profilers.
+    Trace,
+    /// Load generators and benchmarks.
+    Load,
+    /// Reports about databases.
+    Database,
+    /// Formats that carry anything.
+    Generic,
+}
+
+impl Family {
+    /// How a listing calls it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Family::Linux => "Linux statistics",
+            Family::Unix => "Solaris, AIX, HP-UX, BSD and macOS statistics",
+            Family::Trace => "Tracers and profilers",
+            Family::Load => "Load generators and benchmarks",
+            Family::Database => "Database reports",
+            Family::Generic => "Anything with columns",
+        }
+    }
+}
+
+/// How sure a format is that an input is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sure {
+    /// It is not.
+    No,
+    /// It could be read so, if nobody else claims it (a CSV file).
+    Perhaps,
+    /// It has this tool's header or a line that hardly anything else prints.
+    Likely,
+    /// It names the tool or has a header that nothing else prints.
+    Certain,
+}
+
+impl Sure {
+    /// `self` when `condition` holds, else [`Sure::No`].
+    pub fn when(self, condition: bool) -> Sure {
+        if condition { self } else { Sure::No }
+    }
+}
+
+/// The beginning of an input, for sniffing.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// The first kilobytes; invalid UTF-8 is replaced. The last line may be cut.
+    pub text: &'a str,
+}
+
+impl<'a> Head<'a> {
+    /// The lines that are not blank, without surrounding blanks; at most the first 400.
+    pub fn lines(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.text.lines().map(str::trim).filter(|l| !l.is_empty()).take(400)
+    }
+
+    /// The first line that is not blank.
+    pub fn first(&self) -> &'a str {
+        self.lines().next().unwrap_or("")
+    }
+
+    /// Whether any line, its runs of blanks made single, contains `words`.
+    pub fn has_words(&self, words: &str) -> bool {
+        self.lines().any(|line| squeeze(line).contains(words))
+    }
+
+    /// Whether any line satisfies `test`.
+    pub fn any(&self, test: impl FnMut(&str) -> bool) -> bool {
+        self.lines().any(test)
+    }
+}
+
+/// The line with every run of blanks made one space.
+fn squeeze(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    for word in line.split_ascii_whitespace() {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(word);
+    }
+    text
+}

@@ -1,0 +1,3 @@
+//! Formats that carry anything: .xan, Prometheus text, CSV, JSON lines; and Faban's run directories.
+
+formats! {}

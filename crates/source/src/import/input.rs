@@ -1,0 +1,281 @@
+//! Lines of an input, one after another, in bounded memory.
+
+use std::{
+    borrow::Cow,
+    io::{self, Read},
+};
+
+/// How much of an input is looked at to recognise its format.
+pub const HEAD_BYTES: usize = 64 << 10;
+/// The longest line that is kept whole; what is beyond is skipped and counted.
+pub const MAX_LINE: usize = 1 << 20;
+/// How much is read at once.
+const CHUNK: usize = 256 << 10;
+
+/// An input being read: text of any size, line by line, or as a stream of bytes.
+///
+/// Line ends may be LF or CR LF; a byte order mark is skipped; bytes that are no UTF-8 are replaced.
+pub struct Input<'r> {
+    reader: Box<dyn Read + 'r>,
+    /// Bytes read and not yet given: `buffer[begin..end]`.
+    buffer: Vec<u8>,
+    begin: usize,
+    end: usize,
+    at_end: bool,
+    /// Where the current line stands in `buffer`, without its terminator.
+    current: (usize, usize),
+    /// The current line when it is not valid UTF-8 as it stands.
+    repaired: Option<String>,
+    number: u64,
+    repeat: bool,
+    long_lines: u64,
+    error: Option<io::Error>,
+}
+
+impl std::fmt::Debug for Input<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Input(line {})", self.number)
+    }
+}
+
+impl<'r> Input<'r> {
+    /// Begins reading `reader`, which need not be buffered.
+    pub fn new(reader: impl Read + 'r) -> Input<'r> {
+        let mut input = Input {
+            reader: Box::new(reader),
+            buffer: Vec::new(),
+            begin: 0,
+            end: 0,
+            at_end: false,
+            current: (0, 0),
+            repaired: None,
+            number: 0,
+            repeat: false,
+            long_lines: 0,
+            error: None,
+        };
+        while input.end < HEAD_BYTES && !input.at_end {
+            input.fill();
+        }
+        if input.buffer[..input.end].starts_with(b"\xef\xbb\xbf") {
+            input.begin = 3;
+        }
+        input
+    }
+
+    /// What has been read and not yet given, at least [`HEAD_BYTES`] of it before the first line is
+    /// taken (less only when the input is shorter).
+    pub fn head(&self) -> Cow<'_, str> {
+        let end = self.end.min(self.begin + HEAD_BYTES);
+        String::from_utf8_lossy(&self.buffer[self.begin..end])
+    }
+
+    /// The next line without its terminator; None at the end of the input.
+    pub fn line(&mut self) -> Option<&str> {
+        if self.repeat {
+            self.repeat = false;
+        } else if !self.advance() {
+            return None;
+        }
+        Some(self.text())
+    }
+
+    /// The line that was given last.
+    pub fn text(&self) -> &str {
+        match &self.repaired {
+            Some(text) => text,
+            None => std::str::from_utf8(&self.buffer[self.current.0..self.current.1]).unwrap_or(""),
+        }
+    }
+
+    /// Lets the next call of [`Input::line`] give the same line once more.
+    pub fn again(&mut self) {
+        self.repeat = true;
+    }
+
+    /// The number of the line that was given last, from 1; 0 before the first.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Lines that were longer than [`MAX_LINE`] and were cut.
+    pub fn long_lines(&self) -> u64 {
+        self.long_lines
+    }
+
+    /// Why reading ended before the end of the input, if it did.
+    pub fn error(&self) -> Option<&io::Error> {
+        self.error.as_ref()
+    }
+
+    /// The rest of the input as bytes, for formats that are documents (JSON, XML).
+    ///
+    /// Line numbers stay where they were.
+    pub fn bytes(&mut self) -> impl Read + use<'_, 'r> {
+        if self.repeat {
+            self.repeat = false;
+            self.begin = self.current.0;
+        }
+        Rest(self)
+    }
+
+    /// The rest of the input as one text, for documents that must be seen whole; invalid UTF-8 is
+    /// replaced. None when it is longer than `limit` bytes.
+    pub fn whole(&mut self, limit: usize) -> Option<String> {
+        let mut bytes = Vec::new();
+        // Reading from memory cannot fail; an error of the reader ends the input and is kept.
+        let _ = self.bytes().take(limit as u64 + 1).read_to_end(&mut bytes);
+        if bytes.len() > limit {
+            return None;
+        }
+        Some(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+    }
+
+    fn advance(&mut self) -> bool {
+        let mut searched = self.begin;
+        let mut cut = false;
+        loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..self.end]) {
+                let newline = searched + at;
+                self.take(newline, newline + 1, cut);
+                return true;
+            }
+            if self.at_end {
+                if self.begin == self.end && !cut {
+                    return false;
+                }
+                self.take(self.end, self.end, cut);
+                return true;
+            }
+            if self.end - self.begin > MAX_LINE {
+                // Keep the line's beginning, drop what follows as it comes.
+                self.end = self.begin + MAX_LINE;
+                self.long_lines += u64::from(!cut);
+                cut = true;
+            }
+            searched = self.fill() + self.begin;
+        }
+    }
+
+    /// Makes `begin..line_end` the current line and goes on at `next`.
+    fn take(&mut self, line_end: usize, next: usize, cut: bool) {
+        let mut end = if cut { line_end.min(self.begin + MAX_LINE) } else { line_end };
+        if end > self.begin && self.buffer[end - 1] == b'\r' {
+            end -= 1;
+        }
+        self.current = (self.begin, end);
+        self.begin = next;
+        self.number += 1;
+        let bytes = &self.buffer[self.current.0..self.current.1];
+        self.repaired = match std::str::from_utf8(bytes) {
+            Ok(_) => None,
+            Err(_) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        };
+    }
+
+    /// Reads more, after moving what is left to the front. Gives how many bytes after `begin` were
+    /// there before.
+    fn fill(&mut self) -> usize {
+        if self.begin > 0 {
+            self.buffer.copy_within(self.begin..self.end, 0);
+            self.end -= self.begin;
+            self.begin = 0;
+        }
+        let before = self.end;
+        if self.buffer.len() < self.end + CHUNK {
+            self.buffer.resize(self.end + CHUNK, 0);
+        }
+        loop {
+            match self.reader.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.at_end = true,
+                Ok(n) => self.end += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => {
+                    self.error = Some(e);
+                    self.at_end = true;
+                }
+            }
+            return before;
+        }
+    }
+}
+
+/// The rest of an input as bytes.
+struct Rest<'a, 'r>(&'a mut Input<'r>);
+
+impl Read for Rest<'_, '_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let input = &mut *self.0;
+        while input.begin == input.end {
+            if input.at_end {
+                return Ok(0);
+            }
+            input.fill();
+        }
+        let n = into.len().min(input.end - input.begin);
+        into[..n].copy_from_slice(&input.buffer[input.begin..input.begin + n]);
+        input.begin += n;
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives its bytes a few at a time, as a pipe may.
+    struct Trickle<'a>(&'a [u8], usize);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let n = self.1.min(self.0.len()).min(into.len());
+            into[..n].copy_from_slice(&self.0[..n]);
+            self.0 = &self.0[n..];
+            Ok(n)
+        }
+    }
+
+    fn lines(bytes: &[u8], step: usize) -> Vec<String> {
+        let mut input = Input::new(Trickle(bytes, step));
+        let mut lines = Vec::new();
+        while let Some(line) = input.line() {
+            lines.push(line.to_owned());
+        }
+        lines
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_arrive() {
+        let text = b"\xef\xbb\xbfone\r\ntwo\n\nfo\xffur\nlast";
+        for step in [1, 2, 5, 1000] {
+            assert_eq!(lines(text, step), ["one", "two", "", "fo\u{fffd}ur", "last"]);
+        }
+        assert!(lines(b"", 1).is_empty());
+        assert_eq!(lines(b"\n", 1), [""]);
+    }
+
+    #[test]
+    fn a_line_can_be_had_twice_and_the_rest_as_bytes() {
+        let mut input = Input::new(&b"a\n{1\n2}"[..]);
+        assert_eq!(input.head(), "a\n{1\n2}");
+        input.line();
+        assert_eq!(input.line(), Some("{1"));
+        assert_eq!(input.number(), 2);
+        input.again();
+        let mut rest = String::new();
+        input.bytes().read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "{1\n2}");
+        assert_eq!(input.line(), None);
+    }
+
+    #[test]
+    fn an_endless_line_is_cut_in_bounded_memory() {
+        let long = std::io::repeat(b'x').take(100 << 20);
+        let mut input = Input::new(long.chain(&b"\nnext"[..]));
+        assert_eq!(input.line().map(str::len), Some(MAX_LINE));
+        assert!(input.buffer.len() <= MAX_LINE + 2 * CHUNK, "{}", input.buffer.len());
+        assert_eq!(input.line(), Some("next"));
+        assert_eq!(input.long_lines(), 1);
+        assert_eq!(input.line(), None);
+    }
+}

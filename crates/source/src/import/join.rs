@@ -1,0 +1,97 @@
+//! One row from several places of a text: tools print the columns of one thing in several sections.
+
+use fenxi_model::{Micros, Table};
+use rustc_hash::FxHashMap;
+
+use super::Out;
+
+/// Values that are gathered before they are written, however incomplete.
+const MAX_VALUES: usize = 4 << 20;
+
+/// Gathers rows of one table whose columns come from several sections of an input.
+///
+/// Without it each section would give rows of its own, and a mean over `dt` would count every
+/// interval once for each section.
+#[derive(Debug)]
+pub struct Join {
+    table: &'static Table,
+    /// Place of the key column, for tables with a key.
+    key: Option<usize>,
+    places: Vec<usize>,
+    keys: FxHashMap<Box<str>, u32>,
+    names: Vec<Box<str>>,
+    rows: FxHashMap<(i64, u32), usize>,
+    order: Vec<(Micros, Option<f64>, u32)>,
+    /// `places.len()` values a row, NaN for NULL.
+    values: Vec<f64>,
+}
+
+impl Join {
+    /// Gathers rows of `table`, told apart by time and by the column at place `key`, if any. Only
+    /// the columns at `places` can be set.
+    pub fn new(table: &'static Table, key: Option<usize>, places: &[usize]) -> Join {
+        Join {
+            table,
+            key,
+            places: places.to_vec(),
+            keys: FxHashMap::default(),
+            names: Vec::new(),
+            rows: FxHashMap::default(),
+            order: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Sets a column of the row of `t` and `key` (an empty one is NULL). Writes everything first
+    /// when too much is gathered.
+    pub fn set(&mut self, out: &mut Out<'_>, t: Micros, dt: Option<f64>, key: &str, place: usize, value: Option<f64>) {
+        let Some(column) = self.places.iter().position(|p| *p == place) else { return };
+        let code = self.code(key);
+        if self.values.len() > MAX_VALUES && !self.rows.contains_key(&(t.0, code)) {
+            self.flush(out);
+        }
+        let row = self.row(t, dt, code);
+        if let Some(value) = value {
+            self.values[row * self.places.len() + column] = value;
+        }
+    }
+
+    fn code(&mut self, key: &str) -> u32 {
+        if let Some(code) = self.keys.get(key) {
+            return *code;
+        }
+        let code = self.names.len() as u32;
+        self.keys.insert(key.into(), code);
+        self.names.push(key.into());
+        code
+    }
+
+    fn row(&mut self, t: Micros, dt: Option<f64>, code: u32) -> usize {
+        let next = self.order.len();
+        let row = *self.rows.entry((t.0, code)).or_insert(next);
+        if row == next {
+            self.order.push((t, dt, code));
+            self.values.resize(self.values.len() + self.places.len(), f64::NAN);
+        }
+        row
+    }
+
+    /// Writes all rows that are gathered, in the order in which they began.
+    pub fn flush(&mut self, out: &mut Out<'_>) {
+        for (row, (t, dt, code)) in self.order.iter().enumerate() {
+            let values = &self.values[row * self.places.len()..][..self.places.len()];
+            let mut cells = out.row(self.table, *t, *dt);
+            if let Some(key) = self.key {
+                cells.str(key, Some(&*self.names[*code as usize]).filter(|k| !k.is_empty()));
+            }
+            for (place, value) in self.places.iter().zip(values) {
+                if !value.is_nan() {
+                    cells.f64(*place, *value);
+                }
+            }
+        }
+        self.rows.clear();
+        self.order.clear();
+        self.values.clear();
+    }
+}

@@ -1,0 +1,181 @@
+//! Columns under a header line: which column of which table each one is.
+
+use fenxi_model::{Micros, Row, Table};
+
+use super::{Fields, Join, Out, number};
+
+/// A column that an importer knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    header: &'static str,
+    target: Option<(&'static Table, usize)>,
+    scale: f64,
+}
+
+/// The column headed `header` is column `place` of `table`.
+pub const fn col(header: &'static str, table: &'static Table, place: usize) -> Field {
+    Field { header, target: Some((table, place)), scale: 1.0 }
+}
+
+impl Field {
+    /// Its values times `scale` are in the table's unit.
+    pub const fn times(mut self, scale: f64) -> Field {
+        self.scale = scale;
+        self
+    }
+
+    /// The column headed `header` is known and wanted nowhere, as it follows from others.
+    pub const fn skip(header: &'static str) -> Field {
+        Field { header, target: None, scale: 1.0 }
+    }
+}
+
+/// Where the values of one header's columns go, made once for each header line.
+///
+/// A header that occurs twice (`sy` of Solaris' vmstat) takes the known columns of that name in
+/// their order. A column that nobody knows goes to `metric` under the format's name and its own.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    columns: usize,
+    tables: Vec<(&'static Table, Vec<Target>)>,
+    metrics: Vec<(usize, String)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    column: usize,
+    place: usize,
+    scale: f64,
+}
+
+impl Layout {
+    /// Lays out `headers`, the value columns of a header line, by the columns that are `known`.
+    pub fn new<'h>(format: &str, headers: impl Iterator<Item = &'h str>, known: &[Field]) -> Layout {
+        let mut used = vec![false; known.len()];
+        let mut layout = Layout { columns: 0, tables: Vec::new(), metrics: Vec::new() };
+        for header in headers {
+            let column = layout.columns;
+            layout.columns += 1;
+            let found = known.iter().enumerate().position(|(i, f)| !used[i] && f.header == header);
+            let Some(found) = found else {
+                layout.metrics.push((column, format!("{format}.{header}")));
+                continue;
+            };
+            used[found] = true;
+            let Some((table, place)) = known[found].target else { continue };
+            let target = Target { column, place, scale: known[found].scale };
+            match layout.tables.iter_mut().find(|(t, _)| t.id == table.id) {
+                Some((_, targets)) => targets.push(target),
+                None => layout.tables.push((table, vec![target])),
+            }
+        }
+        layout
+    }
+
+    /// How many columns the header has.
+    pub fn len(&self) -> usize {
+        self.columns
+    }
+
+    /// Whether the header has no column.
+    pub fn is_empty(&self) -> bool {
+        self.columns == 0
+    }
+
+    /// How many columns are known.
+    pub fn known(&self) -> usize {
+        self.columns - self.metrics.len()
+    }
+
+    /// Adds one row to each table that has columns here.
+    ///
+    /// `keys` sets the key columns of each; `labels` says the same for metrics, as `key=value`
+    /// joined by commas. `-` and `N/A` are NULL; another cell that is no number, and a line with
+    /// another number of cells, becomes a note on line `number`.
+    pub fn write(
+        &self,
+        out: &mut Out<'_>,
+        line: u64,
+        (t, dt): (Micros, Option<f64>),
+        fields: &Fields<'_>,
+        keys: impl Fn(&'static Table, &mut Row<'_>),
+        labels: impl Fn() -> String,
+    ) {
+        if fields.len() != self.columns {
+            let why = format!("{} values under {} columns", fields.len(), self.columns);
+            out.unknown(line, fields.rest(0), &why);
+            return;
+        }
+        let mut bad = None;
+        for (table, targets) in &self.tables {
+            let mut row = out.row(table, t, dt);
+            keys(table, &mut row);
+            for target in targets {
+                let cell = fields.get(target.column);
+                match number(cell) {
+                    Some(value) => {
+                        row.f64(target.place, value * target.scale);
+                    }
+                    None if missing(cell) => {}
+                    None => bad = Some(target.column),
+                }
+            }
+        }
+        if let Some(column) = bad {
+            out.unknown(line, fields.get(column), &format!("no number in column {}", column + 1));
+        }
+        if !self.metrics.is_empty() {
+            self.write_metrics(out, line, (t, dt), fields, &labels());
+        }
+    }
+
+    /// As [`Layout::write`], into a table whose rows are gathered from several sections. Columns of
+    /// other tables are left out.
+    pub fn join(
+        &self,
+        out: &mut Out<'_>,
+        line: u64,
+        (t, dt): (Micros, Option<f64>),
+        fields: &Fields<'_>,
+        key: &str,
+        join: &mut Join,
+    ) {
+        if fields.len() != self.columns {
+            let why = format!("{} values under {} columns", fields.len(), self.columns);
+            out.unknown(line, fields.rest(0), &why);
+            return;
+        }
+        for target in self.tables.iter().flat_map(|(_, targets)| targets) {
+            let cell = fields.get(target.column);
+            match number(cell) {
+                Some(value) => join.set(out, t, dt, key, target.place, Some(value * target.scale)),
+                None if missing(cell) => join.set(out, t, dt, key, target.place, None),
+                None => out.unknown(line, cell, &format!("no number in column {}", target.column + 1)),
+            }
+        }
+        self.write_metrics(out, line, (t, dt), fields, key);
+    }
+
+    fn write_metrics(
+        &self,
+        out: &mut Out<'_>,
+        line: u64,
+        (t, dt): (Micros, Option<f64>),
+        fields: &Fields<'_>,
+        labels: &str,
+    ) {
+        for (column, name) in &self.metrics {
+            let cell = fields.get(*column);
+            match number(cell) {
+                Some(value) => out.metric(t, dt, name, labels, value, ""),
+                None if missing(cell) => {}
+                None => out.unknown(line, cell, &format!("no number in column {}", column + 1)),
+            }
+        }
+    }
+}
+
+/// Whether a cell says that there is no value.
+fn missing(cell: &str) -> bool {
+    matches!(cell, "" | "-" | "--" | "N/A" | "n/a" | "nan" | "-nan" | "NaN" | "?")
+}

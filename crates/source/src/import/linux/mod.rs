@@ -1,0 +1,3 @@
+//! Other statistics tools of Linux: networks, nmon, collectl, atop, hardware.
+
+formats! {}

@@ -1,0 +1,3 @@
+//! Load generators and benchmarks.
+
+formats! {}

@@ -1,0 +1,268 @@
+//! Where an importer's rows go.
+
+use std::collections::BTreeSet;
+
+use fenxi_model::{
+    Micros, Row, Rows, TABLES, Table,
+    catalog::{histogram, metric, result, text},
+};
+use jiff::tz::TimeZone;
+
+/// Rows that are gathered before they are handed on.
+const FLUSH_ROWS: usize = 1 << 15;
+/// Notes that are kept word by word for one file; further ones are only counted.
+const MAX_NOTES: u64 = 200;
+/// The longest piece of a line that a note repeats, in characters.
+const QUOTE: usize = 120;
+
+/// What is known about an input besides its content.
+#[derive(Clone, Debug)]
+pub struct Hints {
+    /// The input's name, as notes give it.
+    pub file: String,
+    /// The host that the user named: it wins over what the content says.
+    pub host: Option<String>,
+    /// The host to fall back to: from the file's name, or this machine's.
+    pub default_host: String,
+    /// When the observation began, as the user says.
+    pub start: Option<Micros>,
+    /// Seconds between two samples, as the user says.
+    pub interval_s: Option<f64>,
+    /// The time zone of times that do not name one.
+    pub zone: TimeZone,
+    /// When the file was last written.
+    pub modified: Option<Micros>,
+    /// How to read columns of an unknown CSV, TSV or JSON lines file: the text of a mapping file.
+    pub mapping: Option<String>,
+}
+
+impl Hints {
+    /// Hints that say nothing, for an input called `file`.
+    pub fn none(file: &str) -> Hints {
+        Hints {
+            file: file.to_owned(),
+            host: None,
+            default_host: "unknown".to_owned(),
+            start: None,
+            interval_s: None,
+            zone: TimeZone::UTC,
+            modified: None,
+            mapping: None,
+        }
+    }
+}
+
+/// What one input gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Rows by table, in the catalogue's order; notes and the since-boot rows are not among them.
+    pub tables: Vec<(&'static str, u64)>,
+    /// The earliest time of any row.
+    pub first: Option<Micros>,
+    /// The latest time of any row.
+    pub last: Option<Micros>,
+    /// Things that could not be read.
+    pub notes: u64,
+    /// Things that were assumed because neither the content nor the user said them.
+    pub assumptions: u64,
+    /// Rows of the since-boot sample, kept apart.
+    pub boot_rows: u64,
+}
+
+impl Tally {
+    /// Rows of all tables.
+    pub fn rows(&self) -> u64 {
+        self.tables.iter().map(|(_, n)| n).sum()
+    }
+}
+
+/// Takes full [`Rows`] out of an importer's hands: the rows, and whether they belong to the
+/// since-boot sample.
+pub type Sink<'a> = dyn FnMut(&mut Rows, bool) + 'a;
+
+/// Receives what an importer reads: rows, results, facts, events and notes.
+pub struct Out<'a> {
+    hints: Hints,
+    rows: Rows,
+    boot: Rows,
+    in_boot: bool,
+    gathered: usize,
+    sink: Box<Sink<'a>>,
+    counts: Vec<u64>,
+    first: Option<Micros>,
+    last: Option<Micros>,
+    boot_rows: u64,
+    notes: u64,
+    assumed: BTreeSet<String>,
+}
+
+impl std::fmt::Debug for Out<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Out({} gathered)", self.gathered)
+    }
+}
+
+impl<'a> Out<'a> {
+    /// Rows of the format called `source` go to `sink` whenever enough are gathered.
+    pub fn new(source: &'static str, hints: Hints, sink: impl FnMut(&mut Rows, bool) + 'a) -> Out<'a> {
+        let host = hints.host.as_deref().unwrap_or(&hints.default_host);
+        let (mut rows, mut boot) = (Rows::new(host), Rows::new(host));
+        rows.set_source(source);
+        boot.set_source(source);
+        Out {
+            rows,
+            boot,
+            in_boot: false,
+            gathered: 0,
+            sink: Box::new(sink),
+            counts: vec![0; TABLES.len()],
+            first: None,
+            last: None,
+            boot_rows: 0,
+            notes: 0,
+            assumed: BTreeSet::new(),
+            hints,
+        }
+    }
+
+    /// What is known besides the content.
+    pub fn hints(&self) -> &Hints {
+        &self.hints
+    }
+
+    /// The content names its host; further rows are of it, unless the user named another.
+    pub fn set_host(&mut self, host: &str) {
+        if self.hints.host.is_none() && !host.is_empty() {
+            self.rows.set_host(host);
+            self.boot.set_host(host);
+        }
+    }
+
+    /// Whether the rows to come are averages since the system's boot: they are kept apart and
+    /// never mixed with samples.
+    pub fn since_boot(&mut self, yes: bool) {
+        self.in_boot = yes;
+    }
+
+    /// Begins a row, as [`Rows::row`] does.
+    pub fn row(&mut self, table: &'static Table, t: impl Into<Option<Micros>>, dt: impl Into<Option<f64>>) -> Row<'_> {
+        let t = t.into();
+        if self.in_boot {
+            self.boot_rows += 1;
+            return self.boot.row(table, t, dt);
+        }
+        if self.gathered >= FLUSH_ROWS {
+            (self.sink)(&mut self.rows, false);
+            self.gathered = 0;
+        }
+        self.gathered += 1;
+        self.counts[table.id as usize] += 1;
+        if let Some(t) = t {
+            self.first = Some(self.first.map_or(t, |first| first.min(t)));
+            self.last = Some(self.last.map_or(t, |last| last.max(t)));
+        }
+        self.rows.row(table, t, dt)
+    }
+
+    /// A number without a table of its own. `labels` are `key=value` joined by commas, or empty.
+    pub fn metric(
+        &mut self,
+        t: impl Into<Option<Micros>>,
+        dt: impl Into<Option<f64>>,
+        name: &str,
+        labels: &str,
+        value: impl Into<Option<f64>>,
+        unit: &str,
+    ) {
+        let mut row = self.row(&metric::TABLE, t, dt);
+        row.str(metric::name, name).f64(metric::value, value);
+        row.str(metric::labels, Some(labels).filter(|l| !l.is_empty()));
+        row.str(metric::unit, Some(unit).filter(|u| !u.is_empty()));
+    }
+
+    /// One of the run's own results. `better` is `higher`, `lower` or `neither`.
+    pub fn result(&mut self, name: &str, value: impl Into<Option<f64>>, unit: &str, better: &str) {
+        let source = self.rows.source();
+        let mut row = self.row(&result::TABLE, None, None);
+        row.str(result::name, name).f64(result::value, value).str(result::source, source);
+        row.str(result::unit, Some(unit).filter(|u| !u.is_empty())).str(result::better, better);
+    }
+
+    /// A fact in words.
+    pub fn fact(&mut self, topic: &str, name: &str, value: &str) {
+        self.row(&text::TABLE, None, None).str(text::topic, topic).str(text::name, name).text(text::value, value);
+    }
+
+    /// Something that happened at a moment.
+    pub fn event(&mut self, t: Micros, kind: &str, subject: &str, message: &str) {
+        use fenxi_model::catalog::event;
+        let mut row = self.row(&event::TABLE, t, None);
+        row.str(event::kind, kind).str(event::subject, subject).text(event::message, message);
+    }
+
+    /// One bucket of a distribution: `count` values in `lo..hi` of `unit`; no `hi` for no bound.
+    #[allow(clippy::too_many_arguments, reason = "a bucket has that many parts, and each call names them in one order")]
+    pub fn bucket(
+        &mut self,
+        t: impl Into<Option<Micros>>,
+        dt: impl Into<Option<f64>>,
+        name: &str,
+        labels: &str,
+        lo: f64,
+        hi: impl Into<Option<f64>>,
+        unit: &str,
+        count: f64,
+    ) {
+        let mut row = self.row(&histogram::TABLE, t, dt);
+        row.str(histogram::name, name).f64(histogram::lo, lo).f64(histogram::hi, hi).f64(histogram::count, count);
+        row.str(histogram::labels, Some(labels).filter(|l| !l.is_empty())).str(histogram::unit, unit);
+    }
+
+    /// The line `number` could not be read; `why` says what was expected.
+    pub fn unknown(&mut self, number: u64, line: &str, why: &str) {
+        let quoted: String = line.trim().chars().take(QUOTE).collect();
+        let more = if line.trim().chars().nth(QUOTE).is_some() { "…" } else { "" };
+        self.note(number, &format!("{why}: {quoted}{more}"));
+    }
+
+    /// Something at line `number` could not be read.
+    pub fn note(&mut self, number: impl Into<Option<u64>>, message: &str) {
+        self.notes += 1;
+        if self.notes <= MAX_NOTES {
+            let file = std::mem::take(&mut self.hints.file);
+            self.rows.note(&file, number.into(), message);
+            self.hints.file = file;
+        }
+    }
+
+    /// Something was assumed that neither the content nor the user said; each is kept once.
+    pub fn assume(&mut self, message: &str) {
+        if self.assumed.insert(message.to_owned()) {
+            let file = std::mem::take(&mut self.hints.file);
+            self.rows.note(&file, None, &format!("assumed: {message}"));
+            self.hints.file = file;
+        }
+    }
+
+    /// Hands on what is left and says what the input gave.
+    pub fn finish(mut self) -> Tally {
+        if self.notes > MAX_NOTES {
+            let more = format!("{} more could not be read; the input itself is kept", self.notes - MAX_NOTES);
+            let file = std::mem::take(&mut self.hints.file);
+            self.rows.note(&file, None, &more);
+        }
+        (self.sink)(&mut self.rows, false);
+        if !self.boot.is_empty() {
+            (self.sink)(&mut self.boot, true);
+        }
+        let counted = TABLES.iter().map(|t| (t.name, self.counts[t.id as usize])).filter(|(_, n)| *n > 0);
+        Tally {
+            tables: counted.collect(),
+            first: self.first,
+            last: self.last,
+            notes: self.notes,
+            assumptions: self.assumed.len() as u64,
+            boot_rows: self.boot_rows,
+        }
+    }
+}

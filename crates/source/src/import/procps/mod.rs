@@ -1,0 +1,3 @@
+//! procps: `vmstat`, `free`, `top`, `ps`; and saved files of /proc.
+
+formats! {}

@@ -1,0 +1,3 @@
+//! Tracers and profilers: perf, strace, truss, and the DTrace family.
+
+formats! {}

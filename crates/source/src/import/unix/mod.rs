@@ -1,0 +1,3 @@
+//! Solaris and kin, BSD and macOS.
+
+formats! {}

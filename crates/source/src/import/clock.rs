@@ -98,7 +98,7 @@ impl Clock {
     fn resolve(&self, when: DateTime) -> Micros {
         let ambiguous = self.zone.to_ambiguous_timestamp(when);
         let micros = |t: Timestamp| Micros(t.as_microsecond());
-        let Ok(first) = ambiguous.clone().compatible() else { return Micros(0) };
+        let Ok(first) = ambiguous.compatible() else { return Micros(0) };
         let passed = self.last.is_some_and(|(_, last)| micros(first) < last);
         match ambiguous.later() {
             Ok(second) if passed => micros(second),

@@ -34,7 +34,7 @@ fn render(rows: &mut Rows, boot: bool, text: &mut String) {
     for table in rows.tables() {
         let columns = table.table().columns;
         let set: Vec<usize> =
-            (0..columns.len()).filter(|p| (0..table.n_rows()).any(|r| cell(table, r, *p) != "")).collect();
+            (0..columns.len()).filter(|p| (0..table.n_rows()).any(|r| !cell(table, r, *p).is_empty())).collect();
         let names: Vec<_> = set.iter().map(|p| columns[*p].name).collect();
         let _ = writeln!(text, "# {}{mark}\n{}", table.table().name, names.join("\t"));
         for row in 0..table.n_rows() {
@@ -50,7 +50,7 @@ fn render(rows: &mut Rows, boot: bool, text: &mut String) {
 fn cell(table: &TableRows, row: usize, place: usize) -> String {
     match table.table().columns[place].ty {
         Type::Time => table.micros(row, place).map_or(String::new(), |t| t.iso()),
-        Type::F64 | Type::I64 => table.f64(row, place).map_or(String::new(), |v| short(v)),
+        Type::F64 | Type::I64 => table.f64(row, place).map_or(String::new(), short),
         _ => table.str(row, place).unwrap_or("").replace(['\t', '\n'], " "),
     }
 }
@@ -169,6 +169,7 @@ fn every_format_survives_every_other_formats_text() {
 /// Outputs of real tools that are not part of the project: where they are present (`FENXI_CORPUS`
 /// names the folder), every one is recognised and leaves no note.
 #[test]
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn the_corpus_is_read_without_notes() {
     let Some(folder) = std::env::var_os("FENXI_CORPUS").map(PathBuf::from).filter(|f| f.is_dir()) else {
         eprintln!("SKIPPED: FENXI_CORPUS names no folder of tool outputs");

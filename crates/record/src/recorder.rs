@@ -375,6 +375,8 @@ impl Recording<'_> {
             costs,
             ticks: self.progress.ticks,
             missed_ticks: self.progress.missed,
+            start: None,
+            inputs: Vec::new(),
             windows: Vec::new(),
         })?;
         let cpu_s = clock::process_cpu() - cpu_before;

@@ -87,6 +87,8 @@ fn a_run_without_rows_gives_a_page_with_everything_folded_away() {
         windows: Vec::new(),
         ticks: 0,
         missed_ticks: 0,
+        start: None,
+        inputs: Vec::new(),
     };
     let id = open.seal(end).unwrap();
     let payload = payload(&report(&store, &[id]).unwrap());

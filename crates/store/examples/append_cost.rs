@@ -105,6 +105,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         windows: Vec::new(),
         ticks: ticks as u64,
         missed_ticks: 0,
+        start: None,
+        inputs: Vec::new(),
     };
     let before = cpu(rustix::time::ClockId::Monotonic);
     let id = open.seal(end)?;

@@ -76,6 +76,8 @@ fn write_run(path: &str, run: i64, seconds: i64, cpus: i64, full: bool) -> Resul
         windows: Vec::new(),
         ticks: seconds as u64,
         missed_ticks: 0,
+        start: None,
+        inputs: Vec::new(),
     })?;
     Ok(())
 }

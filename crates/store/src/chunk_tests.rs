@@ -54,6 +54,8 @@ fn end() -> End {
         windows: Vec::new(),
         ticks: 300,
         missed_ticks: 0,
+        start: None,
+        inputs: Vec::new(),
     }
 }
 

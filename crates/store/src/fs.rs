@@ -61,6 +61,7 @@ pub(crate) fn names(path: &Path) -> io::Result<Vec<String>> {
 }
 
 /// A file being written whose length and BLAKE3 are known when it is done.
+#[derive(Debug)]
 pub(crate) struct HashingFile {
     file: fs::File,
     hasher: blake3::Hasher,

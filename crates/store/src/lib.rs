@@ -28,8 +28,8 @@ mod chunk_tests;
 
 pub use error::StoreError;
 pub use manifest::{
-    Begin, End, FORMAT, FileEntry, Labels, Manifest, Problem, Recovered, RunEntry, SourceCost, Summary, TableFile,
-    Window,
+    Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Problem, Recovered, RunEntry, SourceCost, Summary,
+    TableFile, Window,
 };
-pub use open::OpenRun;
+pub use open::{OpenRun, RawFile};
 pub use store::Store;

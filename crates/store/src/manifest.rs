@@ -37,6 +37,9 @@ pub struct Begin {
 /// What is known when a run ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct End {
+    /// When the run began, where that is known only at its end, as by an import.
+    #[serde(default)]
+    pub start: Option<Micros>,
     /// When the run ended.
     pub end: Micros,
     /// Exit status of the command, when it ran one and it exited.
@@ -51,6 +54,33 @@ pub struct End {
     pub ticks: u64,
     /// Samples that were due and not taken.
     pub missed_ticks: u64,
+    /// What was imported.
+    #[serde(default)]
+    pub inputs: Vec<InputEntry>,
+}
+
+/// One input of an import: a file that another tool wrote.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InputEntry {
+    /// Its path, within the directory that was imported if it was one.
+    pub name: String,
+    /// Where it is kept in the run's directory, compressed.
+    pub raw: FileEntry,
+    /// Bytes of its content, unpacked.
+    pub bytes: u64,
+    /// BLAKE3 of its content, unpacked: equal for equal inputs, however they are packed or named.
+    pub blake3: String,
+    /// The format it was read as; None when it was not recognised.
+    pub format: Option<String>,
+    /// Rows by table.
+    pub tables: BTreeMap<String, u64>,
+    /// Things in it that could not be read.
+    pub notes: u64,
+    /// When the file was last written.
+    pub modified: Option<Micros>,
+    /// What the user said about it, to read it again in the same way: `host`, `start`, `interval`,
+    /// `zone`, `format`, `mapping`.
+    pub hints: BTreeMap<String, String>,
 }
 
 /// What one source cost its recorder over the whole run.
@@ -143,6 +173,9 @@ pub struct Manifest {
     /// CPU seconds that sealing took, statistics included.
     #[serde(default)]
     pub seal_cpu_s: Option<f64>,
+    /// What was imported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<InputEntry>,
     /// Every file of the run but this one.
     pub files: Vec<FileEntry>,
 }
@@ -175,11 +208,12 @@ impl Manifest {
 }
 
 /// One file of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileEntry {
     /// Path within the run's directory.
     pub name: String,
-    /// The table it holds (`stats` for the statistics); None for other files.
+    /// The table it holds (`stats` for the statistics, `boot.cpu` for averages since boot that are
+    /// kept apart); None for other files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
     /// Rows of the table.

@@ -4,6 +4,7 @@
 //! locked (flock) as long as it lives: whoever gets the lock knows that the recorder is dead.
 
 use std::{
+    io::Write,
     path::{Path, PathBuf},
     sync::{Arc, Condvar, Mutex, PoisonError, atomic::Ordering},
     thread::JoinHandle,
@@ -15,10 +16,10 @@ use fs_err as fs;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::{
-    Begin, End, FORMAT, Store, StoreError,
-    fs::{sync_dir, write_synced},
+    Begin, End, FORMAT, FileEntry, Store, StoreError,
+    fs::{HashingFile, sync_dir, write_synced},
     gather::Gather,
-    seal::{Opened, Recording},
+    seal::{Opened, RAW, Recording},
     stream::{Shared, TableStream},
     table_seal::Limits,
 };
@@ -37,6 +38,7 @@ pub struct OpenRun {
     streams: Vec<Option<TableStream>>,
     live: Option<Vec<Option<Gather>>>,
     live_limit: usize,
+    apart: Vec<(String, Gather)>,
     syncer: Syncer,
     /// Declared last: the lock is given up after everything else is closed.
     _lock: fs::File,
@@ -76,6 +78,7 @@ impl OpenRun {
                 streams: TABLES.iter().map(|_| None).collect(),
                 live: Some(TABLES.iter().map(|_| None).collect()),
                 live_limit: LIVE_BYTES,
+                apart: Vec::new(),
                 _lock: lock,
             });
         }
@@ -120,6 +123,38 @@ impl OpenRun {
         }
     }
 
+    /// Takes all rows out of `rows` and keeps them apart from the others, as tables `<prefix>.<table>`:
+    /// averages since boot must not be mixed with samples. They should be few: they stay in memory
+    /// until the run is sealed.
+    ///
+    /// # Errors
+    /// When rows have columns that the catalogue does not know.
+    pub fn append_apart(&mut self, prefix: &str, rows: &mut Rows) -> Result<(), StoreError> {
+        for table in rows.tables_mut() {
+            let id = table.table().id;
+            let Some(batch) = table.take() else { continue };
+            let found = self.apart.iter().position(|(p, g)| p == prefix && g.table.id == id);
+            let place = found.unwrap_or_else(|| {
+                self.apart.push((prefix.to_owned(), Gather::new(table.table())));
+                self.apart.len() - 1
+            });
+            if !self.apart[place].1.push(&batch) {
+                return Err(StoreError::damaged(&self.dir, "rows with columns that this fenxi does not know"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a file that keeps an input of an import; `name` is a file name within the run's `raw/`.
+    ///
+    /// # Errors
+    /// When there is one of that name already, or it cannot be made.
+    pub fn raw_file(&self, name: &str) -> Result<RawFile, StoreError> {
+        let raw = self.dir.join(RAW);
+        fs::create_dir_all(&raw)?;
+        Ok(RawFile { file: HashingFile::create(&raw.join(name))?, name: format!("{RAW}/{name}") })
+    }
+
     /// Turns the recording into a run and gives its id.
     ///
     /// # Errors
@@ -138,6 +173,7 @@ impl OpenRun {
             end: Some(end),
             recovered: false,
             live: self.live.take(),
+            apart: std::mem::take(&mut self.apart),
             limits: Limits::DEFAULT,
         };
         recording.seal()?;
@@ -151,6 +187,34 @@ impl OpenRun {
     pub fn discard(mut self) -> Result<(), StoreError> {
         self.syncer.stop();
         Ok(fs::remove_dir_all(&self.dir)?)
+    }
+}
+
+/// An input of an import, being kept.
+#[derive(Debug)]
+pub struct RawFile {
+    file: HashingFile,
+    name: String,
+}
+
+impl RawFile {
+    /// Makes the file durable and says what the manifest has to know of it.
+    ///
+    /// # Errors
+    /// When it cannot be made durable.
+    pub fn finish(self) -> Result<FileEntry, StoreError> {
+        let (bytes, blake3) = self.file.finish()?;
+        Ok(FileEntry { name: self.name, bytes, blake3, ..FileEntry::default() })
+    }
+}
+
+impl Write for RawFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
     }
 }
 

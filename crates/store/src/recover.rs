@@ -61,8 +61,13 @@ impl Store {
             return Err(StoreError::Version { path, found: opened.format, known: FORMAT });
         }
         let end = fs::read_to_string(dir.join("end.json")).ok().and_then(|text| serde_json::from_str(&text).ok());
-        let recording =
-            Recording { store: self, dir: dir.to_owned(), opened, end, recovered: true, live: None, limits };
+        if end.is_none() && opened.begin.kind == "import" {
+            // Half an import would pass for a whole one; its inputs are where they were.
+            fs::remove_dir_all(dir)?;
+            return Ok(None);
+        }
+        let (dir, apart) = (dir.to_owned(), Vec::new());
+        let recording = Recording { store: self, dir, opened, end, recovered: true, live: None, apart, limits };
         recording.seal().map(Some)
     }
 

@@ -18,8 +18,11 @@ use crate::{
     gather::Gather,
     stats::StatsFile,
     stream::{Read, Recorded, recorded},
-    table_seal::{Limits, seal_table},
+    table_seal::{Limits, seal_apart, seal_table},
 };
+
+/// The directory of an import's inputs within a run.
+pub(crate) const RAW: &str = "raw";
 
 /// `open/<id>/begin.json`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,6 +44,8 @@ pub(crate) struct Recording<'a> {
     pub(crate) recovered: bool,
     /// The rows of all tables by place in the catalogue, when the recorder still has them all.
     pub(crate) live: Option<Vec<Option<Gather>>>,
+    /// Rows that are kept in files of their own, by the name that goes before the table's.
+    pub(crate) apart: Vec<(String, Gather)>,
     pub(crate) limits: Limits,
 }
 
@@ -74,6 +79,7 @@ impl Recording<'_> {
         let mut manifest = self.manifest(tables);
         manifest.seal_cpu_s = Some((cpu_seconds() - cpu).max(0.0));
         write_synced(&part.join("run.json"), &manifest_bytes(&mut manifest)?)?;
+        self.link_inputs(part)?;
         sync_dir(part)?;
         fs::rename(part, &shown)?;
         sync_dir(&runs)?;
@@ -104,13 +110,33 @@ impl Recording<'_> {
                 all.hosts.extend(sealed.hosts);
             }
         }
+        for (prefix, gather) in self.apart.drain(..) {
+            let name = format!("{prefix}.{}", gather.table.name);
+            sealed_tables.files.extend(seal_apart(gather, &name, part)?);
+        }
         sealed_tables.files.push(stats.finish()?);
         Ok(sealed_tables)
     }
 
-    fn manifest(&self, tables: Tables) -> Manifest {
+    /// Gives the inputs of an import a second name in `part`; the first goes with `open/<id>`.
+    fn link_inputs(&self, part: &Path) -> Result<(), StoreError> {
+        let inputs = self.end.iter().flat_map(|end| &end.inputs);
+        let mut any = false;
+        for input in inputs {
+            if !any {
+                fs::create_dir(part.join(RAW))?;
+                any = true;
+            }
+            fs::hard_link(self.dir.join(&input.raw.name), part.join(&input.raw.name))?;
+        }
+        if any { Ok(sync_dir(&part.join(RAW))?) } else { Ok(()) }
+    }
+
+    fn manifest(&self, mut tables: Tables) -> Manifest {
         let begin = self.opened.begin.clone();
         let end = self.end.clone();
+        let inputs = end.as_ref().map(|e| e.inputs.clone()).unwrap_or_default();
+        tables.files.extend(inputs.iter().map(|input| input.raw.clone()));
         let last = tables.last_t.map_or(begin.start, Micros).max(begin.start);
         let mut hosts = tables.hosts;
         hosts.remove(&begin.host);
@@ -122,7 +148,7 @@ impl Recording<'_> {
             name: begin.name.filter(|n| !n.is_empty()),
             kind: begin.kind,
             hosts,
-            start: begin.start,
+            start: end.as_ref().and_then(|e| e.start).unwrap_or(begin.start),
             end: end.as_ref().map_or(last, |e| e.end),
             interval_s: begin.interval_s,
             command: begin.command,
@@ -137,6 +163,7 @@ impl Recording<'_> {
             ticks: Some(end.as_ref().map_or(tables.read.batches, |e| e.ticks)),
             missed_ticks: end.as_ref().map(|e| e.missed_ticks),
             seal_cpu_s: None,
+            inputs,
             files: tables.files,
         }
     }

@@ -102,6 +102,15 @@ pub(crate) fn seal_table(
     sealing.finish(read, stats, limits)
 }
 
+/// Writes rows that are kept apart from their table, and have no statistics, into `<name>.parquet`.
+pub(crate) fn seal_apart(mut gather: Gather, name: &str, dir: &Path) -> Result<Option<FileEntry>, StoreError> {
+    let mut sealing = Sealing::new(gather.table, dir);
+    sealing.path = dir.join(format!("{name}.parquet"));
+    let columns = places(&gather.in_use());
+    sealing.write(&mut gather, &columns)?;
+    sealing.file.take().map(|file| file.finish(name)).transpose()
+}
+
 fn push(gather: &mut Gather, batch: &RecordBatch, dir: &Path) -> Result<(), StoreError> {
     if gather.push(batch) {
         return Ok(());

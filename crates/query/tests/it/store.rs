@@ -53,6 +53,8 @@ impl TestStore {
             windows: Vec::new(),
             ticks: seconds as u64,
             missed_ticks: 0,
+            start: None,
+            inputs: Vec::new(),
         };
         open.seal(end).unwrap()
     }

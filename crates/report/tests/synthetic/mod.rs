@@ -61,6 +61,8 @@ pub fn run(store: &Store, made: &Made<'_>) -> Result<RunId, StoreError> {
         windows: Vec::new(),
         ticks: u64::from(made.seconds),
         missed_ticks: 0,
+        start: None,
+        inputs: Vec::new(),
     })
 }
 

@@ -44,6 +44,8 @@ pub fn end(ticks: u64) -> End {
         windows: Vec::new(),
         ticks,
         missed_ticks: 0,
+        start: None,
+        inputs: Vec::new(),
     }
 }
 

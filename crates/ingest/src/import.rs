@@ -1,0 +1,436 @@
+//! An import from its inputs to the sealed run.
+
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, BTreeSet},
+    io::Read,
+    sync::{Arc, atomic::Ordering},
+};
+
+use fenxi_model::{Micros, Rows, RunId};
+use fenxi_source::import::{Format, Head, Hints, Input, Out, Tally, banner, detect};
+use fenxi_store::{Begin, End, InputEntry, OpenRun, Store, StoreError};
+use jiff::tz::TimeZone;
+
+use crate::{
+    Source,
+    feed::{self, Feed, Shared},
+    same,
+};
+
+/// The name that goes before a table's for averages since boot, which are kept apart.
+const BOOT: &str = "boot";
+
+/// What to import, and what is known about it.
+#[derive(Debug)]
+pub struct Plan {
+    /// Where the run is kept.
+    pub store: Store,
+    /// Name of the run; part of its id.
+    pub name: String,
+    /// Tags of the run.
+    pub tags: BTreeMap<String, String>,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// The inputs, which become one run.
+    pub sources: Vec<Source>,
+    /// The format of all inputs; None to recognise each.
+    pub format: Option<&'static Format>,
+    /// The host of all rows, whatever the content says.
+    pub host: Option<String>,
+    /// When the observation began.
+    pub start: Option<Micros>,
+    /// Seconds between two samples.
+    pub interval_s: Option<f64>,
+    /// The zone of times that name none.
+    pub zone: TimeZone,
+    /// How to read columns of unknown text: the text of a mapping file.
+    pub mapping: Option<String>,
+    /// Fail when anything could not be read or had to be assumed.
+    pub strict: bool,
+    /// Import also what the store already has.
+    pub force: bool,
+    /// The time of the import.
+    pub now: Micros,
+    /// A random number for the run's id.
+    pub random: u64,
+}
+
+/// How far an import is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress<'a> {
+    /// The input being read.
+    pub name: &'a str,
+    /// Bytes of all inputs read so far, as they lie there.
+    pub bytes: u64,
+    /// Rows so far.
+    pub rows: u64,
+    /// Whether everything is read and the run is being written.
+    pub sealing: bool,
+}
+
+/// What one input gave.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// Its name.
+    pub name: String,
+    /// The format it was read as.
+    pub format: Option<&'static str>,
+    /// Its rows, times and notes.
+    pub tally: Tally,
+    /// Why it was not read, if it was not.
+    pub skipped: Option<String>,
+    /// Bytes, unpacked.
+    pub bytes: u64,
+}
+
+/// What an import gave.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The new run; None when the store already had everything.
+    pub run: Option<RunId>,
+    /// The runs that already have these inputs.
+    pub already: Vec<RunId>,
+    /// Each input in order.
+    pub inputs: Vec<Imported>,
+}
+
+/// Why an import failed; nothing of it is kept then.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// An input could not be opened or read at all.
+    #[error("{name}: {source}")]
+    Open {
+        /// The input.
+        name: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// None of the inputs is of a format that is understood.
+    #[error(
+        "{names}: no format that fenxi understands (`fenxi formats` lists them; --format NAME forces one, \
+         --map FILE reads columns of any text)"
+    )]
+    Unknown {
+        /// The inputs.
+        names: String,
+    },
+    /// With `strict`, something could not be read or had to be assumed.
+    #[error("--strict: {count} could not be read or had to be assumed; nothing was imported\n{first}")]
+    Strict {
+        /// How many things.
+        count: u64,
+        /// The first of them, a line each.
+        first: String,
+    },
+    /// The store could not be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Imports all sources of `plan` as one run. `watch` is told how far it is, often; it gives false
+/// to end the import, of which nothing is kept then.
+///
+/// # Errors
+/// See [`ImportError`]. A source that is not recognised among others is kept and noted.
+pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Result<Outcome, ImportError> {
+    let contained = same::contained(&plan.sources);
+    let known = if plan.force { BTreeMap::new() } else { known_inputs(&plan.store)? };
+    let mut open = plan.store.begin(begin(plan))?;
+    let mut work = Work {
+        plan,
+        shared: Arc::default(),
+        default_host: common_host(&plan.sources),
+        raw_names: BTreeSet::new(),
+        entries: Vec::new(),
+        rows: 0,
+        said: Vec::new(),
+    };
+    let mut inputs = Vec::new();
+    let read = (|| {
+        for (place, source) in plan.sources.iter().enumerate() {
+            let imported = match contained.get(&place) {
+                Some(whole) => work.skip(source, &plan.sources[*whole], &mut open)?,
+                None => work.read(source, &mut open, watch)?,
+            };
+            inputs.push(imported);
+        }
+        work.check(&inputs)
+    })();
+    let already = work.already(&known);
+    if read.is_err() || !already.is_empty() {
+        open.discard()?;
+        read?;
+        return Ok(Outcome { run: None, already, inputs });
+    }
+    watch(Progress { name: "", bytes: work.bytes(), rows: work.rows, sealing: true });
+    let run = open.seal(work.end(&inputs))?;
+    Ok(Outcome { run: Some(run), already, inputs })
+}
+
+fn begin(plan: &Plan) -> Begin {
+    Begin {
+        name: Some(plan.name.clone()),
+        kind: "import".to_owned(),
+        // The hosts of the rows are added when the run is sealed.
+        host: plan.host.clone().unwrap_or_else(|| common_host(&plan.sources)),
+        command: plan.command.clone(),
+        params: BTreeMap::new(),
+        tags: plan.tags.clone(),
+        start: plan.now,
+        interval_s: plan.interval_s,
+        random: plan.random,
+        sources: Vec::new(),
+    }
+}
+
+/// The digests of all inputs that earlier imports kept, and the runs that have them.
+fn known_inputs(store: &Store) -> Result<BTreeMap<String, RunId>, StoreError> {
+    let mut known = BTreeMap::new();
+    for summary in store.summaries()?.iter().filter(|s| s.kind == "import") {
+        for input in store.run(&summary.id)?.manifest.inputs {
+            known.entry(input.blake3).or_insert_with(|| summary.id.clone());
+        }
+    }
+    Ok(known)
+}
+
+/// The one host that names or contents of the inputs tell, for those that tell none; `unknown`
+/// when there are none or several.
+fn common_host(sources: &[Source]) -> String {
+    let mut hosts = BTreeSet::new();
+    for source in sources {
+        if let Some(host) = &source.host {
+            hosts.insert(host.clone());
+        } else if let Some(head) = same::head(source) {
+            let head = String::from_utf8_lossy(&head);
+            hosts.extend(head.lines().take(3).find_map(banner).map(|b| b.host.to_owned()));
+        }
+    }
+    match (hosts.len(), hosts.pop_first()) {
+        (1, Some(host)) => host,
+        _ => "unknown".to_owned(),
+    }
+}
+
+/// An import at work.
+struct Work<'p> {
+    plan: &'p Plan,
+    shared: Arc<Shared>,
+    default_host: String,
+    raw_names: BTreeSet<String>,
+    entries: Vec<InputEntry>,
+    rows: u64,
+    /// The first things that could not be read, for `strict`.
+    said: Vec<String>,
+}
+
+impl Work<'_> {
+    fn bytes(&self) -> u64 {
+        self.shared.read.load(Ordering::Relaxed)
+    }
+
+    /// An input whose content another one has: said, and not read.
+    fn skip(&mut self, source: &Source, whole: &Source, open: &mut OpenRun) -> Result<Imported, ImportError> {
+        let why = format!("its content is at the beginning of {}", whole.name);
+        let mut rows = Rows::new(&self.default_host);
+        rows.set_source("import");
+        rows.note(&source.name, None, &format!("skipped: {why}"));
+        open.append(&mut rows)?;
+        let (name, tally) = (source.name.clone(), Tally::default());
+        Ok(Imported { name, format: None, tally, skipped: Some(why), bytes: 0 })
+    }
+
+    fn read(
+        &mut self,
+        source: &Source,
+        open: &mut OpenRun,
+        watch: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) -> Result<Imported, ImportError> {
+        let cannot = |source: &Source, error| ImportError::Open { name: source.name.clone(), source: error };
+        let reader = source.content.open().map_err(|e| cannot(source, e))?;
+        let raw_name = self.raw_name(&source.name);
+        let raw = |ending: &str| open.raw_file(&format!("{raw_name}{ending}"));
+        let (feed, thread) = feed::start(reader, raw, Arc::clone(&self.shared)).map_err(|e| match e {
+            StoreError::Io { source: error } => cannot(source, error),
+            e => e.into(),
+        })?;
+        let (format, tally, error) = self.parse(source, feed, open, watch);
+        // The reading thread ends by itself; it cannot panic.
+        let kept = thread.join().unwrap_or_else(|_| Err(StoreError::from(std::io::Error::other("reading failed"))));
+        if let Some(error) = error {
+            return Err(error.into());
+        }
+        let kept = kept?;
+        self.entries.push(InputEntry {
+            name: source.name.clone(),
+            raw: kept.raw,
+            bytes: kept.bytes,
+            blake3: kept.blake3,
+            format: format.map(|f| f.name.to_owned()),
+            tables: tally.tables.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
+            notes: tally.notes,
+            modified: source.modified,
+            hints: hints_said(self.plan),
+        });
+        let (name, format) = (source.name.clone(), format.map(|f| f.name));
+        Ok(Imported { name, format, tally, skipped: None, bytes: kept.bytes })
+    }
+
+    /// Reads the input as its format, into the store.
+    fn parse(
+        &mut self,
+        source: &Source,
+        feed: Feed,
+        open: &mut OpenRun,
+        watch: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) -> (Option<&'static Format>, Tally, Option<StoreError>) {
+        let shared = Arc::clone(&self.shared);
+        let rows_so_far = Cell::new(self.rows);
+        let mut input = Input::new(Shown { feed, shared: &shared, watch, name: &source.name, rows: &rows_so_far });
+        let format = self.plan.format.or_else(|| detect(&Head { text: &input.head() }));
+        let hints = self.hints(source);
+        let (strict, said) = (self.plan.strict, &mut self.said);
+        let mut failed = None;
+        let sink = |rows: &mut Rows, since_boot: bool| {
+            rows_so_far.set(rows_so_far.get() + rows.len() as u64);
+            if strict {
+                repeat_notes(rows, said);
+            }
+            let stored = if since_boot { open.append_apart(BOOT, rows) } else { open.append(rows) };
+            if let Err(error) = stored {
+                shared.cancelled.store(true, Ordering::Relaxed);
+                failed.get_or_insert(error);
+            }
+        };
+        let mut out = Out::new(format.map_or("import", |f| f.name), hints, sink);
+        match format {
+            Some(format) => (format.read)(&mut input, &mut out),
+            None => out.note(None, "no format that fenxi understands; the file is kept as it is"),
+        }
+        if input.long_lines() > 0 {
+            out.note(None, &format!("{} lines are longer than 1 MiB and were cut", input.long_lines()));
+        }
+        if let Some(error) = input.error() {
+            out.note(None, &format!("reading ended early: {error}"));
+        }
+        let tally = out.finish();
+        drop(input);
+        self.rows = rows_so_far.get();
+        (format, tally, failed)
+    }
+
+    fn hints(&self, source: &Source) -> Hints {
+        let plan = self.plan;
+        Hints {
+            file: source.name.clone(),
+            host: plan.host.clone(),
+            default_host: source.host.clone().unwrap_or_else(|| self.default_host.clone()),
+            start: plan.start,
+            interval_s: plan.interval_s,
+            zone: plan.zone.clone(),
+            modified: source.modified.or(Some(plan.now)),
+            mapping: plan.mapping.clone(),
+        }
+    }
+
+    /// A file name for the input within the run, like its own and used by no other.
+    fn raw_name(&mut self, name: &str) -> String {
+        let safe = |c: char| if c.is_ascii_alphanumeric() || "._-+@=".contains(c) { c } else { '_' };
+        let plain: String = name.replace('/', "+").chars().map(safe).take(150).collect();
+        let plain = if plain.starts_with('.') { format!("_{plain}") } else { plain };
+        let mut unique = plain.clone();
+        let mut turn = 1;
+        while !self.raw_names.insert(unique.clone()) {
+            turn += 1;
+            unique = format!("{turn}-{plain}");
+        }
+        unique
+    }
+
+    fn check(&self, inputs: &[Imported]) -> Result<(), ImportError> {
+        if self.shared.cancelled.load(Ordering::Relaxed) {
+            let interrupted = std::io::Error::new(std::io::ErrorKind::Interrupted, "interrupted; nothing was imported");
+            return Err(ImportError::Store(interrupted.into()));
+        }
+        if inputs.iter().all(|i| i.format.is_none()) {
+            let names: Vec<_> = inputs.iter().take(5).map(|i| i.name.as_str()).collect();
+            return Err(ImportError::Unknown { names: names.join(", ") });
+        }
+        let count = inputs.iter().map(|i| i.tally.notes + i.tally.assumptions).sum();
+        if self.plan.strict && count > 0 {
+            return Err(ImportError::Strict { count, first: self.said.join("\n") });
+        }
+        Ok(())
+    }
+
+    /// The runs that already have every one of these inputs.
+    fn already(&self, known: &BTreeMap<String, RunId>) -> Vec<RunId> {
+        let runs: Option<BTreeSet<&RunId>> = self.entries.iter().map(|e| known.get(&e.blake3)).collect();
+        runs.unwrap_or_default().into_iter().cloned().collect()
+    }
+
+    fn end(&mut self, inputs: &[Imported]) -> End {
+        let first = inputs.iter().filter_map(|i| i.tally.first).min();
+        let last = inputs.iter().filter_map(|i| i.tally.last).max();
+        let start = self.plan.start.or(first).unwrap_or(self.plan.now);
+        End {
+            start: Some(start),
+            end: last.unwrap_or(start).max(start),
+            exit_status: None,
+            signal: None,
+            costs: Vec::new(),
+            windows: Vec::new(),
+            ticks: 0,
+            missed_ticks: 0,
+            inputs: std::mem::take(&mut self.entries),
+        }
+    }
+}
+
+/// What the user said, to be able to read the input again in the same way.
+fn hints_said(plan: &Plan) -> BTreeMap<String, String> {
+    let said = [
+        ("format", plan.format.map(|f| f.name.to_owned())),
+        ("host", plan.host.clone()),
+        ("start", plan.start.map(Micros::iso)),
+        ("interval", plan.interval_s.map(|s| s.to_string())),
+        ("zone", plan.zone.iana_name().map(str::to_owned)),
+        ("mapping", plan.mapping.clone()),
+    ];
+    said.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
+/// The first notes among `rows`, as `file:line: message`.
+fn repeat_notes(rows: &Rows, said: &mut Vec<String>) {
+    use fenxi_model::catalog::note;
+    for table in rows.tables().filter(|t| t.table().id == note::TABLE.id) {
+        for row in 0..table.n_rows() {
+            if said.len() >= 10 {
+                return;
+            }
+            let line = table.f64(row, note::line).map_or(String::new(), |l| format!("{l}:"));
+            let text = |place| table.str(row, place).unwrap_or("");
+            said.push(format!("  {}:{line} {}", text(note::file), text(note::message)));
+        }
+    }
+}
+
+/// An input that tells how far it is as it is read.
+struct Shown<'a> {
+    feed: Feed,
+    shared: &'a Shared,
+    watch: &'a mut dyn FnMut(Progress<'_>) -> bool,
+    name: &'a str,
+    rows: &'a Cell<u64>,
+}
+
+impl Read for Shown<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let bytes = self.shared.read.load(Ordering::Relaxed);
+        if !(self.watch)(Progress { name: self.name, bytes, rows: self.rows.get(), sealing: false }) {
+            self.shared.cancelled.store(true, Ordering::Relaxed);
+        }
+        self.feed.read(into)
+    }
+}

@@ -1,0 +1,165 @@
+//! What is to be imported: files, directories, standard input, or what a run has kept.
+
+use std::{
+    io::{self, Read},
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use fenxi_model::Micros;
+use fenxi_store::{RunEntry, Store};
+use fs_err as fs;
+
+/// One input to be imported.
+#[derive(Debug)]
+pub struct Source {
+    /// Its name as summaries and notes give it; within a directory, the path below it.
+    pub name: String,
+    /// Where its bytes are.
+    pub content: Content,
+    /// The host that its name tells, if any.
+    pub host: Option<String>,
+    /// When it was last written.
+    pub modified: Option<Micros>,
+}
+
+/// Where an input's bytes are.
+#[derive(Debug)]
+pub enum Content {
+    /// In a file, perhaps compressed.
+    File(PathBuf),
+    /// On standard input.
+    Stdin,
+}
+
+impl Content {
+    /// Opens it. Standard input can be opened once.
+    pub(crate) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Content::File(path) => Box::new(fs::File::open(path)?),
+            Content::Stdin => Box::new(io::stdin()),
+        })
+    }
+
+    /// Its size as it lies there, when it has one.
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            Content::File(path) => fs::metadata(path).ok().map(|m| m.len()),
+            Content::Stdin => None,
+        }
+    }
+}
+
+/// The inputs at `path`: the file itself, every file below a directory in the order of their
+/// names, or standard input for `-`.
+///
+/// # Errors
+/// When it is not there, cannot be read, or holds no file.
+pub fn collect(path: &Path) -> io::Result<Vec<Source>> {
+    if path.as_os_str() == "-" {
+        return Ok(vec![Source { name: "stdin".to_owned(), content: Content::Stdin, host: None, modified: None }]);
+    }
+    if !fs::metadata(path)?.is_dir() {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        return Ok(vec![source(name, path.to_owned())]);
+    }
+    let mut found = Vec::new();
+    walk(path, "", &mut found)?;
+    if found.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, format!("{}: no file in this directory", path.display())));
+    }
+    Ok(found)
+}
+
+/// Files below `dir`; links to directories are not followed, so that the walk ends.
+fn walk(dir: &Path, within: &str, found: &mut Vec<Source>) -> io::Result<()> {
+    let mut entries: Vec<_> = fs::read_dir(dir)?.collect::<Result<_, _>>()?;
+    entries.sort_by_key(fs_err::DirEntry::file_name);
+    for entry in entries {
+        let name = format!("{within}{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            walk(&entry.path(), &format!("{name}/"), found)?;
+        } else if fs::metadata(entry.path()).is_ok_and(|m| m.is_file()) {
+            found.push(source(name, entry.path()));
+        }
+    }
+    Ok(())
+}
+
+fn source(name: String, path: PathBuf) -> Source {
+    let modified = fs::metadata(&path).ok().and_then(|m| m.modified().ok());
+    let since = modified.and_then(|m| m.duration_since(UNIX_EPOCH).ok());
+    Source {
+        host: host_in(name.rsplit('/').next().unwrap_or(&name)),
+        modified: since.map(|s| Micros(s.as_micros() as i64)),
+        content: Content::File(path),
+        name,
+    }
+}
+
+/// The inputs that the run `entry` has kept, to be read again.
+pub fn kept(store: &Store, entry: &RunEntry) -> Vec<Source> {
+    let dir = store.run_dir(&entry.manifest.id);
+    let sources = entry.manifest.inputs.iter().map(|input| Source {
+        name: input.name.clone(),
+        content: Content::File(dir.join(&input.raw.name)),
+        host: host_in(input.name.rsplit('/').next().unwrap_or(&input.name)),
+        modified: input.modified,
+    });
+    sources.collect()
+}
+
+/// Endings that say what a file is, not where it comes from.
+const ENDINGS: [&str; 22] = [
+    "gz", "zst", "bz2", "xz", "z", "txt", "text", "log", "out", "err", "xan", "csv", "tsv", "json", "jsonl", "ndjson",
+    "xml", "dat", "data", "nmon", "prom", "html",
+];
+
+/// The host in a name like `vmstat.log.db1` or `mpstat.xan.web-2.gz`: what follows an ending that
+/// says what the file is.
+fn host_in(name: &str) -> Option<String> {
+    let parts: Vec<&str> = name.split('.').collect();
+    let known = |part: &str| ENDINGS.contains(&part.to_ascii_lowercase().as_str());
+    let end = parts.iter().rposition(|part| !known(part))? + 1;
+    let kind = parts[..end].iter().rposition(|part| known(part))?;
+    let host = parts[kind + 1..end].join(".");
+    // A number is the turn of a rotated log, or a date.
+    let name_like = host.bytes().any(|b| b.is_ascii_alphabetic()) && !host.contains([' ', '~']);
+    (kind > 0 && name_like).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_tell_the_host() {
+        for (name, host) in [
+            ("vmstat.log.db1", Some("db1")),
+            ("mpstat.xan.web-2.gz", Some("web-2")),
+            ("iostat.log.db1.example.com.zst", Some("db1.example.com")),
+            ("vmstat.txt", None),
+            ("syslog.log.1.gz", None),
+            ("db1.log", None),
+            ("sar.2026-11-21", None),
+            ("log.db1", None),
+        ] {
+            assert_eq!(host_in(name).as_deref(), host, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_directory_is_walked_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("b")).unwrap();
+        for name in ["b/2.txt", "a.txt", "b/1.log.h"] {
+            fs::write(dir.path().join(name), "x").unwrap();
+        }
+        let found = collect(dir.path()).unwrap();
+        let names: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.host.as_deref())).collect();
+        assert_eq!(names, [("a.txt", None), ("b/1.log.h", Some("h")), ("b/2.txt", None)]);
+        assert!(found[0].modified.is_some());
+        assert!(collect(&dir.path().join("none")).is_err());
+        assert!(collect(&dir.path().join("b/../c")).is_err());
+    }
+}

@@ -1,0 +1,18 @@
+//! Imports files: opens and unpacks them, recognises each format from its content, lets the
+//! format's importer read it, and keeps rows and inputs as one run.
+//!
+//! ```text
+//! file ─unpack─▶ chunks ─▶ importer ─▶ rows ─▶ store
+//!                   └─▶ raw/<name>.zst
+//! ```
+//!
+//! Reading, unpacking, hashing and keeping an input happen in a thread beside the importer.
+
+mod feed;
+mod import;
+mod inputs;
+mod same;
+mod unpack;
+
+pub use import::{ImportError, Imported, Outcome, Plan, Progress, import};
+pub use inputs::{Content, Source, collect, kept};

@@ -49,6 +49,12 @@ table! {
         read_size_bytes: gauge(Bytes, Neither),
         /// Mean size of a write.
         write_size_bytes: gauge(Bytes, Neither),
+        /// Requests of all kinds completed per second, from tools that give only their sum (tps).
+        transfers_per_s: rate(PerS, Neither),
+        /// Bytes moved per second in both directions, from tools that give only their sum.
+        transfer_bytes_per_s: rate(BytesPerS, Neither),
+        /// Mean size of a request of any kind.
+        transfer_size_bytes: gauge(Bytes, Neither),
         /// Share of the interval with at least one request in flight. A device that serves many at once can do more at 100 %.
         util: percent(Lower),
         /// Share of the interval with requests waiting (Solaris %w).

@@ -24,6 +24,11 @@ impl Field {
         self
     }
 
+    /// The place of its column, if that is in `table`.
+    pub fn place_in(&self, table: &'static Table) -> Option<usize> {
+        self.target.filter(|(t, _)| t.id == table.id).map(|(_, place)| place)
+    }
+
     /// The column headed `header` is known and wanted nowhere, as it follows from others.
     pub const fn skip(header: &'static str) -> Field {
         Field { header, target: None, scale: 1.0 }
@@ -154,6 +159,17 @@ impl Layout {
             }
         }
         self.write_metrics(out, line, (t, dt), fields, key);
+    }
+
+    /// Gives each number that goes into `table`, with the place of its column: for sums and means
+    /// over several lines.
+    pub fn each(&self, table: &'static Table, fields: &Fields<'_>, mut take: impl FnMut(usize, f64)) {
+        let targets = self.tables.iter().filter(|(t, _)| t.id == table.id).flat_map(|(_, targets)| targets);
+        for target in targets {
+            if let Some(value) = number(fields.get(target.column)) {
+                take(target.place, value * target.scale);
+            }
+        }
     }
 
     fn write_metrics(

@@ -7,6 +7,7 @@
 //! A new format is one file in a family's folder and one line in the family's `formats!` list.
 
 mod clock;
+mod cpu_mean;
 pub mod detect;
 mod fields;
 #[cfg(test)]
@@ -39,6 +40,7 @@ pub mod trace;
 pub mod unix;
 
 pub use clock::{Banner, Clock, Ctime, Relative, Ticker, banner, civil_date, civil_time, ctime};
+pub use cpu_mean::CpuMean;
 pub use detect::{detect, detect_all, format};
 pub use fields::{Fields, Splitter};
 pub use format::{Family, Format, Head, Sure};

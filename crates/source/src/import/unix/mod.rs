@@ -1,3 +1,5 @@
 //! Solaris and kin, BSD and macOS.
 
-formats! {}
+mod times;
+
+formats! { solaris_mpstat }

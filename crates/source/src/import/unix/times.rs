@@ -1,0 +1,375 @@
+//! When blocks are, in the outputs of tools that print times only if asked to.
+//!
+//! A time may stand on a line of its own before each block (`-T d`, `-T u`, `date` in a loop), in
+//! front of every line (a filter that adds it), once at the top, or nowhere. Where there is none the
+//! interval comes from `--interval`, or from the command line that is pasted above the output.
+
+use fenxi_model::Micros;
+use jiff::{
+    Timestamp,
+    civil::{Date, DateTime, Time},
+    tz::{Offset, TimeZone},
+};
+
+use crate::import::{Clock, Input, Out, Relative, Ticker, civil_date, civil_time, ctime};
+
+/// Changes of the machine that wait for the time of the next block.
+const MAX_CHANGES: usize = 64;
+
+/// A tool and the options of its that take an argument.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    /// Letters of options with an argument of their own.
+    pub(super) takes: &'static str,
+    /// Whether its first block is since boot (or since the start of each process).
+    pub(super) first_since_boot: bool,
+}
+
+/// Gives blocks their times and tells which of them are since boot.
+pub(super) struct Times {
+    tool: Tool,
+    clock: Clock,
+    ticker: Ticker,
+    /// The time that was read last; set to None when a block has used it.
+    stamp: Option<Micros>,
+    last: Option<Micros>,
+    interval_s: Option<f64>,
+    since_boot: bool,
+    changes: Vec<String>,
+}
+
+impl Times {
+    pub(super) fn new(input: &Input<'_>, out: &Out<'_>, tool: Tool) -> Times {
+        let head = input.head();
+        let seconds = |line: &str| stamp(line).map(|s| s.when.seconds());
+        Times {
+            tool,
+            clock: Clock::new(out.hints()),
+            ticker: Ticker::new(out.hints(), &head, seconds),
+            stamp: None,
+            last: None,
+            interval_s: head.lines().take(20).find_map(|line| command(line, tool)).flatten(),
+            since_boot: tool.first_since_boot,
+            changes: Vec::new(),
+        }
+    }
+
+    /// Takes the time off the front of a line, if there is one, and gives the rest: nothing for a
+    /// line that is only a time.
+    pub(super) fn strip<'a>(&mut self, line: &'a str, out: &mut Out<'_>) -> &'a str {
+        let Some(stamp) = stamp(line) else { return line };
+        self.stamp = Some(match stamp.when {
+            When::Epoch(s) => Micros((s * 1e6) as i64),
+            When::Civil(when, zone) => {
+                if let Some(zone) = zone.and_then(|name| self.zone(name, when, out)) {
+                    self.clock.set_zone(zone);
+                }
+                self.clock.moment(when)
+            }
+            When::Day(time) => self.clock.at(time, out),
+        });
+        stamp.rest
+    }
+
+    /// Whether the line is known and carries no sample: the command itself, or a change of the
+    /// machine (`<<processors added: 1, 3>>`), after which the tool shows averages since boot.
+    pub(super) fn knows(&mut self, line: &str) -> bool {
+        let line = line.trim();
+        if let Some(change) = line.strip_prefix("<<").and_then(|l| l.strip_suffix(">>")) {
+            if self.changes.len() < MAX_CHANGES {
+                self.changes.push(change.to_owned());
+            }
+            self.since_boot = self.tool.first_since_boot;
+            return true;
+        }
+        if let Some(interval_s) = command(line, self.tool) {
+            // The tool was begun (again) here.
+            self.interval_s = interval_s.or(self.interval_s);
+            self.restart();
+            return true;
+        }
+        line == "^C" || line == "State change"
+    }
+
+    /// The tool was begun anew: the next block does not follow the one before.
+    pub(super) fn restart(&mut self) {
+        self.since_boot = self.tool.first_since_boot;
+        self.ticker.restart();
+    }
+
+    /// Begins a block: its time, and its length unless it is since boot. Rows go where they belong
+    /// until the next block begins.
+    pub(super) fn begin(&mut self, out: &mut Out<'_>) -> (Micros, Option<f64>) {
+        let (t, dt) = match (self.stamp.take(), self.last) {
+            (Some(t), _) => (t, self.ticker.tick(t).or(self.interval_s)),
+            (None, None) if self.since_boot => (Relative::elapsed(out).after(0.0), None),
+            // No time, or only one at the top: count on from there.
+            (None, last) => {
+                let interval_s = self.interval(out);
+                let from = last.unwrap_or_else(|| Relative::elapsed(out).after(0.0));
+                let t = Micros(from.0.saturating_add((interval_s * 1e6) as i64));
+                self.ticker.tick(t);
+                (t, Some(interval_s))
+            }
+        };
+        self.last = Some(t);
+        let boot = std::mem::replace(&mut self.since_boot, false);
+        for change in self.changes.drain(..) {
+            out.event(t, "fact changed", self.tool.name, &change);
+        }
+        out.since_boot(boot);
+        (t, dt.filter(|_| !boot))
+    }
+
+    fn interval(&self, out: &mut Out<'_>) -> f64 {
+        match out.hints().interval_s.or(self.interval_s) {
+            Some(interval_s) => interval_s,
+            None => {
+                out.assume("one second between samples, as the input does not say (give --interval)");
+                1.0
+            }
+        }
+    }
+
+    /// The zone of an abbreviation: the user's own if it is called so at that time, else the one
+    /// that is usually meant.
+    fn zone(&self, name: &str, when: DateTime, out: &Out<'_>) -> Option<TimeZone> {
+        let own = &out.hints().zone;
+        let moment = own.to_ambiguous_timestamp(when).compatible().ok()?;
+        if own.to_offset_info(moment).abbreviation() == name {
+            return Some(own.clone());
+        }
+        let (_, hours) = ZONES.iter().find(|(n, _)| *n == name)?;
+        Some(TimeZone::fixed(Offset::from_seconds((hours * 3600.0) as i32).ok()?))
+    }
+}
+
+/// Hours east of Greenwich of abbreviations that have one usual meaning.
+const ZONES: &[(&str, f64)] = &[
+    ("UTC", 0.0),
+    ("GMT", 0.0),
+    ("WET", 0.0),
+    ("WEST", 1.0),
+    ("BST", 1.0),
+    ("CET", 1.0),
+    ("MET", 1.0),
+    ("CEST", 2.0),
+    ("MEST", 2.0),
+    ("EET", 2.0),
+    ("EEST", 3.0),
+    ("MSK", 3.0),
+    ("JST", 9.0),
+    ("KST", 9.0),
+    ("AEST", 10.0),
+    ("AEDT", 11.0),
+    ("NZST", 12.0),
+    ("NZDT", 13.0),
+    ("EST", -5.0),
+    ("EDT", -4.0),
+    ("CDT", -5.0),
+    ("MST", -7.0),
+    ("MDT", -6.0),
+    ("PST", -8.0),
+    ("PDT", -7.0),
+];
+
+/// A time as it stands at the beginning of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum When<'a> {
+    Epoch(f64),
+    Civil(DateTime, Option<&'a str>),
+    Day(Time),
+}
+
+impl When<'_> {
+    /// Seconds since some moment that is the same for all times of a kind.
+    fn seconds(self) -> f64 {
+        let of_day = |time: Time| time.duration_since(Time::midnight()).as_secs_f64();
+        match self {
+            When::Epoch(s) => s,
+            When::Civil(when, _) => {
+                let days = when.date().duration_since(Date::constant(1970, 1, 1)).as_secs_f64();
+                days + of_day(when.time())
+            }
+            When::Day(time) => of_day(time),
+        }
+    }
+}
+
+/// A time, and what follows it in its line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stamp<'a> {
+    when: When<'a>,
+    rest: &'a str,
+}
+
+/// Words that begin a header line and look like the name of a zone.
+const HEADERS: &[&str] = &["CPU", "CPUS", "SET", "PID", "NPROC", "NLWP"];
+
+/// Reads a time at the beginning of `line`: as `date` and ctime(3) print it, an ISO date and time,
+/// seconds since the epoch, a time of day.
+fn stamp(line: &str) -> Option<Stamp<'_>> {
+    let text = line.trim_start();
+    let first = *text.as_bytes().first()?;
+    if !first.is_ascii_alphanumeric() && first != b'[' {
+        return None;
+    }
+    let (word, rest) = match text.split_once([' ', '\t']) {
+        Some((word, rest)) => (word, rest.trim_start()),
+        None => (text, ""),
+    };
+    if (first.is_ascii_digit() || first == b'[')
+        && let Some(stamp) = digits(word, rest)
+    {
+        return Some(stamp);
+    }
+    let read = ctime(text)?;
+    let mut rest = read.rest;
+    let mut zone = read.zone;
+    if let Some(header) = zone.filter(|z| HEADERS.contains(z)) {
+        // `Thu Sep 17 10:11:12 2009 CPU minf mjf` names no zone.
+        let begin = text.len() - rest.len();
+        rest = text.get(..begin).and_then(|t| t.rfind(header)).and_then(|at| text.get(at..)).unwrap_or(rest);
+        zone = None;
+    }
+    Some(Stamp { when: When::Civil(read.when, zone), rest })
+}
+
+/// Times that begin with a digit.
+fn digits<'a>(word: &'a str, rest: &'a str) -> Option<Stamp<'a>> {
+    let bare = word.trim_start_matches('[').trim_end_matches([']', ':', ',']);
+    let whole = bare.split(['.', ',']).next().unwrap_or(bare);
+    if whole.len() == 10 && whole.bytes().all(|b| b.is_ascii_digit()) {
+        return crate::import::number(bare).map(|s| Stamp { when: When::Epoch(s), rest });
+    }
+    if let Ok(moment) = bare.parse::<Timestamp>() {
+        return Some(Stamp { when: When::Epoch(moment.as_microsecond() as f64 / 1e6), rest });
+    }
+    if bare.len() > 10 && bare.as_bytes().get(4) == Some(&b'-') {
+        let when = bare.replace(',', ".").parse::<DateTime>().ok()?;
+        return Some(Stamp { when: When::Civil(when, None), rest });
+    }
+    let half = rest.get(..2).filter(|h| matches!(*h, "AM" | "PM" | "am" | "pm"));
+    if bare.matches(':').count() == 2 {
+        let rest = if half.is_some() { rest.get(2..).unwrap_or("").trim_start() } else { rest };
+        return Some(Stamp { when: When::Day(civil_time(bare, half)?), rest });
+    }
+    let date = civil_date(bare)?;
+    let (time, rest) = match rest.split_once([' ', '\t']) {
+        Some((time, rest)) => (time, rest.trim_start()),
+        None => (rest, ""),
+    };
+    let half = rest.get(..2).filter(|h| matches!(*h, "AM" | "PM" | "am" | "pm"));
+    let rest = if half.is_some() { rest.get(2..).unwrap_or("").trim_start() } else { rest };
+    let time = civil_time(time.trim_end_matches([']', ',']), half)?;
+    Some(Stamp { when: When::Civil(date.to_datetime(time), None), rest })
+}
+
+/// Whether the line is the command that began `tool` (`# vmstat -S 5 10 | tee x`), and the interval
+/// it gives.
+fn command(line: &str, tool: Tool) -> Option<Option<f64>> {
+    let is_tool = |word: &str| word == tool.name || word.strip_suffix(tool.name).is_some_and(|w| w.ends_with('/'));
+    let mut words = line.split_ascii_whitespace();
+    words.by_ref().take(12).find(|w| is_tool(w))?;
+    let mut numbers = Vec::new();
+    while let Some(word) = words.next() {
+        if word.starts_with(['|', '>', ';', '&', '<']) || word.starts_with("2>") {
+            break;
+        }
+        if let Some(letters) = word.strip_prefix('-') {
+            // An option with an argument takes the rest of its word, or the next one.
+            if letters.chars().last().is_some_and(|c| tool.takes.contains(c)) {
+                words.next();
+            }
+            continue;
+        }
+        if numbers.len() < 8 {
+            numbers.push(word.trim_end_matches(['`', ')', '\'', '"', ';']).parse::<u32>().ok());
+        }
+    }
+    let interval = match numbers.as_slice() {
+        [.., Some(interval), Some(_)] | [.., None, Some(interval)] | [Some(interval)] => Some(f64::from(*interval)),
+        _ => None,
+    };
+    Some(interval.filter(|s| *s > 0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+    use crate::import::Hints;
+
+    const TOOL: Tool = Tool { name: "mpstat", takes: "TP", first_since_boot: true };
+
+    #[test]
+    fn times_are_read_in_many_forms() {
+        let when = date(2009, 9, 17).at(10, 11, 12, 0);
+        let civil = |zone| Some(When::Civil(when, zone));
+        for (line, want, rest) in [
+            ("Thu Sep 17 10:11:12 2009  0  15 3", civil(None), "0  15 3"),
+            ("Thu Sep 17 10:11:12 2009 CPU minf mjf", civil(None), "CPU minf mjf"),
+            ("Thursday, September 17, 2009 10:11:12 AM PDT", None, ""),
+            ("Thu Sep 17 10:11:12 PDT 2009", civil(Some("PDT")), ""),
+            ("2009-09-17T10:11:12  1 2", civil(None), "1 2"),
+            ("2009-09-17 10:11:12 1 2", civil(None), "1 2"),
+            ("09/17/2009 10:11:12 AM 1 2", civil(None), "1 2"),
+            ("1253182272", Some(When::Epoch(1_253_182_272.0)), ""),
+            ("2009-09-17T10:11:12Z", Some(When::Epoch(1_253_182_272.0)), ""),
+            ("10:11:12 x", Some(When::Day(when.time())), "x"),
+            ("  0   12 3", None, ""),
+            ("CPU minf", None, ""),
+            ("", None, ""),
+        ] {
+            let read = stamp(line);
+            assert_eq!(read.map(|s| s.when), want, "{line}");
+            assert_eq!(read.map_or("", |s| s.rest), rest, "{line}");
+        }
+    }
+
+    #[test]
+    fn commands_give_their_interval() {
+        for (line, want) in [
+            ("$ mpstat 3 | grep -v ' 100$'", Some(Some(3.0))),
+            ("# /usr/bin/mpstat -T d 5 10 > x", Some(Some(5.0))),
+            ("root@h:~# mpstat -aq -P 1 10", Some(Some(10.0))),
+            ("mpstat", Some(None)),
+            ("CPU minf mjf", None),
+            ("prstat 5", None),
+        ] {
+            assert_eq!(command(line, TOOL), want, "{line}");
+        }
+    }
+
+    fn blocks(text: &str, hints: Hints) -> (Vec<(String, Option<f64>)>, u64) {
+        let mut input = Input::new(text.as_bytes());
+        let mut out = Out::new("test", hints, |_, _| {});
+        let mut times = Times::new(&input, &out, TOOL);
+        let mut all = Vec::new();
+        while input.line().is_some() {
+            if !times.knows(input.text()) && !times.strip(input.text(), &mut out).is_empty() {
+                let (t, dt) = times.begin(&mut out);
+                all.push((t.iso(), dt));
+            }
+        }
+        (all, out.finish().assumptions)
+    }
+
+    #[test]
+    fn blocks_are_timed_by_what_there_is() {
+        let at = |s: &str, dt| (format!("2009-09-17T{s}.000000Z"), dt);
+        let text = "Thu Sep 17 17:11:12 GMT 2009\nx\nThu Sep 17 17:11:22 GMT 2009\nx\nThu Sep 17 10:11:33 PDT 2009\nx";
+        let want = vec![at("17:11:12", None), at("17:11:22", Some(10.0)), at("17:11:33", Some(10.0))];
+        assert_eq!(blocks(text, Hints::none("x")), (want, 0));
+        let text = "2009-09-17T17:00:00Z\n# mpstat 5\nx\nx\n<<processors added: 1>>\nx\nx";
+        let want =
+            vec![at("17:00:00", None), at("17:00:05", Some(5.0)), at("17:00:10", None), at("17:00:15", Some(5.0))];
+        assert_eq!(blocks(text, Hints::none("x")), (want, 0));
+        let hints = Hints { start: Micros::parse("2009-09-17T08:00:00"), interval_s: Some(2.0), ..Hints::none("x") };
+        let want = vec![at("08:00:00", None), at("08:00:02", Some(2.0))];
+        assert_eq!(blocks("x\nx", hints), (want, 0));
+        assert_eq!(blocks("x\nx", Hints::none("x")).1, 2);
+    }
+}

@@ -1,3 +1,5 @@
 //! Other statistics tools of Linux: networks, nmon, collectl, atop, hardware.
 
-formats! {}
+formats! {
+    nicstat,
+}

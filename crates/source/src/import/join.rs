@@ -24,6 +24,8 @@ pub struct Join {
     order: Vec<(Micros, Option<f64>, u32)>,
     /// `places.len()` values a row, NaN for NULL.
     values: Vec<f64>,
+    /// A label that all rows share.
+    shared: Option<(usize, Box<str>)>,
 }
 
 impl Join {
@@ -39,7 +41,14 @@ impl Join {
             rows: FxHashMap::default(),
             order: Vec::new(),
             values: Vec::new(),
+            shared: None,
         }
+    }
+
+    /// Gives every row the label `text` in the column at `place`.
+    pub fn with(mut self, place: usize, text: &str) -> Join {
+        self.shared = Some((place, text.into()));
+        self
     }
 
     /// Sets a column of the row of `t` and `key` (an empty one is NULL). Writes everything first
@@ -83,6 +92,9 @@ impl Join {
             let mut cells = out.row(self.table, *t, *dt);
             if let Some(key) = self.key {
                 cells.str(key, Some(&*self.names[*code as usize]).filter(|k| !k.is_empty()));
+            }
+            if let Some((place, text)) = &self.shared {
+                cells.str(*place, &**text);
             }
             for (place, value) in self.places.iter().zip(values) {
                 if !value.is_nan() {

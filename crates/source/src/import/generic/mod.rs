@@ -1,3 +1,9 @@
 //! Formats that carry anything: .xan, Prometheus text, CSV, JSON lines; and Faban's run directories.
 
-formats! {}
+mod labels;
+mod steps;
+mod when;
+
+formats! {
+    xan,
+}

@@ -2,4 +2,4 @@
 
 mod times;
 
-formats! { solaris_mpstat }
+formats! { solaris_mpstat, solaris_vmstat, solaris_vmstat_s }

@@ -33,6 +33,7 @@ pub(super) struct Times {
     ticker: Ticker,
     /// The time that was read last; set to None when a block has used it.
     stamp: Option<Micros>,
+    stamps: u64,
     last: Option<Micros>,
     interval_s: Option<f64>,
     since_boot: bool,
@@ -48,6 +49,7 @@ impl Times {
             clock: Clock::new(out.hints()),
             ticker: Ticker::new(out.hints(), &head, seconds),
             stamp: None,
+            stamps: 0,
             last: None,
             interval_s: head.lines().take(20).find_map(|line| command(line, tool)).flatten(),
             since_boot: tool.first_since_boot,
@@ -59,6 +61,7 @@ impl Times {
     /// line that is only a time.
     pub(super) fn strip<'a>(&mut self, line: &'a str, out: &mut Out<'_>) -> &'a str {
         let Some(stamp) = stamp(line) else { return line };
+        self.stamps = self.stamps.saturating_add(1);
         self.stamp = Some(match stamp.when {
             When::Epoch(s) => Micros((s * 1e6) as i64),
             When::Civil(when, zone) => {
@@ -96,6 +99,11 @@ impl Times {
     pub(super) fn restart(&mut self) {
         self.since_boot = self.tool.first_since_boot;
         self.ticker.restart();
+    }
+
+    /// Whether the content tells when its blocks are, or how far apart.
+    pub(super) fn are_told(&self) -> bool {
+        self.interval_s.is_some() || self.stamps > 1
     }
 
     /// Begins a block: its time, and its length unless it is since boot. Rows go where they belong

@@ -14,7 +14,8 @@ Runs are named by id, by a unique beginning of one, by name, by `@1` (the latest
 Examples:
   fenxi record -- make -j8              record this machine while a command runs
   fenxi record --for 30s --name idle    record it for 30 seconds
-  fenxi runs                            list what was recorded
+  fenxi import mpstat.txt sar.txt       or make a run of what other tools printed
+  fenxi runs                            list what there is
   fenxi ask hottest-cpu                 answer a question about the latest run
   fenxi report @1 -o report.html        draw it")]
 pub struct Cli {
@@ -36,6 +37,10 @@ pub struct Cli {
 pub enum Command {
     /// Record this machine, alone or while a command runs
     Record(RecordArgs),
+    /// Import what other tools printed, as one run
+    Import(ImportArgs),
+    /// List the formats that can be imported, or describe one
+    Formats(FormatsArgs),
     /// List runs, the latest first
     Runs(RunsArgs),
     /// Show one run: facts, results, tables, cost of recording
@@ -88,6 +93,74 @@ pub struct RecordArgs {
     /// Command to run and record
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// `fenxi import`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A directory becomes one run with all files in it. Files may be compressed (gz, zst, bz2, xz); their
+formats are recognised from their contents. Inputs are kept in the run, compressed. Averages since
+boot, with which many tools begin, are set apart: they are in the tables `boot.cpu`, `boot.disk` …
+
+Examples:
+  fenxi import mpstat.log iostat.log --name baseline
+  vmstat 1 60 | fenxi import -
+  fenxi import results/ --tag kernel=6.18
+  fenxi import vmstat.txt --start '2026-11-21 14:00' --interval 10
+  fenxi import --again baseline          read its inputs once more with today's importers")]
+pub struct ImportArgs {
+    /// Files or directories; `-` is standard input
+    #[arg(required_unless_present = "again", value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Name of the run [default: the first path's]
+    #[arg(long, short)]
+    pub name: Option<String>,
+    /// Label of the run, KEY=VALUE; can be repeated
+    #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub tag: Vec<(String, String)>,
+    /// Host of all rows, whatever the files say
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// When the observation began, for files without dates or times
+    #[arg(long, value_name = "TIME")]
+    pub start: Option<String>,
+    /// Time between two samples, for files that do not say
+    #[arg(long, short, value_name = "TIME", value_parser = seconds)]
+    pub interval: Option<f64>,
+    /// Time zone of times that name none, as `Europe/Berlin` or `UTC` [default: this machine's]
+    #[arg(long, value_name = "ZONE")]
+    pub zone: Option<String>,
+    /// Format of all files, by its name in `fenxi formats`, instead of recognising it
+    #[arg(long, short, value_name = "NAME")]
+    pub format: Option<String>,
+    /// Mapping file (TOML) that says what the columns of CSV, TSV or JSON lines are
+    #[arg(long, value_name = "FILE")]
+    pub map: Option<PathBuf>,
+    /// A run for each file instead of one for all
+    #[arg(long)]
+    pub each: bool,
+    /// Fail, and keep nothing, when anything could not be read or had to be assumed
+    #[arg(long)]
+    pub strict: bool,
+    /// Import also what an earlier import already has
+    #[arg(long)]
+    pub force: bool,
+    /// Read the kept inputs of this run once more, into a new run
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "each"])]
+    pub again: Option<String>,
+    /// The summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fenxi formats`
+#[derive(Debug, Args)]
+pub struct FormatsArgs {
+    /// Format to describe
+    pub format: Option<String>,
+    /// One JSON object per format and line
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `fenxi runs`

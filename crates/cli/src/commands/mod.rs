@@ -1,6 +1,8 @@
 //! One file per command.
 
 pub mod ask;
+pub mod formats;
+pub mod import;
 pub mod record;
 pub mod report;
 pub mod rm;

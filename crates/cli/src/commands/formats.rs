@@ -1,0 +1,76 @@
+//! `fenxi formats`: what can be imported.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use fenxi_model::near;
+use fenxi_source::import::{Format, detect, formats};
+use serde_json::json;
+
+use crate::{
+    args::{Cli, FormatsArgs},
+    print,
+};
+
+/// Lists formats, or describes one.
+pub fn run(_cli: &Cli, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
+    let text = match &args.format {
+        None if args.json => formats().map(|f| json(f) + "\n").collect(),
+        None => list(),
+        Some(name) => {
+            let format = named(name)?;
+            if args.json { json(format) + "\n" } else { describe(format) }
+        }
+    };
+    print::data(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The format called `name`.
+///
+/// # Errors
+/// When there is none, with names that are near.
+pub fn named(name: &str) -> anyhow::Result<&'static Format> {
+    match detect::format(name) {
+        Some(format) => Ok(format),
+        None => {
+            let close = near(name, formats().map(|f| f.name));
+            let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
+            bail!("no format is called `{name}`{hint} (`fenxi formats` lists them)")
+        }
+    }
+}
+
+fn tables(format: &Format) -> Vec<&'static str> {
+    format.tables.iter().map(|t| t.name).collect()
+}
+
+fn json(format: &Format) -> String {
+    json!({
+        "format": format.name, "family": format.family.title(), "about": format.summary,
+        "tables": tables(format), "example": format.example,
+    })
+    .to_string()
+}
+
+fn list() -> String {
+    let mut all: Vec<&Format> = formats().collect();
+    all.sort_by_key(|f| f.family);
+    let mut out = String::new();
+    for family in all.chunk_by(|a, b| a.family == b.family) {
+        let row = |f: &&Format| vec![format!("  {}", f.name), tables(f).join(" "), f.summary.to_owned()];
+        let rows: Vec<_> = family.iter().map(row).collect();
+        out.push_str(&format!(
+            "{}\n{}\n",
+            family[0].family.title(),
+            print::columns(&["  format", "tables", "what it reads"], &[], &rows)
+        ));
+    }
+    out.push_str("fenxi formats NAME shows an example.\n");
+    out
+}
+
+fn describe(format: &Format) -> String {
+    let indented: String = format.example.lines().map(|l| format!("    {l}\n")).collect();
+    format!("{}\n\ntables: {}\n\n{indented}", format.summary, tables(format).join(", "))
+}

@@ -1,0 +1,305 @@
+//! `fenxi import`.
+
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher, Hasher, RandomState},
+    io::{self, IsTerminal},
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context, bail};
+use fenxi_ingest::{Imported, Outcome, Plan, Progress, Source, collect, import, kept};
+use fenxi_model::{Micros, RunId, Unit};
+use fenxi_store::{RunEntry, Store};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use nix::sys::signal::{SigSet, Signal};
+use serde_json::json;
+
+use crate::{
+    args::{Cli, ImportArgs},
+    commands::formats,
+    print,
+    progress::plural,
+    stores,
+};
+
+/// Imports, and says what each file gave.
+pub fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::create(cli)?;
+    let plans = match &args.again {
+        Some(run) => vec![again(&store, args, run)?],
+        None => plans(&store, args)?,
+    };
+    let stop = Stop::on_interrupt();
+    for plan in &plans {
+        let bar = Bar::new(cli.quiet, &plan.sources);
+        let outcome = import(plan, &mut |progress| {
+            bar.show(progress);
+            !stop.asked()
+        });
+        bar.clear();
+        let outcome = outcome?;
+        if args.json {
+            print::data((summary_json(&outcome).to_string() + "\n").as_bytes())?;
+        } else if !cli.quiet {
+            if outcome.run.is_some() {
+                print::data(summary(&outcome.inputs).as_bytes())?;
+            }
+            print::message(&describe(&outcome));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One plan for all paths, or with `--each` one for each file.
+fn plans(store: &Store, args: &ImportArgs) -> anyhow::Result<Vec<Plan>> {
+    let mut sources = Vec::new();
+    for path in &args.paths {
+        sources.extend(collect(path).with_context(|| format!("cannot import {}", path.display()))?);
+    }
+    if args.each {
+        let one = |source: Source| plan(store, args, vec![source], None);
+        return sources.into_iter().map(one).collect();
+    }
+    let name = args.paths.first().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned());
+    Ok(vec![plan(store, args, sources, name.filter(|n| n != "-"))?])
+}
+
+fn plan(store: &Store, args: &ImportArgs, sources: Vec<Source>, name: Option<String>) -> anyhow::Result<Plan> {
+    let zone = zone(args.zone.as_deref())?;
+    let mapping = match &args.map {
+        Some(path) => Some(fs_err::read_to_string(path)?),
+        None => None,
+    };
+    let name = args.name.clone().or(name).or_else(|| sources.first().map(|s| s.name.clone())).unwrap_or_default();
+    Ok(Plan {
+        store: store.clone(),
+        name: plain_name(&name),
+        tags: args.tag.iter().cloned().collect(),
+        command: std::env::args().collect(),
+        sources,
+        format: args.format.as_deref().map(formats::named).transpose()?,
+        host: args.host.clone(),
+        start: args.start.as_deref().map(|text| start(text, &zone)).transpose()?,
+        interval_s: args.interval,
+        zone,
+        mapping,
+        strict: args.strict,
+        force: args.force,
+        now: now(),
+        random: RandomState::new().build_hasher().finish(),
+    })
+}
+
+/// The inputs of a run once more, as they were read then unless the command line says otherwise.
+fn again(store: &Store, args: &ImportArgs, run: &str) -> anyhow::Result<Plan> {
+    let entry = store.run(&store.select_one(run)?)?;
+    let sources = kept(store, &entry);
+    let Some(first) = entry.manifest.inputs.first() else {
+        bail!("{} has no inputs: it is a {}, not an import", entry.manifest.id, entry.manifest.kind);
+    };
+    let said = |key: &str| first.hints.get(key).cloned();
+    let zone_name = args.zone.clone().or_else(|| said("zone"));
+    let mut plan = plan(store, args, sources, entry.labels.name.clone())?;
+    plan.zone = zone(zone_name.as_deref())?;
+    plan.force = true;
+    plan.tags = merged(&entry, plan.tags);
+    plan.host = plan.host.or_else(|| said("host"));
+    plan.start = plan.start.or_else(|| Micros::parse(&said("start")?));
+    plan.interval_s = plan.interval_s.or_else(|| said("interval")?.parse().ok());
+    plan.mapping = plan.mapping.or_else(|| said("mapping"));
+    if plan.format.is_none() {
+        plan.format = said("format").as_deref().map(formats::named).transpose()?;
+    }
+    Ok(plan)
+}
+
+fn merged(entry: &RunEntry, tags: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut all = entry.labels.tags.clone();
+    all.extend(tags);
+    all
+}
+
+/// A run's name from a file's: without what only says how it is stored.
+fn plain_name(name: &str) -> String {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let packed = [".gz", ".zst", ".bz2", ".xz"].iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base);
+    let bare = [".txt", ".log", ".out"].iter().find_map(|end| packed.strip_suffix(end)).unwrap_or(packed);
+    bare.to_owned()
+}
+
+fn zone(name: Option<&str>) -> anyhow::Result<TimeZone> {
+    match name {
+        None => Ok(TimeZone::system()),
+        Some(name) => {
+            TimeZone::get(name).with_context(|| format!("--zone {name}: expected a name such as Europe/Berlin or UTC"))
+        }
+    }
+}
+
+/// A moment as people write it; in `zone` unless it names an offset.
+fn start(text: &str, zone: &TimeZone) -> anyhow::Result<Micros> {
+    if let Ok(timestamp) = text.parse::<Timestamp>() {
+        return Ok(Micros(timestamp.as_microsecond()));
+    }
+    let civil = text.parse::<DateTime>().or_else(|_| format!("{text}:00").parse::<DateTime>());
+    let civil = civil.ok().and_then(|civil| civil.to_zoned(zone.clone()).ok());
+    match civil {
+        Some(zoned) => Ok(Micros(zoned.timestamp().as_microsecond())),
+        None => bail!("--start {text}: expected a time such as '2026-11-21 14:00' or 2026-11-21T14:00:00Z"),
+    }
+}
+
+fn now() -> Micros {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Micros(since.as_micros() as i64)
+}
+
+/// Ctrl-C asks the import to end, so that nothing half-written stays.
+struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    fn on_interrupt() -> Stop {
+        let asked = Arc::new(AtomicBool::new(false));
+        let mut signals = SigSet::empty();
+        signals.add(Signal::SIGINT);
+        signals.add(Signal::SIGTERM);
+        let theirs = Arc::clone(&asked);
+        // Threads started from here on leave these signals to the one that waits for them.
+        if signals.thread_block().is_ok() {
+            std::thread::spawn(move || {
+                while signals.wait().is_ok() {
+                    theirs.store(true, Ordering::Relaxed);
+                }
+            });
+        }
+        Stop(asked)
+    }
+
+    fn asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The line that shows an import in progress.
+struct Bar {
+    bar: ProgressBar,
+    begun: Instant,
+}
+
+impl Bar {
+    fn new(quiet: bool, sources: &[Source]) -> Bar {
+        let shown = !quiet && io::stderr().is_terminal();
+        let target = if shown { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
+        let total: Option<u64> = sources.iter().map(|s| s.content.bytes()).sum();
+        let bar = ProgressBar::with_draw_target(total, target);
+        let template = if total.is_some() {
+            "{bar:20} {bytes}/{total_bytes} {msg} (eta {eta})"
+        } else {
+            "{spinner} {bytes} {msg}"
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Bar { bar, begun: Instant::now() }
+    }
+
+    fn show(&self, progress: Progress<'_>) {
+        // Short imports need no bar, and drawing one costs more than a chunk.
+        if self.bar.is_hidden() || self.begun.elapsed() < Duration::from_millis(200) {
+            return;
+        }
+        self.bar.set_position(progress.bytes);
+        let what = if progress.sealing { "writing the run" } else { progress.name };
+        self.bar.set_message(format!("{}, {what}", plural(progress.rows, "row")));
+    }
+
+    fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// One line for each file.
+fn summary(inputs: &[Imported]) -> String {
+    let row = |i: &Imported| {
+        let time = |t: Option<Micros>| t.map_or("-".to_owned(), Micros::to_the_second);
+        let mut tables: Vec<_> = i.tally.tables.iter().map(|(name, n)| format!("{name} {n}")).collect();
+        if i.tally.boot_rows > 0 {
+            tables.push(format!("since boot {}", i.tally.boot_rows));
+        }
+        vec![
+            i.name.clone(),
+            i.format.unwrap_or("-").to_owned(),
+            i.tally.rows().to_string(),
+            time(i.tally.first),
+            time(i.tally.last),
+            (i.tally.notes + i.tally.assumptions).to_string(),
+            i.skipped.as_ref().map_or_else(|| tables.join(", "), |why| format!("skipped: {why}")),
+        ]
+    };
+    let rows: Vec<_> = inputs.iter().map(row).collect();
+    print::columns(&["file", "format", "rows", "from (UTC)", "to (UTC)", "notes", "tables"], &[2, 5], &rows)
+}
+
+fn describe(outcome: &Outcome) -> String {
+    let Some(run) = &outcome.run else {
+        let runs: Vec<_> = outcome.already.iter().map(RunId::as_str).collect();
+        return format!("already imported as {} (--force imports it once more)", runs.join(", "));
+    };
+    let rows: u64 = outcome.inputs.iter().map(|i| i.tally.rows()).sum();
+    let bytes: u64 = outcome.inputs.iter().map(|i| i.bytes).sum();
+    let files = plural(outcome.inputs.len() as u64, "file");
+    let mut text =
+        format!("imported {run}: {} from {files} ({})", plural(rows, "row"), Unit::Bytes.human(bytes as f64));
+    let notes: u64 = outcome.inputs.iter().map(|i| i.tally.notes + i.tally.assumptions).sum();
+    if notes > 0 {
+        text.push_str(&format!(
+            "\n{} on what could not be read or was assumed: fenxi sql -r {run} \"select file, line, message from note\"",
+            plural(notes, "note"),
+        ));
+    }
+    text.push_str(&format!("\nnext: fenxi show {run}, fenxi ask -r {run}, fenxi report {run}"));
+    text
+}
+
+fn summary_json(outcome: &Outcome) -> serde_json::Value {
+    let input = |i: &Imported| {
+        let tables: BTreeMap<_, _> = i.tally.tables.iter().copied().collect();
+        json!({
+            "file": i.name, "format": i.format, "bytes": i.bytes, "rows": i.tally.rows(), "tables": tables,
+            "rows_since_boot": i.tally.boot_rows, "first": i.tally.first.map(Micros::iso),
+            "last": i.tally.last.map(Micros::iso), "notes": i.tally.notes, "assumptions": i.tally.assumptions,
+            "skipped": i.skipped,
+        })
+    };
+    let inputs: Vec<_> = outcome.inputs.iter().map(input).collect();
+    json!({ "run": outcome.run, "already": outcome.already, "inputs": inputs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_is_read_in_its_zone() {
+        let berlin = TimeZone::fixed(jiff::tz::offset(1));
+        let at = |text| start(text, &berlin).unwrap().iso();
+        assert_eq!(at("2026-11-21 14:00"), "2026-11-21T13:00:00.000000Z");
+        assert_eq!(at("2026-11-21T14:00:30"), "2026-11-21T13:00:30.000000Z");
+        assert_eq!(at("2026-11-21T14:00:00Z"), "2026-11-21T14:00:00.000000Z");
+        assert!(start("yesterday", &berlin).is_err());
+    }
+
+    #[test]
+    fn a_run_is_named_after_its_file() {
+        assert_eq!(plain_name("dir/mpstat.log.gz"), "mpstat");
+        assert_eq!(plain_name("results"), "results");
+        assert_eq!(plain_name("a.csv"), "a.csv");
+    }
+}

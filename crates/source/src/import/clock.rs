@@ -127,14 +127,20 @@ impl Relative {
     /// else `interval_s` as the content says, else one second. What nobody said is an assumption.
     pub fn new(out: &mut Out<'_>, interval_s: Option<f64>) -> Relative {
         let start = Relative::origin(out);
-        let interval_s = match out.hints().interval_s.or(interval_s) {
-            Some(interval_s) => interval_s,
-            None => {
-                out.assume("one second between samples, as the input does not say (give --interval)");
-                1.0
-            }
-        };
-        Relative { start, interval_s, samples: 0 }
+        Relative { start, interval_s: Relative::interval(out, interval_s), samples: 0 }
+    }
+
+    fn interval(out: &mut Out<'_>, interval_s: Option<f64>) -> f64 {
+        out.hints().interval_s.or(interval_s).unwrap_or_else(|| {
+            out.assume("one second between samples, as the input does not say (give --interval)");
+            1.0
+        })
+    }
+
+    /// Counts on from `start`, which the content gives; samples are `--interval` apart, else one
+    /// second.
+    pub fn since(start: Micros, out: &mut Out<'_>, interval_s: Option<f64>) -> Relative {
+        Relative { start, interval_s: Relative::interval(out, interval_s), samples: 0 }
     }
 
     /// Counts seconds from the start that the content gives: only [`Relative::after`] is of use.
@@ -162,6 +168,11 @@ impl Relative {
     pub fn tick(&mut self) -> (Micros, f64) {
         self.samples += 1;
         (self.after(self.samples as f64 * self.interval_s), self.interval_s)
+    }
+
+    /// The time of the last sample; the start before the first.
+    pub fn now(&self) -> Micros {
+        self.after(self.samples as f64 * self.interval_s)
     }
 
     /// The moment `seconds` after the start.

@@ -70,6 +70,11 @@ impl<'a> Fields<'a> {
         Fields { line: self.line, ranges: &self.ranges[i.min(self.ranges.len())..] }
     }
 
+    /// The first `n` fields.
+    pub fn to(&self, n: usize) -> Fields<'a> {
+        Fields { line: self.line, ranges: &self.ranges[..n.min(self.ranges.len())] }
+    }
+
     /// The line's text from the begin of field `i` to its end: for a last column with blanks in it.
     pub fn rest(&self, i: usize) -> &'a str {
         self.ranges.get(i).map_or("", |(begin, _)| self.line[*begin as usize..].trim_end())
@@ -93,6 +98,7 @@ mod tests {
         assert_eq!(fields.iter().collect::<Vec<_>>(), ["a", "bc", "d", "e"]);
         assert_eq!((fields.get(1), fields.get(9), fields.rest(2)), ("bc", "", "d e"));
         assert_eq!(fields.from(2).iter().collect::<Vec<_>>(), ["d", "e"]);
+        assert_eq!(fields.to(2).iter().collect::<Vec<_>>(), ["a", "bc"]);
         let fields = splitter.at("a, b ,,c", b',');
         assert_eq!(fields.iter().collect::<Vec<_>>(), ["a", "b", "", "c"]);
     }

@@ -1,8 +1,8 @@
 //! Columns under a header line: which column of which table each one is.
 
-use fenxi_model::{Micros, Row, Table};
+use fenxi_model::{Micros, Row, Table, Unit};
 
-use super::{Fields, Join, Out, number};
+use super::{Fields, Join, Out, number, scaled};
 
 /// A column that an importer knows.
 #[derive(Clone, Copy, Debug)]
@@ -10,11 +10,12 @@ pub struct Field {
     header: &'static str,
     target: Option<(&'static Table, usize)>,
     scale: f64,
+    mean_of: &'static [&'static str],
 }
 
 /// The column headed `header` is column `place` of `table`.
 pub const fn col(header: &'static str, table: &'static Table, place: usize) -> Field {
-    Field { header, target: Some((table, place)), scale: 1.0 }
+    Field { header, target: Some((table, place)), scale: 1.0, mean_of: &[] }
 }
 
 impl Field {
@@ -29,9 +30,16 @@ impl Field {
         self.target.filter(|(t, _)| t.id == table.id).map(|(_, place)| place)
     }
 
+    /// Its values are means over what the columns headed `counts` count: a 0 is NULL where all of
+    /// these that the header has are 0 too.
+    pub const fn mean_of(mut self, counts: &'static [&'static str]) -> Field {
+        self.mean_of = counts;
+        self
+    }
+
     /// The column headed `header` is known and wanted nowhere, as it follows from others.
     pub const fn skip(header: &'static str) -> Field {
-        Field { header, target: None, scale: 1.0 }
+        Field { header, target: None, scale: 1.0, mean_of: &[] }
     }
 }
 
@@ -51,24 +59,71 @@ struct Target {
     column: usize,
     place: usize,
     scale: f64,
+    unit: Unit,
+    /// Up to two columns that count what this one is a mean of; its own where there is none.
+    counts: [usize; 2],
+}
+
+/// What a cell says.
+enum Cell {
+    Value(f64),
+    /// There is no value.
+    Null,
+    /// It is no number.
+    Bad,
+}
+
+impl Target {
+    fn read(&self, fields: &Fields<'_>) -> Cell {
+        let cell = fields.get(self.column);
+        match number(cell) {
+            Some(0.0) if self.counts[0] != self.column && self.counts_are_zero(fields) => Cell::Null,
+            Some(value) => Cell::Value(value * self.scale),
+            None => self.read_unusual(cell),
+        }
+    }
+
+    #[cold]
+    fn read_unusual(&self, cell: &str) -> Cell {
+        if missing(cell) {
+            return Cell::Null;
+        }
+        // sysstat 11.5 writes NULs behind its percentages.
+        let cell = cell.trim_end_matches('\0');
+        // A value with a suffix is in the base unit already, whatever unit the header names.
+        let value = match self.unit {
+            Unit::Bytes | Unit::BytesPerS => number(cell).map(|v| v * self.scale).or_else(|| scaled(cell, 1024.0)),
+            Unit::Percent => number(cell.strip_suffix('%').unwrap_or(cell)).map(|v| v * self.scale),
+            _ => number(cell).map(|v| v * self.scale),
+        };
+        value.map_or(Cell::Bad, Cell::Value)
+    }
+
+    fn counts_are_zero(&self, fields: &Fields<'_>) -> bool {
+        self.counts.iter().all(|column| *column == self.column || number(fields.get(*column)) == Some(0.0))
+    }
 }
 
 impl Layout {
     /// Lays out `headers`, the value columns of a header line, by the columns that are `known`.
     pub fn new<'h>(format: &str, headers: impl Iterator<Item = &'h str>, known: &[Field]) -> Layout {
+        let all: Vec<&str> = headers.collect();
         let mut used = vec![false; known.len()];
         let mut layout = Layout { columns: 0, tables: Vec::new(), metrics: Vec::new() };
-        for header in headers {
+        for header in &all {
             let column = layout.columns;
             layout.columns += 1;
-            let found = known.iter().enumerate().position(|(i, f)| !used[i] && f.header == header);
+            let found = known.iter().enumerate().position(|(i, f)| !used[i] && f.header == *header);
             let Some(found) = found else {
                 layout.metrics.push((column, format!("{format}.{header}")));
                 continue;
             };
             used[found] = true;
             let Some((table, place)) = known[found].target else { continue };
-            let target = Target { column, place, scale: known[found].scale };
+            let mut counts = [column; 2];
+            let counting = known[found].mean_of.iter().filter_map(|name| all.iter().position(|h| h == name));
+            counts.iter_mut().zip(counting).for_each(|(count, place)| *count = place);
+            let target = Target { column, place, scale: known[found].scale, unit: table.columns[place].unit, counts };
             match layout.tables.iter_mut().find(|(t, _)| t.id == table.id) {
                 Some((_, targets)) => targets.push(target),
                 None => layout.tables.push((table, vec![target])),
@@ -116,13 +171,12 @@ impl Layout {
             let mut row = out.row(table, t, dt);
             keys(table, &mut row);
             for target in targets {
-                let cell = fields.get(target.column);
-                match number(cell) {
-                    Some(value) => {
-                        row.f64(target.place, value * target.scale);
+                match target.read(fields) {
+                    Cell::Value(value) => {
+                        row.f64(target.place, value);
                     }
-                    None if missing(cell) => {}
-                    None => bad = Some(target.column),
+                    Cell::Null => {}
+                    Cell::Bad => bad = Some(target.column),
                 }
             }
         }
@@ -151,11 +205,13 @@ impl Layout {
             return;
         }
         for target in self.tables.iter().flat_map(|(_, targets)| targets) {
-            let cell = fields.get(target.column);
-            match number(cell) {
-                Some(value) => join.set(out, t, dt, key, target.place, Some(value * target.scale)),
-                None if missing(cell) => join.set(out, t, dt, key, target.place, None),
-                None => out.unknown(line, cell, &format!("no number in column {}", target.column + 1)),
+            match target.read(fields) {
+                Cell::Value(value) => join.set(out, t, dt, key, target.place, Some(value)),
+                Cell::Null => join.set(out, t, dt, key, target.place, None),
+                Cell::Bad => {
+                    let why = format!("no number in column {}", target.column + 1);
+                    out.unknown(line, fields.get(target.column), &why);
+                }
             }
         }
         self.write_metrics(out, line, (t, dt), fields, key);

@@ -1,5 +1,9 @@
 //! The sysstat package of Linux: text and JSON of its tools, in every era.
 
+mod headers;
+mod stamp;
+
 formats! {
     mpstat,
+    iostat,
 }

@@ -1,0 +1,317 @@
+//! `iostat` of sysstat, as text: the CPUs together, and each device.
+//!
+//! Traps: the first report is the average since boot, unless `-y` was given. Only versions 12.1 to
+//! 12.7.8 show that, by a second blank line under the banner; else it shows only where the basic
+//! columns tell how long a report is. Without `-t` there are no times at all.
+
+mod columns;
+mod length;
+#[cfg(test)]
+mod tests;
+
+use fenxi_model::{
+    Micros,
+    catalog::{cpu, disk},
+};
+
+use self::length::{Lengths, lengths};
+use super::{
+    headers::Headers,
+    stamp::{Moment, moment},
+};
+use crate::import::{
+    Clock, Family, Fields, Format, Head, Input, Join, Layout, Out, Relative, Splitter, Sure, Ticker, banner, civil_time,
+};
+
+/// What this file reads.
+pub static FORMAT: Format = Format {
+    name: "iostat",
+    summary: "iostat of sysstat, as text: -c, -d, -x, -h and the others",
+    family: Family::Linux,
+    tables: &[&cpu::TABLE, &disk::TABLE],
+    example: "\
+Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(8 CPU)
+
+avg-cpu:  %user   %nice %system %iowait  %steal   %idle
+          12.03    0.00    3.10    0.25    0.00   84.62
+
+Device             tps    kB_read/s    kB_wrtn/s    kB_dscd/s    kB_read    kB_wrtn    kB_dscd
+sda               5.00        40.00      3624.00         0.00         40       3624          0
+",
+    sniff,
+    read,
+};
+
+fn sniff(head: &Head<'_>) -> Sure {
+    let cpu = |line: &str| line.starts_with("avg-cpu:") && line.contains("%user") && line.contains("%idle");
+    let device = |line: &str| {
+        let ours = ["kB_read/s", "MB_read/s", "Blk_read/s", "rsec/s", "rkB/s", "rMB/s", "aqu-sz"];
+        is_device_header(line) && line.split_ascii_whitespace().any(|name| ours.contains(&name))
+    };
+    Sure::Certain.when(head.any(|line| cpu(line) || device(line)))
+}
+
+fn is_device_header(line: &str) -> bool {
+    line.starts_with("Device") || line.ends_with(" Device")
+}
+
+fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
+    let head = input.head();
+    let clock = Clock::new(out.hints());
+    let seconds = |line: &str| {
+        let first = line.trim_start().as_bytes().first()?;
+        if !(first.is_ascii_digit() || first.is_ascii_uppercase()) {
+            return None;
+        }
+        let origin = jiff::civil::DateTime::ZERO;
+        match stamp(line)? {
+            Stamp::Moment(Moment::Civil(when)) => Some(when.duration_since(origin).as_secs_f64()),
+            Stamp::Moment(Moment::Exact(t)) => Some(t.as_second() as f64),
+            Stamp::Time(time) => Some(time.duration_since(jiff::civil::Time::midnight()).as_secs_f64()),
+        }
+    };
+    let ticker = Ticker::new(out.hints(), &head, seconds);
+    let mut reader = Reader {
+        clock,
+        ticker,
+        counter: None,
+        lengths: lengths(&head),
+        stamp: None,
+        headers: Headers::new(),
+        report: 0,
+        open: false,
+        run: Run::Unknown,
+        blank_lines: 0,
+        now: Now { t: Micros(0), dt: None },
+        device: String::new(),
+        join: Join::new(&disk::TABLE, Some(disk::device), columns::JOINED),
+    };
+    drop(head);
+    let mut splitter = Splitter::default();
+    while input.line().is_some() {
+        reader.line(input.number(), input.text(), &mut splitter, out);
+    }
+    reader.join.flush(out);
+}
+
+/// A line that gives the time of the report under it.
+enum Stamp {
+    Moment(Moment),
+    Time(jiff::civil::Time),
+}
+
+/// Reads a line of `-t`, which up to version 8 is `Time: 14:35:52`, and the line that OSWatcher puts
+/// before each report.
+fn stamp(line: &str) -> Option<Stamp> {
+    if let Some(time) = line.strip_prefix("Time: ") {
+        let mut words = time.split_ascii_whitespace();
+        return civil_time(words.next()?, words.next()).map(Stamp::Time);
+    }
+    let text = line.strip_prefix("zzz ***").unwrap_or(line);
+    moment(text).map(Stamp::Moment)
+}
+
+/// Where in a run of iostat the text is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Run {
+    /// The run's begin is not in the input: what comes are samples.
+    Unknown,
+    /// Under the banner: the first report comes.
+    First,
+    /// The first report is there.
+    Later,
+}
+
+/// What stands under a header line.
+struct Section {
+    kind: Kind,
+    layout: Layout,
+    /// The last report that had it.
+    report: u64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// All CPUs together.
+    Cpu,
+    /// Devices, with their names in front.
+    Device,
+    /// Devices, with their names behind (`--pretty`, `-h`).
+    Pretty,
+    /// Some columns of devices, with their names behind.
+    Part,
+    /// Network file systems (versions 7 to 9, `-n`).
+    Filesystem,
+}
+
+/// The report that is being read.
+#[derive(Clone, Copy)]
+struct Now {
+    t: Micros,
+    dt: Option<f64>,
+}
+
+struct Reader {
+    clock: Clock,
+    ticker: Ticker,
+    /// Counts reports that have no time.
+    counter: Option<Relative>,
+    lengths: Lengths,
+    /// The time that stands before the report to come.
+    stamp: Option<Micros>,
+    headers: Headers<Section>,
+    report: u64,
+    /// Whether the report has begun for which the last time stood there.
+    open: bool,
+    run: Run,
+    /// Blank lines since the banner.
+    blank_lines: u32,
+    now: Now,
+    /// The name that stood on a line of its own, as too long for its column or by `-h`.
+    device: String,
+    join: Join,
+}
+
+impl Reader {
+    fn line(&mut self, number: u64, line: &str, splitter: &mut Splitter, out: &mut Out<'_>) {
+        let fields = splitter.blanks(line);
+        let first = fields.get(0);
+        if fields.is_empty() {
+            self.blank_lines = self.blank_lines.saturating_add(1);
+        } else if first == "avg-cpu:" {
+            let make = || section(Kind::Cpu, Layout::new(FORMAT.name, fields.from(1).iter(), columns::CPU));
+            self.header(line, make, out);
+        } else if matches!(first, "Device" | "Device:" | "Filesystem:" | "Filesystem") {
+            let kind = if first.starts_with('D') { Kind::Device } else { Kind::Filesystem };
+            let make = || section(kind, Layout::new(FORMAT.name, fields.from(1).iter(), columns::DEVICE));
+            self.header(line, make, out);
+        } else if is_device_header(line) {
+            self.header(line, || pretty(&fields), out);
+        } else if let Some(banner) = line.starts_with(char::is_uppercase).then(|| banner(line)).flatten() {
+            out.set_host(banner.host);
+            self.clock.set_date(banner.date);
+            self.ticker.restart();
+            self.headers.leave();
+            (self.run, self.blank_lines, self.open) = (Run::First, 0, false);
+        } else if !self.values(number, &fields, out) {
+            self.other(number, line, out);
+        }
+    }
+
+    /// A line that is neither a header nor has as many values as the header has columns.
+    fn other(&mut self, number: u64, line: &str, out: &mut Out<'_>) {
+        let Some(stamp) = stamp(line) else {
+            let why = match self.headers.current() {
+                None => "no values without a header line",
+                Some(_) => "other than the columns of the header line",
+            };
+            out.unknown(number, line, why);
+            return;
+        };
+        let t = match stamp {
+            Stamp::Time(time) => self.clock.at(time, out),
+            Stamp::Moment(Moment::Civil(when)) => self.clock.moment(when),
+            Stamp::Moment(Moment::Exact(t)) => Micros(t.as_microsecond()),
+        };
+        self.stamp = Some(t);
+        self.open = false;
+        self.headers.leave();
+    }
+
+    /// A header line. One that the report has had begins the next report.
+    fn header(&mut self, line: &str, make: impl FnOnce() -> Section, out: &mut Out<'_>) {
+        let section = self.headers.enter(line, make);
+        let begins = !self.open || section.report == self.report;
+        section.report = self.report + u64::from(begins);
+        if begins {
+            self.begin(out);
+        }
+        self.device.clear();
+    }
+
+    fn begin(&mut self, out: &mut Out<'_>) {
+        self.join.flush(out);
+        self.report += 1;
+        self.open = true;
+        let boot = self.run == Run::First && self.blank_lines < 2 && !self.lengths.first_is_sample;
+        self.run = if self.run == Run::First { Run::Later } else { self.run };
+        let (t, dt) = match self.stamp.take() {
+            Some(t) => {
+                self.counter = None;
+                (t, self.ticker.tick(t).or(self.lengths.usual))
+            }
+            None => self.count(boot, out),
+        };
+        self.now = Now { t, dt: dt.filter(|_| !boot) };
+        out.since_boot(boot);
+    }
+
+    /// The time of a report that has none: one interval after the last.
+    fn count(&mut self, boot: bool, out: &mut Out<'_>) -> (Micros, Option<f64>) {
+        let usual = self.lengths.usual;
+        let counter = match &mut self.counter {
+            Some(counter) => counter,
+            None if self.report > 1 => self.counter.insert(Relative::since(self.now.t, out, usual)),
+            // A run of one report needs no interval.
+            None if boot => {
+                return (Relative::elapsed(out).now(), None);
+            }
+            None => self.counter.insert(Relative::new(out, usual)),
+        };
+        if boot {
+            return (counter.now(), None);
+        }
+        let (t, dt) = counter.tick();
+        (t, Some(dt))
+    }
+
+    /// Reads the values of a line, if it has as many as the header has columns.
+    fn values(&mut self, number: u64, fields: &Fields<'_>, out: &mut Out<'_>) -> bool {
+        let Some(Section { kind, layout, .. }) = self.headers.current() else { return false };
+        let (columns, at) = (layout.len(), (self.now.t, self.now.dt));
+        let named = fields.len() == columns + 1;
+        let (name, values) = match kind {
+            Kind::Cpu if fields.len() == columns => {
+                layout.write(out, number, at, fields, |_, _| {}, String::new);
+                return true;
+            }
+            Kind::Cpu => return false,
+            Kind::Pretty | Kind::Part if named => (fields.get(columns), fields.to(columns)),
+            Kind::Pretty | Kind::Part => return false,
+            Kind::Device | Kind::Filesystem if named => (fields.get(0), fields.from(1)),
+            Kind::Device | Kind::Filesystem if fields.len() == 1 => {
+                fields.get(0).clone_into(&mut self.device);
+                return true;
+            }
+            Kind::Device | Kind::Filesystem if fields.len() == columns && !self.device.is_empty() => {
+                (self.device.as_str(), *fields)
+            }
+            Kind::Device | Kind::Filesystem => return false,
+        };
+        let name = name.strip_prefix("/dev/").unwrap_or(name);
+        if *kind == Kind::Part {
+            layout.join(out, number, at, &values, name, &mut self.join);
+        } else {
+            let what = if *kind == Kind::Filesystem { "filesystem" } else { "device" };
+            let keys = |_: &_, row: &mut fenxi_model::Row<'_>| {
+                row.str(disk::device, name);
+            };
+            layout.write(out, number, at, &values, keys, || format!("{what}={name}"));
+        }
+        true
+    }
+}
+
+fn section(kind: Kind, layout: Layout) -> Section {
+    Section { kind, layout, report: 0 }
+}
+
+/// A header line with the devices' names behind.
+fn pretty(fields: &Fields<'_>) -> Section {
+    let names = || fields.iter().take(fields.len().saturating_sub(1));
+    let has = |name: &str| names().any(|n| n == name);
+    // One of the four parts of the extended report.
+    let part = !has("tps") && !(has("r/s") && has("w/s"));
+    let layout = Layout::new(FORMAT.name, names(), columns::DEVICE);
+    section(if part { Kind::Part } else { Kind::Pretty }, layout)
+}

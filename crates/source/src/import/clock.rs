@@ -350,7 +350,8 @@ pub fn ctime(text: &str) -> Option<Ctime<'_>> {
     let mut rest = text.trim_start();
     for place in 0..8 {
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        let word = &rest[..end];
+        // `Sat Nov 21 08:19:03 UTC 2026: ...`, `[Sat Nov 21 08:19:03 2026] ...`
+        let word = rest[..end].trim_end_matches([':', ',', ']', ')']);
         if place == 0 && weekday(word) {
         } else if named_month.is_none() && month(word).is_some() {
             named_month = month(word);
@@ -386,7 +387,7 @@ fn weekday(word: &str) -> bool {
     ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].iter().any(|day| word.starts_with(day))
 }
 
-fn month(word: &str) -> Option<i8> {
+pub(super) fn month(word: &str) -> Option<i8> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let three = word.get(..3)?;
     let at = MONTHS.iter().position(|m| m.eq_ignore_ascii_case(three))?;

@@ -188,6 +188,22 @@ impl Layout {
         }
     }
 
+    /// As [`Layout::write`], from numbers that are parsed already: one for each column, NaN for NULL.
+    pub fn fill(&self, out: &mut Out<'_>, (t, dt): (Micros, Option<f64>), values: &[f64]) {
+        let value = |column: usize| values.get(column).copied().filter(|v| !v.is_nan());
+        for (table, targets) in &self.tables {
+            let mut row = out.row(table, t, dt);
+            for target in targets {
+                row.f64(target.place, value(target.column).map(|v| v * target.scale));
+            }
+        }
+        for (column, name) in &self.metrics {
+            if let Some(value) = value(*column) {
+                out.metric(t, dt, name, "", value, "");
+            }
+        }
+    }
+
     /// As [`Layout::write`], into a table whose rows are gathered from several sections. Columns of
     /// other tables are left out.
     pub fn join(

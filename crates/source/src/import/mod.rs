@@ -18,6 +18,8 @@ mod join;
 mod layout;
 mod number;
 mod out;
+mod stamp;
+mod zone;
 
 /// Declares the formats of a family: a module each, and the list.
 macro_rules! formats {
@@ -49,6 +51,8 @@ pub use join::Join;
 pub use layout::{Field, Layout, col};
 pub use number::{grouped, number, scaled};
 pub use out::{Hints, Out, Tally};
+pub use stamp::{Stamp, When, stamp};
+pub use zone::zone_named;
 
 /// Every format that is understood, family by family.
 pub fn formats() -> impl Iterator<Item = &'static Format> {

@@ -1,3 +1,5 @@
 //! procps: `vmstat`, `free`, `top`, `ps`; and saved files of /proc.
 
-formats! {}
+formats! {
+    vmstat,
+}

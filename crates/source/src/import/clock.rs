@@ -350,8 +350,7 @@ pub fn ctime(text: &str) -> Option<Ctime<'_>> {
     let mut rest = text.trim_start();
     for place in 0..8 {
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        // `Sat Nov 21 08:19:03 UTC 2026: ...`, `[Sat Nov 21 08:19:03 2026] ...`
-        let word = rest[..end].trim_end_matches([':', ',', ']', ')']);
+        let word = &rest[..end];
         if place == 0 && weekday(word) {
         } else if named_month.is_none() && month(word).is_some() {
             named_month = month(word);
@@ -363,8 +362,9 @@ pub fn ctime(text: &str) -> Option<Ctime<'_>> {
             half = Some(word);
         } else if time.is_some() && zone.is_none() && is_zone(word) {
             zone = Some(word);
-        } else if year.is_none() && word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit()) {
-            year = word.parse::<i16>().ok();
+        } else if year.is_none() && four_digits(word) {
+            // `Sat Nov 21 08:19:03 UTC 2026: ...`, `[Sat Nov 21 08:19:03 2026] ...`
+            year = word[..4].parse::<i16>().ok();
         } else {
             break;
         }
@@ -372,6 +372,12 @@ pub fn ctime(text: &str) -> Option<Ctime<'_>> {
     }
     let date = Date::new(year?, named_month?, day?).ok()?;
     Some(Ctime { when: date.to_datetime(civil_time(time?, half)?), zone, rest })
+}
+
+/// Four figures, and perhaps a mark behind them.
+fn four_digits(word: &str) -> bool {
+    let year = word.strip_suffix([':', ']', ')']).unwrap_or(word);
+    year.len() == 4 && year.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn is_half(word: &str) -> bool {

@@ -106,10 +106,8 @@ impl<S: AsRef<str>> Row<'_, S> {
                 None => bad = Some(cell),
             }
         }
-        if let (Some(util), true) = (self.busier(), table.id == net::TABLE.id) {
-            if wanted(net::util, util) {
-                row.f64(net::util, util);
-            }
+        if table.id == net::TABLE.id {
+            row.f64(net::util, self.busier().filter(|util| wanted(net::util, *util)));
         }
         if let Some(cell) = bad {
             out.unknown(self.line, cell, "no number");

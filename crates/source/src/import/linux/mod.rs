@@ -2,4 +2,5 @@
 
 formats! {
     nicstat,
+    dstat,
 }

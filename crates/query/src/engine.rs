@@ -13,7 +13,7 @@ use crate::{
     answer::columns_of,
     gate::Gate,
     prune, runs,
-    views::{self, Mentions, literal},
+    views::{self, BOOT, Mentions, literal},
 };
 
 /// Engine-specific SQL under names of our own, in one place.
@@ -71,7 +71,7 @@ pub struct Engine {
     gate: Gate,
     store: Store,
     /// For which runs the views stand, by table.
-    made: RefCell<BTreeMap<&'static str, Scope>>,
+    made: RefCell<BTreeMap<String, Scope>>,
 }
 
 /// What [`Engine::each`] hands batches to, with the columns they have.
@@ -100,7 +100,7 @@ impl Engine {
         // The lock comes last: after it no setting can be changed, not by ourselves either.
         let store_path = fs_err::canonicalize(store.path())?;
         con.execute_batch(&format!(
-            "SET GLOBAL TimeZone = 'UTC'; {MACROS}
+            "SET GLOBAL TimeZone = 'UTC'; {MACROS} CREATE SCHEMA {BOOT};
              SET allowed_directories = [{}, {}]; SET enable_external_access = false; SET lock_configuration = true;",
             literal(&store_path.to_string_lossy()),
             literal(&store.path().to_string_lossy()),
@@ -182,11 +182,13 @@ impl Engine {
         let scope = pruned.as_ref().unwrap_or(scope);
         let mut made = self.made.borrow_mut();
         // Sealed runs do not change, but all runs may become more: only named runs are remembered.
-        let stands = |made: &BTreeMap<&str, Scope>, name| scope.runs.is_some() && made.get(name) == Some(scope);
+        let stands = |made: &BTreeMap<String, Scope>, name: &str| scope.runs.is_some() && made.get(name) == Some(scope);
         let mut ddl = String::new();
-        for name in mentions.tables.iter().copied().chain(mentions.stats.then_some("stats")) {
-            if !stands(&made, name) {
-                ddl += &views::view(&self.store, name, scope)?;
+        let plain = mentions.tables.iter().map(|name| (*name).to_owned());
+        let boot = mentions.tables.iter().filter(|_| mentions.boot).map(|name| format!("{BOOT}.{name}"));
+        for name in plain.chain(boot).chain(mentions.stats.then(|| "stats".to_owned())) {
+            if !stands(&made, &name) {
+                ddl += &views::view(&self.store, &name, scope)?;
                 made.insert(name, scope.clone());
             }
         }
@@ -198,7 +200,7 @@ impl Engine {
         }
         if mentions.runs && !stands(&made, "runs") {
             runs::fill(&self.con, &self.store, scope)?;
-            made.insert("runs", scope.clone());
+            made.insert("runs".to_owned(), scope.clone());
         }
         Ok(())
     }

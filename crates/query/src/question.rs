@@ -288,6 +288,24 @@ pub fn question(store: &Store, name: &str) -> Result<Question, QueryError> {
 }
 
 impl Engine {
+    /// Questions that the runs of `scope` bring with them: an import keeps the charts that its files
+    /// ask for (a `Display` of .xan) as facts of the topic `question`. What is none is left out; it
+    /// stands among the run's facts all the same.
+    ///
+    /// # Errors
+    /// When the runs cannot be read.
+    pub fn carried_questions(&self, scope: &Scope) -> Result<Vec<Question>, QueryError> {
+        let carried = "SELECT DISTINCT name, value FROM text WHERE topic = 'question' ORDER BY name";
+        let answer = self.query(carried, scope)?;
+        let texts = answer.strings("name").into_iter().zip(answer.strings("value"));
+        let mut all: Vec<Question> = texts
+            .filter_map(|(name, text)| Question::parse(&name?, &text?).ok())
+            .map(|question| Question { own: true, ..question })
+            .collect();
+        all.sort_by_key(|q| (q.section, q.order));
+        Ok(all)
+    }
+
     /// Answers the question called `name` over the runs of `scope`; `params` are `name`, `value` as typed.
     ///
     /// # Errors

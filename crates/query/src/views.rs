@@ -16,6 +16,9 @@ use crate::{QueryError, Scope, lex};
 const LISTINGS: [&str; 6] =
     ["tables", "information_schema", "duckdb_views", "duckdb_columns", "duckdb_tables", "pg_catalog"];
 
+/// The schema of averages since boot: `boot.cpu` has the columns of `cpu`.
+pub(crate) const BOOT: &str = "boot";
+
 /// What a query mentions of what the store offers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mentions {
@@ -25,6 +28,8 @@ pub(crate) struct Mentions {
     pub runs: bool,
     /// The stored statistics of runs.
     pub stats: bool,
+    /// The tables' averages since boot, which imports keep apart.
+    pub boot: bool,
 }
 
 impl Mentions {
@@ -40,14 +45,15 @@ impl Mentions {
             tables: TABLES.iter().map(|t| t.name).filter(|n| all || names.contains(n)).collect(),
             runs: all || names.contains("runs"),
             stats: all || names.contains("stats"),
+            boot: names.contains(BOOT),
         }
     }
 }
 
-/// The statement that makes the view of `table` over the runs of `scope`.
+/// The statement that makes the view of `table` (also `boot.<table>`) over the runs of `scope`.
 pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, QueryError> {
     let files = store.files(table, scope.runs.as_deref())?;
-    let declared = fenxi_model::table(table);
+    let declared = fenxi_model::table(table.rsplit('.').next().unwrap_or(table));
     let mut groups: BTreeMap<&str, Vec<&TableFile>> = BTreeMap::new();
     for file in &files {
         groups.entry(&file.fingerprint).or_default().push(file);
@@ -59,7 +65,7 @@ pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, 
     if parts.is_empty() {
         parts.push(empty(declared));
     }
-    let name = identifier(table);
+    let name = table.split('.').map(identifier).collect::<Vec<_>>().join(".");
     Ok(format!("CREATE OR REPLACE VIEW {name} AS {};", parts.join(" UNION ALL BY NAME ")))
 }
 
@@ -145,7 +151,7 @@ mod tests {
     #[test]
     fn only_tables_that_are_mentioned_get_views() {
         let m = Mentions::of("SELECT avg(usr) FROM cpu JOIN runs USING (run) WHERE host = 'disk'");
-        assert_eq!(m, Mentions { tables: vec!["cpu"], runs: true, stats: false });
+        assert_eq!(m, Mentions { tables: vec!["cpu"], runs: true, stats: false, boot: false });
         assert!(Mentions::of("SHOW TABLES").tables.len() > 20);
     }
 

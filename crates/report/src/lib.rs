@@ -80,7 +80,11 @@ pub fn render_watched(
     let shown = Run::all(&entries);
     let scope = Scope::of(runs.iter().cloned());
     let mut sections: Vec<Section> = Vec::new();
-    for question in questions(store)? {
+    let mut all = questions(store)?;
+    all.extend(engine.carried_questions(&scope)?);
+    // Stable: what runs bring comes after what is always asked.
+    all.sort_by_key(|q| q.section);
+    for question in all {
         let begin = Instant::now();
         let panel = panel::panel(engine, &question, &scope, &shown, &options);
         watch(&question.name, begin.elapsed());

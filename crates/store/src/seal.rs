@@ -138,9 +138,11 @@ impl Recording<'_> {
         let inputs = end.as_ref().map(|e| e.inputs.clone()).unwrap_or_default();
         tables.files.extend(inputs.iter().map(|input| input.raw.clone()));
         let last = tables.last_t.map_or(begin.start, Micros).max(begin.start);
-        let mut hosts = tables.hosts;
-        hosts.remove(&begin.host);
-        let hosts = std::iter::once(begin.host).chain(hosts).collect();
+        let mut hosts = std::mem::take(&mut tables.hosts);
+        let named = hosts.remove(&begin.host);
+        // An import knows its hosts only from its rows; the one it began with may occur in none.
+        let first = (named || hosts.is_empty() || begin.kind != "import").then_some(begin.host);
+        let hosts = first.into_iter().chain(hosts).collect();
         Manifest {
             format: FORMAT,
             digest: String::new(),

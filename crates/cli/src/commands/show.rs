@@ -31,6 +31,10 @@ fn describe(entry: &RunEntry) -> String {
     let mut out = facts(entry);
     out.push_str("\nTables\n");
     out.push_str(&tables(&entry.manifest));
+    if !entry.manifest.inputs.is_empty() {
+        out.push_str("\nInputs\n");
+        out.push_str(&inputs(&entry.manifest));
+    }
     if !entry.manifest.costs.is_empty() {
         out.push_str("\nCost of recording\n");
         out.push_str(&costs(&entry.manifest));
@@ -57,7 +61,8 @@ fn facts(entry: &RunEntry) -> String {
         let signal = manifest.signal.map(|s| format!(" (killed by signal {s})")).unwrap_or_default();
         lines.push(("exit status", format!("{status}{signal}")));
     }
-    if let Some(ticks) = manifest.ticks {
+    // An import has no ticks of its own.
+    if let Some(ticks) = manifest.ticks.filter(|ticks| *ticks > 0) {
         lines.push(("ticks", format!("{ticks}, {} missed", manifest.missed_ticks.unwrap_or(0))));
     }
     if manifest.recovered {
@@ -79,14 +84,29 @@ fn tables(manifest: &Manifest) -> String {
     let row = |f: &fenxi_store::FileEntry| {
         let per_row = f.bytes as f64 / (f.rows.max(1)) as f64;
         vec![
-            f.table.clone().unwrap_or_else(|| f.name.clone()),
+            f.table.clone().unwrap_or_default(),
             f.rows.to_string(),
             Unit::Bytes.human(f.bytes as f64).to_string(),
             format!("{per_row:.1}"),
         ]
     };
-    let rows: Vec<_> = manifest.files.iter().map(row).collect();
+    let rows: Vec<_> = manifest.files.iter().filter(|f| f.table.is_some()).map(row).collect();
     print::columns(&["table", "rows", "size", "B/row"], &[1, 2, 3], &rows)
+}
+
+fn inputs(manifest: &Manifest) -> String {
+    let row = |i: &fenxi_store::InputEntry| {
+        vec![
+            i.name.clone(),
+            i.format.clone().unwrap_or_else(|| "not recognised".to_owned()),
+            i.tables.values().sum::<u64>().to_string(),
+            Unit::Bytes.human(i.bytes as f64).to_string(),
+            Unit::Bytes.human(i.raw.bytes as f64).to_string(),
+            i.notes.to_string(),
+        ]
+    };
+    let rows: Vec<_> = manifest.inputs.iter().map(row).collect();
+    print::columns(&["file", "format", "rows", "size", "kept in", "notes"], &[2, 3, 4, 5], &rows)
 }
 
 fn costs(manifest: &Manifest) -> String {

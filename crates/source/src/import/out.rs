@@ -57,7 +57,7 @@ impl Hints {
 pub struct Tally {
     /// Rows by table, in the catalogue's order; notes and the since-boot rows are not among them.
     pub tables: Vec<(&'static str, u64)>,
-    /// The earliest time of any row.
+    /// The begin of the earliest row's interval.
     pub first: Option<Micros>,
     /// The latest time of any row.
     pub last: Option<Micros>,
@@ -157,8 +157,10 @@ impl<'a> Out<'a> {
         }
         self.gathered += 1;
         self.counts[table.id as usize] += 1;
+        let dt = dt.into();
         if let Some(t) = t {
-            self.first = Some(self.first.map_or(t, |first| first.min(t)));
+            let begin = Micros(t.0.saturating_sub((dt.unwrap_or(0.0) * 1e6) as i64));
+            self.first = Some(self.first.map_or(begin, |first| first.min(begin)));
             self.last = Some(self.last.map_or(t, |last| last.max(t)));
         }
         self.rows.row(table, t, dt)

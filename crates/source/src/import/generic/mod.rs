@@ -3,7 +3,10 @@
 mod labels;
 mod steps;
 mod when;
+mod xml;
 
 formats! {
     xan,
+    faban_summary,
+    faban_run,
 }

@@ -9,4 +9,5 @@ formats! {
     xan,
     faban_summary,
     faban_run,
+    prometheus,
 }

@@ -1,3 +1,33 @@
 //! Load generators and benchmarks.
 
-formats! {}
+mod names;
+mod seconds;
+mod spread;
+
+formats! {
+    sysbench,
+    pgbench,
+    pgbench_aggregate,
+    pgbench_log,
+}
+
+#[cfg(test)]
+mod tests {
+    /// The values of one column in the rows that a test read, None where empty or absent.
+    pub(super) fn column(text: &str, table: &str, name: &str) -> Vec<Option<f64>> {
+        let title = format!("# {table}\n");
+        let mut values = Vec::new();
+        for section in text.split(&title).skip(1) {
+            let mut lines = section.lines().take_while(|l| !l.starts_with('#'));
+            let place = lines.next().and_then(|header| header.split('\t').position(|h| h == name));
+            values.extend(lines.map(|l| l.split('\t').nth(place?)?.parse().ok()));
+        }
+        values
+    }
+
+    /// The result called `name`.
+    pub(super) fn result(text: &str, name: &str) -> Option<f64> {
+        let mut lines = text.split("# result\n").nth(1)?.lines().take_while(|l| !l.starts_with('#'));
+        lines.find_map(|l| (l.split('\t').nth(1)? == name).then(|| l.split('\t').nth(2)?.parse().ok())?)
+    }
+}

@@ -1,0 +1,182 @@
+//! The per-transaction log of `pgbench -l`: a line when a transaction ends.
+//!
+//! `client transaction time script epoch microseconds [lag] [retries]`; the time is in microseconds,
+//! or a word: `skipped` with `--latency-limit`, and since 15 `failed`, `serialization` or `deadlock`.
+//! Threads write files of their own; put together, their times go back.
+
+use fenxi_model::{Micros, catalog::{histogram, load}};
+
+use super::{
+    names::{self, Results},
+    seconds::{Event, Kinds, Seconds},
+};
+use crate::import::{Family, Fields, Format, Head, Input, Out, Splitter, Sure};
+
+/// What this file reads.
+pub static FORMAT: Format = Format {
+    name: "pgbench-log",
+    summary: "pgbench -l: the log with a line for each transaction, also with --rate and --max-tries",
+    family: Family::Load,
+    tables: &[&load::TABLE, &histogram::TABLE],
+    example: "1 1 9880 0 1795249933 830364\n0 1 10579 0 1795249933 831006\n1 2 829 0 1795249933 831213\n",
+    sniff,
+    read,
+};
+
+fn sniff(head: &Head<'_>) -> Sure {
+    let mut splitter = Splitter::default();
+    // The last line may be cut.
+    let complete = head.text.rfind('\n').map_or(head.text, |end| &head.text[..end]);
+    let mut lines = complete.lines().filter(|l| !l.trim().is_empty()).take(50).peekable();
+    Sure::Likely.when(lines.peek().is_some() && lines.all(|line| Line::read(&splitter.blanks(line)).is_some()))
+}
+
+/// What one line says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Line<'a> {
+    time: Time,
+    script: &'a str,
+    end: Micros,
+    /// Lag and retries, or one of them.
+    more: (Option<u64>, Option<u64>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Time {
+    Took(u64),
+    Skipped,
+    Failed,
+}
+
+impl<'a> Line<'a> {
+    fn read(fields: &Fields<'a>) -> Option<Line<'a>> {
+        if !(6..=8).contains(&fields.len()) {
+            return None;
+        }
+        fields.get(0).parse::<u32>().ok()?;
+        fields.get(1).parse::<u64>().ok()?;
+        fields.get(3).parse::<u32>().ok()?;
+        let time = match fields.get(2) {
+            "skipped" => Time::Skipped,
+            "failed" | "serialization" | "deadlock" => Time::Failed,
+            // A clock that was set back gave negative times.
+            time => Time::Took(time.parse::<i64>().ok()?.max(0) as u64),
+        };
+        let seconds: i64 = fields.get(4).parse().ok().filter(|s| (100_000_000..100_000_000_000).contains(s))?;
+        let micros: i64 = fields.get(5).parse().ok().filter(|m| (0..1_000_000).contains(m))?;
+        let more = |i: usize| match fields.get(i) {
+            "" => Some(None),
+            text => text.parse::<f64>().ok().map(|v| Some(v.max(0.0) as u64)),
+        };
+        Some(Line { time, script: fields.get(3), end: Micros(seconds * 1_000_000 + micros), more: (more(6)?, more(7)?) })
+    }
+}
+
+/// What stands in the seventh column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Seventh {
+    Lag,
+    Retries,
+}
+
+/// Beyond this many a seventh column has no retries but microseconds.
+const MOST_RETRIES: u64 = 100;
+
+/// What the head tells of the log.
+fn survey(head: &str) -> (Seventh, Kinds, bool) {
+    let mut splitter = Splitter::default();
+    let (mut most, mut eight, mut failed, mut scripts) = (0, false, false, false);
+    for line in head.lines() {
+        let fields = splitter.blanks(line);
+        let Some(line) = Line::read(&fields) else { continue };
+        most = most.max(line.more.0.unwrap_or(0));
+        eight |= line.more.1.is_some();
+        failed |= line.time == Time::Failed;
+        scripts |= line.script != "0";
+    }
+    let seventh = if eight || most > MOST_RETRIES { Seventh::Lag } else { Seventh::Retries };
+    let some = head.lines().next().is_some_and(|l| splitter.blanks(l).len() > 6);
+    let retries = eight || some && seventh == Seventh::Retries;
+    (seventh, Kinds { errors: retries || failed, retries }, scripts)
+}
+
+fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
+    let (seventh, kinds, scripts) = survey(&input.head());
+    let mut seconds = Seconds::new("pgbench", 1e-3, kinds);
+    let mut splitter = Splitter::default();
+    let (mut skipped, mut told) = (0u64, false);
+    let mut last_script = (String::new(), None);
+    while input.line().is_some() {
+        let (number, text) = (input.number(), input.text());
+        let fields = splitter.blanks(text);
+        if fields.is_empty() {
+            continue;
+        }
+        let Some(line) = Line::read(&fields) else {
+            out.unknown(number, text, "expected `client transaction time script epoch microseconds`");
+            continue;
+        };
+        if line.more.0.is_some() && line.more.1.is_none() && !told {
+            told = true;
+            let what = if seventh == Seventh::Lag { "the lag (--rate)" } else { "retries (--max-tries)" };
+            out.assume(&format!("column 7 has {what}, judging from its values"));
+        }
+        let (lag, retries) = match line.more {
+            (first, None) if seventh == Seventh::Retries => (None, first),
+            more => more,
+        };
+        if last_script.0 != line.script || last_script.1.is_none() {
+            last_script.1 = if scripts { seconds.operation(&format!("script {}", line.script)) } else { None };
+            line.script.clone_into(&mut last_script.0);
+        }
+        let event = match line.time {
+            Time::Took(us) => Event { lag, retries: retries.unwrap_or(0), ..Event::done(line.end, us) },
+            Time::Failed => Event { retries: retries.unwrap_or(0), ..Event::failed(line.end, None) },
+            Time::Skipped => {
+                skipped += 1;
+                continue;
+            }
+        };
+        seconds.add(out, last_script.1, &event);
+    }
+    seconds.finish(out);
+    if skipped > 0 {
+        Results::default().set(out, names::SKIPPED, skipped as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+    use crate::import::{fixtures::read, load::tests::{column, result}};
+
+    proptest! {
+        #[test]
+        fn seconds_add_up_to_the_log(rows in vec((0u64..60_000_000, 1u64..3_000_000), 1..400)) {
+            let mut rows = rows;
+            rows.sort_unstable();
+            let begin = 1_700_000_000_000_000u64;
+            let line = |(i, (at, took)): (usize, &(u64, u64))| {
+                let end = begin + at;
+                format!("{} {} {took} 0 {} {}\n", i % 7, i, end / 1_000_000, end % 1_000_000)
+            };
+            let text: String = rows.iter().enumerate().map(line).collect();
+            let read = read(&FORMAT, text.as_bytes());
+            prop_assert_eq!(read.tally.notes, 0, "{}", read.text);
+            let tps = column(&read.text, "load", "transactions_per_s");
+            prop_assert_eq!(tps.iter().flatten().sum::<f64>(), rows.len() as f64);
+            // Every second is there, also the idle ones.
+            let (first, last) = (rows[0].0 / 1_000_000, rows[rows.len() - 1].0 / 1_000_000);
+            prop_assert_eq!(tps.len() as u64, last - first + 1);
+            let counted: f64 = column(&read.text, "histogram", "count").iter().flatten().sum();
+            prop_assert_eq!(counted, rows.len() as f64);
+            let mean = rows.iter().map(|(_, took)| *took as f64).sum::<f64>() / rows.len() as f64 / 1e3;
+            let got = result(&read.text, "latency_mean").unwrap();
+            prop_assert!((got - mean).abs() <= mean * 1e-9, "{got} {mean}");
+            let max = rows.iter().map(|(_, took)| *took).max().unwrap() as f64 / 1e3;
+            prop_assert!((result(&read.text, "latency_max").unwrap() - max).abs() <= max * 1e-9);
+        }
+    }
+}

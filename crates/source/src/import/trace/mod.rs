@@ -1,3 +1,10 @@
 //! Tracers and profilers: perf, strace, truss, and the DTrace family.
 
-formats! {}
+mod locks;
+mod report;
+mod stacks;
+
+formats! {
+    lockstat,
+    plockstat,
+}

@@ -37,6 +37,8 @@ table! {
         flush_await_ms: gauge(Milliseconds, Lower),
         /// Mean time of reads and writes together.
         await_ms: gauge(Milliseconds, Lower),
+        /// Mean time of a request in the host's own queue, before the device had it (Solaris wsvc_t, avwait).
+        wait_ms: gauge(Milliseconds, Lower),
         /// Mean service time as older tools guess it (utilisation over throughput); not meaningful for parallel devices.
         svctm_ms: gauge(Milliseconds, Lower),
         /// Mean number of requests in flight over the interval.

@@ -1,5 +1,6 @@
 //! Solaris and kin, BSD and macOS.
 
+mod iostat;
 mod times;
 
-formats! { solaris_mpstat, solaris_vmstat, solaris_vmstat_s }
+formats! { solaris_mpstat, solaris_vmstat, solaris_vmstat_s, solaris_iostat, bsd_iostat }

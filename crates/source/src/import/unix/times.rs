@@ -22,6 +22,8 @@ pub(super) struct Tool {
     pub(super) name: &'static str,
     /// Letters of options with an argument of their own.
     pub(super) takes: &'static str,
+    /// The one of them whose argument is the interval, where it is an option.
+    pub(super) every: Option<char>,
     /// Whether its first block is since boot (or since the start of each process).
     pub(super) first_since_boot: bool,
 }
@@ -280,16 +282,20 @@ fn command(line: &str, tool: Tool) -> Option<Option<f64>> {
     let is_tool = |word: &str| word == tool.name || word.strip_suffix(tool.name).is_some_and(|w| w.ends_with('/'));
     let mut words = line.split_ascii_whitespace();
     words.by_ref().take(12).find(|w| is_tool(w))?;
-    let mut numbers = Vec::new();
+    let (mut numbers, mut every) = (Vec::new(), None);
     while let Some(word) = words.next() {
         if word.starts_with(['|', '>', ';', '&', '<']) || word.starts_with("2>") {
             break;
         }
         if let Some(letters) = word.strip_prefix('-') {
             // An option with an argument takes the rest of its word, or the next one.
-            if letters.chars().last().is_some_and(|c| tool.takes.contains(c)) {
-                words.next();
+            let last = letters.chars().last().filter(|c| tool.takes.contains(*c));
+            let attached = tool.every.and_then(|c| letters.strip_prefix(c)).and_then(|n| n.parse::<u32>().ok());
+            let argument = last.and_then(|_| words.next());
+            if last.is_some() && last == tool.every {
+                every = argument.and_then(|n| n.parse::<u32>().ok());
             }
+            every = every.or(attached);
             continue;
         }
         if numbers.len() < 8 {
@@ -297,6 +303,7 @@ fn command(line: &str, tool: Tool) -> Option<Option<f64>> {
         }
     }
     let interval = match numbers.as_slice() {
+        _ if every.is_some() => every.map(f64::from),
         [.., Some(interval), Some(_)] | [.., None, Some(interval)] | [Some(interval)] => Some(f64::from(*interval)),
         _ => None,
     };
@@ -310,7 +317,7 @@ mod tests {
     use super::*;
     use crate::import::Hints;
 
-    const TOOL: Tool = Tool { name: "mpstat", takes: "TP", first_since_boot: true };
+    const TOOL: Tool = Tool { name: "mpstat", takes: "TP", every: None, first_since_boot: true };
 
     #[test]
     fn times_are_read_in_many_forms() {

@@ -4,7 +4,11 @@ use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
     io::Read,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::Ordering,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
 };
 
 use fenxi_model::{Micros, Rows, RunId};
@@ -20,6 +24,8 @@ use crate::{
 
 /// The name that goes before a table's for averages since boot, which are kept apart.
 const BOOT: &str = "boot";
+/// Batches of rows that may wait for the writer.
+const ROWS_AHEAD: usize = 2;
 
 /// What to import, and what is known about it.
 #[derive(Debug)]
@@ -277,7 +283,7 @@ impl Work<'_> {
         Ok(Imported { name, format, tally, skipped: None, bytes: kept.bytes })
     }
 
-    /// Reads the input as its format, into the store.
+    /// Reads the input as its format, into the store; a thread beside writes what is read.
     fn parse(
         &mut self,
         source: &Source,
@@ -286,22 +292,35 @@ impl Work<'_> {
         watch: &mut dyn FnMut(Progress<'_>) -> bool,
     ) -> (Option<&'static Format>, Tally, Option<StoreError>) {
         let shared = Arc::clone(&self.shared);
+        let (sender, receiver) = sync_channel::<(Rows, bool)>(ROWS_AHEAD);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| write(receiver, open, &shared));
+            let (format, tally) = self.parse_into(source, feed, sender, watch);
+            // The writer ends when the sender is gone; it cannot panic.
+            let failed = writer.join().unwrap_or_else(|_| Some(std::io::Error::other("writing failed").into()));
+            (format, tally, failed)
+        })
+    }
+
+    fn parse_into(
+        &mut self,
+        source: &Source,
+        feed: Feed,
+        sender: SyncSender<(Rows, bool)>,
+        watch: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) -> (Option<&'static Format>, Tally) {
         let rows_so_far = Cell::new(self.rows);
-        let mut input = Input::new(Shown { feed, shared: &shared, watch, name: &source.name, rows: &rows_so_far });
+        let mut input = Input::new(Shown { feed, shared: &self.shared, watch, name: &source.name, rows: &rows_so_far });
         let format = self.plan.format.or_else(|| detect(&Head { text: &input.head() }));
         let hints = self.hints(source);
         let (strict, said) = (self.plan.strict, &mut self.said);
-        let mut failed = None;
         let sink = |rows: &mut Rows, since_boot: bool| {
             rows_so_far.set(rows_so_far.get() + rows.len() as u64);
             if strict {
                 repeat_notes(rows, said);
             }
-            let stored = if since_boot { open.append_apart(BOOT, rows) } else { open.append(rows) };
-            if let Err(error) = stored {
-                shared.cancelled.store(true, Ordering::Relaxed);
-                failed.get_or_insert(error);
-            }
+            // A writer that is gone has said why.
+            let _ = sender.send((rows.take(), since_boot));
         };
         let mut out = Out::new(format.map_or("import", |f| f.name), hints, sink);
         match format {
@@ -317,7 +336,7 @@ impl Work<'_> {
         let tally = out.finish();
         drop(input);
         self.rows = rows_so_far.get();
-        (format, tally, failed)
+        (format, tally)
     }
 
     fn hints(&self, source: &Source) -> Hints {
@@ -386,6 +405,19 @@ impl Work<'_> {
             inputs: std::mem::take(&mut self.entries),
         }
     }
+}
+
+/// Writes rows into the run until there are no more; gives what went wrong.
+fn write(rows: Receiver<(Rows, bool)>, open: &mut OpenRun, shared: &Shared) -> Option<StoreError> {
+    let mut failed = None;
+    for (mut rows, since_boot) in rows {
+        let stored = if since_boot { open.append_apart(BOOT, &mut rows) } else { open.append(&mut rows) };
+        if let Err(error) = stored {
+            shared.cancelled.store(true, Ordering::Relaxed);
+            failed.get_or_insert(error);
+        }
+    }
+    failed
 }
 
 /// What the user said, to be able to read the input again in the same way.

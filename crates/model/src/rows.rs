@@ -103,6 +103,13 @@ impl Rows {
         self.tables.iter_mut().flatten().filter(|t| t.n_rows > 0)
     }
 
+    /// Takes everything gathered out, to be handed to another thread; what comes next begins anew.
+    pub fn take(&mut self) -> Rows {
+        let mut fresh = Rows::new(&self.host);
+        fresh.source = self.source;
+        std::mem::replace(self, fresh)
+    }
+
     /// How many rows are gathered over all tables.
     pub fn len(&self) -> usize {
         self.tables.iter().flatten().map(|t| t.n_rows).sum()

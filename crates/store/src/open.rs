@@ -19,15 +19,17 @@ use crate::{
     Begin, End, FORMAT, FileEntry, Store, StoreError,
     fs::{HashingFile, sync_dir, write_synced},
     gather::Gather,
-    seal::{Opened, RAW, Recording},
+    seal::{IMPORT, Opened, RAW, Recording},
     stream::{Shared, TableStream},
-    table_seal::Limits,
+    table_seal::{Limits, Sealing},
 };
 
 /// How long written rows may wait until they are made durable.
 const SYNC_EVERY: Duration = Duration::from_secs(5);
 /// Bytes of rows that a recorder keeps besides writing them; sealing need not read these back.
 const LIVE_BYTES: usize = 32 << 20;
+/// Bytes of rows that an import gathers, over all tables, before it writes those of the largest.
+const IMPORT_BYTES: usize = 64 << 20;
 
 /// A run being recorded; dropping it without [`OpenRun::seal`] leaves it for [`Store::recover`].
 #[derive(Debug)]
@@ -39,6 +41,9 @@ pub struct OpenRun {
     live: Option<Vec<Option<Gather>>>,
     live_limit: usize,
     apart: Vec<(String, Gather)>,
+    /// An import's tables: written sorted, chunk by chunk, without the streams from which a recording
+    /// could be recovered. An import that was cut short is begun anew.
+    import: Option<Chunks>,
     syncer: Syncer,
     /// Declared last: the lock is given up after everything else is closed.
     _lock: fs::File,
@@ -64,6 +69,7 @@ impl OpenRun {
                 }
                 Err(e) => return Err(e.into()),
             }
+            let import = (begin.kind == IMPORT).then(Chunks::default);
             let opened = Opened { format: FORMAT, id, begin };
             let made = make(&hidden, &dir, &opened);
             if made.is_err() {
@@ -79,6 +85,7 @@ impl OpenRun {
                 live: Some(TABLES.iter().map(|_| None).collect()),
                 live_limit: LIVE_BYTES,
                 apart: Vec::new(),
+                import,
                 _lock: lock,
             });
         }
@@ -94,6 +101,9 @@ impl OpenRun {
     /// # Errors
     /// When a file cannot be written, or could not be made durable; what was written before stays.
     pub fn append(&mut self, rows: &mut Rows) -> Result<(), StoreError> {
+        if let Some(chunks) = &mut self.import {
+            return chunks.append(rows, &self.dir);
+        }
         let mut first_error = None;
         for table in rows.tables_mut() {
             let place = table.table().id as usize;
@@ -159,11 +169,13 @@ impl OpenRun {
     ///
     /// # Errors
     /// [`StoreError::Seal`] when it cannot be written; the recording is kept and a later
-    /// [`Store::recover`] seals it.
+    /// [`Store::recover`] seals it. Of an import nothing is kept.
     pub fn seal(mut self, end: End) -> Result<RunId, StoreError> {
         self.syncer.stop();
         // For a later recovery, should sealing fail. Without room for it, it is done without.
-        if let Ok(text) = serde_json::to_vec(&end) {
+        if self.import.is_none()
+            && let Ok(text) = serde_json::to_vec(&end)
+        {
             let _ = write_synced(&self.dir.join("end.json"), &text);
         }
         let recording = Recording {
@@ -174,9 +186,18 @@ impl OpenRun {
             recovered: false,
             live: self.live.take(),
             apart: std::mem::take(&mut self.apart),
+            chunks: self.import.take(),
             limits: Limits::DEFAULT,
         };
-        recording.seal()?;
+        let import = recording.chunks.is_some();
+        match recording.seal() {
+            // Nothing is kept of an import, so that its inputs are imported again and not half of them.
+            Err(StoreError::Seal { cause, .. }) if import => {
+                let _ = fs::remove_dir_all(&self.dir);
+                return Err(*cause);
+            }
+            sealed => sealed?,
+        };
         Ok(self.opened.id.clone())
     }
 
@@ -187,6 +208,57 @@ impl OpenRun {
     pub fn discard(mut self) -> Result<(), StoreError> {
         self.syncer.stop();
         Ok(fs::remove_dir_all(&self.dir)?)
+    }
+}
+
+/// The tables of an import, gathered and written chunk by chunk.
+#[derive(Debug, Default)]
+pub(crate) struct Chunks {
+    tables: Vec<Chunked>,
+    bytes: usize,
+}
+
+/// One table of an import: what is written, and what is not yet.
+#[derive(Debug)]
+pub(crate) struct Chunked {
+    pub(crate) gather: Gather,
+    pub(crate) written: Option<Sealing>,
+}
+
+impl Chunks {
+    /// Gathers all rows; writes those of the largest table when it becomes too much.
+    fn append(&mut self, rows: &mut Rows, dir: &Path) -> Result<(), StoreError> {
+        for table in rows.tables_mut() {
+            let id = table.table().id;
+            let Some(batch) = table.take() else { continue };
+            let found = self.tables.iter().position(|t| t.gather.table.id == id);
+            let place = found.unwrap_or_else(|| {
+                self.tables.push(Chunked { gather: Gather::new(table.table()), written: None });
+                self.tables.len() - 1
+            });
+            let gather = &mut self.tables[place].gather;
+            let before = gather.bytes;
+            if !gather.push(&batch) {
+                return Err(StoreError::damaged(dir, "rows with columns that this fenxi does not know"));
+            }
+            self.bytes += gather.bytes - before;
+        }
+        if self.bytes > IMPORT_BYTES
+            && let Some(largest) = self.tables.iter_mut().max_by_key(|t| t.gather.bytes)
+        {
+            self.bytes -= largest.gather.bytes;
+            let fresh = Gather::new(largest.gather.table);
+            let mut full = std::mem::replace(&mut largest.gather, fresh);
+            let sealing = largest.written.get_or_insert_with(|| Sealing::new(full.table, dir));
+            sealing.write_more(&mut full)?;
+        }
+        Ok(())
+    }
+
+    /// The tables in the catalogue's order.
+    pub(crate) fn into_tables(mut self) -> Vec<Chunked> {
+        self.tables.sort_by_key(|t| t.gather.table.id);
+        self.tables
     }
 }
 

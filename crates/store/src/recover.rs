@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use crate::{
     FORMAT, Recovered, Store, StoreError,
     fs::names,
-    seal::{Opened, Recording},
+    seal::{IMPORT, Opened, Recording},
     table_seal::Limits,
 };
 
@@ -61,13 +61,13 @@ impl Store {
             return Err(StoreError::Version { path, found: opened.format, known: FORMAT });
         }
         let end = fs::read_to_string(dir.join("end.json")).ok().and_then(|text| serde_json::from_str(&text).ok());
-        if end.is_none() && opened.begin.kind == "import" {
-            // Half an import would pass for a whole one; its inputs are where they were.
+        if opened.begin.kind == IMPORT {
+            // It has no streams, and half an import would pass for a whole one: its inputs are where they were.
             fs::remove_dir_all(dir)?;
             return Ok(None);
         }
-        let (dir, apart) = (dir.to_owned(), Vec::new());
-        let recording = Recording { store: self, dir, opened, end, recovered: true, live: None, apart, limits };
+        let (dir, apart, chunks) = (dir.to_owned(), Vec::new(), None);
+        let recording = Recording { store: self, dir, opened, end, recovered: true, live: None, apart, chunks, limits };
         recording.seal().map(Some)
     }
 

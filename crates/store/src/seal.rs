@@ -16,11 +16,14 @@ use crate::{
     Begin, End, FORMAT, FileEntry, Manifest, Store, StoreError,
     fs::{sync_dir, write_synced},
     gather::Gather,
+    open::Chunks,
     stats::StatsFile,
     stream::{Read, Recorded, recorded},
-    table_seal::{Limits, seal_apart, seal_table},
+    table_seal::{Limits, Sealed, seal_apart, seal_chunked, seal_table},
 };
 
+/// The kind of run that has no streams to recover it from.
+pub(crate) const IMPORT: &str = "import";
 /// The directory of an import's inputs within a run.
 pub(crate) const RAW: &str = "raw";
 
@@ -46,6 +49,8 @@ pub(crate) struct Recording<'a> {
     pub(crate) live: Option<Vec<Option<Gather>>>,
     /// Rows that are kept in files of their own, by the name that goes before the table's.
     pub(crate) apart: Vec<(String, Gather)>,
+    /// The tables of an import, which has no streams.
+    pub(crate) chunks: Option<Chunks>,
     pub(crate) limits: Limits,
 }
 
@@ -97,18 +102,18 @@ impl Recording<'_> {
                 let filled = TABLES.iter().filter(|t| live[t.id as usize].is_some());
                 filled.map(|table| Recorded { table, segments: Vec::new() }).collect()
             }
+            None if self.chunks.is_some() => Vec::new(),
             None => recorded(&self.dir)?,
         };
         for table in tables {
             let gather = live.as_mut().and_then(|live| live[table.table.id as usize].take());
             if let Some(sealed) = seal_table(&table, gather, part, &mut stats, self.limits)? {
-                let all = &mut sealed_tables;
-                all.files.push(sealed.entry);
-                all.read.batches = all.read.batches.max(sealed.read.batches);
-                all.read.dropped_bytes += sealed.read.dropped_bytes;
-                all.last_t = all.last_t.max(sealed.last_t);
-                all.hosts.extend(sealed.hosts);
+                sealed_tables.add(sealed);
             }
+        }
+        for chunked in self.chunks.take().into_iter().flat_map(Chunks::into_tables) {
+            let sealed = seal_chunked(chunked.gather, chunked.written, part, &mut stats, self.limits)?;
+            sealed_tables.add(sealed);
         }
         for (prefix, gather) in self.apart.drain(..) {
             let name = format!("{prefix}.{}", gather.table.name);
@@ -178,6 +183,16 @@ struct Tables {
     read: Read,
     last_t: Option<i64>,
     hosts: BTreeSet<String>,
+}
+
+impl Tables {
+    fn add(&mut self, sealed: Sealed) {
+        self.files.push(sealed.entry);
+        self.read.batches = self.read.batches.max(sealed.read.batches);
+        self.read.dropped_bytes += sealed.read.dropped_bytes;
+        self.last_t = self.last_t.max(sealed.last_t);
+        self.hosts.extend(sealed.hosts);
+    }
 }
 
 /// CPU seconds this thread has used.

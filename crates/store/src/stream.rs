@@ -169,7 +169,7 @@ impl Segment {
 }
 
 /// The batch with the columns of `schema`, NULL where it has none.
-fn widen(schema: &SchemaRef, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+pub(crate) fn widen(schema: &SchemaRef, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let column = |field: &arrow_schema::FieldRef| -> ArrayRef {
         let own = batch.column_by_name(field.name()).cloned();
         own.unwrap_or_else(|| new_null_array(field.data_type(), batch.num_rows()))

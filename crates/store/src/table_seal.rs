@@ -18,6 +18,7 @@ use arrow_schema::DataType;
 use fenxi_model::{
     Table,
     catalog::{self, DT},
+    schema_of,
 };
 use fs_err as fs;
 use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
@@ -28,7 +29,7 @@ use crate::{
     gather::{Gather, Order},
     parquet_file::{ParquetFile, ROW_GROUP, parquet_error},
     stats::{StatsFile, summarise},
-    stream::{Read, Recorded},
+    stream::{Read, Recorded, widen},
 };
 
 /// How much memory sealing may take.
@@ -102,6 +103,39 @@ pub(crate) fn seal_table(
     sealing.finish(read, stats, limits)
 }
 
+/// Finishes a table of an import: the chunks that are `written` and the `last` one, into `dir`.
+pub(crate) fn seal_chunked(
+    mut last: Gather,
+    written: Option<Sealing>,
+    dir: &Path,
+    stats: &mut StatsFile,
+    limits: Limits,
+) -> Result<Sealed, StoreError> {
+    let table = last.table;
+    let Some(mut sealing) = written else {
+        let mut sealing = Sealing::new(table, dir);
+        let columns = places(&last.in_use());
+        let order = sealing.write(&mut last, &columns)?;
+        if has_series(table) {
+            sealing.stats_of_chunk(&last, &order, &columns, stats)?;
+        }
+        sealing.summarised = true;
+        drop(last);
+        return sealing.finish(Read::default(), stats, limits)?.ok_or_else(|| empty(table, dir));
+    };
+    sealing.write_more(&mut last)?;
+    drop(last);
+    let path = sealing.path.clone();
+    let sealed = sealing.finish(Read::default(), stats, limits)?.ok_or_else(|| empty(table, dir))?;
+    fs::hard_link(path, dir.join(&sealed.entry.name))?;
+    Ok(sealed)
+}
+
+/// A table is only begun with a row, so that this cannot be.
+fn empty(table: &Table, dir: &Path) -> StoreError {
+    StoreError::damaged(dir, format!("table `{}` was begun without a row", table.name))
+}
+
 /// Writes rows that are kept apart from their table, and have no statistics, into `<name>.parquet`.
 pub(crate) fn seal_apart(mut gather: Gather, name: &str, dir: &Path) -> Result<Option<FileEntry>, StoreError> {
     let mut sealing = Sealing::new(gather.table, dir);
@@ -144,7 +178,7 @@ fn places(used: &[bool]) -> Vec<usize> {
 }
 
 /// A table being sealed.
-struct Sealing {
+pub(crate) struct Sealing {
     table: &'static Table,
     path: PathBuf,
     file: Option<ParquetFile>,
@@ -158,8 +192,14 @@ struct Sealing {
     summarised: bool,
 }
 
+impl std::fmt::Debug for Sealing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Sealing({})", self.table.name)
+    }
+}
+
 impl Sealing {
-    fn new(table: &'static Table, dir: &Path) -> Sealing {
+    pub(crate) fn new(table: &'static Table, dir: &Path) -> Sealing {
         Sealing {
             table,
             path: dir.join(format!("{}.parquet", table.name)),
@@ -171,6 +211,42 @@ impl Sealing {
             last_t: None,
             summarised: false,
         }
+    }
+
+    /// Writes one more chunk of a table whose columns are not known beforehand. A chunk that brings a
+    /// new column makes the file be written anew with it, which happens at most a few times.
+    pub(crate) fn write_more(&mut self, gather: &mut Gather) -> Result<(), StoreError> {
+        if gather.len() == 0 {
+            return Ok(());
+        }
+        let used = gather.in_use();
+        let known = self.columns.clone().unwrap_or_default();
+        let columns: Vec<usize> = (0..used.len()).filter(|p| used[*p] || known.contains(p)).collect();
+        if self.file.is_some() && columns != known {
+            self.widen(&columns)?;
+        }
+        self.columns = Some(columns.clone());
+        self.write(gather, &columns).map(|_| ())
+    }
+
+    /// Writes the file anew with `columns`, more than it has.
+    fn widen(&mut self, columns: &[usize]) -> Result<(), StoreError> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        file.finish(self.table.name)?;
+        let narrow = self.path.with_extension("narrow");
+        fs::rename(&self.path, &narrow)?;
+        let fail = |e| parquet_error(&narrow, e);
+        let builder = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&narrow)?.into_file()).map_err(fail)?;
+        let reader = builder.with_batch_size(ROW_GROUP).build().map_err(fail)?;
+        let schema = schema_of(self.table, columns.iter().copied());
+        let mut wide = ParquetFile::create(&self.path, &schema)?;
+        for batch in reader {
+            let arrow = |source| StoreError::Arrow { path: narrow.clone(), source };
+            wide.write(&widen(&schema, &batch.map_err(arrow)?).map_err(arrow)?)?;
+            wide.flush()?;
+        }
+        self.file = Some(wide);
+        Ok(fs::remove_file(&narrow)?)
     }
 
     /// Sorts a chunk and writes it as row groups of its own.

@@ -1,7 +1,7 @@
 //! The sysstat package of Linux: text and JSON of its tools, in every era.
 
 mod headers;
-mod stamp;
+mod times;
 
 formats! {
     mpstat,

@@ -9,18 +9,15 @@ mod length;
 #[cfg(test)]
 mod tests;
 
-use fenxi_model::{
-    Micros,
-    catalog::{cpu, disk},
-};
+use fenxi_model::catalog::{cpu, disk};
 
-use self::length::{Lengths, lengths};
+use self::length::lengths;
 use super::{
     headers::Headers,
-    stamp::{Moment, moment},
+    times::{Stamp, Times, moment},
 };
 use crate::import::{
-    Clock, Family, Fields, Format, Head, Input, Join, Layout, Out, Relative, Splitter, Sure, Ticker, banner, civil_time,
+    Family, Fields, Format, Head, Input, Join, Layout, Out, Splitter, Sure, Ticker, banner, civil_time,
 };
 
 /// What this file reads.
@@ -57,32 +54,21 @@ fn is_device_header(line: &str) -> bool {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let head = input.head();
-    let clock = Clock::new(out.hints());
     let seconds = |line: &str| {
         let first = line.trim_start().as_bytes().first()?;
-        if !(first.is_ascii_digit() || first.is_ascii_uppercase()) {
-            return None;
-        }
-        let origin = jiff::civil::DateTime::ZERO;
-        match stamp(line)? {
-            Stamp::Moment(Moment::Civil(when)) => Some(when.duration_since(origin).as_secs_f64()),
-            Stamp::Moment(Moment::Exact(t)) => Some(t.as_second() as f64),
-            Stamp::Time(time) => Some(time.duration_since(jiff::civil::Time::midnight()).as_secs_f64()),
-        }
+        let perhaps = first.is_ascii_digit() || first.is_ascii_uppercase() || *first == b'z';
+        perhaps.then(|| stamp(line)).flatten().map(|stamp| stamp.seconds())
     };
     let ticker = Ticker::new(out.hints(), &head, seconds);
+    let lengths = lengths(&head);
     let mut reader = Reader {
-        clock,
-        ticker,
-        counter: None,
-        lengths: lengths(&head),
-        stamp: None,
+        times: Times::new(out, ticker, lengths.usual),
+        first_is_sample: lengths.first_is_sample,
         headers: Headers::new(),
         report: 0,
         open: false,
         run: Run::Unknown,
         blank_lines: 0,
-        now: Now { t: Micros(0), dt: None },
         device: String::new(),
         join: Join::new(&disk::TABLE, Some(disk::device), columns::JOINED),
     };
@@ -94,12 +80,6 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     reader.join.flush(out);
 }
 
-/// A line that gives the time of the report under it.
-enum Stamp {
-    Moment(Moment),
-    Time(jiff::civil::Time),
-}
-
 /// Reads a line of `-t`, which up to version 8 is `Time: 14:35:52`, and the line that OSWatcher puts
 /// before each report.
 fn stamp(line: &str) -> Option<Stamp> {
@@ -108,7 +88,7 @@ fn stamp(line: &str) -> Option<Stamp> {
         return civil_time(words.next()?, words.next()).map(Stamp::Time);
     }
     let text = line.strip_prefix("zzz ***").unwrap_or(line);
-    moment(text).map(Stamp::Moment)
+    moment(text)
 }
 
 /// Where in a run of iostat the text is.
@@ -144,21 +124,10 @@ enum Kind {
     Filesystem,
 }
 
-/// The report that is being read.
-#[derive(Clone, Copy)]
-struct Now {
-    t: Micros,
-    dt: Option<f64>,
-}
-
 struct Reader {
-    clock: Clock,
-    ticker: Ticker,
-    /// Counts reports that have no time.
-    counter: Option<Relative>,
-    lengths: Lengths,
-    /// The time that stands before the report to come.
-    stamp: Option<Micros>,
+    times: Times,
+    /// The first report is a sample as the others are.
+    first_is_sample: bool,
     headers: Headers<Section>,
     report: u64,
     /// Whether the report has begun for which the last time stood there.
@@ -166,7 +135,6 @@ struct Reader {
     run: Run,
     /// Blank lines since the banner.
     blank_lines: u32,
-    now: Now,
     /// The name that stood on a line of its own, as too long for its column or by `-h`.
     device: String,
     join: Join,
@@ -189,8 +157,7 @@ impl Reader {
             self.header(line, || pretty(&fields), out);
         } else if let Some(banner) = line.starts_with(char::is_uppercase).then(|| banner(line)).flatten() {
             out.set_host(banner.host);
-            self.clock.set_date(banner.date);
-            self.ticker.restart();
+            self.times.begin(banner.date);
             self.headers.leave();
             (self.run, self.blank_lines, self.open) = (Run::First, 0, false);
         } else if !self.values(number, &fields, out) {
@@ -208,12 +175,7 @@ impl Reader {
             out.unknown(number, line, why);
             return;
         };
-        let t = match stamp {
-            Stamp::Time(time) => self.clock.at(time, out),
-            Stamp::Moment(Moment::Civil(when)) => self.clock.moment(when),
-            Stamp::Moment(Moment::Exact(t)) => Micros(t.as_microsecond()),
-        };
-        self.stamp = Some(t);
+        self.times.stamp(stamp, out);
         self.open = false;
         self.headers.leave();
     }
@@ -233,42 +195,16 @@ impl Reader {
         self.join.flush(out);
         self.report += 1;
         self.open = true;
-        let boot = self.run == Run::First && self.blank_lines < 2 && !self.lengths.first_is_sample;
+        let boot = self.run == Run::First && self.blank_lines < 2 && !self.first_is_sample;
         self.run = if self.run == Run::First { Run::Later } else { self.run };
-        let (t, dt) = match self.stamp.take() {
-            Some(t) => {
-                self.counter = None;
-                (t, self.ticker.tick(t).or(self.lengths.usual))
-            }
-            None => self.count(boot, out),
-        };
-        self.now = Now { t, dt: dt.filter(|_| !boot) };
+        self.times.report(boot, out);
         out.since_boot(boot);
-    }
-
-    /// The time of a report that has none: one interval after the last.
-    fn count(&mut self, boot: bool, out: &mut Out<'_>) -> (Micros, Option<f64>) {
-        let usual = self.lengths.usual;
-        let counter = match &mut self.counter {
-            Some(counter) => counter,
-            None if self.report > 1 => self.counter.insert(Relative::since(self.now.t, out, usual)),
-            // A run of one report needs no interval.
-            None if boot => {
-                return (Relative::elapsed(out).now(), None);
-            }
-            None => self.counter.insert(Relative::new(out, usual)),
-        };
-        if boot {
-            return (counter.now(), None);
-        }
-        let (t, dt) = counter.tick();
-        (t, Some(dt))
     }
 
     /// Reads the values of a line, if it has as many as the header has columns.
     fn values(&mut self, number: u64, fields: &Fields<'_>, out: &mut Out<'_>) -> bool {
         let Some(Section { kind, layout, .. }) = self.headers.current() else { return false };
-        let (columns, at) = (layout.len(), (self.now.t, self.now.dt));
+        let (columns, at) = (layout.len(), self.times.at());
         let named = fields.len() == columns + 1;
         let (name, values) = match kind {
             Kind::Cpu if fields.len() == columns => {
@@ -311,7 +247,7 @@ fn pretty(fields: &Fields<'_>) -> Section {
     let names = || fields.iter().take(fields.len().saturating_sub(1));
     let has = |name: &str| names().any(|n| n == name);
     // One of the four parts of the extended report.
-    let part = !has("tps") && !(has("r/s") && has("w/s"));
+    let part = !has("tps") && (!has("r/s") || !has("w/s"));
     let layout = Layout::new(FORMAT.name, names(), columns::DEVICE);
     section(if part { Kind::Part } else { Kind::Pretty }, layout)
 }

@@ -37,6 +37,26 @@ impl Field {
         self
     }
 
+    /// What the column is headed.
+    pub const fn header(&self) -> &'static str {
+        self.header
+    }
+
+    /// The table and the place in it where its values go; None when they are wanted nowhere.
+    pub const fn target(&self) -> Option<(&'static Table, usize)> {
+        self.target
+    }
+
+    /// What its values are to be multiplied by.
+    pub const fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// What its values are means of, see [`Field::mean_of`].
+    pub const fn counts(&self) -> &'static [&'static str] {
+        self.mean_of
+    }
+
     /// The column headed `header` is known and wanted nowhere, as it follows from others.
     pub const fn skip(header: &'static str) -> Field {
         Field { header, target: None, scale: 1.0, mean_of: &[] }

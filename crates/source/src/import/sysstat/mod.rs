@@ -1,9 +1,12 @@
 //! The sysstat package of Linux: text and JSON of its tools, in every era.
 
 mod headers;
+mod json;
 mod times;
 
 formats! {
     mpstat,
     iostat,
+    iostat_json,
+    mpstat_json,
 }

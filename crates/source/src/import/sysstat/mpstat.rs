@@ -29,7 +29,7 @@ Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(8 CPU)
     read,
 };
 
-const COLUMNS: &[Field] = &[
+pub(super) const COLUMNS: &[Field] = &[
     col("%usr", &cpu::TABLE, cpu::usr),
     col("%user", &cpu::TABLE, cpu::usr),
     col("%nice", &cpu::TABLE, cpu::nice),
@@ -122,7 +122,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 }
 
 /// Columns that may come from two sections of a block.
-const JOINED: &[usize] = &[
+pub(super) const JOINED: &[usize] = &[
     cpu::usr, cpu::nice, cpu::sys, cpu::iowait, cpu::irq, cpu::softirq, cpu::steal, cpu::guest, cpu::guest_nice,
     cpu::idle, cpu::intr_per_s,
 ];

@@ -53,6 +53,11 @@ impl Times {
         Times { clock, ticker, counter: None, usual, stamp: None, last: None, dt: None }
     }
 
+    /// Something in a report tells how long it is.
+    pub(super) fn usual_is(&mut self, seconds: f64) {
+        self.usual = Some(seconds);
+    }
+
     /// The tool was begun on `date`.
     pub(super) fn begin(&mut self, date: Date) {
         self.clock.set_date(date);

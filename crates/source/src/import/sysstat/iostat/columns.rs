@@ -9,7 +9,7 @@ const KB: f64 = 1024.0;
 const MB: f64 = 1024.0 * 1024.0;
 
 /// Columns of the avg-cpu report. Its system time has the interrupts in it.
-pub(super) const CPU: &[Field] = &[
+pub(in super::super) const CPU: &[Field] = &[
     col("%user", &cpu::TABLE, cpu::usr),
     col("%nice", &cpu::TABLE, cpu::nice),
     col("%sys", &cpu::TABLE, cpu::sys),
@@ -26,7 +26,7 @@ const fn dev(header: &'static str, place: usize) -> Field {
 
 /// Columns of the device reports. Sizes per request are in sectors up to version 11.5 (`avgrq-sz`)
 /// and in kilobytes since.
-pub(super) const DEVICE: &[Field] = &[
+pub(in super::super) const DEVICE: &[Field] = &[
     dev("tps", disk::transfers_per_s),
     dev("r/s", disk::reads_per_s),
     dev("w/s", disk::writes_per_s),
@@ -89,7 +89,7 @@ pub(super) const DEVICE: &[Field] = &[
 ];
 
 /// Columns of a device that its report has in several sections (`--pretty`, `-h`).
-pub(super) const JOINED: &[usize] = &[
+pub(in super::super) const JOINED: &[usize] = &[
     disk::reads_per_s,
     disk::writes_per_s,
     disk::discards_per_s,

@@ -4,7 +4,7 @@
 //! 12.7.8 show that, by a second blank line under the banner; else it shows only where the basic
 //! columns tell how long a report is. Without `-t` there are no times at all.
 
-mod columns;
+pub(super) mod columns;
 mod length;
 #[cfg(test)]
 mod tests;

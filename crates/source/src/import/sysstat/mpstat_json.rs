@@ -1,0 +1,130 @@
+//! `mpstat -o JSON` of sysstat: processors, interrupts and soft interrupts.
+//!
+//! Its times of day mark the end of each report; the date stands in the head of the document. A
+//! document of a single report may be the average since boot (mpstat without an interval), but
+//! nothing in it tells that from a sample.
+
+use fenxi_model::{
+    Micros, Table,
+    catalog::{cpu, irq, softirq},
+};
+use jiff::civil::Time;
+use serde_json::{Map, Value};
+
+use super::{
+    iostat_json::date,
+    json::{Columns, Part, each, is_document, label, objects, stamp_in},
+    mpstat::{COLUMNS, JOINED},
+    times::{Stamp, Times},
+};
+use crate::import::{Family, Format, Input, Join, Out, Sure, Ticker, civil_time};
+
+/// What this file reads.
+pub static FORMAT: Format = Format {
+    name: "mpstat-json",
+    summary: "mpstat of sysstat with -o JSON",
+    family: Family::Linux,
+    tables: &[&cpu::TABLE, &irq::TABLE, &softirq::TABLE],
+    example: r#"{"sysstat": {
+	"hosts": [
+		{
+			"nodename": "db1",
+			"sysname": "Linux",
+			"release": "6.1.0",
+			"machine": "x86_64",
+			"number-of-cpus": 8,
+			"date": "11/21/26",
+			"statistics": [
+				{
+					"timestamp": "14:35:53",
+					"cpu-load": [
+						{"cpu": "all", "usr": 12.03, "nice": 0.00, "sys": 3.10, "iowait": 0.25, "irq": 0.00, "soft": 0.38, "steal": 0.00, "guest": 0.00, "gnice": 0.00, "idle": 84.24}
+					]
+				}
+			]
+		}
+	]
+}}
+"#,
+    sniff: |head| Sure::Certain.when(is_document(head, KINDS)),
+    read,
+};
+
+const KINDS: &[&str] = &["cpu-load", "sum-interrupts", "individual-interrupts", "soft-interrupts"];
+const CPUS: Columns = Columns { format: "mpstat-json", table: &cpu::TABLE, known: COLUMNS };
+
+fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
+    let head = input.head();
+    let seconds = |line: &str| stamp_in(line).and_then(time).map(|time| Stamp::Time(time).seconds());
+    let ticker = Ticker::new(out.hints(), &head, seconds);
+    let mut times = Times::new(out, ticker, None);
+    drop(head);
+    let mut join = Join::new(&cpu::TABLE, Some(cpu::cpu), JOINED);
+    each(input, out, |part, out| match part {
+        Part::Host("nodename", name) => out.set_host(name.as_str().unwrap_or("")),
+        Part::Host(key, value) => {
+            if let Some(date) = date(key, value) {
+                times.begin(date);
+            }
+        }
+        Part::Report(report) => {
+            if let Some(time) = report.get("timestamp").and_then(Value::as_str).and_then(time) {
+                times.stamp(Stamp::Time(time), out);
+            }
+            times.report(false, out);
+            write(report, times.at(), &mut join, out);
+            join.flush(out);
+        }
+    });
+}
+
+/// Reads `14:35:53` or `02:35:53 PM`.
+fn time(text: &str) -> Option<Time> {
+    let mut words = text.split_ascii_whitespace();
+    civil_time(words.next()?, words.next())
+}
+
+/// The CPU's number; NULL for all together, which version 12.0 calls `-1`.
+fn cpu_of(object: &Map<String, Value>) -> String {
+    let name = label(object, "cpu");
+    if matches!(name.as_str(), "all" | "-1") { String::new() } else { name }
+}
+
+fn write(report: &Map<String, Value>, at: (Micros, Option<f64>), join: &mut Join, out: &mut Out<'_>) {
+    for object in objects(report, "cpu-load") {
+        let name = cpu_of(object);
+        for (place, value) in CPUS.values(object) {
+            join.set(out, at.0, at.1, &name, place, Some(value));
+        }
+        CPUS.metrics(out, at, object, &format!("cpu={name}"));
+    }
+    for object in objects(report, "sum-interrupts") {
+        let value = object.get("intr").and_then(Value::as_f64);
+        join.set(out, at.0, at.1, &cpu_of(object), cpu::intr_per_s, value);
+    }
+    let places = [irq::irq, irq::cpu, irq::intr_per_s];
+    interrupts(report, "individual-interrupts", &irq::TABLE, places, at, out);
+    let places = [softirq::softirq, softirq::cpu, softirq::softirqs_per_s];
+    interrupts(report, "soft-interrupts", &softirq::TABLE, places, at, out);
+}
+
+/// Writes each interrupt of each CPU; `places` are those of its name, its CPU and its rate.
+fn interrupts(
+    report: &Map<String, Value>,
+    key: &str,
+    table: &'static Table,
+    places: [usize; 3],
+    at: (Micros, Option<f64>),
+    out: &mut Out<'_>,
+) {
+    for object in objects(report, key) {
+        let name = cpu_of(object);
+        let cpu = Some(name.as_str()).filter(|name| !name.is_empty());
+        for interrupt in objects(object, "intr") {
+            let kind = label(interrupt, "name");
+            let mut row = out.row(table, at.0, at.1);
+            row.str(places[0], kind.as_str()).str(places[1], cpu);
+            row.f64(places[2], interrupt.get("value").and_then(Value::as_f64));
+        }
+    }
+}

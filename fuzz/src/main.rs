@@ -1,0 +1,161 @@
+//! Feeds damaged inputs to the importers: `cargo run -p fenxi-fuzz -- linux --seconds 600`.
+//!
+//! It begins with the importers' fixtures, changes them in the ways in which files really are
+//! damaged (cut, interleaved, repeated, other numbers, other bytes) and lets formats of the family
+//! read them. A panic, an input that takes too long, and memory that grows beyond the limit end it
+//! with the input saved beside. It needs only the stable toolchain; what it lacks in guidance by
+//! coverage, the fixtures make up: they reach every branch that matters to begin with.
+
+#![allow(clippy::print_stdout, reason = "a tool for developers: what it found is its output")]
+
+mod mutate;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, bail};
+use clap::Parser;
+use fenxi_model::Micros;
+use fenxi_source::import::{Family, Format, Head, Hints, Input, Out, detect, formats};
+use nix::sys::resource::{Resource, setrlimit};
+
+use mutate::{Random, mutate};
+
+/// Address space that the whole process may take: a blow-up ends it at once.
+const MEMORY: u64 = 2 << 30;
+/// The longest that one input, of at most [`mutate::MAX_BYTES`], may take.
+const HANG: Duration = Duration::from_secs(10);
+
+/// Feed damaged inputs to the importers of one family
+#[derive(Debug, Parser)]
+struct Args {
+    /// Family: linux, unix, trace, load, database, generic
+    family: String,
+    /// How long
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Seed of the changes; the same seed makes the same inputs
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder of fixtures, a folder for each format
+    #[arg(long, default_value = "crates/source/fixtures/import")]
+    fixtures: PathBuf,
+    /// Where an input that fails is saved
+    #[arg(long, default_value = "fuzz-failure.bin")]
+    save: PathBuf,
+}
+
+/// The input being read, for the one who watches the clock.
+#[derive(Default)]
+struct Current {
+    bytes: Mutex<(Vec<u8>, &'static str)>,
+    /// Milliseconds since the start at which it began; 0 for none.
+    since: AtomicU64,
+}
+
+fn main() -> Result<ExitCode> {
+    let args = Args::parse();
+    let family = family(&args.family)?;
+    setrlimit(Resource::RLIMIT_AS, MEMORY, MEMORY)?;
+    let targets: Vec<&'static Format> = formats().filter(|f| f.family == family).collect();
+    let seeds = seeds(&args.fixtures)?;
+    let current = Arc::new(Current::default());
+    let begun = Instant::now();
+    watch_for_hangs(Arc::clone(&current), begun, args.save.clone());
+    let mut random = Random::new(args.seed);
+    let (mut runs, mut bytes, mut rows) = (0u64, 0u64, 0u64);
+    while begun.elapsed() < Duration::from_secs(args.seconds) {
+        let input = mutate(&seeds, &mut random);
+        let target = targets[random.below(targets.len())];
+        // Mostly what sniffing would choose, to get deep; else any format of the family.
+        let head = String::from_utf8_lossy(&input[..input.len().min(64 << 10)]).into_owned();
+        let found = detect(&Head { text: &head }).filter(|f| f.family == family);
+        let format = if random.below(4) == 0 { target } else { found.unwrap_or(target) };
+        *current.bytes.lock().unwrap_or_else(PoisonError::into_inner) = (input.clone(), format.name);
+        current.since.store(begun.elapsed().as_millis() as u64 + 1, Ordering::SeqCst);
+        let read = catch_unwind(AssertUnwindSafe(|| read(format, &input)));
+        current.since.store(0, Ordering::SeqCst);
+        let Ok(n) = read else {
+            fs_err::write(&args.save, &input)?;
+            println!("{}: a panic; the input is in {}", format.name, args.save.display());
+            return Ok(ExitCode::FAILURE);
+        };
+        (runs, bytes, rows) = (runs + 1, bytes + input.len() as u64, rows + n);
+    }
+    let mib = bytes >> 20;
+    println!(
+        "{}: {} formats, {runs} inputs, {mib} MiB, {rows} rows, {} s: clean",
+        args.family,
+        targets.len(),
+        args.seconds
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn family(name: &str) -> Result<Family> {
+    Ok(match name {
+        "linux" => Family::Linux,
+        "unix" => Family::Unix,
+        "trace" => Family::Trace,
+        "load" => Family::Load,
+        "database" => Family::Database,
+        "generic" => Family::Generic,
+        _ => bail!("{name} is no family: linux, unix, trace, load, database or generic"),
+    })
+}
+
+/// Reads `input` as `format` and throws the rows away; gives how many they were.
+fn read(format: &'static Format, bytes: &[u8]) -> u64 {
+    let mut input = Input::new(bytes);
+    let hints = Hints { modified: Micros::parse("2026-01-02T03:04:05"), ..Hints::none("fuzz") };
+    let mut n = 0;
+    let mut out = Out::new(format.name, hints, |rows, _| n += rows.take().len() as u64);
+    (format.read)(&mut input, &mut out);
+    out.finish();
+    n
+}
+
+fn seeds(folder: &Path) -> Result<Vec<Vec<u8>>> {
+    let mut seeds = Vec::new();
+    for format in fs_err::read_dir(folder)? {
+        for file in fs_err::read_dir(format?.path())? {
+            let path = file?.path();
+            if path.extension().is_none_or(|e| e != "rows") {
+                seeds.push(fs_err::read(path)?);
+            }
+        }
+    }
+    if seeds.is_empty() {
+        bail!("{}: no fixtures; run it from the top of the repository", folder.display());
+    }
+    Ok(seeds)
+}
+
+/// Ends the process when an input takes too long, and saves it.
+fn watch_for_hangs(current: Arc<Current>, begun: Instant, save: PathBuf) {
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(Duration::from_millis(500));
+            let since = current.since.load(Ordering::SeqCst);
+            let now = begun.elapsed().as_millis() as u64;
+            if since > 0 && now.saturating_sub(since) > HANG.as_millis() as u64 {
+                let (bytes, format) = &*current.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+                let saved = fs_err::write(&save, bytes);
+                println!(
+                    "{format}: takes longer than {} s; the input is in {} ({saved:?})",
+                    HANG.as_secs(),
+                    save.display()
+                );
+                std::process::abort();
+            }
+        }
+    });
+}

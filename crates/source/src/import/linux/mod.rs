@@ -3,4 +3,5 @@
 formats! {
     nicstat,
     dstat,
+    nmon,
 }

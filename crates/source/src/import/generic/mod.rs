@@ -1,6 +1,7 @@
 //! Formats that carry anything: .xan, Prometheus text, CSV, JSON lines; and Faban's run directories.
 
 mod labels;
+mod sheet;
 mod steps;
 mod when;
 mod xml;
@@ -10,4 +11,6 @@ formats! {
     faban_summary,
     faban_run,
     prometheus,
+    csv,
+    json_lines,
 }

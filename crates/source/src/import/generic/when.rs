@@ -18,7 +18,6 @@ pub(super) enum When {
     /// Since the start, in units of so many seconds.
     Elapsed(f64),
     /// As `strftime` prints it in this form.
-    #[allow(dead_code, reason = "for mapping files of CSV")]
     Form(String),
 }
 
@@ -54,8 +53,15 @@ pub(super) struct Times {
 impl Times {
     /// Takes dates and zones that cells leave out from the hints.
     pub(super) fn new(out: &Out<'_>) -> Times {
-        let hints = out.hints();
-        Times { clock: Clock::new(hints), zone: hints.zone.clone(), relative: None, last: None, afternoon: None }
+        Times::in_zone(out, None)
+    }
+
+    /// As [`Times::new`], but times that name no zone are in `zone`.
+    pub(super) fn in_zone(out: &Out<'_>, zone: Option<TimeZone>) -> Times {
+        let mut clock = Clock::new(out.hints());
+        let zone = zone.unwrap_or_else(|| out.hints().zone.clone());
+        clock.set_zone(zone.clone());
+        Times { clock, zone, relative: None, last: None, afternoon: None }
     }
 
     /// A new table begins: times of day may begin anew.

@@ -6,6 +6,8 @@ use super::FORMAT;
 use crate::import::fixtures::read;
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// Gauges with any labels and counters over any number of scrapes.
     #[test]
     fn scrapes_are_read_as_they_were_written(

@@ -36,6 +36,8 @@ fn negative_first_values_and_comments_behind_are_read() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// Any table of numbers with gaps, in any of the ways to separate cells, is read as it was.
     #[test]
     fn tables_are_read_as_they_were_written(

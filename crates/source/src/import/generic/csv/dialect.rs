@@ -70,7 +70,8 @@ pub(super) fn dialect(head: &str, mapping: &Mapping) -> Option<Dialect> {
         columns => columns.to_vec(),
     };
     let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
-    rows.retain(|row| !row[0].starts_with('#') && !(header && row.iter().map(|c| c.trim()).eq(&names)));
+    let repeated = |row: &[String]| header && row.iter().map(|c| c.trim()).eq(&names);
+    rows.retain(|row| !row[0].starts_with('#') && !repeated(row));
     Some(Dialect { separator, skip, header, sample: rows, names })
 }
 

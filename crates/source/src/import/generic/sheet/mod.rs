@@ -190,10 +190,10 @@ impl Sheet {
             Some(_) => self.dt(cells, t),
         };
         let mut tables: Vec<&'static Table> = Vec::new();
-        for place in 0..self.columns.len().min(cells.len()) {
+        for (place, cell) in cells.iter().enumerate().take(self.columns.len()) {
             let Role::Values(targets) = &self.columns[place].role else { continue };
             let targets = targets.len();
-            let cell = cells[place].as_ref();
+            let cell = cell.as_ref();
             let value = number_in(cell, self.decimal);
             if value.is_none() && !missing(cell) {
                 let why = format!("no number in column `{}`", self.columns[place].name);
@@ -242,12 +242,12 @@ impl Sheet {
         out: &mut Out<'_>,
     ) {
         let mut values: Vec<(usize, Option<f64>)> = Vec::new();
-        for place in 0..self.columns.len().min(cells.len()) {
+        for (place, cell) in cells.iter().enumerate().take(self.columns.len()) {
             let Role::Values(targets) = self.columns[place].role.clone() else { continue };
             for target in targets {
                 let Place::Column(of, at) = target.place else { continue };
                 if of.id == table.id {
-                    let value = number_in(cells[place].as_ref(), self.decimal);
+                    let value = number_in(cell.as_ref(), self.decimal);
                     let value = if target.cumulative { self.rate(place, t, value) } else { value };
                     values.push((at, value.map(|v| v * target.scale)));
                 }

@@ -3,8 +3,12 @@
 mod locks;
 mod report;
 mod stacks;
+mod syscalls;
 
 formats! {
     lockstat,
     plockstat,
+    procsystime,
+    strace,
+    truss,
 }

@@ -11,13 +11,19 @@ pub(super) struct Reports {
 }
 
 impl Reports {
+    /// The end of the last report.
+    pub(super) fn last(&self) -> Option<Micros> {
+        self.last
+    }
+
     /// The end of the next report, which observed for `seconds`.
     ///
     /// Counted from `--start`; else the first report is taken to end with the file's last writing.
-    /// None when there is neither.
+    /// None when there is neither. Reports that follow without saying how long they observed are
+    /// taken to be `--interval` apart, else a second, as they must differ in time.
     pub(super) fn next(&mut self, out: &mut Out<'_>, seconds: Option<f64>) -> Option<Micros> {
         let end = match (self.last, out.hints().start, out.hints().modified) {
-            (Some(last), ..) => Some(later(last, seconds)),
+            (Some(last), ..) => Some(later(last, seconds.or_else(|| Some(apart(out))))),
             (None, Some(start), _) => Some(later(start, seconds)),
             (None, None, modified) => {
                 if modified.is_some() {
@@ -31,6 +37,13 @@ impl Reports {
         self.last = end;
         end
     }
+}
+
+fn apart(out: &mut Out<'_>) -> f64 {
+    out.hints().interval_s.unwrap_or_else(|| {
+        out.assume("one second between reports, as they do not say (or give --interval)");
+        1.0
+    })
 }
 
 fn later(t: Micros, seconds: Option<f64>) -> Micros {

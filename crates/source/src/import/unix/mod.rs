@@ -3,4 +3,4 @@
 mod iostat;
 mod times;
 
-formats! { solaris_mpstat, solaris_vmstat, solaris_vmstat_s, solaris_iostat, bsd_iostat }
+formats! { solaris_mpstat, solaris_vmstat, solaris_vmstat_s, solaris_iostat, prstat, bsd_iostat }

@@ -28,7 +28,7 @@ pub static FORMAT: Format = Format {
     read,
 };
 
-const TOOL: Tool = Tool { name: "vmstat", takes: "T", every: None, first_since_boot: true };
+const TOOL: Tool = Tool { name: "vmstat", takes: "T", every: None, default_s: 1.0, first_since_boot: true };
 
 const KIB: f64 = 1024.0;
 

@@ -24,6 +24,8 @@ pub(super) struct Tool {
     pub(super) takes: &'static str,
     /// The one of them whose argument is the interval, where it is an option.
     pub(super) every: Option<char>,
+    /// Seconds between its samples when nobody says otherwise.
+    pub(super) default_s: f64,
     /// Whether its first block is since boot (or since the start of each process).
     pub(super) first_since_boot: bool,
 }
@@ -136,8 +138,10 @@ impl Times {
         match out.hints().interval_s.or(self.interval_s) {
             Some(interval_s) => interval_s,
             None => {
-                out.assume("one second between samples, as the input does not say (give --interval)");
-                1.0
+                let default_s = self.tool.default_s;
+                let words = if default_s == 1.0 { "one second".to_owned() } else { format!("{default_s} seconds") };
+                out.assume(&format!("{words} between samples, as the input does not say (give --interval)"));
+                default_s
             }
         }
     }
@@ -317,7 +321,7 @@ mod tests {
     use super::*;
     use crate::import::Hints;
 
-    const TOOL: Tool = Tool { name: "mpstat", takes: "TP", every: None, first_since_boot: true };
+    const TOOL: Tool = Tool { name: "mpstat", takes: "TP", every: None, default_s: 1.0, first_since_boot: true };
 
     #[test]
     fn times_are_read_in_many_forms() {

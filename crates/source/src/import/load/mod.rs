@@ -9,6 +9,8 @@ formats! {
     pgbench,
     pgbench_aggregate,
     pgbench_log,
+    mysqlslap,
+    ycsb,
 }
 
 #[cfg(test)]

@@ -58,6 +58,10 @@ pub const READ_BYTES_PER_S: Name = higher("read_bytes_per_s", "B/s");
 pub const WRITE_BYTES_PER_S: Name = higher("write_bytes_per_s", "B/s");
 /// Length of the run.
 pub const ELAPSED: Name = neither("elapsed", "s");
+/// Shortest of several runs.
+pub const ELAPSED_MIN: Name = neither("elapsed_min", "s");
+/// Longest of several runs.
+pub const ELAPSED_MAX: Name = neither("elapsed_max", "s");
 /// Connections, threads or users.
 pub const CLIENTS: Name = neither("clients", "");
 /// Threads of the generator that serve the clients.

@@ -227,7 +227,16 @@ impl Seconds {
     }
 
     /// Writes what is left, and the whole as results and distributions.
-    pub fn finish(mut self, out: &mut Out<'_>) {
+    pub fn finish(self, out: &mut Out<'_>) {
+        self.end(out, true);
+    }
+
+    /// Writes what is left and the distributions: the tool itself says the results.
+    pub fn finish_without_results(self, out: &mut Out<'_>) {
+        self.end(out, false);
+    }
+
+    fn end(mut self, out: &mut Out<'_>, with_results: bool) {
         while !self.open.is_empty() {
             self.write_first(out);
         }
@@ -240,10 +249,16 @@ impl Seconds {
         }
         let mut results = Results::default();
         let elapsed = self.begin.zip(self.end).map(|(begin, end)| end.seconds_since(begin));
-        results.set(out, names::ELAPSED, elapsed);
-        self.total(out, &mut results, &self.all, "", elapsed);
+        if with_results {
+            results.set(out, names::ELAPSED, elapsed);
+            self.total(out, &mut results, &self.all, "", elapsed);
+        }
+        self.all.spread.write_buckets(out, "", self.ms);
         for (name, cell) in self.names.iter().zip(&self.totals) {
-            self.total(out, &mut results, cell, name, elapsed);
+            if with_results {
+                self.total(out, &mut results, cell, name, elapsed);
+            }
+            cell.spread.write_buckets(out, &format!("operation={name}"), self.ms);
         }
     }
 
@@ -258,7 +273,5 @@ impl Seconds {
         results.of(out, names::LAG_MEAN, name, cell.lag().map(|lag| lag * self.ms));
         results.of(out, names::CLIENTS, name, cell.clients.filter(|_| name.is_empty()));
         cell.spread.write_results(out, results, name, self.ms);
-        let labels = if name.is_empty() { String::new() } else { format!("operation={name}") };
-        cell.spread.write_buckets(out, &labels, self.ms);
     }
 }

@@ -183,7 +183,8 @@ impl Relative {
 
 /// Lengths of intervals from the time stamps at their ends.
 ///
-/// Stamps in whole seconds jitter: a length within a second of the usual one is the usual one.
+/// Stamps in whole seconds jitter: a length within a second of the usual one is the usual one, unless
+/// the usual one is itself below three seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ticker {
     usual: Option<f64>,
@@ -218,11 +219,18 @@ impl Ticker {
         let distance = t.seconds_since(last);
         self.last = Some(t);
         self.dt = match self.usual {
-            Some(usual) if distance <= 0.0 || (distance - usual).abs() <= 1.0 => Some(usual),
+            Some(usual) if distance <= 0.0 || is_jitter(distance, usual) => Some(usual),
             _ => Some(distance).filter(|d| *d > 0.0),
         };
         self.dt
     }
+}
+
+/// Whether a distance of stamps in whole seconds can be the usual one. Below three seconds, another
+/// whole number of seconds is another interval.
+fn is_jitter(distance: f64, usual: f64) -> bool {
+    let off = (distance - usual).abs();
+    if usual >= 3.0 { off <= 1.0 } else { off < 1.0 }
 }
 
 /// The most frequent positive distance between successive stamps; of equals the shortest.
@@ -266,15 +274,23 @@ pub fn banner(line: &str) -> Option<Banner<'_>> {
     let system = words.next().filter(|w| w.starts_with(|c: char| c.is_ascii_uppercase()))?;
     let release = words.next()?;
     let host = words.next()?.strip_prefix('(')?.strip_suffix(')')?;
-    let date = civil_date(words.next()?)?;
+    let date = match words.next()? {
+        // Korean has blanks in its dates.
+        year if year.ends_with('년') => civil_date(&[year, words.next()?, words.next()?].concat())?,
+        date => civil_date(date)?,
+    };
     let machine = words.next().map(|w| w.trim_matches('_'));
     let cpus = words.next().and_then(|w| w.strip_prefix('(')).and_then(|n| n.parse().ok());
     Some(Banner { system, release, host, date, machine, cpus })
 }
 
 /// Reads a date: `2026-11-21`, `11/21/2026`, `11/21/26` (month first unless that cannot be),
-/// `21.11.2026`, `21-11-26`.
+/// `21.11.2026`, `21-11-26`, `2026年11月21日`.
 pub fn civil_date(text: &str) -> Option<Date> {
+    if text.contains(['年', '년']) {
+        let plain = text.trim_end_matches(|c: char| !c.is_ascii_digit()).replace(|c: char| !c.is_ascii_digit(), "-");
+        return civil_date(&plain);
+    }
     let separator = text.chars().find(|c| !c.is_ascii_digit())?;
     let mut parts = text.split(separator).map(|p| p.parse::<i16>().ok());
     let (a, b, c) = (parts.next()??, parts.next()??, parts.next()??);
@@ -491,5 +507,8 @@ mod tests {
         ticker.restart();
         assert_eq!(ticker.tick(Micros(9_000_000_000)), Some(10.0));
         assert_eq!(Ticker::new(&hints, "5", |l| l.parse().ok()).tick(Micros(1)), None);
+        let mut ticker = Ticker::new(&hints, "0\n2\n4", |line| line.parse().ok());
+        let ticks = [0, 2, 3, 5].map(|s| ticker.tick(Micros(s * 1_000_000)));
+        assert_eq!(ticks, [2.0, 2.0, 1.0, 2.0].map(Some));
     }
 }

@@ -65,6 +65,21 @@ impl Join {
         }
     }
 
+    /// Sets several columns of one row, as [`Join::set`] does with one.
+    pub fn set_all(&mut self, out: &mut Out<'_>, t: Micros, dt: Option<f64>, key: &str, values: &[(usize, f64)]) {
+        let code = self.code(key);
+        if self.values.len() > MAX_VALUES && !self.rows.contains_key(&(t.0, code)) {
+            self.flush(out);
+        }
+        let begin = self.row(t, dt, code) * self.places.len();
+        let row = &mut self.values[begin..begin + self.places.len()];
+        for (place, value) in values {
+            if let Some(column) = self.places.iter().position(|p| p == place) {
+                row[column] = *value;
+            }
+        }
+    }
+
     fn code(&mut self, key: &str) -> u32 {
         if let Some(code) = self.keys.get(key) {
             return *code;

@@ -1,3 +1,11 @@
-//! `sar` and `sadf` of sysstat, and the `sar` of Solaris, AIX and HP-UX.
+//! System activity reports: `sar` and `sadf` of sysstat, and the `sar` of Solaris, AIX and HP-UX.
 
-formats! {}
+mod plan;
+mod section;
+mod sections;
+mod stamp;
+mod write;
+
+formats! {
+    sar,
+}

@@ -183,7 +183,10 @@ impl<'r> Input<'r> {
         }
         let before = self.end;
         if self.buffer.len() < self.end + CHUNK {
-            self.buffer.resize(self.end + CHUNK, 0);
+            // Fresh zeros come from the system; filling the old buffer up would touch each byte.
+            let mut buffer = vec![0; self.end + CHUNK];
+            buffer[..self.end].copy_from_slice(&self.buffer[..self.end]);
+            self.buffer = buffer;
         }
         loop {
             match self.reader.read(&mut self.buffer[self.end..]) {

@@ -12,7 +12,7 @@ use std::{
 
 use fenxi_store::{FileEntry, RawFile, StoreError};
 
-use crate::unpack::{MAGIC, Packing, read_full};
+use crate::unpack::{MAGIC, Packing, read_full, read_until_error};
 
 const CHUNK: usize = 512 << 10;
 /// Chunks that may wait for the importer.
@@ -124,23 +124,23 @@ fn pump(
     let mut wanted = true;
     loop {
         let mut chunk = vec![0u8; CHUNK];
-        let n = match read_full(source, &mut chunk) {
-            Ok(n) => n,
-            Err(error) => {
-                let _ = to.send(Err(error));
-                break;
-            }
-        };
-        if n == 0 {
-            break;
-        }
+        let (n, error) = read_until_error(source, &mut chunk);
         chunk.truncate(n);
         let chunk = Arc::new(chunk);
         // Nobody reads on when the format is not known; the input is kept all the same.
-        wanted = wanted && to.send(Ok(Arc::clone(&chunk))).is_ok();
+        wanted = wanted && n > 0 && to.send(Ok(Arc::clone(&chunk))).is_ok();
         hasher.update(&chunk);
-        keep(&chunk)?;
         bytes += n as u64;
+        if n > 0 {
+            keep(&chunk)?;
+        }
+        if let Some(error) = error {
+            let _ = to.send(Err(error));
+            break;
+        }
+        if n < CHUNK {
+            break;
+        }
     }
     Ok((bytes, hasher.finalize().to_hex().to_string()))
 }

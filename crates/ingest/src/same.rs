@@ -12,8 +12,9 @@ use crate::{
     unpack::{read_full, unpacked},
 };
 
-/// How much of its beginning tells whether an input may be the same as another.
-const HEAD: usize = 4 << 10;
+/// How much of its beginning tells whether an input may be the same as another: enough to get
+/// behind a banner that all tools of one day print.
+const HEAD: usize = 256;
 
 /// For each input that another one contains: its place, and that other's.
 pub(crate) fn contained(sources: &[Source]) -> BTreeMap<usize, usize> {

@@ -41,16 +41,24 @@ impl Packing {
 
 /// Reads up to `into.len()` bytes; fewer only at the end.
 pub(crate) fn read_full(reader: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    match read_until_error(reader, into) {
+        (n, None) => Ok(n),
+        (_, Some(error)) => Err(error),
+    }
+}
+
+/// Reads up to `into.len()` bytes; fewer at the end, or before an error, which is given too.
+pub(crate) fn read_until_error(reader: &mut impl Read, into: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut n = 0;
     while n < into.len() {
         match reader.read(&mut into[n..]) {
             Ok(0) => break,
             Ok(more) => n += more,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
+            Err(e) => return (n, Some(e)),
         }
     }
-    Ok(n)
+    (n, None)
 }
 
 /// Unpacks `reader` whatever it is packed with.

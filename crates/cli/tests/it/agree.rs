@@ -93,6 +93,108 @@ fn figures_agree_with_the_tools_of_the_system_over_the_same_seconds() {
     disk_agrees(&fenxi, &during, &iostat);
     net_agrees(&fenxi, &during, &sar);
     vm_agrees(&fenxi, &during, &vmstat);
+    imports_give_what_was_printed(&fenxi, &mpstat, &iostat, &sar, &vmstat);
+}
+
+/// What the tools printed, imported, is what they printed: with the comparisons above, the recorder
+/// and four importers agree about the same seconds.
+fn imports_give_what_was_printed(fenxi: &Fenxi, mpstat: &str, iostat: &str, sar: &str, vmstat: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, output) in [("mpstat.json", mpstat), ("iostat.json", iostat), ("sar.txt", sar), ("vmstat.txt", vmstat)] {
+        fs_err::write(dir.path().join(name), output).unwrap();
+    }
+    let path = dir.path().to_str().unwrap();
+    let summary = fenxi.ok(&["import", path, "--each", "--json", "--interval", &WINDOW_S.to_string()]);
+    let runs: Vec<Value> = summary.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    for run in &runs {
+        assert_eq!(run["inputs"][0]["notes"], 0, "{run}");
+    }
+    let run_of = |name: &str| {
+        let found = runs.iter().find(|r| r["inputs"][0]["file"] == name);
+        found.unwrap()["run"].as_str().unwrap().to_owned()
+    };
+    let exactly = |what: &str, sql: String, printed: f64| {
+        let imported = fenxi.number(&sql);
+        assert!((imported - printed).abs() <= 1e-9 * printed.abs(), "{what}: imported {imported}, printed {printed}");
+    };
+    let json: Value = serde_json::from_str(mpstat).unwrap();
+    for cpu in json["sysstat"]["hosts"][0]["statistics"][0]["cpu-load"].as_array().unwrap() {
+        let name = cpu["cpu"].as_str().unwrap();
+        let which = if name == "all" { "cpu is null".to_owned() } else { format!("cpu = '{name}'") };
+        for (column, field) in [("usr", "usr"), ("sys", "sys"), ("softirq", "soft"), ("idle", "idle")] {
+            let sql = format!("select {column} from cpu where run = '{}' and {which}", run_of("mpstat.json"));
+            exactly(&format!("cpu {name} {column}"), sql, cpu[field].as_f64().unwrap());
+        }
+    }
+    let json: Value = serde_json::from_str(iostat).unwrap();
+    for disk in json["sysstat"]["hosts"][0]["statistics"][0]["disk"].as_array().unwrap() {
+        let name = disk["disk_device"].as_str().unwrap();
+        for (column, field, scale) in [("writes_per_s", "w/s", 1.0), ("write_bytes_per_s", "wkB/s", 1024.0), ("util", "util", 1.0)] {
+            let sql = format!("select {column} from disk where run = '{}' and device = '{name}'", run_of("iostat.json"));
+            exactly(&format!("disk {name} {column}"), sql, disk[field].as_f64().unwrap() * scale);
+        }
+    }
+    let line = sar.lines().find(|l| l.starts_with("Average:") && l.split_whitespace().nth(1) == Some("lo")).unwrap();
+    let printed: f64 = line.split_whitespace().nth(2).unwrap().parse().unwrap();
+    let sql = format!("select rx_packets_per_s from net where run = '{}' and interface = 'lo'", run_of("sar.txt"));
+    exactly("lo received packets", sql, printed);
+    let last: Vec<f64> = vmstat.lines().last().unwrap().split_whitespace().map(|f| f.parse().unwrap()).collect();
+    for (table, column, printed) in [
+        ("sched", "intr_per_s", last[10]),
+        ("sched", "context_switches_per_s", last[11]),
+        ("mem", "free_bytes", last[3] * 1024.0),
+        ("cpu", "usr", last[12]),
+    ] {
+        let sql = format!("select arg_max({column}, t) as v from {table} where run = '{}'", run_of("vmstat.txt"));
+        exactly(column, sql, printed);
+    }
+}
+
+/// One data file of sadc, shown by `sar` and by `sadf` in its forms, imports to the same figures.
+#[test]
+fn sar_and_every_form_of_sadf_give_the_same_figures() {
+    let fenxi = Fenxi::new();
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("sa");
+    let data = data.to_str().unwrap();
+    let Some(recorder) = tool("sar", &["-o", data, "-P", "ALL", "1", "3"]) else {
+        return skipped("sar against sadf", "sar is not installed");
+    };
+    assert!(recorder.wait_with_output().unwrap().status.success());
+    let forms: [(&str, &str, &[&str]); 4] = [
+        ("sar", "sar", &["-A", "-f", data]),
+        ("json", "sadf", &["-j", data, "--", "-A"]),
+        ("database", "sadf", &["-d", data, "--", "-A"]),
+        ("xml", "sadf", &["-x", data, "--", "-A"]),
+    ];
+    for (name, program, args) in forms {
+        let output = tool(program, args).unwrap().wait_with_output().unwrap();
+        let file = dir.path().join(name);
+        fs_err::write(&file, &output.stdout).unwrap();
+        let message = fenxi.ok(&["import", file.to_str().unwrap(), "--name", name, "--json"]);
+        let summary: Value = serde_json::from_str(&message).unwrap();
+        assert_eq!(summary["inputs"][0]["notes"], 0, "{name}: {summary}");
+    }
+    for (table, key, columns) in [
+        ("cpu", "cpu", &["usr", "sys", "idle", "steal"][..]),
+        ("sched", "host", &["context_switches_per_s", "load1"]),
+        ("mem", "host", &["free_bytes", "available_bytes"]),
+        ("net", "interface", &["rx_packets_per_s", "tx_bytes_per_s"]),
+        ("disk", "device", &["util"]),
+    ] {
+        for column in columns {
+            for other in ["json", "database", "xml"] {
+                let differ = format!(
+                    "with a as (select * from {table} where run like '%-sar-%'), b as (select * from {table} where run like '%-{other}-%')
+                     select count(*) filter (a.{column} is not null) as n,
+                            count(*) filter (a.{column} is distinct from b.{column} and not abs(a.{column} - b.{column}) <= 0.0051 * greatest(1, abs(a.{column}) / 1024)) as wrong
+                     from a left join b on a.t = b.t and a.{key} is not distinct from b.{key}"
+                );
+                let row = &fenxi.sql(&differ)[0];
+                assert!(row["n"].as_i64().unwrap() >= 2 && row["wrong"] == 0, "{table}.{column} of {other}: {row}");
+            }
+        }
+    }
 }
 
 /// Seconds since the epoch now.

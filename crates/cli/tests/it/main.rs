@@ -6,6 +6,7 @@
 mod agree;
 mod answers;
 mod crash;
+mod import;
 mod record;
 mod runs;
 mod support;

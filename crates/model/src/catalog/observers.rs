@@ -126,7 +126,7 @@ table! {
 
 table! {
     /// Sampled stacks, folded.
-    stack [comm, pid, stack] {
+    stack [comm, pid, event, stack] {
         /// Name of the program.
         comm: label(),
         /// Process id; NULL where programs are added up.

@@ -6,7 +6,10 @@ mod stacks;
 mod syscalls;
 
 formats! {
+    folded,
     lockstat,
+    perf_script,
+    perf_stat,
     plockstat,
     procsystime,
     strace,

@@ -16,6 +16,12 @@ impl Reports {
         self.last
     }
 
+    /// The report says itself when it ended.
+    pub(super) fn ended(&mut self, t: Micros) -> Option<Micros> {
+        self.last = Some(t);
+        self.last
+    }
+
     /// The end of the next report, which observed for `seconds`.
     ///
     /// Counted from `--start`; else the first report is taken to end with the file's last writing.

@@ -2,9 +2,12 @@
 
 mod load;
 mod moments;
+mod tasks;
 
 formats! {
     vmstat,
     free,
     uptime,
+    top,
+    ps,
 }

@@ -8,6 +8,9 @@ use super::Out;
 /// Values that are gathered before they are written, however incomplete.
 const MAX_VALUES: usize = 4 << 20;
 
+/// Keys that are remembered from flush to flush.
+const MAX_KEYS: usize = 1 << 16;
+
 /// Gathers rows of one table whose columns come from several sections of an input.
 ///
 /// Without it each section would give rows of its own, and a mean over `dt` would count every
@@ -22,6 +25,8 @@ pub struct Join {
     names: Vec<Box<str>>,
     rows: FxHashMap<(i64, u32), usize>,
     order: Vec<(Micros, Option<f64>, u32)>,
+    /// The row that was set last, as the next value is mostly of the same.
+    last: Option<(Micros, u32, usize)>,
     /// `places.len()` values a row, NaN for NULL.
     values: Vec<f64>,
     /// A label that all rows share.
@@ -40,6 +45,7 @@ impl Join {
             names: Vec::new(),
             rows: FxHashMap::default(),
             order: Vec::new(),
+            last: None,
             values: Vec::new(),
             shared: None,
         }
@@ -55,11 +61,23 @@ impl Join {
     /// when too much is gathered.
     pub fn set(&mut self, out: &mut Out<'_>, t: Micros, dt: Option<f64>, key: &str, place: usize, value: Option<f64>) {
         let Some(column) = self.places.iter().position(|p| *p == place) else { return };
+        if let Some((last, code, row)) = self.last
+            && last == t
+            && *self.names[code as usize] == *key
+        {
+            self.put(row, column, value);
+            return;
+        }
         let code = self.code(key);
         if self.values.len() > MAX_VALUES && !self.rows.contains_key(&(t.0, code)) {
             self.flush(out);
         }
         let row = self.row(t, dt, code);
+        self.last = Some((t, code, row));
+        self.put(row, column, value);
+    }
+
+    fn put(&mut self, row: usize, column: usize, value: Option<f64>) {
         if let Some(value) = value {
             self.values[row * self.places.len() + column] = value;
         }
@@ -117,7 +135,12 @@ impl Join {
                 }
             }
         }
+        if self.names.len() > MAX_KEYS {
+            self.names.clear();
+            self.keys.clear();
+        }
         self.rows.clear();
+        self.last = None;
         self.order.clear();
         self.values.clear();
     }

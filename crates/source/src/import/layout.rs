@@ -258,8 +258,8 @@ impl Layout {
     pub fn each(&self, table: &'static Table, fields: &Fields<'_>, mut take: impl FnMut(usize, f64)) {
         let targets = self.tables.iter().filter(|(t, _)| t.id == table.id).flat_map(|(_, targets)| targets);
         for target in targets {
-            if let Some(value) = number(fields.get(target.column)) {
-                take(target.place, value * target.scale);
+            if let Cell::Value(value) = target.read(fields) {
+                take(target.place, value);
             }
         }
     }

@@ -159,8 +159,7 @@ impl Columns {
         fields.into_iter().filter_map(move |(field, value)| {
             let (_, place) = field.target()?;
             let counts = field.counts();
-            let nothing =
-                value == 0.0 && counts.iter().any(|c| object.contains_key(*c)) && counts.iter().all(|c| zero(&c));
+            let nothing = value == 0.0 && counts.iter().any(|c| object.contains_key(*c)) && counts.iter().all(zero);
             (!nothing).then_some((place, value * field.scale()))
         })
     }

@@ -153,6 +153,100 @@ fn iso(date: &str, time: &str) -> Option<Stamp> {
     when.to_zoned(zone).ok().map(|z| Stamp::Exact(z.timestamp()))
 }
 
+/// Reads a time of day at the beginning of `line` and gives what follows it: `14:35:53`,
+/// `02:35:53 PM`, `14时35分53秒`, `下午 02:35:53`.
+pub(super) fn time_of_day(line: &str) -> Option<(Time, &str)> {
+    let (early, rest) = half_of_day(line);
+    let (hour, rest) = two_digits(rest)?;
+    let rest = rest.strip_prefix([':', '时', '時', '시'])?;
+    let (minute, rest) = two_digits(rest.trim_start())?;
+    let rest = rest.strip_prefix([':', '分', '분'])?;
+    let (second, rest) = two_digits(rest.trim_start())?;
+    let rest = rest.strip_prefix(['秒', '초']).unwrap_or(rest);
+    if !rest.starts_with([' ', '\t']) {
+        return None;
+    }
+    let (late, after) = half_of_day(rest.trim_start());
+    let rest = if late.is_some() { after } else { rest };
+    let hour = match early.or(late) {
+        Some(Half::Am) if hour == 12 => 0,
+        Some(Half::Pm) if hour < 12 => hour + 12,
+        _ => hour,
+    };
+    // A leap second is the second before.
+    Some((Time::new(hour, minute, second.min(59), 0).ok()?, rest))
+}
+
+#[derive(Clone, Copy)]
+enum Half {
+    Am,
+    Pm,
+}
+
+/// Reads a mark of half a day at the beginning of `text`, if there is one, and gives what follows.
+fn half_of_day(text: &str) -> (Option<Half>, &str) {
+    const MARKS: [(&str, Half); 12] = [
+        ("AM", Half::Am),
+        ("PM", Half::Pm),
+        ("am", Half::Am),
+        ("pm", Half::Pm),
+        ("a.m.", Half::Am),
+        ("p.m.", Half::Pm),
+        ("上午", Half::Am),
+        ("下午", Half::Pm),
+        ("午前", Half::Am),
+        ("午後", Half::Pm),
+        ("오전", Half::Am),
+        ("오후", Half::Pm),
+    ];
+    let found = MARKS.iter().find_map(|(mark, half)| Some((*half, text.strip_prefix(mark)?)));
+    match found {
+        Some((half, rest)) if !rest.starts_with(char::is_alphanumeric) || !text.is_ascii() => {
+            (Some(half), rest.trim_start())
+        }
+        _ => (None, text),
+    }
+}
+
+fn two_digits(text: &str) -> Option<(i8, &str)> {
+    let n = text.bytes().take(2).take_while(u8::is_ascii_digit).count();
+    let (digits, rest) = text.split_at(n);
+    Some((digits.parse().ok()?, rest))
+}
+
+/// Whether `line` is one of the averages with which a run ends: `Average:`, `Durchschn.:`, `Moyenne :`,
+/// `平均时间:`.
+pub(super) fn is_average(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    let first = words.next().unwrap_or("");
+    first.ends_with([':', '：']) && !first.starts_with(|c: char| c.is_ascii_digit()) || words.next() == Some(":")
+}
+
+/// The time at the beginning of lines, read once for all lines that carry the same.
+#[derive(Debug, Default)]
+pub(super) struct Prefix {
+    text: String,
+}
+
+impl Prefix {
+    /// What follows the time in `line`, if it is the same time as in the last line.
+    pub(super) fn same<'l>(&self, line: &'l str) -> Option<&'l str> {
+        if self.text.is_empty() { None } else { line.strip_prefix(self.text.as_str()) }
+    }
+
+    /// The time in `line`, and what follows it.
+    pub(super) fn read<'l>(&mut self, line: &'l str) -> Option<(Time, &'l str)> {
+        let (time, rest) = time_of_day(line)?;
+        self.text.clear();
+        self.text.push_str(line.strip_suffix(rest).unwrap_or(""));
+        // The blank behind it belongs to it: `14:35:5` is no `14:35:53`.
+        if rest.starts_with(' ') {
+            self.text.push(' ');
+        }
+        Some((time, rest))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::civil::date;
@@ -173,5 +267,28 @@ mod tests {
         for text in ["", "vda 1 2", "11/21/26", "2026-11-21T20:23:39+1", "1 2 3", "11/21/26 20:23:39 PM x"] {
             assert_eq!(moment(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn times_of_day_are_read_in_their_forms() {
+        let at = |h, m, s| jiff::civil::time(h, m, s, 0);
+        for (text, time) in [
+            ("14:35:53     CPU", at(14, 35, 53)),
+            ("02:35:53 PM  CPU", at(14, 35, 53)),
+            ("12:00:00 AM  CPU", at(0, 0, 0)),
+            ("14时35分53秒     CPU", at(14, 35, 53)),
+            ("下午 02:35:53  CPU", at(14, 35, 53)),
+            ("下午02时35分53秒  CPU", at(14, 35, 53)),
+            ("오전 02시 35분 53초 CPU", at(2, 35, 53)),
+        ] {
+            assert_eq!(time_of_day(text).map(|(t, rest)| (t, rest.trim())), Some((time, "CPU")), "{text}");
+        }
+        for text in ["", "14:35", "14:35:53", "14:35:53x", "99:00:00 x", "Average: 1", "14 35 53"] {
+            assert_eq!(time_of_day(text).map(|(t, _)| t), None, "{text}");
+        }
+        for line in ["Average:  all 1.00", "Moyenne :  all", "平均时间:  all", "Durchschn.:  all"] {
+            assert!(is_average(line), "{line}");
+        }
+        assert!(!is_average("14:35:53: x") && !is_average("all 1.00") && !is_average(""));
     }
 }

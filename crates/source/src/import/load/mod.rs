@@ -11,6 +11,9 @@ formats! {
     pgbench_log,
     mysqlslap,
     ycsb,
+    hammerdb,
+    benchbase,
+    benchbase_csv,
 }
 
 #[cfg(test)]

@@ -30,6 +30,10 @@ const fn neither(name: &'static str, unit: &'static str) -> Name {
 /// Transactions per second: of a database its transactions, of a web server its requests, of a
 /// disk its operations.
 pub const THROUGHPUT: Name = higher("throughput", "/s");
+/// New orders per minute, of TPC-C and its kin.
+pub const NEW_ORDERS: Name = higher("new_orders_per_min", "/min");
+/// All of a database's transactions per minute.
+pub const TPM: Name = higher("transactions_per_min", "/min");
 /// Statements or requests per second, where a transaction has several.
 pub const REQUESTS_PER_S: Name = higher("requests_per_s", "/s");
 /// Transactions completed.

@@ -42,7 +42,11 @@ pub fn named(name: &str) -> anyhow::Result<&'static Format> {
 }
 
 fn tables(format: &Format) -> Vec<&'static str> {
-    format.tables.iter().map(|t| t.name).collect()
+    match format.tables.len() {
+        0 => vec!["result", "metric"],
+        n if n > 20 => vec!["any"],
+        _ => format.tables.iter().map(|t| t.name).collect(),
+    }
 }
 
 fn json(format: &Format) -> String {

@@ -129,8 +129,11 @@ fn imports_give_what_was_printed(fenxi: &Fenxi, mpstat: &str, iostat: &str, sar:
     let json: Value = serde_json::from_str(iostat).unwrap();
     for disk in json["sysstat"]["hosts"][0]["statistics"][0]["disk"].as_array().unwrap() {
         let name = disk["disk_device"].as_str().unwrap();
-        for (column, field, scale) in [("writes_per_s", "w/s", 1.0), ("write_bytes_per_s", "wkB/s", 1024.0), ("util", "util", 1.0)] {
-            let sql = format!("select {column} from disk where run = '{}' and device = '{name}'", run_of("iostat.json"));
+        for (column, field, scale) in
+            [("writes_per_s", "w/s", 1.0), ("write_bytes_per_s", "wkB/s", 1024.0), ("util", "util", 1.0)]
+        {
+            let sql =
+                format!("select {column} from disk where run = '{}' and device = '{name}'", run_of("iostat.json"));
             exactly(&format!("disk {name} {column}"), sql, disk[field].as_f64().unwrap() * scale);
         }
     }

@@ -96,7 +96,8 @@ fn an_import_can_be_made_again_and_is_not_made_twice() {
     let again = import(&fenxi, &["--again", "m"]);
     assert_ne!(again["run"], first["run"]);
     assert_eq!(again["inputs"][0]["tables"], first["inputs"][0]["tables"]);
-    let sums = fenxi.sql("select run, sum(usr) as usr, count(*) as n, min(host) as host from cpu group by run order by run");
+    let sums =
+        fenxi.sql("select run, sum(usr) as usr, count(*) as n, min(host) as host from cpu group by run order by run");
     assert_eq!((&sums[0]["usr"], &sums[0]["n"], &sums[0]["host"]), (&sums[1]["usr"], &sums[1]["n"], &sums[1]["host"]));
     assert_eq!(sums[0]["host"], "h1");
     assert!(fenxi.ok(&["show", again["run"].as_str().unwrap()]).contains("a=b"));
@@ -110,11 +111,15 @@ fn an_import_can_be_made_again_and_is_not_made_twice() {
 fn standard_input_is_imported_and_its_format_can_be_told() {
     let fenxi = Fenxi::new();
     let bytes = fs::read(fixture("mpstat/everything.txt")).unwrap();
-    let mut child = fenxi.command(&["import", "--json", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        fenxi.command(&["import", "--json", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(&bytes).unwrap();
     let output = child.wait_with_output().unwrap();
     let summary: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
-    assert_eq!((summary["inputs"][0]["format"].as_str(), summary["inputs"][0]["notes"].as_u64()), (Some("mpstat"), Some(0)));
+    assert_eq!(
+        (summary["inputs"][0]["format"].as_str(), summary["inputs"][0]["notes"].as_u64()),
+        (Some("mpstat"), Some(0))
+    );
     let message = fenxi.fails(1, &["import", "-", "--format", "mpstatt"]);
     assert!(message.contains("did you mean mpstat"), "{message}");
 }
@@ -169,7 +174,8 @@ fn a_cut_archive_and_an_endless_line_give_what_can_be_read() {
         out.write_all(&vec![b'7'; 1 << 20]).unwrap();
     }
     drop(out);
-    let mut child = fenxi.command(&["import", "--json", long.to_str().unwrap()]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        fenxi.command(&["import", "--json", long.to_str().unwrap()]).stdout(Stdio::piped()).spawn().unwrap();
     let peak = peak_memory(&mut child);
     let summary: Value = serde_json::from_str(&text(&child.wait_with_output().unwrap().stdout)).unwrap();
     assert_eq!(summary["inputs"][0]["rows"].as_u64(), Some(6));

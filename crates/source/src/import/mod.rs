@@ -9,6 +9,8 @@
 mod clock;
 mod cpu_mean;
 pub mod detect;
+#[cfg(test)]
+mod example;
 mod fields;
 #[cfg(test)]
 mod fixtures;

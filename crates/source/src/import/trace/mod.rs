@@ -1,11 +1,16 @@
 //! Tracers and profilers: perf, strace, truss, and the DTrace family.
 
+mod distribution;
 mod locks;
 mod report;
 mod stacks;
 mod syscalls;
 
 formats! {
+    bcc,
+    bpftrace,
+    querystat,
+    dtrace,
     folded,
     lockstat,
     perf_script,

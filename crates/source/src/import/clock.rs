@@ -470,15 +470,12 @@ mod tests {
 
     #[test]
     fn a_day_ends_at_midnight_and_a_repeated_hour_is_told_apart() {
-        let zone = TimeZone::get("Europe/Berlin").unwrap_or(TimeZone::UTC);
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
         let mut out = out(Hints { zone: zone.clone(), ..Hints::none("x") });
         let mut clock = Clock::new(out.hints());
         clock.set_date(date(2026, 11, 20));
         let evening = clock.at(time(23, 59, 50, 0), &mut out);
         assert_eq!(clock.at(time(0, 0, 0, 0), &mut out).seconds_since(evening), 10.0);
-        if zone == TimeZone::UTC {
-            return; // no zone files on this machine
-        }
         // Clocks went back from 3:00 to 2:00 on 2026-10-25.
         clock.set_date(date(2026, 10, 25));
         let times = [(2, 30), (2, 59), (2, 0), (2, 30), (3, 0)].map(|(h, m)| clock.at(time(h, m, 0, 0), &mut out));

@@ -1,7 +1,10 @@
 //! Other statistics tools of Linux: networks, nmon, collectl, atop, hardware.
 
+mod joins;
+
 formats! {
     nicstat,
     dstat,
     nmon,
+    collectl,
 }

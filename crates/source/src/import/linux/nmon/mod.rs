@@ -15,8 +15,9 @@ use jiff::civil::{Date, Time};
 use rustc_hash::FxHashMap;
 
 use crate::import::{Clock, Family, Fields, Format, Head, Hints, Input, Out, Splitter, Sure, Ticker, civil_time, ctime, number};
+use super::joins::Joins;
 use process::Processes;
-use sections::{Joins, Section, Target};
+use sections::{Section, Target};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {

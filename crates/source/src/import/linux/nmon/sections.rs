@@ -2,10 +2,10 @@
 
 use fenxi_model::{
     Table,
-    catalog::{N_COMMON, cpu, disk, fs, mem, net, sched, vm},
+    catalog::{cpu, disk, fs, mem, net, sched, vm},
 };
 
-use crate::import::{Fields, Join, Out};
+use crate::import::Fields;
 
 const KB: f64 = 1024.0;
 const MB: f64 = 1024.0 * 1024.0;
@@ -180,29 +180,4 @@ fn metric(section: &str, number: Option<u32>, title: &str) -> Target {
         None => String::new(),
     };
     Target::Metric { name: format!("nmon.{section}.{title}"), labels }
-}
-
-/// Rows that are gathered from the sections of a snapshot.
-#[derive(Default)]
-pub(super) struct Joins(Vec<(&'static Table, Join)>);
-
-impl Joins {
-    /// The rows of a table.
-    pub(super) fn of(&mut self, table: &'static Table) -> &mut Join {
-        let at = self.0.iter().position(|(t, _)| t.id == table.id).unwrap_or_else(|| {
-            let keyed = ["cpu", "disk", "fs", "net"].contains(&table.name);
-            let key = keyed.then_some(N_COMMON);
-            let places: Vec<usize> = (N_COMMON..table.columns.len()).filter(|p| Some(*p) != key).collect();
-            self.0.push((table, Join::new(table, key, &places)));
-            self.0.len() - 1
-        });
-        &mut self.0[at].1
-    }
-
-    /// Writes all that is gathered.
-    pub(super) fn flush(&mut self, out: &mut Out<'_>) {
-        for (_, join) in &mut self.0 {
-            join.flush(out);
-        }
-    }
 }

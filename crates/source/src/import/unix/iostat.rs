@@ -220,15 +220,16 @@ impl Reader {
                 _ => self.begin(true, out),
             }
         } else {
-            if !header.disks.is_empty() {
-                let line = above.map(|(_, line)| line).unwrap_or_default();
+            // Only a header with the names above it is one of a tool that begins.
+            let begins = above.is_some();
+            if let Some((_, line)) = above.filter(|_| !header.disks.is_empty()) {
                 let words = line.split(|c: char| c == ',' || c.is_ascii_whitespace());
                 let names = words.filter(|w| !w.is_empty() && !GROUPS.contains(w));
                 self.names = names.map(str::to_owned).collect();
             }
             if self.mixed {
                 self.begin(false, out);
-            } else if (1..self.dialect.header_every).contains(&self.rows) {
+            } else if begins && (1..self.dialect.header_every).contains(&self.rows) {
                 self.times.restart();
             }
             self.rows = 0;

@@ -1,6 +1,10 @@
-//! Solaris and kin, BSD and macOS.
+//! Solaris and kin, BSD and macOS, AIX, HP-UX.
 
 mod iostat;
 mod times;
+mod vmstat;
 
-formats! { solaris_mpstat, solaris_vmstat, solaris_vmstat_s, solaris_iostat, prstat, bsd_iostat }
+formats! {
+    solaris_mpstat, solaris_vmstat, solaris_vmstat_s, solaris_iostat, prstat, bsd_iostat, bsd_vmstat, aix_vmstat,
+    aix_lparstat, hpux_vmstat,
+}

@@ -5,13 +5,13 @@
 //! two columns: system calls, then time in the kernel. A disk's name is cut to two letters (`s0` is
 //! `sd0`), which can make two disks the same.
 
-use fenxi_model::{
-    Micros,
-    catalog::{cpu, disk, mem, sched, vm},
-};
+use fenxi_model::catalog::{cpu, disk, mem, sched, vm};
 
-use super::times::{Times, Tool};
-use crate::import::{Family, Field, Fields, Format, Head, Input, Layout, Out, Splitter, Sure, col, number};
+use super::{
+    times::Tool,
+    vmstat::{self, Dialect, To},
+};
+use crate::import::{Family, Format, Head, Input, Out, Sure};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -28,122 +28,55 @@ pub static FORMAT: Format = Format {
     read,
 };
 
-const TOOL: Tool = Tool { name: "vmstat", takes: "T", every: None, default_s: 1.0, first_since_boot: true };
-
 const KIB: f64 = 1024.0;
 
-const COLUMNS: &[Field] = &[
-    col("r", &sched::TABLE, sched::runnable),
-    col("b", &sched::TABLE, sched::blocked),
-    col("w", &sched::TABLE, sched::swapped),
-    col("swap", &mem::TABLE, mem::swap_free_bytes).times(KIB),
-    col("free", &mem::TABLE, mem::free_bytes).times(KIB),
-    col("mf", &cpu::TABLE, cpu::minor_faults_per_s),
-    col("pi", &vm::TABLE, vm::page_in_bytes_per_s).times(KIB),
-    col("po", &vm::TABLE, vm::page_out_bytes_per_s).times(KIB),
-    col("sr", &vm::TABLE, vm::scan_kswapd_pages_per_s),
-    col("api", &vm::TABLE, vm::swap_in_bytes_per_s).times(KIB),
-    col("apo", &vm::TABLE, vm::swap_out_bytes_per_s).times(KIB),
-    col("in", &sched::TABLE, sched::intr_per_s),
-    col("sy", &sched::TABLE, sched::syscalls_per_s),
-    col("cs", &sched::TABLE, sched::context_switches_per_s),
-    col("us", &cpu::TABLE, cpu::usr),
-    col("sy", &cpu::TABLE, cpu::sys),
-    col("wt", &cpu::TABLE, cpu::iowait),
-    col("st", &cpu::TABLE, cpu::steal),
-    col("id", &cpu::TABLE, cpu::idle),
-];
-
-/// Fewer rows than this between two headers, and the tool was begun anew.
-const HEADER_EVERY: u32 = 18;
-/// Words of the line above the header.
-const GROUPS: &[&str] =
-    &["kthr", "procs", "memory", "page", "disk", "disks", "faults", "cpu", "executable", "anonymous", "filesystem"];
+static DIALECT: Dialect = Dialect {
+    format: "solaris-vmstat",
+    tool: Tool { name: "vmstat", takes: "T", every: None, default_s: 1.0, first_since_boot: true },
+    words: &[
+        ("r", To::Column(&sched::TABLE, sched::runnable, 1.0)),
+        ("b", To::Column(&sched::TABLE, sched::blocked, 1.0)),
+        ("w", To::Column(&sched::TABLE, sched::swapped, 1.0)),
+        ("swap", To::Column(&mem::TABLE, mem::swap_free_bytes, KIB)),
+        ("free", To::Column(&mem::TABLE, mem::free_bytes, KIB)),
+        ("mf", To::Column(&cpu::TABLE, cpu::minor_faults_per_s, 1.0)),
+        ("pi", To::Column(&vm::TABLE, vm::page_in_bytes_per_s, KIB)),
+        ("po", To::Column(&vm::TABLE, vm::page_out_bytes_per_s, KIB)),
+        ("sr", To::Column(&vm::TABLE, vm::scan_kswapd_pages_per_s, 1.0)),
+        ("api", To::Column(&vm::TABLE, vm::swap_in_bytes_per_s, KIB)),
+        ("apo", To::Column(&vm::TABLE, vm::swap_out_bytes_per_s, KIB)),
+        ("in", To::Column(&sched::TABLE, sched::intr_per_s, 1.0)),
+        ("sy", To::Column(&sched::TABLE, sched::syscalls_per_s, 1.0)),
+        ("cs", To::Column(&sched::TABLE, sched::context_switches_per_s, 1.0)),
+        ("us", To::Column(&cpu::TABLE, cpu::usr, 1.0)),
+        ("sy", To::Column(&cpu::TABLE, cpu::sys, 1.0)),
+        ("wt", To::Column(&cpu::TABLE, cpu::iowait, 1.0)),
+        ("st", To::Column(&cpu::TABLE, cpu::steal, 1.0)),
+        ("id", To::Column(&cpu::TABLE, cpu::idle, 1.0)),
+        // Kilobytes freed, and expected to be missed, per second; pages by what they hold.
+        ("fr", To::Other(KIB)),
+        ("de", To::Other(KIB)),
+        ("epi", To::Other(KIB)),
+        ("epo", To::Other(KIB)),
+        ("epf", To::Other(KIB)),
+        ("apf", To::Other(KIB)),
+        ("fpi", To::Other(KIB)),
+        ("fpo", To::Other(KIB)),
+        ("fpf", To::Other(KIB)),
+    ],
+    header: &["swap", "free", "sr"],
+    groups: &["kthr", "procs", "memory", "page", "disk", "disks", "faults", "cpu", "executable", "anonymous", "filesystem"],
+    disks: Some(("sr", "in")),
+    header_every: 18,
+};
 
 fn sniff(head: &Head<'_>) -> Sure {
     let own = ["swap free re mf pi po fr de sr", "swap free si so pi po fr de sr", "swap free re mf fr de sr epi"];
     Sure::Certain.when(own.iter().any(|words| head.has_words(words)))
 }
 
-struct Reader {
-    times: Times,
-    layout: Option<Layout>,
-    /// Disks and their columns.
-    disks: Vec<(usize, String)>,
-    /// Rows since the last header.
-    rows: u32,
-}
-
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let times = Times::new(input, out, TOOL);
-    let mut reader = Reader { times, layout: None, disks: Vec::new(), rows: 0 };
-    let mut splitter = Splitter::default();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), &mut splitter, out);
-    }
-    out.since_boot(false);
-}
-
-impl Reader {
-    fn line(&mut self, number: u64, line: &str, splitter: &mut Splitter, out: &mut Out<'_>) {
-        let line = self.times.strip(line, out).trim();
-        if line.is_empty() {
-            return;
-        }
-        let fields = splitter.blanks(line);
-        if fields.iter().any(|f| f == "free") && fields.iter().any(|f| f == "sr") {
-            self.header(&fields);
-        } else if line.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
-            self.row(number, &fields, out);
-        } else if fields.iter().all(|f| GROUPS.contains(&f)) || self.times.knows(line) {
-            // The line above the header, or a message.
-        } else {
-            out.unknown(number, line, "neither header nor values");
-        }
-    }
-
-    fn header(&mut self, fields: &Fields<'_>) {
-        if (1..HEADER_EVERY).contains(&self.rows) {
-            self.times.restart();
-        }
-        self.rows = 0;
-        self.disks.clear();
-        let after_sr = fields.iter().position(|f| f == "sr").map_or(fields.len(), |at| at + 1);
-        let to = fields.iter().position(|f| f == "in").unwrap_or(after_sr);
-        for column in after_sr..to {
-            let name = fields.get(column);
-            if name == "--" {
-                continue;
-            }
-            let twins = self.disks.iter().filter(|(_, n)| n.split('.').next() == Some(name)).count();
-            let name = if twins == 0 { name.to_owned() } else { format!("{name}.{}", twins + 1) };
-            self.disks.push((column, name));
-        }
-        let mut known = COLUMNS.to_vec();
-        known.extend((after_sr..to).map(|_| Field::skip("--")));
-        let is_disk = |column: usize| (after_sr..to).contains(&column);
-        let names = fields.iter().enumerate().map(|(column, name)| if is_disk(column) { "--" } else { name });
-        self.layout = Some(Layout::new("solaris-vmstat", names, &known));
-    }
-
-    fn row(&mut self, line: u64, fields: &Fields<'_>, out: &mut Out<'_>) {
-        let Some(layout) = &self.layout else {
-            out.unknown(line, fields.rest(0), "values before any header");
-            return;
-        };
-        if fields.len() != layout.len() {
-            let why = format!("{} values under {} columns", fields.len(), layout.len());
-            out.unknown(line, fields.rest(0), &why);
-            return;
-        }
-        self.rows = self.rows.saturating_add(1);
-        let (t, dt): (Micros, Option<f64>) = self.times.begin(out);
-        layout.write(out, line, (t, dt), fields, |_, _| {}, String::new);
-        for (column, name) in &self.disks {
-            let ops = number(fields.get(*column)).map(|ops| ops + 0.0);
-            out.row(&disk::TABLE, t, dt).str(disk::device, name.as_str()).f64(disk::transfers_per_s, ops);
-        }
-    }
+    vmstat::read(&DIALECT, true, input, out);
 }
 
 #[cfg(test)]

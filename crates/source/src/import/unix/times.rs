@@ -47,7 +47,7 @@ pub(super) struct Times {
 impl Times {
     pub(super) fn new(input: &Input<'_>, out: &Out<'_>, tool: Tool) -> Times {
         let head = input.head();
-        let seconds = |line: &str| stamp(line).map(|s| s.when.seconds());
+        let seconds = |line: &str| stamp(line).or_else(|| last_word(line)).map(|s| s.when.seconds());
         Times {
             tool,
             clock: Clock::new(out.hints()),
@@ -77,6 +77,12 @@ impl Times {
             When::Day(time) => self.clock.at(time, out),
         });
         stamp.rest
+    }
+
+    /// The next block is at this time of day, which stands in a column of its own.
+    pub(super) fn at(&mut self, time: Time, out: &mut Out<'_>) {
+        self.stamps = self.stamps.saturating_add(1);
+        self.stamp = Some(self.clock.at(time, out));
     }
 
     /// Whether the line is known and carries no sample: the command itself, or a change of the
@@ -248,6 +254,13 @@ fn stamp(line: &str) -> Option<Stamp<'_>> {
         zone = None;
     }
     Some(Stamp { when: When::Civil(read.when, zone), rest })
+}
+
+/// A time of day in a line's last word, as AIX' `vmstat -t` has it behind its numbers.
+fn last_word(line: &str) -> Option<Stamp<'_>> {
+    let word =
+        line.rsplit(char::is_whitespace).next().filter(|word| word.len() == 8 && word.matches(':').count() == 2)?;
+    Some(Stamp { when: When::Day(civil_time(word, None)?), rest: "" })
 }
 
 /// Times that begin with a digit.

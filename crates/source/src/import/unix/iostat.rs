@@ -29,6 +29,8 @@ pub(super) enum Cell {
     /// Goes to `metric` under its own name: of the device, or of the whole host.
     Other,
     Whole,
+    /// Known, and worth nothing.
+    Skip,
     /// The device's name.
     Device,
 }
@@ -268,7 +270,7 @@ impl Reader {
 
     /// The line of one device. The CPU and the terminals may follow on the first one.
     fn device_line(&mut self, line: u64, header: &Header, fields: &Fields<'_>, at: usize, out: &mut Out<'_>) {
-        let of_device = |cell: Cell| cell.is_of_disk() || matches!(cell, Cell::Device | Cell::Other);
+        let of_device = |cell: Cell| cell.is_of_disk() || matches!(cell, Cell::Device | Cell::Other | Cell::Skip);
         let own = header.cells.iter().filter(|(_, cell)| of_device(*cell)).count();
         // The name may have a mount point in brackets behind it, when it is last.
         let whole = if at + 1 == header.cells.len() { fields.len() > at } else { fields.len() == header.cells.len() };

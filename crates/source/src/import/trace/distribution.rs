@@ -1,7 +1,9 @@
 //! What the formats of distributions share: names, units, and reports that repeat.
 
+use std::hash::BuildHasher;
+
 use fenxi_model::Micros;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::report::Reports;
 use crate::import::Out;
@@ -13,7 +15,8 @@ const MAX_SEEN: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Moments {
     reports: Reports,
-    seen: FxHashSet<Box<str>>,
+    /// Hashes of their names, which may be long.
+    seen: FxHashSet<u64>,
     now: Option<Micros>,
     dt: Option<f64>,
     begun: bool,
@@ -30,7 +33,8 @@ impl Moments {
 
     /// The time of the distribution that is called `key`.
     pub(super) fn of(&mut self, key: &str, out: &mut Out<'_>) -> (Option<Micros>, Option<f64>) {
-        let again = self.seen.contains(key);
+        let key = FxBuildHasher.hash_one(key);
+        let again = self.seen.contains(&key);
         if again || !self.begun || self.seen.len() >= MAX_SEEN {
             let interval = if again { out.hints().interval_s } else { None };
             self.now = self.reports.next(out, interval);
@@ -38,7 +42,7 @@ impl Moments {
             self.begun = true;
             self.seen.clear();
         }
-        self.seen.insert(key.into());
+        self.seen.insert(key);
         (self.now, self.dt)
     }
 }

@@ -15,6 +15,7 @@ formats! {
     lockstat,
     perf_script,
     perf_stat,
+    perf_trace,
     plockstat,
     procsystime,
     strace,

@@ -32,6 +32,9 @@ fn sniff(head: &Head<'_>) -> Sure {
     let mut lines = head.text.lines().filter(|l| !l.starts_with('#')).take(200).peekable();
     let (mut samples, mut frames) = (0, 0);
     while let Some(line) = lines.next() {
+        if line.contains(": PERF_RECORD_") {
+            return Sure::Certain;
+        }
         if is_frame(line) {
             frames += 1;
         } else if let Some(sample) = sample(line)
@@ -131,7 +134,14 @@ fn thread(text: &str) -> (&str, Option<i64>) {
     if cpu.is_some_and(|cpu| cpu.bytes().all(|b| b.is_ascii_digit())) {
         text = head.trim_end();
     }
-    let (comm, last) = text.rsplit_once(' ').unwrap_or((text, ""));
+    // The mode that `misc` shows: user, kernel, guest.
+    if let Some((head, mode)) = text.rsplit_once(' ')
+        && mode.bytes().all(|b| b"UKHG".contains(&b))
+        && head.trim_end().ends_with(|c: char| c.is_ascii_digit())
+    {
+        text = head.trim_end();
+    }
+    let (comm, last) = text.rsplit_once(' ').unwrap_or(("", text));
     let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
     match last.split_once('/') {
         Some((pid, tid)) if digits(pid) && digits(tid) => (comm.trim_end(), pid.parse().ok()),
@@ -199,6 +209,9 @@ fn is_clock(event: &str) -> bool {
     matches!(event, "cpu-clock" | "task-clock")
 }
 
+/// The deepest stack that is kept, from the innermost frame.
+const MAX_FRAMES: usize = 4096;
+
 #[derive(Default)]
 struct Reader {
     stacks: Stacks,
@@ -236,8 +249,9 @@ impl Reader {
         } else if is_frame(line) {
             self.open = true;
             self.frame(frame_name(line));
-        } else if self.open && is_source_line(line) {
-            // The place in the source of the frame before (`srcline`).
+        } else if (self.open && is_source_line(line)) || line.contains(": PERF_RECORD_") {
+            // The place in the source of the frame before (`srcline`), or what happened to tasks and
+            // their memory, which no sample is.
         } else if let Some(sample) = sample(line) {
             self.end_of_sample();
             self.begin(&sample);
@@ -262,6 +276,7 @@ impl Reader {
                 let field = |key: &str| value.split_once(key).map(|(_, rest)| rest.split(',').next().unwrap_or("").trim());
                 let (name, rate) = (field("name = "), field("sample_freq } = ").and_then(number));
                 if let (Some(name), Some(rate), true) = (name, rate, value.contains(" freq = 1")) {
+                    self.frequencies.truncate(1000);
                     self.frequencies.push((event_name(name).to_owned(), rate));
                 }
             }
@@ -294,6 +309,9 @@ impl Reader {
     }
 
     fn frame(&mut self, name: &str) {
+        if self.n_frames >= MAX_FRAMES {
+            return;
+        }
         match self.frames.get_mut(self.n_frames) {
             Some(frame) => name.clone_into(frame),
             None => self.frames.push(name.to_owned()),
@@ -343,6 +361,8 @@ mod tests {
             ("my prog 14270.268935: cycles:P:", base),
             ("my prog 5 cycles:P:", Sample { time: None, ..base }),
             ("my prog 5 77 cycles:P:", Sample { time: None, period: Some(77.0), ..base }),
+            ("my prog 5 U     14270.268935: cycles:P:", base),
+            ("12/34", Sample { comm: "", pid: Some(12), time: None, event: "", ..base }),
             ("my prog", Sample { time: None, event: "", ..base }),
             ("  my prog 5 [000] 14270.268935: 1 cycles:P:  7f75ae947404 [unknown] (/a b/c)", Sample {
                 period: Some(1.0),

@@ -8,7 +8,7 @@ use fenxi_model::catalog::{histogram, lock, stack};
 
 use super::{
     locks::{Locks, Mean, Place},
-    lockstat::{bucket, dashes, word},
+    lockstat::{MAX_FRAMES, bucket, dashes, word},
     report::Reports,
     stacks::{Owner, Stacks, function},
 };
@@ -149,12 +149,12 @@ impl Reader {
         let Some(record) = &mut self.record else { return false };
         if let Some(bucket) = bucket(line) {
             record.buckets.push((bucket.below, bucket.count));
-            if !bucket.frame.is_empty() {
+            if !bucket.frame.is_empty() && record.frames.len() < MAX_FRAMES {
                 record.frames.push(bucket.frame.to_owned());
             }
             return true;
         }
-        let frame = !line.contains(' ') && number(line).is_none();
+        let frame = !line.contains(' ') && number(line).is_none() && record.frames.len() < MAX_FRAMES;
         if frame {
             record.frames.push(line.to_owned());
         }

@@ -144,6 +144,11 @@ impl Reader {
         } else if let Some(message) = line.strip_prefix("strace: ") {
             self.attached(message);
         } else if !self.columns.is_empty() && self.row(text, splitter) {
+            if self.calls.is_full() || self.extremes.len() > 1 << 16 {
+                let columns = std::mem::take(&mut self.columns);
+                self.end(out);
+                self.columns = columns;
+            }
         } else if single_call(line) {
             self.single += 1;
         } else {

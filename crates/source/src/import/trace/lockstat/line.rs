@@ -179,8 +179,17 @@ pub(crate) fn bucket(line: &str) -> Option<Bucket<'_>> {
     let (below, rest) = line.split_once('|')?;
     let rest = rest.trim_start_matches(['@', ' ', '|']);
     let (count, frame) = word(rest)?;
-    Some(Bucket { below: number(below.trim())?, count: number(count)?, frame: frame.trim() })
+    let below = number(below.trim()).filter(|below| is_power_of_two(*below))?;
+    Some(Bucket { below, count: number(count)?, frame: frame.trim() })
 }
+
+/// The tools print nothing else as a bound, so there are few distinct ones.
+fn is_power_of_two(value: f64) -> bool {
+    (1.0..=(u64::MAX as f64)).contains(&value) && value.log2().fract() == 0.0
+}
+
+/// The deepest stack that is kept.
+pub(crate) const MAX_FRAMES: usize = 1024;
 
 /// A line of `-p`: event, count, lock, caller, references, total time, 64 counts, frames.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,6 +11,7 @@ mod line;
 mod tests;
 
 use fenxi_model::catalog::{histogram, lock, stack};
+use rustc_hash::FxHashSet;
 
 use super::{
     locks::{Locks, Mean, Place},
@@ -18,7 +19,7 @@ use super::{
     stacks::{Owner, Stacks, function},
 };
 use crate::import::{Family, Format, Head, Input, Out, Sure, number};
-pub(super) use line::{bucket, dashes, word};
+pub(super) use line::{MAX_FRAMES, bucket, dashes, word};
 use line::{Header, PROFILE, Plain, Unit};
 
 /// What this file reads.
@@ -64,6 +65,9 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     reader.end_of_run(out);
 }
 
+/// More than any machine has.
+const MAX_CPUS: usize = 1 << 16;
+
 /// What lines are expected to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -100,7 +104,7 @@ struct Table {
     events: Option<f64>,
     /// What the rows of a profile show so far, to tell how many CPUs were sampled.
     shown: f64,
-    cpus: Vec<String>,
+    cpus: FxHashSet<String>,
 }
 
 /// The row being read: a caller may be wrapped to the next line, a distribution may follow.
@@ -165,7 +169,7 @@ impl Reader {
     fn title(&mut self, title: line::Title<'_>, out: &mut Out<'_>) {
         self.end_of_table();
         let another = self.seconds.is_some_and(|s| s != title.seconds);
-        if another || self.seen.iter().any(|d| d == title.description) {
+        if another || self.seen.len() > 64 || self.seen.iter().any(|d| d == title.description) {
             self.end_of_run(out);
         }
         self.seconds = Some(title.seconds);
@@ -219,14 +223,14 @@ impl Reader {
         if let Some(bucket) = line::bucket(text) {
             let seconds = if header.rates { self.seconds.unwrap_or(f64::NAN) } else { 1.0 };
             record.buckets.push((bucket.below, bucket.count * seconds));
-            if !bucket.frame.is_empty() {
+            if !bucket.frame.is_empty() && record.frames.len() < MAX_FRAMES {
                 record.frames.push(bucket.frame.to_owned());
             }
             return true;
         }
         // A frame alone stands far to the right, or wherever a document put it.
         let frame = text.trim();
-        let plausible = !frame.contains(' ') && number(frame).is_none();
+        let plausible = !frame.contains(' ') && number(frame).is_none() && record.frames.len() < MAX_FRAMES;
         if plausible {
             record.frames.push(frame.to_owned());
         }
@@ -251,7 +255,11 @@ impl Reader {
         }
         let frame = text.trim();
         match &mut self.record {
-            Some(record) if text.starts_with("      ") && !frame.contains(' ') => record.frames.push(frame.to_owned()),
+            Some(record)
+                if text.starts_with("      ") && !frame.contains(' ') && record.frames.len() < MAX_FRAMES =>
+            {
+                record.frames.push(frame.to_owned());
+            }
             _ => return false,
         }
         true
@@ -341,8 +349,8 @@ impl Reader {
         if profile {
             self.table.shown += record.count;
             let cpu = record.lock.split('+').next().unwrap_or("");
-            if !self.table.cpus.iter().any(|c| c == cpu) {
-                self.table.cpus.push(cpu.to_owned());
+            if self.table.cpus.len() < MAX_CPUS && !self.table.cpus.contains(cpu) {
+                self.table.cpus.insert(cpu.to_owned());
             }
         }
         self.fold(&record, profile);
@@ -394,7 +402,7 @@ impl Table {
     /// only where all samples are shown.
     fn sample_s(&self, seconds: Option<f64>) -> Option<f64> {
         let all = self.events == Some(self.shown) && self.shown > 0.0;
-        let complete = all && self.event == PROFILE && self.cpus.iter().all(|cpu| cpu.starts_with("cpu["));
+        let complete = all && self.cpus.len() < MAX_CPUS && self.event == PROFILE && self.cpus.iter().all(|cpu| cpu.starts_with("cpu["));
         if complete { seconds.map(|s| s * self.cpus.len() as f64 / self.shown) } else { None }
     }
 }

@@ -243,7 +243,9 @@ impl Reader {
         for (name, seconds) in known {
             if let Some(seconds) = seconds {
                 out.metric(t, times.elapsed, &format!("perf.{name}"), "", seconds, "s");
-                self.results.push((name, seconds));
+                if self.n_reports == 1 {
+                    self.results.push((name, seconds));
+                }
             }
         }
     }

@@ -79,7 +79,7 @@ def vmstat(out, seconds, _):
         us, sy = r.randrange(60), r.randrange(30)
         out.write(f"{r.randrange(20):2} {r.randrange(3):2}      0 {r.randrange(10**7)} {r.randrange(10**6)} {r.randrange(10**8)}"
                   f"    0    0 {r.randrange(9999):5} {r.randrange(9999):5} {r.randrange(99999)} {r.randrange(99999)}"
-                  f" {us:2} {sy:2} {100 - us - sy:2}  0  0 2026-11-{21 + t // 86400:02} {clock(t)}\n")
+                  f" {us:2} {sy:2} {100 - us - sy:2}  0  0 2026-11-{1 + t // 86400:02} {clock(t)}\n")
 
 
 def iostat(out, seconds, _):

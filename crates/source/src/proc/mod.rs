@@ -8,7 +8,7 @@ mod scan;
 /// Declares the collectors: a module each, and its place in [`SOURCES`].
 macro_rules! sources {
     ($($name:ident),* $(,)?) => {
-        $(mod $name;)*
+        $(pub(crate) mod $name;)*
 
         /// Every source that can be recorded, in the order in which they are sampled.
         pub static SOURCES: &[&dyn crate::Source] = &[$(&$name::SOURCE),*];

@@ -15,7 +15,7 @@ mod cpu;
 mod details;
 mod exited;
 mod reader;
-mod stat;
+pub(crate) mod stat;
 
 use std::os::fd::OwnedFd;
 

@@ -10,4 +10,5 @@ formats! {
     uptime,
     top,
     ps,
+    proc,
 }

@@ -71,6 +71,15 @@ impl Gather {
         self.n
     }
 
+    /// Forgets the rows and keeps the memory and the labels for those to come. Columns that held a
+    /// value count as in use from then on.
+    pub(crate) fn clear(&mut self) {
+        for cells in &mut self.columns {
+            cells.clear();
+        }
+        (self.n, self.bytes) = (0, 0);
+    }
+
     /// Adds a batch; false when it has a column that the catalogue does not know.
     #[must_use]
     pub(crate) fn push(&mut self, batch: &RecordBatch) -> bool {
@@ -231,6 +240,16 @@ impl Cells {
             Cells::I64(values) => values.resize(n, NULL),
             Cells::Label(codes, _) => codes.resize(n, NO_LABEL),
             Cells::Text(values) => values.resize(n, None),
+        }
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Cells::Absent => {}
+            Cells::F64(values) => values.clear(),
+            Cells::I64(values) => values.clear(),
+            Cells::Label(codes, _) => codes.clear(),
+            Cells::Text(values) => values.clear(),
         }
     }
 

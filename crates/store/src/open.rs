@@ -247,10 +247,10 @@ impl Chunks {
             && let Some(largest) = self.tables.iter_mut().max_by_key(|t| t.gather.bytes)
         {
             self.bytes -= largest.gather.bytes;
-            let fresh = Gather::new(largest.gather.table);
-            let mut full = std::mem::replace(&mut largest.gather, fresh);
-            let sealing = largest.written.get_or_insert_with(|| Sealing::new(full.table, dir));
-            sealing.write_more(&mut full)?;
+            let table = largest.gather.table;
+            let sealing = largest.written.get_or_insert_with(|| Sealing::new(table, dir));
+            sealing.write_more(&mut largest.gather)?;
+            largest.gather.clear();
         }
         Ok(())
     }

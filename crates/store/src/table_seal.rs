@@ -317,12 +317,12 @@ impl Sealing {
         Ok(Some(Sealed { entry, read, last_t: self.last_t, hosts }))
     }
 
-    /// Statistics of a table that did not fit a chunk: as many series at a time as memory allows,
-    /// column by column, read back from the finished file.
+    /// Statistics of a table that did not fit a chunk: as many series, and of these as many columns, at a
+    /// time as memory allows, read back from the finished file.
     fn stats_of_file(&self, stats: &mut StatsFile, limits: Limits) -> Result<(), StoreError> {
         let mut rows = vec![0usize; self.series.len()];
         self.layout.iter().for_each(|(series, n)| rows[*series as usize] += n);
-        let columns = self.columns.clone().unwrap_or_default();
+        let columns: Vec<usize> = self.numbers(&self.columns.clone().unwrap_or_default()).collect();
         let mut begin = 0;
         while begin < rows.len() {
             let (mut end, mut sum) = (begin, 0);
@@ -330,52 +330,60 @@ impl Sealing {
                 sum += rows[end];
                 end += 1;
             }
-            for place in self.numbers(&columns) {
-                self.stats_of_column(place, begin..end, stats)?;
+            // The intervals are read with every group of columns.
+            let at_once = (limits.stat_values / sum.max(1)).saturating_sub(1).max(1);
+            for group in columns.chunks(at_once) {
+                self.stats_of_columns(group, begin..end, stats)?;
             }
             begin = end;
         }
         Ok(())
     }
 
-    fn stats_of_column(
+    fn stats_of_columns(
         &self,
-        place: usize,
+        places: &[usize],
         wanted: std::ops::Range<usize>,
         stats: &mut StatsFile,
     ) -> Result<(), StoreError> {
-        let name = self.table.columns[place].name;
-        let mut values: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); wanted.len()];
+        let names: Vec<&str> = places.iter().map(|p| self.table.columns[*p].name).collect();
+        // Of each series the intervals, then each column.
+        let mut values: Vec<Vec<Vec<f64>>> = vec![vec![Vec::new(); names.len() + 1]; wanted.len()];
         let mut layout = self.layout.iter().copied();
         let mut current = layout.next().unwrap_or((0, 0));
         let fail = |e| parquet_error(&self.path, e);
         let builder =
             ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&self.path)?.into_file()).map_err(fail)?;
-        let mask = ProjectionMask::columns(builder.parquet_schema(), ["dt", name]);
+        let mask =
+            ProjectionMask::columns(builder.parquet_schema(), std::iter::once("dt").chain(names.iter().copied()));
         let reader = builder.with_projection(mask).with_batch_size(1 << 14).build().map_err(fail)?;
-        for batch in reader {
+        'file: for batch in reader {
             let batch = batch.map_err(|source| StoreError::Arrow { path: self.path.clone(), source })?;
-            let (numbers, dts) = (floats(&batch, name), floats(&batch, "dt"));
+            let parts: Vec<Vec<f64>> =
+                std::iter::once("dt").chain(names.iter().copied()).map(|n| floats(&batch, n)).collect();
             let mut done = 0;
             while done < batch.num_rows() {
                 while current.1 == 0 {
-                    let Some(next) = layout.next() else { return Ok(()) };
+                    let Some(next) = layout.next() else { break 'file };
                     current = next;
                 }
                 let n = current.1.min(batch.num_rows() - done);
                 if wanted.contains(&(current.0 as usize)) {
-                    let (v, d) = &mut values[current.0 as usize - wanted.start];
-                    v.extend_from_slice(&numbers[done..done + n]);
-                    d.extend_from_slice(&dts[done..done + n]);
+                    for (own, part) in values[current.0 as usize - wanted.start].iter_mut().zip(&parts) {
+                        own.extend_from_slice(&part[done..done + n]);
+                    }
                 }
                 current.1 -= n;
                 done += n;
             }
         }
         let mut scratch = Vec::new();
-        for (series, (v, d)) in wanted.zip(values) {
-            if let Some(stat) = summarise(&v, &d, &mut scratch) {
-                stats.add(self.table.name, &self.series[series], name, stat)?;
+        for (series, own) in wanted.zip(values) {
+            let Some((dts, columns)) = own.split_first() else { continue };
+            for (name, column) in names.iter().zip(columns) {
+                if let Some(stat) = summarise(column, dts, &mut scratch) {
+                    stats.add(self.table.name, &self.series[series], name, stat)?;
+                }
             }
         }
         Ok(())

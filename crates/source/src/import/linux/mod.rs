@@ -7,4 +7,7 @@ formats! {
     dstat,
     nmon,
     collectl,
+    atop,
+    turbostat,
+    nvidia_smi,
 }

@@ -99,7 +99,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut splitter = Splitter::default();
     while input.line().is_some() {
         let (number, line) = (input.number(), input.text());
-        if line.trim().is_empty() || line.starts_with("Error:") {
+        if line.trim().is_empty() {
             continue;
         }
         match line.strip_prefix('#') {
@@ -175,7 +175,8 @@ impl Reader {
             out.set_host(host);
         }
         self.end_sample(out);
-        self.record = record.split(['(', ')']).nth(1).and_then(number).map(|seconds| {
+        let epoch = record.split(['(', ')']).nth(1).and_then(number_of).filter(|s| *s < 1e11);
+        self.record = epoch.map(|seconds| {
             let t = Micros((seconds * 1e6) as i64);
             (t, self.ticker.tick(t))
         });

@@ -66,6 +66,8 @@ struct Column {
 struct RowOf {
     table: &'static Table,
     key: String,
+    /// Its columns: where in the line, and where in the table.
+    cells: Vec<(usize, usize)>,
 }
 
 /// What the columns of the last titles are.
@@ -215,6 +217,11 @@ impl Plan {
                 _ => plan.groups.push((group.clone(), 1)),
             }
             let column = plan.column(group, name);
+            if let Target::Row(row, place) = column.target
+                && let Some(row) = plan.rows.get_mut(row)
+            {
+                row.cells.push((plan.columns.len(), place));
+            }
             plan.columns.push(column);
         }
         let cpus = |all: bool| plan.rows.iter().any(|r| r.table.id == cpu::TABLE.id && r.key.is_empty() == all);
@@ -245,7 +252,7 @@ impl Plan {
     fn row(&mut self, table: &'static Table, key: String) -> usize {
         let found = self.rows.iter().position(|r| r.table.id == table.id && r.key == key);
         found.unwrap_or_else(|| {
-            self.rows.push(RowOf { table, key });
+            self.rows.push(RowOf { table, key, cells: Vec::new() });
             self.rows.len() - 1
         })
     }
@@ -306,7 +313,7 @@ impl Plan {
     /// Writes the rows of one line.
     pub(super) fn write(&self, line: u64, (t, dt): (Micros, Option<f64>), cells: &Cells, out: &mut Out<'_>) {
         let mut mean = CpuMean::default();
-        for (number, row_of) in self.rows.iter().enumerate() {
+        for row_of in &self.rows {
             let mut row = out.row(row_of.table, t, dt);
             if let Some(key) = key_place(row_of.table).filter(|_| !row_of.key.is_empty()) {
                 row.str(key, row_of.key.as_str());
@@ -315,15 +322,11 @@ impl Plan {
             if mean_row {
                 mean.next_cpu();
             }
-            for (i, column) in self.columns.iter().enumerate() {
-                let Target::Row(r, place) = column.target else { continue };
-                if r != number {
-                    continue;
-                }
-                let value = self.value(column, cells.get(i));
-                row.f64(place, value);
+            for (i, place) in &row_of.cells {
+                let value = self.columns.get(*i).and_then(|column| self.value(column, cells.get(*i)));
+                row.f64(*place, value);
                 if let (true, Some(value)) = (mean_row, value) {
-                    mean.add(place, value);
+                    mean.add(*place, value);
                 }
             }
         }

@@ -228,7 +228,7 @@ impl Reader {
         // Its time comes later, as the file is sorted: count from the beginning.
         let interval = self.interval.unwrap_or(1.0);
         let begin = self.begin(out)?;
-        let t = Micros(begin.0.saturating_add((interval * 1e6) as i64 * number.min(1 << 32) as i64));
+        let t = Micros(begin.0.saturating_add((interval * 1e6 * number as f64) as i64));
         Some((t, Some(interval)))
     }
 

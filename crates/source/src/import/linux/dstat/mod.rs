@@ -5,6 +5,8 @@
 
 mod columns;
 mod lines;
+#[cfg(test)]
+mod tests;
 mod times;
 
 use fenxi_model::catalog::{cpu, disk, fs, irq, mem, net, sched, tcp, udp, vm};

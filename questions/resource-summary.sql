@@ -7,7 +7,7 @@
 -- order: 20
 -- param: points = 60, length of the small line
 WITH one_tick AS (
-    SELECT run, host, t, max(dt) AS dt, max(100 - idle - coalesce(iowait, 0)) AS hottest FROM cpu WHERE cpu IS NOT NULL GROUP BY run, host, t
+    SELECT run, host, t, max(dt) AS dt, max(greatest(100 - idle - coalesce(iowait, 0), 0)) AS hottest FROM cpu WHERE cpu IS NOT NULL GROUP BY run, host, t
 ), disk_tick AS (
     SELECT run, host, t, max(dt) AS dt, sum(read_bytes_per_s) AS read_bytes, sum(write_bytes_per_s) AS write_bytes, max(util) AS util
     FROM disk WHERE coalesce(class, 'disk') = 'disk' GROUP BY run, host, t
@@ -15,7 +15,7 @@ WITH one_tick AS (
     SELECT run, host, t, max(dt) AS dt, sum(rx_bytes_per_s) AS rx, sum(tx_bytes_per_s) AS tx
     FROM net WHERE coalesce(class, 'physical') IN ('physical', 'veth', 'virtual') GROUP BY run, host, t
 ), long AS (
-    SELECT run, host, t, dt, 10 AS place, 'cpu' AS resource, 'busy' AS metric, '%' AS unit, 100 - idle - coalesce(iowait, 0) AS value FROM cpu WHERE cpu IS NULL
+    SELECT run, host, t, dt, 10 AS place, 'cpu' AS resource, 'busy' AS metric, '%' AS unit, greatest(100 - idle - coalesce(iowait, 0), 0) AS value FROM cpu WHERE cpu IS NULL
     UNION ALL SELECT run, host, t, dt, 11, 'cpu', 'busiest CPU', '%', hottest FROM one_tick
     UNION ALL SELECT run, host, t, dt, 12, 'cpu', 'runnable tasks', '', runnable FROM sched
     UNION ALL SELECT run, host, t, dt, 20, 'memory', 'used', '%', 100 * used_bytes / nullif(total_bytes, 0) FROM mem

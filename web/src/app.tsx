@@ -12,6 +12,9 @@ import { clock, duration, human, utc } from "./units";
 
 export function App({ payload }: { payload: Payload }) {
   const sections = payload.sections.filter((s) => s.panels.length > 0);
+  // A run of one tool's output is silent about most things: these are named at the end, in a line each.
+  const told = sections.filter((s) => s.panels.some((p) => !p.quiet));
+  const silent = sections.filter((s) => !told.includes(s));
   return (
     <>
       <a class="skip" href="#main">Skip to the charts</a>
@@ -19,9 +22,14 @@ export function App({ payload }: { payload: Payload }) {
         <h1>{payload.title}</h1>
         <RunFacts runs={payload.runs} />
       </header>
-      <Navigation sections={sections} />
+      <Navigation sections={told} />
       <main id="main">
-        {sections.map((s) => <SectionView key={s.id} section={s} runs={payload.runs} />)}
+        {told.map((s) => <SectionView key={s.id} section={s} runs={payload.runs} />)}
+        {silent.map((s) => (
+          <section key={s.id} id={`section-${s.id}`} class="silent">
+            <Silence lead={`${s.title}: nothing happened`} panels={s.panels} />
+          </section>
+        ))}
         {sections.length === 0 && <p class="quiet">There are no questions to answer.</p>}
       </main>
       <footer>
@@ -115,6 +123,25 @@ function Navigation({ sections }: { sections: Section[] }) {
   );
 }
 
+/** Panels that have nothing to show: their titles in one line, and why when it is opened. */
+function Silence({ lead, panels }: { lead: string; panels: Panel[] }) {
+  return (
+    <details class="nothing">
+      <summary>{`${lead}: ${panels.map((p) => p.title.replace(/\?$/, "")).join("; ")}`}</summary>
+      <ul>
+        {panels.map((p) => (
+          <li key={p.id}>
+            <strong>{p.title}</strong>
+            {p.quiet === "zero" ? " Every value is zero. " : " There are no rows. "}
+            {p.about}
+            <Sql sql={p.sql} id={p.id} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
 function SectionView({ section, runs }: { section: Section; runs: Run[] }) {
   const loud = section.panels.filter((p) => !p.quiet);
   const quiet = section.panels.filter((p) => p.quiet);
@@ -123,21 +150,7 @@ function SectionView({ section, runs }: { section: Section; runs: Run[] }) {
     <section id={`section-${section.id}`}>
       <h2>{section.title}</h2>
       <div class="panels">{loud.map((p, i) => <PanelView key={p.id} panel={p} runs={runs} wide={spans[i]} />)}</div>
-      {quiet.length > 0 && (
-        <details class="nothing">
-          <summary>{`Nothing happened here: ${quiet.map((p) => p.title.replace(/\?$/, "")).join("; ")}`}</summary>
-          <ul>
-            {quiet.map((p) => (
-              <li key={p.id}>
-                <strong>{p.title}</strong>
-                {p.quiet === "zero" ? " Every value is zero. " : " There are no rows. "}
-                {p.about}
-                <Sql sql={p.sql} id={p.id} />
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
+      {quiet.length > 0 && <Silence lead="Nothing happened here" panels={quiet} />}
     </section>
   );
 }

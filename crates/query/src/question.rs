@@ -63,6 +63,8 @@ words! {
         Process = "process",
         /// Hard and soft interrupts.
         Interrupt = "interrupt",
+        /// Database servers.
+        Database = "database",
         /// What the system was, and what could not be read.
         Facts = "facts",
     }

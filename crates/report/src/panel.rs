@@ -85,8 +85,12 @@ fn quiet_table(table: &Table, chart: Chart) -> Option<Quiet> {
     if chart == Chart::Tiles || numbers.is_empty() {
         return None;
     }
-    let zero = |v: &serde_json::Value| v.is_null() || v.as_f64() == Some(0.0);
-    table.rows.iter().all(|row| numbers.iter().all(|i| zero(&row[*i]))).then_some(Quiet::Zero)
+    let values = || table.rows.iter().flat_map(|row| numbers.iter().map(|i| &row[*i])).filter(|v| !v.is_null());
+    let words = numbers.len() < table.columns.len();
+    if words && values().next().is_none() {
+        return None;
+    }
+    values().all(|v| v.as_f64() == Some(0.0)).then_some(Quiet::Zero)
 }
 
 /// What the columns called `names` mean, as far as they are columns of tables that the question reads.

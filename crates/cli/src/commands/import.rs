@@ -239,12 +239,13 @@ fn summary(inputs: &[Imported]) -> String {
             i.tally.rows().to_string(),
             time(i.tally.first),
             time(i.tally.last),
-            (i.tally.notes + i.tally.assumptions).to_string(),
+            i.tally.notes.to_string(),
+            i.tally.assumptions.to_string(),
             i.skipped.as_ref().map_or_else(|| tables.join(", "), |why| format!("skipped: {why}")),
         ]
     };
     let rows: Vec<_> = inputs.iter().map(row).collect();
-    print::columns(&["file", "format", "rows", "from (UTC)", "to (UTC)", "notes", "tables"], &[2, 5], &rows)
+    print::columns(&["file", "format", "rows", "from (UTC)", "to (UTC)", "notes", "assumed", "tables"], &[2, 5, 6], &rows)
 }
 
 fn describe(outcome: &Outcome) -> String {

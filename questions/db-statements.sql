@@ -1,0 +1,13 @@
+-- title: Which statements took the time?
+-- about: Normalised statements by the mean number of them that were running; then look at calls and at the time of one.
+-- section: database
+-- chart: table
+-- order: 20
+-- param: n = 30, how many statements to show
+SELECT run, host, server, s.database, any_value(statement) AS statement, coalesce(wmean(s.time, dt), avg(s.time)) AS running,
+    coalesce(wmean(calls_per_s, dt), avg(calls_per_s)) AS calls_per_s, avg(mean_ms) AS mean_ms, max(max_ms) AS max_ms,
+    coalesce(wmean(rows_per_s, dt), avg(rows_per_s)) AS rows_per_s, digest
+FROM db_statement s
+GROUP BY run, host, server, s.database, digest
+ORDER BY run, running DESC NULLS LAST, calls_per_s DESC NULLS LAST
+LIMIT $n

@@ -1,0 +1,11 @@
+-- title: Which system calls took the time?
+-- about: System calls by elapsed time, with their number and errors; many short ones ask whether they are needed at all.
+-- section: process
+-- chart: table
+-- order: 62
+-- param: n = 30, how many to show
+SELECT run, host, comm, syscall, sum(calls) AS calls, sum(errors) AS errors, sum(elapsed_s) AS elapsed_s, sum(cpu_s) AS cpu_s
+FROM syscall
+GROUP BY run, host, comm, syscall
+ORDER BY run, elapsed_s DESC NULLS LAST, cpu_s DESC NULLS LAST, calls DESC NULLS LAST
+LIMIT $n

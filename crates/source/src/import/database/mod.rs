@@ -1,3 +1,10 @@
 //! Reports about databases.
 
-formats! {}
+mod digest;
+mod psql;
+
+formats! {
+    pgstatspack,
+    oracle,
+    pt_query_digest,
+}

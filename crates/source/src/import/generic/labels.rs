@@ -4,20 +4,20 @@
 ///
 /// Within a key or value a comma becomes `;`, so that the text can be cut at its commas.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Labels {
+pub(in crate::import) struct Labels {
     text: String,
 }
 
 impl Labels {
     /// Labels that begin with `key=value`.
-    pub(super) fn of(key: &str, value: &str) -> Labels {
+    pub(in crate::import) fn of(key: &str, value: &str) -> Labels {
         let mut labels = Labels::default();
         labels.push(key, value);
         labels
     }
 
     /// Adds `key=value`; an empty value adds nothing.
-    pub(super) fn push(&mut self, key: &str, value: &str) {
+    pub(in crate::import) fn push(&mut self, key: &str, value: &str) {
         if value.is_empty() {
             return;
         }
@@ -39,24 +39,24 @@ impl Labels {
     }
 
     /// How long the text is now, for [`Labels::cut`].
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::import) fn len(&self) -> usize {
         self.text.len()
     }
 
     /// Takes away what was added after the text was `len` long.
-    pub(super) fn cut(&mut self, len: usize) {
+    pub(in crate::import) fn cut(&mut self, len: usize) {
         self.text.truncate(len);
     }
 
     /// The labels as one text.
-    pub(super) fn text(&self) -> &str {
+    pub(in crate::import) fn text(&self) -> &str {
         &self.text
     }
 }
 
 /// The unit at the end of a column's header: `latency (ms)`, `size [bytes]`, `%usr`, `ops/s`; empty
 /// when there is none.
-pub(super) fn unit_of(header: &str) -> &str {
+pub(in crate::import) fn unit_of(header: &str) -> &str {
     let header = header.trim();
     if header.starts_with('%') || header.ends_with('%') {
         return "%";
@@ -75,7 +75,7 @@ pub(super) fn unit_of(header: &str) -> &str {
 }
 
 /// The catalogue's symbol of a unit that people write in other ways too; others as they are.
-pub(super) fn symbol(unit: &str) -> &str {
+pub(in crate::import) fn symbol(unit: &str) -> &str {
     match unit {
         "seconds" | "second" | "secs" | "sec" => "s",
         "milliseconds" | "millisecond" | "msec" | "msecs" => "ms",
@@ -90,7 +90,7 @@ pub(super) fn symbol(unit: &str) -> &str {
 }
 
 /// How many seconds one of a unit of time is.
-pub(super) fn seconds_of(unit: &str) -> Option<f64> {
+pub(in crate::import) fn seconds_of(unit: &str) -> Option<f64> {
     Some(match symbol(unit) {
         "s" => 1.0,
         "ms" => 1e-3,

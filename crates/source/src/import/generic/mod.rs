@@ -1,9 +1,9 @@
 //! Formats that carry anything: .xan, Prometheus text, CSV, JSON lines; and Faban's run directories.
 
-mod labels;
+pub(in crate::import) mod labels;
 mod sheet;
 mod steps;
-mod when;
+pub(in crate::import) mod when;
 mod xml;
 
 formats! {

@@ -168,7 +168,7 @@ fn epoch_scale(value: f64) -> Option<f64> {
 
 /// Reads a date with a time of day in one of the forms that tools and spreadsheets write; `zone` is
 /// that of a time that does not name one.
-pub(super) fn moment(text: &str, zone: &TimeZone) -> Option<Micros> {
+pub(in crate::import) fn moment(text: &str, zone: &TimeZone) -> Option<Micros> {
     let text = text.trim();
     if text.len() < 8 {
         return None;

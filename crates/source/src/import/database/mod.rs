@@ -7,4 +7,6 @@ formats! {
     pgstatspack,
     oracle,
     pt_query_digest,
+    mysql_status,
+    mysqldumpslow,
 }

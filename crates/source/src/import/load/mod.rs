@@ -3,6 +3,7 @@
 mod names;
 mod seconds;
 mod spread;
+mod units;
 
 formats! {
     sysbench,
@@ -14,6 +15,10 @@ formats! {
     hammerdb,
     benchbase,
     benchbase_csv,
+    wrk,
+    ab,
+    hey,
+    oha,
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ impl Reader {
         true
     }
 
-    /// `0.010 [6]	|■`, `0.010 sec [6] |■`, `[200]	493 responses`, `[296]	Get "http://...": connection refused`
+    /// `0.010 [6] |■`, `0.010 sec [6] |■`, `[200] 493 responses`, `[296] Get "http://...": connection refused`
     fn bracket(&mut self, left: &str, right: &str, out: &mut Out<'_>) -> bool {
         let Some((inner, rest)) = right.split_once(']') else { return false };
         let Some(count) = number(inner.trim()) else { return false };

@@ -19,6 +19,12 @@ formats! {
     ab,
     hey,
     oha,
+    fio,
+    fio_log,
+    jmeter,
+    k6,
+    vegeta,
+    siege,
 }
 
 #[cfg(test)]

@@ -68,6 +68,8 @@ pub const ELAPSED_MIN: Name = neither("elapsed_min", "s");
 pub const ELAPSED_MAX: Name = neither("elapsed_max", "s");
 /// Connections, threads or users.
 pub const CLIENTS: Name = neither("clients", "");
+/// Mean number of transactions under way.
+pub const CONCURRENCY: Name = neither("concurrency", "");
 /// Threads of the generator that serve the clients.
 pub const THREADS: Name = neither("threads", "");
 /// Transactions per second that were asked for.

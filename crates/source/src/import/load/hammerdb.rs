@@ -272,5 +272,5 @@ const KNOWN: &[&str] = &[
     "Hammerdb Transaction Counter Log @", "Hammerdb Time Profile Report @", "Logging activated", "Script loaded",
     "Starting", "Stopping", "Transaction Counter", "VU TEST", "Value ", "Virtual Users Created", "changed from",
     "created MONITOR", "created - WAIT IDLE", "hammerdb>", "to /", "vudestroy", "Initialized",
-    "Type ", "Copyright", "The xml is well-formed", "Vuser ", "Unique", "Hammerdb Log @", "Use", "TX Logging",
+    "Type ", "Copyright", "The xml is well-formed", "Vuser ", "Unique", "Hammerdb Log @", "Timestamp ", "Use", "TX Logging",
 ];

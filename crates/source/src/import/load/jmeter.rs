@@ -153,13 +153,12 @@ fn quoted(line: &str, separator: u8, cells: &mut String) -> bool {
 struct Samples {
     clock: Clock,
     seconds: Seconds,
-    last: (String, Option<u32>),
 }
 
 impl Samples {
     fn new(out: &Out<'_>) -> Samples {
         let clock = Clock::new(out.hints());
-        Samples { clock, seconds: Seconds::new("jmeter", 1.0, KINDS), last: (String::new(), None) }
+        Samples { clock, seconds: Seconds::new("jmeter", 1.0, KINDS) }
     }
 
     fn line(&mut self, line: u64, fields: &Fields<'_>, columns: &Columns, out: &mut Out<'_>) {
@@ -177,12 +176,9 @@ impl Samples {
     fn sample(&mut self, begin: Micros, ms: u64, label: &str, good: bool, [bytes, clients]: [Option<f64>; 2], out: &mut Out<'_>) {
         let length = i64::try_from(ms.saturating_mul(1000)).unwrap_or(i64::MAX);
         let end = Micros(begin.0.saturating_add(length));
-        if self.last.0 != label || self.last.1.is_none() {
-            self.last.1 = self.seconds.operation(label);
-            label.clone_into(&mut self.last.0);
-        }
+        let operation = self.seconds.operation(label);
         let event = Event { failed: !good, bytes, clients, ..Event::done(end, ms) };
-        self.seconds.add(out, self.last.1, &event);
+        self.seconds.add(out, operation, &event);
     }
 
     /// `1700000000123`, `2023/11/14 22:13:20`, `2023-11-14 22:13:20.123`

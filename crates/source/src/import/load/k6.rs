@@ -232,5 +232,7 @@ fn is_known(line: &str) -> bool {
         "time=", "HTTP", "EXECUTION", "NETWORK", "CUSTOM", "TOTAL RESULTS", "THRESHOLDS", "CHECKS", "WEBSOCKET", "GRPC",
         "BROWSER", "checks_", "http_req_duration", "http_req_failed", "web dashboard",
     ];
-    begins.iter().any(|b| line.starts_with(b)) || line.contains("VUs") || line.contains("/‾") || line.contains("/\\")
+    // The title of a metric's thresholds.
+    let single = line.bytes().all(|b| b.is_ascii_alphanumeric() || b"_{}:.-".contains(&b));
+    single || begins.iter().any(|b| line.starts_with(b)) || line.contains("VUs") || line.contains("/‾") || line.contains("/\\")
 }

@@ -6,6 +6,8 @@
 
 use fenxi_model::{Micros, catalog::{histogram, load}};
 
+use rustc_hash::FxHashMap;
+
 use super::{
     names::{self, Results},
     seconds::{Event, Kinds, Seconds},
@@ -33,9 +35,9 @@ fn sniff(head: &Head<'_>) -> Sure {
 
 /// What one line says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Line<'a> {
+struct Line {
     time: Time,
-    script: &'a str,
+    script: u32,
     end: Micros,
     /// Lag and retries, or one of them.
     more: (Option<u64>, Option<u64>),
@@ -48,14 +50,14 @@ enum Time {
     Failed,
 }
 
-impl<'a> Line<'a> {
-    fn read(fields: &Fields<'a>) -> Option<Line<'a>> {
+impl Line {
+    fn read(fields: &Fields<'_>) -> Option<Line> {
         if !(6..=8).contains(&fields.len()) {
             return None;
         }
         fields.get(0).parse::<u32>().ok()?;
         fields.get(1).parse::<u64>().ok()?;
-        fields.get(3).parse::<u32>().ok()?;
+        let script: u32 = fields.get(3).parse().ok()?;
         let time = match fields.get(2) {
             "skipped" => Time::Skipped,
             "failed" | "serialization" | "deadlock" => Time::Failed,
@@ -68,7 +70,7 @@ impl<'a> Line<'a> {
             "" => Some(None),
             text => text.parse::<f64>().ok().map(|v| Some(v.max(0.0) as u64)),
         };
-        Some(Line { time, script: fields.get(3), end: Micros(seconds * 1_000_000 + micros), more: (more(6)?, more(7)?) })
+        Some(Line { time, script, end: Micros(seconds * 1_000_000 + micros), more: (more(6)?, more(7)?) })
     }
 }
 
@@ -92,7 +94,7 @@ fn survey(head: &str) -> (Seventh, Kinds, bool) {
         most = most.max(line.more.0.unwrap_or(0));
         eight |= line.more.1.is_some();
         failed |= line.time == Time::Failed;
-        scripts |= line.script != "0";
+        scripts |= line.script != 0;
     }
     let seventh = if eight || most > MOST_RETRIES { Seventh::Lag } else { Seventh::Retries };
     let some = head.lines().next().is_some_and(|l| splitter.blanks(l).len() > 6);
@@ -105,7 +107,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut seconds = Seconds::new("pgbench", 1e-3, kinds);
     let mut splitter = Splitter::default();
     let (mut skipped, mut told) = (0u64, false);
-    let mut last_script = (String::new(), None);
+    let mut numbers: FxHashMap<u32, Option<u32>> = FxHashMap::default();
+    let mut last_script: Option<(u32, Option<u32>)> = None;
     while input.line().is_some() {
         let (number, text) = (input.number(), input.text());
         let fields = splitter.blanks(text);
@@ -125,9 +128,11 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             (first, None) if seventh == Seventh::Retries => (None, first),
             more => more,
         };
-        if last_script.0 != line.script || last_script.1.is_none() {
-            last_script.1 = if scripts { seconds.operation(&format!("script {}", line.script)) } else { None };
-            line.script.clone_into(&mut last_script.0);
+        if scripts && last_script.is_none_or(|(script, _)| script != line.script) {
+            let known = *numbers
+                .entry(line.script)
+                .or_insert_with(|| seconds.operation(&format!("script {}", line.script)));
+            last_script = Some((line.script, known));
         }
         let event = match line.time {
             Time::Took(us) => Event { lag, retries: retries.unwrap_or(0), ..Event::done(line.end, us) },
@@ -137,7 +142,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
                 continue;
             }
         };
-        seconds.add(out, last_script.1, &event);
+        seconds.add(out, last_script.and_then(|(_, operation)| operation), &event);
     }
     seconds.finish(out);
     if skipped > 0 {

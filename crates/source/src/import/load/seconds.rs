@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use fenxi_model::{Micros, catalog::load};
+use rustc_hash::FxHashMap;
 
 use super::{
     names::{self, Results},
@@ -135,6 +136,7 @@ pub struct Seconds {
     written: Option<i64>,
     late: u64,
     names: Vec<String>,
+    numbers: FxHashMap<String, u32>,
     totals: Vec<Cell>,
     all: Cell,
     begin: Option<Micros>,
@@ -153,6 +155,7 @@ impl Seconds {
             written: None,
             late: 0,
             names: Vec::new(),
+            numbers: FxHashMap::default(),
             totals: Vec::new(),
             all: Cell::default(),
             begin: None,
@@ -162,16 +165,17 @@ impl Seconds {
 
     /// The number of an operation; None when there are too many.
     pub fn operation(&mut self, name: &str) -> Option<u32> {
-        // A log has few names, and the same one often comes twice in a row.
-        if let Some(at) = self.names.iter().position(|n| n == name) {
-            return Some(at as u32);
+        if let Some(number) = self.numbers.get(name) {
+            return Some(*number);
         }
         if name.is_empty() || self.names.len() >= MAX_OPERATIONS {
             return None;
         }
+        let number = self.names.len() as u32;
         self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
         self.totals.push(Cell::default());
-        Some(self.names.len() as u32 - 1)
+        Some(number)
     }
 
     /// Counts a transaction of an operation that [`Seconds::operation`] gave, or of none.

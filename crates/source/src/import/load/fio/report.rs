@@ -1,6 +1,7 @@
 //! What a report of fio says, whichever form it has, and how that becomes results and rows.
 
 use fenxi_model::{Micros, catalog::load};
+use rustc_hash::FxHashMap;
 
 use crate::import::{
     Out,
@@ -44,10 +45,18 @@ pub struct Report {
 }
 
 impl Report {
-    /// What tells a side apart: its direction, and its job where there are several.
-    pub fn operation(&self, side: &Side) -> String {
-        let several = self.sides.iter().any(|s| s.job != side.job);
-        if several { format!("{} {}", side.job, side.direction) } else { side.direction.clone() }
+    /// What tells each side apart: its direction, its job where there are several, and a number where
+    /// that still is not enough.
+    fn operations(&self) -> Vec<String> {
+        let several = self.sides.windows(2).any(|pair| pair[0].job != pair[1].job);
+        let mut seen: FxHashMap<String, u32> = FxHashMap::default();
+        let name = |side: &Side| {
+            let name = if several { format!("{} {}", side.job, side.direction) } else { side.direction.clone() };
+            let times = seen.entry(name.clone()).or_default();
+            *times += 1;
+            if *times > 1 { format!("{name} {times}") } else { name }
+        };
+        self.sides.iter().map(name).collect()
     }
 
     /// The sum of `value` over sides of `direction`, or over all but syncs.
@@ -71,13 +80,12 @@ impl Report {
         results.set(out, names::WRITE_BYTES_PER_S, self.sum("write", |s| s.bytes_per_s));
         results.set(out, names::SYNCS_PER_S, self.sum("sync", |s| s.iops));
         results.set(out, names::ERRORS, self.errors);
-        for side in &self.sides {
-            let operation = self.operation(side);
+        for (side, operation) in self.sides.iter().zip(self.operations()) {
             results.of(out, names::TRANSACTIONS, &operation, side.ios);
             results.of(out, names::THROUGHPUT, &operation, side.iops);
             results.of(out, names::TRANSFER_BYTES_PER_S, &operation, side.bytes_per_s);
             latency(side, &operation, out, results);
-            let labels = format!("direction={},job={}", side.direction, side.job);
+            let labels = format!("operation={operation}");
             for (lo, hi, count) in &side.bins {
                 out.bucket(self.t, side.runtime_s, LATENCY_BUCKETS, &labels, *lo, *hi, "ms", *count);
             }
@@ -91,12 +99,12 @@ impl Report {
     /// Writes a row for each side: what it did since `before`, or in all.
     pub fn write_rows(&self, before: Option<&Report>, out: &mut Out<'_>) {
         let Some(t) = self.t else { return };
-        for side in &self.sides {
-            let earlier = before.and_then(|b| {
-                let same = |s: &&Side| s.job == side.job && s.direction == side.direction;
-                Some((b.sides.iter().find(same)?, t.seconds_since(b.t?)))
+        let others = before.map(|b| b.operations());
+        for (side, operation) in self.sides.iter().zip(self.operations()) {
+            let earlier = before.zip(others.as_ref()).and_then(|(before, others)| {
+                let same = others.iter().position(|other| *other == operation)?;
+                Some((before.sides.get(same)?, t.seconds_since(before.t?)))
             });
-            let operation = self.operation(side);
             let dt = earlier.map(|(_, dt)| dt).or(side.runtime_s).filter(|dt| *dt > 0.0);
             let mut row = out.row(&load::TABLE, t, dt);
             row.str(load::generator, "fio").str(load::operation, operation.as_str());

@@ -101,8 +101,11 @@ impl Reader {
             let ms = unit_ms(unit.trim_end_matches(')').trim());
             match kind.trim() {
                 // The whole latency replaces that of the completion, which comes first.
-                "clat" | "lat" if rest.contains("avg=") => side.latency = four(rest, ms),
-                "clat percentiles" | "lat percentiles" => self.section = Section::Percentiles(ms),
+                "clat" | "lat" | "sync" if rest.contains("avg=") => side.latency = four(rest, ms),
+                "clat percentiles" | "lat percentiles" | "sync percentiles" => {
+                    side.percentiles.clear();
+                    self.section = Section::Percentiles(ms);
+                }
                 _ => {}
             }
             return DETAILS.iter().any(|known| kind.starts_with(known));
@@ -190,12 +193,14 @@ fn unit_ms(unit: &str) -> f64 {
     }
 }
 
-const DIRECTIONS: &[(&str, &str)] = &[("read", "read"), ("write", "write"), ("trim", "trim")];
+/// Keys of lines with which a direction begins, in the order of what was issued.
+const DIRECTIONS: &[(&str, &str)] =
+    &[("read", "read"), ("write", "write"), ("trim", "trim"), ("fsync/fdatasync/sync_file_range", "sync")];
 
 /// Beginnings of keys of a job that repeat what other lines say more exactly, or are its resources.
 const DETAILS: &[&str] = &[
     "IO depths", "Description", "bw", "clat", "complete", "cpu", "fsync", "iops", "issued", "lat", "latency", "slat",
-    "submit", "sync", "usr", "mixed", "zone",
+    "steadystate", "submit", "sync", "usr", "mixed", "zone",
 ];
 
 /// Parts of lines around the jobs.

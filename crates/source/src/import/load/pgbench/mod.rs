@@ -31,7 +31,9 @@ tps = 2215.424701 (without initial connection time)
 
 fn sniff(head: &Head<'_>) -> Sure {
     let own = |line: &str| {
-        line.starts_with("number of transactions actually processed:") || progress::Progress::read(line).is_some()
+        line.starts_with("number of transactions actually processed:")
+            || line.strip_prefix("pgbench (").is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+            || progress::Progress::read(line).is_some()
     };
     Sure::Certain.when(head.any(own))
 }

@@ -66,6 +66,8 @@ struct Reader {
     join: Join,
     /// The histogram's last slot.
     slot: Option<i32>,
+    /// Complaints so far: each thread makes its own.
+    messages: u64,
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
@@ -81,12 +83,19 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         offered: None,
         join: Join::new(&load::TABLE, Some(load::generator), COLUMNS),
         slot: None,
+        messages: 0,
     };
     while input.line().is_some() {
         reader.line(input.number(), input.text(), out);
     }
     reader.join.flush(out);
+    if reader.messages > MAX_MESSAGES {
+        out.note(None, &format!("{} more messages of the tool are left out", reader.messages - MAX_MESSAGES));
+    }
 }
+
+/// Complaints that are kept.
+const MAX_MESSAGES: u64 = 1000;
 
 /// What an interval can have, on one line or on two.
 const COLUMNS: &[usize] = &[
@@ -206,7 +215,11 @@ impl Reader {
     }
 
     /// A complaint: at the end of the last interval, if there was one.
-    fn message(&self, kind: &str, message: &str, out: &mut Out<'_>) {
+    fn message(&mut self, kind: &str, message: &str, out: &mut Out<'_>) {
+        self.messages += 1;
+        if self.messages > MAX_MESSAGES {
+            return;
+        }
         match &self.relative {
             Some(relative) => out.event(relative.after(self.begin + self.last.0), "log", "sysbench", message),
             None if kind == "DEBUG" => {}
@@ -230,7 +243,13 @@ fn bucket(line: &str) -> Option<(f64, f64)> {
 
 /// What the tool or its database driver complains of.
 fn message(line: &str) -> Option<(&str, &str)> {
+    if line == "^" || line.starts_with("LINE ") {
+        return Some(("detail", line));
+    }
     let (kind, message) = line.split_once(": ")?;
+    if matches!(kind, "DETAIL" | "HINT" | "CONTEXT" | "QUERY") {
+        return Some(("detail", line));
+    }
     matches!(kind, "FATAL" | "ALERT" | "WARNING" | "DEBUG" | "error" | "PANIC").then_some((kind, message))
 }
 

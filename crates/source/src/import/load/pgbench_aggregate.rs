@@ -6,6 +6,7 @@
 
 use fenxi_model::{Micros, catalog::load};
 
+use super::pgbench_log::{generator, thread};
 use crate::import::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, Ticker, number};
 
 /// What this file reads.
@@ -49,6 +50,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut ticker = Ticker::new(out.hints(), &head, stamp);
     drop(head);
     let mut splitter = Splitter::default();
+    let generator = generator(thread(&out.hints().file));
     let mut length = None;
     while input.line().is_some() {
         let (number, text) = (input.number(), input.text());
@@ -68,11 +70,11 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
                 1.0
             }
         });
-        interval(number, begin, length, &fields, out);
+        interval(number, (begin, length), &generator, &fields, out);
     }
 }
 
-fn interval(line: u64, begin: i64, length: f64, fields: &Fields<'_>, out: &mut Out<'_>) {
+fn interval(line: u64, (begin, length): (i64, f64), generator: &str, fields: &Fields<'_>, out: &mut Out<'_>) {
     let value = |i: usize| number(fields.get(i));
     let Some(n) = value(1) else {
         out.unknown(line, fields.rest(0), "no number of transactions");
@@ -87,7 +89,7 @@ fn interval(line: u64, begin: i64, length: f64, fields: &Fields<'_>, out: &mut O
     // Since 15 the lag is there without --rate as well, and zero.
     let lag = some(value(6)).filter(|_| !newer || value(9).is_some_and(|max| max > 0.0)).map(|sum| sum / n / 1e3);
     let mut row = out.row(&load::TABLE, t, length);
-    row.str(load::generator, "pgbench").f64(load::transactions_per_s, n / length);
+    row.str(load::generator, generator).f64(load::transactions_per_s, n / length);
     row.f64(load::latency_mean_ms, mean.map(|us| us / 1e3)).f64(load::latency_sd_ms, sd.map(|us| us / 1e3));
     row.f64(load::latency_min_ms, some(value(4)).map(|us| us / 1e3));
     row.f64(load::latency_max_ms, some(value(5)).map(|us| us / 1e3)).f64(load::lag_ms, lag);

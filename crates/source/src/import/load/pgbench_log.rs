@@ -74,6 +74,18 @@ impl Line {
     }
 }
 
+/// The thread whose log a file is: the first one's is `pgbench_log.PID`, further ones' `pgbench_log.PID.1`.
+pub fn thread(file: &str) -> Option<u32> {
+    let mut parts = file.rsplit('/').next()?.rsplit('.');
+    let (thread, pid) = (parts.next()?.parse().ok()?, parts.next()?);
+    (!pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit())).then_some(thread)
+}
+
+/// How the rows of a thread's log are told apart from those of the others.
+pub fn generator(thread: Option<u32>) -> String {
+    thread.map_or_else(|| "pgbench".to_owned(), |thread| format!("pgbench thread {thread}"))
+}
+
 /// What stands in the seventh column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Seventh {
@@ -104,7 +116,9 @@ fn survey(head: &str) -> (Seventh, Kinds, bool) {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let (seventh, kinds, scripts) = survey(&input.head());
-    let mut seconds = Seconds::new("pgbench", 1e-3, kinds);
+    let thread = thread(&out.hints().file);
+    let results = Results::nth(thread.map_or(1, |thread| thread.saturating_add(1)));
+    let mut seconds = Seconds::new(generator(thread), 1e-3, kinds).with_results(results.clone());
     let mut splitter = Splitter::default();
     let (mut skipped, mut told) = (0u64, false);
     let mut numbers: FxHashMap<u32, Option<u32>> = FxHashMap::default();
@@ -146,7 +160,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     }
     seconds.finish(out);
     if skipped > 0 {
-        Results::default().set(out, names::SKIPPED, skipped as f64);
+        results.clone().set(out, names::SKIPPED, skipped as f64);
     }
 }
 
@@ -156,6 +170,13 @@ mod tests {
 
     use super::*;
     use crate::import::{fixtures::read, load::tests::{column, result}};
+
+    #[test]
+    fn threads_are_told_apart_by_the_files_name() {
+        assert_eq!((thread("x/pgbench_log.18472"), thread("pgbench_log.18472.3")), (None, Some(3)));
+        assert_eq!((thread("my.log"), thread("9.6-plain.txt"), thread("")), (None, None, None));
+        assert_eq!(generator(Some(3)), "pgbench thread 3");
+    }
 
     proptest! {
         #[test]

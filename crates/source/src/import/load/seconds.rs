@@ -127,7 +127,8 @@ struct Second {
 /// Gathers transactions into seconds and writes these in order.
 #[derive(Debug)]
 pub struct Seconds {
-    generator: &'static str,
+    generator: String,
+    results: Results,
     ms: f64,
     kinds: Kinds,
     open: BTreeMap<i64, Second>,
@@ -145,9 +146,10 @@ pub struct Seconds {
 
 impl Seconds {
     /// Transactions of `generator`; a tick is `ms` milliseconds.
-    pub fn new(generator: &'static str, ms: f64, kinds: Kinds) -> Seconds {
+    pub fn new(generator: impl Into<String>, ms: f64, kinds: Kinds) -> Seconds {
         Seconds {
-            generator,
+            generator: generator.into(),
+            results: Results::default(),
             ms,
             kinds,
             open: BTreeMap::new(),
@@ -161,6 +163,12 @@ impl Seconds {
             begin: None,
             end: None,
         }
+    }
+
+    /// Lets the results have the names of `results`: the log is one of several of a run.
+    pub fn with_results(mut self, results: Results) -> Seconds {
+        self.results = results;
+        self
     }
 
     /// The number of an operation; None when there are too many.
@@ -218,14 +226,14 @@ impl Seconds {
         let gap = self.written.map_or(0, |written| second.saturating_sub(written).saturating_sub(1));
         if gap <= MAX_GAP_S {
             for idle in second - gap..second {
-                Cell::default().write(out, end(idle), (self.generator, None), self.kinds, self.ms);
+                Cell::default().write(out, end(idle), (&self.generator, None), self.kinds, self.ms);
             }
         }
         self.cells -= 1 + values.operations.len();
-        values.all.write(out, end(second), (self.generator, None), self.kinds, self.ms);
+        values.all.write(out, end(second), (&self.generator, None), self.kinds, self.ms);
         for (operation, cell) in &values.operations {
             let name = self.names.get(*operation as usize).map(String::as_str);
-            cell.write(out, end(second), (self.generator, name), self.kinds, self.ms);
+            cell.write(out, end(second), (&self.generator, name), self.kinds, self.ms);
         }
         self.written = Some(second);
     }
@@ -251,7 +259,7 @@ impl Seconds {
                 &format!("{late} transactions long after later ones count only in the totals, not by second"),
             );
         }
-        let mut results = Results::default();
+        let mut results = std::mem::take(&mut self.results);
         let elapsed = self.begin.zip(self.end).map(|(begin, end)| end.seconds_since(begin));
         if with_results {
             results.set(out, names::ELAPSED, elapsed);

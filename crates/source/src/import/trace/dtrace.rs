@@ -122,7 +122,9 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             continue;
         }
         bars.end(out);
-        if let Some((at, line)) = before.replace((at, line.trim().trim_end_matches(':').to_owned())) {
+        // The keys of an aggregation stand in columns.
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        if let Some((at, line)) = before.replace((at, words.join(" ").trim_end_matches(':').to_owned())) {
             told(at, &line, &mut others);
         }
     }

@@ -90,11 +90,11 @@ pub(super) fn reading(line: &str) -> Option<Reading> {
     Some(reading)
 }
 
-/// Takes `( +-  1.15% )` and `(49.77%)` off the end of a text.
+/// Takes `( +-  1.15% )` and `(49.77%)`, once `[49.77%]`, off the end of a text.
 fn cut_shares<'a>(text: &'a str, reading: &mut Reading) -> &'a str {
     let mut text = text.trim_end();
-    while let Some(open) = text.rfind('(') {
-        let Some(inner) = text.get(open + 1..).and_then(|t| t.strip_suffix(')')) else { break };
+    while let Some(open) = text.rfind(['(', '[']) {
+        let Some(inner) = text.get(open + 1..).and_then(|t| t.strip_suffix([')', ']'])) else { break };
         let inner = inner.trim();
         match inner.strip_prefix("+-") {
             Some(deviation) if percent(deviation).is_some() => reading.deviation = percent(deviation),

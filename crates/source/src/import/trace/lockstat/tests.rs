@@ -1,3 +1,5 @@
+//! Rows as lockstat prints them come back, whatever the names in them.
+
 use std::fmt::Write;
 
 use proptest::prelude::*;

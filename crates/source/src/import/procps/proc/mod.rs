@@ -5,9 +5,9 @@
 //! live ones. Two readings give rates. One reading has none: its gauges are kept, and its counters are
 //! averages since boot where the uptime is known (from /proc/uptime or /proc/stat), else metrics.
 
-mod engine;
+pub(super) mod engine;
 mod processes;
-mod saved;
+pub(super) mod saved;
 mod totals;
 
 use fenxi_model::{
@@ -408,9 +408,9 @@ fn uptime(files: &[(Saved, &[u8])], t: Option<Micros>) -> Option<f64> {
     if let (Some(boot), Some(t)) = (boot, t) {
         return Some(t.0 as f64 / 1e6 - boot).filter(|s| *s > 0.0);
     }
-    let cpus = stat.lines().filter(|l| l.starts_with("cpu") && !l.starts_with("cpu ")).count().max(1);
+    let cpus = stat.lines().filter(|l| l.starts_with("cpu") && !l.starts_with("cpu ")).count();
     let all = stat.lines().find(|l| l.starts_with("cpu "))?;
     // Guests are in user time already.
     let ticks: f64 = all.split_ascii_whitespace().skip(1).take(8).filter_map(number).sum();
-    Some(ticks / 100.0 / cpus as f64).filter(|s| *s > 0.0)
+    Some(ticks / 100.0 / cpus as f64).filter(|s| *s > 0.0 && s.is_finite())
 }

@@ -110,7 +110,7 @@ impl Saved {
         let digits = |w: &str| !w.is_empty() && w.bytes().all(|b| b.is_ascii_digit());
         let value = second.is_some_and(digits);
         let n = 2 + words.clone().count();
-        if first == "cpu" && value || STAT_LINES.contains(&first) && value {
+        if value && (first == "cpu" || STAT_LINES.contains(&first)) {
             return Some(Stat);
         }
         if first.starts_with("Inter-|") {

@@ -9,21 +9,26 @@
 mod command;
 mod columns;
 mod slabs;
+mod sums;
 
 use fenxi_model::{
     Micros,
-    catalog::{cpu, mem, sched, vm},
+    catalog::{cpu, disk, mem, sched, vm},
 };
 
-use self::{columns::Columns, command::Command};
+use self::{
+    columns::Columns,
+    command::Command,
+    sums::{Kind, Sums},
+};
 use crate::import::{Clock, Family, Format, Head, Input, Out, Relative, Sure, Ticker, When, stamp, zone_named};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
     name: "vmstat",
-    summary: "vmstat of Linux: -a, -t, -w, -n, -m, also with a time stamp before each line",
+    summary: "vmstat of Linux: -a, -t, -w, -n, -d, -D, -p, -s, -m, also with a time stamp before each line",
     family: Family::Linux,
-    tables: &[&cpu::TABLE, &sched::TABLE, &mem::TABLE, &vm::TABLE],
+    tables: &[&cpu::TABLE, &sched::TABLE, &mem::TABLE, &vm::TABLE, &disk::TABLE],
     example: "\
 procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----
  r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC
@@ -35,6 +40,9 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
 
 fn sniff(head: &Head<'_>) -> Sure {
     if head.any(columns::is_header) {
+        return Sure::Certain;
+    }
+    if head.any(sums::is_header) || head.lines().filter(|l| sums::is_linux(l)).count() >= 2 {
         return Sure::Certain;
     }
     let lines: Vec<_> = head.lines().take(40).collect();
@@ -57,6 +65,8 @@ enum Section {
     Figures(Columns),
     /// Kernel memory caches.
     Slabs,
+    /// Disks or a partition since boot.
+    Sums(Kind),
 }
 
 struct Reader {
@@ -78,6 +88,7 @@ struct Reader {
     last: Option<Micros>,
     /// The first cache of a list: when it comes again, so does the list.
     first_slab: String,
+    sums: Sums,
     /// The last time at the end of a line, to the minute.
     minute: (String, Micros),
     judged: bool,
@@ -99,12 +110,15 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         begun: None,
         last: None,
         first_slab: String::new(),
+        sums: Sums::default(),
         minute: (String::new(), Micros(0)),
         judged: false,
     };
     while input.line().is_some() {
         reader.line(input.number(), input.text(), out);
     }
+    reader.flush(out);
+    reader.sums.finish(out);
 }
 
 /// The time of a line of figures in seconds, where it has one.
@@ -127,11 +141,12 @@ impl Reader {
             return;
         }
         let line = line.trim().trim_start_matches("^C").trim_start();
-        if line.is_empty() || self.header(line, out) {
+        if line.is_empty() || self.header(line, out) || self.sum(line, out) {
             return;
         }
         if let Some(stamp) = stamp(line) {
             if stamp.rest.is_empty() || stamp.rest.starts_with(['*', '#', '=', '-']) {
+                self.flush(out);
                 let t = stamp.when.moment(&mut self.clock, out);
                 self.begin_at(t);
                 return;
@@ -169,6 +184,10 @@ impl Reader {
             self.section = Section::Slabs;
             return true;
         }
+        if let Some(kind) = sums::header(line) {
+            self.section = Section::Sums(kind);
+            return true;
+        }
         if columns::is_groups(line) {
             self.turn_page();
             self.section = Section::Groups;
@@ -189,6 +208,38 @@ impl Reader {
         }
         self.section = Section::Named(line.to_owned());
         true
+    }
+
+    /// Takes a line of totals since boot; false when it is none.
+    fn sum(&mut self, line: &str, out: &mut Out<'_>) -> bool {
+        let kind = match &self.section {
+            Section::Sums(kind) => kind,
+            _ => &Kind::Labelled,
+        };
+        let Some(sum) = sums::sum(line, kind) else { return false };
+        if self.sums.has(&sum) {
+            self.flush(out);
+        }
+        if let Some(stamp) = stamp(sum.rest).filter(|_| self.sums.is_empty()) {
+            self.begun = Some(stamp.when.moment(&mut self.clock, out));
+        }
+        self.sums.add(&sum);
+        true
+    }
+
+    /// Totals of one moment are complete.
+    fn flush(&mut self, out: &mut Out<'_>) {
+        if self.sums.is_empty() {
+            return;
+        }
+        let stamped = self.begun.is_some();
+        let t = match (self.begun.take(), self.last) {
+            (Some(t), _) => t,
+            (None, None) => Relative::elapsed(out).after(0.0),
+            (None, Some(last)) => Micros(last.0.saturating_add((self.interval(out) * 1e6).round() as i64)),
+        };
+        self.last = Some(t);
+        self.sums.sample(t, stamped, out);
     }
 
     /// A header came: it is the next page's, or begins another run.

@@ -90,9 +90,10 @@ fn column(format: &str, name: &str) -> Column {
         // Of these, busybox' memory is a share of all as well.
         "%MEM" | "%VSZ" | "NI" | "PRI" | "TTY" | "TT" | "F" | "ADDR" | "SZ" | "C" | "WCHAN" | "CLS" | "POL" | "SCH"
         | "RTPRIO" | "FLAGS" | "Flags" | "GROUP" | "EGROUP" | "GID" | "EGID" | "RUSER" | "RUID" | "SUSER" | "SUID"
-        | "PGRP" | "PGID" | "SID" | "SESS" | "TPGID" | "TPG" | "TPGID," | "ELAPSED" | "LABEL" | "CGNAME" | "NU"
-        | "UNIT" | "USERNS" | "PIDNS" | "MNTNS" | "NETNS" | "IPCNS" | "UTSNS" | "nsIPC" | "nsMNT" | "nsNET"
-        | "nsPID" | "nsUSER" | "nsUTS" | "LXC" | "SLICE" | "SESSION" | "SEAT" | "MACHINE" | "TTY," => Column::Skip,
+        | "PGRP" | "PGID" | "SID" | "SESS" | "TPGID" | "TPG" | "ELAPSED" | "LABEL" | "CGNAME" | "NU" | "UNIT"
+        | "USERNS" | "PIDNS" | "MNTNS" | "NETNS" | "IPCNS" | "UTSNS" | "nsIPC" | "nsMNT" | "nsNET" | "nsPID"
+        | "nsUSER" | "nsUTS" | "LXC" | "SLICE" | "SESSION" | "SEAT" | "MACHINE" | "ENVIRON" | "CGROUPS" | "SUPGIDS"
+        | "SUPGRPS" | "OOMADJ" | "LOGID" | "EXE" | "OOMa" | "OOMs" | "AGID" | "AGNI" => Column::Skip,
         "SHR" | "SHARE" | "SWAP" | "CODE" | "DATA" | "TRS" | "DRS" | "LIB" | "USED" | "RSan" | "RSfd" | "RSlk"
         | "RSsh" | "PSS" | "USS" | "SIZE" => Column::Size(format!("{format}.{name}")),
         _ => Column::Metric(format!("{format}.{name}")),
@@ -149,16 +150,22 @@ impl Header {
         if self.command == self.columns.len() {
             return (at == fields.len()).then_some(task);
         }
-        let behind = &self.columns[(self.command + 1).min(self.columns.len())..];
-        let end = fields.len().checked_sub(behind.len()).filter(|end| *end > at)?;
-        task.command = if behind.is_empty() {
-            fields.rest(at)
+        let behind = self.columns.get(self.command + 1..).unwrap_or(&[]);
+        let rest = fields.rest(at);
+        if behind.is_empty() {
+            task.command = rest;
         } else {
-            for (i, column) in behind.iter().enumerate() {
-                task.set(column, fields.get(end + i), metric);
+            // A name in the middle is padded; the last column (the environment) may have blanks too.
+            task.command = rest.split_once("  ").map_or(rest, |(name, _)| name);
+            let words = task.command.split_ascii_whitespace().count().max(1);
+            let words = if fields.len() == at + 1 + behind.len() { 1 } else { words };
+            if fields.len() < at + words {
+                return None;
             }
-            fields.get(at)
-        };
+            for (i, column) in behind.iter().enumerate() {
+                task.set(column, fields.get(at + words + i), metric);
+            }
+        }
         Some(task)
     }
 }

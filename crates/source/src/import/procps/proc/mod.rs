@@ -216,7 +216,10 @@ impl Reader {
         if self.skipping {
             return false;
         }
+        let grid = matches!(self.current, Some(Saved::Interrupts | Saved::Softirqs));
         let file = match Saved::of(line) {
+            // With 16 CPUs soft interrupts look like counters of an interface.
+            Some(Saved::NetDev) if grid && !line.contains('|') => None,
             Some(Saved::PidStat) if !processes::is_whole(line) => {
                 self.partial = Some((number, line.to_owned(), 1));
                 return true;

@@ -145,6 +145,12 @@ impl Saved {
         if is_cpus(line) {
             return Some(Interrupts);
         }
+        if let Some((name, figures)) = line.rsplit_once(':') {
+            let counters = figures.split_ascii_whitespace();
+            if !name.is_empty() && counters.clone().all(digits) && counters.count() == 16 {
+                return Some(NetDev);
+            }
+        }
         if let Some(name) = first.strip_suffix(':') {
             let kb = n == 3 && words.next() == Some("kB") || n == 2 && name.starts_with("HugePages");
             return Some(Meminfo).filter(|_| value && kb);
@@ -236,6 +242,8 @@ mod tests {
             ("TcpExt: SyncookiesSent SyncookiesRecv", Some(Netstat)),
             ("Udp: 5 6 7", Some(Snmp)),
             ("2001 (my file with", Some(PidStat)),
+            ("  lo: 1 2 0 0 0 0 0 0 1 2 0 0 0 0 0 0", Some(NetDev)),
+            ("eth0:1 2 0 0 0 0 0 0 1 2 0 0 0 0 0 0", Some(NetDev)),
             ("Sat Nov 21 08:19:03 UTC 2026", None),
             ("1795249143", None),
             ("total used free", None),

@@ -184,7 +184,7 @@ impl Relative {
 /// Lengths of intervals from the time stamps at their ends.
 ///
 /// Stamps in whole seconds jitter: a length within a second of the usual one is the usual one, unless
-/// the usual one is itself below three seconds.
+/// the usual one is itself below five seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ticker {
     usual: Option<f64>,
@@ -226,11 +226,11 @@ impl Ticker {
     }
 }
 
-/// Whether a distance of stamps in whole seconds can be the usual one. Below three seconds, another
+/// Whether a distance of stamps in whole seconds can be the usual one. Below five seconds, another
 /// whole number of seconds is another interval.
 fn is_jitter(distance: f64, usual: f64) -> bool {
     let off = (distance - usual).abs();
-    if usual >= 3.0 { off <= 1.0 } else { off < 1.0 }
+    if usual >= 5.0 { off <= 1.0 } else { off < 1.0 }
 }
 
 /// The most frequent positive distance between successive stamps; of equals the shortest.

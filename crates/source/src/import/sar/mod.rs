@@ -1,6 +1,8 @@
 //! System activity reports: `sar` and `sadf` of sysstat, and the `sar` of Solaris, AIX and HP-UX.
 
+mod moment;
 mod plan;
+mod sample;
 mod section;
 mod sections;
 mod stamp;
@@ -8,4 +10,8 @@ mod write;
 
 formats! {
     sar,
+    sadf_d,
+    sadf_p,
+    sadf_j,
+    sadf_x,
 }

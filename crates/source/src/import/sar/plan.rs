@@ -13,7 +13,7 @@ pub(super) struct Plan {
     /// How many columns there are.
     pub(super) columns: usize,
     /// Key columns: the column, the label's name, and the places that it fills.
-    pub(super) keys: Vec<(usize, &'static str, &'static [(&'static Table, usize)])>,
+    pub(super) keys: Vec<(usize, &'static str, Places)>,
     pub(super) fixed: Option<(&'static Table, usize, &'static str)>,
     pub(super) parts: Vec<Part>,
     pub(super) metrics: Vec<Metric>,
@@ -22,6 +22,9 @@ pub(super) struct Plan {
     /// Whether the last column is a name that may hold blanks, or be missing.
     pub(super) tail: bool,
 }
+
+/// Columns of tables.
+pub(super) type Places = &'static [(&'static Table, usize)];
 
 /// Columns of one table.
 #[derive(Debug)]
@@ -133,6 +136,12 @@ impl Plan {
             Some(part) => part.targets.push(target),
             None => self.parts.push(Part { table, targets: vec![target] }),
         }
+    }
+
+    /// The plan with nothing for the first column.
+    pub(super) fn without_first(mut self) -> Plan {
+        self.metrics.retain(|m| m.column > 0);
+        self
     }
 
     /// Whether any column has a place that is known.

@@ -12,9 +12,10 @@ use fenxi_model::{
     catalog::{cpu, disk, fs, irq, mem, net, pressure, sched, tcp, udp, vm},
 };
 use jiff::civil::{Date, Time};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::{
+    moment::Events,
     plan::Plan,
     stamp::Stamp,
     write::{Cells, Value, When, Writer},
@@ -122,7 +123,7 @@ struct Reader {
     day_first: bool,
     /// Whether any interval has been seen; before, header and line of the same time are since boot.
     sampled: bool,
-    seen: FxHashSet<(i64, Box<str>)>,
+    events: Events,
     writer: Writer,
 }
 
@@ -141,7 +142,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         current: None,
         day_first,
         sampled: false,
-        seen: FxHashSet::default(),
+        events: Events::default(),
         writer: Writer::new(),
     };
     let mut splitter = Splitter::default();
@@ -290,15 +291,9 @@ impl Reader {
             self.restart();
             self.sampled = true;
         }
-        if self.seen.len() < MAX_SEEN && self.seen.insert((t.0, text.into())) {
-            let text = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-            out.event(t, kind, "sar", &text);
-        }
+        self.events.add(t, kind, text, out);
     }
 }
-
-/// Restarts and comments that are kept apart; a file has a handful.
-const MAX_SEEN: usize = 1 << 16;
 
 impl Pace {
     /// What the time at the beginning of a line means.
@@ -382,7 +377,7 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::import::fixtures;
+    use crate::import::{fixtures, sar::{sadf_d, sadf_j, sadf_p, sadf_x}};
 
     /// Hundredths, as `%.2f` prints them.
     fn hundredths(n: u32) -> String {
@@ -402,6 +397,25 @@ mod tests {
 
     fn near(a: f64, b: f64) -> bool {
         (a - b).abs() <= 1e-9 * b.abs().max(1.0)
+    }
+
+    /// The same interval of the same data file gives the same rows, whatever printed it.
+    #[test]
+    fn all_reports_of_a_data_file_give_the_same_rows() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import");
+        let rows = |format: &'static Format| {
+            let bytes = fs_err::read(format!("{folder}/{}/interval.txt", format.name)).unwrap();
+            let read = fixtures::read(format, &bytes);
+            assert_eq!(read.tally.notes, 0, "{}", read.text);
+            let mut lines: Vec<String> = read.text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        let text = rows(&FORMAT);
+        assert!(text.len() > 200);
+        for format in [&sadf_d::FORMAT, &sadf_p::FORMAT, &sadf_j::FORMAT, &sadf_x::FORMAT] {
+            assert_eq!(text, rows(format), "{}", format.name);
+        }
     }
 
     proptest! {

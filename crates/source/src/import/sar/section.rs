@@ -107,13 +107,15 @@ pub(super) const fn label(headers: &'static [&'static str], label: &'static str)
 impl Section {
     /// The section under a header line with these column names.
     pub(super) fn of_header<'h>(names: impl Iterator<Item = &'h str> + Clone) -> Option<&'static Section> {
-        let has = |wanted: &str| names.clone().any(|n| n == wanted);
-        let keyed = names.clone().any(|n| SECTIONS.iter().any(|s| s.key_index(n).is_some_and(|_| is_upper(n))));
-        SECTIONS.iter().find(|s| {
-            let key = if s.keys.is_empty() { !keyed } else { names.clone().any(|n| s.key_index(n) == Some(0)) };
-            let other = s.keys.len() > 1 && names.clone().any(|n| s.key_index(n).is_some());
-            (key || other) && s.columns.iter().any(|c| has(c.header))
-        })
+        let keyed = names.clone().any(|n| SECTIONS.iter().any(|s| s.key_index(n).is_some() && is_upper(n)));
+        let known = |section: &Section| names.clone().filter(|n| section.column(n).is_some()).count();
+        let fits = |section: &&Section| match section.keys.is_empty() {
+            true => !keyed,
+            false => names.clone().any(|n| section.key_index(n).is_some()),
+        };
+        // Of equals the first: sections that share a column differ in how many they know.
+        let best = SECTIONS.iter().filter(fits).rev().max_by_key(|section| known(section))?;
+        (known(best) > 0).then_some(best)
     }
 
     /// The section that JSON or XML calls `name`.

@@ -364,7 +364,13 @@ pub(super) static SECTIONS: &[Section] = &[
         ..PLAIN
     },
     // Before the errors of TCP, which also had a `retrans/s`.
-    Section { names: &["net-nfs"], columns: &[metric("call/s")], prefix: "nfs.", suffix: "/s", ..PLAIN },
+    Section {
+        names: &["net-nfs"],
+        columns: &[metric("call/s"), metric("retrans/s")],
+        prefix: "nfs.",
+        suffix: "/s",
+        ..PLAIN
+    },
     Section { names: &["net-nfsd"], columns: &[metric("scall/s")], prefix: "nfsd.", suffix: "/s", ..PLAIN },
     Section {
         names: &["net-etcp"],

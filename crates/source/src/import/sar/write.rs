@@ -251,8 +251,13 @@ impl Writer {
 fn key_text<'a>(label: &str, text: &'a str) -> &'a str {
     match text {
         "all" | "-1" if label == "cpu" => "",
-        _ if label == "cpu" => text.strip_prefix("cpu").unwrap_or(text),
-        _ => text,
+        // `sadf -p` names devices so: cpu3, ttyS0, fan1.
+        _ => match label {
+            "cpu" | "fan" | "temp" | "in" => text.strip_prefix(label).unwrap_or(text),
+            "tty" => text.strip_prefix("ttyS").unwrap_or(text),
+            "battery" | "bus" => text.trim_start_matches(|c: char| c.is_ascii_alphabetic()),
+            _ => text,
+        },
     }
 }
 
@@ -262,5 +267,10 @@ fn set_key(row: &mut Row<'_>, place: usize, text: &str) {
 
 #[cold]
 fn bad(out: &mut Out<'_>, line: u64, cell: &str, column: usize) {
+    if line == 0 {
+        // Documents are not read by lines.
+        out.note(None, &format!("no number where one should be: {cell}"));
+        return;
+    }
     out.unknown(line, cell, &format!("no number in column {}", column + 1));
 }

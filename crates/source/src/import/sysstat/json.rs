@@ -25,6 +25,8 @@ pub(super) fn is_document(head: &Head<'_>, keys: &[&str]) -> bool {
     text.starts_with('{')
         && text.get(1..).is_some_and(|t| t.trim_start().starts_with("\"sysstat\""))
         && keys.iter().any(|key| text.contains(&format!("\"{key}\"")))
+        // sadf's documents have the date of their data file.
+        && !text.contains("\"file-date\"")
 }
 
 /// The stamps of reports in the lines of a document.

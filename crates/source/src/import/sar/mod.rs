@@ -6,6 +6,7 @@ mod sample;
 mod section;
 mod sections;
 mod stamp;
+mod sysv;
 mod write;
 
 formats! {
@@ -14,4 +15,7 @@ formats! {
     sadf_p,
     sadf_j,
     sadf_x,
+    sar_solaris,
+    sar_aix,
+    sar_hpux,
 }

@@ -66,8 +66,25 @@ pub(super) enum Interrupts {
 impl Plan {
     /// Plans for the column names of a header line.
     pub(super) fn of_header(headers: &[&str]) -> Plan {
-        let section = Section::of_header(headers.iter().copied()).unwrap_or(&OTHER);
+        Plan::among(SECTIONS, headers)
+    }
+
+    /// Plans for the column names of a header line of one of `sections`.
+    pub(super) fn among(sections: &'static [Section], headers: &[&str]) -> Plan {
+        let section = Section::of_header(sections, headers.iter().copied()).unwrap_or(&OTHER);
         Plan::new(section, headers)
+    }
+
+    /// Multiplies the values of a column by `factor`; without one the column has no place.
+    pub(super) fn scale(&mut self, column: usize, factor: Option<f64>) {
+        for part in &mut self.parts {
+            match factor {
+                Some(factor) => {
+                    part.targets.iter_mut().filter(|t| t.column == column).for_each(|t| t.factor *= factor);
+                }
+                None => part.targets.retain(|t| t.column != column),
+            }
+        }
     }
 
     /// Plans for the columns of `section` with these headers.
@@ -150,10 +167,10 @@ impl Plan {
     }
 }
 
-/// All places of `table` that any section fills.
-pub(super) fn places(table: &'static Table) -> Vec<usize> {
+/// All places of `table` that any of `sections` fills.
+pub(super) fn places(sections: &'static [Section], table: &'static Table) -> Vec<usize> {
     let mut places = Vec::new();
-    for column in SECTIONS.iter().flat_map(|s| s.columns) {
+    for column in sections.iter().flat_map(|s| s.columns) {
         let (of, all) = match column.to {
             To::Set(of, place, _, whole) => (of, [Some(place), whole]),
             To::Add(of, place, _) => (of, [Some(place), None]),

@@ -68,7 +68,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 }
 
 /// Whether the first two words of a line are names, not a name and its figures.
-fn is_header(first: &str, second: &str) -> bool {
+pub(super) fn is_header(first: &str, second: &str) -> bool {
     let figure = |word: &str| matches!(word.as_bytes().first(), Some(b'0'..=b'9' | b'-' | b'.' | b','));
     !figure(first) && !figure(second)
 }
@@ -99,8 +99,8 @@ fn without_colours(line: &str) -> String {
 }
 
 /// What is known of the time in one kind of section since the last restart.
-struct Pace {
-    clock: Clock,
+pub(super) struct Pace {
+    pub(super) clock: Clock,
     ticker: Ticker,
     /// The last time of day as it was written, and what it means.
     last: Option<(Box<str>, Time, When)>,
@@ -225,12 +225,8 @@ impl Reader {
             return;
         };
         let (base, ticker) = (&self.base, self.ticker);
-        let pace = self.paces[kind].get_or_insert_with(|| {
-            Pace { clock: base.clone(), ticker, last: None, begin: Micros(0) }
-        });
-        pace.last = None;
-        pace.begin = pace.clock.at(time, out);
-        pace.ticker.tick(pace.begin);
+        let pace = self.paces[kind].get_or_insert_with(|| Pace::new(base.clone(), ticker));
+        pace.begin(time, out);
         self.current = Some((plan, kind));
     }
 
@@ -296,8 +292,19 @@ impl Reader {
 }
 
 impl Pace {
+    pub(super) fn new(clock: Clock, ticker: Ticker) -> Pace {
+        Pace { clock, ticker, last: None, begin: Micros(0) }
+    }
+
+    /// A header says that an interval begins at `time`.
+    pub(super) fn begin(&mut self, time: Time, out: &mut Out<'_>) {
+        self.last = None;
+        self.begin = self.clock.at(time, out);
+        self.ticker.tick(self.begin);
+    }
+
     /// What the time at the beginning of a line means.
-    fn when(&mut self, stamp: Stamp<'_>, sampled: bool, out: &mut Out<'_>) -> Option<When> {
+    pub(super) fn when(&mut self, stamp: Stamp<'_>, sampled: bool, out: &mut Out<'_>) -> Option<When> {
         if let Some((text, _, when)) = &self.last
             && **text == *stamp.text
         {
@@ -348,9 +355,9 @@ impl Cells for Tickless<'_> {
 }
 
 /// The cells of a line of text. The last one may hold blanks.
-struct Line<'a> {
-    fields: Fields<'a>,
-    tail: usize,
+pub(super) struct Line<'a> {
+    pub(super) fields: Fields<'a>,
+    pub(super) tail: usize,
 }
 
 impl Cells for Line<'_> {

@@ -106,15 +106,18 @@ pub(super) const fn label(headers: &'static [&'static str], label: &'static str)
 
 impl Section {
     /// The section under a header line with these column names.
-    pub(super) fn of_header<'h>(names: impl Iterator<Item = &'h str> + Clone) -> Option<&'static Section> {
-        let keyed = names.clone().any(|n| SECTIONS.iter().any(|s| s.key_index(n).is_some() && is_upper(n)));
+    pub(super) fn of_header<'h>(
+        sections: &'static [Section],
+        names: impl Iterator<Item = &'h str> + Clone,
+    ) -> Option<&'static Section> {
+        let keyed = names.clone().any(|n| sections.iter().any(|s| s.key_index(n) == Some(0) && is_heading(n)));
         let known = |section: &Section| names.clone().filter(|n| section.column(n).is_some()).count();
         let fits = |section: &&Section| match section.keys.is_empty() {
             true => !keyed,
             false => names.clone().any(|n| section.key_index(n).is_some()),
         };
         // Of equals the first: sections that share a column differ in how many they know.
-        let best = SECTIONS.iter().filter(fits).rev().max_by_key(|section| known(section))?;
+        let best = sections.iter().filter(fits).rev().max_by_key(|section| known(section))?;
         (known(best) > 0).then_some(best)
     }
 
@@ -146,6 +149,7 @@ impl Section {
     }
 }
 
-fn is_upper(name: &str) -> bool {
-    name.bytes().all(|b| b.is_ascii_uppercase())
+/// Whether text heads a key so; JSON's names for keys are too general to tell anything.
+fn is_heading(name: &str) -> bool {
+    name.bytes().all(|b| b.is_ascii_uppercase()) || matches!(name, "cpu" | "device")
 }

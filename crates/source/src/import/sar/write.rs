@@ -7,7 +7,11 @@ use fenxi_model::{
     catalog::{cpu, irq, mem, net, sched, tcp, udp, vm},
 };
 
-use super::plan::{Interrupts, Part, Plan, places};
+use super::{
+    plan::{Interrupts, Part, Plan, places},
+    section::Section,
+    sections::SECTIONS,
+};
 use crate::import::{Join, Out, number, scaled};
 
 /// The cells of one line, whatever form they come in.
@@ -81,9 +85,15 @@ pub(super) struct Writer {
 }
 
 impl Writer {
+    /// For reports of sysstat.
     pub(super) fn new() -> Writer {
+        Writer::among(SECTIONS)
+    }
+
+    /// For reports with these sections.
+    pub(super) fn among(sections: &'static [Section]) -> Writer {
         let join = |table: &'static Table, key: Option<usize>, more: &[usize]| {
-            let mut all = places(table);
+            let mut all = places(sections, table);
             all.extend(more);
             (table, Join::new(table, key, &all))
         };
@@ -250,7 +260,7 @@ impl Writer {
 /// A key as the tables have it: all CPUs together are NULL, a CPU is its number.
 fn key_text<'a>(label: &str, text: &'a str) -> &'a str {
     match text {
-        "all" | "-1" if label == "cpu" => "",
+        "all" | "-1" | "-" | "system" if label == "cpu" => "",
         // `sadf -p` names devices so: cpu3, ttyS0, fan1.
         _ => match label {
             "cpu" | "fan" | "temp" | "in" => text.strip_prefix(label).unwrap_or(text),

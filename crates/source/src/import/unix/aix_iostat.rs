@@ -30,7 +30,7 @@ hdisk0           0.2       4.5       0.5         32       292
     read,
 };
 
-const TOOL: Tool = Tool { name: "iostat", takes: "S@", every: None, default_s: 1.0, first_since_boot: true };
+const TOOL: Tool = Tool { name: "iostat", takes: "S@", every: None, counters: false, default_s: 1.0, first_since_boot: true };
 
 fn sniff(head: &Head<'_>) -> Sure {
     let own = ["% tm_act Kbps tps Kb_read Kb_wrtn", "xfer: %tm_act bps tps bread bwrtn", "avg-cpu: % user % sys % idle % iowait"];

@@ -31,7 +31,7 @@ System configuration: type=Shared mode=Uncapped smt=On lcpu=4 mem=4096 psize=63 
 
 static DIALECT: Dialect = Dialect {
     format: "aix-lparstat",
-    tool: Tool { name: "lparstat", takes: "o", every: None, default_s: 1.0, first_since_boot: true },
+    tool: Tool { name: "lparstat", takes: "o", every: None, counters: false, default_s: 1.0, first_since_boot: true },
     words: &[
         ("%user", To::Column(&cpu::TABLE, cpu::usr, 1.0)),
         ("%sys", To::Column(&cpu::TABLE, cpu::sys, 1.0)),

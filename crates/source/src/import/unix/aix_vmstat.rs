@@ -33,7 +33,7 @@ const PAGE: f64 = 4096.0;
 
 static DIALECT: Dialect = Dialect {
     format: "aix-vmstat",
-    tool: Tool { name: "vmstat", takes: "pPS@", every: None, default_s: 1.0, first_since_boot: true },
+    tool: Tool { name: "vmstat", takes: "pPS@", every: None, counters: false, default_s: 1.0, first_since_boot: true },
     words: &[
         ("r", To::Column(&sched::TABLE, sched::runnable, 1.0)),
         ("b", To::Column(&sched::TABLE, sched::blocked, 1.0)),

@@ -30,7 +30,7 @@ const MIB: f64 = 1_048_576.0;
 
 static DIALECT: Dialect = Dialect {
     format: "bsd-iostat",
-    tool: Tool { name: "iostat", takes: "cwntMN", every: Some('w'), default_s: 1.0, first_since_boot: true },
+    tool: Tool { name: "iostat", takes: "cwntMN", every: Some('w'), counters: false, default_s: 1.0, first_since_boot: true },
     words: &[
         ("device", Cell::Device),
         ("r/s", Cell::Disk(disk::reads_per_s, 1.0)),

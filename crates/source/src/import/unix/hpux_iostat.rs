@@ -29,7 +29,7 @@ pub static FORMAT: Format = Format {
 
 static DIALECT: Dialect = Dialect {
     format: "hpux-iostat",
-    tool: Tool { name: "iostat", takes: "", every: None, default_s: 1.0, first_since_boot: true },
+    tool: Tool { name: "iostat", takes: "", every: None, counters: false, default_s: 1.0, first_since_boot: true },
     words: &[
         ("device", Cell::Device),
         ("bps", Cell::Disk(disk::transfer_bytes_per_s, 1024.0)),

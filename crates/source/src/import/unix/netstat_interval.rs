@@ -25,7 +25,7 @@ pub static FORMAT: Format = Format {
 };
 
 const TOOL: Tool =
-    Tool { name: "netstat", takes: "IfwnpMNT", every: Some('w'), default_s: 1.0, first_since_boot: true };
+    Tool { name: "netstat", takes: "IfwnpMNT", every: Some('w'), counters: false, default_s: 1.0, first_since_boot: true };
 
 fn sniff(head: &Head<'_>) -> Sure {
     let columns = |line: &str| Header::read(line).is_some();

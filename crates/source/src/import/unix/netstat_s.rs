@@ -29,7 +29,7 @@ TCP     tcpRtoAlgorithm     =     4     tcpRtoMin           =   400
 };
 
 const TOOL: Tool =
-    Tool { name: "netstat", takes: "fpPIMNw", every: None, default_s: 1.0, first_since_boot: true };
+    Tool { name: "netstat", takes: "fpPIMNw", every: None, counters: true, default_s: 1.0, first_since_boot: true };
 
 /// Counters that have a column, as `section.words` in normal form.
 const COUNTERS: &[(&str, &Table, usize)] = &[

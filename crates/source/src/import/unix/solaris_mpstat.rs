@@ -28,7 +28,7 @@ CPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl
     read,
 };
 
-const TOOL: Tool = Tool { name: "mpstat", takes: "PT", every: None, default_s: 1.0, first_since_boot: true };
+const TOOL: Tool = Tool { name: "mpstat", takes: "PT", every: None, counters: false, default_s: 1.0, first_since_boot: true };
 
 const COLUMNS: &[Field] = &[
     col("minf", &cpu::TABLE, cpu::minor_faults_per_s),

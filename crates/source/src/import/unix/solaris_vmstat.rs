@@ -32,7 +32,7 @@ const KIB: f64 = 1024.0;
 
 static DIALECT: Dialect = Dialect {
     format: "solaris-vmstat",
-    tool: Tool { name: "vmstat", takes: "T", every: None, default_s: 1.0, first_since_boot: true },
+    tool: Tool { name: "vmstat", takes: "T", every: None, counters: false, default_s: 1.0, first_since_boot: true },
     words: &[
         ("r", To::Column(&sched::TABLE, sched::runnable, 1.0)),
         ("b", To::Column(&sched::TABLE, sched::blocked, 1.0)),

@@ -29,7 +29,7 @@ pub static FORMAT: Format = Format {
     read,
 };
 
-const TOOL: Tool = Tool { name: "vmstat", takes: "T", every: None, default_s: 1.0, first_since_boot: true };
+const TOOL: Tool = Tool { name: "vmstat", takes: "T", every: None, counters: true, default_s: 1.0, first_since_boot: true };
 
 /// Counters that belong into tables, by their words.
 const SCHED: &[(&str, usize)] = &[

@@ -24,10 +24,18 @@ pub(super) struct Tool {
     pub(super) takes: &'static str,
     /// The one of them whose argument is the interval, where it is an option.
     pub(super) every: Option<char>,
+    /// Whether its lines begin with counters, of which one may look like seconds since the epoch.
+    pub(super) counters: bool,
     /// Seconds between its samples when nobody says otherwise.
     pub(super) default_s: f64,
     /// Whether its first block is since boot (or since the start of each process).
     pub(super) first_since_boot: bool,
+}
+
+impl Tool {
+    fn stamp(self, line: &str) -> Option<Stamp<'_>> {
+        stamp(line).filter(|s| !self.counters || s.rest.is_empty() || !matches!(s.when, When::Epoch(_)))
+    }
 }
 
 /// Gives blocks their times and tells which of them are since boot.
@@ -47,7 +55,7 @@ pub(super) struct Times {
 impl Times {
     pub(super) fn new(input: &Input<'_>, out: &Out<'_>, tool: Tool) -> Times {
         let head = input.head();
-        let seconds = |line: &str| stamp(line).or_else(|| last_word(line)).map(|s| s.when.seconds());
+        let seconds = |line: &str| tool.stamp(line).or_else(|| last_word(line)).map(|s| s.when.seconds());
         Times {
             tool,
             clock: Clock::new(out.hints()),
@@ -64,7 +72,7 @@ impl Times {
     /// Takes the time off the front of a line, if there is one, and gives the rest: nothing for a
     /// line that is only a time.
     pub(super) fn strip<'a>(&mut self, line: &'a str, out: &mut Out<'_>) -> &'a str {
-        let Some(stamp) = stamp(line) else { return line };
+        let Some(stamp) = self.tool.stamp(line) else { return line };
         self.stamps = self.stamps.saturating_add(1);
         self.stamp = Some(match stamp.when {
             When::Epoch(s) => Micros((s * 1e6) as i64),
@@ -174,6 +182,8 @@ const ZONES: &[(&str, f64)] = &[
     ("BST", 1.0),
     ("CET", 1.0),
     ("MET", 1.0),
+    ("MEZ", 1.0),
+    ("MESZ", 2.0),
     ("CEST", 2.0),
     ("MEST", 2.0),
     ("EET", 2.0),
@@ -244,7 +254,7 @@ fn stamp(line: &str) -> Option<Stamp<'_>> {
     {
         return Some(stamp);
     }
-    let read = ctime(text)?;
+    let Some(read) = ctime(text) else { return local_date(text) };
     let mut rest = read.rest;
     let mut zone = read.zone;
     if let Some(header) = zone.filter(|z| HEADERS.contains(z)) {
@@ -254,6 +264,57 @@ fn stamp(line: &str) -> Option<Stamp<'_>> {
         zone = None;
     }
     Some(Stamp { when: When::Civil(read.when, zone), rest })
+}
+
+/// Beginnings of months in languages of which `date` is seen: English, German, French, Spanish, Italian,
+/// Portuguese, Dutch.
+const MONTHS: [&[&str]; 12] = [
+    &["jan", "ene", "gen"],
+    &["feb", "fév", "fev"],
+    &["mar", "mär", "maa", "mrz", "mrt"],
+    &["apr", "avr", "abr"],
+    &["may", "mai", "mag", "mei"],
+    &["juin", "jun", "giu"],
+    &["juil", "jul", "lug"],
+    &["aug", "aoû", "aou", "ago"],
+    &["sep", "set"],
+    &["oct", "okt", "ott", "out"],
+    &["nov"],
+    &["dec", "dez", "déc", "dic"],
+];
+
+/// A line that is nothing but a date and a time with words of some language: `Thursday, September 17,
+/// 2009 10:11:12 AM PDT`, `jeudi 17 septembre 2009 10:11:12 CEST`.
+fn local_date(text: &str) -> Option<Stamp<'_>> {
+    let (mut month, mut day, mut year, mut time, mut half, mut zone) = (None, None, None, None, None, None);
+    if !(12..=80).contains(&text.len()) {
+        return None;
+    }
+    for word in text.split_ascii_whitespace() {
+        let bare = word.trim_matches([',', '.']);
+        let lower = bare.to_lowercase();
+        let named = || MONTHS.iter().position(|names| names.iter().any(|name| lower.starts_with(name)));
+        if bare.contains(':') && time.is_none() {
+            time = Some(bare);
+        } else if let Ok(number) = bare.parse::<i16>() {
+            match number {
+                1..=31 if day.is_none() => day = Some(number as i8),
+                1970..=2200 if year.is_none() => year = Some(number),
+                _ => return None,
+            }
+        } else if matches!(bare, "AM" | "PM") {
+            half = Some(bare);
+        } else if time.is_some() && bare.len() > 1 && bare.bytes().all(|b| b.is_ascii_uppercase()) {
+            zone = zone.or(Some(bare));
+        } else if let Some(at) = named() {
+            // `mar` is also Tuesday in French, Spanish and Italian: a later word wins.
+            month = Some(at as i8 + 1);
+        } else if !bare.chars().all(|c| c.is_alphabetic() || c == '-') {
+            return None;
+        }
+    }
+    let date = Date::new(year?, month?, day?).ok()?;
+    Some(Stamp { when: When::Civil(date.to_datetime(civil_time(time?, half)?), zone), rest: "" })
 }
 
 /// A time of day in a line's last word, as AIX' `vmstat -t` has it behind its numbers.
@@ -334,7 +395,8 @@ mod tests {
     use super::*;
     use crate::import::Hints;
 
-    const TOOL: Tool = Tool { name: "mpstat", takes: "TP", every: None, default_s: 1.0, first_since_boot: true };
+    const TOOL: Tool =
+        Tool { name: "mpstat", takes: "TP", every: None, counters: false, default_s: 1.0, first_since_boot: true };
 
     #[test]
     fn times_are_read_in_many_forms() {
@@ -343,7 +405,12 @@ mod tests {
         for (line, want, rest) in [
             ("Thu Sep 17 10:11:12 2009  0  15 3", civil(None), "0  15 3"),
             ("Thu Sep 17 10:11:12 2009 CPU minf mjf", civil(None), "CPU minf mjf"),
-            ("Thursday, September 17, 2009 10:11:12 AM PDT", None, ""),
+            ("Thursday, September 17, 2009 10:11:12 AM PDT", civil(Some("PDT")), ""),
+            ("September 17, 2009 10:11:12 AM PDT", civil(Some("PDT")), ""),
+            ("jeudi 17 septembre 2009 10:11:12 CEST", civil(Some("CEST")), ""),
+            ("Donnerstag, 17. September 2009, 10:11:12 Uhr MESZ", civil(Some("MESZ")), ""),
+            ("mar. 17 sept. 2009 10:11:12", civil(None), ""),
+            ("neither date nor header 17", None, ""),
             ("Thu Sep 17 10:11:12 PDT 2009", civil(Some("PDT")), ""),
             ("2009-09-17T10:11:12  1 2", civil(None), "1 2"),
             ("2009-09-17 10:11:12 1 2", civil(None), "1 2"),

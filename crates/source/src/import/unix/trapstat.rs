@@ -26,7 +26,7 @@ cpu m| itlb-miss %tim itsb-miss %tim | dtlb-miss %tim dtsb-miss %tim |%tim
 };
 
 const TOOL: Tool =
-    Tool { name: "trapstat", takes: "Cce", every: None, default_s: 1.0, first_since_boot: false };
+    Tool { name: "trapstat", takes: "Cce", every: None, counters: false, default_s: 1.0, first_since_boot: false };
 
 fn sniff(head: &Head<'_>) -> Sure {
     let misses = head.has_words("itlb-miss %tim itsb-miss %tim");

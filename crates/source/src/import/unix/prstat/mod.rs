@@ -73,7 +73,7 @@ struct Reader {
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let usage = Head { text: &input.head() }.has_words("USR SYS TRP TFL");
     let tool =
-        Tool { name: "prstat", takes: "CdhjknpPsSuUz", every: None, default_s: 5.0, first_since_boot: usage };
+        Tool { name: "prstat", takes: "CdhjknpPsSuUz", every: None, counters: false, default_s: 5.0, first_since_boot: usage };
     let mut reader = Reader {
         times: Times::new(input, out, tool),
         columns: None,

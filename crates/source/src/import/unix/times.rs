@@ -1,17 +1,14 @@
 //! When blocks are, in the outputs of tools that print times only if asked to.
 //!
 //! A time may stand on a line of its own before each block (`-T d`, `-T u`, `date` in a loop), in
-//! front of every line (a filter that adds it), once at the top, or nowhere. Where there is none the
+//! front of every line (a filter that adds it), once at the top, or nowhere; OSWatcher puts its own
+//! before each run of the tool (`zzz ***Thu Sep 17 10:11:12 PDT 2009`). Where there is none the
 //! interval comes from `--interval`, or from the command line that is pasted above the output.
 
 use fenxi_model::Micros;
-use jiff::{
-    Timestamp,
-    civil::{Date, DateTime, Time},
-    tz::{Offset, TimeZone},
-};
+use jiff::civil::{Date, Time};
 
-use crate::import::{Clock, Input, Out, Relative, Ticker, civil_date, civil_time, ctime};
+use crate::import::{Clock, Input, Out, Relative, Stamp, Ticker, When, civil_time, stamp};
 
 /// Changes of the machine that wait for the time of the next block.
 const MAX_CHANGES: usize = 64;
@@ -33,8 +30,22 @@ pub(super) struct Tool {
 }
 
 impl Tool {
+    /// The time at the beginning of a line, or all of it.
     fn stamp(self, line: &str) -> Option<Stamp<'_>> {
-        stamp(line).filter(|s| !self.counters || s.rest.is_empty() || !matches!(s.when, When::Epoch(_)))
+        let Some(mut read) = stamp(line) else { return local_date(line.trim()) };
+        let figures = line.trim_start().split(|c: char| !c.is_ascii_digit()).next().map_or(0, str::len);
+        if self.counters && figures >= 10 && !read.rest.is_empty() {
+            return None;
+        }
+        if let When::Civil(when, Some(header)) = read.when
+            && HEADERS.contains(&header)
+        {
+            // `Thu Sep 17 10:11:12 2009 CPU minf mjf` names no zone.
+            let begin = line.len().saturating_sub(read.rest.len());
+            let at = line.get(..begin).and_then(|text| text.rfind(header));
+            read = Stamp { when: When::Civil(when, None), rest: at.and_then(|at| line.get(at..)).unwrap_or(read.rest) };
+        }
+        Some(read)
     }
 }
 
@@ -72,18 +83,20 @@ impl Times {
     /// Takes the time off the front of a line, if there is one, and gives the rest: nothing for a
     /// line that is only a time.
     pub(super) fn strip<'a>(&mut self, line: &'a str, out: &mut Out<'_>) -> &'a str {
-        let Some(stamp) = self.tool.stamp(line) else { return line };
-        self.stamps = self.stamps.saturating_add(1);
-        self.stamp = Some(match stamp.when {
-            When::Epoch(s) => Micros((s * 1e6) as i64),
-            When::Civil(when, zone) => {
-                if let Some(zone) = zone.and_then(|name| self.zone(name, when, out)) {
-                    self.clock.set_zone(zone);
-                }
-                self.clock.moment(when)
+        if line.contains(" OSWbb v") {
+            // `SunOS OSWbb v8.1.2 db1`
+            if let Some(host) = line.split_ascii_whitespace().nth(3) {
+                out.set_host(host);
             }
-            When::Day(time) => self.clock.at(time, out),
-        });
+            return "";
+        }
+        let Some(stamp) = self.tool.stamp(line) else { return line };
+        if line.starts_with("zzz ") {
+            // OSWatcher runs the tool anew after each of its lines of time.
+            self.restart();
+        }
+        self.stamps = self.stamps.saturating_add(1);
+        self.stamp = Some(stamp.when.moment(&mut self.clock, out));
         stamp.rest
     }
 
@@ -97,7 +110,9 @@ impl Times {
     /// machine (`<<processors added: 1, 3>>`), after which the tool shows averages since boot.
     pub(super) fn knows(&mut self, line: &str) -> bool {
         let line = line.trim();
-        if let Some(change) = line.strip_prefix("<<").and_then(|l| l.strip_suffix(">>")) {
+        if let Some(change) = line.strip_suffix(">>") {
+            // A time before it may have taken its own marks along.
+            let change = change.trim_start_matches('<');
             if self.changes.len() < MAX_CHANGES {
                 self.changes.push(change.to_owned());
             }
@@ -110,7 +125,9 @@ impl Times {
             self.restart();
             return true;
         }
-        line == "^C" || line == "State change"
+        let watcher = ["SNAP_INTERVAL", "CPU_COUNT", "CPU COUNT", "OSWBB_ARCHIVE"];
+        let watcher = watcher.iter().any(|word| line.starts_with(word));
+        watcher || line == "^C" || line == "State change"
     }
 
     /// The tool was begun anew: the next block does not follow the one before.
@@ -159,112 +176,10 @@ impl Times {
             }
         }
     }
-
-    /// The zone of an abbreviation: the user's own if it is called so at that time, else the one
-    /// that is usually meant.
-    fn zone(&self, name: &str, when: DateTime, out: &Out<'_>) -> Option<TimeZone> {
-        let own = &out.hints().zone;
-        let moment = own.to_ambiguous_timestamp(when).compatible().ok()?;
-        if own.to_offset_info(moment).abbreviation() == name {
-            return Some(own.clone());
-        }
-        let (_, hours) = ZONES.iter().find(|(n, _)| *n == name)?;
-        Some(TimeZone::fixed(Offset::from_seconds((hours * 3600.0) as i32).ok()?))
-    }
-}
-
-/// Hours east of Greenwich of abbreviations that have one usual meaning.
-const ZONES: &[(&str, f64)] = &[
-    ("UTC", 0.0),
-    ("GMT", 0.0),
-    ("WET", 0.0),
-    ("WEST", 1.0),
-    ("BST", 1.0),
-    ("CET", 1.0),
-    ("MET", 1.0),
-    ("MEZ", 1.0),
-    ("MESZ", 2.0),
-    ("CEST", 2.0),
-    ("MEST", 2.0),
-    ("EET", 2.0),
-    ("EEST", 3.0),
-    ("MSK", 3.0),
-    ("JST", 9.0),
-    ("KST", 9.0),
-    ("AEST", 10.0),
-    ("AEDT", 11.0),
-    ("NZST", 12.0),
-    ("NZDT", 13.0),
-    ("EST", -5.0),
-    ("EDT", -4.0),
-    ("CDT", -5.0),
-    ("MST", -7.0),
-    ("MDT", -6.0),
-    ("PST", -8.0),
-    ("PDT", -7.0),
-];
-
-/// A time as it stands at the beginning of a line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum When<'a> {
-    Epoch(f64),
-    Civil(DateTime, Option<&'a str>),
-    Day(Time),
-}
-
-impl When<'_> {
-    /// Seconds since some moment that is the same for all times of a kind.
-    fn seconds(self) -> f64 {
-        let of_day = |time: Time| time.duration_since(Time::midnight()).as_secs_f64();
-        match self {
-            When::Epoch(s) => s,
-            When::Civil(when, _) => {
-                let days = when.date().duration_since(Date::constant(1970, 1, 1)).as_secs_f64();
-                days + of_day(when.time())
-            }
-            When::Day(time) => of_day(time),
-        }
-    }
-}
-
-/// A time, and what follows it in its line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Stamp<'a> {
-    when: When<'a>,
-    rest: &'a str,
 }
 
 /// Words that begin a header line and look like the name of a zone.
 const HEADERS: &[&str] = &["CPU", "CPUS", "SET", "PID", "NPROC", "NLWP"];
-
-/// Reads a time at the beginning of `line`: as `date` and ctime(3) print it, an ISO date and time,
-/// seconds since the epoch, a time of day.
-fn stamp(line: &str) -> Option<Stamp<'_>> {
-    let text = line.trim_start();
-    let first = *text.as_bytes().first()?;
-    if !first.is_ascii_alphanumeric() && first != b'[' {
-        return None;
-    }
-    let (word, rest) = match text.split_once([' ', '\t']) {
-        Some((word, rest)) => (word, rest.trim_start()),
-        None => (text, ""),
-    };
-    if (first.is_ascii_digit() || first == b'[')
-        && let Some(stamp) = digits(word, rest)
-    {
-        return Some(stamp);
-    }
-    let Some(read) = ctime(text) else { return local_date(text) };
-    let mut rest = read.rest;
-    let mut zone = read.zone;
-    if let Some(header) = zone.filter(|z| HEADERS.contains(z)) {
-        // `Thu Sep 17 10:11:12 2009 CPU minf mjf` names no zone.
-        let begin = text.len() - rest.len();
-        rest = text.get(..begin).and_then(|t| t.rfind(header)).and_then(|at| text.get(at..)).unwrap_or(rest);
-        zone = None;
-    }
-    Some(Stamp { when: When::Civil(read.when, zone), rest })
-}
 
 /// Beginnings of months in languages of which `date` is seen: English, German, French, Spanish, Italian,
 /// Portuguese, Dutch.
@@ -321,37 +236,7 @@ fn local_date(text: &str) -> Option<Stamp<'_>> {
 fn last_word(line: &str) -> Option<Stamp<'_>> {
     let word =
         line.rsplit(char::is_whitespace).next().filter(|word| word.len() == 8 && word.matches(':').count() == 2)?;
-    Some(Stamp { when: When::Day(civil_time(word, None)?), rest: "" })
-}
-
-/// Times that begin with a digit.
-fn digits<'a>(word: &'a str, rest: &'a str) -> Option<Stamp<'a>> {
-    let bare = word.trim_start_matches('[').trim_end_matches([']', ':', ',']);
-    let whole = bare.split(['.', ',']).next().unwrap_or(bare);
-    if whole.len() == 10 && whole.bytes().all(|b| b.is_ascii_digit()) {
-        return crate::import::number(bare).map(|s| Stamp { when: When::Epoch(s), rest });
-    }
-    if let Ok(moment) = bare.parse::<Timestamp>() {
-        return Some(Stamp { when: When::Epoch(moment.as_microsecond() as f64 / 1e6), rest });
-    }
-    if bare.len() > 10 && bare.as_bytes().get(4) == Some(&b'-') {
-        let when = bare.replace(',', ".").parse::<DateTime>().ok()?;
-        return Some(Stamp { when: When::Civil(when, None), rest });
-    }
-    let half = rest.get(..2).filter(|h| matches!(*h, "AM" | "PM" | "am" | "pm"));
-    if bare.matches(':').count() == 2 {
-        let rest = if half.is_some() { rest.get(2..).unwrap_or("").trim_start() } else { rest };
-        return Some(Stamp { when: When::Day(civil_time(bare, half)?), rest });
-    }
-    let date = civil_date(bare)?;
-    let (time, rest) = match rest.split_once([' ', '\t']) {
-        Some((time, rest)) => (time, rest.trim_start()),
-        None => (rest, ""),
-    };
-    let half = rest.get(..2).filter(|h| matches!(*h, "AM" | "PM" | "am" | "pm"));
-    let rest = if half.is_some() { rest.get(2..).unwrap_or("").trim_start() } else { rest };
-    let time = civil_time(time.trim_end_matches([']', ',']), half)?;
-    Some(Stamp { when: When::Civil(date.to_datetime(time), None), rest })
+    Some(Stamp { when: When::Time(civil_time(word, None)?), rest: "" })
 }
 
 /// Whether the line is the command that began `tool` (`# vmstat -S 5 10 | tee x`), and the interval
@@ -399,33 +284,30 @@ mod tests {
         Tool { name: "mpstat", takes: "TP", every: None, counters: false, default_s: 1.0, first_since_boot: true };
 
     #[test]
-    fn times_are_read_in_many_forms() {
+    fn headers_are_no_zones_and_other_languages_have_dates() {
         let when = date(2009, 9, 17).at(10, 11, 12, 0);
         let civil = |zone| Some(When::Civil(when, zone));
         for (line, want, rest) in [
             ("Thu Sep 17 10:11:12 2009  0  15 3", civil(None), "0  15 3"),
             ("Thu Sep 17 10:11:12 2009 CPU minf mjf", civil(None), "CPU minf mjf"),
+            ("Thu Sep 17 10:11:12 PDT 2009", civil(Some("PDT")), ""),
             ("Thursday, September 17, 2009 10:11:12 AM PDT", civil(Some("PDT")), ""),
             ("September 17, 2009 10:11:12 AM PDT", civil(Some("PDT")), ""),
             ("jeudi 17 septembre 2009 10:11:12 CEST", civil(Some("CEST")), ""),
             ("Donnerstag, 17. September 2009, 10:11:12 Uhr MESZ", civil(Some("MESZ")), ""),
             ("mar. 17 sept. 2009 10:11:12", civil(None), ""),
             ("neither date nor header 17", None, ""),
-            ("Thu Sep 17 10:11:12 PDT 2009", civil(Some("PDT")), ""),
-            ("2009-09-17T10:11:12  1 2", civil(None), "1 2"),
-            ("2009-09-17 10:11:12 1 2", civil(None), "1 2"),
-            ("09/17/2009 10:11:12 AM 1 2", civil(None), "1 2"),
-            ("1253182272", Some(When::Epoch(1_253_182_272.0)), ""),
-            ("2009-09-17T10:11:12Z", Some(When::Epoch(1_253_182_272.0)), ""),
-            ("10:11:12 x", Some(When::Day(when.time())), "x"),
             ("  0   12 3", None, ""),
             ("CPU minf", None, ""),
             ("", None, ""),
         ] {
-            let read = stamp(line);
-            assert_eq!(read.map(|s| s.when), want, "{line}");
+            let read = TOOL.stamp(line);
+            assert_eq!(read.as_ref().map(|s| s.when.clone()), want, "{line}");
             assert_eq!(read.map_or("", |s| s.rest), rest, "{line}");
         }
+        let counters = Tool { counters: true, ..TOOL };
+        assert!(TOOL.stamp("1253182272 user").is_some() && counters.stamp("1253182272 user").is_none());
+        assert!(counters.stamp("1253182272").is_some());
     }
 
     #[test]

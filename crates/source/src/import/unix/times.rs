@@ -34,7 +34,11 @@ impl Tool {
     fn stamp(self, line: &str) -> Option<Stamp<'_>> {
         let Some(mut read) = stamp(line) else { return local_date(line.trim()) };
         let figures = line.trim_start().split(|c: char| !c.is_ascii_digit()).next().map_or(0, str::len);
-        if self.counters && figures >= 10 && !read.rest.is_empty() {
+        let counter = self.counters && figures >= 10 && !read.rest.is_empty();
+        // `19800101 111000` are kilobytes of swap and of memory (`vmstat -p`).
+        let second = line.split_ascii_whitespace().nth(1).unwrap_or(":");
+        let amounts = figures == 8 && second.bytes().all(|b| b.is_ascii_digit());
+        if counter || amounts {
             return None;
         }
         if let When::Civil(when, Some(header)) = read.when
@@ -308,6 +312,7 @@ mod tests {
         let counters = Tool { counters: true, ..TOOL };
         assert!(TOOL.stamp("1253182272 user").is_some() && counters.stamp("1253182272 user").is_none());
         assert!(counters.stamp("1253182272").is_some());
+        assert!(TOOL.stamp(" 19800101 111000 0  2").is_none() && TOOL.stamp("19800101 11:10:00 0  2").is_some());
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl HashingFile {
     }
 
     /// Makes the file durable and gives its length and BLAKE3.
-    pub(crate) fn finish(self) -> io::Result<(u64, String)> {
+    pub(crate) fn finish(&self) -> io::Result<(u64, String)> {
         self.file.sync_all()?;
         Ok((self.bytes, self.hasher.finalize().to_hex().to_string()))
     }

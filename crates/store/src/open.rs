@@ -50,7 +50,7 @@ pub struct OpenRun {
 }
 
 impl OpenRun {
-    pub(crate) fn begin(store: &Store, begin: Begin) -> Result<OpenRun, StoreError> {
+    pub(crate) fn begin(store: &Store, mut begin: Begin) -> Result<OpenRun, StoreError> {
         let open = store.open_dir();
         fs::create_dir_all(&open)?;
         let name = begin.name.clone().unwrap_or_default();
@@ -71,11 +71,19 @@ impl OpenRun {
             }
             let import = (begin.kind == IMPORT).then(Chunks::default);
             let opened = Opened { format: FORMAT, id, begin };
-            let made = make(&hidden, &dir, &opened);
-            if made.is_err() {
-                let _ = fs::remove_dir_all(&hidden);
-            }
-            let lock = made?;
+            let lock = match make(&hidden, &dir, &opened) {
+                Ok(lock) => lock,
+                // Before it was locked, a recovery took it for a dead recorder's.
+                Err(StoreError::Io { source }) if source.kind() == std::io::ErrorKind::NotFound && open.is_dir() => {
+                    random = random.wrapping_add(1);
+                    begin = opened.begin;
+                    continue;
+                }
+                Err(error) => {
+                    let _ = fs::remove_dir_all(&hidden);
+                    return Err(error);
+                }
+            };
             return Ok(OpenRun {
                 store: store.clone(),
                 syncer: Syncer::start(),

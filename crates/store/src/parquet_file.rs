@@ -74,9 +74,11 @@ impl ParquetFile {
     }
 
     /// Writes the footer, makes the file durable and gives its entry in the manifest.
-    pub(crate) fn finish(self, table: &str) -> Result<FileEntry, StoreError> {
-        let file = self.writer.into_inner().map_err(|e| parquet_error(&self.path, e))?;
-        let (bytes, blake3) = file.finish()?;
+    pub(crate) fn finish(mut self, table: &str) -> Result<FileEntry, StoreError> {
+        self.writer.finish().map_err(|e| parquet_error(&self.path, e))?;
+        // What is still buffered: an error of the disk must be told as one.
+        self.writer.sync()?;
+        let (bytes, blake3) = self.writer.inner().finish()?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(FileEntry {
             name,

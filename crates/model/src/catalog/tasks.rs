@@ -15,6 +15,8 @@ table! {
         usr: percent(Lower),
         /// CPU time in the kernel, in percent of one CPU.
         sys: percent(Lower),
+        /// CPU time running a virtual machine's code, in percent of one CPU.
+        guest: percent(Neither),
         /// User and kernel CPU time together, in percent of one CPU, as exactly as the kernel knows it.
         cpu: percent(Lower),
         /// Time that its threads were runnable but had no CPU, in percent of one CPU.
@@ -35,6 +37,8 @@ table! {
         read_bytes_per_s: rate(BytesPerS, Neither),
         /// Bytes per second that it caused to be written to storage.
         write_bytes_per_s: rate(BytesPerS, Neither),
+        /// Bytes per second it had caused to be written and then made needless, by truncating or deleting the file.
+        cancelled_write_bytes_per_s: rate(BytesPerS, Neither),
         /// Bytes per second it read through system calls, cache hits included.
         read_call_bytes_per_s: rate(BytesPerS, Neither),
         /// Bytes per second it wrote through system calls.
@@ -45,6 +49,8 @@ table! {
         involuntary_switches_per_s: rate(PerS, Lower),
         /// Threads it has.
         threads: gauge(Count, Neither),
+        /// File descriptors it has open.
+        fds: gauge(Count, Neither),
         /// Last CPU of its main thread.
         last_cpu: id(),
         /// State of its main thread: R, S, D, T, Z and so on.
@@ -69,6 +75,8 @@ table! {
         usr: percent(Lower),
         /// CPU time in the kernel, in percent of one CPU.
         sys: percent(Lower),
+        /// CPU time running a virtual machine's code, in percent of one CPU.
+        guest: percent(Neither),
         /// User and kernel CPU time together, in percent of one CPU.
         cpu: percent(Lower),
         /// Time runnable without a CPU, in percent of one CPU.

@@ -9,4 +9,6 @@ formats! {
     iostat,
     iostat_json,
     mpstat_json,
+    pidstat,
+    pidstat_json,
 }

@@ -222,6 +222,22 @@ pub(super) fn is_average(line: &str) -> bool {
     first.ends_with([':', '：']) && !first.starts_with(|c: char| c.is_ascii_digit()) || words.next() == Some(":")
 }
 
+/// Only those stamps of lines that go on: sections of a block have the times of its begin and its end
+/// again and again, and would make the lengths of blocks with many sections count for more.
+pub(super) fn onward(mut stamp: impl FnMut(&str) -> Option<f64>) -> impl FnMut(&str) -> Option<f64> {
+    const HALF_DAY_S: f64 = 43_200.0;
+    let mut last = f64::NEG_INFINITY;
+    move |line| {
+        let seconds = stamp(line)?;
+        let back = last - seconds;
+        if (0.0..HALF_DAY_S).contains(&back) {
+            return None;
+        }
+        last = seconds;
+        Some(seconds)
+    }
+}
+
 /// The time at the beginning of lines, read once for all lines that carry the same.
 #[derive(Debug, Default)]
 pub(super) struct Prefix {
@@ -237,13 +253,18 @@ impl Prefix {
     /// The time in `line`, and what follows it.
     pub(super) fn read<'l>(&mut self, line: &'l str) -> Option<(Time, &'l str)> {
         let (time, rest) = time_of_day(line)?;
+        self.set(line, rest);
+        Some((time, rest))
+    }
+
+    /// The time of `line` is all of it before `rest`.
+    pub(super) fn set(&mut self, line: &str, rest: &str) {
         self.text.clear();
         self.text.push_str(line.strip_suffix(rest).unwrap_or(""));
         // The blank behind it belongs to it: `14:35:5` is no `14:35:53`.
         if rest.starts_with(' ') {
             self.text.push(' ');
         }
-        Some((time, rest))
     }
 }
 

@@ -19,7 +19,7 @@ use fenxi_model::{
 pub(super) use self::columns::{CPU as COLUMNS, JOINED};
 use super::{
     headers::Headers,
-    times::{Prefix, Stamp, is_average, time_of_day},
+    times::{Prefix, Stamp, is_average, onward, time_of_day},
 };
 use crate::import::{
     Clock, CpuMean, Family, Fields, Format, Head, Input, Join, Layout, Out, Splitter, Sure, Ticker, banner, number,
@@ -108,7 +108,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let about = Overview::new(&head);
     let mut reader = Reader {
         clock: Clock::new(out.hints()),
-        ticker: Ticker::new(out.hints(), &head, seconds),
+        ticker: Ticker::new(out.hints(), &head, onward(seconds)),
         prefix: Prefix::default(),
         headers: Headers::new(),
         by_cpu: about.by_cpu,

@@ -129,7 +129,7 @@ impl Run {
         let unit = parents.last().map_or("", |p| p.attribute("unit"));
         let scale = seconds_of(unit).unwrap_or(1.0) * 1000.0;
         let operation = operation(element);
-        let result = |what: &str| format!("{what}.{driver}.{operation}");
+        let result = |what: &str| format!("{what}[{driver}.{operation}]");
         let mut columns = Vec::new();
         for child in &element.children {
             let nth = match child.name.as_str() {

@@ -82,9 +82,11 @@ pub(super) struct Sheet {
     held: Vec<(u64, Micros, Vec<String>)>,
     labels: Labels,
     stamp: String,
-    /// The last value of each cumulative column, by column and labels.
-    last: FxHashMap<(usize, String), (Micros, f64)>,
+    last: Last,
 }
+
+/// The last value of cumulative columns, by column and labels.
+type Last = FxHashMap<(usize, String), (Micros, f64)>;
 
 /// Cumulative series that are followed; beyond it all are begun anew.
 const MAX_SERIES: usize = 1 << 18;
@@ -218,19 +220,21 @@ impl Sheet {
         tables: &mut Vec<&'static Table>,
         out: &mut Out<'_>,
     ) {
-        let Role::Values(targets) = &self.columns[column].role else { return };
-        let (cumulative, scale) = (targets[target].cumulative, targets[target].scale);
-        if let Place::Column(table, _) = targets[target].place {
-            if value.is_some() && !tables.iter().any(|known| known.id == table.id) {
-                tables.push(table);
+        let Some(Role::Values(targets)) = self.columns.get(column).map(|c| &c.role) else { return };
+        let Some(target) = targets.get(target) else { return };
+        match &target.place {
+            Place::Column(table, _) => {
+                if value.is_some() && !tables.iter().any(|known| known.id == table.id) {
+                    tables.push(table);
+                }
             }
-            return;
-        }
-        let value = if cumulative { self.rate(column, t, value) } else { value };
-        let Role::Values(targets) = &self.columns[column].role else { return };
-        let Place::Metric { name: own, unit } = &targets[target].place else { return };
-        if let Some(value) = value {
-            out.metric(t, dt, name.unwrap_or(own), self.labels.text(), value * scale, unit);
+            Place::Metric { name: own, unit } => {
+                let labels = self.labels.text();
+                let value = if target.cumulative { rate(&mut self.last, (column, labels), t, value) } else { value };
+                if let Some(value) = value {
+                    out.metric(t, dt, name.unwrap_or(own), labels, value * target.scale, unit);
+                }
+            }
         }
     }
 
@@ -241,24 +245,23 @@ impl Sheet {
         cells: &[impl AsRef<str>],
         out: &mut Out<'_>,
     ) {
-        let mut values: Vec<(usize, Option<f64>)> = Vec::new();
-        for (place, cell) in cells.iter().enumerate().take(self.columns.len()) {
-            let Role::Values(targets) = self.columns[place].role.clone() else { continue };
+        let mut row = out.row(table, t, dt);
+        for (place, (column, cell)) in self.columns.iter().zip(cells).enumerate() {
+            let Role::Values(targets) = &column.role else { continue };
             for target in targets {
                 let Place::Column(of, at) = target.place else { continue };
-                if of.id == table.id {
-                    let value = number_in(cell.as_ref(), self.decimal);
-                    let value = if target.cumulative { self.rate(place, t, value) } else { value };
-                    values.push((at, value.map(|v| v * target.scale)));
+                if of.id != table.id {
+                    continue;
                 }
+                let value = number_in(cell.as_ref(), self.decimal);
+                let labels = self.labels.text();
+                let value = if target.cumulative { rate(&mut self.last, (place, labels), t, value) } else { value };
+                let value = value.map(|v| v * target.scale);
+                match table.columns[at].ty {
+                    Type::F64 => row.f64(at, value),
+                    _ => row.i64(at, value.map(|v| v as i64)),
+                };
             }
-        }
-        let mut row = out.row(table, t, dt);
-        for (at, value) in values {
-            match table.columns[at].ty {
-                Type::F64 => row.f64(at, value),
-                _ => row.i64(at, value.map(|v| v as i64)),
-            };
         }
         for (column, cell) in self.columns.iter().zip(cells) {
             let Role::Label(name) = &column.role else { continue };
@@ -272,15 +275,16 @@ impl Sheet {
             };
         }
     }
+}
 
-    /// How much a cumulative column grew per second; None for its first value and after a reset.
-    fn rate(&mut self, column: usize, t: Micros, value: Option<f64>) -> Option<f64> {
-        let value = value?;
-        if self.last.len() >= MAX_SERIES {
-            self.last.clear();
-        }
-        let (last_t, last) = self.last.insert((column, self.labels.text().to_owned()), (t, value))?;
-        let dt = (t.0 as f64 - last_t.0 as f64) / 1e6;
-        (dt > 0.0 && value >= last).then(|| (value - last) / dt)
+/// How much the cumulative column of `series` grew per second; None for its first value and after a
+/// reset.
+fn rate(last: &mut Last, (column, labels): (usize, &str), t: Micros, value: Option<f64>) -> Option<f64> {
+    let value = value?;
+    if last.len() >= MAX_SERIES {
+        last.clear();
     }
+    let (last_t, last) = last.insert((column, labels.to_owned()), (t, value))?;
+    let dt = (t.0 as f64 - last_t.0 as f64) / 1e6;
+    (dt > 0.0 && value >= last).then(|| (value - last) / dt)
 }

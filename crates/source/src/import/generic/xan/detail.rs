@@ -10,7 +10,7 @@ use fenxi_model::{Micros, catalog::load};
 use super::section::{Cells, value};
 use crate::import::{
     Join, Out,
-    generic::labels::{Labels, seconds_of, symbol},
+    generic::labels::{Labels, seconds_of},
 };
 
 /// What a section holds.
@@ -23,8 +23,8 @@ pub(super) enum Kind {
     Throughput(String),
     /// Mean response times of a driver, in units of so many milliseconds.
     Response(String, f64),
-    /// How often a driver saw which time.
-    Histogram { driver: String, name: &'static str, unit: String },
+    /// How often a driver saw which time, in units of so many milliseconds.
+    Histogram { driver: String, name: &'static str, scale: f64 },
 }
 
 impl Kind {
@@ -42,8 +42,8 @@ pub(super) struct Detail {
     /// The bucket whose end the next row tells: its begin, its counts, and how wide the one before was.
     bucket: Option<(f64, Vec<f64>)>,
     width: f64,
-    /// Name, unit and labels of the open bucket's columns.
-    series: (&'static str, String, Vec<Labels>),
+    /// Name and labels of the open bucket's columns.
+    series: (&'static str, Vec<Labels>),
 }
 
 impl Detail {
@@ -78,12 +78,12 @@ impl Detail {
         let (name, unit) = name.strip_suffix(')')?.rsplit_once(" (")?;
         if let Some((driver, of)) = name.split_once(" Frequency Distribution of ") {
             let name = match of {
-                "Response Times" => "response_time",
-                "Cycle/Think Times" => "cycle_time",
-                "Targeted Cycle/Think Times" => "targeted_cycle_time",
+                "Response Times" => "latency_ms",
+                "Cycle/Think Times" => "cycle_time_ms",
+                "Targeted Cycle/Think Times" => "targeted_cycle_time_ms",
                 _ => return None,
             };
-            return Some(Kind::Histogram { driver: driver.to_owned(), name, unit: symbol(unit).to_owned() });
+            return Some(Kind::Histogram { driver: driver.to_owned(), name, scale: seconds_of(unit)? * 1000.0 });
         }
         let driver = name.strip_suffix(" Response Times")?;
         Some(Kind::Response(driver.to_owned(), seconds_of(unit)? * 1000.0))
@@ -124,8 +124,8 @@ impl Detail {
         line: u64,
         out: &mut Out<'_>,
     ) {
-        let Kind::Histogram { driver, name, unit } = kind else { return };
-        let Some(lo) = value(cells.get(0)) else {
+        let Kind::Histogram { driver, name, scale } = kind else { return };
+        let Some(lo) = value(cells.get(0)).map(|lo| lo * scale) else {
             out.unknown(line, cells.get(0), "no number in the first column");
             return;
         };
@@ -140,7 +140,7 @@ impl Detail {
                     labels.push("operation", operation);
                     labels
                 };
-                self.series = (name, unit.clone(), headers.iter().skip(1).map(labels).collect());
+                self.series = (name, headers.iter().skip(1).map(labels).collect());
             }
         }
         self.bucket = Some((lo, cells.iter().skip(1).map(|cell| value(cell).unwrap_or(0.0)).collect()));
@@ -148,10 +148,10 @@ impl Detail {
 
     fn write_bucket(&mut self, hi: Option<f64>, out: &mut Out<'_>) {
         let Some((lo, counts)) = self.bucket.take() else { return };
-        let (name, unit, labels) = &self.series;
+        let (name, labels) = &self.series;
         for (labels, count) in labels.iter().zip(counts) {
             if count > 0.0 {
-                out.bucket(None, None, name, labels.text(), lo, hi, unit, count);
+                out.bucket(None, None, name, labels.text(), lo, hi, "ms", count);
             }
         }
     }

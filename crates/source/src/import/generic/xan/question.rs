@@ -65,14 +65,13 @@ fn displayed(title: &str, section: &Section, display: &str) -> String {
             (header.x, header.y, header.series, header.unit) = ("t", "latency_mean_ms".to_owned(), "operation", "ms");
             load("latency_mean_ms", driver)
         }
-        Kind::Histogram { driver, name, unit } => {
+        Kind::Histogram { driver, name, .. } => {
             (header.chart, header.x, header.y, header.series) = ("bar", "lo", "count".to_owned(), "labels");
             header.unit = "";
             format!(
                 "SELECT run, host, lo, hi, unit, labels, sum(count) AS count\nFROM histogram\n\
-                 WHERE name = {} AND unit = {} AND starts_with(labels, {})\nGROUP BY ALL\nORDER BY run, host, labels, lo\n",
+                 WHERE name = {} AND starts_with(labels, {})\nGROUP BY ALL\nORDER BY run, host, labels, lo\n",
                 text(name),
-                text(unit),
                 text(&format!("generator={driver}"))
             )
         }

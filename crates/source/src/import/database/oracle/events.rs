@@ -35,7 +35,7 @@ impl Events {
         }
     }
 
-    /// A row of the list of all events of sessions: those of the top list again, and idle ones.
+    /// A row of a list of all events of sessions: those of the top list again, and idle ones.
     pub(super) fn foreground(&mut self, columns: &Columns, line: &str) {
         let Some(event) = event(columns, line) else { return };
         let known = |other: &Event| other.class.as_deref() != Some("background") && other.name.starts_with(&event.name);
@@ -44,14 +44,15 @@ impl Events {
         }
         // Idle events have no share of the database's time.
         let share = columns.find(|name| name.starts_with('%') && name.contains("DB"));
-        let idle = share.is_some_and(|column| columns.cell(line, column).is_empty());
+        let idle = is_idle(&event.name) || share.is_some_and(|column| columns.cell(line, column).is_empty());
         self.add(Event { class: if idle { Some("Idle".to_owned()) } else { event.class }, ..event });
     }
 
     /// A row of the list of events of background processes.
     pub(super) fn background(&mut self, columns: &Columns, line: &str) {
         if let Some(event) = event(columns, line) {
-            self.add(Event { class: Some("background".to_owned()), ..event });
+            let class = if is_idle(&event.name) { "Idle" } else { "background" };
+            self.add(Event { class: Some(class.to_owned()), ..event });
         }
     }
 
@@ -77,6 +78,19 @@ impl Events {
             row.f64(db_wait::time, rate(event.time_s)).f64(db_wait::mean_ms, mean);
         }
     }
+}
+
+/// Waits for something to do, which older reports list among the others.
+const IDLE: &[&str] = &[
+    "SQL*Net message from client", "rdbms ipc message", "pmon timer", "smon timer", "PL/SQL lock timer",
+    "jobq slave wait", "Streams AQ: qmn slave idle wait", "Streams AQ: qmn coordinator idle wait", "DIAG idle wait",
+    "dispatcher timer", "shared server idle wait", "Space Manager: slave idle wait", "class slave wait",
+    "virtual circuit status", "wakeup time manager", "VKTM Logical Idle Wait", "LGWR worker group idle",
+];
+
+/// Whether an event, its name perhaps cut, is a wait for something to do.
+fn is_idle(name: &str) -> bool {
+    name.len() > 8 && IDLE.iter().any(|idle| idle.starts_with(name))
 }
 
 fn event(columns: &Columns, line: &str) -> Option<Event> {

@@ -261,7 +261,10 @@ fn title(line: &str) -> Option<Section> {
     if !text.contains("DB/Inst:") && !text.contains(" for DB:") {
         return None;
     }
-    Some(if begins(&["Foreground Wait Events", "Wait Events "]) {
+    // A list of both kinds repeats what the two lists said.
+    Some(if begins(&["Wait Events (fg and bg)"]) {
+        Section::Other
+    } else if begins(&["Foreground Wait Events", "Wait Events "]) {
         Section::Foreground
     } else if begins(&["Background Wait Events", "Bg Wait Events"]) {
         Section::Background

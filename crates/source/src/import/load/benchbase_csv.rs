@@ -89,7 +89,7 @@ fn windows(header: &str, input: &mut Input<'_>, out: &mut Out<'_>) {
             continue;
         }
         let begin = columns.iter().position(|c| matches!(c, Column::Time)).and_then(|at| number(fields.get(at)));
-        let Some(begin) = begin.filter(|_| fields.len() == columns.len()) else {
+        let Some(begin) = begin.filter(|begin| (0.0..1e9).contains(begin) && fields.len() == columns.len()) else {
             out.unknown(line, text, "expected as many cells as in the header, with a time");
             continue;
         };

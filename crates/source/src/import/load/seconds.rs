@@ -17,6 +17,8 @@ use crate::import::Out;
 const MAX_CELLS: usize = 4096;
 /// Operations that have rows of their own; further ones count only in those of all together.
 const MAX_OPERATIONS: usize = 200;
+/// A transaction of a year is none.
+const LONGEST_US: f64 = 3e13;
 /// Seconds without any transaction that are written as such; a longer gap is one between runs.
 const MAX_GAP_S: i64 = 3600;
 
@@ -192,7 +194,8 @@ impl Seconds {
         if let Some(total) = operation.and_then(|o| self.totals.get_mut(o as usize)) {
             total.add(event);
         }
-        let took = (event.ticks.unwrap_or(0) as f64 * self.ms * 1e3) as i64;
+        // A damaged number must not reach beyond what times can be.
+        let took = (event.ticks.unwrap_or(0) as f64 * self.ms * 1e3).min(LONGEST_US) as i64;
         let begin = Micros(event.end.0.saturating_sub(took));
         self.begin = Some(self.begin.map_or(begin, |b| b.min(begin)));
         self.end = Some(self.end.map_or(event.end, |e| e.max(event.end)));

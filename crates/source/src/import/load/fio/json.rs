@@ -50,6 +50,7 @@ fn facts(document: &Map<String, Value>, out: &mut Out<'_>) {
 
 fn report(document: &Map<String, Value>) -> Report {
     let ms = figure(document, "timestamp_ms").or(figure(document, "timestamp").map(|s| s * 1e3));
+    let ms = ms.filter(|ms| (0.0..1e14).contains(ms));
     let mut report = Report { t: ms.map(|ms| Micros((ms * 1e3) as i64)), ..Report::default() };
     let jobs = ["jobs", "client_stats"].into_iter().filter_map(|key| document.get(key)?.as_array()).flatten();
     for job in jobs.filter_map(Value::as_object) {

@@ -17,7 +17,7 @@ impl<'a> Progress<'a> {
     pub fn read(line: &'a str) -> Option<Progress<'a>> {
         let (seconds, rest) = line.strip_prefix("progress: ")?.split_once(" s, ")?;
         rest.contains(" tps").then_some(())?;
-        Some(Progress { seconds: number(seconds)?, rest })
+        Some(Progress { seconds: number(seconds).filter(|s| (0.0..1e11).contains(s))?, rest })
     }
 
     /// Writes the row. Counts of the interval become rates; what is not known goes to notes.

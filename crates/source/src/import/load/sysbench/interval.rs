@@ -26,7 +26,7 @@ pub enum Value {
 /// The seconds in front of an interval line and what follows.
 pub fn stamp(line: &str) -> Option<(f64, &str)> {
     let (seconds, rest) = line.trim_start().strip_prefix('[')?.split_once(']')?;
-    let seconds = number(seconds.trim().strip_suffix('s')?)?;
+    let seconds = number(seconds.trim().strip_suffix('s')?).filter(|s| (0.0..1e9).contains(s))?;
     Some((seconds, rest.trim()))
 }
 

@@ -25,7 +25,7 @@ impl<'a> Status<'a> {
         let (front, rest) = line.split_once(" sec: ")?;
         let (operations, rest) = rest.split_once(" operations; ")?;
         let mut words = front.split_ascii_whitespace().rev();
-        let seconds = number(words.next()?)?;
+        let seconds = number(words.next()?).filter(|s| (0.0..1e9).contains(s))?;
         // Milliseconds follow a colon: `08:46:48:493`.
         let when = words.next().zip(words.next()).and_then(|(time, date)| {
             let (time, millis) = time.rsplit_once(':')?;

@@ -147,12 +147,12 @@ impl State {
 impl Ticks {
     fn total(&self) -> u64 {
         // Guests are in `user` and `nice` already.
-        self.of[..GUEST].iter().sum()
+        self.of[..GUEST].iter().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
     fn add(&mut self, other: &Ticks) {
         self.n = self.n.max(other.n);
-        self.of.iter_mut().zip(other.of).for_each(|(sum, n)| *sum += n);
+        self.of.iter_mut().zip(other.of).for_each(|(sum, n)| *sum = sum.saturating_add(n));
     }
 
     /// The ticks with guests taken out of the states that contain them.

@@ -122,7 +122,7 @@ impl Scheduler {
             let (counter, seen) = &mut self.waits[cpu];
             *seen = true;
             match counter.step(wait, Width::Bits64) {
-                Step::By(n) => *sum.get_or_insert(0) += n,
+                Step::By(n) => sum = Some(sum.unwrap_or(0_u64).saturating_add(n)),
                 Step::Reset => resets.add(format_args!("run_delay of cpu{cpu}")),
                 Step::First => {}
             }

@@ -417,3 +417,29 @@ fn uptime(files: &[(Saved, &[u8])], t: Option<Micros>) -> Option<f64> {
     let ticks: f64 = all.split_ascii_whitespace().skip(1).take(8).filter_map(number).sum();
     Some(ticks / 100.0 / cpus as f64).filter(|s| *s > 0.0 && s.is_finite())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FORMAT;
+    use crate::import::fixtures::read;
+
+    /// Numbers of a damaged file may be anything: reading it ends all the same.
+    #[test]
+    fn the_greatest_numbers_are_read_without_a_panic() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import/proc");
+        for entry in fs_err::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|e| e == "rows") {
+                continue;
+            }
+            let text = fs_err::read_to_string(&path).unwrap();
+            for huge in ["18446744073709551615", "9223372036854775807", "4294967295"] {
+                let word = |w: &str| if w.len() > 1 && w.parse::<u64>().is_ok() { huge.to_owned() } else { w.to_owned() };
+                let line = |l: &str| l.split(' ').map(word).collect::<Vec<_>>().join(" ");
+                let changed: Vec<_> = text.lines().map(line).collect();
+                read(&FORMAT, changed.join("\n").as_bytes());
+                read(&FORMAT, format!("{text}\n{}\n{text}", changed.join("\n")).as_bytes());
+            }
+        }
+    }
+}

@@ -39,7 +39,7 @@ impl Micros {
 
     /// Seconds from `earlier` to `self`; negative when `self` is before it.
     pub fn seconds_since(self, earlier: Micros) -> f64 {
-        (self.0 - earlier.0) as f64 / 1e6
+        self.0.saturating_sub(earlier.0) as f64 / 1e6
     }
 }
 

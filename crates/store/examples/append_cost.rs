@@ -97,17 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         longest * 1e6,
         bytes as f64 / ticks as f64
     );
-    let end = End {
-        end: Micros(1_795_271_753_000_000 + ticks as i64 * 1_000_000),
-        exit_status: None,
-        signal: None,
-        costs: Vec::new(),
-        windows: Vec::new(),
-        ticks: ticks as u64,
-        missed_ticks: 0,
-        start: None,
-        inputs: Vec::new(),
-    };
+    let end = end(ticks as u64);
     let before = cpu(rustix::time::ClockId::Monotonic);
     let id = open.seal(end)?;
     let run = store.run(&id)?.manifest;
@@ -123,4 +113,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     fs_err::remove_dir_all(&dir)?;
     Ok(())
+}
+
+/// The end of a recording of so many ticks of a second.
+fn end(ticks: u64) -> End {
+    End {
+        end: Micros(1_795_271_753_000_000 + ticks as i64 * 1_000_000),
+        exit_status: None,
+        signal: None,
+        costs: Vec::new(),
+        windows: Vec::new(),
+        ticks,
+        missed_ticks: 0,
+        start: None,
+        inputs: Vec::new(),
+    }
 }

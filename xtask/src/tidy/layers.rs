@@ -8,9 +8,9 @@ use crate::repository::{Crate, Repository};
 /// Outside crates that only one of ours may depend on, and why.
 const EXCLUSIVE: &[(&str, &[&str], &str)] = &[
     ("duckdb", &["fenxi-query"], "only `query` knows the engine"),
-    ("clap", &["fenxi-cli"], "only `cli` knows arguments"),
+    ("clap", &["fenxi-cli", "fenxi-fuzz"], "only `cli` knows arguments"),
     ("indicatif", &["fenxi-cli"], "only `cli` prints"),
-    ("anyhow", &["fenxi-cli", "xtask"], "libraries have typed errors"),
+    ("anyhow", &["fenxi-cli", "fenxi-fuzz", "xtask"], "libraries have typed errors"),
 ];
 
 /// Complains about dependencies on the crate itself or on a later one.

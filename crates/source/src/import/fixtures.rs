@@ -166,17 +166,29 @@ fn every_format_survives_every_other_formats_text() {
     }
 }
 
-/// Outputs of real tools that are not part of the project: where they are present (`FENXI_CORPUS`
-/// names the folder), every one is recognised and leaves no note.
+/// Outputs of real tools that are not part of the project: where they are present, every one is
+/// recognised and leaves no note. `FENXI_CORPUS` names the folders, separated by colons; without it,
+/// `shared/` beside the repository is looked at.
 #[test]
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn the_corpus_is_read_without_notes() {
-    let Some(folder) = std::env::var_os("FENXI_CORPUS").map(PathBuf::from).filter(|f| f.is_dir()) else {
-        eprintln!("SKIPPED: FENXI_CORPUS names no folder of tool outputs");
+    let beside = ["corpus", "reference/synthetic", "reference/nicstat-capture"]
+        .map(|name| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name));
+    let named = std::env::var_os("FENXI_CORPUS");
+    let folders = named.map_or_else(|| beside.to_vec(), |list| std::env::split_paths(&list).collect());
+    let present: Vec<_> = folders.into_iter().filter(|folder| folder.is_dir()).collect();
+    if present.is_empty() {
+        eprintln!("SKIPPED the corpus: FENXI_CORPUS names no folder of tool outputs");
         return;
-    };
+    }
+    let wrong: Vec<String> = present.iter().flat_map(|folder| corpus_folder(folder)).collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// What is wrong with the imports of the files in `folder`.
+fn corpus_folder(folder: &std::path::Path) -> Vec<String> {
     let mut wrong = Vec::new();
-    for entry in fs_err::read_dir(&folder).unwrap() {
+    for entry in fs_err::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if name.starts_with("README") || path.is_dir() {
@@ -194,5 +206,5 @@ fn the_corpus_is_read_without_notes() {
             wrong.push(format!("{name} ({}): {:?}\n{notes}", format.name, read.tally));
         }
     }
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    wrong
 }

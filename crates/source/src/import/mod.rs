@@ -8,6 +8,7 @@
 
 mod clock;
 mod cpu_mean;
+mod date;
 pub mod detect;
 #[cfg(test)]
 mod example;
@@ -43,8 +44,9 @@ pub mod sysstat;
 pub mod trace;
 pub mod unix;
 
-pub use clock::{Banner, Clock, Ctime, Relative, Ticker, banner, civil_date, civil_time, ctime};
+pub use clock::{Clock, Relative, Ticker};
 pub use cpu_mean::CpuMean;
+pub use date::{Banner, Ctime, banner, civil_date, civil_time, ctime};
 pub use detect::{detect, detect_all, format};
 pub use fields::{Fields, Splitter};
 pub use format::{Family, Format, Head, Sure};

@@ -10,7 +10,7 @@ use jiff::{
     tz::{Offset, TimeZone},
 };
 
-use super::{Clock, Out, civil_date, civil_time, clock::ctime, zone};
+use super::{Clock, Out, civil_date, civil_time, date::ctime, zone};
 
 /// A time stamp and what stands behind it.
 #[derive(Clone, Debug, PartialEq)]
@@ -224,7 +224,7 @@ fn words(text: &str) -> Option<(When<'_>, &str)> {
         rest = after;
         word
     };
-    let month = super::clock::month(next())?;
+    let month = super::date::month(next())?;
     let day: i8 = next().parse().ok().filter(|d| (1..=31).contains(d))?;
     let (time, rest) = clock_time(rest.trim_start())?;
     Some((When::Yearless(month, day, time), rest))

@@ -1,3 +1,5 @@
+//! mpstat's text in the forms of every era, and random blocks that must be read back.
+
 use std::fmt::Write;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! pidstat's text in the forms of every era, and random reports that must be read back.
+
 use std::fmt::Write;
 
 use proptest::prelude::*;

@@ -73,6 +73,8 @@ struct Reader {
     untimed: Option<(Micros, Option<f64>)>,
     keys: Vec<String>,
     titles: Titles,
+    /// Counts are of the interval, not per second (`-on`).
+    per_interval: bool,
     plan: Option<Plan>,
     joins: Joins,
     all_cpus: AllCpus,
@@ -90,6 +92,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         untimed: None,
         keys: Vec::new(),
         titles: Titles::default(),
+        per_interval: false,
         plan: None,
         joins: Joins::default(),
         all_cpus: AllCpus::default(),
@@ -158,6 +161,7 @@ impl Reader {
         titles.changed = true;
         if let Some(section) = section.filter(|s| !s.bytes().any(|b| b.is_ascii_lowercase())) {
             section.clone_into(&mut titles.section);
+            self.per_interval = bare.contains("/int)");
             if bare.contains("DETAILS") {
                 titles.section.push_str(" DETAILS");
             }
@@ -190,7 +194,10 @@ impl Reader {
         };
         match name {
             "Host" => out.set_host(value.split_ascii_whitespace().next().unwrap_or("")),
-            "SubSys" => self.set_interval(word("Interval: ").and_then(|i| number_of(i.split(':').next()?)), out),
+            "SubSys" => {
+                self.per_interval = word("Options:").is_some_and(|o| o != "Interval:" && o.contains('n'));
+                self.set_interval(word("Interval: ").and_then(|i| number_of(i.split(':').next()?)), out);
+            }
             "Date" => {
                 if let Some(zone) = word("TZ: ").and_then(zone) {
                     self.clock.set_zone(zone);
@@ -206,6 +213,9 @@ impl Reader {
             self.titles.changed = false;
             let titles = &self.titles;
             self.plan = Plan::new(&titles.section, &titles.groups, &titles.names);
+            if let Some(plan) = &mut self.plan {
+                plan.per_interval = self.per_interval;
+            }
         }
         let Some(plan) = self.plan.take() else {
             out.unknown(number, line, "no titles before these figures");

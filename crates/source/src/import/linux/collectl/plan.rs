@@ -66,6 +66,8 @@ pub(super) struct Plan {
     pub(super) time_columns: usize,
     /// The time is in seconds since 1970.
     pub(super) utc: bool,
+    /// Rates are counts of the interval.
+    pub(super) per_interval: bool,
     columns: Vec<Target>,
     shape: Shape,
     /// Figures without a table are of memory, where `K` stands for 1024.
@@ -89,7 +91,7 @@ impl Plan {
             return None;
         }
         let mut plan =
-            Plan { separator, time_columns, utc, columns: Vec::new(), shape: Shape::Figures(None), memory: section == "MEMORY" || groups.contains("Memory"), };
+            Plan { separator, time_columns, utc, per_interval: false, columns: Vec::new(), shape: Shape::Figures(None), memory: section == "MEMORY" || groups.contains("Memory"), };
         let bare: Vec<&str> = titles.iter().map(|(_, title)| *title).collect();
         if bare.contains(&"PID") && bare.last() == Some(&"Command") {
             plan.shape = Shape::Processes(Process::new(&bare, plan.time_columns > 0 && bare.contains(&"VmSize")));
@@ -213,6 +215,10 @@ impl Plan {
                     // Counters that were set back give negative rates.
                     let rate = table.columns.get(*place).is_some_and(|c| c.kind == Kind::Rate);
                     let value = Some(value * scale).filter(|v| !(rate && *v < 0.0));
+                    let value = match self.per_interval && rate {
+                        true => value.zip(dt).map(|(count, dt)| count / dt),
+                        false => value,
+                    };
                     joins.of(table).set(out, t, dt, key, *place, value);
                 }
                 Target::Metric { name, labels } => {

@@ -1,6 +1,6 @@
 //! Rows of several tables, gathered from the sections of one sample.
 
-use fenxi_model::{Table, catalog::N_COMMON};
+use fenxi_model::{Micros, Table, catalog::N_COMMON};
 
 use crate::import::{Join, Out};
 
@@ -9,8 +9,22 @@ use crate::import::{Join, Out};
 pub(in crate::import) struct Joins(Vec<(&'static Table, Join)>);
 
 impl Joins {
+    /// Sets a column of the row of `key` in `table`. A mean size of zero is that of nothing: NULL.
+    pub(in crate::import) fn set(
+        &mut self,
+        out: &mut Out<'_>,
+        (t, dt): (Micros, Option<f64>),
+        (table, place): (&'static Table, usize),
+        key: &str,
+        value: Option<f64>,
+    ) {
+        let is_size = |name: &str| name.ends_with("_size_bytes") || name.ends_with("_packet_bytes");
+        let size = table.columns.get(place).is_some_and(|c| is_size(c.name));
+        self.of(table).set(out, t, dt, key, place, value.filter(|v| !(size && *v == 0.0)));
+    }
+
     /// The rows of a table.
-    pub(in crate::import) fn of(&mut self, table: &'static Table) -> &mut Join {
+    fn of(&mut self, table: &'static Table) -> &mut Join {
         let at = self.0.iter().position(|(t, _)| t.id == table.id).unwrap_or_else(|| {
             let keyed = ["cpu", "disk", "fs", "net"].contains(&table.name);
             let key = keyed.then_some(N_COMMON);

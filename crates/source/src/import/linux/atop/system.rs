@@ -45,7 +45,7 @@ pub(super) fn line(label: &str, when: When, fields: &Fields<'_>, joins: &mut Joi
 /// Sets columns of the sample's row of `table`.
 fn set(joins: &mut Joins, table: &'static Table, when: When, places: &[(usize, Option<f64>)], out: &mut Out<'_>) {
     for (place, value) in places {
-        joins.of(table).set(out, when.t, when.dt, "", *place, *value);
+        joins.set(out, (when.t, when.dt), (table, *place), "", *value);
     }
 }
 

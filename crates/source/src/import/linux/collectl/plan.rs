@@ -219,7 +219,7 @@ impl Plan {
                         true => value.zip(dt).map(|(count, dt)| count / dt),
                         false => value,
                     };
-                    joins.of(table).set(out, t, dt, key, *place, value);
+                    joins.set(out, (t, dt), (table, *place), key, value);
                 }
                 Target::Metric { name, labels } => {
                     let own = if labels.is_empty() && !row_key.is_empty() { format!("name={row_key}") } else { labels.clone() };

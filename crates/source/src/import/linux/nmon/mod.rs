@@ -276,7 +276,7 @@ impl Reader {
             let value = if column.over_interval { value.zip(dt).map(|(v, dt)| v / dt) } else { value };
             match &column.target {
                 Target::Join { table, key, place, scale } => {
-                    self.joins.of(table).set(out, t, dt, key, *place, value.map(|v| v * scale));
+                    self.joins.set(out, time, (table, *place), key, value.map(|v| v * scale));
                 }
                 Target::Metric { name, labels } => {
                     if value.is_some() {

@@ -61,14 +61,23 @@ pub(super) type Named = (String, String);
 /// The columns of two lines of titles, each with its group, and how many sub-groups each part
 /// between bars has. Parts of one plug-in are divided by colons.
 pub(super) fn text_columns(groups: &str, names: &str) -> Option<(Vec<Named>, Vec<usize>)> {
-    let mut groups = groups.split_ascii_whitespace().map(title);
+    let mut groups = groups.split_ascii_whitespace();
     let (mut columns, mut shape) = (Vec::new(), Vec::new());
     for part in names.split('|') {
-        shape.push(part.split(':').count());
+        let subgroups = part.split(':').count();
+        shape.push(subgroups);
+        // Old versions put the titles of one plug-in together: `--dsk/sda-----dsk/sdb--`.
+        let mut together = Vec::new();
         for names in part.split(':') {
-            let group = groups.next()?;
+            if together.is_empty() {
+                together = groups.next()?.split("--").map(title).filter(|t| !t.is_empty()).collect();
+                if together.len() != subgroups {
+                    together = vec![together.join("-")];
+                }
+            }
+            let group = together.remove(0);
             let words = names.trim();
-            if holds_words(&group) || matches!(words, "date/time") {
+            if holds_words(&group) || words == "date/time" {
                 columns.push((group, words.to_owned()));
                 continue;
             }

@@ -9,7 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, bail};
@@ -157,8 +157,8 @@ fn start(text: &str, zone: &TimeZone) -> anyhow::Result<Micros> {
 }
 
 fn now() -> Micros {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Micros(since.as_micros() as i64)
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    Micros(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)
 }
 
 /// Ctrl-C asks the import to end, so that nothing half-written stays.
@@ -245,7 +245,11 @@ fn summary(inputs: &[Imported]) -> String {
         ]
     };
     let rows: Vec<_> = inputs.iter().map(row).collect();
-    print::columns(&["file", "format", "rows", "from (UTC)", "to (UTC)", "notes", "assumed", "tables"], &[2, 5, 6], &rows)
+    print::columns(
+        &["file", "format", "rows", "from (UTC)", "to (UTC)", "notes", "assumed", "tables"],
+        &[2, 5, 6],
+        &rows,
+    )
 }
 
 fn describe(outcome: &Outcome) -> String {

@@ -67,11 +67,11 @@ pub fn zone_named(name: &str, out: &mut Out<'_>) -> TimeZone {
         return TimeZone::fixed(offset);
     }
     let Some((_, hours, region)) = NAMES.iter().find(|(n, _, _)| *n == name) else {
-        out.assume(&format!("times of the unknown zone `{name}` are in the zone given, or UTC (give --tz)"));
+        out.assume(&format!("times of the unknown zone `{name}` are in the zone given, or UTC (give --zone)"));
         return user;
     };
     if AMBIGUOUS.contains(&name) {
-        out.assume(&format!("the zone `{name}` is {region}'s (or give --tz)"));
+        out.assume(&format!("the zone `{name}` is {region}'s (or give --zone)"));
     }
     let region = Some(region).filter(|r| !r.is_empty()).and_then(|r| TimeZone::get(r).ok());
     region.filter(|zone| uses(zone, name)).unwrap_or_else(|| fixed(*hours))

@@ -37,7 +37,9 @@ impl Splitter {
     pub fn at<'a>(&'a mut self, line: &'a str, separator: u8) -> Fields<'a> {
         self.ranges.clear();
         let mut begin = 0;
-        let ends = memchr::memchr_iter(separator, line.as_bytes()).chain(std::iter::once(line.len()));
+        // A byte beyond ASCII is part of a character, and stands between no fields.
+        let text = if separator.is_ascii() { line.as_bytes() } else { &[] };
+        let ends = memchr::memchr_iter(separator, text).chain(std::iter::once(line.len()));
         for end in ends {
             let field = &line[begin..end];
             let lead = field.len() - field.trim_start().len();
@@ -101,5 +103,6 @@ mod tests {
         assert_eq!(fields.to(2).iter().collect::<Vec<_>>(), ["a", "bc"]);
         let fields = splitter.at("a, b ,,c", b',');
         assert_eq!(fields.iter().collect::<Vec<_>>(), ["a", "b", "", "c"]);
+        assert_eq!(splitter.at("aé", "é".as_bytes()[0]).iter().collect::<Vec<_>>(), ["aé"]);
     }
 }

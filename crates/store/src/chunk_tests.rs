@@ -13,9 +13,14 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use crate::{Begin, End, OpenRun, Store, table_seal::Limits};
 
 fn record(store: &Store, random: u64) -> OpenRun {
+    fill(store, "record", random, usize::MAX)
+}
+
+/// A run of `kind` that is about to end; an import writes a chunk whenever it has more than `limit` bytes.
+fn fill(store: &Store, kind: &str, random: u64, limit: usize) -> OpenRun {
     let begin = Begin {
         name: None,
-        kind: "record".to_owned(),
+        kind: kind.to_owned(),
         host: "h".to_owned(),
         command: Vec::new(),
         params: BTreeMap::new(),
@@ -26,6 +31,7 @@ fn record(store: &Store, random: u64) -> OpenRun {
         sources: Vec::new(),
     };
     let mut open = store.begin(begin).unwrap();
+    open.import_limit = limit;
     let mut rows = Rows::new("h");
     for i in 0..300i64 {
         let t = Micros(1_795_271_753_000_000 + i * 1_000_000);
@@ -112,5 +118,22 @@ fn many_small_chunks_hold_the_same_as_one() {
             let (a, b) = (entry.file(table).unwrap(), store.run(&whole).unwrap().manifest);
             assert_eq!(a.fingerprint, b.file(table).unwrap().fingerprint);
         }
+    }
+}
+
+#[test]
+fn an_import_in_chunks_holds_the_same_as_one_and_may_gain_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open_or_create(dir.path()).unwrap();
+    let whole = fill(&store, "import", 1, usize::MAX).seal(end()).unwrap();
+    for (random, limit) in [(2, 20_000), (3, 3_000)] {
+        let parts = fill(&store, "import", random, limit).seal(end()).unwrap();
+        for table in ["cpu", "process", "stats"] {
+            assert_eq!(lines(&read(&store, &parts, table)), lines(&read(&store, &whole, table)), "{table} by {limit}");
+        }
+        let file = |id| store.run(id).unwrap().manifest.file("cpu").unwrap().fingerprint.clone();
+        assert_eq!(file(&parts), file(&whole));
+        assert_eq!(store.verify(&parts).unwrap(), []);
+        assert!(crate::fs::names(&dir.path().join("open")).unwrap().is_empty());
     }
 }

@@ -44,6 +44,7 @@ pub struct OpenRun {
     /// An import's tables: written sorted, chunk by chunk, without the streams from which a recording
     /// could be recovered. An import that was cut short is begun anew.
     import: Option<Chunks>,
+    pub(crate) import_limit: usize,
     syncer: Syncer,
     /// Declared last: the lock is given up after everything else is closed.
     _lock: fs::File,
@@ -94,6 +95,7 @@ impl OpenRun {
                 live_limit: LIVE_BYTES,
                 apart: Vec::new(),
                 import,
+                import_limit: IMPORT_BYTES,
                 _lock: lock,
             });
         }
@@ -110,7 +112,7 @@ impl OpenRun {
     /// When a file cannot be written, or could not be made durable; what was written before stays.
     pub fn append(&mut self, rows: &mut Rows) -> Result<(), StoreError> {
         if let Some(chunks) = &mut self.import {
-            return chunks.append(rows, &self.dir);
+            return chunks.append(rows, &self.dir, self.import_limit);
         }
         let mut first_error = None;
         for table in rows.tables_mut() {
@@ -234,8 +236,8 @@ pub(crate) struct Chunked {
 }
 
 impl Chunks {
-    /// Gathers all rows; writes those of the largest table when it becomes too much.
-    fn append(&mut self, rows: &mut Rows, dir: &Path) -> Result<(), StoreError> {
+    /// Gathers all rows; writes those of the largest table when all take more than `limit` bytes.
+    fn append(&mut self, rows: &mut Rows, dir: &Path, limit: usize) -> Result<(), StoreError> {
         for table in rows.tables_mut() {
             let id = table.table().id;
             let Some(batch) = table.take() else { continue };
@@ -251,7 +253,7 @@ impl Chunks {
             }
             self.bytes += gather.bytes - before;
         }
-        if self.bytes > IMPORT_BYTES
+        if self.bytes > limit
             && let Some(largest) = self.tables.iter_mut().max_by_key(|t| t.gather.bytes)
         {
             self.bytes -= largest.gather.bytes;

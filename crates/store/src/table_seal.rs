@@ -186,8 +186,8 @@ pub(crate) struct Sealing {
     /// Host and key of each series.
     series: Vec<(String, String)>,
     known: FxHashMap<(String, String), u32>,
-    /// The series in the file's order, each with its number of rows.
-    layout: Vec<(u32, usize)>,
+    /// The series in the order of each row group of the file, each with its number of rows there.
+    layout: Vec<Vec<(u32, usize)>>,
     last_t: Option<i64>,
     summarised: bool,
 }
@@ -236,13 +236,16 @@ impl Sealing {
         let narrow = self.path.with_extension("narrow");
         fs::rename(&self.path, &narrow)?;
         let fail = |e| parquet_error(&narrow, e);
-        let builder = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&narrow)?.into_file()).map_err(fail)?;
-        let reader = builder.with_batch_size(ROW_GROUP).build().map_err(fail)?;
         let schema = schema_of(self.table, columns.iter().copied());
         let mut wide = ParquetFile::create(&self.path, &schema)?;
-        for batch in reader {
-            let arrow = |source| StoreError::Arrow { path: narrow.clone(), source };
-            wide.write(&widen(&schema, &batch.map_err(arrow)?).map_err(arrow)?)?;
+        // Row groups stay what they are.
+        for group in 0..self.layout.len() {
+            let file = fs::File::open(&narrow)?.into_file();
+            let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(fail)?.with_row_groups(vec![group]);
+            for batch in builder.with_batch_size(ROW_GROUP).build().map_err(fail)? {
+                let arrow = |source| StoreError::Arrow { path: narrow.clone(), source };
+                wide.write(&widen(&schema, &batch.map_err(arrow)?).map_err(arrow)?)?;
+            }
             wide.flush()?;
         }
         self.file = Some(wide);
@@ -253,6 +256,7 @@ impl Sealing {
     fn write(&mut self, gather: &mut Gather, columns: &[usize]) -> Result<Order, StoreError> {
         let order = gather.order();
         self.last_t = self.last_t.max(gather.last_t());
+        let mut room = 0;
         for range in &order.groups {
             let key = gather.key(order.order[range.start]);
             let next = self.series.len() as u32;
@@ -260,7 +264,18 @@ impl Sealing {
             if id == next {
                 self.series.push(key);
             }
-            self.layout.push((id, range.len()));
+            let mut left = range.len();
+            while left > 0 {
+                if room == 0 {
+                    self.layout.push(Vec::new());
+                    room = ROW_GROUP;
+                }
+                let n = left.min(room);
+                if let Some(group) = self.layout.last_mut() {
+                    group.push((id, n));
+                }
+                (left, room) = (left - n, room - n);
+            }
         }
         for rows in order.order.chunks(ROW_GROUP) {
             let batch = gather.batch(rows, columns);
@@ -291,7 +306,8 @@ impl Sealing {
         stats: &mut StatsFile,
     ) -> Result<(), StoreError> {
         let (mut values, mut dts, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
-        for (range, (series, _)) in order.groups.iter().zip(&self.layout) {
+        // Of a file with one chunk, the series stand in the order of their groups.
+        for (range, key) in order.groups.iter().zip(&self.series) {
             let rows = &order.order[range.clone()];
             if !gather.numbers(DT, rows, &mut dts) {
                 dts.resize(rows.len(), f64::NAN);
@@ -300,7 +316,7 @@ impl Sealing {
                 if gather.numbers(place, rows, &mut values)
                     && let Some(stat) = summarise(&values, &dts, &mut scratch)
                 {
-                    stats.add(self.table.name, &self.series[*series as usize], self.table.columns[place].name, stat)?;
+                    stats.add(self.table.name, key, self.table.columns[place].name, stat)?;
                 }
             }
         }
@@ -321,7 +337,7 @@ impl Sealing {
     /// time as memory allows, read back from the finished file.
     fn stats_of_file(&self, stats: &mut StatsFile, limits: Limits) -> Result<(), StoreError> {
         let mut rows = vec![0usize; self.series.len()];
-        self.layout.iter().for_each(|(series, n)| rows[*series as usize] += n);
+        self.layout.iter().flatten().for_each(|(series, n)| rows[*series as usize] += n);
         let columns: Vec<usize> = self.numbers(&self.columns.clone().unwrap_or_default()).collect();
         let mut begin = 0;
         while begin < rows.len() {
@@ -349,14 +365,19 @@ impl Sealing {
         let names: Vec<&str> = places.iter().map(|p| self.table.columns[*p].name).collect();
         // Of each series the intervals, then each column.
         let mut values: Vec<Vec<Vec<f64>>> = vec![vec![Vec::new(); names.len() + 1]; wanted.len()];
-        let mut layout = self.layout.iter().copied();
+        // Series stand together within a chunk, so that most row groups hold none of those wanted.
+        let groups: Vec<usize> = (0..self.layout.len())
+            .filter(|g| self.layout[*g].iter().any(|(series, _)| wanted.contains(&(*series as usize))))
+            .collect();
+        let mut layout = groups.iter().flat_map(|g| &self.layout[*g]).copied();
         let mut current = layout.next().unwrap_or((0, 0));
         let fail = |e| parquet_error(&self.path, e);
         let builder =
             ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&self.path)?.into_file()).map_err(fail)?;
         let mask =
             ProjectionMask::columns(builder.parquet_schema(), std::iter::once("dt").chain(names.iter().copied()));
-        let reader = builder.with_projection(mask).with_batch_size(1 << 14).build().map_err(fail)?;
+        let builder = builder.with_projection(mask).with_row_groups(groups.clone());
+        let reader = builder.with_batch_size(1 << 14).build().map_err(fail)?;
         'file: for batch in reader {
             let batch = batch.map_err(|source| StoreError::Arrow { path: self.path.clone(), source })?;
             let parts: Vec<Vec<f64>> =

@@ -90,7 +90,10 @@ impl Report {
         let Some(which) = key.strip_suffix("percentile") else { return false };
         let which = which.trim().trim_start_matches("approx.").trim_end_matches(char::is_alphabetic);
         let Some(percent) = number(which.trim()) else { return false };
-        self.results.percentile(out, percent, "", value);
+        // `max:` has the maximum itself; its percentile is the end of the bucket that it fell into.
+        if percent < 100.0 {
+            self.results.percentile(out, percent, "", value);
+        }
         value.is_some()
     }
 

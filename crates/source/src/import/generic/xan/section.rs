@@ -285,7 +285,9 @@ impl Reader {
     /// gives where they began.
     fn label_words(&mut self, cells: &Cells<'_>, from: usize) -> usize {
         let base = self.labels.len();
-        for (column, cell) in cells.iter().enumerate().skip(from) {
+        // A row that waited is cut anew, and odd blanks may then make more cells than there are columns.
+        let columns = self.section.headers.len().min(self.section.words.len());
+        for (column, cell) in cells.iter().enumerate().take(columns).skip(from) {
             let word = value(cell).is_none() && !missing(cell);
             if column == 0 || word {
                 self.labels.push(&self.section.headers[column], cell);

@@ -72,18 +72,10 @@ impl OpenRun {
             }
             let import = (begin.kind == IMPORT).then(Chunks::default);
             let opened = Opened { format: FORMAT, id, begin };
-            let lock = match make(&hidden, &dir, &opened) {
-                Ok(lock) => lock,
-                // Before it was locked, a recovery took it for a dead recorder's.
-                Err(StoreError::Io { source }) if source.kind() == std::io::ErrorKind::NotFound && open.is_dir() => {
-                    random = random.wrapping_add(1);
-                    begin = opened.begin;
-                    continue;
-                }
-                Err(error) => {
-                    let _ = fs::remove_dir_all(&hidden);
-                    return Err(error);
-                }
+            let Some(lock) = claim(store, &hidden, &dir, &opened)? else {
+                random = random.wrapping_add(1);
+                begin = opened.begin;
+                continue;
             };
             return Ok(OpenRun {
                 store: store.clone(),
@@ -298,6 +290,30 @@ impl Write for RawFile {
     fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()
     }
+}
+
+/// Makes `dir` by way of `hidden`; gives its lock. None when another run of the same id was begun at the
+/// same moment, so that another id is needed.
+fn claim(store: &Store, hidden: &Path, dir: &Path, opened: &Opened) -> Result<Option<fs::File>, StoreError> {
+    match make(hidden, dir, opened) {
+        // The other run was begun and sealed since it was looked for.
+        Ok(_lock) if store.run_dir(&opened.id).exists() => {
+            fs::remove_dir_all(dir)?;
+            Ok(None)
+        }
+        Ok(lock) => Ok(Some(lock)),
+        Err(error) => {
+            let _ = fs::remove_dir_all(hidden);
+            if is_rivalry(&error) && store.open_dir().is_dir() { Ok(None) } else { Err(error) }
+        }
+    }
+}
+
+/// Whether a run could not be begun because another one of its id was at the same moment, or because it
+/// was stopped for so long before it was locked that a recovery took it for a dead recorder's.
+fn is_rivalry(error: &StoreError) -> bool {
+    use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound};
+    matches!(error, StoreError::Io { source } if [AlreadyExists, DirectoryNotEmpty, NotFound].contains(&source.kind()))
 }
 
 /// Makes `dir` with its lock and `begin.json`; gives the lock.

@@ -1,6 +1,6 @@
 //! Sealing what dead recorders left in `open/`.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use fenxi_model::RunId;
 use fs_err as fs;
@@ -13,6 +13,9 @@ use crate::{
     seal::{IMPORT, Opened, Recording},
     table_seal::Limits,
 };
+
+/// The longest that a recorder takes from making its directory to locking it, by far.
+const BEGINNING: Duration = Duration::from_secs(60);
 
 impl Store {
     /// Seals what dead recorders left. Costs one look at `open/` when there is nothing to do.
@@ -29,9 +32,12 @@ impl Store {
         let mut done = Vec::new();
         for name in names(&self.open_dir())? {
             let dir = self.open_dir().join(&name);
-            // A recorder that died while it began: nothing was recorded yet.
+            // A recorder that died while it began: nothing was recorded yet. One that is just beginning has
+            // no lock for a moment, so that only what has been there for long is taken for dead.
             if name.starts_with(".new-") {
-                if let Ok(Some(_lock)) = lock(&dir) {
+                if is_old(&dir)
+                    && let Ok(Some(_lock)) = lock(&dir)
+                {
                     let _ = fs::remove_dir_all(&dir);
                 }
                 continue;
@@ -76,6 +82,12 @@ impl Store {
         let dir = self.open_dir().join(id.as_str());
         dir.exists() && matches!(lock(&dir), Ok(None))
     }
+}
+
+/// Whether `dir` has been as it is for longer than any recorder takes to begin.
+fn is_old(dir: &Path) -> bool {
+    let modified = fs::metadata(dir).and_then(|m| m.modified());
+    modified.is_ok_and(|m| m.elapsed().is_ok_and(|age| age > BEGINNING))
 }
 
 /// The lock of the recording in `dir`; None when somebody else holds it, or has removed the recording.

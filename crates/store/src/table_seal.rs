@@ -28,9 +28,12 @@ use crate::{
     FileEntry, StoreError,
     gather::{Gather, Order},
     parquet_file::{ParquetFile, ROW_GROUP, parquet_error},
-    stats::{StatsFile, summarise},
+    stats::{Stat, StatsFile, summarise},
     stream::{Read, Recorded, widen},
 };
+
+/// Threads that make the statistics of a large table.
+const MAX_THREADS: usize = 4;
 
 /// How much memory sealing may take.
 #[derive(Clone, Copy, Debug)]
@@ -334,35 +337,64 @@ impl Sealing {
     }
 
     /// Statistics of a table that did not fit a chunk: as many series, and of these as many columns, at a
-    /// time as memory allows, read back from the finished file.
+    /// time as memory allows, read back from the finished file by a few threads.
     fn stats_of_file(&self, stats: &mut StatsFile, limits: Limits) -> Result<(), StoreError> {
         let mut rows = vec![0usize; self.series.len()];
         self.layout.iter().flatten().for_each(|(series, n)| rows[*series as usize] += n);
         let columns: Vec<usize> = self.numbers(&self.columns.clone().unwrap_or_default()).collect();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        let room = (limits.stat_values / threads).max(1);
+        let mut parts = Vec::new();
         let mut begin = 0;
         while begin < rows.len() {
             let (mut end, mut sum) = (begin, 0);
-            while end < rows.len() && (end == begin || sum + rows[end] <= limits.stat_values) {
+            while end < rows.len() && (end == begin || sum + rows[end] <= room) {
                 sum += rows[end];
                 end += 1;
             }
             // The intervals are read with every group of columns.
-            let at_once = (limits.stat_values / sum.max(1)).saturating_sub(1).max(1);
-            for group in columns.chunks(at_once) {
-                self.stats_of_columns(group, begin..end, stats)?;
-            }
+            let at_once = (room / sum.max(1)).saturating_sub(1).max(1);
+            parts.extend(columns.chunks(at_once).map(|group| (group, begin..end)));
             begin = end;
+        }
+        let file = Finished { table: self.table, path: &self.path, layout: &self.layout };
+        let file = &file;
+        // A part a thread at a time, and the results in order: memory stays what it is for one.
+        for few in parts.chunks(threads) {
+            let done: Vec<_> = std::thread::scope(|scope| {
+                let mut running = Vec::new();
+                for (group, series) in few {
+                    running.push(scope.spawn(move || file.stats_of_columns(group, series.clone())));
+                }
+                running.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+            });
+            for part in done {
+                // A thread cannot panic; if it did, there would be no statistics to write.
+                let part = part.map_err(|_| std::io::Error::other("statistics could not be made"))?;
+                for (series, name, stat) in part? {
+                    stats.add(self.table.name, &self.series[series], name, stat)?;
+                }
+            }
         }
         Ok(())
     }
+}
 
+/// A finished file whose statistics are made; apart from [`Sealing`], so that threads can share it.
+struct Finished<'a> {
+    table: &'static Table,
+    path: &'a Path,
+    layout: &'a [Vec<(u32, usize)>],
+}
+
+impl Finished<'_> {
+    /// Statistics of the columns at `places`, of the series in `wanted`.
     fn stats_of_columns(
         &self,
         places: &[usize],
         wanted: std::ops::Range<usize>,
-        stats: &mut StatsFile,
-    ) -> Result<(), StoreError> {
-        let names: Vec<&str> = places.iter().map(|p| self.table.columns[*p].name).collect();
+    ) -> Result<Vec<(usize, &'static str, Stat)>, StoreError> {
+        let names: Vec<&'static str> = places.iter().map(|p| self.table.columns[*p].name).collect();
         // Of each series the intervals, then each column.
         let mut values: Vec<Vec<Vec<f64>>> = vec![vec![Vec::new(); names.len() + 1]; wanted.len()];
         // Series stand together within a chunk, so that most row groups hold none of those wanted.
@@ -371,15 +403,14 @@ impl Sealing {
             .collect();
         let mut layout = groups.iter().flat_map(|g| &self.layout[*g]).copied();
         let mut current = layout.next().unwrap_or((0, 0));
-        let fail = |e| parquet_error(&self.path, e);
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&self.path)?.into_file()).map_err(fail)?;
+        let fail = |e| parquet_error(self.path, e);
+        let builder = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(self.path)?.into_file()).map_err(fail)?;
         let mask =
             ProjectionMask::columns(builder.parquet_schema(), std::iter::once("dt").chain(names.iter().copied()));
         let builder = builder.with_projection(mask).with_row_groups(groups.clone());
         let reader = builder.with_batch_size(1 << 14).build().map_err(fail)?;
         'file: for batch in reader {
-            let batch = batch.map_err(|source| StoreError::Arrow { path: self.path.clone(), source })?;
+            let batch = batch.map_err(|source| StoreError::Arrow { path: self.path.to_owned(), source })?;
             let parts: Vec<Vec<f64>> =
                 std::iter::once("dt").chain(names.iter().copied()).map(|n| floats(&batch, n)).collect();
             let mut done = 0;
@@ -398,16 +429,14 @@ impl Sealing {
                 done += n;
             }
         }
-        let mut scratch = Vec::new();
+        let (mut found, mut scratch) = (Vec::new(), Vec::new());
         for (series, own) in wanted.zip(values) {
             let Some((dts, columns)) = own.split_first() else { continue };
             for (name, column) in names.iter().zip(columns) {
-                if let Some(stat) = summarise(column, dts, &mut scratch) {
-                    stats.add(self.table.name, &self.series[series], name, stat)?;
-                }
+                found.extend(summarise(column, dts, &mut scratch).map(|stat| (series, *name, stat)));
             }
         }
-        Ok(())
+        Ok(found)
     }
 }
 

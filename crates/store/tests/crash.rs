@@ -79,6 +79,10 @@ fn what_a_killed_sealer_left_is_neither_seen_nor_in_the_way() {
     fs_err::create_dir_all(&hidden).unwrap();
     fs_err::write(hidden.join("lock"), "").unwrap();
     assert!(store.recover().unwrap().is_empty());
+    assert!(hidden.exists(), "it may just be beginning");
+    let day = std::time::UNIX_EPOCH + std::time::Duration::from_secs(86_400);
+    fs_err::File::open(&hidden).unwrap().set_modified(day).unwrap();
+    assert!(store.recover().unwrap().is_empty());
     assert!(!hidden.exists());
 }
 

@@ -6,10 +6,11 @@
 use std::fmt;
 
 use fenxi_model::{Micros, Row, Table};
+use jiff::civil::Time;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::import::{Field, Head, Input, Out};
+use crate::import::{Field, Head, Input, Out, civil_time};
 
 /// What a document holds.
 pub(super) enum Part<'a> {
@@ -32,6 +33,12 @@ pub(super) fn is_document(head: &Head<'_>, keys: &[&str]) -> bool {
 /// The stamps of reports in the lines of a document.
 pub(super) fn stamp_in(line: &str) -> Option<&str> {
     line.split_once("\"timestamp\"")?.1.split('"').nth(1)
+}
+
+/// Reads `14:35:53` or `02:35:53 PM`.
+pub(super) fn time(text: &str) -> Option<Time> {
+    let mut words = text.split_ascii_whitespace();
+    civil_time(words.next()?, words.next())
 }
 
 /// Hands on the parts of all documents of `input`.

@@ -8,16 +8,15 @@ use fenxi_model::{
     Micros, Table,
     catalog::{cpu, irq, softirq},
 };
-use jiff::civil::Time;
 use serde_json::{Map, Value};
 
 use super::{
     iostat_json::date,
-    json::{Columns, Part, each, is_document, label, objects, stamp_in},
+    json::{Columns, Part, each, is_document, label, objects, stamp_in, time},
     mpstat::{COLUMNS, JOINED},
     times::{Stamp, Times},
 };
-use crate::import::{Family, Format, Input, Join, Out, Sure, Ticker, civil_time};
+use crate::import::{Family, Format, Input, Join, Out, Sure, Ticker};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -76,12 +75,6 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             join.flush(out);
         }
     });
-}
-
-/// Reads `14:35:53` or `02:35:53 PM`.
-fn time(text: &str) -> Option<Time> {
-    let mut words = text.split_ascii_whitespace();
-    civil_time(words.next()?, words.next())
 }
 
 /// The CPU's number; NULL for all together, which version 12.0 calls `-1`.

@@ -4,16 +4,15 @@
 //! something of its kind, and what may not be read is -1.
 
 use fenxi_model::catalog::{process, thread};
-use jiff::civil::Time;
 use serde_json::{Map, Value};
 
 use super::{
     iostat_json::date,
-    json::{Part, each, is_document, label, stamp_in},
+    json::{Part, each, is_document, label, stamp_in, time},
     pidstat::{Id, Tasks, column, take},
     times::{Stamp, Times},
 };
-use crate::import::{Family, Format, Input, Out, Sure, Ticker, civil_time};
+use crate::import::{Family, Format, Input, Out, Sure, Ticker};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -76,12 +75,6 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             tasks.flush(out, t, dt);
         }
     });
-}
-
-/// Reads `14:35:53` or `02:35:53 PM`.
-fn time(text: &str) -> Option<Time> {
-    let mut words = text.split_ascii_whitespace();
-    civil_time(words.next()?, words.next())
 }
 
 /// Takes what one section says of a task.

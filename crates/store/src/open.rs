@@ -29,7 +29,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(5);
 /// Bytes of rows that a recorder keeps besides writing them; sealing need not read these back.
 const LIVE_BYTES: usize = 32 << 20;
 /// Bytes of rows that an import gathers, over all tables, before it writes those of the largest.
-const IMPORT_BYTES: usize = 64 << 20;
+const IMPORT_BYTES: usize = 40 << 20;
 
 /// A run being recorded; dropping it without [`OpenRun::seal`] leaves it for [`Store::recover`].
 #[derive(Debug)]

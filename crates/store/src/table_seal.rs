@@ -395,8 +395,13 @@ impl Finished<'_> {
         wanted: std::ops::Range<usize>,
     ) -> Result<Vec<(usize, &'static str, Stat)>, StoreError> {
         let names: Vec<&'static str> = places.iter().map(|p| self.table.columns[*p].name).collect();
-        // Of each series the intervals, then each column.
-        let mut values: Vec<Vec<Vec<f64>>> = vec![vec![Vec::new(); names.len() + 1]; wanted.len()];
+        let mut rows = vec![0usize; wanted.len()];
+        for (series, n) in self.layout.iter().flatten().filter(|(series, _)| wanted.contains(&(*series as usize))) {
+            rows[*series as usize - wanted.start] += n;
+        }
+        // Of each series the intervals, then each column; never larger than they need to be.
+        let room = |n: &usize| (0..=names.len()).map(|_| Vec::with_capacity(*n)).collect();
+        let mut values: Vec<Vec<Vec<f64>>> = rows.iter().map(room).collect();
         // Series stand together within a chunk, so that most row groups hold none of those wanted.
         let groups: Vec<usize> = (0..self.layout.len())
             .filter(|g| self.layout[*g].iter().any(|(series, _)| wanted.contains(&(*series as usize))))

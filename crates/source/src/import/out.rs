@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fenxi_model::{
     Micros, Row, Rows, TABLES, Table,
-    catalog::{histogram, metric, result, text},
+    catalog::{event, histogram, metric, result, text},
 };
 use jiff::tz::TimeZone;
 
@@ -197,7 +197,6 @@ impl<'a> Out<'a> {
 
     /// Something that happened at a moment.
     pub fn event(&mut self, t: Micros, kind: &str, subject: &str, message: &str) {
-        use fenxi_model::catalog::event;
         let mut row = self.row(&event::TABLE, t, None);
         row.str(event::kind, kind).str(event::subject, subject).text(event::message, message);
     }
@@ -231,18 +230,14 @@ impl<'a> Out<'a> {
     pub fn note(&mut self, number: impl Into<Option<u64>>, message: &str) {
         self.notes += 1;
         if self.notes <= MAX_NOTES {
-            let file = std::mem::take(&mut self.hints.file);
-            self.rows.note(&file, number.into(), message);
-            self.hints.file = file;
+            self.rows.note(&self.hints.file, number.into(), message);
         }
     }
 
     /// Something was assumed that neither the content nor the user said; each is kept once.
     pub fn assume(&mut self, message: &str) {
         if self.assumed.insert(message.to_owned()) {
-            let file = std::mem::take(&mut self.hints.file);
-            self.rows.note(&file, None, &format!("assumed: {message}"));
-            self.hints.file = file;
+            self.rows.note(&self.hints.file, None, &format!("assumed: {message}"));
         }
     }
 
@@ -250,8 +245,7 @@ impl<'a> Out<'a> {
     pub fn finish(mut self) -> Tally {
         if self.notes > MAX_NOTES {
             let more = format!("{} more could not be read; the input itself is kept", self.notes - MAX_NOTES);
-            let file = std::mem::take(&mut self.hints.file);
-            self.rows.note(&file, None, &more);
+            self.rows.note(&self.hints.file, None, &more);
         }
         (self.sink)(&mut self.rows, false);
         if !self.boot.is_empty() {

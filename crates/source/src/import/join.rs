@@ -68,12 +68,7 @@ impl Join {
             self.put(row, column, value);
             return;
         }
-        let code = self.code(key);
-        if self.values.len() > MAX_VALUES && !self.rows.contains_key(&(t.0, code)) {
-            self.flush(out);
-        }
-        let row = self.row(t, dt, code);
-        self.last = Some((t, code, row));
+        let row = self.enter(out, t, dt, key);
         self.put(row, column, value);
     }
 
@@ -85,17 +80,25 @@ impl Join {
 
     /// Sets several columns of one row, as [`Join::set`] does with one.
     pub fn set_all(&mut self, out: &mut Out<'_>, t: Micros, dt: Option<f64>, key: &str, values: &[(usize, f64)]) {
-        let code = self.code(key);
-        if self.values.len() > MAX_VALUES && !self.rows.contains_key(&(t.0, code)) {
-            self.flush(out);
-        }
-        let begin = self.row(t, dt, code) * self.places.len();
+        let begin = self.enter(out, t, dt, key) * self.places.len();
         let row = &mut self.values[begin..begin + self.places.len()];
         for (place, value) in values {
             if let Some(column) = self.places.iter().position(|p| p == place) {
                 row[column] = *value;
             }
         }
+    }
+
+    /// The row of `t` and `key`, begun if it is new. Writes everything before that when too much is
+    /// gathered.
+    fn enter(&mut self, out: &mut Out<'_>, t: Micros, dt: Option<f64>, key: &str) -> usize {
+        let code = self.code(key);
+        if self.values.len() > MAX_VALUES && !self.rows.contains_key(&(t.0, code)) {
+            self.flush(out);
+        }
+        let row = self.row(t, dt, code);
+        self.last = Some((t, code, row));
+        row
     }
 
     fn code(&mut self, key: &str) -> u32 {

@@ -181,9 +181,7 @@ impl Layout {
         keys: impl Fn(&'static Table, &mut Row<'_>),
         labels: impl Fn() -> String,
     ) {
-        if fields.len() != self.columns {
-            let why = format!("{} values under {} columns", fields.len(), self.columns);
-            out.unknown(line, fields.rest(0), &why);
+        if !self.fits(out, line, fields) {
             return;
         }
         let mut bad = None;
@@ -201,7 +199,7 @@ impl Layout {
             }
         }
         if let Some(column) = bad {
-            out.unknown(line, fields.get(column), &format!("no number in column {}", column + 1));
+            out.no_number(line, fields.get(column), column);
         }
         if !self.metrics.is_empty() {
             self.write_metrics(out, line, (t, dt), fields, &labels());
@@ -235,9 +233,7 @@ impl Layout {
         key: &str,
         join: &mut Join,
     ) {
-        if fields.len() != self.columns {
-            let why = format!("{} values under {} columns", fields.len(), self.columns);
-            out.unknown(line, fields.rest(0), &why);
+        if !self.fits(out, line, fields) {
             return;
         }
         for target in self.tables.iter().flat_map(|(_, targets)| targets) {
@@ -245,8 +241,7 @@ impl Layout {
                 Cell::Value(value) => join.set(out, t, dt, key, target.place, Some(value)),
                 Cell::Null => join.set(out, t, dt, key, target.place, None),
                 Cell::Bad => {
-                    let why = format!("no number in column {}", target.column + 1);
-                    out.unknown(line, fields.get(target.column), &why);
+                    out.no_number(line, fields.get(target.column), target.column);
                 }
             }
         }
@@ -264,6 +259,15 @@ impl Layout {
         }
     }
 
+    /// Whether a line has as many values as the header has columns; one that has not is noted.
+    fn fits(&self, out: &mut Out<'_>, line: u64, fields: &Fields<'_>) -> bool {
+        let fits = fields.len() == self.columns;
+        if !fits {
+            out.wrong_count(line, fields.rest(0), fields.len(), self.columns);
+        }
+        fits
+    }
+
     fn write_metrics(
         &self,
         out: &mut Out<'_>,
@@ -277,7 +281,7 @@ impl Layout {
             match number(cell) {
                 Some(value) => out.metric(t, dt, name, labels, value, ""),
                 None if missing(cell) => {}
-                None => out.unknown(line, cell, &format!("no number in column {}", column + 1)),
+                None => out.no_number(line, cell, *column),
             }
         }
     }

@@ -226,6 +226,18 @@ impl<'a> Out<'a> {
         self.note(number, &format!("{why}: {quoted}{more}"));
     }
 
+    /// The line `number` has another number of values than its header has columns.
+    #[cold]
+    pub fn wrong_count(&mut self, number: u64, line: &str, values: usize, columns: usize) {
+        self.unknown(number, line, &format!("{values} values under {columns} columns"));
+    }
+
+    /// A cell of the line `number` is no number; `column` counts from 0.
+    #[cold]
+    pub fn no_number(&mut self, number: u64, cell: &str, column: usize) {
+        self.unknown(number, cell, &format!("no number in column {}", column + 1));
+    }
+
     /// Something at line `number` could not be read.
     pub fn note(&mut self, number: impl Into<Option<u64>>, message: &str) {
         self.notes += 1;

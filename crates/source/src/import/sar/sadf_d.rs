@@ -133,8 +133,7 @@ impl Reader {
                 let Some(plan) = &self.plan else { return };
                 let one_name = usize::from(plan.tail && cells.0.len() > plan.columns);
                 if cells.0.len() != plan.columns + one_name {
-                    let why = format!("{} values under {} columns", cells.0.len(), plan.columns);
-                    out.unknown(number, line, &why);
+                    out.wrong_count(number, line, cells.0.len(), plan.columns);
                     return;
                 }
                 self.writer.row(out, number, when, plan, &cells);

@@ -263,8 +263,7 @@ impl Reader {
             return;
         }
         if !fits {
-            let why = format!("{} values under {} columns", fields.len(), plan.columns);
-            out.unknown(number, stamp.rest, &why);
+            out.wrong_count(number, stamp.rest, fields.len(), plan.columns);
             return;
         }
         let tail = if plan.tail { plan.columns - 1 } else { usize::MAX };

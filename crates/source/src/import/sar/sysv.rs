@@ -304,8 +304,7 @@ impl Reader {
             return;
         };
         if fields.len() != plan.columns {
-            let why = format!("{} values under {} columns", fields.len(), plan.columns);
-            out.unknown(number, line, &why);
+            out.wrong_count(number, line, fields.len(), plan.columns);
             return;
         }
         if names.iter().any(|name| name == "proc-sz") {

@@ -282,5 +282,5 @@ fn bad(out: &mut Out<'_>, line: u64, cell: &str, column: usize) {
         out.note(None, &format!("no number where one should be: {cell}"));
         return;
     }
-    out.unknown(line, cell, &format!("no number in column {}", column + 1));
+    out.no_number(line, cell, column);
 }

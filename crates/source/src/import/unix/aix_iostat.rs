@@ -190,7 +190,7 @@ impl Reader {
             return true;
         }
         if values.len() != self.names.len() {
-            out.unknown(line, text, &format!("{} values under {} columns", values.len(), self.names.len()));
+            out.wrong_count(line, text, values.len(), self.names.len());
             return true;
         }
         let timed = self.names.iter().position(|n| n == "time").and_then(|at| civil_time(values.get(at), None));

@@ -110,8 +110,7 @@ impl Reader {
     fn row(&mut self, line: u64, fields: &Fields<'_>, out: &mut Out<'_>) {
         let name = fields.get(0);
         if fields.len() != self.names.len() + 1 {
-            let why = format!("{} values under {} columns", fields.len(), self.names.len() + 1);
-            out.unknown(line, fields.rest(0), &why);
+            out.wrong_count(line, fields.rest(0), fields.len(), self.names.len() + 1);
             return;
         }
         if self.first.as_deref() == Some(name) {

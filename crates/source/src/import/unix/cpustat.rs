@@ -101,8 +101,7 @@ impl Reader {
             return;
         }
         if fields.len() != at + 1 + self.columns.len() {
-            let why = format!("{} values under {} columns", fields.len(), at + 1 + self.columns.len());
-            out.unknown(line, fields.rest(0), &why);
+            out.wrong_count(line, fields.rest(0), fields.len(), at + 1 + self.columns.len());
             return;
         }
         let parts: Vec<String> = self.units.iter().enumerate().map(|(i, unit)| format!("{unit}={}", fields.get(i + 1))).collect();

@@ -261,7 +261,7 @@ impl Reader {
                     }
                     self.rest(line, &header, &fields, out);
                 } else {
-                    unequal(line, &fields, header.cells.len(), out);
+                    out.wrong_count(line, fields.rest(0), fields.len(), header.cells.len());
                 }
             }
         }
@@ -275,7 +275,7 @@ impl Reader {
         // The name may have a mount point in brackets behind it, when it is last.
         let whole = if at + 1 == header.cells.len() { fields.len() > at } else { fields.len() == header.cells.len() };
         if !whole && fields.len() != own {
-            unequal(line, fields, header.cells.len(), out);
+            out.wrong_count(line, fields.rest(0), fields.len(), header.cells.len());
             return;
         }
         let name = fields.get(at).split('(').next().unwrap_or("").to_owned();
@@ -340,7 +340,7 @@ impl Reader {
             }
         }
         if let Some(column) = bad {
-            out.unknown(line, fields.get(column), &format!("no number in column {}", column + 1));
+            out.no_number(line, fields.get(column), column);
         }
     }
 
@@ -367,7 +367,7 @@ impl Reader {
                 }
             }
             if let Some(column) = bad {
-                out.unknown(line, fields.get(column), &format!("no number in column {}", column + 1));
+                out.no_number(line, fields.get(column), column);
             }
         }
         self.metrics(header, fields, Cell::Whole, "", out);
@@ -414,8 +414,4 @@ impl Moved {
             _ => false,
         }
     }
-}
-
-fn unequal(line: u64, fields: &Fields<'_>, columns: usize, out: &mut Out<'_>) {
-    out.unknown(line, fields.rest(0), &format!("{} values under {columns} columns", fields.len()));
 }

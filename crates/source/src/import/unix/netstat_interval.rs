@@ -120,8 +120,7 @@ impl Reader {
             return;
         };
         if fields.len() != header.len() {
-            let why = format!("{} values under {} columns", fields.len(), header.len());
-            out.unknown(line, fields.rest(0), &why);
+            out.wrong_count(line, fields.rest(0), fields.len(), header.len());
             return;
         }
         let (t, dt): (Micros, Option<f64>) = self.times.begin(out);

@@ -148,8 +148,7 @@ impl Reader {
         };
         let values = fields.from(1);
         if values.len() != layout.len() {
-            let why = format!("{} values under {} columns", values.len(), layout.len());
-            out.unknown(line, fields.rest(0), &why);
+            out.wrong_count(line, fields.rest(0), values.len(), layout.len());
             return;
         }
         if self.first.is_none() {

@@ -143,8 +143,7 @@ impl Reader {
 
     fn row(&mut self, line: u64, fields: &Fields<'_>, out: &mut Out<'_>) {
         if fields.len() != self.columns.len() {
-            let why = format!("{} values under {} columns", fields.len(), self.columns.len());
-            out.unknown(line, fields.rest(0), &why);
+            out.wrong_count(line, fields.rest(0), fields.len(), self.columns.len());
             return;
         }
         let mut pages: Pages = [f64::NAN; NAMES.len()];

@@ -188,8 +188,7 @@ impl Reader {
             return;
         };
         if fields.len() != layout.columns {
-            let why = format!("{} values under {} columns", fields.len(), layout.columns);
-            out.unknown(line, fields.rest(0), &why);
+            out.wrong_count(line, fields.rest(0), fields.len(), layout.columns);
             return;
         }
         self.rows = self.rows.saturating_add(1);
@@ -198,7 +197,7 @@ impl Reader {
         }
         let block = self.times.begin(out);
         if let Some(column) = layout.write(fields, block, out) {
-            out.unknown(line, fields.get(column), &format!("no number in column {}", column + 1));
+            out.no_number(line, fields.get(column), column);
         }
     }
 }

@@ -184,8 +184,7 @@ impl Plan {
         out: &mut Out<'_>,
     ) {
         if fields.len() != self.columns.len() {
-            let why = format!("{} values under {} columns", fields.len(), self.columns.len());
-            out.unknown(line, fields.rest(0), &why);
+            out.wrong_count(line, fields.rest(0), fields.len(), self.columns.len());
             return;
         }
         for (column, cell) in self.columns.iter().zip(fields.iter()) {

@@ -190,7 +190,7 @@ impl Reader {
     fn figures(&mut self, number: u64, line: &str, out: &mut Out<'_>) {
         let Some(plan) = &self.plan else { return };
         if self.cells.len() != plan.len() {
-            out.unknown(number, line, &format!("{} values under {} columns", self.cells.len(), plan.len()));
+            out.wrong_count(number, line, self.cells.len(), plan.len());
             return;
         }
         let rates_missing = plan.lacks_rates(&self.cells);

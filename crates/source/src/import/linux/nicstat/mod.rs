@@ -186,7 +186,7 @@ impl Reader {
         out: &mut Out<'_>,
     ) {
         if values.len() != columns.len() {
-            out.unknown(line, values.rest(0), &format!("{} values under {} columns", values.len(), columns.len()));
+            out.wrong_count(line, values.rest(0), values.len(), columns.len());
             return;
         }
         let dt = self.ticker.tick(t);

@@ -260,7 +260,7 @@ impl Reader {
         let values = fields.from(2);
         let more = values.iter().skip(section.columns.len()).any(|v| !v.is_empty());
         if more {
-            out.unknown(line, text, &format!("{} values under {} columns", values.len(), section.columns.len()));
+            out.wrong_count(line, text, values.len(), section.columns.len());
             return;
         }
         let (t, dt) = time;

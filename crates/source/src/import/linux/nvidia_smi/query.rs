@@ -92,7 +92,7 @@ impl Query {
     pub(super) fn values(&mut self, line: u64, text: &str, splitter: &mut Splitter, out: &mut Out<'_>) {
         let fields = splitter.at(text, b',');
         if fields.len() != self.columns.len() {
-            out.unknown(line, text, &format!("{} values under {} columns", fields.len(), self.columns.len()));
+            out.wrong_count(line, text, fields.len(), self.columns.len());
             return;
         }
         let mut labels = self.labels(&fields);

@@ -335,8 +335,7 @@ fn interrupts(
     values: &Fields<'_>,
 ) {
     if values.len() != names.len() {
-        let why = format!("{} values under {} columns", values.len(), names.len());
-        out.unknown(line, values.rest(0), &why);
+        out.wrong_count(line, values.rest(0), values.len(), names.len());
         return;
     }
     for (name, cell) in names.iter().zip(values.iter()) {

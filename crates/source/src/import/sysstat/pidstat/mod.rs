@@ -204,8 +204,7 @@ impl Reader {
             return;
         };
         if fields.len() < columns.len() {
-            let why = format!("{} values under {} columns", fields.len(), columns.len());
-            out.unknown(line, fields.rest(0), &why);
+            out.wrong_count(line, fields.rest(0), fields.len(), columns.len());
             return;
         }
         let (id, user) = who(columns, fields);

@@ -37,7 +37,7 @@ pub(super) fn write(
     out: &mut Out<'_>,
 ) {
     if fields.len() < columns.len() {
-        out.unknown(line, fields.rest(0), &format!("{} values under {} columns", fields.len(), columns.len()));
+        out.wrong_count(line, fields.rest(0), fields.len(), columns.len());
         return;
     }
     let cell = |name| columns.cell(fields, name).unwrap_or("");

@@ -93,7 +93,6 @@ fn every_fixture_is_recognised_and_gives_its_rows() {
         let input = Input::new(&bytes[..]);
         let head = input.head();
         let found = detect(&Head { text: &head }).map(|f| f.name);
-        // A mapping is needed to read these at all; they are tested where they are read.
         if found != Some(format.name) {
             let claims: Vec<_> = detect_all(&Head { text: &head }).iter().map(|(s, f)| (*s, f.name)).collect();
             wrong.push(format!("{name}: recognised as {found:?} ({claims:?})"));

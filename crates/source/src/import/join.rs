@@ -92,9 +92,11 @@ impl Join {
     /// The row of `t` and `key`, begun if it is new. Writes everything before that when too much is
     /// gathered.
     fn enter(&mut self, out: &mut Out<'_>, t: Micros, dt: Option<f64>, key: &str) -> usize {
-        let code = self.code(key);
+        let mut code = self.code(key);
         if self.values.len() > MAX_VALUES && !self.rows.contains_key(&(t.0, code)) {
             self.flush(out);
+            // That may have forgotten the keys.
+            code = self.code(key);
         }
         let row = self.row(t, dt, code);
         self.last = Some((t, code, row));
@@ -146,5 +148,37 @@ impl Join {
         self.last = None;
         self.order.clear();
         self.values.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fenxi_model::{Rows, catalog::disk};
+
+    use super::*;
+    use crate::import::Hints;
+
+    #[test]
+    fn more_keys_than_are_remembered_keep_their_rows() {
+        // So many columns a row that the values are written at the very key that is one too many.
+        let places = [disk::util; MAX_VALUES / MAX_KEYS];
+        let disks = MAX_KEYS + 3;
+        let mut named = Vec::new();
+        let sink = |rows: &mut Rows, _| {
+            for table in rows.tables() {
+                named.extend((0..table.n_rows()).map(|row| table.str(row, disk::device).map(str::to_owned)));
+            }
+            rows.take();
+        };
+        let mut out = Out::new("test", Hints::none("file"), sink);
+        let mut join = Join::new(&disk::TABLE, Some(disk::device), &places);
+        for i in 0..disks {
+            let name = format!("sd{i}");
+            join.set(&mut out, Micros(1), Some(1.0), &name, disk::util, Some(1.0));
+            join.set_all(&mut out, Micros(1), Some(1.0), &name, &[(disk::util, 2.0)]);
+        }
+        join.flush(&mut out);
+        out.finish();
+        assert!((0..disks).all(|i| named[i].as_deref() == Some(&*format!("sd{i}"))) && named.len() == disks);
     }
 }

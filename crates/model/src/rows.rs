@@ -296,13 +296,18 @@ impl TableRows {
         }
     }
 
+    #[inline]
     fn cells(&mut self, place: usize) -> &mut Cells {
-        let cells = &mut self.columns[place];
-        if matches!(cells, Cells::Unset) {
-            *cells = Cells::new(self.table.columns[place].ty);
-            self.schema = None;
+        if matches!(self.columns[place], Cells::Unset) {
+            self.begin_column(place);
         }
-        cells
+        &mut self.columns[place]
+    }
+
+    #[cold]
+    fn begin_column(&mut self, place: usize) {
+        self.columns[place] = Cells::new(self.table.columns[place].ty);
+        self.schema = None;
     }
 
     /// The schema of the next batch: the columns that any row has ever set, in the catalogue's order.
@@ -339,13 +344,17 @@ pub struct Row<'a> {
 
 /// Puts `value` at the end of `values`, after NULLs for the rows that did not set this column;
 /// a second value for the same row replaces the first.
+#[inline]
 fn put<V: Clone>(values: &mut Vec<V>, n_rows: usize, value: V, null: V) {
-    values.resize(n_rows - 1, null);
+    if values.len() + 1 != n_rows {
+        values.resize(n_rows - 1, null);
+    }
     values.push(value);
 }
 
 impl Row<'_> {
     /// Sets a number; None, NaN and infinities are NULL.
+    #[inline]
     pub fn f64(&mut self, place: usize, value: impl Into<Option<f64>>) -> &mut Self {
         if let Some(value) = value.into() {
             let n = self.rows.n_rows;

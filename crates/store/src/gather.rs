@@ -148,24 +148,37 @@ impl Gather {
     }
 
     /// The group of each row, and the first row of each group.
+    ///
+    /// Samples repeat the same keys in the same order, so that the group that followed last time is
+    /// tried first; only where it is another one is the key looked up.
     fn group(&self, places: &[usize]) -> (Vec<u32>, Vec<usize>) {
         let mut of_row = Vec::with_capacity(self.n);
-        let mut firsts = Vec::new();
+        let mut firsts: Vec<usize> = Vec::new();
+        let mut followers: Vec<u32> = Vec::new();
         let mut known: FxHashMap<Vec<u64>, u32> = FxHashMap::default();
         let mut key = vec![0u64; places.len()];
+        let mut last = None;
         for row in 0..self.n {
-            for (part, place) in key.iter_mut().zip(places) {
-                *part = self.columns[*place].bits(row);
-            }
-            let group = match known.get(&key) {
-                Some(group) => *group,
-                None => {
-                    let group = firsts.len() as u32;
-                    firsts.push(row);
-                    known.insert(key.clone(), group);
-                    group
+            let likely = last.map_or(0, |last: u32| followers[last as usize]);
+            let same = |first: &usize| places.iter().all(|p| self.columns[*p].bits(*first) == self.columns[*p].bits(row));
+            let group = if firsts.get(likely as usize).is_some_and(same) {
+                likely
+            } else {
+                for (part, place) in key.iter_mut().zip(places) {
+                    *part = self.columns[*place].bits(row);
                 }
+                let next = firsts.len() as u32;
+                let group = known.get(&key).copied().unwrap_or(next);
+                if group == next {
+                    known.insert(key.clone(), next);
+                    firsts.push(row);
+                    followers.push(next + 1);
+                }
+                group
             };
+            if let Some(last) = last.replace(group) {
+                followers[last as usize] = group;
+            }
             of_row.push(group);
         }
         (of_row, firsts)

@@ -94,6 +94,7 @@ enum Cell {
 }
 
 impl Target {
+    #[inline]
     fn read(&self, fields: &Fields<'_>) -> Cell {
         let cell = fields.get(self.column);
         match number(cell) {

@@ -13,29 +13,26 @@ pub fn number(text: &str) -> Option<f64> {
     };
     // Up to 15 digits with at most 15 decimals are exact as mantissa and as power of ten, so one
     // division rounds once, correctly.
-    if digits.len() <= 16 {
-        let mut mantissa = 0u64;
-        let mut decimals = None;
-        let mut n = 0;
-        let plain = digits.iter().all(|b| match b {
-            b'0'..=b'9' => {
-                mantissa = mantissa * 10 + u64::from(b - b'0');
-                n += 1;
-                decimals = decimals.map(|d: usize| d + 1);
-                true
-            }
-            b'.' | b',' if decimals.is_none() => {
-                decimals = Some(0);
-                true
-            }
-            _ => false,
-        });
-        if plain && n > 0 && n <= 15 {
-            let value = mantissa as f64 / TENS[decimals.unwrap_or(0)];
-            return Some(if negative { -value } else { value });
+    if digits.len() > 16 {
+        return slow(text);
+    }
+    let (mut mantissa, mut point) = (0u64, None);
+    for (i, byte) in digits.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            mantissa = mantissa * 10 + u64::from(digit);
+        } else if matches!(byte, b'.' | b',') && point.is_none() {
+            point = Some(i);
+        } else {
+            return slow(text);
         }
     }
-    slow(text)
+    let n = digits.len() - usize::from(point.is_some());
+    if n == 0 || n > 15 {
+        return slow(text);
+    }
+    let value = mantissa as f64 / TENS[point.map_or(0, |point| digits.len() - 1 - point)];
+    Some(if negative { -value } else { value })
 }
 
 #[cold]

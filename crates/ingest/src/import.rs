@@ -13,7 +13,7 @@ use std::{
 
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_source::import::{Format, Head, Hints, Input, Out, Tally, banner, detect};
-use fenxi_store::{Begin, End, InputEntry, OpenRun, Store, StoreError};
+use fenxi_store::{Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
 use jiff::tz::TimeZone;
 
 use crate::{
@@ -177,7 +177,7 @@ pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Resul
 fn begin(plan: &Plan) -> Begin {
     Begin {
         name: Some(plan.name.clone()),
-        kind: "import".to_owned(),
+        kind: IMPORT.to_owned(),
         // The hosts of the rows are added when the run is sealed.
         host: plan.host.clone().unwrap_or_else(|| common_host(&plan.sources)),
         command: plan.command.clone(),
@@ -193,7 +193,7 @@ fn begin(plan: &Plan) -> Begin {
 /// The digests of all inputs that earlier imports kept, and the runs that have them.
 fn known_inputs(store: &Store) -> Result<BTreeMap<String, RunId>, StoreError> {
     let mut known = BTreeMap::new();
-    for summary in store.summaries()?.iter().filter(|s| s.kind == "import") {
+    for summary in store.summaries()?.iter().filter(|s| s.kind == IMPORT) {
         for input in store.run(&summary.id)?.manifest.inputs {
             known.entry(input.blake3).or_insert_with(|| summary.id.clone());
         }
@@ -240,7 +240,7 @@ impl Work<'_> {
     fn skip(&mut self, source: &Source, whole: &Source, open: &mut OpenRun) -> Result<Imported, ImportError> {
         let why = format!("its content is at the beginning of {}", whole.name);
         let mut rows = Rows::new(&self.default_host);
-        rows.set_source("import");
+        rows.set_source(IMPORT);
         rows.note(&source.name, None, &format!("skipped: {why}"));
         open.append(&mut rows)?;
         let (name, tally) = (source.name.clone(), Tally::default());
@@ -322,7 +322,7 @@ impl Work<'_> {
             // A writer that is gone has said why.
             let _ = sender.send((rows.take(), since_boot));
         };
-        let mut out = Out::new(format.map_or("import", |f| f.name), hints, sink);
+        let mut out = Out::new(format.map_or(IMPORT, |f| f.name), hints, sink);
         match format {
             Some(format) => (format.read)(&mut input, &mut out),
             None => out.note(None, "no format that fenxi understands; the file is kept as it is"),

@@ -10,7 +10,7 @@ use fenxi_model::{
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::{Begin, End, OpenRun, Store, table_seal::Limits};
+use crate::{Begin, End, IMPORT, OpenRun, Store, table_seal::Limits};
 
 fn record(store: &Store, random: u64) -> OpenRun {
     fill(store, "record", random, usize::MAX)
@@ -125,9 +125,9 @@ fn many_small_chunks_hold_the_same_as_one() {
 fn an_import_in_chunks_holds_the_same_as_one_and_may_gain_columns() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open_or_create(dir.path()).unwrap();
-    let whole = fill(&store, "import", 1, usize::MAX).seal(end()).unwrap();
+    let whole = fill(&store, IMPORT, 1, usize::MAX).seal(end()).unwrap();
     for (random, limit) in [(2, 20_000), (3, 3_000)] {
-        let parts = fill(&store, "import", random, limit).seal(end()).unwrap();
+        let parts = fill(&store, IMPORT, random, limit).seal(end()).unwrap();
         for table in ["cpu", "process", "stats"] {
             assert_eq!(lines(&read(&store, &parts, table)), lines(&read(&store, &whole, table)), "{table} by {limit}");
         }

@@ -32,4 +32,5 @@ pub use manifest::{
     TableFile, Window,
 };
 pub use open::{OpenRun, RawFile};
+pub use seal::IMPORT;
 pub use store::Store;

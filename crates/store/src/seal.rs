@@ -22,8 +22,8 @@ use crate::{
     table_seal::{Limits, Sealed, seal_apart, seal_chunked, seal_table},
 };
 
-/// The kind of run that has no streams to recover it from.
-pub(crate) const IMPORT: &str = "import";
+/// The kind of run that keeps inputs, and has no streams to recover it from.
+pub const IMPORT: &str = "import";
 /// The directory of an import's inputs within a run.
 pub(crate) const RAW: &str = "raw";
 
@@ -146,7 +146,7 @@ impl Recording<'_> {
         let mut hosts = std::mem::take(&mut tables.hosts);
         let named = hosts.remove(&begin.host);
         // An import knows its hosts only from its rows; the one it began with may occur in none.
-        let first = (named || hosts.is_empty() || begin.kind != "import").then_some(begin.host);
+        let first = (named || hosts.is_empty() || begin.kind != IMPORT).then_some(begin.host);
         let hosts = first.into_iter().chain(hosts).collect();
         Manifest {
             format: FORMAT,

@@ -141,12 +141,12 @@ pub enum ImportError {
 /// See [`ImportError`]. A source that is not recognised among others is kept and noted.
 pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Result<Outcome, ImportError> {
     let contained = same::contained(&plan.sources);
-    let known = if plan.force { BTreeMap::new() } else { known_inputs(&plan.store)? };
-    let mut open = plan.store.begin(begin(plan))?;
+    let default_host = common_host(&plan.sources);
+    let mut open = plan.store.begin(begin(plan, &default_host))?;
     let mut work = Work {
         plan,
         shared: Arc::default(),
-        default_host: common_host(&plan.sources),
+        default_host,
         raw_names: BTreeSet::new(),
         entries: Vec::new(),
         rows: 0,
@@ -163,23 +163,24 @@ pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Resul
         }
         work.check(&inputs)
     })();
-    let already = work.already(&known);
-    if read.is_err() || !already.is_empty() {
-        open.discard()?;
-        read?;
-        return Ok(Outcome { run: None, already, inputs });
-    }
+    let already = match read.and_then(|()| work.already()) {
+        Ok(already) if already.is_empty() => already,
+        already => {
+            open.discard()?;
+            return Ok(Outcome { run: None, already: already?, inputs });
+        }
+    };
     watch(Progress { name: "", bytes: work.bytes(), rows: work.rows, sealing: true });
     let run = open.seal(work.end(&inputs))?;
     Ok(Outcome { run: Some(run), already, inputs })
 }
 
-fn begin(plan: &Plan) -> Begin {
+fn begin(plan: &Plan, default_host: &str) -> Begin {
     Begin {
         name: Some(plan.name.clone()),
         kind: IMPORT.to_owned(),
         // The hosts of the rows are added when the run is sealed.
-        host: plan.host.clone().unwrap_or_else(|| common_host(&plan.sources)),
+        host: plan.host.clone().unwrap_or_else(|| default_host.to_owned()),
         command: plan.command.clone(),
         params: BTreeMap::new(),
         tags: plan.tags.clone(),
@@ -190,12 +191,17 @@ fn begin(plan: &Plan) -> Begin {
     }
 }
 
-/// The digests of all inputs that earlier imports kept, and the runs that have them.
-fn known_inputs(store: &Store) -> Result<BTreeMap<String, RunId>, StoreError> {
+/// Those of `digests` that are of inputs which earlier imports kept, and the runs that have them.
+fn known_inputs(store: &Store, digests: &BTreeSet<&str>) -> Result<BTreeMap<String, RunId>, StoreError> {
     let mut known = BTreeMap::new();
     for summary in store.summaries()?.iter().filter(|s| s.kind == IMPORT) {
+        if known.len() == digests.len() {
+            break;
+        }
         for input in store.run(&summary.id)?.manifest.inputs {
-            known.entry(input.blake3).or_insert_with(|| summary.id.clone());
+            if digests.contains(input.blake3.as_str()) {
+                known.entry(input.blake3).or_insert_with(|| summary.id.clone());
+            }
         }
     }
     Ok(known)
@@ -383,10 +389,15 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The runs that already have every one of these inputs.
-    fn already(&self, known: &BTreeMap<String, RunId>) -> Vec<RunId> {
-        let runs: Option<BTreeSet<&RunId>> = self.entries.iter().map(|e| known.get(&e.blake3)).collect();
-        runs.unwrap_or_default().into_iter().cloned().collect()
+    /// The runs that already have every one of these inputs; none when that does not matter.
+    fn already(&self) -> Result<Vec<RunId>, ImportError> {
+        if self.plan.force {
+            return Ok(Vec::new());
+        }
+        let digests: BTreeSet<&str> = self.entries.iter().map(|e| e.blake3.as_str()).collect();
+        let known = known_inputs(&self.plan.store, &digests)?;
+        let runs: Option<BTreeSet<&RunId>> = digests.iter().map(|digest| known.get(*digest)).collect();
+        Ok(runs.unwrap_or_default().into_iter().cloned().collect())
     }
 
     fn end(&mut self, inputs: &[Imported]) -> End {

@@ -21,7 +21,7 @@ pub(crate) fn contained(sources: &[Source]) -> BTreeMap<usize, usize> {
     let mut alike: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
     if sources.len() > 1 {
         for (place, source) in sources.iter().enumerate() {
-            // One that cannot be read is told when it is imported.
+            // One that cannot be read is told when it is imported. An empty one repeats nothing.
             if let Some(head) = head(source).filter(|h| !h.is_empty()) {
                 alike.entry(head).or_default().push(place);
             }
@@ -29,33 +29,29 @@ pub(crate) fn contained(sources: &[Source]) -> BTreeMap<usize, usize> {
     }
     let mut found = BTreeMap::new();
     for group in alike.into_values().filter(|group| group.len() > 1) {
-        let mut sized: Vec<(u64, usize)> = Vec::new();
-        for place in group {
-            if let Ok(length) = hash_until(&sources[place], &[]).map(|(length, _)| length) {
-                sized.push((length, place));
-            }
-        }
+        let hashed = group.into_iter().filter_map(|place| Some((place, hash(&sources[place], &[]).ok()?)));
+        let mut hashed: Vec<(usize, Hashes)> = hashed.collect();
         // The longest first; of equals the one that was named first.
-        sized.sort_by_key(|(length, place)| (std::cmp::Reverse(*length), *place));
-        for (i, (_, whole)) in sized.iter().enumerate() {
+        hashed.sort_by_key(|(place, of)| (std::cmp::Reverse(of.bytes), *place));
+        for (i, (whole, _)) in hashed.iter().enumerate() {
             if found.contains_key(whole) {
                 continue;
             }
-            let rest: Vec<_> = sized[i + 1..].iter().filter(|(_, place)| !found.contains_key(place)).collect();
-            let lengths: Vec<u64> = rest.iter().map(|(length, _)| *length).collect();
-            let Ok((_, prefixes)) = hash_until(&sources[*whole], &lengths) else { continue };
-            for ((length, place), prefix) in rest.into_iter().zip(prefixes) {
-                if hash_until(&sources[*place], &[*length]).is_ok_and(|(_, own)| own.first() == Some(&prefix)) {
-                    found.insert(*place, *whole);
-                }
+            let rest: Vec<_> = hashed[i + 1..].iter().filter(|(place, _)| !found.contains_key(place)).collect();
+            if rest.is_empty() {
+                break;
             }
+            let lengths: Vec<u64> = rest.iter().map(|(_, of)| of.bytes).collect();
+            let Ok(Hashes { prefixes, .. }) = hash(&sources[*whole], &lengths) else { continue };
+            let same = rest.into_iter().zip(prefixes).filter(|((_, of), prefix)| of.whole == *prefix);
+            found.extend(same.map(|((place, _), _)| (*place, *whole)));
         }
     }
     found
 }
 
-/// The first bytes, unpacked; None for standard input and for what cannot be read. Never empty
-/// files are alike.
+/// The first bytes, unpacked, none of an empty file; None for standard input and for what cannot be
+/// read.
 pub(crate) fn head(source: &Source) -> Option<Vec<u8>> {
     let Content::File(_) = source.content else { return None };
     let (_, mut reader) = unpacked(source.content.open().ok()?).ok()?;
@@ -65,17 +61,24 @@ pub(crate) fn head(source: &Source) -> Option<Vec<u8>> {
     Some(head)
 }
 
-/// The unpacked length, and the BLAKE3 of the first bytes up to each of `lengths` (descending).
-fn hash_until(source: &Source, lengths: &[u64]) -> io::Result<(u64, Vec<blake3::Hash>)> {
+/// The BLAKE3 of an input, unpacked, and of beginnings of it.
+struct Hashes {
+    bytes: u64,
+    whole: blake3::Hash,
+    prefixes: Vec<blake3::Hash>,
+}
+
+/// Hashes an input and its first bytes up to each of `lengths` (descending).
+fn hash(source: &Source, lengths: &[u64]) -> io::Result<Hashes> {
     let (_, mut reader) = unpacked(source.content.open()?)?;
     let mut hasher = blake3::Hasher::new();
-    let mut hashes = Vec::new();
+    let mut prefixes = Vec::new();
     let mut stops = lengths.iter().rev().copied().peekable();
     let mut at = 0u64;
     let mut buffer = vec![0u8; 256 << 10];
     loop {
         while stops.peek() == Some(&at) {
-            hashes.push(hasher.finalize());
+            prefixes.push(hasher.finalize());
             stops.next();
         }
         let most = stops.peek().map_or(buffer.len(), |stop| buffer.len().min((stop - at) as usize));
@@ -86,8 +89,8 @@ fn hash_until(source: &Source, lengths: &[u64]) -> io::Result<(u64, Vec<blake3::
         hasher.update(&buffer[..n]);
         at += n as u64;
     }
-    hashes.reverse();
-    Ok((at, hashes))
+    prefixes.reverse();
+    Ok(Hashes { bytes: at, whole: hasher.finalize(), prefixes })
 }
 
 #[cfg(test)]

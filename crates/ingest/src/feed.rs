@@ -12,7 +12,7 @@ use std::{
 
 use fenxi_store::{FileEntry, RawFile, StoreError};
 
-use crate::unpack::{MAGIC, Packing, read_full, read_until_error};
+use crate::unpack::{Packing, read_until_error};
 
 const CHUNK: usize = 512 << 10;
 /// Chunks that may wait for the importer.
@@ -50,15 +50,12 @@ pub(crate) struct Kept {
 /// Begins reading `source` and keeping it in the file that `raw` gives for its name's new ending
 /// (empty when it is compressed already).
 pub(crate) fn start(
-    mut source: Box<dyn Read + Send>,
+    source: Box<dyn Read + Send>,
     raw: impl FnOnce(&str) -> Result<RawFile, StoreError>,
     shared: Arc<Shared>,
 ) -> Result<(Feed, JoinHandle<Result<Kept, StoreError>>), StoreError> {
-    let mut magic = [0u8; MAGIC];
-    let n = read_full(&mut source, &mut magic)?;
-    let packing = Packing::of(&magic[..n]);
+    let (packing, source) = Packing::recognise(source)?;
     let file = raw(if packing == Packing::Plain { ".zst" } else { "" })?;
-    let source = io::Cursor::new(magic).take(n as u64).chain(source);
     let source = Counting { inner: source, shared: Arc::clone(&shared) };
     let (sender, receiver) = sync_channel(AHEAD);
     let work = move || match packing {
@@ -72,10 +69,9 @@ pub(crate) fn start(
 /// Hands the input on and keeps it compressed.
 fn keep_packed(
     mut source: impl Read,
-    file: RawFile,
+    mut file: RawFile,
     to: &SyncSender<io::Result<Arc<Vec<u8>>>>,
 ) -> Result<Kept, StoreError> {
-    let mut file = file;
     // A frame for each chunk: quicker than one stream, and readable in parallel.
     let mut packer = zstd::bulk::Compressor::new(LEVEL)?;
     packer.include_checksum(true)?;

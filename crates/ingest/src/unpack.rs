@@ -13,11 +13,18 @@ pub(crate) enum Packing {
 }
 
 /// How many first bytes tell the packing.
-pub(crate) const MAGIC: usize = 6;
+const MAGIC: usize = 6;
 
 impl Packing {
+    /// Tells how `reader` is packed, and gives it back whole.
+    pub(crate) fn recognise<R: Read + Send>(mut reader: R) -> io::Result<(Packing, impl Read + Send + use<R>)> {
+        let mut magic = [0u8; MAGIC];
+        let n = read_full(&mut reader, &mut magic)?;
+        Ok((Packing::of(&magic[..n]), io::Cursor::new(magic).take(n as u64).chain(reader)))
+    }
+
     /// The packing of an input that begins with `magic`.
-    pub(crate) fn of(magic: &[u8]) -> Packing {
+    fn of(magic: &[u8]) -> Packing {
         match magic {
             [0x1f, 0x8b, 0x08, ..] => Packing::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Packing::Zstd,
@@ -62,11 +69,9 @@ pub(crate) fn read_until_error(reader: &mut impl Read, into: &mut [u8]) -> (usiz
 }
 
 /// Unpacks `reader` whatever it is packed with.
-pub(crate) fn unpacked<'a>(mut reader: impl Read + Send + 'a) -> io::Result<(Packing, Box<dyn Read + Send + 'a>)> {
-    let mut magic = [0u8; MAGIC];
-    let n = read_full(&mut reader, &mut magic)?;
-    let packing = Packing::of(&magic[..n]);
-    Ok((packing, packing.unpack(io::Cursor::new(magic).take(n as u64).chain(reader))?))
+pub(crate) fn unpacked<'a>(reader: impl Read + Send + 'a) -> io::Result<(Packing, Box<dyn Read + Send + 'a>)> {
+    let (packing, reader) = Packing::recognise(reader)?;
+    Ok((packing, packing.unpack(reader)?))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 use fenxi_model::catalog::{Better, Column, N_COMMON, TABLES, Table};
-use fenxi_source::import::{Format, formats};
+use fenxi_source::import::{Fills, Format, formats};
 
 use crate::repository::Repository;
 
@@ -88,11 +88,11 @@ fn formats_page() -> String {
     for family in all.chunk_by(|a, b| a.family == b.family) {
         page += &format!("\n## {}\n", family[0].family.title());
         for format in family {
-            let tables: Vec<String> = format.tables.iter().map(|t| format!("[{0}](tables.md#{0})", t.name)).collect();
-            let tables = match tables.len() {
-                0 => "results and metrics".to_owned(),
-                n if n > 20 => "any table".to_owned(),
-                _ => tables.join(", "),
+            let link = |table: &&Table| format!("[{0}](tables.md#{0})", table.name);
+            let tables = match format.fills() {
+                Fills::Results => "results and metrics".to_owned(),
+                Fills::Tables(tables) => tables.iter().map(link).collect::<Vec<_>>().join(", "),
+                Fills::Any => "any table".to_owned(),
             };
             let example: String = format.example.lines().map(|l| format!("    {}\n", l.trim_end())).collect();
             page += &format!("\n### {}\n\n{}. Fills {}.\n\n{example}", format.name, format.summary, tables);

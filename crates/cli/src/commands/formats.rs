@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use fenxi_model::near;
-use fenxi_source::import::{Format, detect, formats};
+use fenxi_source::import::{Fills, Format, detect, formats};
 use serde_json::json;
 
 use crate::{
@@ -42,10 +42,10 @@ pub fn named(name: &str) -> anyhow::Result<&'static Format> {
 }
 
 fn tables(format: &Format) -> Vec<&'static str> {
-    match format.tables.len() {
-        0 => vec!["result", "metric"],
-        n if n > 20 => vec!["any"],
-        _ => format.tables.iter().map(|t| t.name).collect(),
+    match format.fills() {
+        Fills::Results => vec!["result", "metric"],
+        Fills::Tables(tables) => tables.iter().map(|t| t.name).collect(),
+        Fills::Any => vec!["any"],
     }
 }
 

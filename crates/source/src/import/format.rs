@@ -29,6 +29,31 @@ impl std::fmt::Debug for Format {
     }
 }
 
+/// Tables with which a format is listed as one that fills any.
+const ANY: usize = 20;
+
+/// What a format fills, for listings.
+#[derive(Clone, Copy, Debug)]
+pub enum Fills {
+    /// Only `result` and `metric`.
+    Results,
+    /// These tables.
+    Tables(&'static [&'static Table]),
+    /// Too many to list them.
+    Any,
+}
+
+impl Format {
+    /// What it fills, besides the `metric` of unknown columns.
+    pub fn fills(&self) -> Fills {
+        match self.tables.len() {
+            0 => Fills::Results,
+            n if n > ANY => Fills::Any,
+            _ => Fills::Tables(self.tables),
+        }
+    }
+}
+
 /// Families of formats, for listings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {

@@ -49,7 +49,7 @@ pub use cpu_mean::CpuMean;
 pub use date::{Banner, Ctime, banner, civil_date, civil_time, ctime};
 pub use detect::{detect, detect_all, format};
 pub use fields::{Fields, Splitter};
-pub use format::{Family, Format, Head, Sure};
+pub use format::{Family, Fills, Format, Head, Sure};
 pub use input::{HEAD_BYTES, Input, MAX_LINE};
 pub use join::Join;
 pub use layout::{Field, Layout, col};

@@ -1,9 +1,13 @@
 //! The only place that prints: data to stdout, messages to stderr.
 
 use std::{
+    borrow::Cow,
     io::{self, IsTerminal, Write},
+    os::fd::AsFd,
     sync::atomic::{AtomicBool, Ordering},
 };
+
+use rustix::termios::tcgetwinsize;
 
 /// Whether the reader of our output has gone; libraries between us and stdout may forget why they failed.
 static PIPE_BROKEN: AtomicBool = AtomicBool::new(false);
@@ -83,6 +87,40 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     PIPE_BROKEN.load(Ordering::Relaxed) || error.chain().any(says_so)
 }
 
+/// Columns of the terminal that `stream` is; None when it is none, so that nothing is cut.
+pub fn width(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
+    let size = if stream.is_terminal() { tcgetwinsize(stream).ok() } else { None };
+    size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0)
+}
+
+/// `text` in at most `width` characters, with `…` for an end that is left out.
+pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
+    if text.chars().count() <= width {
+        return text.into();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(std::iter::once('…')).collect::<String>().into()
+}
+
+/// Cuts cells of `rows` so that [`columns`] takes at most `width` characters; of the widest columns
+/// first.
+pub fn fit(header: &[&str], rows: &mut [Vec<String>], width: usize) {
+    let length = |cell: &str| cell.chars().count();
+    let widest = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| length(c)).max().unwrap_or(0);
+    let mut widths: Vec<usize> = (0..header.len()).map(|i| widest(i).max(length(header[i]))).collect();
+    let room = width.saturating_sub(2 * header.len().saturating_sub(1));
+    while widths.iter().sum::<usize>() > room {
+        // A column stays as wide as its header.
+        let cuttable = (0..header.len()).filter(|i| widths[*i] > length(header[*i]));
+        let Some(i) = cuttable.max_by_key(|i| widths[*i]) else { break };
+        widths[i] -= 1;
+    }
+    for row in rows {
+        for (cell, width) in row.iter_mut().zip(&widths) {
+            *cell = cut(cell, *width).into_owned();
+        }
+    }
+}
+
 /// A table of texts: columns two blanks apart, those in `right` aligned to the right.
 pub fn columns(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
     let width = |i: usize| {
@@ -114,7 +152,17 @@ pub fn columns(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> String
 
 #[cfg(test)]
 mod tests {
-    use super::columns;
+    use super::{columns, fit};
+
+    #[test]
+    fn the_widest_columns_are_cut_to_fit() {
+        let mut rows = vec![vec!["a".to_owned(), "böse Übel".to_owned(), "123456".to_owned()]];
+        fit(&["n", "x", "y"], &mut rows, 15);
+        assert_eq!(columns(&["n", "x", "y"], &[], &rows), "n  x      y\na  böse…  1234…\n");
+        let before = rows.clone();
+        fit(&["n", "x", "y"], &mut rows, 80);
+        assert_eq!(rows, before);
+    }
 
     #[test]
     fn columns_are_aligned() {

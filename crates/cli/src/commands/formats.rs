@@ -1,6 +1,6 @@
 //! `fenxi formats`: what can be imported.
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use anyhow::bail;
 use fenxi_model::near;
@@ -14,12 +14,13 @@ use crate::{
 
 /// Lists formats, or describes one.
 pub fn run(_cli: &Cli, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
+    let width = print::width(&io::stdout());
     let text = match &args.format {
         None if args.json => formats().map(|f| json(f) + "\n").collect(),
-        None => list(),
+        None => list(width),
         Some(name) => {
             let format = named(name)?;
-            if args.json { json(format) + "\n" } else { describe(format) }
+            if args.json { json(format) + "\n" } else { describe(format, width) }
         }
     };
     print::data(text.as_bytes())?;
@@ -57,24 +58,30 @@ fn json(format: &Format) -> String {
     .to_string()
 }
 
-fn list() -> String {
+/// A row for each format; cut to the `width` of a terminal.
+fn list(width: Option<usize>) -> String {
+    const HEADER: [&str; 3] = ["  format", "tables", "what it reads"];
     let mut all: Vec<&Format> = formats().collect();
     all.sort_by_key(|f| f.family);
     let mut out = String::new();
     for family in all.chunk_by(|a, b| a.family == b.family) {
         let row = |f: &&Format| vec![format!("  {}", f.name), tables(f).join(" "), f.summary.to_owned()];
-        let rows: Vec<_> = family.iter().map(row).collect();
-        out.push_str(&format!(
-            "{}\n{}\n",
-            family[0].family.title(),
-            print::columns(&["  format", "tables", "what it reads"], &[], &rows)
-        ));
+        let mut rows: Vec<_> = family.iter().map(row).collect();
+        if let Some(width) = width {
+            print::fit(&HEADER, &mut rows, width);
+        }
+        out.push_str(&format!("{}\n{}\n", family[0].family.title(), print::columns(&HEADER, &[], &rows)));
     }
     out.push_str("fenxi formats NAME shows an example.\n");
     out
 }
 
-fn describe(format: &Format) -> String {
-    let indented: String = format.example.lines().map(|l| format!("    {l}\n")).collect();
+/// What the format is, with its example; lines of that are cut to the `width` of a terminal.
+fn describe(format: &Format, width: Option<usize>) -> String {
+    let line = |l: &str| match width {
+        Some(width) => format!("{}\n", print::cut(&format!("    {}", l.replace('\t', "    ")), width)),
+        None => format!("    {l}\n"),
+    };
+    let indented: String = format.example.lines().map(line).collect();
     format!("{}\n\ntables: {}\n\n{indented}", format.summary, tables(format).join(", "))
 }

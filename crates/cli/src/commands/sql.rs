@@ -75,7 +75,7 @@ pub fn answer(
     if format == Format::Parquet && stdout.is_terminal() {
         bail!("Parquet is binary; redirect it to a file: … -o parquet > answer.parquet");
     }
-    let style = render::Style { width: terminal_width() };
+    let style = render::Style { width: print::width(&stdout) };
     let mut writer = render::Writer::new(renderer(format), style, print::Stdout::new());
     let (columns, schema) = engine.each(sql, params, scope, &mut |columns, batch| writer.batch(columns, &batch))?;
     writer.finish(&columns, &schema)?;
@@ -90,13 +90,4 @@ fn renderer(format: Format) -> render::Format {
         Format::Parquet => render::Format::Parquet,
         Format::Markdown => render::Format::Markdown,
     }
-}
-
-/// Columns of the terminal; None when stdout is none, so that nothing is cut.
-fn terminal_width() -> Option<usize> {
-    let stdout = io::stdout();
-    if !stdout.is_terminal() {
-        return None;
-    }
-    rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col)).filter(|width| *width > 0)
 }

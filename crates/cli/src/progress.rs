@@ -1,10 +1,15 @@
-//! The line that shows a recording in progress.
+//! The lines that show a recording or an import in progress.
 
-use std::io::{self, IsTerminal};
+use std::{
+    io::{self, IsTerminal},
+    time::{Duration, Instant},
+};
 
 use fenxi_model::Unit;
 use fenxi_record::{Progress, Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::print;
 
 /// Draws a recording's progress on the terminal, or nothing when there is none.
 #[derive(Debug)]
@@ -15,14 +20,9 @@ pub struct Line {
 impl Line {
     /// A line on stderr; nothing unless stderr is a terminal that is not also `busy` with a command's output.
     pub fn new(quiet: bool, busy: bool, planned_s: Option<f64>) -> Line {
-        let shown = !quiet && io::stderr().is_terminal() && !(busy && io::stdout().is_terminal());
-        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(planned_s.map(|s| (s * 1000.0) as u64), target);
-        let template = if planned_s.is_some() { "{bar:20} {msg}" } else { "{spinner} {msg}" };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        Line { bar }
+        let busy = busy && io::stdout().is_terminal();
+        let length = planned_s.map(|s| (s * 1000.0) as u64);
+        Line { bar: bar(!quiet && !busy, length, if length.is_some() { "{bar:20} {msg}" } else { "{spinner} {msg}" }) }
     }
 
     /// Shows what the recorder does now.
@@ -41,6 +41,75 @@ impl Line {
     pub fn clear(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// A bar on stderr; nothing unless it is to be `shown` and stderr is a terminal. `length` is that of
+/// the whole bar, if it is known.
+fn bar(shown: bool, length: Option<u64>, template: &str) -> ProgressBar {
+    let shown = shown && io::stderr().is_terminal();
+    let target = if shown { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(length, target);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+/// Imports that take less than this are not shown.
+const SHORT: Duration = Duration::from_millis(200);
+/// Columns of the terminal that an import's line takes at most for all but its message.
+const BESIDE_MESSAGE: usize = 54;
+/// What is left of a file's name however narrow the terminal is.
+const LEAST_NAME: usize = 8;
+
+/// The line that shows an import in progress.
+#[derive(Debug)]
+pub struct Bar {
+    bar: ProgressBar,
+    begun: Instant,
+    /// Columns of the terminal.
+    width: usize,
+}
+
+impl Bar {
+    /// A line on stderr; `total` is how many bytes there are to be read, if that is known.
+    pub fn new(quiet: bool, total: Option<u64>) -> Bar {
+        // What is last is cut where the terminal ends.
+        let known = "{bar:20} {bytes}/{total_bytes} (eta {eta}) {wide_msg}";
+        let bar = bar(!quiet, total, if total.is_some() { known } else { "{spinner} {bytes} {wide_msg}" });
+        let width = print::width(&io::stderr()).unwrap_or(usize::MAX);
+        Bar { bar, begun: Instant::now(), width }
+    }
+
+    /// Shows how far the import is.
+    pub fn show(&self, progress: fenxi_ingest::Progress<'_>) {
+        // Short imports need no bar, and drawing one costs more than a chunk.
+        if self.bar.is_hidden() || self.begun.elapsed() < SHORT {
+            return;
+        }
+        self.bar.set_position(progress.bytes);
+        if progress.sealing {
+            self.bar.set_message("writing the run");
+            return;
+        }
+        let rows = plural(progress.rows, "row");
+        let room = self.width.saturating_sub(BESIDE_MESSAGE + rows.len() + 2).max(LEAST_NAME);
+        self.bar.set_message(format!("{rows}, {}", ending(progress.name, room)));
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The end of `name`, which tells files of one directory apart, in at most `room` characters.
+fn ending(name: &str, room: usize) -> String {
+    let skipped = name.chars().count().saturating_sub(room);
+    if skipped == 0 {
+        return name.to_owned();
+    }
+    std::iter::once('…').chain(name.chars().skip(skipped + 1)).collect()
 }
 
 /// `12 s, 12 samples, cpu 45%, disk 1.20 MiB/s, net 3.00 KiB/s`.
@@ -78,5 +147,11 @@ mod tests {
     fn progress_is_one_readable_line() {
         let progress = Progress { elapsed_s: 12.02, ticks: 12, cpu_busy: Some(45.0), missed: 1, ..Progress::default() };
         assert_eq!(describe(&progress), "12 s, 12 samples (1 missed), cpu 45.0%");
+    }
+
+    #[test]
+    fn a_long_name_keeps_its_end() {
+        assert_eq!(ending("dir/vmstat.log.büro-1", 21), "dir/vmstat.log.büro-1");
+        assert_eq!(ending("dir/vmstat.log.büro-1", 8), "….büro-1");
     }
 }

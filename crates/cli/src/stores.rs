@@ -1,5 +1,7 @@
 //! Finding the store, and sealing what a dead recorder left in it.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
+
 use fenxi_model::RunId;
 use fenxi_store::Store;
 
@@ -35,6 +37,11 @@ fn recover(cli: &Cli, store: &Store) {
         // A store that cannot be written can still be read.
         Err(e) => print::message(&format!("warning: an unfinished run could not be sealed: {e}")),
     }
+}
+
+/// A number that tells the id of a new run from that of another which began in the same second.
+pub fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 /// All runs that `selectors` name, in that order, each once; all runs of the store when there are none.

@@ -2,21 +2,17 @@
 
 use std::{
     collections::BTreeMap,
-    hash::{BuildHasher, Hasher, RandomState},
-    io::{self, IsTerminal},
     process::ExitCode,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
 };
 
 use anyhow::{Context, bail};
-use fenxi_ingest::{Imported, Outcome, Plan, Progress, Source, collect, import, kept};
+use fenxi_ingest::{Imported, Outcome, Plan, Source, collect, import, kept};
 use fenxi_model::{Micros, RunId, Unit};
 use fenxi_store::{RunEntry, Store};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use nix::sys::signal::{SigSet, Signal};
 use serde_json::json;
@@ -25,7 +21,7 @@ use crate::{
     args::{Cli, ImportArgs},
     commands::formats,
     print,
-    progress::plural,
+    progress::{Bar, plural},
     stores,
 };
 
@@ -38,7 +34,7 @@ pub fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     };
     let stop = Stop::on_interrupt();
     for plan in &plans {
-        let bar = Bar::new(cli.quiet, &plan.sources);
+        let bar = Bar::new(cli.quiet, plan.sources.iter().map(|s| s.content.bytes()).sum());
         let outcome = import(plan, &mut |progress| {
             bar.show(progress);
             !stop.asked()
@@ -92,8 +88,8 @@ fn plan(store: &Store, args: &ImportArgs, sources: Vec<Source>, name: Option<Str
         mapping,
         strict: args.strict,
         force: args.force,
-        now: now(),
-        random: RandomState::new().build_hasher().finish(),
+        now: Micros(Timestamp::now().as_microsecond()),
+        random: stores::random(),
     })
 }
 
@@ -156,11 +152,6 @@ fn start(text: &str, zone: &TimeZone) -> anyhow::Result<Micros> {
     }
 }
 
-fn now() -> Micros {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    Micros(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)
-}
-
 /// Ctrl-C asks the import to end, so that nothing half-written stays.
 struct Stop(Arc<AtomicBool>);
 
@@ -184,44 +175,6 @@ impl Stop {
 
     fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// The line that shows an import in progress.
-struct Bar {
-    bar: ProgressBar,
-    begun: Instant,
-}
-
-impl Bar {
-    fn new(quiet: bool, sources: &[Source]) -> Bar {
-        let shown = !quiet && io::stderr().is_terminal();
-        let target = if shown { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
-        let total: Option<u64> = sources.iter().map(|s| s.content.bytes()).sum();
-        let bar = ProgressBar::with_draw_target(total, target);
-        let template = if total.is_some() {
-            "{bar:20} {bytes}/{total_bytes} {msg} (eta {eta})"
-        } else {
-            "{spinner} {bytes} {msg}"
-        };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        Bar { bar, begun: Instant::now() }
-    }
-
-    fn show(&self, progress: Progress<'_>) {
-        // Short imports need no bar, and drawing one costs more than a chunk.
-        if self.bar.is_hidden() || self.begun.elapsed() < Duration::from_millis(200) {
-            return;
-        }
-        self.bar.set_position(progress.bytes);
-        let what = if progress.sealing { "writing the run" } else { progress.name };
-        self.bar.set_message(format!("{}, {what}", plural(progress.rows, "row")));
-    }
-
-    fn clear(&self) {
-        self.bar.finish_and_clear();
     }
 }
 

@@ -1,10 +1,6 @@
 //! `fenxi record`.
 
-use std::{
-    hash::{BuildHasher, Hasher, RandomState},
-    path::Path,
-    process::ExitCode,
-};
+use std::{path::Path, process::ExitCode};
 
 use anyhow::bail;
 use fenxi_model::Unit;
@@ -39,7 +35,7 @@ pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         sources,
         root,
         command: (!args.command.is_empty()).then(|| args.command.clone()),
-        random: RandomState::new().build_hasher().finish(),
+        random: stores::random(),
     };
     let line = Line::new(cli.quiet, !args.command.is_empty(), args.duration);
     let outcome = fenxi_record::record(plan, &mut |stage| line.show(&stage));

@@ -4,15 +4,14 @@
 //! up to 12.7.8 show by a blank line before it. Times are there with `-t` only.
 
 use fenxi_model::catalog::{cpu, disk};
-use jiff::civil::Date;
 use serde_json::{Map, Value};
 
 use super::{
     iostat::columns::{CPU, DEVICE},
-    json::{Columns, Part, each, is_document, label, objects, stamp_in},
+    json::{Columns, Part, each, host, is_document, label, objects, stamp_in},
     times::{Times, moment},
 };
-use crate::import::{Family, Format, Input, Out, Sure, Ticker, civil_date};
+use crate::import::{Family, Format, Input, Out, Sure, Ticker};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -61,12 +60,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut first = true;
     each(input, out, |part, out| match part {
         Part::Host(key, value) => {
-            if key == "nodename" {
-                out.set_host(value.as_str().unwrap_or(""));
-                first = true;
-            } else if let Some(date) = date(key, value) {
-                times.begin(date);
-            }
+            first |= key == "nodename";
+            host(key, value, &mut times, out);
         }
         Part::Report(report) => {
             if let Some(stamp) = report.get("timestamp").and_then(Value::as_str).and_then(moment) {
@@ -84,11 +79,6 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             out.since_boot(false);
         }
     });
-}
-
-/// Reads the date of the host's part.
-pub(super) fn date(key: &str, value: &Value) -> Option<Date> {
-    value.as_str().filter(|_| key == "date").and_then(civil_date)
 }
 
 /// Whether there is a blank line where the first report would be.

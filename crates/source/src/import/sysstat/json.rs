@@ -10,7 +10,8 @@ use jiff::civil::Time;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::import::{Field, Head, Input, Out, civil_time};
+use super::times::{Stamp, Times};
+use crate::import::{Field, Head, Input, Out, Ticker, civil_date, civil_time};
 
 /// What a document holds.
 pub(super) enum Part<'a> {
@@ -36,7 +37,7 @@ pub(super) fn stamp_in(line: &str) -> Option<&str> {
 }
 
 /// Reads `14:35:53` or `02:35:53 PM`.
-pub(super) fn time(text: &str) -> Option<Time> {
+fn time(text: &str) -> Option<Time> {
     let mut words = text.split_ascii_whitespace();
     civil_time(words.next()?, words.next())
 }
@@ -55,6 +56,39 @@ pub(super) fn each(input: &mut Input<'_>, out: &mut Out<'_>, mut on: impl FnMut(
         if documents.end().is_ok() {
             return;
         }
+    }
+}
+
+/// Hands on the reports of a tool that stamps them with times of day, each with its time and length.
+pub(super) fn reports(
+    input: &mut Input<'_>,
+    out: &mut Out<'_>,
+    mut on: impl FnMut(&Map<String, Value>, (Micros, Option<f64>), &mut Out<'_>),
+) {
+    let head = input.head();
+    let seconds = |line: &str| stamp_in(line).and_then(time).map(|time| Stamp::Time(time).seconds());
+    let ticker = Ticker::new(out.hints(), &head, seconds);
+    let mut times = Times::new(out, ticker, None);
+    drop(head);
+    each(input, out, |part, out| match part {
+        Part::Host(key, value) => host(key, value, &mut times, out),
+        Part::Report(report) => {
+            if let Some(time) = report.get("timestamp").and_then(Value::as_str).and_then(time) {
+                times.stamp(Stamp::Time(time), out);
+            }
+            times.report(false, out);
+            on(report, times.at(), out);
+        }
+    });
+}
+
+/// Takes what a document says of its host: the name, and the date on which the tool was begun.
+pub(super) fn host(key: &str, value: &Value, times: &mut Times, out: &mut Out<'_>) {
+    let text = value.as_str().unwrap_or("");
+    if key == "nodename" {
+        out.set_host(text);
+    } else if let Some(date) = civil_date(text).filter(|_| key == "date") {
+        times.begin(date);
     }
 }
 

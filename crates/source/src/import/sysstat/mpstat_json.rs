@@ -11,12 +11,10 @@ use fenxi_model::{
 use serde_json::{Map, Value};
 
 use super::{
-    iostat_json::date,
-    json::{Columns, Part, each, is_document, label, objects, stamp_in, time},
+    json::{Columns, is_document, label, objects, reports},
     mpstat::{COLUMNS, JOINED},
-    times::{Stamp, Times},
 };
-use crate::import::{Family, Format, Input, Join, Out, Sure, Ticker};
+use crate::import::{Family, Format, Input, Join, Out, Sure};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -53,27 +51,10 @@ const KINDS: &[&str] = &["cpu-load", "sum-interrupts", "individual-interrupts", 
 const CPUS: Columns = Columns { format: "mpstat-json", table: &cpu::TABLE, known: COLUMNS };
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let head = input.head();
-    let seconds = |line: &str| stamp_in(line).and_then(time).map(|time| Stamp::Time(time).seconds());
-    let ticker = Ticker::new(out.hints(), &head, seconds);
-    let mut times = Times::new(out, ticker, None);
-    drop(head);
     let mut join = Join::new(&cpu::TABLE, Some(cpu::cpu), JOINED);
-    each(input, out, |part, out| match part {
-        Part::Host("nodename", name) => out.set_host(name.as_str().unwrap_or("")),
-        Part::Host(key, value) => {
-            if let Some(date) = date(key, value) {
-                times.begin(date);
-            }
-        }
-        Part::Report(report) => {
-            if let Some(time) = report.get("timestamp").and_then(Value::as_str).and_then(time) {
-                times.stamp(Stamp::Time(time), out);
-            }
-            times.report(false, out);
-            write(report, times.at(), &mut join, out);
-            join.flush(out);
-        }
+    reports(input, out, |report, at, out| {
+        write(report, at, &mut join, out);
+        join.flush(out);
     });
 }
 

@@ -3,16 +3,17 @@
 //! Unlike in the text each thread names its process. As there a section has only the tasks that did
 //! something of its kind, and what may not be read is -1.
 
-use fenxi_model::catalog::{process, thread};
+use fenxi_model::{
+    Micros,
+    catalog::{process, thread},
+};
 use serde_json::{Map, Value};
 
 use super::{
-    iostat_json::date,
-    json::{Part, each, is_document, label, stamp_in, time},
+    json::{is_document, label, reports},
     pidstat::{Id, Tasks, column, take},
-    times::{Stamp, Times},
 };
-use crate::import::{Family, Format, Input, Out, Sure, Ticker};
+use crate::import::{Family, Format, Input, Out, Sure};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -49,43 +50,24 @@ const SECTIONS: &[&str] =
     &["task-cpu-load", "child-cpu-load", "task-memory", "child-memory", "context-switch", "kernel", "realtime"];
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let head = input.head();
-    let seconds = |line: &str| stamp_in(line).and_then(time).map(|time| Stamp::Time(time).seconds());
-    let ticker = Ticker::new(out.hints(), &head, seconds);
-    let mut times = Times::new(out, ticker, None);
-    drop(head);
     let mut tasks = Tasks::default();
-    each(input, out, |part, out| match part {
-        Part::Host("nodename", name) => out.set_host(name.as_str().unwrap_or("")),
-        Part::Host(key, value) => {
-            if let Some(date) = date(key, value) {
-                times.begin(date);
-            }
+    reports(input, out, |report, (t, dt), out| {
+        let objects = report.values().filter_map(Value::as_array).flatten().filter_map(Value::as_object);
+        for object in objects {
+            gather(object, (t, dt), &mut tasks, out);
         }
-        Part::Report(report) => {
-            if let Some(time) = report.get("timestamp").and_then(Value::as_str).and_then(time) {
-                times.stamp(Stamp::Time(time), out);
-            }
-            times.report(false, out);
-            let (t, dt) = times.at();
-            let objects = report.values().filter_map(Value::as_array).flatten().filter_map(Value::as_object);
-            for object in objects {
-                gather(object, &times, &mut tasks, out);
-            }
-            tasks.flush(out, t, dt);
-        }
+        tasks.flush(out, t, dt);
     });
 }
 
 /// Takes what one section says of a task.
-fn gather(object: &Map<String, Value>, times: &Times, tasks: &mut Tasks, out: &mut Out<'_>) {
+fn gather(object: &Map<String, Value>, (t, dt): (Micros, Option<f64>), tasks: &mut Tasks, out: &mut Out<'_>) {
     let id = |key: &str| label(object, key).parse::<i64>().ok();
     let id = Id { pid: id("PID").or(id("TGID")), tid: id("TID") };
     if id.pid.is_none() && id.tid.is_none() {
         return;
     }
     let user = [label(object, "USER"), label(object, "UID")].concat();
-    let (t, dt) = times.at();
     let place = tasks.enter(id, &user, &label(object, "cmd"));
     for (key, value) in object {
         if value.is_number() {

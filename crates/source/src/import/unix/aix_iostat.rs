@@ -10,7 +10,7 @@ use fenxi_model::{
     catalog::{cpu, disk},
 };
 
-use super::times::{Times, Tool};
+use super::times::{Times, Tool, tells_configuration};
 use crate::import::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, civil_time, number, scaled};
 
 /// What this file reads.
@@ -86,17 +86,15 @@ struct Reader {
     device: String,
     values: Vec<(usize, f64)>,
     others: Vec<(String, f64)>,
-    system: String,
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let head = input.head();
-    let told = head.lines().any(|line| line.to_ascii_lowercase().starts_with("system configuration:"));
     let count = |word: &str| head.lines().filter(|line| line.trim_start().starts_with(word)).take(2).count();
     let first = head.lines().find(|line| line.contains(" xfer: ")).and_then(|line| line.split(' ').next());
     let reports = count("tty:").max(count("Disks:")).max(first.map_or(0, count));
     drop(head);
-    let tool = Tool { first_since_boot: !told || reports < 2, ..TOOL };
+    let tool = Tool { first_since_boot: !tells_configuration(input) || reports < 2, ..TOOL };
     let mut reader = Reader {
         times: Times::new(input, out, tool),
         section: Section::Nothing,
@@ -107,7 +105,6 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         device: String::new(),
         values: Vec::new(),
         others: Vec::new(),
-        system: String::new(),
     };
     let mut splitter = Splitter::default();
     while input.line().is_some() {
@@ -124,12 +121,11 @@ impl Reader {
             return;
         }
         let fields = splitter.blanks(line);
-        if line.get(..21).is_some_and(|l| l.eq_ignore_ascii_case("System configuration:")) {
-            if self.system != line {
-                self.system = line.to_owned();
-                out.fact("system", "configuration", line.get(21..).unwrap_or("").trim());
-            }
-        } else if !self.header(&fields, out) && !self.row(number, line, &fields, out) && !self.times.knows(line) {
+        let known = self.times.configuration(line, out)
+            || self.header(&fields, out)
+            || self.row(number, line, &fields, out)
+            || self.times.knows(line);
+        if !known {
             out.unknown(number, line, "neither header nor values");
         }
     }

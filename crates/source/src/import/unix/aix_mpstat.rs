@@ -60,7 +60,6 @@ struct Reader {
     /// Gathers the row of all CPUs, where the tool prints none (with one CPU).
     mean: CpuMean,
     all: bool,
-    system: String,
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
@@ -75,7 +74,6 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         first: None,
         mean: CpuMean::default(),
         all: false,
-        system: String::new(),
     };
     let mut splitter = Splitter::default();
     while input.line().is_some() {
@@ -95,14 +93,9 @@ impl Reader {
         if fields.get(0) == "cpu" && fields.get(1) == "min" {
             self.end(out);
             self.names = fields.from(1).iter().map(str::to_owned).collect();
-        } else if line.starts_with("System configuration:") {
-            if self.system != line {
-                self.system = line.to_owned();
-                out.fact("system", "configuration", line.get(21..).unwrap_or("").trim());
-            }
         } else if matches!(fields.get(0), "ALL" | "U") || line.as_bytes()[0].is_ascii_digit() {
             self.row(number, &fields, out);
-        } else if !self.times.knows(line) {
+        } else if !self.times.configuration(line, out) && !self.times.knows(line) {
             out.unknown(number, line, "neither header nor processor");
         }
     }

@@ -8,7 +8,7 @@
 use fenxi_model::catalog::{cpu, mem, sched, vm};
 
 use super::{
-    times::Tool,
+    times::{Tool, tells_configuration},
     vmstat::{self, Dialect, To},
 };
 use crate::import::{Family, Format, Head, Input, Out, Sure};
@@ -65,7 +65,6 @@ fn sniff(head: &Head<'_>) -> Sure {
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let told = Head { text: &input.head() }.any(|line| line.to_ascii_lowercase().starts_with("system configuration:"));
-    let since_boot = !told || vmstat::rows_in_head(input) < 2;
+    let since_boot = !tells_configuration(input) || vmstat::rows_in_head(input) < 2;
     vmstat::read(&DIALECT, since_boot, input, out);
 }

@@ -8,7 +8,7 @@
 use fenxi_model::Micros;
 use jiff::civil::{Date, Time};
 
-use crate::import::{Clock, Input, Out, Relative, Stamp, Ticker, When, civil_time, stamp};
+use crate::import::{Clock, Head, Input, Out, Relative, Stamp, Ticker, When, civil_time, stamp};
 
 /// Changes of the machine that wait for the time of the next block.
 const MAX_CHANGES: usize = 64;
@@ -65,6 +65,8 @@ pub(super) struct Times {
     interval_s: Option<f64>,
     since_boot: bool,
     changes: Vec<String>,
+    /// What was last said about the system's size.
+    configuration: String,
 }
 
 impl Times {
@@ -81,6 +83,7 @@ impl Times {
             interval_s: head.lines().take(20).find_map(|line| command(line, tool)).flatten(),
             since_boot: tool.first_since_boot,
             changes: Vec::new(),
+            configuration: String::new(),
         }
     }
 
@@ -134,6 +137,17 @@ impl Times {
         watcher || line == "^C" || line == "State change"
     }
 
+    /// Whether the line says how large the system is, as AIX' tools do on top; it becomes a fact when
+    /// it is another than before.
+    pub(super) fn configuration(&mut self, line: &str, out: &mut Out<'_>) -> bool {
+        let Some(text) = configuration(line) else { return false };
+        if self.configuration != text {
+            text.clone_into(&mut self.configuration);
+            out.fact("system", "configuration", text);
+        }
+        true
+    }
+
     /// The tool was begun anew: the next block does not follow the one before.
     pub(super) fn restart(&mut self) {
         self.since_boot = self.tool.first_since_boot;
@@ -180,6 +194,18 @@ impl Times {
             }
         }
     }
+}
+
+/// What follows `System configuration:`.
+fn configuration(line: &str) -> Option<&str> {
+    const LABEL: &str = "System configuration:";
+    let (label, text) = line.split_at_checked(LABEL.len())?;
+    label.eq_ignore_ascii_case(LABEL).then_some(text.trim())
+}
+
+/// Whether the beginning of an input says how large the system is, which AIX' tools do since 5.3.
+pub(super) fn tells_configuration(input: &Input<'_>) -> bool {
+    Head { text: &input.head() }.any(|line| configuration(line).is_some())
 }
 
 /// Words that begin a header line and look like the name of a zone.
@@ -357,5 +383,12 @@ mod tests {
         let want = vec![at("08:00:00", None), at("08:00:02", Some(2.0))];
         assert_eq!(blocks("x\nx", hints), (want, 0));
         assert_eq!(blocks("x\nx", Hints::none("x")).1, 2);
+    }
+
+    #[test]
+    fn the_size_of_the_system_is_told_in_any_case() {
+        assert_eq!(configuration("System configuration: lcpu=8 ent=1.00"), Some("lcpu=8 ent=1.00"));
+        assert_eq!(configuration("System Configuration: lcpu=4"), Some("lcpu=4"));
+        assert_eq!(configuration("System:"), None);
     }
 }

@@ -126,14 +126,12 @@ struct Reader {
     layout: Option<Layout>,
     /// Rows since the last header.
     rows: u32,
-    /// What was last said about the system's size.
-    system: String,
 }
 
 /// Reads all of the input; the tool's first row is since boot if `first_since_boot`.
 pub(super) fn read(dialect: &'static Dialect, first_since_boot: bool, input: &mut Input<'_>, out: &mut Out<'_>) {
     let times = Times::new(input, out, Tool { first_since_boot, ..dialect.tool });
-    let mut reader = Reader { dialect, times, layout: None, rows: 0, system: String::new() };
+    let mut reader = Reader { dialect, times, layout: None, rows: 0 };
     let mut splitter = Splitter::default();
     while input.line().is_some() {
         reader.line(input.number(), input.text(), &mut splitter, out);
@@ -164,13 +162,13 @@ impl Reader {
             self.header(&fields);
         } else if line.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.') {
             self.row(number, &fields, out);
-        } else if line.get(..21).is_some_and(|l| l.eq_ignore_ascii_case("System configuration:")) {
-            if self.system != line {
-                self.system = line.to_owned();
-                out.fact("system", "configuration", line.get(21..).unwrap_or("").trim());
+        } else {
+            let known = self.times.configuration(line, out)
+                || fields.iter().all(|f| is_group(f, self.dialect))
+                || self.times.knows(line);
+            if !known {
+                out.unknown(number, line, "neither header nor values");
             }
-        } else if !fields.iter().all(|f| is_group(f, self.dialect)) && !self.times.knows(line) {
-            out.unknown(number, line, "neither header nor values");
         }
     }
 

@@ -80,6 +80,13 @@ impl<'r> Input<'r> {
         Some(self.text())
     }
 
+    /// Hands on every line with its number.
+    pub fn each_line(&mut self, mut on: impl FnMut(u64, &str)) {
+        while self.line().is_some() {
+            on(self.number(), self.text());
+        }
+    }
+
     /// The line that was given last.
     pub fn text(&self) -> &str {
         match &self.repaired {

@@ -97,9 +97,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         qps: None,
         concurrency: None,
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.write(out);
 }
 

@@ -106,9 +106,7 @@ struct Reader {
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader { moments: Moments::new(out), snapshot: Snapshot::default(), unit: None };
     let mut splitter = Splitter::default();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), &mut splitter, out);
-    }
+    input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     reader.finish(out);
 }
 

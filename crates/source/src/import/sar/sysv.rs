@@ -187,9 +187,7 @@ pub(super) fn read(input: &mut Input<'_>, out: &mut Out<'_>, system: &'static st
         writer: Writer::among(SECTIONS),
     };
     let mut splitter = Splitter::default();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), &mut splitter, out);
-    }
+    input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     reader.writer.flush(out);
 }
 

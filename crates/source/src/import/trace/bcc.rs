@@ -77,9 +77,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         others: Others::default(),
     };
     drop(head);
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.others.tell(out);
 }
 

@@ -233,9 +233,7 @@ struct Reader {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader::default();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.end_of_sample();
     reader.flush(out);
 }

@@ -80,9 +80,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         record: None,
         in_distribution: false,
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.end_of_run(out);
 }
 

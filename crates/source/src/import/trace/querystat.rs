@@ -49,9 +49,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         preemptors: false,
         others: Others::default(),
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.bars.end(out);
     reader.others.tell(out);
 }

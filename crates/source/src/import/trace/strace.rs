@@ -97,9 +97,7 @@ fn single_call(line: &str) -> bool {
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader::default();
     let mut splitter = Splitter::default();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), &mut splitter, out);
-    }
+    input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     reader.end(out);
     reader.others.tell(out);
     if reader.single > 0 {

@@ -40,9 +40,7 @@ fn header(line: &str) -> bool {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader::default();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.end(out, None);
     reader.others.tell(out);
 }

@@ -107,9 +107,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         others: Vec::new(),
     };
     let mut splitter = Splitter::default();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), &mut splitter, out);
-    }
+    input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     reader.write_device(out);
     out.since_boot(false);
 }

@@ -76,9 +76,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         all: false,
     };
     let mut splitter = Splitter::default();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), &mut splitter, out);
-    }
+    input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     reader.end(out);
     out.since_boot(false);
 }

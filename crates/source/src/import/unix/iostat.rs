@@ -163,9 +163,7 @@ pub(super) fn read(dialect: &'static Dialect, input: &mut Input<'_>, out: &mut O
         rows: 0,
         errors: FxHashMap::default(),
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), &mut splitter, out);
-    }
+    input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     reader.drop_above(out);
     out.since_boot(false);
 }

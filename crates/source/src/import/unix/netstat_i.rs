@@ -83,9 +83,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         before: FxHashMap::default(),
     };
     let mut splitter = Splitter::default();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), &mut splitter, out);
-    }
+    input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     out.since_boot(false);
 }
 

@@ -114,9 +114,7 @@ struct Reader {
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let times = Times::new(input, out, TOOL);
     let mut reader = Reader { times, section: String::new(), now: None, before: None };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.end(out);
     out.since_boot(false);
 }

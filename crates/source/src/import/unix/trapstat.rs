@@ -47,9 +47,7 @@ struct Reader {
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let times = Times::new(input, out, TOOL);
     let mut reader = Reader { times, block: None, cpus: Vec::new(), columns: Vec::new(), first: None };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
 }
 
 impl Reader {

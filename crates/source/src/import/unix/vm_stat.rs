@@ -89,9 +89,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let times = Times::new(input, out, TOOL);
     let mut reader = Reader { times, page: f64::NAN, columns: Vec::new(), list: None, before: None };
     let mut splitter = Splitter::default();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), &mut splitter, out);
-    }
+    input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     reader.end(out);
     out.since_boot(false);
 }

@@ -133,9 +133,7 @@ pub(super) fn read(dialect: &'static Dialect, first_since_boot: bool, input: &mu
     let times = Times::new(input, out, Tool { first_since_boot, ..dialect.tool });
     let mut reader = Reader { dialect, times, layout: None, rows: 0 };
     let mut splitter = Splitter::default();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), &mut splitter, out);
-    }
+    input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     out.since_boot(false);
 }
 

@@ -106,9 +106,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         statements: Statements::default(),
         clock: Clock::new(out.hints()),
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.statements.end_text();
     for (name, value) in &reader.report.facts {
         out.fact("oracle", name, value);

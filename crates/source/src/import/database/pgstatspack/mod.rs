@@ -82,9 +82,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         row: Vec::new(),
         wants_seconds: false,
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.end_table(out);
     let mut report = reader.report;
     sections::size_alone(&mut report, out);

@@ -136,9 +136,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         key: String::new(),
         stamp: None,
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.buckets.end_family(out);
     reader.buckets.finish(out);
     reader.counters.finish(out);

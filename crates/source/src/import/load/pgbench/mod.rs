@@ -56,9 +56,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     drop(head);
     let mut reader =
         Reader { runs: 1, report: Report::default(), relative: None, ticker, begin: 0.0, last: None, t: None };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
 }
 
 impl Reader {

@@ -85,9 +85,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         slot: None,
         messages: 0,
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.join.flush(out);
     if reader.messages > MAX_MESSAGES {
         out.note(None, &format!("{} more messages of the tool are left out", reader.messages - MAX_MESSAGES));

@@ -136,9 +136,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         singles: FxHashMap::default(),
         clock: None,
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     if let Some((number, text, _)) = reader.partial.take() {
         out.unknown(number, &text, "a line of PID/stat that is not whole");
     }

@@ -114,9 +114,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         minute: (String::new(), Micros(0)),
         judged: false,
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.flush(out);
     reader.sums.finish(out);
 }

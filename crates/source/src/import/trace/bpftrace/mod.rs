@@ -98,9 +98,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         open: String::new(),
         others: Others::default(),
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.flush(out);
     if !reader.open.is_empty() {
         let open = std::mem::take(&mut reader.open);

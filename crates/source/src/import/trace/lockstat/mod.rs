@@ -59,9 +59,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader::new();
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.end_of_run(out);
 }
 

@@ -80,9 +80,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         n_reports: 0,
         last_event: String::new(),
     };
-    while input.line().is_some() {
-        reader.line(input.number(), input.text(), out);
-    }
+    input.each_line(|number, line| reader.line(number, line, out));
     reader.end(out);
 }
 

@@ -18,6 +18,10 @@ use crate::{FileEntry, StoreError, fs::HashingFile};
 /// Rows of a row group.
 pub(crate) const ROW_GROUP: usize = 122_880;
 
+/// Bytes of a column's dictionary beyond which its values are written as they are: percentages of
+/// two decimals fit, and columns that hardly repeat do not fill a large table in vain.
+const DICTIONARY: usize = 128 << 10;
+
 /// A Parquet file being written.
 pub(crate) struct ParquetFile {
     path: PathBuf,
@@ -48,6 +52,7 @@ impl ParquetFile {
             .set_compression(Compression::ZSTD(level))
             .set_column_dictionary_enabled(time(), false)
             .set_column_encoding(time(), Encoding::DELTA_BINARY_PACKED)
+            .set_dictionary_page_size_limit(DICTIONARY)
             .set_max_row_group_row_count(Some(ROW_GROUP))
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)

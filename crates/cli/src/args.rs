@@ -5,6 +5,8 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::parse_seconds;
 
+use crate::commands::{memstat, mpstat, nicstat, pstime, util};
+
 /// Record a Linux system, keep the run, ask it, draw it
 #[derive(Debug, Parser)]
 #[command(name = "fenxi", version, max_term_width = 100, propagate_version = true)]
@@ -59,6 +61,16 @@ pub enum Command {
     Report(ReportArgs),
     /// List what can be recorded, or describe a table
     Tables(TablesArgs),
+    /// Network interfaces, live: throughput, utilisation, saturation, errors
+    Nicstat(nicstat::NicstatArgs),
+    /// Processors, live: each and all, interrupts, who is maxed out
+    Mpstat(mpstat::MpstatArgs),
+    /// CPU time of processes over exactly the interval, to the nanosecond
+    Pstime(pstime::PstimeArgs),
+    /// Utilisation of the machine, sampled and measured side by side
+    Util(util::UtilArgs),
+    /// Where memory went, and what of a database's files is cached
+    Memstat(memstat::MemstatArgs),
 }
 
 /// `fenxi record`
@@ -319,18 +331,21 @@ pub struct TablesArgs {
     pub json: bool,
 }
 
-fn key_value(text: &str) -> Result<(String, String), String> {
+/// A label as it is typed, `KEY=VALUE`.
+pub fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.to_owned())),
         _ => Err("expected KEY=VALUE".to_owned()),
     }
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+/// A length of time as it is typed, `30s`; longer than nothing.
+pub fn seconds(text: &str) -> Result<f64, String> {
     parse_seconds(text).filter(|s| *s > 0.0).ok_or_else(|| "expected a time such as 500ms, 30s, 5m or 1h".to_owned())
 }
 
-fn interval(text: &str) -> Result<f64, String> {
+/// The time between two samples as it is typed.
+pub fn interval(text: &str) -> Result<f64, String> {
     let interval = seconds(text)?;
     if interval < 0.01 { Err("the shortest interval is 10ms".to_owned()) } else { Ok(interval) }
 }

@@ -12,7 +12,7 @@ mod print;
 mod progress;
 mod stores;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::Parser;
 
@@ -30,6 +30,11 @@ pub fn fenxi() -> ExitCode {
         Command::Rm(args) => commands::rm::run(cli, args),
         Command::Verify(args) => commands::verify::run(cli, args),
         Command::Tables(args) => commands::tables::run(cli, args),
+        Command::Nicstat(args) => commands::nicstat::run(cli, args),
+        Command::Mpstat(args) => commands::mpstat::run(cli, args),
+        Command::Pstime(args) => commands::pstime::run(cli, args),
+        Command::Util(args) => commands::util::run(cli, args),
+        Command::Memstat(args) => commands::memstat::run(cli, args),
         Command::Sql(_) | Command::Ask(_) | Command::Report(_) => Err(handover::to_engine()),
     })
 }
@@ -44,9 +49,22 @@ pub fn engine() -> ExitCode {
     })
 }
 
+/// Live tools that this program is when it is called by their names, through a link.
+const CALLED_BY_NAME: [&str; 5] = ["nicstat", "mpstat", "pstime", "util", "memstat"];
+
+/// The command line; called as `nicstat` it is that of `fenxi nicstat`.
+fn arguments() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let called = words.first().and_then(|word| Path::new(word).file_name()).map(OsString::from);
+    if let Some(name) = called.filter(|name| CALLED_BY_NAME.iter().any(|tool| name == tool)) {
+        words.insert(1, name);
+    }
+    words
+}
+
 /// Reads the command line, does `work`, and turns its outcome into messages and an exit code.
 fn finish(work: impl FnOnce(&Cli) -> anyhow::Result<ExitCode>) -> ExitCode {
-    match work(&Cli::parse()) {
+    match work(&Cli::parse_from(arguments())) {
         Ok(code) => code,
         Err(error) if print::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -28,11 +28,12 @@ impl Line {
     /// Shows what the recorder does now.
     pub fn show(&self, stage: &Stage<'_>) {
         match stage {
-            Stage::Began(_) => self.bar.set_message("recording; Ctrl-C ends it and keeps the run"),
-            Stage::Tick(progress) => {
+            Stage::Began { .. } => self.bar.set_message("recording; Ctrl-C ends it and keeps the run"),
+            Stage::Tick { progress, .. } => {
                 self.bar.set_position((progress.elapsed_s * 1000.0) as u64);
                 self.bar.set_message(describe(progress));
             }
+            Stage::SinceBoot { .. } => {}
             Stage::Sealing => self.bar.set_message("writing the run"),
         }
     }

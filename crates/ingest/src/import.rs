@@ -13,7 +13,7 @@ use std::{
 
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_source::import::{Format, Head, Hints, Input, Out, Tally, banner, detect};
-use fenxi_store::{Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
+use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
 use jiff::tz::TimeZone;
 
 use crate::{
@@ -22,8 +22,6 @@ use crate::{
     same,
 };
 
-/// The name that goes before a table's for averages since boot, which are kept apart.
-const BOOT: &str = "boot";
 /// Batches of rows that may wait for the writer.
 const ROWS_AHEAD: usize = 2;
 

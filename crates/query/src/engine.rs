@@ -6,14 +6,14 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use duckdb::{Connection, ToSql};
 use fenxi_model::RunId;
-use fenxi_store::Store;
+use fenxi_store::{BOOT, Store};
 
 use crate::{
     Answer, AnswerColumn, QueryError, Value,
     answer::columns_of,
     gate::Gate,
     prune, runs,
-    views::{self, BOOT, Mentions, literal},
+    views::{self, Mentions, literal},
 };
 
 /// Engine-specific SQL under names of our own, in one place.

@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use fenxi_model::{TABLES, Table, schema_of};
-use fenxi_store::{Store, TableFile};
+use fenxi_store::{BOOT, Store, TableFile};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::{QueryError, Scope, lex};
@@ -15,9 +15,6 @@ use crate::{QueryError, Scope, lex};
 /// Names whose mention asks for every view: they list tables or columns.
 const LISTINGS: [&str; 6] =
     ["tables", "information_schema", "duckdb_views", "duckdb_columns", "duckdb_tables", "pg_catalog"];
-
-/// The schema of averages since boot: `boot.cpu` has the columns of `cpu`.
-pub(crate) const BOOT: &str = "boot";
 
 /// What a query mentions of what the store offers.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The recording itself: from the first sample to the sealed run.
 
-use std::{collections::BTreeMap, ffi::OsString, io};
+use std::{collections::BTreeMap, ffi::OsString, io, ops::ControlFlow};
 
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_source::{Root, Source};
-use fenxi_store::{Begin, End, OpenRun, SourceCost, Store, StoreError};
+use fenxi_store::{BOOT, Begin, End, OpenRun, SourceCost, Store, StoreError};
 use nix::sys::signal::Signal;
 
 use crate::{
@@ -17,8 +17,8 @@ use crate::{
 
 /// What to record, where, how often and how long.
 pub struct Plan {
-    /// Where the run is kept.
-    pub store: Store,
+    /// Where the run is kept; None: rows are only shown to `watch`.
+    pub store: Option<Store>,
     /// Name of the run; part of its id.
     pub name: String,
     /// Name of the host observed.
@@ -37,24 +37,52 @@ pub struct Plan {
     pub command: Option<Vec<OsString>>,
     /// A random number for the run's id.
     pub random: u64,
+    /// Whether the averages since boot are wanted too; they are kept apart from the samples.
+    pub since_boot: bool,
 }
 
 /// What the recorder does at the moment, told to the caller.
 #[derive(Clone, Debug)]
 pub enum Stage<'a> {
-    /// The recording began under this id.
-    Began(&'a RunId),
+    /// The recording began.
+    Began {
+        /// The id of the run, if one is kept.
+        run: Option<&'a RunId>,
+        /// Facts, and notes on sources that could not start.
+        rows: &'a Rows,
+    },
+    /// Averages since the system's boot, at the moment when the recording began.
+    SinceBoot {
+        /// The moment.
+        t: Micros,
+        /// Seconds since boot.
+        dt: f64,
+        /// What was sampled.
+        rows: &'a Rows,
+    },
     /// A tick was taken.
-    Tick(&'a Progress),
+    Tick {
+        /// How far the recording is.
+        progress: &'a Progress,
+        /// The end of the interval.
+        t: Micros,
+        /// Seconds since the tick before.
+        dt: f64,
+        /// What was sampled.
+        rows: &'a Rows,
+    },
     /// Sampling has ended; the run is being written.
     Sealing,
 }
 
+/// Is told of each stage of a recording, and may end it.
+pub type Watch<'a> = dyn FnMut(Stage<'_>) -> ControlFlow<()> + 'a;
+
 /// How a recording ended.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The sealed run.
-    pub run: RunId,
+    /// The sealed run; None when nothing was to be kept.
+    pub run: Option<RunId>,
     /// Exit status of the command, as a shell gives it.
     pub exit_code: Option<i32>,
     /// Signal that ended the recording early.
@@ -103,39 +131,40 @@ const GRACE_S: f64 = 5.0;
 ///
 /// Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGCHLD in the calling thread meanwhile. With a
 /// command, signals from other processes are passed on to it and recording goes on until it ends.
-/// `watch` is told of each stage; it must be quick.
+/// `watch` is told of each stage; it must be quick, and ends the recording by breaking.
 ///
 /// # Errors
 /// When the store or the command cannot be begun, or the run can no longer be written.
-pub fn record(plan: Plan, watch: &mut dyn FnMut(Stage<'_>)) -> Result<Outcome, RecordError> {
+pub fn record(plan: Plan, watch: &mut Watch<'_>) -> Result<Outcome, RecordError> {
     let sleeper = Sleeper::new(plan.command.is_some())?;
     let cpu_before = clock::process_cpu();
     let mut rows = Rows::new(&plan.host);
     let mut sampler = Sampler::start(&plan.sources, &plan.root, &mut rows);
     let begun = clock::wall();
     sampler.sample_facts(begun, &mut rows);
-    let mut open = plan.store.begin(Begin {
-        name: Some(plan.name.clone()),
-        kind: "record".to_owned(),
-        host: plan.host.clone(),
-        command: plan.command.iter().flatten().map(|w| w.to_string_lossy().into_owned()).collect(),
-        tags: plan.tags.clone(),
-        start: begun,
-        interval_s: Some(plan.interval_s),
-        random: plan.random,
-        sources: sampler.names(),
-        params: BTreeMap::new(),
-    })?;
-    watch(Stage::Began(open.id()));
-    open.append(&mut rows)?;
+    let mut open = plan.store.as_ref().map(|store| store.begin(begin(&plan, &sampler, begun))).transpose()?;
+    let _ = watch(Stage::Began { run: open.as_ref().map(OpenRun::id), rows: &rows });
+    if let Some(open) = &mut open {
+        open.append(&mut rows)?;
+    }
+    rows.clear();
 
     let started = clock::monotonic();
     let wall = clock::wall();
-    sampler.sample(wall, Round::First, &mut rows);
+    let uptime_s = if plan.since_boot { uptime(&plan.root) } else { None };
+    sampler.sample(wall, uptime_s.map_or(Round::First, |seconds| Round::SinceBoot { seconds }), &mut rows);
+    let mut flow = ControlFlow::Continue(());
+    if let Some(dt) = uptime_s {
+        flow = watch(Stage::SinceBoot { t: wall, dt, rows: &rows });
+        if let Some(open) = &mut open {
+            open.append_apart(BOOT, &mut rows)?;
+        }
+        rows.clear();
+    }
     let command = match plan.command.as_deref().map(Running::start).transpose() {
         Ok(command) => command,
         Err(source) => {
-            open.discard()?;
+            open.map_or(Ok(()), OpenRun::discard)?;
             let command = plan.command.iter().flatten().next().map(|c| c.to_string_lossy().into_owned());
             return Err(RecordError::Command { command: command.unwrap_or_default(), source });
         }
@@ -157,11 +186,33 @@ pub fn record(plan: Plan, watch: &mut dyn FnMut(Stage<'_>)) -> Result<Outcome, R
         interrupted: None,
         kill_at: None,
     };
-    if let Err(source) = recording.run(watch) {
+    if flow.is_continue()
+        && let Err(source) = recording.run(watch)
+    {
         return Err(recording.give_up(source));
     }
-    watch(Stage::Sealing);
+    let _ = watch(Stage::Sealing);
     recording.seal(cpu_before)
+}
+
+fn begin(plan: &Plan, sampler: &Sampler, start: Micros) -> Begin {
+    Begin {
+        name: Some(plan.name.clone()),
+        kind: "record".to_owned(),
+        host: plan.host.clone(),
+        command: plan.command.iter().flatten().map(|w| w.to_string_lossy().into_owned()).collect(),
+        tags: plan.tags.clone(),
+        start,
+        interval_s: Some(plan.interval_s),
+        random: plan.random,
+        sources: sampler.names(),
+        params: BTreeMap::new(),
+    }
+}
+
+/// Seconds since the system's boot.
+fn uptime(root: &Root) -> Option<f64> {
+    root.read_text("/proc/uptime")?.split_ascii_whitespace().next()?.parse().ok()
 }
 
 struct Recording<'a> {
@@ -169,7 +220,7 @@ struct Recording<'a> {
     sleeper: Sleeper,
     sampler: Sampler,
     rows: Rows,
-    open: OpenRun,
+    open: Option<OpenRun>,
     append_cost: SourceCost,
     command: Option<Running>,
     ended: Option<Ended>,
@@ -195,7 +246,7 @@ impl Recording<'_> {
         Micros(self.wall_at_start.0 + ((steady - self.started) * 1e6).round() as i64)
     }
 
-    fn run(&mut self, watch: &mut dyn FnMut(Stage<'_>)) -> Result<(), Broken> {
+    fn run(&mut self, watch: &mut Watch<'_>) -> Result<(), Broken> {
         let interval = self.plan.interval_s;
         let end = self.plan.duration_s.map(|d| self.started + d);
         let mut n = 1_u64;
@@ -206,12 +257,12 @@ impl Recording<'_> {
             if !self.wait(until)? {
                 // Ended between two ticks: the rest is sampled if it is long enough to mean anything.
                 if clock::monotonic() - self.last_tick >= interval * 0.1 {
-                    self.tick(Round::Last, watch)?;
+                    let _ = self.tick(Round::Last, watch)?;
                 }
                 return Ok(());
             }
-            self.tick(if last { Round::Last } else { Round::Tick }, watch)?;
-            if last {
+            let flow = self.tick(if last { Round::Last } else { Round::Tick }, watch)?;
+            if last || flow.is_break() {
                 return self.end_command();
             }
             n = self.next_deadline(n)?;
@@ -281,7 +332,7 @@ impl Recording<'_> {
         Ok(n + missed + 1)
     }
 
-    fn tick(&mut self, round: Round, watch: &mut dyn FnMut(Stage<'_>)) -> Result<(), Broken> {
+    fn tick(&mut self, round: Round, watch: &mut Watch<'_>) -> Result<ControlFlow<()>, Broken> {
         let now = clock::monotonic();
         let t = self.time_at(now);
         if let Some(step) = self.steps.step(clock::wall(), now) {
@@ -290,20 +341,23 @@ impl Recording<'_> {
             );
             self.rows.event(t, "clock step", "recorder", &text);
         }
-        self.last_tick = now;
+        let dt = now - std::mem::replace(&mut self.last_tick, now);
         self.sampler.sample(t, round, &mut self.rows);
         self.progress.ticks += 1;
         self.progress.elapsed_s = now - self.started;
         self.progress.look(&self.rows);
+        let flow = watch(Stage::Tick { progress: &self.progress, t, dt, rows: &self.rows });
         self.append()?;
-        watch(Stage::Tick(&self.progress));
-        Ok(())
+        Ok(flow)
     }
 
     fn append(&mut self) -> Result<(), Broken> {
         let (began, cpu) = (clock::monotonic(), clock::thread_cpu());
         self.append_cost.rows += self.rows.len() as u64;
-        self.open.append(&mut self.rows).map_err(Broken::Store)?;
+        match &mut self.open {
+            Some(open) => open.append(&mut self.rows).map_err(Broken::Store)?,
+            None => self.rows.clear(),
+        }
         let wall = clock::monotonic() - began;
         self.append_cost.samples += 1;
         self.append_cost.cpu_s += clock::thread_cpu() - cpu;
@@ -357,7 +411,6 @@ impl Recording<'_> {
         if let Some(ended) = &self.ended {
             ended.results(t, &mut self.rows);
         }
-        self.open.append(&mut self.rows)?;
         let exit_code = self.ended.as_ref().map(Ended::exit_code);
         let mut costs = self.sampler.into_costs();
         costs.push(self.append_cost);
@@ -368,7 +421,7 @@ impl Recording<'_> {
             wall_s: self.progress.elapsed_s,
             ..SourceCost::default()
         });
-        let run = self.open.seal(End {
+        let end = End {
             end: self.wall_at_start.max(t),
             exit_status: exit_code,
             signal: self.ended.as_ref().and_then(Ended::signal),
@@ -378,7 +431,12 @@ impl Recording<'_> {
             start: None,
             inputs: Vec::new(),
             windows: Vec::new(),
-        })?;
+        };
+        let mut run = None;
+        if let Some(mut open) = self.open {
+            open.append(&mut self.rows)?;
+            run = Some(open.seal(end)?);
+        }
         let cpu_s = clock::process_cpu() - cpu_before;
         Ok(Outcome { run, exit_code, interrupted: self.interrupted, progress: self.progress, cpu_s })
     }

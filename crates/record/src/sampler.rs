@@ -27,10 +27,15 @@ pub struct Sampler {
 }
 
 /// Which round of a recording this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Round {
     /// Before the first interval: counters are remembered.
     First,
+    /// As the first, and averages since boot are wanted.
+    SinceBoot {
+        /// Seconds since then.
+        seconds: f64,
+    },
     /// An ordinary tick.
     Tick,
     /// The last tick: sources that are seldom sampled are sampled once more.
@@ -68,7 +73,7 @@ impl Sampler {
     pub fn sample(&mut self, t: Micros, round: Round, rows: &mut Rows) {
         for active in &mut self.active {
             if active.is_due(round, clock::monotonic()) {
-                active.sample(t, rows);
+                active.sample(t, round, rows);
             }
         }
     }
@@ -76,7 +81,7 @@ impl Sampler {
     /// Samples what is read once at the start and once at the end.
     pub fn sample_facts(&mut self, t: Micros, rows: &mut Rows) {
         for active in self.active.iter_mut().filter(|a| a.take == Take::StartAndEnd) {
-            active.sample(t, rows);
+            active.sample(t, Round::Tick, rows);
         }
     }
 
@@ -98,11 +103,14 @@ impl Active {
         }
     }
 
-    fn sample(&mut self, t: Micros, rows: &mut Rows) {
+    fn sample(&mut self, t: Micros, round: Round, rows: &mut Rows) {
         rows.set_source(self.name);
         let rows_before = rows.len();
         let (began, cpu_before) = (clock::monotonic(), clock::thread_cpu());
-        let tick = Tick { t, dt: self.last.map(|last| began - last) };
+        let tick = match round {
+            Round::SinceBoot { seconds } => Tick::since_boot(t, seconds),
+            _ => Tick::new(t, self.last.map(|last| began - last)),
+        };
         self.last = Some(began);
         // A collector's bug must not end the recording of all the others.
         let outcome = catch_unwind(AssertUnwindSafe(|| self.collector.sample(tick, rows)));

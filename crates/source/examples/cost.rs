@@ -48,7 +48,7 @@ fn main() {
         let dt = (n > 0).then_some(pause.as_secs_f64());
         for m in &mut measured {
             let begin = cpu_us();
-            if let Err(error) = m.collector.sample(Tick { t: Micros(i64::from(n) * 10_000), dt }, &mut rows) {
+            if let Err(error) = m.collector.sample(Tick::new(Micros(i64::from(n) * 10_000), dt), &mut rows) {
                 println!("{}: {error}", m.name);
             }
             m.rows += rows.len();

@@ -49,6 +49,37 @@ pub struct Tick {
     pub t: Micros,
     /// Seconds since this source's previous sample, by a clock that does not step; None at the first.
     pub dt: Option<f64>,
+    /// Whether this is the first sample and the averages since boot are wanted: counters then grew from
+    /// 0 in `dt`, the time since boot. A source that is asked only for samples need not care.
+    pub since_boot: bool,
+}
+
+impl Tick {
+    /// The end of an interval of `dt` seconds; without `dt`, the first sample.
+    pub fn new(t: Micros, dt: Option<f64>) -> Tick {
+        Tick { t, dt, since_boot: false }
+    }
+
+    /// The first sample, `seconds` after the system's boot.
+    pub fn since_boot(t: Micros, seconds: f64) -> Tick {
+        Tick { t, dt: Some(seconds), since_boot: true }
+    }
+
+    /// As [`Counter::step`]; since boot, the first step is the counter's whole value.
+    pub fn step(&self, counter: &mut Counter, now: u64, width: Width) -> Step {
+        match counter.step(now, width) {
+            Step::First if self.since_boot => Step::By(now),
+            step => step,
+        }
+    }
+
+    /// As [`Counter::rate`], in this interval.
+    pub fn rate(&self, counter: &mut Counter, now: u64, width: Width) -> Option<f64> {
+        match (self.step(counter, now, width), self.dt) {
+            (Step::By(n), Some(dt)) if dt > 0.0 => Some(n as f64 / dt),
+            _ => None,
+        }
+    }
 }
 
 /// What a source is.

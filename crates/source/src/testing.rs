@@ -138,7 +138,7 @@ impl Session {
         let dt = dt.into();
         self.t = Micros(self.t.0 + (dt.unwrap_or(0.0) * 1e6) as i64);
         let mut rows = Rows::new("test");
-        self.collector.sample(Tick { t: self.t, dt }, &mut rows)?;
+        self.collector.sample(Tick::new(self.t, dt), &mut rows)?;
         Ok(Observed::of(rows))
     }
 }

@@ -160,7 +160,8 @@ impl Gather {
         let mut last = None;
         for row in 0..self.n {
             let likely = last.map_or(0, |last: u32| followers[last as usize]);
-            let same = |first: &usize| places.iter().all(|p| self.columns[*p].bits(*first) == self.columns[*p].bits(row));
+            let same =
+                |first: &usize| places.iter().all(|p| self.columns[*p].bits(*first) == self.columns[*p].bits(row));
             let group = if firsts.get(likely as usize).is_some_and(same) {
                 likely
             } else {

@@ -14,6 +14,7 @@ mod index;
 mod manifest;
 mod open;
 mod parquet_file;
+mod read;
 mod recover;
 mod seal;
 mod select;
@@ -32,5 +33,5 @@ pub use manifest::{
     TableFile, Window,
 };
 pub use open::{OpenRun, RawFile};
-pub use seal::IMPORT;
+pub use seal::{BOOT, IMPORT};
 pub use store::Store;

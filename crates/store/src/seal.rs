@@ -24,6 +24,8 @@ use crate::{
 
 /// The kind of run that keeps inputs, and has no streams to recover it from.
 pub const IMPORT: &str = "import";
+/// What the tables of averages since boot are called before their point: `boot.cpu`.
+pub const BOOT: &str = "boot";
 /// The directory of an import's inputs within a run.
 pub(crate) const RAW: &str = "raw";
 

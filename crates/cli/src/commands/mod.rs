@@ -3,6 +3,11 @@
 pub mod ask;
 pub mod formats;
 pub mod import;
+pub mod live;
+pub mod memstat;
+pub mod mpstat;
+pub mod nicstat;
+pub mod pstime;
 pub mod record;
 pub mod report;
 pub mod rm;
@@ -11,4 +16,5 @@ pub mod show;
 pub mod sql;
 pub mod tables;
 pub mod tag;
+pub mod util;
 pub mod verify;

@@ -1,9 +1,9 @@
 //! `fenxi record`.
 
-use std::{path::Path, process::ExitCode};
+use std::{ops::ControlFlow, path::Path, process::ExitCode};
 
 use anyhow::bail;
-use fenxi_model::Unit;
+use fenxi_model::{RunId, Unit};
 use fenxi_record::{Outcome, Plan, RecordError};
 use fenxi_source::{Root, SOURCES, Source};
 
@@ -17,16 +17,11 @@ use crate::{
 /// Records, says what was kept, and exits with the command's status.
 pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     let sources = choose(&args.source)?;
-    let root = args.root.as_ref().map_or_else(Root::live, Root::saved);
-    if let Some(path) = &args.root
-        && !path.join("proc").is_dir()
-    {
-        bail!("{} has no `proc` in it: --root wants a saved copy of /proc and /sys", path.display());
-    }
+    let root = root(args.root.as_deref())?;
     let store = stores::create(cli)?;
     let host = hostname(&root);
     let plan = Plan {
-        store,
+        store: Some(store),
         name: args.name.clone().unwrap_or_else(|| default_name(args, &host)),
         host,
         tags: args.tag.iter().cloned().collect(),
@@ -36,9 +31,13 @@ pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         root,
         command: (!args.command.is_empty()).then(|| args.command.clone()),
         random: stores::random(),
+        since_boot: false,
     };
     let line = Line::new(cli.quiet, !args.command.is_empty(), args.duration);
-    let outcome = fenxi_record::record(plan, &mut |stage| line.show(&stage));
+    let outcome = fenxi_record::record(plan, &mut |stage| {
+        line.show(&stage);
+        ControlFlow::Continue(())
+    });
     line.clear();
     match outcome {
         Ok(outcome) => {
@@ -56,15 +55,27 @@ pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn exit_code(status: i32) -> ExitCode {
+/// The live system, or the saved copy below `path`.
+pub fn root(path: Option<&Path>) -> anyhow::Result<Root> {
+    match path {
+        Some(path) if !path.join("proc").is_dir() => {
+            bail!("{} has no `proc` in it: --root wants a saved copy of /proc and /sys", path.display())
+        }
+        Some(path) => Ok(Root::saved(path)),
+        None => Ok(Root::live()),
+    }
+}
+
+/// The exit code that says what a command's status was.
+pub fn exit_code(status: i32) -> ExitCode {
     ExitCode::from(u8::try_from(status).unwrap_or(1))
 }
 
 fn describe(outcome: &Outcome) -> String {
     let progress = &outcome.progress;
+    let run = outcome.run.as_ref().map_or("nothing", RunId::as_str);
     let mut text = format!(
-        "recorded {}: {} in {}, recorder used {} of CPU time",
-        outcome.run,
+        "recorded {run}: {} in {}, recorder used {} of CPU time",
         plural(progress.ticks, "sample"),
         Unit::Seconds.human(progress.elapsed_s),
         Unit::Seconds.human(outcome.cpu_s),
@@ -85,7 +96,8 @@ fn default_name(args: &RecordArgs, host: &str) -> String {
     program.map_or_else(|| host.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-fn hostname(root: &Root) -> String {
+/// The name of the host at `root`.
+pub fn hostname(root: &Root) -> String {
     if root.is_live() {
         return rustix::system::uname().nodename().to_string_lossy().into_owned();
     }

@@ -198,7 +198,7 @@ mod tests {
         let mount = Mount { device: "/dev/sda1".into(), mount: "/".into(), fstype: "ext4".into(), options: "rw".into() };
         let space = Space { total: 1000.0, free: 300.0, available: 200.0, inodes: 50.0, inodes_free: 40.0 };
         let mut rows = Rows::new("h");
-        emit(&mount, &space, Tick { t: Micros(1), dt: Some(10.0) }, 10.0, &mut rows);
+        emit(&mount, &space, Tick::new(Micros(1), Some(10.0)), 10.0, &mut rows);
         let seen = Observed::of(rows);
         let get = |column| seen.value("fs", column, &["/"]);
         near(get("used_bytes"), 700.0);
@@ -211,9 +211,9 @@ mod tests {
     fn the_live_root_has_space_and_a_saved_one_does_not() {
         let mut collector = SOURCE.start(&Root::live()).unwrap();
         let mut rows = Rows::new("h");
-        collector.sample(Tick { t: Micros(1), dt: None }, &mut rows).unwrap();
+        collector.sample(Tick::new(Micros(1), None), &mut rows).unwrap();
         assert!(rows.is_empty());
-        collector.sample(Tick { t: Micros(2), dt: Some(10.0) }, &mut rows).unwrap();
+        collector.sample(Tick::new(Micros(2), Some(10.0)), &mut rows).unwrap();
         let seen = Observed::of(rows);
         let total = seen.value("fs", "total_bytes", &["/"]).unwrap();
         let used = seen.value("fs", "used_bytes", &["/"]).unwrap();

@@ -231,7 +231,7 @@ impl Live {
     /// With an interval of one second a percent is 10 ms.
     fn tick(&mut self, dt: impl Into<Option<f64>>) -> Observed {
         let mut rows = fenxi_model::Rows::new("live");
-        self.collector.sample(crate::Tick { t: Micros(1), dt: dt.into() }, &mut rows).unwrap();
+        self.collector.sample(crate::Tick::new(Micros(1), dt.into()), &mut rows).unwrap();
         Observed::of(rows)
     }
 }

@@ -123,9 +123,9 @@ impl Engine {
             }
             let Some(mut collector) = start(plan, &given) else { continue };
             // What is wrong with the text is told when it is sampled.
-            let _ = collector.sample(Tick { t, dt: None }, &mut rows);
+            let _ = collector.sample(Tick::new(t, None), &mut rows);
             files.iter().for_each(|(file, content)| given.set(file.path(), content.to_vec()));
-            let _ = collector.sample(Tick { t, dt: Some(uptime_s) }, &mut rows);
+            let _ = collector.sample(Tick::new(t, Some(uptime_s)), &mut rows);
             out.since_boot(true);
             hand_over(&mut rows, (t, Some(uptime_s)), Keep { gauges: None, without }, false, out);
             out.since_boot(false);
@@ -140,7 +140,7 @@ impl Engine {
         for (content, dt) in [(zeroed(stat), None), (stat.to_vec(), Some(1.0))] {
             given.set(Saved::Stat.path(), content);
             // What is wrong with the text is told when it is sampled.
-            let _ = collector.sample(Tick { t, dt }, &mut rows);
+            let _ = collector.sample(Tick::new(t, dt), &mut rows);
         }
         out.since_boot(true);
         hand_over(&mut rows, (t, None), Keep { gauges: None, without: &[] }, false, out);
@@ -162,7 +162,7 @@ impl Worker {
         }
         let Some(collector) = &mut self.collector else { return };
         let dt = self.last.replace(t).map(|last| t.seconds_since(last)).filter(|dt| *dt > 0.0);
-        if let Err(error) = collector.sample(Tick { t, dt }, &mut rows) {
+        if let Err(error) = collector.sample(Tick::new(t, dt), &mut rows) {
             out.note(None, &error.to_string());
         }
         if dt.is_some() {
@@ -172,7 +172,7 @@ impl Worker {
         hand_over(&mut rows, (t, None), Keep { gauges: Some(&[]), without }, true, out);
         if first && !self.plan.gauges.is_empty() {
             // The same once more: counters stand still, and what is no counter shows.
-            let _ = collector.sample(Tick { t, dt: Some(1.0) }, &mut rows);
+            let _ = collector.sample(Tick::new(t, Some(1.0)), &mut rows);
             hand_over(&mut rows, (t, None), Keep { gauges: Some(self.plan.gauges), without }, false, out);
         }
     }

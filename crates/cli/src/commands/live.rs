@@ -1,0 +1,187 @@
+//! What all live tools share: when they sample, where frames come from, where text goes.
+
+use std::{collections::BTreeSet, ffi::OsString, ops::ControlFlow, path::PathBuf, process::ExitCode};
+
+use anyhow::Context;
+use clap::Args;
+use fenxi_live::{Csv, Frame, Json, View, replay};
+use fenxi_model::{Rows, Table, catalog::note};
+use fenxi_record::{Outcome, Plan, Stage};
+use fenxi_source::{SOURCES, Source};
+
+use super::record::{exit_code, hostname, root};
+use crate::{
+    args::{Cli, interval, key_value},
+    print, stores,
+};
+
+/// Options of every live tool. They have no short forms, so that each tool can have those it is known for.
+#[derive(Debug, Args)]
+pub struct LiveArgs {
+    /// Time between two samples: 1, 500ms, 1m
+    #[arg(value_name = "INTERVAL", value_parser = interval)]
+    pub interval: Option<f64>,
+    /// Samples to show [default: until Ctrl-C]
+    #[arg(value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Also keep what is shown, as a run of this name
+    #[arg(long, value_name = "NAME", conflicts_with = "run")]
+    pub save: Option<String>,
+    /// Label of the run that is kept, KEY=VALUE; can be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value, requires = "save")]
+    pub tag: Vec<(String, String)>,
+    /// Show what this run recorded instead of what happens now
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    /// Of a run with several hosts, the one to show
+    #[arg(long, value_name = "NAME", requires = "run")]
+    pub host: Option<String>,
+    /// Each row as a JSON object on a line
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Rows as comma-separated values
+    #[arg(long)]
+    pub csv: bool,
+    /// Read a saved copy of /proc and /sys below this directory instead of the live ones
+    #[arg(long, value_name = "DIR", conflicts_with = "run")]
+    pub root: Option<PathBuf>,
+}
+
+/// A live tool about to be shown.
+pub struct Tool {
+    /// What people call it.
+    pub name: &'static str,
+    /// What it samples.
+    pub sources: Vec<&'static dyn Source>,
+    /// The tables that it shows; the first one is its CSV.
+    pub tables: Vec<&'static Table>,
+    /// How it shows them.
+    pub view: Box<dyn View>,
+    /// Whether it begins with averages since boot. Without an interval these are all it shows.
+    pub since_boot: bool,
+    /// Command to run meanwhile.
+    pub command: Option<Vec<OsString>>,
+}
+
+/// The sources of these names, which exist.
+pub fn sources(names: &[&str]) -> Vec<&'static dyn Source> {
+    SOURCES.iter().copied().filter(|source| names.contains(&source.spec().name)).collect()
+}
+
+/// Shows frames of the system or of a run until there are no more, the count is reached, a signal or
+/// the end of the command comes, or nobody reads on.
+///
+/// # Errors
+/// When the run cannot be shown, nothing can be sampled, or the output cannot be written.
+pub fn run(cli: &Cli, args: &LiveArgs, mut tool: Tool) -> anyhow::Result<ExitCode> {
+    if args.json {
+        tool.view = Box::new(Json::new(&tool.tables));
+    } else if args.csv {
+        tool.view = Box::new(Csv::new(tool.tables[0]));
+    }
+    let mut screen = Screen { view: tool.view, text: String::new(), said: BTreeSet::new(), failed: None };
+    if let Some(selector) = &args.run {
+        let store = stores::open(cli)?;
+        let run = store.select_one(selector)?;
+        let mut left = args.count.unwrap_or(u64::MAX);
+        let mut show = |frame: &Frame<'_>| {
+            screen.show(frame)?;
+            left -= u64::from(!frame.since_boot);
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        replay(&store, &run, &tool.tables, args.host.as_deref(), &mut show).with_context(|| format!("run {run}"))?;
+        screen.finish()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Without an interval there are the averages since boot, and nothing else.
+    let once = tool.since_boot && args.interval.is_none() && tool.command.is_none();
+    let interval_s = args.interval.unwrap_or(1.0);
+    let root = root(args.root.as_deref())?;
+    let plan = Plan {
+        store: args.save.as_ref().map(|_| stores::create(cli)).transpose()?,
+        name: args.save.clone().unwrap_or_default(),
+        host: hostname(&root),
+        tags: args.tag.iter().cloned().collect(),
+        interval_s,
+        duration_s: args.count.map(|n| n as f64 * interval_s),
+        sources: tool.sources,
+        root,
+        command: tool.command,
+        random: stores::random(),
+        since_boot: tool.since_boot,
+    };
+    let outcome = fenxi_record::record(plan, &mut |stage| match stage {
+        Stage::Began { rows, .. } => {
+            screen.notes(rows);
+            ControlFlow::Continue(())
+        }
+        Stage::SinceBoot { t, dt, rows } => {
+            screen.show(&Frame { t, dt, since_boot: true, rows })?;
+            if once { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+        Stage::Tick { t, dt, rows, .. } => screen.show(&Frame { t, dt, since_boot: false, rows }),
+        Stage::Sealing => ControlFlow::Continue(()),
+    })?;
+    screen.finish()?;
+    Ok(said(cli, tool.name, &outcome))
+}
+
+fn said(cli: &Cli, tool: &str, outcome: &Outcome) -> ExitCode {
+    if let (Some(run), false) = (&outcome.run, cli.quiet) {
+        print::message(&format!("kept as {run}; next: fenxi {tool} --run {run}, fenxi report {run}"));
+    }
+    exit_code(outcome.exit_code.unwrap_or(0))
+}
+
+/// Where text goes: each frame is written at once.
+struct Screen {
+    view: Box<dyn View>,
+    text: String,
+    /// Notes that were said already.
+    said: BTreeSet<String>,
+    failed: Option<anyhow::Error>,
+}
+
+impl Screen {
+    fn show(&mut self, frame: &Frame<'_>) -> ControlFlow<()> {
+        self.notes(frame.rows);
+        self.view.frame(frame, &mut self.text);
+        self.write()
+    }
+
+    fn write(&mut self) -> ControlFlow<()> {
+        let written = print::data(self.text.as_bytes());
+        self.text.clear();
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.failed.get_or_insert(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// Says on stderr what could not be read, each thing once.
+    fn notes(&mut self, rows: &Rows) {
+        for notes in rows.tables().filter(|t| t.table().id == note::TABLE.id) {
+            for row in 0..notes.n_rows() {
+                let text = |place| notes.str(row, place).unwrap_or("");
+                let message = format!("{}: {}", text(note::source), text(note::message));
+                if self.said.len() < 100 && self.said.insert(message.clone()) {
+                    print::message(&message);
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self) -> anyhow::Result<()> {
+        if self.failed.is_none() {
+            self.view.end(&mut self.text);
+            let _ = self.write();
+        }
+        match self.failed.take() {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
+    }
+}

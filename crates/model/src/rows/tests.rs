@@ -1,0 +1,65 @@
+//! What rows become as Arrow batches.
+
+use arrow_array::{Array, cast::AsArray, types::Float64Type, types::Int64Type};
+
+use super::*;
+use crate::catalog::{cpu, process};
+
+#[test]
+fn what_is_not_set_is_null_and_what_nobody_sets_is_no_column() {
+    let mut rows = Rows::new("h");
+    rows.row(&cpu::TABLE, Micros(5), 1.0).str(cpu::cpu, "0").f64(cpu::usr, 3.0);
+    rows.row(&cpu::TABLE, Micros(5), 1.0).f64(cpu::idle, f64::NAN);
+    rows.row(&cpu::TABLE, Micros(5), 1.0).f64(cpu::usr, f64::INFINITY).f64(cpu::usr, 4.0);
+    let cells = rows.tables().next().unwrap();
+    assert_eq!((cells.f64(0, cpu::usr), cells.f64(1, cpu::usr), cells.f64(9, cpu::usr)), (Some(3.0), None, None));
+    assert_eq!((cells.str(0, cpu::cpu), cells.str(1, cpu::cpu), cells.str(0, cpu::host)), (Some("0"), None, Some("h")));
+    let batch = rows.tables_mut().next().unwrap().take().unwrap();
+    let names: Vec<_> = batch.schema().fields().iter().map(|f| f.name().clone()).collect();
+    assert_eq!(names, ["t", "dt", "host", "cpu", "usr", "idle"]);
+    let usr = batch.column(4).as_primitive::<Float64Type>();
+    assert_eq!((usr.value(0), usr.is_null(1), usr.value(2)), (3.0, true, 4.0));
+    assert_eq!(batch.column(5).null_count(), 3);
+    assert!(batch.column(3).is_null(1));
+    assert!(rows.is_empty());
+}
+
+#[test]
+fn codes_stay_the_same_from_batch_to_batch() {
+    let mut rows = Rows::new("h");
+    let mut take = |names: &[&str]| {
+        for name in names {
+            rows.row(&process::TABLE, Micros(1), 1.0).i64(process::pid, 7).str(process::comm, *name);
+        }
+        rows.tables_mut().next().unwrap().take().unwrap()
+    };
+    let first = take(&["a", "b"]);
+    let second = take(&["b", "c", "a"]);
+    let keys = second.column(4).as_dictionary::<Int32Type>().keys().values().to_vec();
+    assert_eq!(keys, [1, 2, 0]);
+    assert!(Arc::ptr_eq(&first.schema(), &second.schema()));
+    assert_eq!(first.column(3).as_primitive::<Int64Type>().value(1), 7);
+}
+
+#[test]
+fn a_dictionary_cannot_grow_for_ever() {
+    let mut rows = Rows::new("h");
+    for i in 0..=MAX_DICTIONARY {
+        rows.row(&process::TABLE, Micros(1), 1.0).str(process::comm, format!("c{i}").as_str());
+    }
+    rows.tables_mut().next().unwrap().take().unwrap();
+    rows.row(&process::TABLE, Micros(2), 1.0).str(process::comm, "new");
+    let batch = rows.tables_mut().next().unwrap().take().unwrap();
+    let comm = batch.column(3).as_dictionary::<Int32Type>();
+    assert_eq!((comm.values().len(), comm.keys().value(0)), (1, 0));
+}
+
+#[test]
+fn notes_and_events_are_rows() {
+    let mut rows = Rows::new("h");
+    rows.set_source("vmstat");
+    rows.note("a.txt", 3, "no header");
+    rows.event(Micros(9), "counter reset", "eth0", "rx went back");
+    let tables: Vec<_> = rows.tables().map(|t| t.table().name).collect();
+    assert_eq!(tables, ["event", "note"]);
+}

@@ -1,0 +1,83 @@
+//! By how much one group of runs differs from another.
+
+use crate::{
+    Interval, bootstrap, cliffs_delta,
+    permutation::{least_p, permutation_test},
+    sample::mean,
+};
+
+/// A difference with the interval in which it is likely to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// The second mean less the first; as a share of the first where [`Compared::is_relative`].
+    pub value: f64,
+    /// Where it is with the wanted probability; None with fewer than two runs in a group.
+    pub interval: Option<Interval>,
+}
+
+/// Two groups of runs, compared by one number of each run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compared {
+    /// Runs of each group that have the number.
+    pub n: (usize, usize),
+    /// Mean of each group.
+    pub means: (f64, f64),
+    /// How the second group differs from the first.
+    pub change: Change,
+    /// Whether the change is a share of the first mean: 0.1 is 10 % more. Where a mean is 0 or the means
+    /// differ in sign there is no such share, and the change is a plain difference.
+    pub is_relative: bool,
+    /// Cliff's delta: -1 (all runs of the second group lower) to 1 (all higher).
+    pub effect: f64,
+    /// p value of the permutation test; NaN with fewer than two runs in a group.
+    pub p: f64,
+    /// The least p value that so many runs can give.
+    pub least_p: f64,
+}
+
+/// Compares runs of group `a` with runs of group `b`, one finite number each; None when a group is empty.
+/// `level` is the probability of the interval, as 0.95.
+pub fn compare(a: &[f64], b: &[f64], level: f64) -> Option<Compared> {
+    if a.is_empty() || b.is_empty() {
+        return None;
+    }
+    let means = (mean(a), mean(b));
+    // A group with values on both sides of 0 may have a mean near 0 in a resample: no share of it means much.
+    let one_sign = |values: &[f64]| values.iter().all(|v| *v > 0.0) || values.iter().all(|v| *v < 0.0);
+    let is_relative = one_sign(a) && means.0 * means.1 >= 0.0;
+    let change = |a: &[f64], b: &[f64]| {
+        let (of_a, of_b) = (mean(a), mean(b));
+        if is_relative { (of_b - of_a) / of_a.abs() } else { of_b - of_a }
+    };
+    Some(Compared {
+        n: (a.len(), b.len()),
+        means,
+        change: Change { value: change(a, b), interval: bootstrap(a, b, level, change) },
+        is_relative,
+        effect: cliffs_delta(a, b),
+        p: permutation_test(a, b).unwrap_or(f64::NAN),
+        least_p: least_p(a.len(), b.len()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_a_share_where_that_means_something() {
+        let compared = compare(&[100.0, 102.0, 98.0, 100.0], &[110.0, 112.0, 108.0, 110.0], 0.95).unwrap();
+        assert!(compared.is_relative && (compared.change.value - 0.1).abs() < 1e-12);
+        let interval = compared.change.interval.unwrap();
+        assert!(interval.low > 0.05 && interval.high < 0.15 && interval.contains(0.1), "{interval:?}");
+        assert_eq!((compared.effect, compared.p), (1.0, 2.0 / 70.0));
+
+        let from_nothing = compare(&[0.0, 0.0, 0.0], &[5.0, 6.0, 7.0], 0.95).unwrap();
+        assert!(!from_nothing.is_relative && from_nothing.change.value == 6.0);
+        let negative = compare(&[-10.0, -10.0], &[-12.0, -12.0], 0.95).unwrap();
+        assert!((negative.change.value + 0.2).abs() < 1e-12);
+        let alone = compare(&[4.0], &[5.0], 0.95).unwrap();
+        assert!(alone.p.is_nan() && alone.change.interval.is_none() && alone.change.value == 0.25);
+        assert_eq!(compare(&[], &[1.0], 0.95), None);
+    }
+}

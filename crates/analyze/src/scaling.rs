@@ -1,0 +1,182 @@
+//! How throughput grows with load or with CPUs: the laws of Amdahl and Gunther.
+
+use crate::{Interval, random::Random, sample::quantile};
+
+/// Resamples drawn for the intervals.
+const RESAMPLES: usize = 1_000;
+
+/// A fitted law: throughput at N is `gamma N / (1 + alpha (N - 1) + beta N (N - 1))`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scaling {
+    /// Throughput of one: in the unit of the throughput.
+    pub gamma: f64,
+    /// Contention: the share of work that only one can do at a time.
+    pub alpha: f64,
+    /// Coherency: what it costs that everybody must agree with everybody; 0 in Amdahl's law.
+    pub beta: f64,
+    /// 95 % intervals of gamma, alpha and beta, by resampling the residuals.
+    pub intervals: [Interval; 3],
+    /// Share of the variation of throughput that the law explains.
+    pub r_squared: f64,
+}
+
+impl Scaling {
+    /// Throughput at `n`.
+    pub fn at(&self, n: f64) -> f64 {
+        law([self.gamma, self.alpha, self.beta], n)
+    }
+
+    /// The N of the greatest throughput: beyond it, more is less. None when it grows for ever.
+    pub fn peak(&self) -> Option<f64> {
+        (self.beta > 0.0).then(|| ((1.0 - self.alpha) / self.beta).max(1.0).sqrt())
+    }
+}
+
+fn law([gamma, alpha, beta]: [f64; 3], n: f64) -> f64 {
+    gamma * n / (1.0 + alpha * (n - 1.0) + beta * n * (n - 1.0))
+}
+
+/// Fits the universal scalability law (Gunther 2007, Guerrilla Capacity Planning) to pairs of N and
+/// throughput; None with fewer than three different N, or values that are not positive.
+pub fn usl(points: &[(f64, f64)]) -> Option<Scaling> {
+    fit(points, true)
+}
+
+/// Fits Amdahl's law: as [`usl`] without coherency.
+pub fn amdahl(points: &[(f64, f64)]) -> Option<Scaling> {
+    fit(points, false)
+}
+
+fn fit(points: &[(f64, f64)], coherency: bool) -> Option<Scaling> {
+    let mut loads: Vec<f64> = points.iter().map(|p| p.0).collect();
+    loads.sort_by(f64::total_cmp);
+    loads.dedup();
+    let usable = points.iter().all(|(n, x)| n.is_finite() && x.is_finite() && *n >= 1.0 && *x > 0.0);
+    if loads.len() < 3 || !usable {
+        return None;
+    }
+    let best = coefficients(points, coherency)?;
+    // A fit takes up part of the residuals: they are as small as that only at its own points.
+    let (n_points, n_terms) = (points.len() as f64, if coherency { 3.0 } else { 2.0 });
+    let widen = (n_points / (n_points - n_terms).max(1.0)).sqrt();
+    let residuals: Vec<f64> = points.iter().map(|(n, x)| 1.0 + (x / law(best, *n) - 1.0) * widen).collect();
+    let mut random = Random::new(0x05ca1e);
+    let mut drawn: [Vec<f64>; 3] = Default::default();
+    for _ in 0..RESAMPLES {
+        let again: Vec<(f64, f64)> =
+            points.iter().map(|(n, _)| (*n, law(best, *n) * residuals[random.below(residuals.len())])).collect();
+        if let Some(found) = coefficients(&again, coherency) {
+            drawn.iter_mut().zip(found).for_each(|(d, v)| d.push(v));
+        }
+    }
+    let intervals = drawn.map(|mut values| {
+        values.sort_by(f64::total_cmp);
+        Interval { low: quantile(&values, 0.025), high: quantile(&values, 0.975) }
+    });
+    let center = points.iter().map(|p| p.1).sum::<f64>() / points.len() as f64;
+    let sum = |f: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(|p| f(p) * f(p)).sum::<f64>();
+    let (unexplained, all) = (sum(&|(n, x)| x - law(best, *n)), sum(&|(_, x)| x - center));
+    let r_squared = if all > 0.0 { 1.0 - unexplained / all } else { 1.0 };
+    Some(Scaling { gamma: best[0], alpha: best[1], beta: best[2], intervals, r_squared })
+}
+
+/// Least squares of `N / X = (1 + alpha (N - 1) + beta N (N - 1)) / gamma`, which is linear; weighed so that
+/// relative errors of X count alike. A negative contention or coherency has no meaning and is held at 0.
+fn coefficients(points: &[(f64, f64)], coherency: bool) -> Option<[f64; 3]> {
+    let tries: &[[bool; 2]] = if coherency {
+        &[[true, true], [true, false], [false, true], [false, false]]
+    } else {
+        &[[true, false], [false, false]]
+    };
+    let mut best: Option<(f64, [f64; 3])> = None;
+    for [with_alpha, with_beta] in tries {
+        let terms =
+            |n: f64| [1.0, if *with_alpha { n - 1.0 } else { 0.0 }, if *with_beta { n * (n - 1.0) } else { 0.0 }];
+        let Some(c) = least_squares(points, terms) else { continue };
+        if c[0] <= 0.0 || c[1] < 0.0 || c[2] < 0.0 {
+            continue;
+        }
+        let found = [1.0 / c[0], c[1] / c[0], c[2] / c[0]];
+        let error: f64 = points.iter().map(|(n, x)| (1.0 - x / law(found, *n)).powi(2)).sum();
+        if best.is_none_or(|(least, _)| error < least) {
+            best = Some((error, found));
+        }
+    }
+    best.map(|(_, found)| found)
+}
+
+/// Solves the normal equations for up to three terms; a term that is always 0 gets the coefficient 0.
+fn least_squares(points: &[(f64, f64)], terms: impl Fn(f64) -> [f64; 3]) -> Option<[f64; 3]> {
+    let mut m = [[0.0; 4]; 3];
+    for (n, x) in points {
+        let weight = (x / n) * (x / n);
+        let t = terms(*n);
+        for i in 0..3 {
+            for j in 0..3 {
+                m[i][j] += weight * t[i] * t[j];
+            }
+            m[i][3] += weight * t[i] * n / x;
+        }
+    }
+    for (i, row) in m.iter_mut().enumerate() {
+        if row[i] == 0.0 {
+            row[i] = 1.0;
+        }
+    }
+    for i in 0..3 {
+        let pivot = (i..3).max_by(|a, b| m[*a][i].abs().total_cmp(&m[*b][i].abs()))?;
+        m.swap(i, pivot);
+        if m[i][i].abs() < 1e-300 {
+            return None;
+        }
+        let head = m[i];
+        for (j, row) in m.iter_mut().enumerate().filter(|(j, _)| *j != i) {
+            let factor = row[i] / head[i];
+            debug_assert_ne!(i, j);
+            row.iter_mut().zip(head).for_each(|(v, h)| *v -= factor * h);
+        }
+    }
+    Some([0, 1, 2].map(|i| m[i][3] / m[i][i]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_law_is_found_again_from_its_own_points() {
+        let truth = [1000.0, 0.05, 0.002];
+        let mut random = Random::new(5);
+        let loads = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+        let exact: Vec<_> = loads.iter().map(|n| (*n, law(truth, *n))).collect();
+        let fitted = usl(&exact).unwrap();
+        assert!((fitted.gamma - 1000.0).abs() < 1e-6 && (fitted.alpha - 0.05).abs() < 1e-9);
+        assert!((fitted.peak().unwrap() - (0.95_f64 / 0.002).sqrt()).abs() < 1e-6 && fitted.r_squared > 0.999_999);
+        let mut held = [0; 2];
+        for _ in 0..100 {
+            let noisy: Vec<_> = loads
+                .iter()
+                .chain(&loads)
+                .chain(&loads)
+                .map(|n| (*n, law(truth, *n) * (0.98 + 0.04 * random.unit())))
+                .collect();
+            let fitted = usl(&noisy).unwrap();
+            held[0] += u32::from(fitted.intervals[1].contains(0.05));
+            held[1] += u32::from(fitted.intervals[2].contains(0.002));
+            assert!((fitted.at(16.0) / law(truth, 16.0) - 1.0).abs() < 0.03);
+        }
+        assert!(held.iter().all(|n| *n >= 88), "of 100 intervals each, {held:?} hold the truth");
+    }
+
+    #[test]
+    fn what_scales_perfectly_has_no_peak_and_amdahl_no_coherency() {
+        let perfect: Vec<_> = [1.0, 2.0, 4.0, 8.0].iter().map(|n| (*n, 10.0 * n)).collect();
+        let fitted = usl(&perfect).unwrap();
+        assert!(fitted.alpha.abs() < 1e-9 && fitted.peak().is_none_or(|n| n > 1e3), "{fitted:?}");
+        let serial: Vec<_> = [1.0, 2.0, 4.0, 8.0].iter().map(|n| (*n, law([10.0, 0.1, 0.0], *n))).collect();
+        let fitted = amdahl(&serial).unwrap();
+        assert!((fitted.alpha - 0.1).abs() < 1e-9 && fitted.beta == 0.0 && fitted.peak().is_none());
+        assert_eq!(usl(&[(1.0, 1.0), (2.0, 2.0)]), None);
+        assert_eq!(usl(&[(1.0, 1.0), (2.0, 0.0), (3.0, 1.0)]), None);
+    }
+}

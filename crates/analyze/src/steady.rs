@@ -1,0 +1,113 @@
+//! Within a run: where it becomes steady, and how much its samples tell.
+
+use crate::sample::mean;
+
+/// Samples that are averaged before looking for the steady part.
+const BATCH: usize = 5;
+/// Fewer batches than these tell nothing.
+const LEAST_BATCHES: usize = 8;
+
+/// Where a series becomes steady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steady {
+    /// From this sample on.
+    From(usize),
+    /// Not before its second half, so that it may never have been.
+    Never,
+    /// There are too few samples to tell.
+    TooShort,
+}
+
+/// The first sample of the steady part by MSER-5: the cut after which the standard error of the mean of
+/// batches of five is least (White 1997, An effective truncation heuristic for bias reduction in
+/// simulation output). A cut in the second half means that the series did not settle.
+pub fn steady_from(values: &[f64]) -> Steady {
+    let batches: Vec<f64> = values.chunks_exact(BATCH).map(mean).collect();
+    if batches.len() < LEAST_BATCHES || !batches.iter().all(|v| v.is_finite()) {
+        return Steady::TooShort;
+    }
+    // About the overall mean, squares lose nothing to rounding.
+    let center = mean(&batches);
+    let (mut sum, mut squares, mut n) = (0.0, 0.0, 0.0);
+    let mut best = (f64::INFINITY, 0);
+    for (cut, batch) in batches.iter().map(|b| b - center).enumerate().rev() {
+        (sum, squares, n) = (sum + batch, squares + batch * batch, n + 1.0);
+        // The last few batches always agree with each other.
+        if n < LEAST_BATCHES as f64 / 2.0 {
+            continue;
+        }
+        let error = ((squares - sum * sum / n) / (n * n)).max(0.0);
+        if error <= best.0 {
+            best = (error, cut);
+        }
+    }
+    if best.1 > batches.len() / 2 { Steady::Never } else { Steady::From(best.1 * BATCH) }
+}
+
+/// As how many independent samples the samples of a series count: n over one plus twice the sum of its
+/// autocorrelations, which are added in pairs until a pair is no longer positive (Geyer 1992, initial
+/// positive sequence). At least 1, at most n.
+pub fn effective_size(values: &[f64]) -> f64 {
+    let n = values.len();
+    let center = mean(values);
+    let covariance = |lag: usize| -> f64 {
+        values.iter().zip(&values[lag..]).map(|(a, b)| (a - center) * (b - center)).sum::<f64>() / n as f64
+    };
+    let variance = if n < 2 { 0.0 } else { covariance(0) };
+    if variance <= 0.0 {
+        return n as f64;
+    }
+    let mut sum = 0.0;
+    for lag in (1..n.saturating_sub(1)).step_by(2) {
+        let pair = (covariance(lag) + covariance(lag + 1)) / variance;
+        if pair <= 0.0 {
+            break;
+        }
+        sum += pair;
+    }
+    (n as f64 / (1.0 + 2.0 * sum)).clamp(1.0, n as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    fn noise(n: usize, seed: u64) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        (0..n).map(|_| random.unit() - 0.5).collect()
+    }
+
+    #[test]
+    fn a_warm_up_is_cut_off_and_a_steady_series_is_kept() {
+        let flat: Vec<f64> = noise(300, 1).iter().map(|v| 100.0 + v).collect();
+        let Steady::From(cut) = steady_from(&flat) else { panic!() };
+        assert!(cut <= 60, "{cut}");
+        let warming: Vec<f64> =
+            (0..300).zip(noise(300, 2)).map(|(i, v)| v + if i < 60 { i as f64 } else { 60.0 }).collect();
+        let Steady::From(cut) = steady_from(&warming) else { panic!() };
+        assert!((50..=90).contains(&cut), "{cut}");
+        let rising: Vec<f64> = (0..300).map(f64::from).collect();
+        assert_eq!(steady_from(&rising), Steady::Never);
+        assert_eq!(steady_from(&[1.0; 20]), Steady::TooShort);
+        assert_eq!(steady_from(&[5.0; 100]), Steady::From(0));
+    }
+
+    #[test]
+    fn samples_that_depend_on_each_other_count_less() {
+        let independent = noise(2000, 3);
+        assert!(effective_size(&independent) > 1500.0);
+        // An AR(1) series with coefficient 0.8 has (1 - 0.8) / (1 + 0.8) of its samples.
+        let mut last = 0.0;
+        let dependent: Vec<f64> = noise(20_000, 4)
+            .iter()
+            .map(|v| {
+                last = 0.8 * last + v;
+                last
+            })
+            .collect();
+        let share = effective_size(&dependent) / 20_000.0;
+        assert!((share - 1.0 / 9.0).abs() < 0.02, "{share}");
+        assert_eq!((effective_size(&[3.0; 7]), effective_size(&[1.0])), (7.0, 1.0));
+    }
+}

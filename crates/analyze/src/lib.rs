@@ -22,7 +22,7 @@ pub use change::{Change, Compared, compare};
 pub use energy::change_points;
 pub use interval::{Interval, bootstrap};
 pub use medoid::{Distances, representative};
-pub use permutation::{least_p, permutation_test};
+pub use permutation::{least_p, permutation_test, pooled_test};
 pub use random::Random;
 pub use rank::cliffs_delta;
 pub use sample::{mean, median, quantile, standard_deviation};

@@ -11,6 +11,8 @@ use crate::random::Random;
 const ALL_WAYS: f64 = 50_000.0;
 /// Random ways tried where there are more.
 const RANDOM_WAYS: u32 = 20_000;
+/// Ways that many metrics share, at most.
+const SHARED_WAYS: usize = 500;
 /// Random ways that are at least as large as what was seen, after which nothing more is to be learnt
 /// (Besag and Clifford 1991, Sequential Monte Carlo p-values).
 const ENOUGH: u32 = 40;
@@ -44,6 +46,85 @@ fn ways(n_a: usize, n_b: usize) -> f64 {
     (1..=n_a.min(n_b)).fold(1.0, |ways, i| ways * (n_a.max(n_b) + i) as f64 / i as f64)
 }
 
+/// The p values of many metrics of the same runs, each from its own difference against those that all
+/// metrics together show when runs are dealt out anew (Storey and Tibshirani 2003, Statistical significance
+/// for genomewide studies: a pooled null). Few runs can be dealt out in few ways only, so that a metric alone
+/// could not stand out among hundreds; together they can. Metrics keep their dependence, as whole runs are
+/// dealt out.
+///
+/// `metrics` holds the values of the runs of either group. Where one is missing (NaN), or another metric
+/// has more runs, the metric is tested alone by [`permutation_test`]; NaN where that is not possible.
+pub fn pooled_test(metrics: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
+    let (n_a, n_b) = metrics.iter().map(|(a, b)| (a.len(), b.len())).max().unwrap_or_default();
+    let whole = |(a, b): &(Vec<f64>, Vec<f64>)| {
+        a.len() == n_a && b.len() == n_b && n_a >= 2 && n_b >= 2 && a.iter().chain(b).all(|v| v.is_finite())
+    };
+    let centered: Vec<Option<Vec<f64>>> = metrics
+        .iter()
+        .map(|metric| {
+            let all = [metric.0.as_slice(), &metric.1].concat();
+            let center = crate::sample::mean(&all);
+            whole(metric).then(|| all.iter().map(|v| v - center).collect())
+        })
+        .collect();
+    let deals = deals(n_a, n_b);
+    let first: Vec<usize> = (0..n_a).collect();
+    let mut by_chance = Vec::with_capacity(deals.len() * metrics.len());
+    for values in centered.iter().flatten() {
+        let deal = Deal::new(values, n_a);
+        // A metric that is the same in all runs says nothing about the others.
+        if deal.squares > 0.0 {
+            by_chance.extend(deals.iter().map(|chosen| deal.statistic(chosen)));
+        }
+    }
+    by_chance.sort_by(f64::total_cmp);
+    let p = |values: &Vec<f64>| {
+        let seen = Deal::new(values, n_a).statistic(&first);
+        let larger = by_chance.len() - by_chance.partition_point(|v| *v < seen * (1.0 - 1e-9));
+        if seen == 0.0 { 1.0 } else { (larger + 1) as f64 / (by_chance.len() + 1) as f64 }
+    };
+    centered
+        .iter()
+        .zip(metrics)
+        .map(|(values, (a, b))| values.as_ref().map_or_else(|| permutation_test(a, b).unwrap_or(f64::NAN), p))
+        .collect()
+}
+
+/// Ways to deal runs out other than the one that was seen and its mirror: all of them, or as many at
+/// random as are enough where thousands of metrics share them.
+fn deals(n_a: usize, n_b: usize) -> Vec<Vec<usize>> {
+    let n = n_a + n_b;
+    let mut chosen: Vec<usize> = (0..n_a).collect();
+    let mut found = Vec::new();
+    if ways(n_a, n_b) <= SHARED_WAYS as f64 {
+        while next_choice(&mut chosen, n) {
+            // The mirror of what was seen is the last choice, when groups are of equal size.
+            if n_a != n_b || chosen[0] != n_a {
+                found.push(chosen.clone());
+            }
+        }
+        return found;
+    }
+    let mut random = Random::new(0xdea1);
+    let mut order: Vec<usize> = (0..n).collect();
+    for _ in 0..SHARED_WAYS {
+        random.shuffle(&mut order);
+        found.push(order[..n_a].to_vec());
+    }
+    found
+}
+
+/// Goes on to the next choice in lexical order; false after the last.
+fn next_choice(chosen: &mut [usize], n: usize) -> bool {
+    let k = chosen.len();
+    let Some(i) = (0..k).rev().find(|i| chosen[*i] < n - k + i) else { return false };
+    chosen[i] += 1;
+    for j in i + 1..k {
+        chosen[j] = chosen[j - 1] + 1;
+    }
+    true
+}
+
 /// Values to be dealt out to two groups.
 struct Deal<'v> {
     values: &'v [f64],
@@ -73,20 +154,15 @@ impl Deal<'_> {
     }
 
     fn all(&self, least: f64) -> f64 {
-        let n = self.values.len();
         let mut chosen: Vec<usize> = (0..self.n_a).collect();
         let (mut large, mut ways) = (0u32, 0u32);
         loop {
             ways += 1;
             large += u32::from(self.statistic(&chosen) >= least);
-            // The next choice in lexical order.
-            let Some(i) = (0..self.n_a).rev().find(|i| chosen[*i] < n - self.n_a + i) else { break };
-            chosen[i] += 1;
-            for j in i + 1..self.n_a {
-                chosen[j] = chosen[j - 1] + 1;
+            if !next_choice(&mut chosen, self.values.len()) {
+                return f64::from(large) / f64::from(ways);
             }
         }
-        f64::from(large) / f64::from(ways)
     }
 
     fn random(&self, least: f64) -> f64 {
@@ -142,6 +218,23 @@ mod tests {
         assert_eq!(permutation_test(&[1e9, 1e9 + 1.0], &[1e9, 1e9 + 1.0]), Some(1.0));
         assert_eq!(permutation_test(&[1.0], &[2.0, 3.0]), None);
         assert_eq!(permutation_test(&[1.0, f64::NAN], &[2.0, 3.0]), None);
+    }
+
+    #[test]
+    fn a_metric_stands_out_among_many_although_few_runs_were_made() {
+        let mut random = Random::new(9);
+        let mut group = |n: usize, shift: f64| -> Vec<f64> { (0..n).map(|_| random.unit() + shift).collect() };
+        let mut metrics: Vec<_> = (0..200).map(|_| (group(5, 0.0), group(5, 0.0))).collect();
+        metrics.push((group(5, 0.0), group(5, 20.0)));
+        metrics.push((vec![2.0; 5], vec![2.0; 5]));
+        metrics.push((vec![2.0; 5], vec![4.0; 5]));
+        metrics.push((vec![1.0, f64::NAN], vec![2.0, 3.0]));
+        let p = pooled_test(&metrics);
+        assert!(p[200] < 1e-3 && p[201] == 1.0 && p[202] < 1e-3 && p[203].is_nan(), "{:?}", &p[200..]);
+        // Values that only chance made have p values spread evenly.
+        let below = |limit: f64| p[..200].iter().filter(|p| **p <= limit).count();
+        assert!((5..=20).contains(&below(0.05)) && (80..=120).contains(&below(0.5)), "{} {}", below(0.05), below(0.5));
+        assert!(pooled_test(&[]).is_empty());
     }
 
     #[test]

@@ -29,6 +29,7 @@ sources! {
     fs,
     net,
     process,
+    thread,
     cgroup,
     facts,
 }

@@ -14,7 +14,7 @@
 mod cpu;
 mod details;
 mod exited;
-mod reader;
+pub(crate) mod reader;
 pub(crate) mod stat;
 
 use std::os::fd::OwnedFd;
@@ -268,7 +268,7 @@ impl Processes {
 }
 
 /// The kernel's letter as a label.
-fn state_name(state: u8) -> &'static str {
+pub(crate) fn state_name(state: u8) -> &'static str {
     match state {
         b'R' => "R",
         b'S' => "S",

@@ -124,11 +124,11 @@ struct State {
 }
 
 impl State {
-    fn step(&mut self, now: Ticks) -> Spent {
+    fn step(&mut self, now: Ticks, tick: Tick) -> Spent {
         let mut spent = Spent::Ticks(now);
         for i in 0..now.n {
             let was = std::mem::replace(&mut self.last[i], now.of[i]);
-            let step = self.counters[i].step(now.of[i], Width::Bits32);
+            let step = tick.step(&mut self.counters[i], now.of[i], Width::Bits32);
             let small = matches!(i, IDLE | IOWAIT | STEAL) && was.saturating_sub(now.of[i]) <= SMALL_STEP;
             // A wrap takes the counter on by little; anything else that went back is a reset.
             let step = if now.of[i] < was && matches!(step, Step::By(LONG_STEP..)) { Step::Reset } else { step };
@@ -208,7 +208,7 @@ impl Collector for Cpus {
                     rows.event(tick.t, "appeared", &state.name, "the CPU went online");
                 }
             }
-            state.spent = Some(state.step(ticks));
+            state.spent = Some(state.step(ticks, tick));
         }
         *begun = true;
         self.told_changes(tick, rows);

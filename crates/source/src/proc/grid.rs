@@ -103,7 +103,7 @@ impl Grid {
             known.seen = true;
             known.describe(rest.trim_ascii());
             let mut step = |cell: &mut Cell, cpu: Option<&str>, value| {
-                let Some(grown) = cell.step(value) else { return };
+                let Some(grown) = cell.step(value, tick) else { return };
                 if grown.is_none() {
                     resets.add(format_args!("{} of CPU {}", known.name, cpu.unwrap_or("(all)")));
                 }
@@ -198,8 +198,8 @@ fn about(label: &[u8], description: &[u8]) -> Box<str> {
 
 impl Cell {
     /// The growth when there is something to tell: Some(None) after a reset.
-    fn step(&mut self, value: u64) -> Option<Option<u64>> {
-        let step = self.counter.step(value, Width::Bits32);
+    fn step(&mut self, value: u64, tick: Tick) -> Option<Option<u64>> {
+        let step = tick.step(&mut self.counter, value, Width::Bits32);
         let counted = std::mem::replace(&mut self.counted, matches!(step, Step::By(1..) | Step::Reset));
         match step {
             Step::First => None,

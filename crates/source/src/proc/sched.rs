@@ -111,7 +111,7 @@ fn parse_wait(line: &[u8]) -> Option<(usize, u64)> {
 
 impl Scheduler {
     /// Nanoseconds waited on all CPUs since the sample before; None when nothing can be said.
-    fn waited(&mut self, resets: &mut Resets) -> Option<u64> {
+    fn waited(&mut self, tick: Tick, resets: &mut Resets) -> Option<u64> {
         let text = self.schedstat.as_mut()?.read().ok()?;
         self.waits.iter_mut().for_each(|(_, seen)| *seen = false);
         let mut sum = None;
@@ -121,7 +121,7 @@ impl Scheduler {
             }
             let (counter, seen) = &mut self.waits[cpu];
             *seen = true;
-            match counter.step(wait, Width::Bits64) {
+            match tick.step(counter, wait, Width::Bits64) {
                 Step::By(n) => sum = Some(sum.unwrap_or(0_u64).saturating_add(n)),
                 Step::Reset => resets.add(format_args!("run_delay of cpu{cpu}")),
                 Step::First => {}
@@ -146,7 +146,7 @@ fn rate(
         *counter = Counter::default();
         return None;
     };
-    match counter.step(now, width) {
+    match tick.step(counter, now, width) {
         Step::By(n) => tick.dt.map(|dt| n as f64 / dt),
         Step::First => None,
         Step::Reset => {
@@ -159,7 +159,7 @@ fn rate(
 impl Collector for Scheduler {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         let mut resets = Resets::default();
-        let waited = self.waited(&mut resets);
+        let waited = self.waited(tick, &mut resets);
         let stat = parse_stat(self.stat.read()?);
         let load = match &mut self.loadavg {
             Some(file) => parse_loadavg(file.read()?),

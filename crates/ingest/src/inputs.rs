@@ -10,6 +10,8 @@ use fenxi_model::Micros;
 use fenxi_store::{RunEntry, Store};
 use fs_err as fs;
 
+use crate::unpack::unpacked;
+
 /// One input to be imported.
 #[derive(Debug)]
 pub struct Source {
@@ -39,6 +41,14 @@ impl Content {
             Content::File(path) => Box::new(fs::File::open(path)?),
             Content::Stdin => Box::new(io::stdin()),
         })
+    }
+
+    /// Opens it and unpacks it, whatever it is packed with.
+    ///
+    /// # Errors
+    /// When it cannot be opened or begins like something packed and is not.
+    pub fn unpacked(&self) -> io::Result<Box<dyn Read + Send>> {
+        Ok(unpacked(self.open()?)?.1)
     }
 
     /// Its size as it lies there, when it has one.

@@ -4,9 +4,12 @@
 //! is not its business: from sources as they are sampled, or from a run ([`replay`]). The views
 //! [`Json`] and [`Csv`] show any tool's rows as they are.
 
+mod moments;
+pub mod mpstat;
 mod plain;
 mod replay;
 
+pub use moments::Moments;
 pub use plain::{Csv, Json};
 pub use replay::replay;
 

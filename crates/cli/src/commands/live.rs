@@ -73,13 +73,8 @@ pub fn sources(names: &[&str]) -> Vec<&'static dyn Source> {
 ///
 /// # Errors
 /// When the run cannot be shown, nothing can be sampled, or the output cannot be written.
-pub fn run(cli: &Cli, args: &LiveArgs, mut tool: Tool) -> anyhow::Result<ExitCode> {
-    if args.json {
-        tool.view = Box::new(Json::new(&tool.tables));
-    } else if args.csv {
-        tool.view = Box::new(Csv::new(tool.tables[0]));
-    }
-    let mut screen = Screen { view: tool.view, text: String::new(), said: BTreeSet::new(), failed: None };
+pub fn run(cli: &Cli, args: &LiveArgs, tool: Tool) -> anyhow::Result<ExitCode> {
+    let mut screen = Screen::new(args, tool.view, &tool.tables);
     if let Some(selector) = &args.run {
         let store = stores::open(cli)?;
         let run = store.select_one(selector)?;
@@ -134,7 +129,7 @@ fn said(cli: &Cli, tool: &str, outcome: &Outcome) -> ExitCode {
 }
 
 /// Where text goes: each frame is written at once.
-struct Screen {
+pub(super) struct Screen {
     view: Box<dyn View>,
     text: String,
     /// Notes that were said already.
@@ -143,7 +138,17 @@ struct Screen {
 }
 
 impl Screen {
-    fn show(&mut self, frame: &Frame<'_>) -> ControlFlow<()> {
+    /// Shows frames through `view`, or the rows of `tables` as they are if `args` say so.
+    pub(super) fn new(args: &LiveArgs, view: Box<dyn View>, tables: &[&'static Table]) -> Screen {
+        let view: Box<dyn View> = match tables.first() {
+            Some(_) if args.json => Box::new(Json::new(tables)),
+            Some(first) if args.csv => Box::new(Csv::new(first)),
+            _ => view,
+        };
+        Screen { view, text: String::new(), said: BTreeSet::new(), failed: None }
+    }
+
+    pub(super) fn show(&mut self, frame: &Frame<'_>) -> ControlFlow<()> {
         self.notes(frame.rows);
         self.view.frame(frame, &mut self.text);
         self.write()
@@ -162,7 +167,7 @@ impl Screen {
     }
 
     /// Says on stderr what could not be read, each thing once.
-    fn notes(&mut self, rows: &Rows) {
+    pub(super) fn notes(&mut self, rows: &Rows) {
         for notes in rows.tables().filter(|t| t.table().id == note::TABLE.id) {
             for row in 0..notes.n_rows() {
                 let text = |place| notes.str(row, place).unwrap_or("");
@@ -174,7 +179,7 @@ impl Screen {
         }
     }
 
-    fn finish(&mut self) -> anyhow::Result<()> {
+    pub(super) fn finish(&mut self) -> anyhow::Result<()> {
         if self.failed.is_none() {
             self.view.end(&mut self.text);
             let _ = self.write();

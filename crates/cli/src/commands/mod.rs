@@ -12,6 +12,7 @@ pub mod record;
 pub mod report;
 pub mod rm;
 pub mod runs;
+pub mod saved;
 pub mod show;
 pub mod sql;
 pub mod tables;

@@ -1,29 +1,192 @@
 //! `fenxi mpstat`.
 
-use std::process::ExitCode;
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use clap::Args;
-use fenxi_live::Json;
-use fenxi_model::catalog::cpu;
+use clap::{Args, ValueEnum};
+use fenxi_live::mpstat::{Chosen, Interrupts, Mpstat, Options};
+use fenxi_model::{
+    Table,
+    catalog::{cpu, event, irq, process, sched, softirq, thread},
+};
+use jiff::tz::TimeZone;
 
-use super::live::{self, LiveArgs, Tool};
-use crate::args::Cli;
+use super::{
+    live::{self, LiveArgs, Tool},
+    saved::{self, Saved},
+};
+use crate::{args::Cli, print};
 
 /// `fenxi mpstat`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Without INTERVAL: averages since boot, or the saved output on standard input. With INTERVAL averages
+since boot come first (-y leaves them out), then a report for each interval, and at the end the
+averages of those. CPUs that go offline or come back are said as <<processors removed: 3>>.
+
+Columns, in percent of the CPU's time (of all CPUs in the line `all`):
+  %usr %nice        user code, at normal and at lowered priority; without guests
+  %sys              the kernel, on behalf of tasks
+  %iowait           idle while a task that last ran here waits for a disk
+  %irq %soft        hardware and soft interrupts
+  %steal            the hypervisor ran something else although this CPU wanted to run
+  %guest %gnice     virtual machines of this host
+  %idle             nothing to do
+  intr/s, 24/s …    interrupts per second
+Saved outputs of Solaris keep its columns; in the line of all CPUs rates are per CPU.
+
+Examples:
+  fenxi mpstat 1                         every CPU and all of them, every second
+  fenxi mpstat --busy 2                  only busy CPUs, and which thread saturates one
+  fenxi mpstat -P 0,2-5 1 10             these CPUs, ten times
+  fenxi mpstat -a -P 0-7 1               one line for eight CPUs together
+  fenxi mpstat -I SUM -y 1               interrupts of each CPU
+  fenxi mpstat -a < mpstat.solaris.txt   one line in floating point for each block of a saved output
+  fenxi mpstat -y 1 --save before        keep it as a run as well; --run before shows it again")]
 pub struct MpstatArgs {
     /// When, how often, and where to
     #[command(flatten)]
     pub live: LiveArgs,
+    /// Only one line for all CPUs, or for those of -P together
+    #[arg(short, long)]
+    pub aggregate: bool,
+    /// CPUs to show: 0,2-5, 12-, `all` for the line of all, ALL for everything [default: ALL]
+    #[arg(short = 'P', long = "cpus", value_name = "LIST", value_parser = Chosen::parse)]
+    pub cpus: Option<Chosen>,
+    /// Interrupts instead: all of a CPU (SUM), each hard one (CPU), each kind of soft one (SCPU)
+    #[arg(short = 'I', long, value_name = "KIND", ignore_case = true)]
+    pub interrupts: Option<Kind>,
+    /// Shares of time too, besides -I
+    #[arg(short, long)]
+    pub utilization: bool,
+    /// Everything: -u -I ALL -P ALL
+    #[arg(short = 'A', long = "everything")]
+    pub everything: bool,
+    /// Leave out CPUs that are idle; say when a CPU or a thread is saturated although the machine looks idle
+    #[arg(short, long)]
+    pub busy: bool,
+    /// Leave out the averages since boot
+    #[arg(short = 'y', long, requires = "interval")]
+    pub skip_boot: bool,
+    /// Show this saved output of mpstat (or sar, vmstat … of any system) instead; `-` is standard input
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["run", "root", "save"])]
+    pub file: Option<PathBuf>,
+}
+
+/// Which interrupts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "UPPER")]
+pub enum Kind {
+    /// All interrupts of a CPU together
+    Sum,
+    /// Each hard interrupt
+    Cpu,
+    /// Each kind of soft interrupt
+    Scpu,
+    /// All three
+    All,
 }
 
 /// Shows it until the count is reached or a signal comes.
 pub fn run(cli: &Cli, args: &MpstatArgs) -> anyhow::Result<ExitCode> {
-    let tables = vec![&cpu::TABLE];
-    let view = Box::new(Json::new(&tables));
-    live::run(
-        cli,
-        &args.live,
-        Tool { name: "mpstat", sources: live::sources(&["cpu"]), tables, view, since_boot: false, command: None },
-    )
+    let options = options(args);
+    let (name, tables) = ("mpstat", tables(&options));
+    if let Some(path) = file(args)? {
+        let system = ("Fenxi mpstat".to_owned(), None);
+        let view = Box::new(Mpstat::new(Options { system, ..options }));
+        return saved::run(&args.live, &path, Saved { name, tables, view });
+    }
+    if let Some(message) = no_such_cpu(args) {
+        print::message(&message);
+        return Ok(ExitCode::from(2));
+    }
+    let mut sources = vec!["cpu"];
+    for (source, wanted) in [
+        ("sched", options.interrupts.sum),
+        ("irq", options.interrupts.sum || options.interrupts.hard),
+        ("softirq", options.interrupts.soft),
+        ("thread", options.busy),
+    ] {
+        sources.extend(wanted.then_some(source));
+    }
+    let sources = live::sources(&sources);
+    // The averages since boot tell which interrupts there are, also when they are not shown.
+    let since_boot = !args.skip_boot || options.interrupts.hard || options.interrupts.soft;
+    let view = Box::new(Mpstat::new(options));
+    live::run(cli, &args.live, Tool { name, sources, tables, view, since_boot, command: None })
+}
+
+/// What to say when -P asks for a CPU that the machine cannot have. A run or a saved output may be of another one.
+fn no_such_cpu(args: &MpstatArgs) -> Option<String> {
+    if args.live.run.is_some() {
+        return None;
+    }
+    let root = args.live.root.as_deref().unwrap_or(Path::new("/"));
+    let possible = fs_err::read_to_string(root.join("sys/devices/system/cpu/possible")).ok()?;
+    let last = possible.trim().rsplit([',', '-']).next()?.parse().ok()?;
+    let number = args.cpus.as_ref()?.beyond(last)?;
+    Some(format!("there is no CPU {number}: this machine has {}", possible.trim()))
+}
+
+/// The saved output to show, if that is wanted.
+fn file(args: &MpstatArgs) -> anyhow::Result<Option<PathBuf>> {
+    if args.file.is_some() {
+        return Ok(args.file.clone());
+    }
+    let live = &args.live;
+    if live.interval.is_some() || live.run.is_some() || live.root.is_some() || live.save.is_some() {
+        return Ok(None);
+    }
+    let hint = "waiting for a saved output of mpstat on standard input (`< /dev/null` for this machine's averages)";
+    Ok(saved::on_standard_input(hint)?.then(|| Path::new("-").to_owned()))
+}
+
+fn options(args: &MpstatArgs) -> Options {
+    let kind = if args.everything { Some(Kind::All) } else { args.interrupts };
+    let wants = |one: Kind| kind.is_some_and(|kind| kind == one || kind == Kind::All);
+    let cpus = args.cpus.clone().filter(|_| !args.everything);
+    let uname = rustix::system::uname();
+    let known = args.live.run.is_none() && args.live.root.is_none();
+    let word = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    let system = if known {
+        (format!("{} {}", word(uname.sysname()), word(uname.release())), Some(word(uname.machine())))
+    } else {
+        ("Fenxi mpstat".to_owned(), None)
+    };
+    Options {
+        cpus: cpus.unwrap_or_else(|| if args.aggregate { Chosen::only_all() } else { Chosen::default() }),
+        aggregate: args.aggregate,
+        shares: args.utilization || args.everything || kind.is_none(),
+        interrupts: Interrupts { sum: wants(Kind::Sum), hard: wants(Kind::Cpu), soft: wants(Kind::Scpu) },
+        busy: args.busy,
+        skip_boot: args.skip_boot,
+        system,
+        zone: TimeZone::system(),
+    }
+}
+
+/// The tables that are shown, the one that matters most first.
+fn tables(options: &Options) -> Vec<&'static Table> {
+    let interrupts = options.interrupts;
+    let mut tables: Vec<&'static Table> = vec![&cpu::TABLE];
+    tables.extend(interrupts.sum.then_some(&sched::TABLE));
+    tables.extend((interrupts.hard || interrupts.sum).then_some(&irq::TABLE));
+    tables.extend(interrupts.soft.then_some(&softirq::TABLE));
+    if options.busy {
+        tables.extend([&thread::TABLE, &process::TABLE]);
+    }
+    tables.push(&event::TABLE);
+    if !options.shares {
+        let first = if interrupts.hard {
+            &irq::TABLE
+        } else if interrupts.soft {
+            &softirq::TABLE
+        } else {
+            &cpu::TABLE
+        };
+        tables.sort_by_key(|table| table.id != first.id);
+    }
+    tables
 }

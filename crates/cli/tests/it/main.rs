@@ -7,6 +7,7 @@ mod agree;
 mod answers;
 mod crash;
 mod import;
+mod mpstat;
 mod record;
 mod runs;
 mod support;

@@ -86,6 +86,7 @@ pub struct Out<'a> {
     rows: Rows,
     boot: Rows,
     in_boot: bool,
+    in_order: bool,
     gathered: usize,
     sink: Box<Sink<'a>>,
     counts: Vec<u64>,
@@ -113,6 +114,7 @@ impl<'a> Out<'a> {
             rows,
             boot,
             in_boot: false,
+            in_order: false,
             gathered: 0,
             sink: Box::new(sink),
             counts: vec![0; TABLES.len()],
@@ -123,6 +125,14 @@ impl<'a> Out<'a> {
             assumed: BTreeSet::new(),
             hints,
         }
+    }
+
+    /// Lets rows since boot be handed on where they stand among the others, not after them: for
+    /// somebody who shows them. It costs more than it should where they alternate row by row.
+    #[must_use]
+    pub fn in_order(mut self) -> Out<'a> {
+        self.in_order = true;
+        self
     }
 
     /// What is known besides the content.
@@ -141,6 +151,15 @@ impl<'a> Out<'a> {
     /// Whether the rows to come are averages since the system's boot: they are kept apart and
     /// never mixed with samples.
     pub fn since_boot(&mut self, yes: bool) {
+        if self.in_order && yes != self.in_boot {
+            let (rows, boot) = if yes { (&mut self.rows, false) } else { (&mut self.boot, true) };
+            if !rows.is_empty() {
+                (self.sink)(rows, boot);
+            }
+            if yes {
+                self.gathered = 0;
+            }
+        }
         self.in_boot = yes;
     }
 

@@ -8,6 +8,7 @@
 mod args;
 mod commands;
 mod handover;
+mod netns;
 mod print;
 mod progress;
 mod stores;

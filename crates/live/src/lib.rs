@@ -6,6 +6,7 @@
 
 mod moments;
 pub mod mpstat;
+pub mod nicstat;
 mod plain;
 mod replay;
 

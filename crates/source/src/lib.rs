@@ -5,6 +5,7 @@
 //! under `import/` and one line in its family's list.
 
 mod counter;
+mod ethtool;
 pub mod import;
 pub mod proc;
 mod root;

@@ -133,6 +133,13 @@ impl Session {
         self.try_tick(dt).unwrap()
     }
 
+    /// Samples for the first time, `seconds` after boot.
+    pub fn since_boot(&mut self, seconds: f64) -> Observed {
+        let mut rows = Rows::new("test");
+        self.collector.sample(Tick::since_boot(self.t, seconds), &mut rows).unwrap();
+        Observed::of(rows)
+    }
+
     /// Samples once where that may fail.
     pub fn try_tick(&mut self, dt: impl Into<Option<f64>>) -> Result<Observed, SourceError> {
         let dt = dt.into();

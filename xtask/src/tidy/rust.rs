@@ -14,6 +14,8 @@ const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Files that may hold unsafe code, and why.
 const UNSAFE_FILES: &[(&str, &str)] = &[
+    ("crates/source/src/ethtool.rs", "an ioctl whose structure holds a pointer to the answer"),
+    ("crates/cli/src/netns.rs", "mount(2), without a feature of a dependency more"),
     ("crates/query/src/gate.rs", "only the engine's C interface tells a statement's type without running it"),
     ("crates/record/src/command.rs", "a child's signal mask is set between fork and exec"),
     ("crates/source/src/proc/facts/ethtool.rs", "an interface's offloads are told by an ioctl only"),

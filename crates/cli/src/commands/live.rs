@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Options of every live tool. They have no short forms, so that each tool can have those it is known for.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct LiveArgs {
     /// Time between two samples: 1, 500ms, 1m
     #[arg(value_name = "INTERVAL", value_parser = interval)]

@@ -8,6 +8,7 @@ mod answers;
 mod crash;
 mod import;
 mod mpstat;
+mod nicstat;
 mod record;
 mod runs;
 mod support;

@@ -307,7 +307,7 @@ tables! {
     cpu_tables: cpu, sched, pressure;
     memory: mem, vm;
     storage: disk, fs;
-    network: net, tcp, udp;
+    network: net, tcp, udp, softnet, net_driver;
     interrupts: irq, softirq;
     tasks: process, thread, cgroup;
     database: db, db_table, db_index, db_statement, db_session, db_wait, db_setting;

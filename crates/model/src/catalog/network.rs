@@ -47,6 +47,8 @@ table! {
         speed_mbps: gauge(MegabitsPerS, Higher),
         /// `full`, `half`, or NULL when the driver does not say.
         duplex: label(),
+        /// `up`, `down` or another word of the kernel's operational states; NULL when it does not say.
+        state: label(),
         /// Utilisation of the link: the busier direction on full duplex, both together on half; NULL without a speed.
         util: percent(Lower),
         /// Errors, drops and overruns per second, both directions: the link or its buffers were full.
@@ -125,5 +127,37 @@ table! {
         sockets: gauge(Count, Neither),
         /// Memory in UDP buffers.
         socket_mem_bytes: gauge(Bytes, Neither),
+    }
+}
+
+table! {
+    /// What the network stack did on one CPU with received packets, over the interval.
+    softnet [cpu] {
+        /// CPU that took the packets from the cards.
+        cpu: label(),
+        /// Packets taken from the cards' queues per second.
+        packets_per_s: rate(PerS, Neither),
+        /// Packets per second thrown away because the CPU's backlog was full (`net.core.netdev_max_backlog`).
+        drops_per_s: rate(PerS, Lower),
+        /// Times per second that a poll ended with packets left: its budget or its time was used up.
+        squeezes_per_s: rate(PerS, Lower),
+        /// Packets per second dropped by the limit that keeps one flow from filling the backlog.
+        flow_limits_per_s: rate(PerS, Lower),
+        /// Interrupts per second by which another CPU handed packets over (RPS).
+        rps_per_s: rate(PerS, Neither),
+        /// Packets that wait in the backlog; NULL on kernels before 5.10.
+        backlog: gauge(Count, Lower),
+    }
+}
+
+table! {
+    /// One counter that a network driver keeps for itself (`ethtool -S`), over the interval; those that stood still have no row.
+    net_driver [interface, counter] {
+        /// Name of the interface.
+        interface: label(),
+        /// The driver's own name of the counter: `rx_queue_0_drops`, `rx_missed_errors`; every driver has others.
+        counter: label(),
+        /// Growth per second, in whatever the driver counts.
+        growth_per_s: rate(PerS, Neither),
     }
 }

@@ -86,7 +86,7 @@ impl Meters {
                 self.grown[i] = None;
                 continue;
             };
-            self.grown[i] = match self.counters[i].step(value, Width::Bits32) {
+            self.grown[i] = match tick.step(&mut self.counters[i], value, Width::Bits32) {
                 Step::By(n) => Some(n),
                 Step::First => None,
                 Step::Reset => {

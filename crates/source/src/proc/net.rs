@@ -1,13 +1,12 @@
 //! Network interfaces from /proc/net/dev; speed, duplex and kind of the link from sysfs.
 //!
-//! A virtual interface that never moved a packet since boot has no rows. A counter of some drivers
-//! is 32 bits wide although the kernel prints 64: a step back from its upper half is a wrap, unless
+//! A counter of some drivers is 32 bits wide although the kernel prints 64: a step back from its upper half is a wrap, unless
 //! another counter of the interface shows that it was reset.
 
 mod link;
 
 use fenxi_model::{
-    Micros, Rows,
+    Rows,
     catalog::net::{self, TABLE},
 };
 use link::Link;
@@ -98,10 +97,12 @@ impl Collector for Interfaces {
             let make =
                 |name: &str| Interface { link: Link::read(root, name), link_age_s: 0.0, counters: Default::default() };
             let (member, new) = self.roster.member(name, make);
-            if new && tick.dt.is_some() {
+            if new && tick.dt.is_some() && !tick.since_boot {
                 rows.event(tick.t, "appeared", &member.name, "network interface");
             }
-            member.value.link_age_s += tick.dt.unwrap_or(0.0);
+            if !new {
+                member.value.link_age_s += tick.dt.unwrap_or(0.0);
+            }
             if member.value.link_age_s >= LINK_AGE_S {
                 member.value.link_age_s = 0.0;
                 member.value.link.refresh(root, &member.name);
@@ -127,12 +128,9 @@ fn parse(line: &[u8]) -> Option<(&[u8], Values)> {
 }
 
 fn emit(member: &mut Member<Interface>, values: &Values, tick: Tick, rows: &mut Rows) {
-    let Some(growth) = growth(member, values, tick.t, rows) else { return };
+    let Some(growth) = growth(member, values, tick, rows) else { return };
     let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) else { return };
     let link = &member.value.link;
-    if link.class != "physical" && values[RX_PACKETS] == 0 && values[TX_PACKETS] == 0 {
-        return;
-    }
     let rate = |i: usize| growth.map(|g| g[i] / dt);
     let mean = |sum: usize, n: usize| growth.filter(|g| g[n] > 0.0).map(|g| g[sum] / g[n]);
     let troubles = [RX_ERRORS, RX_DROPS, RX_FIFO, TX_ERRORS, TX_DROPS, TX_FIFO];
@@ -159,6 +157,7 @@ fn emit(member: &mut Member<Interface>, values: &Values, tick: Tick, rows: &mut 
         .f64(net::tx_compressed_per_s, rate(TX_COMPRESSED))
         .f64(net::speed_mbps, link.speed_mbps)
         .str(net::duplex, link.duplex)
+        .str(net::state, link.state.as_deref())
         .f64(net::util, rate(RX_BYTES).zip(rate(TX_BYTES)).and_then(|(rx, tx)| link.util(rx, tx)))
         .f64(net::saturation_per_s, growth.map(|g| troubles.iter().map(|i| g[*i]).sum::<f64>() / dt));
 }
@@ -169,13 +168,13 @@ fn emit(member: &mut Member<Interface>, values: &Values, tick: Tick, rows: &mut 
 fn growth(
     member: &mut Member<Interface>,
     values: &Values,
-    t: Micros,
+    tick: Tick,
     rows: &mut Rows,
 ) -> Option<Option<[f64; N_COUNTERS]>> {
     let mut growth = [0.0; N_COUNTERS];
     let (mut first, mut reset) = (false, false);
     for (i, counter) in member.value.counters.iter_mut().enumerate() {
-        match counter.step(values[i], Width::Bits32) {
+        match tick.step(counter, values[i], Width::Bits32) {
             Step::First => first = true,
             Step::By(n) => growth[i] = n as f64,
             Step::Reset => reset = true,
@@ -183,7 +182,7 @@ fn growth(
     }
     if reset {
         let message = "a counter of the network interface went back; its rates are left out";
-        rows.event(t, "counter reset", &member.name, message);
+        rows.event(tick.t, "counter reset", &member.name, message);
     }
     (!first).then_some((!reset).then_some(growth))
 }

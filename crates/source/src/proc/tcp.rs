@@ -3,13 +3,18 @@
 //!
 //! The kernel counts TCP over IPv4 and IPv6 together. `retransmit` is the share of retransmitted
 //! segments among all that were sent, first transmissions and retransmissions; NULL when none was.
-//! Linux does not count the bytes of TCP alone, so those columns stay NULL.
+//! Linux does not count the bytes of TCP alone: those columns are left to `tcp_bytes`.
+
+use std::io;
 
 use fenxi_model::{Rows, catalog::tcp};
 
-use super::keyed::{
-    As::{Aside, Gauge, Rate},
-    Lines, Meters, Pairs, Wanted, wanted,
+use super::{
+    keyed::{
+        As::{Aside, Gauge, Rate},
+        Lines, Meters, Pairs, Wanted, wanted,
+    },
+    tcp_bytes::{Bytes, Payload},
 };
 use crate::{Collector, ProcFile, Root, Source, SourceError, Spec, Take, Tick};
 
@@ -56,9 +61,18 @@ impl Source for Tcp {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        let sockets = Protocols::open(root, WANTED)?;
-        Ok(Box::new(Connections { netstat: root.open("/proc/net/netstat").ok(), extended: Pairs::default(), sockets }))
+        connections(root, None)
     }
+}
+
+/// Begins to observe TCP, with the bytes of all sockets where they can be had.
+pub(super) fn connections(
+    root: &Root,
+    payload: Option<io::Result<Payload>>,
+) -> Result<Box<dyn Collector>, SourceError> {
+    let sockets = Protocols::open(root, WANTED)?;
+    let netstat = root.open("/proc/net/netstat").ok();
+    Ok(Box::new(Connections { netstat, extended: Pairs::default(), sockets, payload }))
 }
 
 /// The files that tell of TCP and UDP alike, and the numbers wanted from them.
@@ -119,11 +133,29 @@ struct Connections {
     netstat: Option<ProcFile>,
     extended: Pairs,
     sockets: Protocols,
+    /// The bytes of all sockets, or why they cannot be had.
+    payload: Option<io::Result<Payload>>,
+}
+
+impl Connections {
+    /// Bytes since the sample before, where they are known; what prevents that is noted once.
+    fn bytes(&mut self, rows: &mut Rows) -> Option<Bytes> {
+        let answer = match self.payload.as_mut()? {
+            Ok(payload) => payload.sample(),
+            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+        };
+        if let Err(error) = &answer {
+            rows.note("", None, &format!("the bytes of TCP are not known: cannot ask for sockets: {error}"));
+            self.payload = None;
+        }
+        answer.ok().flatten()
+    }
 }
 
 impl Collector for Connections {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
-        let Connections { netstat, extended, sockets } = self;
+        let bytes = self.bytes(rows);
+        let Connections { netstat, extended, sockets, .. } = self;
         sockets.read(rows)?;
         if let Some(netstat) = netstat {
             extended.take(netstat.read()?, &mut sockets.meters);
@@ -139,6 +171,9 @@ impl Collector for Connections {
             let sent = grown("Tcp.OutSegs")? + again;
             (sent > 0.0).then(|| again * 100.0 / sent)
         };
+        if let Some(bytes) = bytes {
+            row.f64(tcp::in_bytes_per_s, bytes.received as f64 / dt).f64(tcp::out_bytes_per_s, bytes.sent as f64 / dt);
+        }
         row.f64(tcp::retransmit, share()).f64(tcp::socket_mem_bytes, sockets.memory("TCP.mem"));
         Ok(())
     }
@@ -162,7 +197,7 @@ mod tests {
         near(value("listen_overflows_per_s"), 0.0);
         assert_eq!((value("established"), value("time_wait"), value("sockets")), (Some(0.0), Some(5.0), Some(1.0)));
         near(value("socket_mem_bytes"), 207.0 * rustix::param::page_size() as f64);
-        assert_eq!(value("in_bytes_per_s"), None, "the kernel does not count them");
+        assert_eq!(value("in_bytes_per_s"), None, "sockets are not asked");
         assert!(seen.events().is_empty());
     }
 

@@ -11,23 +11,26 @@ pub struct Link {
     pub speed_mbps: Option<f64>,
     /// `full` or `half`; None when the driver does not say.
     pub duplex: Option<&'static str>,
+    /// `up`, `down` or another of the kernel's words; None when it does not say.
+    pub state: Option<Box<str>>,
 }
 
 impl Link {
     /// What sysfs says about the interface now.
     pub fn read(root: &Root, name: &str) -> Link {
-        let mut link = Link { class: class_of(root, name), speed_mbps: None, duplex: None };
+        let mut link = Link { class: class_of(root, name), speed_mbps: None, duplex: None, state: None };
         link.refresh(root, name);
         link
     }
 
-    /// Reads speed and duplex anew: a cable may have been plugged.
+    /// Reads state, speed and duplex anew: a cable may have been plugged.
     pub fn refresh(&mut self, root: &Root, name: &str) {
+        let text = |file: &str| root.read_text(&format!("/sys/class/net/{name}/{file}"));
+        self.state = state(text("operstate").as_deref(), text("flags").as_deref());
         // tun says 10 Mb/s and veth 10 Gb/s whatever they can do: constants of the driver, no speed.
         if matches!(self.class, "tun" | "veth" | "loopback") {
             return;
         }
-        let text = |file: &str| root.read_text(&format!("/sys/class/net/{name}/{file}"));
         self.speed_mbps = text("speed").as_deref().and_then(speed);
         self.duplex = match text("duplex").as_deref() {
             Some("full") => Some("full"),
@@ -45,6 +48,19 @@ impl Link {
             _ => rx_bytes_per_s.max(tx_bytes_per_s),
         };
         Some((bytes_per_s * 800.0 / (self.speed_mbps? * 1e6)).min(100.0))
+    }
+}
+
+/// The state in a word; drivers that do not tell theirs (loopback, tun) are up when they were set up.
+fn state(operstate: Option<&str>, flags: Option<&str>) -> Option<Box<str>> {
+    match operstate {
+        Some("unknown") | None => {
+            let flags = u32::from_str_radix(flags?.trim_start_matches("0x"), 16).ok()?;
+            // IFF_UP is the lowest bit.
+            Some(if flags & 1 == 1 { "up".into() } else { "down".into() })
+        }
+        Some("lowerlayerdown" | "notpresent") => Some("down".into()),
+        Some(word) => Some(word.into()),
     }
 }
 
@@ -84,7 +100,9 @@ fn class_of(root: &Root, name: &str) -> &'static str {
         return "physical";
     }
     // A veth's peer is its `iflink`; others of which that holds have a type or a lower interface.
-    let peer = text("iflink") != text("ifindex") && devtype.is_none() && !has_lower(&folder);
+    // Peers in two network namespaces may have the same index: then the driver's constant speed tells.
+    let constant = text("speed").as_deref() == Some("10000");
+    let peer = (constant || text("iflink") != text("ifindex")) && devtype.is_none() && !has_lower(&folder);
     if peer || name.starts_with("veth") { "veth" } else { "virtual" }
 }
 
@@ -118,11 +136,11 @@ fn class_by_name(name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Link, class_by_name, speed};
+    use super::{Link, class_by_name, speed, state};
     use crate::testing::Machine;
 
     fn link(duplex: Option<&'static str>) -> Link {
-        Link { class: "physical", speed_mbps: Some(100.0), duplex }
+        Link { class: "physical", speed_mbps: Some(100.0), duplex, state: None }
     }
 
     #[test]
@@ -133,6 +151,16 @@ mod tests {
         assert_eq!(link(None).util(5e6, 2.5e6), Some(40.0));
         assert_eq!(link(Some("full")).util(5e9, 0.0), Some(100.0));
         assert_eq!(Link { speed_mbps: None, ..link(None) }.util(1.0, 1.0), None);
+    }
+
+    #[test]
+    fn a_state_that_the_driver_does_not_tell_is_that_of_its_flags() {
+        let of = |operstate, flags| state(operstate, flags).unwrap_or_default();
+        assert_eq!(&*of(Some("unknown"), Some("0x1043")), "up");
+        assert_eq!(&*of(Some("unknown"), Some("0x1002")), "down");
+        assert_eq!(&*of(Some("lowerlayerdown"), None), "down");
+        assert_eq!(&*of(Some("dormant"), None), "dormant");
+        assert_eq!(state(None, None), None);
     }
 
     #[test]
@@ -169,10 +197,11 @@ mod tests {
         assert_eq!(class("storage"), "vlan");
         assert_eq!(class("pod"), "veth");
         assert_eq!(class("dummy0"), "virtual");
-        let eth0 = Link { class: "physical", speed_mbps: Some(25_000.0), duplex: Some("full") };
+        let eth0 = Link { class: "physical", speed_mbps: Some(25_000.0), duplex: Some("full"), state: None };
         assert_eq!(Link::read(&machine.root(), "eth0"), eth0);
         // The 10 Mb/s of a tun are its driver's constant.
-        assert_eq!(Link::read(&machine.root(), "vpn"), Link { class: "tun", speed_mbps: None, duplex: None });
+        let vpn = Link { class: "tun", speed_mbps: None, duplex: None, state: None };
+        assert_eq!(Link::read(&machine.root(), "vpn"), vpn);
     }
 
     #[test]

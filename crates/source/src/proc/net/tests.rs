@@ -10,8 +10,7 @@ const HEAD: &str = "Inter-|   Receive                            |  Transmit\n f
 fn figures_of_a_captured_interval_are_those_worked_out_by_hand() {
     let seen = observe(&SOURCE, "net", 2.0);
     let get = |column| seen.value("net", column, &["eth0"]);
-    // ifb0 and ifb1 never moved a packet.
-    assert_eq!(seen.keys("net"), [["lo"], ["eth0"]]);
+    assert_eq!(seen.keys("net"), [["lo"], ["ifb0"], ["ifb1"], ["eth0"]]);
     assert_eq!(seen.text("net", "class", &["eth0"]).as_deref(), Some("physical"));
     assert_eq!(seen.text("net", "class", &["lo"]).as_deref(), Some("loopback"));
     // rx 343941250 bytes 10565 packets -> 343944779, 10576; tx 653130, 6263 -> 654776, 6276
@@ -75,7 +74,6 @@ fn odd_names_are_names() {
     let names = ["eth0:1", "wlan@if3", "enp0s31f6.4094", "ppp%d", "-x-", "näme", "0"];
     let text: String = names.iter().map(|n| line(n, one)).collect();
     let seen = interval(Machine::new(), &text, &text.replace(":1 1 1", ":3 1 1"));
-    // Those that are physical by name or moved packets all have rows.
     assert_eq!(seen.keys("net").concat(), names);
     for name in names {
         near(seen.value("net", "rx_bytes_per_s", &[name]), 1.0);
@@ -150,4 +148,19 @@ fn a_line_of_unknown_form_is_noted_once() {
     let mut session = machine.start(&SOURCE);
     assert_eq!(session.tick(None).notes().len(), 1);
     assert_eq!(session.tick(1.0).notes().len(), 0);
+}
+
+#[test]
+fn since_boot_counters_began_at_nothing_and_nobody_appeared() {
+    let machine = Machine::new();
+    machine.put(FILE, format!("{HEAD}{}{}", line("eth0", [500; 16]), line("dummy0", [0; 16])));
+    let mut session = machine.start(&SOURCE);
+    let seen = session.since_boot(100.0);
+    near(seen.value("net", "rx_bytes_per_s", &["eth0"]), 5.0);
+    near(seen.value("net", "rx_bytes_per_s", &["dummy0"]), 0.0);
+    assert!(seen.events().is_empty());
+    session.machine.put(FILE, format!("{HEAD}{}{}", line("eth0", [600; 16]), line("late0", [700; 16])));
+    let seen = session.tick(2.0);
+    near(seen.value("net", "rx_bytes_per_s", &["eth0"]), 50.0);
+    assert!(!seen.has("net", &["late0"]), "its counters did not grow in these seconds");
 }

@@ -1,0 +1,94 @@
+//! Made-up messages, and real sockets.
+
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+};
+
+use super::{Bytes, Of, Payload, SOURCE, Sockets};
+use crate::testing::{Machine, near};
+
+/// A message about the socket `cookie`, with a `tcp_info` of `len` bytes.
+fn message(cookie: u64, received: u64, sent: u64, again: u64, len: usize) -> Vec<u8> {
+    let mut info = vec![0; 216];
+    for (place, value) in [(120, sent), (128, received), (200, sent + again), (208, again)] {
+        info[place..place + 8].copy_from_slice(&value.to_ne_bytes());
+    }
+    info.truncate(len);
+    let mut body = vec![0; 72];
+    body[44..52].copy_from_slice(&cookie.to_ne_bytes());
+    // Another attribute first, of an odd length.
+    body.extend([5_u16.to_ne_bytes(), 1_u16.to_ne_bytes()].concat());
+    body.extend([1, 0, 0, 0]);
+    body.extend([(len as u16 + 4).to_ne_bytes(), 2_u16.to_ne_bytes()].concat());
+    body.extend(info);
+    let mut bytes = (body.len() as u32 + 16).to_ne_bytes().to_vec();
+    bytes.extend(20_u16.to_ne_bytes());
+    bytes.extend([0; 10]);
+    bytes.extend(body);
+    bytes
+}
+
+#[test]
+fn sockets_that_live_begin_and_end_are_all_counted_once() {
+    let mut sockets = Sockets::default();
+    let mut round = |messages: &[(Of, u64, u64, u64)]| {
+        sockets.begin();
+        for (of, cookie, received, sent) in messages {
+            assert!(!sockets.take(&message(*cookie, *received, *sent, 7, 216), *of).unwrap());
+        }
+        sockets.end()
+    };
+    use Of::{Ended, Living};
+    assert_eq!(round(&[(Living, 1, 1000, 500), (Living, 2, 9, 9)]), None);
+    // 1 goes on, 2 ends, 3 is new, 4 came and went between the samples.
+    let seen = round(&[(Living, 1, 1100, 500), (Living, 3, 10, 0), (Ended, 2, 10, 9), (Ended, 4, 0, 3)]);
+    assert_eq!(seen, Some(Bytes { received: 111, sent: 3 }));
+    assert_eq!(round(&[(Ended, 1, 1101, 500)]), Some(Bytes { received: 1, sent: 0 }));
+}
+
+#[test]
+fn an_older_kernel_tells_less_and_damage_is_left_out() {
+    let mut sockets = Sockets::default();
+    sockets.begin();
+    sockets.begin();
+    sockets.take(&message(1, 10, 20, 5, 136), Of::Living).unwrap();
+    sockets.take(&message(2, 10, 20, 5, 100), Of::Living).unwrap();
+    let whole = message(3, 10, 20, 5, 216);
+    for len in 0..whole.len() {
+        sockets.take(&whole[..len], Of::Living).unwrap();
+    }
+    assert_eq!(sockets.end(), Some(Bytes { received: 10, sent: 20 }));
+}
+
+#[test]
+fn bytes_over_real_connections_are_counted_also_when_they_are_gone() {
+    let Ok(mut payload) = Payload::open() else { return };
+    payload.sample().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut lasting = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mut accepted = listener.accept().unwrap().0;
+    lasting.write_all(&[1; 30_000]).unwrap();
+    accepted.read_exact(&mut [0; 30_000]).unwrap();
+    for _ in 0..10 {
+        let mut short = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        short.write_all(&[1; 100_000]).unwrap();
+        drop(short);
+        let _ = listener.accept().unwrap().0.read_to_end(&mut Vec::new()).unwrap();
+    }
+    // The kernel tells of ends a moment later.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let bytes = payload.sample().unwrap().unwrap();
+    assert!(bytes.received >= 1_030_000 && bytes.sent >= 1_030_000, "{bytes:?}");
+}
+
+#[test]
+fn a_saved_copy_has_everything_but_the_bytes() {
+    let machine = Machine::new();
+    machine.put("/proc/net/snmp", "Tcp: InSegs OutSegs\nTcp: 5 6\n");
+    let mut session = machine.start(&SOURCE);
+    session.tick(None);
+    let seen = session.tick(1.0);
+    near(seen.value("tcp", "in_segments_per_s", &[]), 0.0);
+    assert_eq!(seen.value("tcp", "in_bytes_per_s", &[]), None);
+}

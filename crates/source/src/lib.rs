@@ -8,6 +8,7 @@ mod counter;
 mod ethtool;
 pub mod import;
 pub mod proc;
+pub mod residency;
 mod root;
 #[cfg(test)]
 mod testing;

@@ -18,6 +18,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/cli/src/netns.rs", "mount(2), without a feature of a dependency more"),
     ("crates/query/src/gate.rs", "only the engine's C interface tells a statement's type without running it"),
     ("crates/record/src/command.rs", "a child's signal mask is set between fork and exec"),
+    ("crates/source/src/residency/pages.rs", "cachestat, and mincore over a mapping, have no safe wrapper"),
     ("crates/source/src/proc/facts/ethtool.rs", "an interface's offloads are told by an ioctl only"),
 ];
 

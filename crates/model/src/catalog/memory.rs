@@ -47,6 +47,14 @@ table! {
         kernel_stack_bytes: gauge(Bytes, Neither),
         /// Page tables. Large ones with many processes ask for huge pages.
         page_tables_bytes: gauge(Bytes, Neither),
+        /// Page tables of what is not a process: virtual machines, devices behind an IOMMU.
+        secondary_page_tables_bytes: gauge(Bytes, Neither),
+        /// What the kernel keeps once for every CPU.
+        per_cpu_bytes: gauge(Bytes, Neither),
+        /// Taken by the kernel's vmalloc; kernel stacks are mostly among it.
+        vmalloc_bytes: gauge(Bytes, Neither),
+        /// Compressed pages that wait before swap (zswap), at their compressed size.
+        zswap_bytes: gauge(Bytes, Neither),
         /// Memory promised to processes, touched or not.
         committed_bytes: gauge(Bytes, Neither),
         /// How much may be promised under strict overcommit.
@@ -57,6 +65,8 @@ table! {
         huge_total_bytes: gauge(Bytes, Neither),
         /// Reserved explicit huge pages that nobody uses: memory lost to everything else.
         huge_free_bytes: gauge(Bytes, Neither),
+        /// Explicit huge pages of all sizes, used or not: memory that nothing else can have.
+        hugetlb_bytes: gauge(Bytes, Neither),
         /// Memory locked against swapping.
         mlocked_bytes: gauge(Bytes, Neither),
         /// Swap space, used or not.
@@ -119,5 +129,69 @@ table! {
         thp_splits_per_s: rate(PerS, Lower),
         /// Processes killed for want of memory in the interval.
         oom_kills: count(Lower),
+    }
+}
+
+table! {
+    /// Page cache of a group of files: all executables, or the files of one database server.
+    page_cache [kind, place] {
+        /// What the files are: `executables` (mapped with the right to execute), `postgres` or `mariadb`.
+        kind: label(),
+        /// The server's data directory; NULL for groups that there is only once.
+        place: label(),
+        /// The server's process; NULL when it does not run.
+        pid: id(),
+        /// Files in the group, each inode once. Of a server: its data files, without logs.
+        files: gauge(Count, Neither),
+        /// Files whose residency could not be asked; they are in no sum of cached bytes.
+        unread_files: gauge(Count, Lower),
+        /// Processes that could not be looked into: what they map or hold open is not known.
+        unread_processes: gauge(Count, Lower),
+        /// Size of the files.
+        size_bytes: gauge(Bytes, Neither),
+        /// Memory in the page cache that holds them.
+        cached_bytes: gauge(Bytes, Neither),
+        /// Cached and not yet written out.
+        dirty_bytes: gauge(Bytes, Lower),
+        /// The server's own cache of its data files (shared buffers, InnoDB's buffer pool) as configured.
+        pool_bytes: gauge(Bytes, Neither),
+        /// The mapping of the server that holds this cache, which may hold more.
+        pool_mapped_bytes: gauge(Bytes, Neither),
+        /// Where `pool_bytes` is told.
+        pool_from: text(),
+        /// Files that the server has open with O_DIRECT, around the page cache.
+        direct_files: gauge(Count, Neither),
+        /// Files that the server has open through the page cache.
+        buffered_files: gauge(Count, Neither),
+        /// Setting that says whether files are opened with O_DIRECT, for servers that have none open.
+        open_setting: text(),
+    }
+}
+
+table! {
+    /// Residency of one file in the page cache at the end of the interval.
+    file_cache [path] {
+        /// The file, by a path that leads to it.
+        path: label(),
+        /// Data directory of the database server that it belongs to.
+        place: label(),
+        /// Of a server's file: `data` (held in its buffer pool too), `log` or `other`.
+        class: label(),
+        /// Size of the file.
+        size_bytes: gauge(Bytes, Neither),
+        /// Memory in the page cache that holds it, in whole pages.
+        cached_bytes: gauge(Bytes, Neither),
+        /// Cached and not yet written out; NULL on kernels before 6.5.
+        dirty_bytes: gauge(Bytes, Lower),
+        /// Being written out now; NULL on kernels before 6.5.
+        writeback_bytes: gauge(Bytes, Lower),
+        /// Dropped from the cache so recently that it would still fit; NULL on kernels before 6.5.
+        recently_evicted_bytes: gauge(Bytes, Lower),
+        /// Descriptors that have it open with O_DIRECT, around the page cache.
+        direct_opens: gauge(Count, Neither),
+        /// Descriptors that have it open through the page cache.
+        buffered_opens: gauge(Count, Neither),
+        /// Processes that have it open, as `name[pid]` with `O_DIRECT` where it applies; the first few of many.
+        opened_by: text(),
     }
 }

@@ -305,7 +305,7 @@ macro_rules! tables {
 
 tables! {
     cpu_tables: cpu, sched, pressure;
-    memory: mem, vm;
+    memory: mem, vm, page_cache, file_cache;
     storage: disk, fs;
     network: net, tcp, udp, softnet, net_driver;
     interrupts: irq, softirq;

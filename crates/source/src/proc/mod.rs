@@ -21,6 +21,7 @@ sources! {
     pressure,
     mem,
     vm,
+    page_cache,
     irq,
     softirq,
     tcp,

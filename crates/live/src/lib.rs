@@ -4,6 +4,7 @@
 //! is not its business: from sources as they are sampled, or from a run ([`replay`]). The views
 //! [`Json`] and [`Csv`] show any tool's rows as they are.
 
+pub mod memstat;
 mod moments;
 pub mod mpstat;
 pub mod nicstat;

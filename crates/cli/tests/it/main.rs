@@ -7,6 +7,7 @@ mod agree;
 mod answers;
 mod crash;
 mod import;
+mod memstat;
 mod mpstat;
 mod nicstat;
 mod record;

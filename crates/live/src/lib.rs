@@ -9,10 +9,12 @@ mod moments;
 pub mod mpstat;
 pub mod nicstat;
 mod plain;
+mod pstime;
 mod replay;
 
 pub use moments::Moments;
 pub use plain::{Csv, Json};
+pub use pstime::{Chooses, Order, Pstime, PstimeOptions, Scale};
 pub use replay::replay;
 
 use fenxi_model::{Micros, Rows};

@@ -39,6 +39,9 @@ pub struct Plan {
     pub random: u64,
     /// Whether the averages since boot are wanted too; they are kept apart from the samples.
     pub since_boot: bool,
+    /// Whether the end of the command is sampled however short the last interval is: sums over the
+    /// command are then whole, but rates of that interval say little.
+    pub whole: bool,
 }
 
 /// What the recorder does at the moment, told to the caller.
@@ -256,7 +259,8 @@ impl Recording<'_> {
             let until = if last { end.unwrap_or(deadline) } else { deadline };
             if !self.wait(until)? {
                 // Ended between two ticks: the rest is sampled if it is long enough to mean anything.
-                if clock::monotonic() - self.last_tick >= interval * 0.1 {
+                let whole = self.plan.whole && self.ended.is_some();
+                if whole || clock::monotonic() - self.last_tick >= interval * 0.1 {
                     let _ = self.tick(Round::Last, watch)?;
                 }
                 return Ok(());

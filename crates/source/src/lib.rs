@@ -14,7 +14,10 @@ mod root;
 mod testing;
 
 pub use counter::{Counter, Step, Width};
-pub use proc::SOURCES;
+pub use proc::{
+    SOURCES,
+    process::{CpuTimes, Matches, Selection},
+};
 pub use root::{ProcFile, Root};
 
 use fenxi_model::{Micros, Rows, Table};

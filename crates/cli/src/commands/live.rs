@@ -104,6 +104,7 @@ pub fn run(cli: &Cli, args: &LiveArgs, tool: Tool) -> anyhow::Result<ExitCode> {
         command: tool.command,
         random: stores::random(),
         since_boot: tool.since_boot,
+        whole: true,
     };
     let outcome = fenxi_record::record(plan, &mut |stage| match stage {
         Stage::Began { rows, .. } => {

@@ -1,29 +1,181 @@
 //! `fenxi pstime`.
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
-use clap::Args;
-use fenxi_live::Json;
-use fenxi_model::catalog::process;
+use clap::{Args, ValueEnum, error::ErrorKind};
+use fenxi_live::{Chooses, Order, Pstime, PstimeOptions, Scale};
+use fenxi_model::catalog::{cpu, process, thread};
+use fenxi_source::{CpuTimes, Matches, Selection, Source};
+use regex::Regex;
 
 use super::live::{self, LiveArgs, Tool};
-use crate::args::Cli;
+use crate::{args::Cli, print};
+
+const EXAMPLES: &str = "\
+Columns:
+  %USR %SYS  CPU time in user code and in the kernel. Their sum is measured, their division is sampled
+  %CPU       both together: nanoseconds that the scheduler counted
+  %WAIT      time that it could have run but had no CPU
+  %CHLD      CPU time of children that ended and were waited for, in steps of 10 ms
+  marks      + began in the interval, - ended in it, ~ known by clock ticks only
+  (exited)   what ended processes used and no other line holds
+
+Examples:
+  fenxi pstime 10 1 --top 5          the five busiest of the next ten seconds
+  fenxi pstime 1 -n 'postgres|java'  these, each second, idle or not
+  fenxi pstime -S -- make -j4        CPU seconds of all that make starts
+  fenxi pstime 1 -p 4711 -t          each thread of one process";
 
 /// `fenxi pstime`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct PstimeArgs {
     /// When, how often, and where to
     #[command(flatten)]
     pub live: LiveArgs,
+    /// Only these processes
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pub pids: Vec<u32>,
+    /// Only these processes, separated by commas; the same as PID without a COUNT
+    #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub pid: Vec<u32>,
+    /// Only processes whose name or command line matches
+    #[arg(short, long, value_name = "REGEX", value_parser = regex)]
+    pub name: Option<Regex>,
+    /// Only processes of this user, by name or number
+    #[arg(short, long, value_name = "USER")]
+    pub user: Option<String>,
+    /// Only processes in this control group or below it (a path as in /proc/PID/cgroup)
+    #[arg(short, long, value_name = "CGROUP", conflicts_with = "run")]
+    pub cgroup: Option<String>,
+    /// A line for each thread
+    #[arg(short, long)]
+    pub threads: bool,
+    /// Percent of one CPU instead of the whole machine
+    #[arg(short = '1', long, conflicts_with = "seconds")]
+    pub one_cpu: bool,
+    /// CPU seconds instead of percent
+    #[arg(short = 'S', long)]
+    pub seconds: bool,
+    /// What to order by
+    #[arg(short, long, value_enum, default_value_t, value_name = "KEY")]
+    pub sort: Sort,
+    /// Lines to show at most; the total counts all
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Run this, and account for it and its descendants; without INTERVAL, once at its end
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["run", "root", "pids", "pid", "name", "user", "cgroup"])]
+    pub command: Vec<OsString>,
 }
 
-/// Shows it until the count is reached or a signal comes.
+/// What lines are ordered by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Sort {
+    /// User and system time
+    #[default]
+    Cpu,
+    /// User time
+    Usr,
+    /// System time
+    Sys,
+    /// Time waited for a CPU
+    Wait,
+    /// Time of ended children
+    Chld,
+    /// Number of the process
+    Pid,
+}
+
+impl From<Sort> for Order {
+    fn from(sort: Sort) -> Order {
+        match sort {
+            Sort::Cpu => Order::Cpu,
+            Sort::Usr => Order::Usr,
+            Sort::Sys => Order::Sys,
+            Sort::Wait => Order::Wait,
+            Sort::Chld => Order::Children,
+            Sort::Pid => Order::Pid,
+        }
+    }
+}
+
+fn regex(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|e| e.to_string())
+}
+
+/// Shows it until the count is reached, a signal comes or the command has ended.
 pub fn run(cli: &Cli, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
-    let tables = vec![&process::TABLE];
-    let view = Box::new(Json::new(&tables));
-    live::run(
-        cli,
-        &args.live,
-        Tool { name: "pstime", sources: live::sources(&["process"]), tables, view, since_boot: false, command: None },
-    )
+    let pids = [&args.pids[..], &args.pid].concat();
+    let uid = match (&args.user, &args.live.run) {
+        (Some(user), None) => Some(uid(user, args).unwrap_or_else(|error| error.exit())),
+        _ => None,
+    };
+    let selection = Selection {
+        pids: pids.clone(),
+        name: args.name.clone().map(|regex| -> Matches { Box::new(move |text| regex.is_match(text)) }),
+        uid,
+        cgroup: args.cgroup.clone(),
+        descendants: !args.command.is_empty(),
+    };
+    let times = CpuTimes { selection: Arc::new(selection), threads: args.threads };
+    // One of these lives as long as the program, as all sources do.
+    let mut sources: Vec<&'static dyn Source> = vec![Box::leak(Box::new(times))];
+    sources.extend(live::sources(&["cpu"]));
+    let mut tables = vec![&process::TABLE];
+    if args.threads {
+        tables.insert(0, &thread::TABLE);
+    }
+    if !args.live.json && !args.live.csv {
+        tables.push(&cpu::TABLE);
+    }
+    let command = (!args.command.is_empty()).then(|| args.command.clone());
+    let options = PstimeOptions {
+        scale: scale(args),
+        order: args.sort.into(),
+        top: args.top,
+        threads: args.threads,
+        summary: command.is_some() && args.live.interval.is_none(),
+        width: print::width(&std::io::stdout()),
+        chooses: args.live.run.is_some().then(|| chooses(args, pids)),
+        n_cpus: None,
+    };
+    let view = Box::new(Pstime::new(options));
+    live::run(cli, &args.live, Tool { name: "pstime", sources, tables, view, since_boot: false, command })
+}
+
+fn scale(args: &PstimeArgs) -> Scale {
+    match (args.seconds, args.one_cpu) {
+        (true, _) => Scale::Seconds,
+        (_, true) => Scale::OneCpu,
+        _ => Scale::Machine,
+    }
+}
+
+/// What is shown of a run: it has names of users, not their numbers.
+fn chooses(args: &PstimeArgs, pids: Vec<u32>) -> Chooses {
+    let (user, name) = (args.user.clone(), args.name.clone());
+    Box::new(move |pid, of_user, comm, command| {
+        (pids.is_empty() || pid.is_some_and(|pid| pids.iter().any(|p| i64::from(*p) == pid)))
+            && user.as_deref().is_none_or(|user| of_user == Some(user))
+            && name.as_ref().is_none_or(|name| name.is_match(comm) || name.is_match(command))
+    })
+}
+
+/// The number of a user of the system that is looked at.
+fn uid(user: &str, args: &PstimeArgs) -> Result<u32, clap::Error> {
+    if let Ok(uid) = user.parse() {
+        return Ok(uid);
+    }
+    let root = super::record::root(args.live.root.as_deref())
+        .map_err(|e| clap::Error::raw(ErrorKind::Io, format!("{e:#}\n")))?;
+    let passwd = root.read_text("/etc/passwd").unwrap_or_default();
+    let listed = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next() == Some(user)).then(|| fields.nth(1)?.parse().ok()).flatten()
+    });
+    let known = || if root.is_live() { nix::unistd::User::from_name(user).ok().flatten() } else { None };
+    listed.or_else(|| Some(known()?.uid.as_raw())).ok_or_else(|| {
+        let text = format!("no user is called {user}; give a name that `getent passwd` knows, or a number\n");
+        clap::Error::raw(ErrorKind::ValueValidation, text)
+    })
 }

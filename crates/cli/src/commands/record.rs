@@ -32,6 +32,7 @@ pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         command: (!args.command.is_empty()).then(|| args.command.clone()),
         random: stores::random(),
         since_boot: false,
+        whole: false,
     };
     let line = Line::new(cli.quiet, !args.command.is_empty(), args.duration);
     let outcome = fenxi_record::record(plan, &mut |stage| {

@@ -10,6 +10,7 @@ mod import;
 mod memstat;
 mod mpstat;
 mod nicstat;
+mod pstime;
 mod record;
 mod runs;
 mod support;

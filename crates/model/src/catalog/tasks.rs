@@ -53,10 +53,16 @@ table! {
         fds: gauge(Count, Neither),
         /// Last CPU of its main thread.
         last_cpu: id(),
-        /// State of its main thread: R, S, D, T, Z and so on.
+        /// State of its main thread: R, S, D, T, Z and so on; X when it ended in the interval.
         state: label(),
         /// Scheduling priority as the kernel counts it.
         priority: gauge(None, Neither),
+        /// Command line, as far as it was read.
+        command: label(),
+        /// Seconds from its start to the end of the interval, or to its own end.
+        lived_s: gauge(Seconds, Neither),
+        /// How its CPU time is known: `clock`, `schedstat` and `record` (of its end) count nanoseconds, `rusage` microseconds, `ticks` samples.
+        cpu_measured: label(),
     }
 }
 
@@ -99,6 +105,8 @@ table! {
         last_cpu: id(),
         /// State: R, S, D, T, Z and so on.
         state: label(),
+        /// How its CPU time is known: `clock`, `schedstat` and `record` (of its end) count nanoseconds, `rusage` microseconds, `ticks` samples.
+        cpu_measured: label(),
     }
 }
 

@@ -1,35 +1,46 @@
 //! Processes that did something in the interval: used CPU time, faulted, or did I/O.
 //!
-//! The cheap path. A process with one thread cannot change anything without running, so for such a
-//! process only `/proc/PID/schedstat` is read (through a kept descriptor where the limit on open
-//! files allows), and nothing else unless it changed. Of the others `stat` is read, and the rest
-//! only if `stat` changed; CPU time below the resolution of `stat` (two clock ticks at most) thus
-//! shows a little later, but is never lost.
+//! The cheap path. A process cannot change anything without running. On the live system its CPU clock
+//! tells by one system call whether it ran, all threads counted, see [`clock`], and nothing else is
+//! read unless it did. Of a saved system, a process with one thread is known by its `schedstat`
+//! (through a kept descriptor where the limit on open files allows); of the others `stat` is read, and
+//! the rest only if `stat` changed; CPU time below the resolution of `stat` (two clock ticks at most)
+//! thus shows a little later, but is never lost.
 //!
 //! CPU time is exact where the kernel keeps it in nanoseconds, see [`cpu`]. `usr` and `sys` divide
-//! it as the clock ticks of `stat` do. Processes that ended in the interval are known through their
-//! parents' child times only, see [`exited`]: one row `(exited)` holds what no other row does.
+//! it as the clock ticks of `stat` do. Processes that ended in the interval are known by their exit
+//! records where these are wanted and allowed ([`exits`]), else through their parents' child times
+//! only, see [`exited`]: one row `(exited)` holds what no other row does.
 //! Context switches of threads that ended within the interval are not seen.
 
+mod clock;
 mod cpu;
 mod details;
+mod emit;
 mod exited;
+mod exits;
+mod netlink;
 pub(crate) mod reader;
+mod select;
 pub(crate) mod stat;
+mod threads;
+mod times;
 
-use std::os::fd::OwnedFd;
+use std::{os::fd::OwnedFd, sync::Arc};
 
-use details::{Details, Users};
+use details::{Details, Measured, Users};
 use exited::{Exited, Totals};
-use fenxi_model::{
-    Rows,
-    catalog::process::{self, TABLE},
-};
+use exits::{Ended, Exits};
+use fenxi_model::{Rows, catalog::process::TABLE};
 use reader::Reader;
 use rustc_hash::FxHashMap;
+pub use select::{Matches, Selection};
+use select::Candidate;
 use stat::Stat;
+use threads::Threads;
+pub use times::CpuTimes;
 
-use crate::{Collector, Root, Source, SourceError, Spec, Take, Tick};
+use crate::{Collector, ProcFile, Root, Source, SourceError, Spec, Take, Tick};
 
 pub struct Process;
 
@@ -50,20 +61,7 @@ impl Source for Process {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        // Since 5.14 delay accounting is off unless asked for; before, there was no such switch.
-        let delays = root.read_text("/proc/sys/kernel/task_delayacct").is_none_or(|t| t != "0");
-        Ok(Box::new(Processes {
-            reader: Reader::open(root)?,
-            users: Users::read(root),
-            known: FxHashMap::default(),
-            pids: Vec::new(),
-            active: Vec::new(),
-            exited: Exited::default(),
-            round: 0,
-            n_kept: 0,
-            max_kept: descriptors_to_keep(),
-            delays,
-        }))
+        Ok(Box::new(Processes::start(root, Wanted::default())?))
     }
 }
 
@@ -71,6 +69,15 @@ impl Source for Process {
 fn descriptors_to_keep() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     limit.map_or(4096, |n| (n / 4).min(16_384) as usize)
+}
+
+/// What of which processes is wanted.
+#[derive(Default)]
+struct Wanted {
+    selection: Arc<Selection>,
+    /// Command lines, and rows also of selected processes that were idle.
+    names: bool,
+    threads: bool,
 }
 
 struct Processes {
@@ -84,6 +91,22 @@ struct Processes {
     n_kept: usize,
     max_kept: usize,
     delays: bool,
+    /// Whether processes' clocks can be read.
+    clocks: bool,
+    uptime: Option<ProcFile>,
+    wanted: Wanted,
+    /// Whether there is no choice among processes.
+    all: bool,
+    exits: Option<Exits>,
+    /// Records of processes that are still listed, or were never seen.
+    records: FxHashMap<u32, Ended>,
+    inbox: Vec<Ended>,
+    gone: Vec<Gone>,
+    /// Of the time of ended processes that no record tells: what was not yet shown, nanoseconds.
+    balance_ns: i64,
+    tree: times::Tree,
+    /// What is to be said at the first sample.
+    note: Option<String>,
 }
 
 /// A process as it was when it last changed.
@@ -95,6 +118,11 @@ struct Known {
     details: Details,
     /// Its `schedstat`, kept open while it has one thread.
     file: Option<OwnedFd>,
+    /// What its clock showed.
+    clock_ns: Option<u64>,
+    selected: bool,
+    command: Option<Box<str>>,
+    threads: Option<Box<Threads>>,
 }
 
 /// What a process did in the interval.
@@ -107,55 +135,119 @@ struct Active {
     children: Totals,
 }
 
+/// A process that ended in the interval, and what it did in it.
+struct Gone {
+    ended: Ended,
+    command: Option<Box<str>>,
+    ns: u64,
+    usr: u64,
+    sys: u64,
+    wait_ns: Option<u64>,
+    minor_faults: u64,
+    major_faults: u64,
+}
+
 impl Collector for Processes {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         self.round += 1;
         self.active.clear();
+        self.gone.clear();
+        if let Some(note) = self.note.take() {
+            rows.note("", None, &note);
+        }
         let mut pids = std::mem::take(&mut self.pids);
         self.reader.pids(&mut pids)?;
         for pid in &pids {
             self.visit(*pid, tick);
         }
         self.pids = pids;
+        self.take_records(rows);
         self.forget_gone();
+        self.bury_unseen();
         if let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) {
             self.emit(tick, dt, rows);
+        }
+        if self.wanted.threads {
+            self.emit_threads(tick, rows);
         }
         Ok(())
     }
 }
 
 impl Processes {
+    fn start(root: &Root, wanted: Wanted) -> Result<Processes, SourceError> {
+        // Since 5.14 delay accounting is off unless asked for; before, there was no such switch.
+        let delays = root.read_text("/proc/sys/kernel/task_delayacct").is_none_or(|t| t != "0");
+        Ok(Processes {
+            reader: Reader::open(root)?,
+            users: Users::read(root),
+            known: FxHashMap::default(),
+            pids: Vec::new(),
+            active: Vec::new(),
+            exited: Exited::default(),
+            round: 0,
+            n_kept: 0,
+            max_kept: descriptors_to_keep(),
+            delays,
+            clocks: clock::usable(root),
+            uptime: root.open("/proc/uptime").ok(),
+            all: wanted.selection.is_all(),
+            wanted,
+            exits: None,
+            records: FxHashMap::default(),
+            inbox: Vec::new(),
+            gone: Vec::new(),
+            balance_ns: 0,
+            tree: times::Tree::default(),
+            note: None,
+        })
+    }
+
     fn visit(&mut self, pid: u32, tick: Tick) {
-        let Some(known) = self.known.get_mut(&pid) else { return self.meet(pid, tick) };
-        let single = known.stat.threads == 1;
-        if single && known.details.trusted() {
-            // Only what runs can change, fork or end.
-            match self.reader.schedstat(pid, known.file.as_ref()) {
-                Some(now) if known.details.same_run(now) => {
-                    known.seen = self.round;
-                    return;
-                }
-                _ => {}
-            }
+        let clock_ns = if self.clocks { clock::cpu_ns(pid) } else { None };
+        let Some(known) = self.known.get_mut(&pid) else { return self.meet(pid, clock_ns, tick) };
+        if !may_have_run(&mut self.reader, pid, known, clock_ns, self.clocks) {
+            known.seen = self.round;
+            return self.idle(pid, tick);
         }
+        let single = known.stat.threads == 1;
         let Some((stat, comm)) = self.reader.stat(pid) else { return };
         if stat.start != known.stat.start {
             // Another process got the number: the old one is gone, this one is new.
             let old = self.known.remove(&pid);
             self.bury(pid, old);
-            return self.meet(pid, tick);
+            return self.meet(pid, clock_ns, tick);
         }
         known.seen = self.round;
-        if !single && stat.same_work(&known.stat) {
+        if !self.clocks && !single && stat.same_work(&known.stat) {
             known.stat = stat;
-            return;
+            return self.idle(pid, tick);
         }
         if *comm != *known.comm {
             known.comm = comm.into();
+            known.command = None;
+            // Who was in the tree stays in it when its parent has ended.
+            let stays = known.selected && self.wanted.selection.descendants;
+            if !stays {
+                self.choose(pid);
+            }
         }
+        self.advance(pid, stat, clock_ns, tick);
+    }
+
+    /// Takes in what a known process did.
+    fn advance(&mut self, pid: u32, stat: Stat, clock_ns: Option<u64>, tick: Tick) {
+        let Some(known) = self.known.get_mut(&pid) else { return };
         let before = std::mem::replace(&mut known.stat, stat);
-        let work = known.details.advance(&mut self.reader, pid, &before, &stat);
+        let clock_before = std::mem::replace(&mut known.clock_ns, clock_ns);
+        if !known.selected {
+            return;
+        }
+        let mut work = known.details.advance(&mut self.reader, pid, &before, &stat);
+        if let (Some(now), Some(then)) = (clock_ns, clock_before) {
+            work.cpu_ns = now.saturating_sub(then);
+            work.measured = Measured::Clock;
+        }
         let children = stat.children() - before.children();
         if known.file.is_some() && stat.threads != 1 {
             known.file = None;
@@ -166,30 +258,80 @@ impl Processes {
         }
     }
 
+    /// A process that did nothing is of interest if it was asked for.
+    fn idle(&mut self, pid: u32, tick: Tick) {
+        if self.all || !self.wanted.names || tick.dt.is_none() {
+            return;
+        }
+        let Some(known) = self.known.get(&pid).filter(|k| k.selected) else { return };
+        let measured = match known.clock_ns {
+            Some(_) => Measured::Clock,
+            None if known.details.trusted() => Measured::Schedstat,
+            None => Measured::Ticks,
+        };
+        let wait_ns = known.details.wait_ns().map(|_| 0);
+        let work = details::Work { measured, wait_ns, ..details::Work::default() };
+        self.active.push(Active { pid, before: known.stat, work, children: Totals::default() });
+    }
+
     /// Takes up a process that was not there at the sample before.
-    fn meet(&mut self, pid: u32, tick: Tick) {
+    fn meet(&mut self, pid: u32, clock_ns: Option<u64>, tick: Tick) {
         let Some((stat, comm)) = self.reader.stat(pid) else { return };
         let comm = comm.into();
         let before = Stat { start: stat.start, ..Stat::default() };
-        let mut details = Details::default();
-        let work = details.advance(&mut self.reader, pid, &before, &stat);
-        let mut file = None;
-        if stat.threads == 1 && details.trusted() && self.n_kept < self.max_kept {
-            file = self.reader.open_schedstat(pid);
-            self.n_kept += usize::from(file.is_some());
+        let known = Known {
+            seen: self.round,
+            comm,
+            stat,
+            details: Details::default(),
+            file: None,
+            clock_ns,
+            selected: true,
+            command: None,
+            threads: None,
+        };
+        self.known.insert(pid, known);
+        self.choose(pid);
+        let Some(known) = self.known.get_mut(&pid).filter(|k| k.selected) else { return };
+        let mut work = known.details.advance(&mut self.reader, pid, &before, &stat);
+        if let Some(ns) = clock_ns {
+            work.cpu_ns = ns;
+            work.measured = Measured::Clock;
+        } else if stat.threads == 1 && known.details.trusted() && self.n_kept < self.max_kept {
+            known.file = self.reader.open_schedstat(pid);
+            self.n_kept += usize::from(known.file.is_some());
         }
-        self.known.insert(pid, Known { seen: self.round, comm, stat, details, file });
         if tick.dt.is_some() {
             self.active.push(Active { pid, before, work, children: stat.children() });
         }
     }
 
-    /// Remembers what a process that is gone had used when it was last seen.
-    fn bury(&mut self, pid: u32, known: Option<Known>) {
-        let Some(known) = known else { return };
-        self.n_kept -= usize::from(known.file.is_some());
-        let own = known.stat.own(known.details.lifetime_ns(&known.stat));
-        self.exited.gone(pid, known.stat.ppid, own + known.stat.children());
+    /// Decides anew whether a process is wanted.
+    fn choose(&mut self, pid: u32) {
+        if self.all {
+            return;
+        }
+        let Some(known) = self.known.get(&pid) else { return };
+        let parent = self.is_wanted(known.stat.ppid);
+        let candidate = Candidate { pid, comm: &known.comm, parent };
+        let selected = self.wanted.selection.wants(&mut self.reader, &candidate);
+        if let Some(known) = self.known.get_mut(&pid) {
+            known.selected = selected;
+        }
+    }
+
+    /// Whether `parent` is one whose children are wanted.
+    fn is_wanted(&self, parent: u32) -> bool {
+        self.tree.holds(parent) || self.known.get(&parent).is_some_and(|k| k.selected)
+    }
+
+    /// Fetches the records of what ended, and keeps them until the process is no longer listed.
+    fn take_records(&mut self, rows: &mut Rows) {
+        let Some(exits) = &mut self.exits else { return };
+        if let Some(trouble) = exits.drain(&mut self.inbox) {
+            rows.note("", None, &trouble);
+        }
+        self.records.extend(self.inbox.drain(..).map(|ended| (ended.pid, ended)));
     }
 
     fn forget_gone(&mut self) {
@@ -204,67 +346,79 @@ impl Processes {
         }
     }
 
-    fn emit(&mut self, tick: Tick, dt: f64, rows: &mut Rows) {
-        let parents = self.active.iter().filter(|a| a.children.ns > 0).map(|a| (a.pid, a.children));
-        let rest = self.exited.settle(parents);
-        let cpu_pct = |ns: u64| ns as f64 / 1e7 / dt;
-        for active in &self.active {
-            // A process that began and ended, or was replaced, within this very sample.
-            let Some(known) = self.known.get(&active.pid).filter(|k| k.stat.start == active.before.start) else { continue };
-            let children_ns = self.exited.of_parent(active.pid);
-            let (stat, before, work) = (&known.stat, &active.before, &active.work);
-            let minor = stat.minor_faults.saturating_sub(before.minor_faults);
-            let major = stat.major_faults.saturating_sub(before.major_faults);
-            let did_io = work.io.is_some_and(|io| io.iter().any(|n| *n > 0));
-            if work.cpu_ns + minor + major + children_ns == 0 && !did_io {
-                continue;
-            }
-            let per_s = |n: u64| n as f64 / dt;
-            let (usr_ns, sys_ns) = stat.split(before, work.cpu_ns);
-            let mut row = rows.row(&TABLE, tick.t, dt);
-            row.i64(process::pid, i64::from(active.pid))
-                .str(process::comm, &*known.comm)
-                .str(process::user, known.details.uid.map(|uid| self.users.name(uid)))
-                .i64(process::ppid, i64::from(stat.ppid))
-                .f64(process::usr, cpu_pct(usr_ns))
-                .f64(process::sys, cpu_pct(sys_ns))
-                .f64(process::cpu, cpu_pct(work.cpu_ns))
-                .f64(process::run_queue_wait, work.wait_ns.map(cpu_pct))
-                .f64(process::children_cpu, cpu_pct(children_ns))
-                .f64(process::rss_bytes, stat.rss_bytes as f64)
-                .f64(process::vsz_bytes, stat.vsz_bytes as f64)
-                .f64(process::minor_faults_per_s, per_s(minor))
-                .f64(process::major_faults_per_s, per_s(major))
-                .f64(process::threads, stat.threads as f64)
-                .i64(process::last_cpu, stat.last_cpu.map(i64::from))
-                .str(process::state, state_name(stat.state))
-                .f64(process::priority, stat.priority as f64);
-            if let (true, Some(now), Some(then)) = (self.delays, stat.io_wait_ticks, before.io_wait_ticks.or(Some(0))) {
-                row.f64(process::io_wait, cpu_pct(now.saturating_sub(then) * stat::tick_ns()));
-            }
-            if let Some([read, write, read_call, write_call]) = work.io {
-                row.f64(process::read_bytes_per_s, per_s(read))
-                    .f64(process::write_bytes_per_s, per_s(write))
-                    .f64(process::read_call_bytes_per_s, per_s(read_call))
-                    .f64(process::write_call_bytes_per_s, per_s(write_call));
-            }
-            if let Some((voluntary, involuntary)) = work.switches {
-                row.f64(process::voluntary_switches_per_s, per_s(voluntary))
-                    .f64(process::involuntary_switches_per_s, per_s(involuntary));
-            }
+    /// Remembers what a process that is gone had used when it was last seen, and what it did since.
+    fn bury(&mut self, pid: u32, known: Option<Known>) {
+        let Some(known) = known else { return };
+        self.n_kept -= usize::from(known.file.is_some());
+        let shown_ns = known.clock_ns.unwrap_or_else(|| known.details.lifetime_ns(&known.stat));
+        let record = self.records.remove(&pid);
+        if !known.selected {
+            return;
         }
-        if rest.ns + rest.minor_faults + rest.major_faults > 0 {
-            let (usr_ns, sys_ns) = rest.split();
-            rows.row(&TABLE, tick.t, dt)
-                .str(process::comm, "(exited)")
-                .f64(process::usr, cpu_pct(usr_ns))
-                .f64(process::sys, cpu_pct(sys_ns))
-                .f64(process::cpu, cpu_pct(rest.ns))
-                .f64(process::minor_faults_per_s, rest.minor_faults as f64 / dt)
-                .f64(process::major_faults_per_s, rest.major_faults as f64 / dt);
-        }
-        self.exited.clear();
+        self.tree.ended(pid);
+        self.exited.gone(pid, known.stat.ppid, known.stat.own(shown_ns) + known.stat.children());
+        let Some(mut ended) = record else { return };
+        ended.cpu_ns = ended.cpu_ns.max(shown_ns);
+        ended.comm = known.comm;
+        let tick_us = stat::tick_ns() / 1000;
+        let wait_ns = known.details.wait_ns().map(|before| ended.wait_ns.saturating_sub(before));
+        self.gone.push(Gone {
+            ns: ended.cpu_ns - shown_ns,
+            usr: ended.usr_us.saturating_sub(known.stat.utime * tick_us),
+            sys: ended.sys_us.saturating_sub(known.stat.stime * tick_us),
+            wait_ns,
+            minor_faults: ended.minor_faults.saturating_sub(known.stat.minor_faults),
+            major_faults: ended.major_faults.saturating_sub(known.stat.major_faults),
+            command: known.command,
+            ended,
+        });
     }
+
+    /// Takes up the records of processes that no sample saw.
+    fn bury_unseen(&mut self) {
+        let unseen: Vec<u32> = self.records.keys().filter(|pid| !self.known.contains_key(pid)).copied().collect();
+        let mut left: Vec<Ended> = unseen.iter().filter_map(|pid| self.records.remove(pid)).collect();
+        // A parent that ended unseen as well must be known before its children are.
+        loop {
+            let n = left.len();
+            for ended in std::mem::take(&mut left) {
+                if self.all || self.wanted.selection.wants_ended(&ended, self.is_wanted(ended.ppid)) {
+                    self.tree.ended(ended.pid);
+                    self.gone.push(Gone::unseen(ended));
+                } else {
+                    left.push(ended);
+                }
+            }
+            if left.len() == n || !self.wanted.selection.descendants {
+                return;
+            }
+        }
+    }
+}
+
+impl Gone {
+    fn unseen(ended: Ended) -> Gone {
+        Gone {
+            ns: ended.cpu_ns,
+            usr: ended.usr_us,
+            sys: ended.sys_us,
+            wait_ns: Some(ended.wait_ns),
+            minor_faults: ended.minor_faults,
+            major_faults: ended.major_faults,
+            command: None,
+            ended,
+        }
+    }
+}
+
+/// Whether a process may have done something since it was last looked at.
+fn may_have_run(reader: &mut Reader, pid: u32, known: &Known, clock_ns: Option<u64>, clocks: bool) -> bool {
+    // Only what runs can change, fork or end.
+    if clocks {
+        return clock_ns.is_none() || clock_ns != known.clock_ns || clock_ns == Some(0);
+    }
+    let single = known.stat.threads == 1 && known.details.trusted();
+    !(single && reader.schedstat(pid, known.file.as_ref()).is_some_and(|now| known.details.same_run(now)))
 }
 
 /// The kernel's letter as a label.

@@ -16,12 +16,43 @@ use crate::{
 /// costs two reads a thread, and a process with so many is busy enough for ticks.
 const MAX_THREADS: u64 = 64;
 
+/// How the CPU time of a process or thread is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Measured {
+    /// By clock ticks, in `stat`.
+    #[default]
+    Ticks,
+    /// Nanoseconds of its threads, in their `schedstat`.
+    Schedstat,
+    /// Nanoseconds on its own CPU clock.
+    Clock,
+    /// Nanoseconds in the record of its end, and on its clock where that could still be read.
+    Record,
+    /// Microseconds that getrusage(2) gives the parent.
+    Rusage,
+}
+
+impl Measured {
+    /// The label of `cpu_measured`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Measured::Ticks => "ticks",
+            Measured::Schedstat => "schedstat",
+            Measured::Clock => "clock",
+            Measured::Record => "record",
+            Measured::Rusage => "rusage",
+        }
+    }
+}
+
 /// What a process did since it was last looked at. None where the kernel does not tell.
 #[derive(Debug, Default)]
 pub struct Work {
     pub cpu_ns: u64,
     /// Time runnable without a CPU.
     pub wait_ns: Option<u64>,
+    /// How `cpu_ns` is known.
+    pub measured: Measured,
     /// Bytes read and written, at storage and by system calls.
     pub io: Option<[u64; 4]>,
     /// Voluntary and involuntary context switches.
@@ -67,6 +98,11 @@ impl Details {
         exact_ns(stat.utime + stat.stime, threads_ns, tick_ns())
     }
 
+    /// Time runnable without a CPU of the threads that are there; None where that is not known.
+    pub fn wait_ns(&self) -> Option<u64> {
+        self.exact.then(|| self.threads.iter().map(|t| t.run.wait_ns).sum())
+    }
+
     /// Reads everything anew and tells what was done since the time before.
     ///
     /// `before` without threads is a process that had not begun.
@@ -79,14 +115,15 @@ impl Details {
         } else {
             self.threads.clear();
             self.exact = false;
-            self.uid = self.uid.or_else(|| status(reader, pid, None)?.uid);
+            self.uid = self.uid.or_else(|| reader.uid(pid));
             Work::default()
         };
         let threads_ns = (was_exact && self.exact).then_some(work.cpu_ns);
         work.cpu_ns = exact_ns(ticks, threads_ns, tick_ns());
+        work.measured = if threads_ns == Some(work.cpu_ns) { Measured::Schedstat } else { Measured::Ticks };
         work.wait_ns = work.wait_ns.filter(|_| was_exact);
         work.switches = work.switches.filter(|_| was_exact || !begun);
-        let io = if self.io_denied { None } else { io(reader, pid) };
+        let io = if self.io_denied || reader.cpu_only { None } else { io(reader, pid) };
         self.io_denied |= io.is_none();
         let io_before = std::mem::replace(&mut self.io, io).or((!begun).then_some([0; 4]));
         work.io = io.zip(io_before).map(|(now, then)| std::array::from_fn(|i| now[i].saturating_sub(then[i])));
@@ -115,6 +152,7 @@ impl Details {
         Work {
             cpu_ns: sum.run_ns,
             wait_ns: self.exact.then_some(sum.wait_ns),
+            measured: Measured::Ticks,
             io: None,
             switches: (!sum.switches_unknown).then_some(sum.switches),
         }
@@ -132,7 +170,9 @@ impl Details {
         sum.wait_ns += run.wait_ns.saturating_sub(then.wait_ns);
         let mut switches = old.and_then(|(_, switches)| switches);
         let ran = run != then || run == Run::default();
-        if ran || switches.is_none() {
+        if reader.cpu_only {
+            sum.switches_unknown = true;
+        } else if ran || switches.is_none() {
             let status = status(reader, pid, Some(tid));
             if single {
                 self.uid = status.as_ref().and_then(|s| s.uid).or(self.uid);

@@ -13,7 +13,7 @@ use rustix::fs::{CWD, Mode, OFlags, RawDir, SeekFrom};
 use super::stat::{self, Stat};
 use crate::{
     Root,
-    proc::scan::{number, words},
+    proc::scan::{lines, number, words},
 };
 
 /// What the scheduler keeps of one thread.
@@ -35,7 +35,14 @@ pub struct Reader {
     entries: Vec<MaybeUninit<u8>>,
     /// Room for a list of threads.
     pub tids: Vec<u32>,
+    /// Whether only CPU times are wanted: I/O, context switches and users are then not read.
+    pub cpu_only: bool,
+    /// This very process, when it is among those that are read.
+    pub own: Option<u32>,
 }
+
+/// Longer command lines are cut: they differ in what nobody reads.
+const MAX_COMMAND: usize = 250;
 
 const READ_ONLY: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 
@@ -46,7 +53,9 @@ impl Reader {
         let folder = rustix::fs::openat(CWD, &path, READ_ONLY | OFlags::DIRECTORY, Mode::empty())
             .map_err(|e| io::Error::new(e.kind(), format!("cannot open {}: {e}", path.display())))?;
         let entries = vec![MaybeUninit::uninit(); 32 * 1024];
-        Ok(Reader { folder, path: String::new(), bytes: vec![0; 8192], entries, tids: Vec::new() })
+        let own = root.is_live().then(std::process::id);
+        let (bytes, tids) = (vec![0; 8192], Vec::new());
+        Ok(Reader { folder, path: String::new(), bytes, entries, tids, cpu_only: false, own })
     }
 
     /// Puts the ids of all processes into `pids`.
@@ -85,6 +94,29 @@ impl Reader {
     /// `schedstat` of one thread.
     pub fn thread_schedstat(&mut self, pid: u32, tid: u32) -> Option<Run> {
         parse_run(self.file(pid, Some(tid), "schedstat")?)
+    }
+
+    /// `stat` of one thread and its name.
+    pub fn thread_stat(&mut self, pid: u32, tid: u32) -> Option<(Stat, Cow<'_, str>)> {
+        stat::parse(self.file(pid, Some(tid), "stat")?)
+    }
+
+    /// The effective user of a process.
+    pub fn uid(&mut self, pid: u32) -> Option<u32> {
+        let text = self.file(pid, None, "status")?;
+        let line = lines(text).find_map(|line| line.strip_prefix(b"Uid:"))?;
+        // real, effective, saved, file system
+        number(words(line).nth(1)?).and_then(|uid| u32::try_from(uid).ok())
+    }
+
+    /// The command line of a process, its words with blanks between, up to 250 bytes; None when it
+    /// has none, as threads of the kernel and processes that have ended.
+    pub fn command(&mut self, pid: u32) -> Option<String> {
+        let text = self.file(pid, None, "cmdline")?;
+        let end = text.iter().rposition(|b| *b != 0)? + 1;
+        let text = String::from_utf8_lossy(&text[..end.min(MAX_COMMAND)]);
+        let shown = |c: char| if c == '\0' { ' ' } else if c.is_control() { '?' } else { c };
+        Some(text.chars().map(shown).collect())
     }
 
     /// Opens `schedstat` to be kept.

@@ -86,7 +86,7 @@ fn signed(word: &[u8]) -> Option<i64> {
 }
 
 /// The name with control characters as `?`, as ps shows it: a newline would break every table.
-fn printable(name: &[u8]) -> Cow<'_, str> {
+pub fn printable(name: &[u8]) -> Cow<'_, str> {
     let name = String::from_utf8_lossy(name);
     if name.chars().any(char::is_control) {
         name.chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>().into()

@@ -23,6 +23,7 @@ mod store;
 mod stream;
 mod table_seal;
 mod verify;
+mod window;
 
 #[cfg(test)]
 mod chunk_tests;
@@ -33,5 +34,6 @@ pub use manifest::{
     TableFile, Window,
 };
 pub use open::{OpenRun, RawFile};
+pub use read::SeriesStat;
 pub use seal::{BOOT, IMPORT};
 pub use store::Store;

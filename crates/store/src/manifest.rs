@@ -240,6 +240,9 @@ pub struct Labels {
     pub baseline: bool,
     /// Free remarks, oldest first.
     pub remarks: Vec<String>,
+    /// Parts that were named after the run, in place of those of the same name that it was made with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<Window>,
 }
 
 /// A sealed run: what was written once and what may change.
@@ -249,6 +252,17 @@ pub struct RunEntry {
     pub manifest: Manifest,
     /// The labels that hold now.
     pub labels: Labels,
+}
+
+impl RunEntry {
+    /// Its named parts, in order of their begin.
+    pub fn windows(&self) -> Vec<Window> {
+        let mut windows = self.labels.windows.clone();
+        let own = |w: &&Window| !self.labels.windows.iter().any(|l| l.name == w.name);
+        windows.extend(self.manifest.windows.iter().filter(own).cloned());
+        windows.sort_by_key(|w| (w.start, w.end));
+        windows
+    }
 }
 
 /// What a listing or a selection needs of a run; kept in the index, so that 10,000 cost little.

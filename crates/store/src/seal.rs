@@ -17,7 +17,7 @@ use crate::{
     fs::{sync_dir, write_synced},
     gather::Gather,
     open::Chunks,
-    stats::StatsFile,
+    stats::{ALL, StatsFile},
     stream::{Read, Recorded, recorded},
     table_seal::{Limits, Sealed, seal_apart, seal_chunked, seal_table},
 };
@@ -96,7 +96,7 @@ impl Recording<'_> {
     }
 
     fn tables(&mut self, part: &Path) -> Result<Tables, StoreError> {
-        let mut stats = StatsFile::create(part)?;
+        let mut stats = StatsFile::create(&part.join("stats.parquet"), ALL)?;
         let mut sealed_tables = Tables::default();
         let mut live = self.live.take();
         let tables = match &live {

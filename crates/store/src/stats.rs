@@ -17,7 +17,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use crate::{StoreError, parquet_file::ParquetFile};
 
 /// The name of the window that is the whole run.
-const ALL: &str = "all";
+pub(crate) const ALL: &str = "all";
 /// Rows of statistics gathered before they are written.
 const BATCH: usize = 1 << 16;
 
@@ -103,9 +103,10 @@ fn schema() -> SchemaRef {
     ]))
 }
 
-/// `stats.parquet` being written.
+/// The statistics of one window of a run, being written: `stats.parquet` for the whole run.
 pub(crate) struct StatsFile {
     file: ParquetFile,
+    window: String,
     schema: SchemaRef,
     labels: [StringDictionaryBuilder<Int32Type>; 4],
     n: Int64Builder,
@@ -114,11 +115,12 @@ pub(crate) struct StatsFile {
 }
 
 impl StatsFile {
-    pub(crate) fn create(dir: &Path) -> Result<StatsFile, StoreError> {
+    pub(crate) fn create(path: &Path, window: &str) -> Result<StatsFile, StoreError> {
         let schema = schema();
-        let file = ParquetFile::create(&dir.join("stats.parquet"), &schema)?;
+        let file = ParquetFile::create(path, &schema)?;
         Ok(StatsFile {
             file,
+            window: window.to_owned(),
             schema,
             labels: Default::default(),
             n: Int64Builder::new(),
@@ -145,7 +147,7 @@ impl StatsFile {
             return Ok(());
         }
         let mut window = StringDictionaryBuilder::<Int32Type>::new();
-        window.append_values(ALL, n);
+        window.append_values(&self.window, n);
         let mut columns: Vec<arrow_array::ArrayRef> = Vec::with_capacity(14);
         for builder in &mut self.labels {
             columns.push(Arc::new(builder.finish()));

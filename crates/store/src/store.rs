@@ -224,6 +224,7 @@ impl Store {
         fs::rename(&dir, &hidden)?;
         files::sync_dir(&self.runs_dir())?;
         fs::remove_dir_all(&hidden)?;
+        self.forget_windows(id);
         match fs::remove_file(self.labels_dir().join(format!("{id}.json"))) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e.into()),
             _ => Ok(()),

@@ -59,7 +59,7 @@ pub(crate) struct Sealed {
 }
 
 /// Tables whose rows are no series: a bucket of a histogram or a stack has no mean over time.
-fn has_series(table: &Table) -> bool {
+pub(crate) fn has_series(table: &Table) -> bool {
     ![catalog::histogram::TABLE.id, catalog::stack::TABLE.id].contains(&table.id)
 }
 
@@ -176,8 +176,39 @@ fn recorded_columns(recorded: &Recorded, sealing: &mut Sealing) -> Result<Vec<us
     Ok(columns)
 }
 
-fn places(used: &[bool]) -> Vec<usize> {
+/// The places of the columns in use.
+pub(crate) fn places(used: &[bool]) -> Vec<usize> {
     (0..used.len()).filter(|p| used[*p]).collect()
+}
+
+/// Columns of numbers among `columns`.
+fn numbers<'a>(table: &'static Table, columns: &'a [usize]) -> impl Iterator<Item = usize> + use<'a> {
+    columns.iter().copied().filter(move |p| table.columns[*p].is_value())
+}
+
+/// Statistics of every series of a chunk; `keys` are host and key of its groups, in their order.
+pub(crate) fn chunk_stats(
+    gather: &Gather,
+    order: &Order,
+    columns: &[usize],
+    keys: &[(String, String)],
+    stats: &mut StatsFile,
+) -> Result<(), StoreError> {
+    let (mut values, mut dts, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
+    for (range, key) in order.groups.iter().zip(keys) {
+        let rows = &order.order[range.clone()];
+        if !gather.numbers(DT, rows, &mut dts) {
+            dts.resize(rows.len(), f64::NAN);
+        }
+        for place in numbers(gather.table, columns) {
+            if gather.numbers(place, rows, &mut values)
+                && let Some(stat) = summarise(&values, &dts, &mut scratch)
+            {
+                stats.add(gather.table.name, key, gather.table.columns[place].name, stat)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A table being sealed.
@@ -295,12 +326,6 @@ impl Sealing {
         Ok(order)
     }
 
-    /// Columns of numbers among `columns`.
-    fn numbers<'a>(&self, columns: &'a [usize]) -> impl Iterator<Item = usize> + use<'a> {
-        let table = self.table;
-        columns.iter().copied().filter(move |p| table.columns[*p].is_value())
-    }
-
     fn stats_of_chunk(
         &self,
         gather: &Gather,
@@ -308,22 +333,8 @@ impl Sealing {
         columns: &[usize],
         stats: &mut StatsFile,
     ) -> Result<(), StoreError> {
-        let (mut values, mut dts, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
         // Of a file with one chunk, the series stand in the order of their groups.
-        for (range, key) in order.groups.iter().zip(&self.series) {
-            let rows = &order.order[range.clone()];
-            if !gather.numbers(DT, rows, &mut dts) {
-                dts.resize(rows.len(), f64::NAN);
-            }
-            for place in self.numbers(columns) {
-                if gather.numbers(place, rows, &mut values)
-                    && let Some(stat) = summarise(&values, &dts, &mut scratch)
-                {
-                    stats.add(self.table.name, key, self.table.columns[place].name, stat)?;
-                }
-            }
-        }
-        Ok(())
+        chunk_stats(gather, order, columns, &self.series, stats)
     }
 
     fn finish(mut self, read: Read, stats: &mut StatsFile, limits: Limits) -> Result<Option<Sealed>, StoreError> {
@@ -341,7 +352,7 @@ impl Sealing {
     fn stats_of_file(&self, stats: &mut StatsFile, limits: Limits) -> Result<(), StoreError> {
         let mut rows = vec![0usize; self.series.len()];
         self.layout.iter().flatten().for_each(|(series, n)| rows[*series as usize] += n);
-        let columns: Vec<usize> = self.numbers(&self.columns.clone().unwrap_or_default()).collect();
+        let columns: Vec<usize> = numbers(self.table, &self.columns.clone().unwrap_or_default()).collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         let room = (limits.stat_values / threads).max(1);
         let mut parts = Vec::new();

@@ -1,0 +1,133 @@
+//! Named parts of a run, and the statistics of each: made when they are first asked for and kept in
+//! `cache/windows`.
+
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use arrow_array::{
+    Array, RecordBatch,
+    cast::AsArray,
+    types::{Float64Type, TimestampMicrosecondType},
+};
+use fenxi_model::{
+    RunId, Table,
+    catalog::{DT, HOST, N_COMMON, T},
+    table,
+};
+use fs_err as fs;
+use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
+
+use crate::{
+    FileEntry, Store, StoreError, Window,
+    gather::Gather,
+    parquet_file::{ROW_GROUP, parquet_error},
+    stats::StatsFile,
+    table_seal::{chunk_stats, has_series, places},
+};
+
+/// Values that are held at a time; a table of more is read several times, some columns each.
+const VALUES: u64 = 64 << 20;
+
+impl Store {
+    /// The file with the statistics of `window` of a run; made when there is none yet.
+    ///
+    /// A row belongs to a window when the middle of its interval lies within it.
+    pub(crate) fn window_stats(&self, run: &RunId, window: &Window) -> Result<PathBuf, StoreError> {
+        let dir = self.path().join("cache/windows");
+        let name = format!("{run}.{}-{}.parquet", window.start.0, window.end.0);
+        let path = dir.join(&name);
+        if path.exists() {
+            return Ok(path);
+        }
+        fs::create_dir_all(&dir)?;
+        let part = dir.join(format!(".{name}.{}.part", std::process::id()));
+        let made = self.make_window_stats(run, window, &part).and_then(|()| Ok(fs::rename(&part, &path)?));
+        if made.is_err() {
+            // The first error is the one worth telling; what is left is hidden and harmless.
+            let _ = fs::remove_file(&part);
+        }
+        made.map(|()| path)
+    }
+
+    fn make_window_stats(&self, run: &RunId, window: &Window, path: &Path) -> Result<(), StoreError> {
+        let mut stats = StatsFile::create(path, &window.name)?;
+        for file in &self.run(run)?.manifest.files {
+            let known = file.table.as_deref().and_then(table).filter(|table| has_series(table));
+            if let Some(table) = known {
+                table_stats(table, &self.run_dir(run).join(&file.name), file, window, &mut stats)?;
+            }
+        }
+        stats.finish().map(|_| ())
+    }
+
+    /// Forgets the statistics of the windows of a run that is no more.
+    pub(crate) fn forget_windows(&self, run: &RunId) {
+        let dir = self.path().join("cache/windows");
+        for name in crate::fs::names(&dir).unwrap_or_default() {
+            if name.starts_with(&format!("{run}.")) {
+                // Only a cache: what stays is never read again.
+                let _ = fs::remove_file(dir.join(name));
+            }
+        }
+    }
+}
+
+/// Adds the statistics of one table.
+fn table_stats(
+    table: &'static Table,
+    path: &Path,
+    entry: &FileEntry,
+    window: &Window,
+    stats: &mut StatsFile,
+) -> Result<(), StoreError> {
+    let fail = |e| parquet_error(path, e);
+    let open = || -> Result<_, StoreError> {
+        ParquetRecordBatchReaderBuilder::try_new(fs::File::open(path)?.into_file()).map_err(fail)
+    };
+    let held: Vec<usize> = open()?.schema().fields().iter().filter_map(|f| table.index_of(f.name())).collect();
+    let is_key = |p: &usize| [T, DT].contains(p) || (HOST..N_COMMON + table.n_keys).contains(p);
+    let values: Vec<usize> = held.iter().copied().filter(|p| table.columns[*p].is_value()).collect();
+    let at_once = usize::try_from(VALUES / entry.rows.max(1)).unwrap_or(1).max(1);
+    for columns in values.chunks(at_once) {
+        let wanted = held.iter().filter(|p| is_key(p)).chain(columns).map(|p| table.columns[*p].name);
+        let builder = open()?;
+        let mask = ProjectionMask::columns(builder.parquet_schema(), wanted);
+        let reader = builder.with_projection(mask).with_batch_size(ROW_GROUP).build().map_err(fail)?;
+        let mut gather = Gather::new(table);
+        for batch in reader {
+            let batch = batch.map_err(|source| StoreError::Arrow { path: path.to_owned(), source })?;
+            for rows in within(&batch, window) {
+                if !gather.push(&batch.slice(rows.start, rows.len())) {
+                    return Err(StoreError::damaged(path, "it has columns that this fenxi does not know"));
+                }
+            }
+        }
+        let order = gather.order();
+        let keys: Vec<_> = order.groups.iter().map(|g| gather.key(order.order[g.start])).collect();
+        chunk_stats(&gather, &order, &places(&gather.in_use()), &keys, stats)?;
+    }
+    Ok(())
+}
+
+/// The rows of a batch that lie within a window, as ranges.
+fn within(batch: &RecordBatch, window: &Window) -> Vec<Range<usize>> {
+    let Some(times) = batch.column_by_name("t").and_then(|c| c.as_primitive_opt::<TimestampMicrosecondType>()) else {
+        return Vec::new();
+    };
+    let lengths = batch.column_by_name("dt").and_then(|c| c.as_primitive_opt::<Float64Type>());
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for row in (0..batch.num_rows()).filter(|row| times.is_valid(*row)) {
+        let dt = lengths.filter(|l| l.is_valid(row)).map_or(0.0, |l| l.value(row));
+        let middle = times.value(row) - (dt * 5e5) as i64;
+        if middle < window.start.0 || middle > window.end.0 {
+            continue;
+        }
+        match ranges.last_mut() {
+            Some(last) if last.end == row => last.end = row + 1,
+            _ => ranges.push(row..row + 1),
+        }
+    }
+    ranges
+}

@@ -14,11 +14,13 @@ pub struct Settings {
     /// A change of less than this share is of no interest; groups are the same when they surely differ by
     /// less.
     pub margin: f64,
+    /// Whether metrics are what one transaction takes, see [`crate::per_transaction`].
+    pub per_transaction: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { level: 0.95, alpha: 0.05, margin: 0.02 }
+        Settings { level: 0.95, alpha: 0.05, margin: 0.02, per_transaction: false }
     }
 }
 

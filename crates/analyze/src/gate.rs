@@ -1,0 +1,218 @@
+//! Whether two groups of runs may be compared at all.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    group::{Metric, RunSummary},
+    sample::mean,
+};
+
+/// Something to know before believing a comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// Whether the comparison has no meaning because of it.
+    pub refuses: bool,
+    /// What it is.
+    pub text: String,
+}
+
+/// Results and settings that say how much work there was. Groups that differ in one did not do the same.
+const SIZES: [&str; 11] = [
+    "scale",
+    "scale_factor",
+    "scaling_factor",
+    "table_size",
+    "tables",
+    "rows",
+    "warehouses",
+    "data_size",
+    "dataset",
+    "record_count",
+    "recordcount",
+];
+/// Those that say how much work was asked for.
+const OFFERED: [&str; 6] = ["offered", "offered_rate", "offered_per_s", "target_rate", "rate_limit", "rate"];
+/// Share of samples missed from which they are a reservation.
+const MISSED: f64 = 0.02;
+/// Percent of time stolen by the hypervisor from which it is one.
+const STEAL: f64 = 1.0;
+/// Factor between the lengths of runs from which it is one.
+const LENGTH: f64 = 1.25;
+
+/// All that speaks against comparing the groups, the worst first.
+pub fn gate(a: &[RunSummary], b: &[RunSummary]) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let mut add = |refuses: bool, text: String| reasons.push(Reason { refuses, text });
+    work(a, b, &mut add);
+    params(a, b, &mut add);
+    conduct(a, b, &mut add);
+    reasons.sort_by_key(|r| !r.refuses);
+    reasons
+}
+
+/// Data sizes and offered rates.
+fn work(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
+    let names: BTreeSet<&String> = a.iter().chain(b).flat_map(|r| r.results.keys()).collect();
+    for name in names {
+        let Some(kind) = kind_of_work(name) else { continue };
+        let of = |group: &[RunSummary]| {
+            mean(&group.iter().filter_map(|r| r.results.get(name)).map(|o| o.value).collect::<Vec<_>>())
+        };
+        compare_work(kind, name, of(a), of(b), add);
+    }
+    let facts: BTreeSet<&(String, String)> = a.iter().chain(b).flat_map(|r| r.facts.keys()).collect();
+    for fact in facts {
+        // What a load generator says of itself has its name before it.
+        let own = fact.1.split_once(' ').filter(|_| fact.0 == "load").map_or(fact.1.as_str(), |(_, own)| own);
+        let Some(kind) = kind_of_work(own) else { continue };
+        let of = |group: &[RunSummary]| values(group, |r| r.facts.get(fact).cloned());
+        let (of_a, of_b) = (of(a), of(b));
+        if !of_a.is_empty() && !of_b.is_empty() && of_a != of_b {
+            add(true, format!("different {kind}: `{}` is {} in A and {} in B", fact.1, words(of_a), words(of_b)));
+        }
+    }
+    let offered = Metric { table: "load".to_owned(), key: String::new(), column: "offered_per_s".to_owned() };
+    let of = |group: &[RunSummary], metric: &Metric| {
+        mean(&group.iter().filter_map(|r| r.metrics.get(metric)).copied().collect::<Vec<_>>())
+    };
+    compare_work("offered rates", "load.offered_per_s", of(a, &offered), of(b, &offered), add);
+    let achieved = Metric { column: "transactions_per_s".to_owned(), ..offered.clone() };
+    for (which, group) in [("A", a), ("B", b)] {
+        let (asked, got) = (of(group, &offered), of(group, &achieved));
+        if got < asked * 0.99 {
+            let share = 100.0 * got / asked;
+            add(false, format!("{which} achieved {share:.1} % of the offered rate: it was overloaded"));
+        }
+    }
+}
+
+fn values(group: &[RunSummary], of: impl Fn(&RunSummary) -> Option<String>) -> BTreeSet<String> {
+    group.iter().filter_map(of).collect()
+}
+
+fn words(values: BTreeSet<String>) -> String {
+    values.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn kind_of_work(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase().replace(['-', ' '], "_");
+    if SIZES.contains(&name.as_str()) {
+        return Some("data sizes");
+    }
+    OFFERED.contains(&name.as_str()).then_some("offered rates")
+}
+
+fn compare_work(kind: &str, name: &str, a: f64, b: f64, add: &mut impl FnMut(bool, String)) {
+    if (a - b).abs() > 0.01 * a.abs().max(b.abs()) {
+        add(true, format!("different {kind}: `{name}` is {a} in A and {b} in B"));
+    }
+}
+
+/// Settings: one that differs is the factor of the experiment, two cannot be told apart.
+fn params(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
+    let names: BTreeSet<&String> = a.iter().chain(b).flat_map(|r| r.params.keys()).collect();
+    let mut differing = Vec::new();
+    for name in names {
+        let of = |group: &[RunSummary]| values(group, |r| Some(r.params.get(name).cloned().unwrap_or_default()));
+        let (of_a, of_b) = (of(a), of(b));
+        if of_a == of_b {
+            continue;
+        }
+        if let Some(kind) = kind_of_work(name) {
+            add(true, format!("different {kind}: `{name}` is {} in A and {} in B", words(of_a), words(of_b)));
+        } else {
+            differing.push(format!("{name} ({} | {})", words(of_a), words(of_b)));
+        }
+    }
+    if differing.len() > 1 {
+        add(false, format!("several settings differ, so that none alone explains a change: {}", differing.join(", ")));
+    }
+}
+
+/// How the runs went.
+fn conduct(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
+    for (which, run) in a.iter().map(|r| ("A", r)).chain(b.iter().map(|r| ("B", r))) {
+        let (taken, missed) = run.ticks;
+        let share = missed as f64 / (taken + missed).max(1) as f64;
+        if share > MISSED {
+            add(false, format!("{which}: {} missed {:.0} % of its samples", run.name, 100.0 * share));
+        }
+        let steal = Metric { table: "cpu".to_owned(), key: String::new(), column: "steal".to_owned() };
+        if let Some(steal) = run.metrics.get(&steal).filter(|s| **s > STEAL) {
+            add(false, format!("{which}: the hypervisor took {steal:.1} % of the CPUs from {}", run.name));
+        }
+        let throttled: f64 = run
+            .metrics
+            .iter()
+            .filter(|(m, _)| m.table == "cgroup" && m.column.starts_with("throttled"))
+            .map(|(_, v)| v)
+            .sum();
+        if throttled > 0.0 {
+            add(false, format!("{which}: a limit of CPU time throttled a group of {}", run.name));
+        }
+    }
+    let lengths: Vec<f64> = a.iter().chain(b).map(|r| r.seconds).filter(|s| *s > 0.0).collect();
+    let (least, most) = lengths.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), s| (l.min(*s), m.max(*s)));
+    if most > least * LENGTH {
+        add(false, format!("the runs are of different length, from {least:.1} s to {most:.1} s"));
+    }
+    let kinds: BTreeSet<&str> = a.iter().chain(b).map(|r| r.kind.as_str()).collect();
+    if kinds.len() > 1 {
+        let kinds: Vec<_> = kinds.into_iter().collect();
+        add(false, format!("the runs were made in different ways: {}", kinds.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::Outcome;
+    use fenxi_model::Better;
+
+    fn run(params: &[(&str, &str)], results: &[(&str, f64)]) -> RunSummary {
+        RunSummary {
+            kind: "record".to_owned(),
+            seconds: 60.0,
+            ticks: (60, 0),
+            params: params.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+            results: results
+                .iter()
+                .map(|(k, v)| {
+                    let outcome = Outcome { value: *v, unit: String::new(), better: Better::Neither };
+                    ((*k).to_owned(), outcome)
+                })
+                .collect(),
+            ..RunSummary::default()
+        }
+    }
+
+    fn texts(a: RunSummary, b: RunSummary) -> Vec<(bool, String)> {
+        gate(&[a], &[b]).into_iter().map(|r| (r.refuses, r.text)).collect()
+    }
+
+    #[test]
+    fn different_work_is_refused_and_one_factor_is_not() {
+        assert_eq!(
+            texts(run(&[("threads", "1")], &[("throughput", 5.0)]), run(&[("threads", "2")], &[("throughput", 9.0)])),
+            []
+        );
+        let sizes = texts(run(&[("table_size", "1000")], &[]), run(&[("table_size", "5000")], &[]));
+        assert_eq!(sizes, [(true, "different data sizes: `table_size` is 1000 in A and 5000 in B".to_owned())]);
+        let rates = texts(run(&[], &[("offered", 100.0)]), run(&[], &[("offered", 200.0)]));
+        assert_eq!(rates, [(true, "different offered rates: `offered` is 100 in A and 200 in B".to_owned())]);
+        let two = texts(run(&[("x", "1"), ("y", "1")], &[]), run(&[("x", "2"), ("y", "2")], &[]));
+        assert!(!two[0].0 && two[0].1.contains("x (1 | 2), y (1 | 2)"), "{two:?}");
+    }
+
+    #[test]
+    fn how_runs_went_is_a_reservation() {
+        let mut bad = run(&[], &[]);
+        bad.ticks = (50, 10);
+        bad.seconds = 600.0;
+        let steal = Metric { table: "cpu".to_owned(), key: String::new(), column: "steal".to_owned() };
+        bad.metrics.insert(steal, 7.0);
+        let found = texts(run(&[], &[]), bad);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found.iter().all(|(refuses, _)| !refuses));
+    }
+}

@@ -1,0 +1,278 @@
+//! Groups of runs, and what comparing two of them gives.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fenxi_model::{Better, Unit, table};
+
+use crate::{
+    Compared, Settings, Verdict, adjust::benjamini_hochberg, compare, judge, per::unit_of_cost,
+    permutation::pooled_test,
+};
+
+/// A series that runs have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Metric {
+    /// The table of the catalogue.
+    pub table: String,
+    /// The keys as `key=value,…`, with the host where a run has several; empty for none.
+    pub key: String,
+    /// The column.
+    pub column: String,
+}
+
+/// One result of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Its value.
+    pub value: f64,
+    /// Its unit, in words.
+    pub unit: String,
+    /// Which direction is good.
+    pub better: Better,
+}
+
+/// What is known of one run, as far as comparing needs it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunSummary {
+    /// How the run is called.
+    pub name: String,
+    /// `record`, `import` …
+    pub kind: String,
+    /// The part of it that is summarised, in words; None for all of it.
+    pub window: Option<String>,
+    /// Seconds of that part.
+    pub seconds: f64,
+    /// Seconds between two samples, where that is fixed.
+    pub interval_s: Option<f64>,
+    /// Samples taken and missed.
+    pub ticks: (u64, u64),
+    /// Settings of the experiment.
+    pub params: BTreeMap<String, String>,
+    /// Its own results.
+    pub results: BTreeMap<String, Outcome>,
+    /// The mean of each series.
+    pub metrics: BTreeMap<Metric, f64>,
+    /// Facts in words, by topic and name.
+    pub facts: BTreeMap<(String, String), String>,
+}
+
+impl RunSummary {
+    /// The value of a column of the series without key; where every series has a key, the sum over those
+    /// that are no part of another (a generator's operations are parts of the generator).
+    pub fn value(&self, table: &str, column: &str) -> Option<f64> {
+        let of = |key: &str| Metric { table: table.to_owned(), key: key.to_owned(), column: column.to_owned() };
+        if let Some(value) = self.metrics.get(&of("")) {
+            return Some(*value);
+        }
+        let mine = self.metrics.iter().filter(|(m, _)| m.table == table && m.column == column);
+        let whole: Vec<f64> = mine.filter(|(m, _)| !m.key.contains(',')).map(|(_, v)| *v).collect();
+        (!whole.is_empty()).then(|| whole.iter().sum())
+    }
+}
+
+/// One line of a comparison: a result or a metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The metric; of a result the table is `result` and the column its name.
+    pub metric: Metric,
+    /// Its unit; of a result that has another than the catalogue knows, see [`Line::word`].
+    pub unit: Unit,
+    /// The unit of a result, in words.
+    pub word: String,
+    /// Which direction is good.
+    pub better: Better,
+    /// The numbers.
+    pub compared: Compared,
+    /// The p value, adjusted for all that was compared beside it.
+    pub p: f64,
+    /// What it comes to.
+    pub verdict: Verdict,
+}
+
+/// A fact that is one thing in all runs of a group and another in those of the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FactDifference {
+    /// Group of facts.
+    pub topic: String,
+    /// Name of the fact.
+    pub name: String,
+    /// What it is in each group; None where no run has it.
+    pub values: (Option<String>, Option<String>),
+}
+
+/// What comparing two groups gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The runs' own results.
+    pub results: Vec<Line>,
+    /// Every metric that both groups have.
+    pub metrics: Vec<Line>,
+    /// Facts that differ.
+    pub facts: Vec<FactDifference>,
+}
+
+/// Compares the runs `a` with the runs `b`.
+///
+/// Results are few and chosen beforehand, so that each is tested alone; metrics are many and tested
+/// against chance as it shows in all of them together.
+pub fn compare_groups(a: &[RunSummary], b: &[RunSummary], settings: &Settings) -> Comparison {
+    let metrics = pairs(a, b, |run| &run.metrics, |value| *value);
+    let column = |metric: &Metric| table(&metric.table).and_then(|t| Some(&t.columns[t.index_of(&metric.column)?]));
+    let of_catalogue = |metric: &Metric| {
+        let found = column(metric);
+        let unit = |own: Unit| if settings.per_transaction { unit_of_cost(metric).unwrap_or(own) } else { own };
+        found.map_or((Unit::None, String::new(), Better::Neither), |c| (unit(c.unit), String::new(), c.better))
+    };
+    let metrics = lines(metrics.into_iter().map(|(m, v)| (m.clone(), v)), settings, of_catalogue, true);
+
+    let results = pairs(a, b, |run| &run.results, |outcome| outcome.value).into_iter().map(|(name, values)| {
+        (Metric { table: "result".to_owned(), key: String::new(), column: name.clone() }, values)
+    });
+    let of_result = |metric: &Metric| {
+        let outcome = a.iter().chain(b).find_map(|run| run.results.get(&metric.column));
+        outcome.map_or((Unit::None, String::new(), Better::Neither), |o| {
+            (Unit::from_symbol(&o.unit), o.unit.clone(), o.better)
+        })
+    };
+    let mut results = lines(results, settings, of_result, false);
+    results.sort_by_key(rank);
+    Comparison { results, metrics, facts: fact_differences(a, b) }
+}
+
+/// The order in which results matter: what was achieved, how long it took, the rest.
+fn rank(line: &Line) -> u8 {
+    let name = line.metric.column.as_str();
+    match line.better {
+        Better::Higher => 0,
+        Better::Lower if name.contains("latency") || name.contains("response") => 1,
+        Better::Lower if name == "elapsed" => 2,
+        Better::Lower if line.unit != Unit::Count && line.unit != Unit::None => 3,
+        _ => 4,
+    }
+}
+
+type Values = (Vec<f64>, Vec<f64>);
+
+/// The values of each name that runs of both groups have.
+fn pairs<'r, K: Ord, V: 'r>(
+    a: &'r [RunSummary],
+    b: &'r [RunSummary],
+    of: impl Fn(&'r RunSummary) -> &'r BTreeMap<K, V>,
+    number: impl Fn(&'r V) -> f64,
+) -> Vec<(&'r K, Values)> {
+    let mut found: BTreeMap<&K, Values> = BTreeMap::new();
+    for (second, group) in [(false, a), (true, b)] {
+        for (name, value) in group.iter().flat_map(&of) {
+            let value = number(value);
+            if value.is_finite() {
+                let values = found.entry(name).or_default();
+                if second { values.1.push(value) } else { values.0.push(value) }
+            }
+        }
+    }
+    found.into_iter().filter(|(_, (a, b))| !a.is_empty() && !b.is_empty()).collect()
+}
+
+fn lines(
+    pairs: impl Iterator<Item = (Metric, Values)>,
+    settings: &Settings,
+    describe: impl Fn(&Metric) -> (Unit, String, Better),
+    pooled: bool,
+) -> Vec<Line> {
+    let (names, values): (Vec<Metric>, Vec<Values>) = pairs.unzip();
+    let compared: Vec<Option<Compared>> = values.iter().map(|(a, b)| compare(a, b, settings.level)).collect();
+    let alone = || compared.iter().map(|c| c.as_ref().map_or(f64::NAN, |c| c.p)).collect();
+    let mut p: Vec<f64> = if pooled { pooled_test(&values) } else { alone() };
+    // What never varies is no test that could have found anything.
+    let constant: Vec<bool> = values.iter().map(|(a, b)| a.iter().chain(b).all(|v| *v == a[0])).collect();
+    let mark = |p: &mut [f64], value: f64| {
+        for (p, _) in p.iter_mut().zip(&constant).filter(|(p, constant)| **constant && (p.is_nan() || **p >= 1.0)) {
+            *p = value;
+        }
+    };
+    mark(&mut p, f64::NAN);
+    let mut adjusted = benjamini_hochberg(&p);
+    mark(&mut adjusted, 1.0);
+    let line = |((metric, compared), p): ((Metric, Option<Compared>), f64)| {
+        let (unit, word, better) = describe(&metric);
+        let compared = compared?;
+        Some(Line {
+            metric: metric.clone(),
+            unit,
+            word,
+            better,
+            verdict: judge(&compared, p, better, settings),
+            compared,
+            p,
+        })
+    };
+    names.into_iter().zip(compared).zip(adjusted).filter_map(line).collect()
+}
+
+/// Facts that are the same in all runs of a group, and differ between the groups.
+fn fact_differences(a: &[RunSummary], b: &[RunSummary]) -> Vec<FactDifference> {
+    let names: BTreeSet<&(String, String)> = a.iter().chain(b).flat_map(|run| run.facts.keys()).collect();
+    let value = |group: &[RunSummary], name: &(String, String)| -> Option<Option<String>> {
+        let values: BTreeSet<Option<&String>> = group.iter().map(|run| run.facts.get(name)).collect();
+        // A fact that varies within a group is not what makes the groups differ.
+        (values.len() == 1).then(|| values.into_iter().next().flatten().cloned())
+    };
+    let mut found = Vec::new();
+    for name in names {
+        if let (Some(of_a), Some(of_b)) = (value(a, name), value(b, name))
+            && same_words(of_a.as_deref()) != same_words(of_b.as_deref())
+        {
+            found.push(FactDifference { topic: name.0.clone(), name: name.1.clone(), values: (of_a, of_b) });
+        }
+    }
+    found
+}
+
+/// The lines of a fact in an order that does not matter, as in files of settings.
+fn same_words(text: Option<&str>) -> Option<Vec<&str>> {
+    let mut lines: Vec<&str> = text?.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    lines.sort_unstable();
+    Some(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(usr: f64, throughput: f64, fact: &str) -> RunSummary {
+        let metric = |column: &str| Metric { table: "cpu".to_owned(), key: String::new(), column: column.to_owned() };
+        RunSummary {
+            metrics: [(metric("usr"), usr), (metric("idle"), 100.0 - usr)].into(),
+            results: [(
+                "throughput".to_owned(),
+                Outcome { value: throughput, unit: "/s".to_owned(), better: Better::Higher },
+            )]
+            .into(),
+            facts: [(("sysctl".to_owned(), "vm.swappiness".to_owned()), fact.to_owned())].into(),
+            ..RunSummary::default()
+        }
+    }
+
+    #[test]
+    fn results_metrics_and_facts_are_compared() {
+        let a: Vec<_> = [50.0, 50.5, 49.5, 50.2, 49.8].iter().map(|u| run(*u, 20.0 * u, "60")).collect();
+        let b: Vec<_> = [60.0, 60.5, 59.5, 60.2, 59.8].iter().map(|u| run(*u, 20.0 * u, "10")).collect();
+        let comparison = compare_groups(&a, &b, &Settings::default());
+        let throughput = &comparison.results[0];
+        assert_eq!((throughput.verdict, throughput.word.as_str()), (Verdict::Better, "/s"));
+        assert!((throughput.compared.change.value - 0.2).abs() < 0.01);
+        let verdicts: Vec<_> = comparison.metrics.iter().map(|l| (l.metric.column.as_str(), l.verdict)).collect();
+        assert_eq!(verdicts, [("idle", Verdict::Different), ("usr", Verdict::Different)]);
+        assert_eq!(comparison.metrics[0].unit, Unit::Percent);
+        let expected = (Some("60".to_owned()), Some("10".to_owned()));
+        assert_eq!(comparison.facts.iter().map(|f| &f.values).collect::<Vec<_>>(), [&expected]);
+    }
+
+    #[test]
+    fn what_varies_within_a_group_or_only_in_its_order_is_no_difference() {
+        let of = |facts: &[&str]| facts.iter().map(|f| run(1.0, 1.0, f)).collect::<Vec<_>>();
+        assert!(fact_differences(&of(&["1", "2"]), &of(&["3", "3"])).is_empty());
+        assert!(fact_differences(&of(&["a = 1\nb = 2\n"]), &of(&["b = 2\n\na = 1"])).is_empty());
+        assert_eq!(fact_differences(&of(&["a = 1"]), &of(&["a = 2"])).len(), 1);
+    }
+}

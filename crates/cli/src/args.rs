@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::parse_seconds;
 
-use crate::commands::{memstat, mpstat, nicstat, pstime, util};
+use crate::commands::{compare, memstat, mpstat, nicstat, pstime, representative, util, window};
 
 /// Record a Linux system, keep the run, ask it, draw it
 #[derive(Debug, Parser)]
@@ -59,6 +59,12 @@ pub enum Command {
     Ask(AskArgs),
     /// Draw runs into one HTML file that needs no network
     Report(ReportArgs),
+    /// Tell whether runs differ, by how much, and whether they may be compared at all
+    Compare(compare::CompareArgs),
+    /// Tell which of several runs stands best for all of them
+    Representative(representative::RepresentativeArgs),
+    /// Name parts of runs, as the steady one
+    Window(window::WindowArgs),
     /// List what can be recorded, or describe a table
     Tables(TablesArgs),
     /// Network interfaces, live: throughput, utilisation, saturation, errors

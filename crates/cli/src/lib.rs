@@ -12,6 +12,8 @@ mod netns;
 mod print;
 mod progress;
 mod stores;
+mod summaries;
+mod windows;
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
@@ -30,6 +32,9 @@ pub fn fenxi() -> ExitCode {
         Command::Tag(args) => commands::tag::run(cli, args),
         Command::Rm(args) => commands::rm::run(cli, args),
         Command::Verify(args) => commands::verify::run(cli, args),
+        Command::Compare(args) => commands::compare::run(cli, args),
+        Command::Representative(args) => commands::representative::run(cli, args),
+        Command::Window(args) => commands::window::run(cli, args),
         Command::Tables(args) => commands::tables::run(cli, args),
         Command::Nicstat(args) => commands::nicstat::run(cli, args),
         Command::Mpstat(args) => commands::mpstat::run(cli, args),

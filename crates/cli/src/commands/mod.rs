@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod ask;
+pub mod compare;
 pub mod formats;
 pub mod import;
 pub mod live;
@@ -10,6 +11,7 @@ pub mod nicstat;
 pub mod pstime;
 pub mod record;
 pub mod report;
+pub mod representative;
 pub mod rm;
 pub mod runs;
 pub mod saved;
@@ -19,3 +21,4 @@ pub mod tables;
 pub mod tag;
 pub mod util;
 pub mod verify;
+pub mod window;

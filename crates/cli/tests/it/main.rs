@@ -5,6 +5,7 @@
 
 mod agree;
 mod answers;
+mod compare;
 mod crash;
 mod import;
 mod memstat;

@@ -1,0 +1,164 @@
+//! Windows of runs: which part of a run is meant, and from when on it was steady.
+
+use anyhow::{anyhow, bail};
+use arrow_array::{
+    Array, RecordBatch,
+    cast::AsArray,
+    types::{Float64Type, Int32Type, TimestampMicrosecondType},
+};
+use fenxi_analyze::{Steady, steady_from};
+use fenxi_model::{Micros, RunId, near, parse_seconds};
+use fenxi_store::{RunEntry, Store, Window};
+
+/// The window that is compared when nothing else is said.
+pub const STEADY: &str = "steady";
+
+/// What shows when a run was steady, the best first: table, column.
+const RESPONSES: &[(&str, &str)] = &[
+    ("load", "transactions_per_s"),
+    ("load", "requests_per_s"),
+    ("load", "transfer_bytes_per_s"),
+    ("db", "commits_per_s"),
+    ("cpu", "idle"),
+];
+
+/// The part of a run that `wanted` names: `auto`, `all`, a window's name, or `FROM..TO` from its begin.
+/// None is the whole run.
+///
+/// `auto` is the window named `steady`; without one, what was steady of the load that the run shows;
+/// without load, all.
+///
+/// # Errors
+/// When the run has no such window.
+pub fn choose(store: &Store, entry: &RunEntry, wanted: &str) -> anyhow::Result<Option<Window>> {
+    let windows = entry.windows();
+    if let Some(window) = windows.iter().find(|w| w.name == wanted) {
+        return Ok(Some(window.clone()));
+    }
+    if wanted == "all" {
+        return Ok(None);
+    }
+    if let Some((from, to)) = wanted.split_once("..") {
+        return Ok(Some(range(entry, wanted, from, to)?));
+    }
+    if wanted == "auto" {
+        if let Some(window) = windows.into_iter().find(|w| w.name == STEADY) {
+            return Ok(Some(window));
+        }
+        let load = entry.manifest.file("load").is_some();
+        return if load { Ok(detect(store, entry)?.and_then(|found| found.window)) } else { Ok(None) };
+    }
+    let names: Vec<&str> = windows.iter().map(|w| w.name.as_str()).chain(["all", "auto"]).collect();
+    let hint = near(wanted, names.iter().copied()).first().map_or(String::new(), |n| format!("; did you mean `{n}`?"));
+    bail!("run {} has no window `{wanted}`, only {}{hint}", entry.manifest.id, names.join(", "))
+}
+
+/// A window given as times from the begin of the run; an open end is the run's.
+///
+/// # Errors
+/// When the times are none, or not within the run.
+pub fn range(entry: &RunEntry, name: &str, from: &str, to: &str) -> anyhow::Result<Window> {
+    let manifest = &entry.manifest;
+    let moment = |text: &str, open: Micros| -> anyhow::Result<Micros> {
+        if text.trim().is_empty() {
+            return Ok(open);
+        }
+        let seconds = parse_seconds(text.trim())
+            .ok_or_else(|| anyhow!("`{text}` is no time from the run's begin, such as 90s or 2m"))?;
+        Ok(Micros(manifest.start.0 + (seconds * 1e6) as i64))
+    };
+    let (start, end) = (moment(from, manifest.start)?, moment(to, manifest.end)?);
+    let end = end.min(manifest.end);
+    if start >= end {
+        bail!("the window {from}..{to} holds nothing of a run of {:.1} s", manifest.seconds());
+    }
+    Ok(Window { name: name.to_owned(), start, end })
+}
+
+/// What was found out about a run's steady part.
+pub struct Found {
+    /// What it was looked for in, `table.column`.
+    pub response: String,
+    /// The steady part; None when the whole run is it, or none of it.
+    pub window: Option<Window>,
+    /// What was found.
+    pub steady: Steady,
+}
+
+/// Looks for the steady part of a run in the load it shows, or else in its CPUs; None when it has neither.
+///
+/// # Errors
+/// When the run cannot be read.
+pub fn detect(store: &Store, entry: &RunEntry) -> anyhow::Result<Option<Found>> {
+    for (table, column) in RESPONSES {
+        let samples = samples(&store.read(&entry.manifest.id, table)?, column);
+        if samples.is_empty() {
+            continue;
+        }
+        let values: Vec<f64> = samples.iter().map(|(_, value)| *value).collect();
+        let steady = steady_from(&values);
+        let window = match steady {
+            Steady::From(cut) if cut > 0 => {
+                let start = Micros(samples[cut - 1].0);
+                Some(Window { name: STEADY.to_owned(), start, end: entry.manifest.end })
+            }
+            _ => None,
+        };
+        return Ok(Some(Found { response: format!("{table}.{column}"), window, steady }));
+    }
+    Ok(None)
+}
+
+/// Time and value of the series without a key, or of the only series there is.
+fn samples(batches: &[RecordBatch], column: &str) -> Vec<(i64, f64)> {
+    let mut samples = Vec::new();
+    for batch in batches {
+        let times = batch.column_by_name("t").and_then(|c| c.as_primitive_opt::<TimestampMicrosecondType>());
+        let values = batch.column_by_name(column).and_then(|c| c.as_primitive_opt::<Float64Type>());
+        let (Some(times), Some(values)) = (times, values) else { continue };
+        let whole = |row: usize| {
+            ["cpu", "operation", "database"].iter().all(|key| {
+                let labels = batch.column_by_name(key).and_then(|c| c.as_dictionary_opt::<Int32Type>());
+                labels.is_none_or(|labels| labels.is_null(row))
+            })
+        };
+        let rows = (0..batch.num_rows()).filter(|row| values.is_valid(*row) && whole(*row));
+        samples.extend(rows.map(|row| (times.value(row), values.value(row))));
+    }
+    // Several generators: what they did together at each moment.
+    samples.sort_by_key(|(t, _)| *t);
+    samples.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+    samples
+}
+
+/// A window in words, as times from the run's begin.
+pub fn words(entry: &RunEntry, window: &Window) -> String {
+    let from = window.start.seconds_since(entry.manifest.start);
+    let to = window.end.seconds_since(entry.manifest.start);
+    format!("{from:.1} s .. {to:.1} s")
+}
+
+/// The runs that selectors with commas between them name, each once.
+///
+/// # Errors
+/// When a selector names no run.
+pub fn group(store: &Store, selectors: &str) -> anyhow::Result<Vec<RunId>> {
+    let mut runs: Vec<RunId> = Vec::new();
+    for selector in selectors.split(',').map(str::trim).filter(|s| !s.is_empty()) {
+        for run in store.select(selector)? {
+            if !runs.contains(&run) {
+                runs.push(run);
+            }
+        }
+    }
+    if runs.is_empty() {
+        bail!("`{selectors}` names no run");
+    }
+    Ok(runs)
+}

@@ -2,10 +2,10 @@
 //!
 //! The cheap path. A process cannot change anything without running. On the live system its CPU clock
 //! tells by one system call whether it ran, all threads counted, see [`clock`], and nothing else is
-//! read unless it did. Of a saved system, a process with one thread is known by its `schedstat`
-//! (through a kept descriptor where the limit on open files allows); of the others `stat` is read, and
-//! the rest only if `stat` changed; CPU time below the resolution of `stat` (two clock ticks at most)
-//! thus shows a little later, but is never lost.
+//! read unless it did. Without clocks, as of a saved system, a process with one thread is known by its `schedstat`
+//! (through a kept descriptor where the limit on open files allows). Of the others `stat` is read, and
+//! unless every nanosecond is wanted ([`CpuTimes`]) the rest only if `stat` changed; CPU time below the
+//! resolution of `stat` (two clock ticks at most) thus shows a little later, but is never lost.
 //!
 //! CPU time is exact where the kernel keeps it in nanoseconds, see [`cpu`]. `usr` and `sys` divide
 //! it as the clock ticks of `stat` do. Processes that ended in the interval are known by their exit
@@ -219,7 +219,8 @@ impl Processes {
             return self.meet(pid, clock_ns, tick);
         }
         known.seen = self.round;
-        if !self.clocks && !single && stat.same_work(&known.stat) {
+        // Threads cost two reads each: a recording can wait until there is a tick to be shown.
+        if !(self.clocks && self.wanted.names) && !single && stat.same_work(&known.stat) {
             known.stat = stat;
             return self.idle(pid, tick);
         }
@@ -415,7 +416,7 @@ impl Gone {
 fn may_have_run(reader: &mut Reader, pid: u32, known: &Known, clock_ns: Option<u64>, clocks: bool) -> bool {
     // Only what runs can change, fork or end.
     if clocks {
-        return clock_ns.is_none() || clock_ns != known.clock_ns || clock_ns == Some(0);
+        return clock_ns.is_none() || clock_ns != known.clock_ns;
     }
     let single = known.stat.threads == 1 && known.details.trusted();
     !(single && reader.schedstat(pid, known.file.as_ref()).is_some_and(|now| known.details.same_run(now)))

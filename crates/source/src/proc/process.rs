@@ -66,7 +66,7 @@ impl Source for Process {
 }
 
 /// How many descriptors may stay open: a quarter of what the process may have.
-fn descriptors_to_keep() -> usize {
+pub(crate) fn descriptors_to_keep() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     limit.map_or(4096, |n| (n / 4).min(16_384) as usize)
 }

@@ -1,10 +1,12 @@
 //! `thread`: threads that used CPU time in the interval. Which one keeps a CPU busy is only seen
 //! here: a process of many threads can use much CPU with none of them saturated, or little with one.
 //!
-//! The cheap path. Of a process with one thread `schedstat` is read, of others `stat`, and the
+//! The cheap path. Of a process with one thread `schedstat` is read, which stays open, of others `stat`, and the
 //! threads are looked at only when that changed; `stat` counts ticks of 10 ms, so what a thread of many
 //! did below that shows a little later, but is never lost. Where the kernel keeps no nanoseconds,
 //! ticks it is. A thread that began and ended within the interval is not seen.
+
+use std::os::fd::OwnedFd;
 
 use fenxi_model::{
     Rows,
@@ -13,6 +15,7 @@ use fenxi_model::{
 use rustc_hash::FxHashMap;
 
 use super::process::{
+    descriptors_to_keep,
     reader::{Reader, Run},
     stat::{self, Stat, tick_ns},
 };
@@ -39,7 +42,8 @@ impl Source for Thread {
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let reader = Reader::open(root)?;
-        Ok(Box::new(Threads { reader, pids: Vec::new(), known: FxHashMap::default(), round: 0 }))
+        let left = descriptors_to_keep();
+        Ok(Box::new(Threads { reader, pids: Vec::new(), known: FxHashMap::default(), round: 0, left }))
     }
 }
 
@@ -48,6 +52,8 @@ struct Threads {
     pids: Vec<u32>,
     known: FxHashMap<u32, Known>,
     round: u64,
+    /// How many files more may stay open.
+    left: usize,
 }
 
 /// A process as it was when its threads were last looked at.
@@ -57,6 +63,8 @@ struct Known {
     stat: Stat,
     /// What its only thread has run, when it has one and the kernel keeps nanoseconds.
     single: Option<Run>,
+    /// Its `schedstat`, kept open while it has one thread.
+    file: Option<OwnedFd>,
     /// CPU time so far of each thread in nanoseconds, ordered by thread id.
     threads: Vec<(u32, u64)>,
 }
@@ -71,8 +79,12 @@ impl Collector for Threads {
         }
         self.pids = pids;
         if self.known.len() > self.pids.len() {
-            let round = self.round;
-            self.known.retain(|_, known| known.seen == round);
+            let Threads { known, round, left, .. } = self;
+            known.retain(|_, known| {
+                let seen = known.seen == *round;
+                *left += usize::from(!seen && known.file.is_some());
+                seen
+            });
         }
         Ok(())
     }
@@ -80,10 +92,10 @@ impl Collector for Threads {
 
 impl Threads {
     fn visit(&mut self, pid: u32, tick: Tick, rows: &mut Rows) {
-        let Threads { reader, known, round, .. } = self;
+        let Threads { reader, known, round, left, .. } = self;
         if let Some(known) = known.get_mut(&pid)
             && let Some(run) = known.single
-            && reader.schedstat(pid, None) == Some(run)
+            && reader.schedstat(pid, known.file.as_ref()) == Some(run)
         {
             // Its only thread did not run, so nothing can have changed.
             known.seen = *round;
@@ -95,11 +107,13 @@ impl Threads {
         let fresh = known.threads.is_empty();
         if known.stat.start != stat.start {
             // Another process got the number.
+            *left += usize::from(known.file.is_some());
             *known = Known { seen: *round, ..Known::new(stat) };
         } else if !fresh && known.single.is_none() && stat.same_work(&known.stat) {
             return;
         }
         known.stat = stat;
+        known.keep_open(reader, pid, left);
         // The first sample only learns what there is.
         let dt = tick.dt.filter(|dt| *dt > 0.0 && !tick.since_boot);
         known.look(reader, pid, |reader, tid, grown| {
@@ -112,7 +126,17 @@ impl Threads {
 
 impl Known {
     fn new(stat: Stat) -> Known {
-        Known { seen: 0, stat, single: None, threads: Vec::new() }
+        Known { seen: 0, stat, single: None, file: None, threads: Vec::new() }
+    }
+
+    /// Opens `schedstat` of a process with one thread to be kept, as far as descriptors are `left`.
+    fn keep_open(&mut self, reader: &mut Reader, pid: u32, left: &mut usize) {
+        if self.stat.threads > 1 {
+            *left += usize::from(self.file.take().is_some());
+        } else if self.file.is_none() && *left > 0 {
+            self.file = reader.open_schedstat(pid);
+            *left -= usize::from(self.file.is_some());
+        }
     }
 
     /// Looks at each thread and gives `tell` the nanoseconds of those that ran since the time before.
@@ -127,7 +151,7 @@ impl Known {
         let n_old = self.threads.len();
         for tid in &tids {
             // The only thread's file is the process's.
-            let run = if tids.len() == 1 { reader.schedstat(pid, None) } else { reader.thread_schedstat(pid, *tid) };
+            let run = if tids.len() == 1 { reader.schedstat(pid, self.file.as_ref()) } else { reader.thread_schedstat(pid, *tid) };
             let run = run.filter(|run| run.slices > 0);
             if tids.len() == 1 {
                 self.single = run;

@@ -220,7 +220,8 @@ impl Processes {
         }
         known.seen = self.round;
         // Threads cost two reads each: a recording can wait until there is a tick to be shown.
-        if !(self.clocks && self.wanted.names) && !single && stat.same_work(&known.stat) {
+        let exact = self.clocks && self.wanted.names;
+        if !single && !exact && stat.same_work(&known.stat) {
             known.stat = stat;
             return self.idle(pid, tick);
         }

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use duckdb::{Connection, ToSql};
 use fenxi_model::RunId;
-use fenxi_store::{BOOT, Store};
+use fenxi_store::{APART, Store};
 
 use crate::{
     Answer, AnswerColumn, QueryError, Value,
@@ -98,9 +98,10 @@ impl Engine {
         let gate = Gate::open(&settings)?;
         let con = gate.connect()?;
         // The lock comes last: after it no setting can be changed, not by ourselves either.
+        let schemas: String = APART.iter().map(|schema| format!("CREATE SCHEMA {schema}; ")).collect();
         let store_path = fs_err::canonicalize(store.path())?;
         con.execute_batch(&format!(
-            "SET GLOBAL TimeZone = 'UTC'; {MACROS} CREATE SCHEMA {BOOT};
+            "SET GLOBAL TimeZone = 'UTC'; {MACROS} {schemas}
              SET allowed_directories = [{}, {}]; SET enable_external_access = false; SET lock_configuration = true;",
             literal(&store_path.to_string_lossy()),
             literal(&store.path().to_string_lossy()),
@@ -185,8 +186,9 @@ impl Engine {
         let stands = |made: &BTreeMap<String, Scope>, name: &str| scope.runs.is_some() && made.get(name) == Some(scope);
         let mut ddl = String::new();
         let plain = mentions.tables.iter().map(|name| (*name).to_owned());
-        let boot = mentions.tables.iter().filter(|_| mentions.boot).map(|name| format!("{BOOT}.{name}"));
-        for name in plain.chain(boot).chain(mentions.stats.then(|| "stats".to_owned())) {
+        let apart =
+            mentions.apart.iter().flat_map(|schema| mentions.tables.iter().map(move |t| format!("{schema}.{t}")));
+        for name in plain.chain(apart).chain(mentions.stats.then(|| "stats".to_owned())) {
             if !stands(&made, &name) {
                 ddl += &views::view(&self.store, &name, scope)?;
                 made.insert(name, scope.clone());

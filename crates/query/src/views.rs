@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use fenxi_model::{TABLES, Table, schema_of};
-use fenxi_store::{BOOT, Store, TableFile};
+use fenxi_store::{APART, Store, TableFile};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::{QueryError, Scope, lex};
@@ -25,8 +25,8 @@ pub(crate) struct Mentions {
     pub runs: bool,
     /// The stored statistics of runs.
     pub stats: bool,
-    /// The tables' averages since boot, which imports keep apart.
-    pub boot: bool,
+    /// Schemas of what is kept apart from the tables: averages since boot, standard deviations.
+    pub apart: Vec<&'static str>,
 }
 
 impl Mentions {
@@ -42,12 +42,12 @@ impl Mentions {
             tables: TABLES.iter().map(|t| t.name).filter(|n| all || names.contains(n)).collect(),
             runs: all || names.contains("runs"),
             stats: all || names.contains("stats"),
-            boot: names.contains(BOOT),
+            apart: APART.into_iter().filter(|schema| names.contains(schema)).collect(),
         }
     }
 }
 
-/// The statement that makes the view of `table` (also `boot.<table>`) over the runs of `scope`.
+/// The statement that makes the view of `table` (also `boot.<table>`, `spread.<table>`) over the runs of `scope`.
 pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, QueryError> {
     let files = store.files(table, scope.runs.as_deref())?;
     let declared = fenxi_model::table(table.rsplit('.').next().unwrap_or(table));
@@ -148,7 +148,8 @@ mod tests {
     #[test]
     fn only_tables_that_are_mentioned_get_views() {
         let m = Mentions::of("SELECT avg(usr) FROM cpu JOIN runs USING (run) WHERE host = 'disk'");
-        assert_eq!(m, Mentions { tables: vec!["cpu"], runs: true, stats: false, boot: false });
+        assert_eq!(m, Mentions { tables: vec!["cpu"], runs: true, stats: false, apart: vec![] });
+        assert_eq!(Mentions::of("SELECT usr FROM spread.cpu").apart, ["spread"]);
         assert!(Mentions::of("SHOW TABLES").tables.len() > 20);
     }
 

@@ -35,5 +35,5 @@ pub use manifest::{
 };
 pub use open::{OpenRun, RawFile};
 pub use read::SeriesStat;
-pub use seal::{BOOT, IMPORT};
+pub use seal::{APART, BOOT, IMPORT, SPREAD};
 pub use store::Store;

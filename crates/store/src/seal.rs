@@ -26,6 +26,11 @@ use crate::{
 pub const IMPORT: &str = "import";
 /// What the tables of averages since boot are called before their point: `boot.cpu`.
 pub const BOOT: &str = "boot";
+/// What the tables of standard deviations over the runs of an average are called before their point:
+/// `spread.cpu`.
+pub const SPREAD: &str = "spread";
+/// All that may stand before the point of tables that are kept apart.
+pub const APART: [&str; 2] = [BOOT, SPREAD];
 /// The directory of an import's inputs within a run.
 pub(crate) const RAW: &str = "raw";
 

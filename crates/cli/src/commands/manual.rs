@@ -1,0 +1,125 @@
+//! `fenxi man` and `fenxi completions`: the command line described to other programs.
+
+use std::{
+    io::{IsTerminal, Write},
+    path::{Path, PathBuf},
+    process::{Command as Process, ExitCode, Stdio},
+};
+
+use anyhow::{Context, bail};
+use clap::{Args, Command, CommandFactory};
+use clap_complete::{Shell, generate};
+use clap_mangen::Man;
+use fenxi_model::near;
+use fs_err as fs;
+
+use crate::{args::Cli, print};
+
+/// `fenxi man`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+On a terminal the page is shown by `man`; otherwise it is written as roff. `make install` puts all of
+them where `man fenxi-nicstat` finds them.
+
+Examples:
+  fenxi man nicstat
+  fenxi man --all /usr/local/share/man/man1")]
+pub struct ManArgs {
+    /// A command of fenxi; without one, fenxi itself
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
+    /// Write the pages of all commands into this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub all: Option<PathBuf>,
+}
+
+/// `fenxi completions`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  source <(fenxi completions bash)
+  fenxi completions zsh > ~/.zfunc/_fenxi
+  fenxi completions fish > ~/.config/fish/completions/fenxi.fish")]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// Shows or writes manual pages.
+pub fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
+    let root = root();
+    if let Some(dir) = &args.all {
+        fs::create_dir_all(dir)?;
+        write_page(&root, dir)?;
+        for command in listed(&root) {
+            write_page(command, dir)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let page = match &args.command {
+        None => root,
+        Some(name) => {
+            let Some(found) = listed(&root).find(|c| c.get_name() == name) else {
+                let known = listed(&root).map(Command::get_name);
+                let hint = near(name, known).first().map_or(String::new(), |n| format!("; did you mean `{n}`?"));
+                bail!("fenxi has no command `{name}`{hint}");
+            };
+            found.clone()
+        }
+    };
+    let text = roff(&page)?;
+    if std::io::stdout().is_terminal() {
+        return show(&text);
+    }
+    print::data(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a shell's completions to standard output.
+pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
+    let mut text = Vec::new();
+    generate(args.shell, &mut root(), "fenxi", &mut text);
+    print::data(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The whole command line, with what clap adds only when it parses.
+fn root() -> Command {
+    let mut root = Cli::command();
+    root.build();
+    root
+}
+
+fn listed(root: &Command) -> impl Iterator<Item = &Command> {
+    root.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help")
+}
+
+fn roff(command: &Command) -> anyhow::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    Man::new(command.clone())
+        .source(format!("fenxi {}", env!("CARGO_PKG_VERSION")))
+        .manual("Fenxi")
+        .render(&mut text)?;
+    Ok(text)
+}
+
+fn write_page(command: &Command, dir: &Path) -> anyhow::Result<()> {
+    // Built, a command is displayed as `fenxi-nicstat`.
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    fs::write(dir.join(format!("{name}.1")), roff(command)?)?;
+    Ok(())
+}
+
+/// Hands a page to `man`, which knows the terminal and its pager.
+fn show(text: &[u8]) -> anyhow::Result<ExitCode> {
+    let mut child = Process::new("man")
+        .args(["-l", "-"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .context("`man` cannot be started; `fenxi man ... | cat` shows the page's source")?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A pager that is left early closes its end.
+        let _ = stdin.write_all(text);
+    }
+    Ok(if child.wait()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -5,7 +5,9 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::parse_seconds;
 
-use crate::commands::{compare, memstat, mpstat, nicstat, pstime, representative, util, window};
+use crate::commands::{
+    average, compare, manual, memstat, mpstat, nicstat, pstime, representative, trend, util, window,
+};
 
 /// Record a Linux system, keep the run, ask it, draw it
 #[derive(Debug, Parser)]
@@ -63,6 +65,10 @@ pub enum Command {
     Compare(compare::CompareArgs),
     /// Tell which of several runs stands best for all of them
     Representative(representative::RepresentativeArgs),
+    /// Average runs into a new one that keeps their spread
+    Average(average::AverageArgs),
+    /// Follow one metric over runs, and tell where it changed
+    Trend(trend::TrendArgs),
     /// Name parts of runs, as the steady one
     Window(window::WindowArgs),
     /// List what can be recorded, or describe a table
@@ -77,6 +83,10 @@ pub enum Command {
     Util(util::UtilArgs),
     /// Where memory went, and what of a database's files is cached
     Memstat(memstat::MemstatArgs),
+    /// Show the manual page of a command
+    Man(manual::ManArgs),
+    /// Print what a shell needs to complete the command line
+    Completions(manual::CompletionsArgs),
 }
 
 /// `fenxi record`

@@ -11,6 +11,7 @@ mod handover;
 mod netns;
 mod print;
 mod progress;
+mod stop;
 mod stores;
 mod summaries;
 mod windows;
@@ -34,7 +35,11 @@ pub fn fenxi() -> ExitCode {
         Command::Verify(args) => commands::verify::run(cli, args),
         Command::Compare(args) => commands::compare::run(cli, args),
         Command::Representative(args) => commands::representative::run(cli, args),
+        Command::Average(args) => commands::average::run(cli, args),
+        Command::Trend(args) => commands::trend::run(cli, args),
         Command::Window(args) => commands::window::run(cli, args),
+        Command::Man(args) => commands::manual::man(args),
+        Command::Completions(args) => commands::manual::completions(args),
         Command::Tables(args) => commands::tables::run(cli, args),
         Command::Nicstat(args) => commands::nicstat::run(cli, args),
         Command::Mpstat(args) => commands::mpstat::run(cli, args),

@@ -104,6 +104,33 @@ impl Bar {
     }
 }
 
+/// The line that shows work of a known number of steps.
+#[derive(Debug)]
+pub struct Steps {
+    bar: ProgressBar,
+}
+
+impl Steps {
+    /// A line on stderr that begins with what is being done.
+    pub fn new(quiet: bool, doing: &'static str) -> Steps {
+        let bar = bar(!quiet, Some(1), "{prefix} {bar:20} {pos}/{len} {wide_msg}");
+        bar.set_prefix(doing);
+        Steps { bar }
+    }
+
+    /// Shows that step `i` of `n` begins.
+    pub fn show(&self, name: &str, i: usize, n: usize) {
+        self.bar.set_length(n as u64);
+        self.bar.set_position(i as u64);
+        self.bar.set_message(name.to_owned());
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// The end of `name`, which tells files of one directory apart, in at most `room` characters.
 fn ending(name: &str, room: usize) -> String {
     let skipped = name.chars().count().saturating_sub(room);

@@ -1,20 +1,12 @@
 //! `fenxi import`.
 
-use std::{
-    collections::BTreeMap,
-    process::ExitCode,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{collections::BTreeMap, process::ExitCode};
 
 use anyhow::{Context, bail};
 use fenxi_ingest::{Imported, Outcome, Plan, Source, collect, import, kept};
 use fenxi_model::{Micros, RunId, Unit};
 use fenxi_store::{RunEntry, Store};
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
-use nix::sys::signal::{SigSet, Signal};
 use serde_json::json;
 
 use crate::{
@@ -22,6 +14,7 @@ use crate::{
     commands::formats,
     print,
     progress::{Bar, plural},
+    stop::Stop,
     stores,
 };
 
@@ -149,32 +142,6 @@ fn start(text: &str, zone: &TimeZone) -> anyhow::Result<Micros> {
     match civil {
         Some(zoned) => Ok(Micros(zoned.timestamp().as_microsecond())),
         None => bail!("--start {text}: expected a time such as '2026-11-21 14:00' or 2026-11-21T14:00:00Z"),
-    }
-}
-
-/// Ctrl-C asks the import to end, so that nothing half-written stays.
-struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    fn on_interrupt() -> Stop {
-        let asked = Arc::new(AtomicBool::new(false));
-        let mut signals = SigSet::empty();
-        signals.add(Signal::SIGINT);
-        signals.add(Signal::SIGTERM);
-        let theirs = Arc::clone(&asked);
-        // Threads started from here on leave these signals to the one that waits for them.
-        if signals.thread_block().is_ok() {
-            std::thread::spawn(move || {
-                while signals.wait().is_ok() {
-                    theirs.store(true, Ordering::Relaxed);
-                }
-            });
-        }
-        Stop(asked)
-    }
-
-    fn asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -1,10 +1,12 @@
 //! One file per command.
 
 pub mod ask;
+pub mod average;
 pub mod compare;
 pub mod formats;
 pub mod import;
 pub mod live;
+pub mod manual;
 pub mod memstat;
 pub mod mpstat;
 pub mod nicstat;
@@ -19,6 +21,7 @@ pub mod show;
 pub mod sql;
 pub mod tables;
 pub mod tag;
+pub mod trend;
 pub mod util;
 pub mod verify;
 pub mod window;

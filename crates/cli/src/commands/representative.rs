@@ -2,8 +2,11 @@
 
 use std::{collections::BTreeSet, process::ExitCode};
 
+use anyhow::bail;
 use clap::Args;
-use fenxi_analyze::{Metric, representative};
+use fenxi_analyze::{Distances, Metric, representative};
+use fenxi_model::RunId;
+use fenxi_store::Store;
 use serde_json::json;
 
 use crate::{
@@ -37,42 +40,64 @@ pub struct RepresentativeArgs {
 pub fn run(cli: &Cli, args: &RepresentativeArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     let runs = group(&store, &args.runs.join(","))?;
-    let chosen = Chosen { by: &[], window: &args.window };
-    let summaries = runs.iter().map(|run| summary(&store, run, chosen)).collect::<anyhow::Result<Vec<_>>>()?;
-    let metrics: BTreeSet<&Metric> = summaries.iter().flat_map(|s| s.metrics.keys()).collect();
-    let results: BTreeSet<&String> = summaries.iter().flat_map(|s| s.results.keys()).collect();
-    let values: Vec<Vec<f64>> = summaries
-        .iter()
-        .map(|s| {
-            let results = results.iter().map(|name| s.results.get(*name).map_or(f64::NAN, |o| o.value));
-            metrics.iter().map(|m| s.metrics.get(*m).copied().unwrap_or(f64::NAN)).chain(results).collect()
-        })
-        .collect();
-    let Some(found) = representative(&values) else { return Ok(ExitCode::SUCCESS) };
+    let stood = Stood::of(&store, &runs, &args.window)?;
+    print::data(list(&runs, &stood, args.json).as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How runs lie to each other.
+pub struct Stood {
+    /// The distances.
+    pub found: Distances,
+    names: Vec<String>,
+}
+
+impl Stood {
+    /// Compares the runs by all their metrics and results.
+    ///
+    /// # Errors
+    /// When a run cannot be read, or has no such window.
+    pub fn of(store: &Store, runs: &[RunId], window: &str) -> anyhow::Result<Stood> {
+        let chosen = Chosen { by: &[], window };
+        let summaries = runs.iter().map(|run| summary(store, run, chosen)).collect::<anyhow::Result<Vec<_>>>()?;
+        let metrics: BTreeSet<&Metric> = summaries.iter().flat_map(|s| s.metrics.keys()).collect();
+        let results: BTreeSet<&String> = summaries.iter().flat_map(|s| s.results.keys()).collect();
+        let values: Vec<Vec<f64>> = summaries
+            .iter()
+            .map(|s| {
+                let results = results.iter().map(|name| s.results.get(*name).map_or(f64::NAN, |o| o.value));
+                metrics.iter().map(|m| s.metrics.get(*m).copied().unwrap_or(f64::NAN)).chain(results).collect()
+            })
+            .collect();
+        let Some(found) = representative(&values) else { bail!("no run") };
+        Ok(Stood { found, names: summaries.into_iter().map(|s| s.name).collect() })
+    }
+}
+
+/// The runs and their distances, the nearest to the representative one first.
+pub fn list(runs: &[RunId], stood: &Stood, as_json: bool) -> String {
+    let found = &stood.found;
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.sort_by(|a, b| found.from_representative[*a].total_cmp(&found.from_representative[*b]));
+    if as_json {
+        let line = |i: usize| {
+            let line = json!({
+                "run": runs[i], "name": stood.names[i], "distance": found.from_representative[i],
+                "representative": i == found.representative, "outlier": found.outliers.contains(&i),
+            });
+            format!("{line}\n")
+        };
+        return order.into_iter().map(line).collect();
+    }
     let remark = |i: usize| match i {
         i if i == found.representative => "representative",
         i if found.outliers.contains(&i) => "outlier",
         _ => "",
     };
-    let mut text = String::new();
-    if args.json {
-        for i in order {
-            let line = json!({
-                "run": runs[i], "name": summaries[i].name, "distance": found.from_representative[i],
-                "representative": i == found.representative, "outlier": found.outliers.contains(&i),
-            });
-            text.push_str(&format!("{line}\n"));
-        }
-    } else {
-        let row = |i: usize| {
-            let distance = format!("{:.2}", found.from_representative[i]);
-            vec![runs[i].to_string(), summaries[i].name.clone(), distance, remark(i).to_owned()]
-        };
-        let rows: Vec<Vec<String>> = order.into_iter().map(row).collect();
-        text = print::columns(&["run", "name", "distance", ""], &[2], &rows);
-    }
-    print::data(text.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    let row = |i: usize| {
+        let distance = format!("{:.2}", found.from_representative[i]);
+        vec![runs[i].to_string(), stood.names[i].clone(), distance, remark(i).to_owned()]
+    };
+    let rows: Vec<Vec<String>> = order.into_iter().map(row).collect();
+    print::columns(&["run", "name", "distance", ""], &[2], &rows)
 }

@@ -47,6 +47,7 @@ fn facts(entry: &RunEntry) -> String {
     let mut lines = vec![
         ("run", manifest.id.to_string()),
         ("name", entry.labels.name.clone().unwrap_or_default()),
+        ("kind", manifest.kind.clone()),
         ("host", manifest.hosts.join(", ")),
         ("start", format!("{} UTC", manifest.start.to_the_second())),
         ("duration", Unit::Seconds.human(manifest.seconds()).to_string()),
@@ -67,6 +68,9 @@ fn facts(entry: &RunEntry) -> String {
     }
     if manifest.recovered {
         lines.push(("recovered", "its recorder died; at most one tick is missing at the end".to_owned()));
+    }
+    for window in entry.windows() {
+        lines.push(("window", format!("{}: {}", window.name, crate::windows::words(entry, &window))));
     }
     let tags: Vec<_> = entry.labels.tags.iter().map(|(k, v)| format!("{k}={v}")).collect();
     if !tags.is_empty() {

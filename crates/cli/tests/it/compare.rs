@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::support::{Fenxi, text};
 
 /// A pgbench report and a vmstat of `samples` seconds beside it, as one imported run.
-fn import(fenxi: &Fenxi, name: &str, group: &str, scale: u32, tps: f64, usr: impl Fn(u32) -> u32, samples: u32) {
+pub fn import(fenxi: &Fenxi, name: &str, group: &str, scale: u32, tps: f64, usr: impl Fn(u32) -> u32, samples: u32) {
     let dir = tempfile::tempdir().unwrap();
     let latency = 1000.0 * 4.0 / tps;
     let report = format!(
@@ -36,7 +36,7 @@ fn import(fenxi: &Fenxi, name: &str, group: &str, scale: u32, tps: f64, usr: imp
     fenxi.ok(&["import", "-q", "--start", "2026-11-21 10:00", "--interval", "1", "--name", name, "--tag", &tag, path]);
 }
 
-fn lines(text: &str) -> Vec<Value> {
+pub fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -157,4 +157,26 @@ fn the_run_that_stands_for_all_and_the_strange_one_are_named() {
     assert_eq!((&found[0]["representative"], &found[0]["distance"]), (&true.into(), &0.0.into()));
     assert!(["r1", "r2"].map(Value::from).contains(&found[0]["name"]), "{found:?}");
     assert_eq!((&found[4]["name"], &found[4]["outlier"]), (&"r4".into(), &true.into()));
+}
+
+#[test]
+fn a_trend_tells_where_a_metric_changed() {
+    let fenxi = Fenxi::new();
+    for i in 0..12u32 {
+        let tps = if i < 6 { 1000.0 } else { 900.0 } + f64::from(i % 3) + 0.001 * f64::from(i);
+        import(&fenxi, &format!("r{i:02}"), if i % 2 == 0 { "even" } else { "odd" }, 10, tps, |_| 40, 5);
+    }
+    let found = lines(&fenxi.ok(&["trend", "throughput", "--json"]));
+    assert_eq!(found.len(), 12);
+    let changed: Vec<usize> = (0..12).filter(|i| !found[*i]["changed"].is_null()).collect();
+    assert_eq!(changed, [6]);
+    let before = found[6]["changed"]["before"].as_f64().unwrap();
+    assert!((before - 1001.0025).abs() < 1e-6, "{before}");
+    let page = fenxi.ok(&["trend", "result.throughput"]);
+    assert!(page.contains("changed by -10.0 %") && page.contains("1.00 k/s → 901/s"), "{page}");
+    assert!(fenxi.ok(&["trend", "cpu.usr"]).contains("no change that is more than chance"));
+    assert!(fenxi.ok(&["trend", "throughput", "--where", "g=odd"]).contains("of 6 runs"));
+    let errors = fenxi.fails(1, &["trend", "throughputt"]);
+    assert!(errors.contains("no run has the metric") && errors.contains("did you mean `throughput`"), "{errors}");
+    assert!(fenxi.fails(1, &["trend", "cpu.user"]).contains("no column of numbers `user`"));
 }

@@ -5,9 +5,11 @@
 
 mod agree;
 mod answers;
+mod average;
 mod compare;
 mod crash;
 mod import;
+mod manual;
 mod memstat;
 mod mpstat;
 mod nicstat;

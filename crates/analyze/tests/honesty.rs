@@ -5,30 +5,15 @@
 use fenxi_analyze::{Random, Settings, Verdict, benjamini_hochberg, compare, judge, pooled_test};
 use fenxi_model::Better;
 
+#[path = "../examples/planted/noise.rs"]
+mod noise;
+
+use noise::run;
+
 /// Comparisons made.
 const COMPARISONS: usize = 1_000;
 /// Metrics of each run.
 const METRICS: usize = 20;
-/// Samples of each run.
-const SAMPLES: usize = 60;
-
-/// The mean of a run of samples that depend on each other (coefficient 0.7), about `level`.
-///
-/// Beside the samples' own noise, each run lies a little off, as runs do.
-fn run(random: &mut Random, level: f64, kind: usize) -> f64 {
-    let mut noise = || (0..4).map(|_| random.unit()).sum::<f64>() - 2.0;
-    // Some metrics now and then jump, and are far from normal.
-    let jump = if kind % 4 == 3 && noise() > 1.0 { 0.05 } else { 0.0 };
-    let own = 1.0 + jump + 0.01 * noise();
-    let mut last = 0.0;
-    let mut sum = 0.0;
-    for _ in 0..SAMPLES {
-        last = 0.7 * last + noise();
-        sum += 1.0 + 0.02 * last;
-    }
-    level * own * sum / SAMPLES as f64
-}
-
 /// How many of the metrics are judged different when those of the second group are `by` times as large.
 fn findings(random: &mut Random, n: usize, by: f64, margin: f64) -> usize {
     let mut group = |level: f64| -> Vec<Vec<f64>> {

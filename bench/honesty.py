@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""How often a change is told, where there is one and where there is none, beside Go's benchstat.
+
+Made-up runs (crates/analyze/examples/planted) of samples that depend on each other; each comparison is of two
+groups by 20 metrics. benchstat judges each metric alone (Mann-Whitney U, alpha 0.05); we adjust for all 20. So
+benchstat is also run with the alpha at which it is as seldom wrong as we are: 0.05 / 20 (Bonferroni).
+
+Settings: BENCH_FAMILIES (50), BENCH_FAMILIES_EQUAL (300). Needs Go, to fetch benchstat.
+"""
+
+import csv
+import io
+import os
+import shutil
+import subprocess
+import sys
+
+from common import CACHE, ROOT, environment, fresh, report, setting
+
+METRICS = 20
+
+
+def benchstat():
+    """benchstat in the cache."""
+    program = CACHE / "benchstat" / "benchstat"
+    if not program.exists():
+        go = shutil.which("go") or "/usr/local/go/bin/go"
+        if not os.path.exists(go):
+            sys.exit("bench: Go is needed to fetch benchstat")
+        env = dict(os.environ, GOBIN=str(program.parent), GOPATH=str(CACHE / "benchstat" / "path"), GOFLAGS="-modcacherw")
+        subprocess.run([go, "install", "golang.org/x/perf/cmd/benchstat@latest"], check=True, env=env)
+    return program
+
+
+def judged(program, folder, alpha):
+    """The metrics that benchstat tells apart, as (family, metric)."""
+    text = subprocess.run([program, "-format", "csv", "-alpha", str(alpha), "a.txt", "b.txt"], cwd=folder, check=True,
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    found = set()
+    for row in csv.reader(io.StringIO(text)):
+        name = row[0].removesuffix("-1") if row else ""
+        if name.startswith("F") and len(row) > 5 and row[5] not in ("", "~"):
+            family, metric = name[1:].split("M")
+            found.add((int(family), int(metric)))
+    return found
+
+
+def main():
+    program = benchstat()
+    folder = fresh("honesty")
+    rows = []
+    for n in (5, 10):
+        for percent in (0, 1, 2, 5, 10):
+            families = setting("BENCH_FAMILIES", 50) if percent else setting("BENCH_FAMILIES_EQUAL", 300)
+            argv = ["cargo", "run", "--locked", "--quiet", "-p", "fenxi-analyze", "--example", "planted", "--",
+                    folder, n, percent, families, 1000 + 10 * n + percent]
+            ours = subprocess.run([str(a) for a in argv], cwd=ROOT, env=environment(), check=True, text=True,
+                                  stdout=subprocess.PIPE).stdout
+            told = {tuple(map(int, line.split(",")[:2])) for line in ours.splitlines() if line.endswith(",1")}
+            subjects = [told, judged(program, folder, 0.05), judged(program, folder, 0.05 / METRICS)]
+            if percent:
+                shares = [100 * len(found) / (families * METRICS) for found in subjects]
+                what = f"{n} v {n} runs, a change of {percent} %: metrics in which it is told"
+            else:
+                shares = [100 * len({family for family, _ in found}) / families for found in subjects]
+                what = f"{n} v {n} runs, no change: comparisons in which one is told in any metric"
+            rows.append([what] + [f"{share:.1f} %" for share in shares])
+    shutil.rmtree(folder)
+    report("honesty", "Changes told", ["", "fenxi", "benchstat", "benchstat, alpha 0.05/20"], rows, [
+        f"{METRICS} metrics a comparison; made-up runs of 60 samples each with an autocorrelation of 0.7.",
+        "With 5 runs a side, no rank test can reach an alpha of 0.05/20 whatever the change.",
+    ])
+
+
+if __name__ == "__main__":
+    main()

@@ -11,11 +11,13 @@ pub mod nicstat;
 mod plain;
 mod pstime;
 mod replay;
+mod util;
 
 pub use moments::Moments;
 pub use plain::{Csv, Json};
 pub use pstime::{Chooses, Order, Pstime, PstimeOptions, Scale};
 pub use replay::replay;
+pub use util::{Util, UtilOptions};
 
 use fenxi_model::{Micros, Rows};
 

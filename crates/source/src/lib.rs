@@ -16,6 +16,7 @@ mod testing;
 pub use counter::{Counter, Step, Width};
 pub use proc::{
     SOURCES,
+    cpu_time::{Accounting, Seen, thread_ticks_ns, timer_tick_ns},
     process::{CpuTimes, Matches, Selection},
 };
 pub use root::{ProcFile, Root};

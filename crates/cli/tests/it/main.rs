@@ -17,3 +17,4 @@ mod pstime;
 mod record;
 mod runs;
 mod support;
+mod util;

@@ -53,6 +53,32 @@ table! {
 }
 
 table! {
+    /// CPU time per second of elapsed time, accounted in several ways at once. One row per CPU, and one with `cpu` NULL for all of them together. Where the accounts differ, one of them is wrong about what ran.
+    cpu_time [cpu] {
+        /// Number of the CPU; NULL in the row that describes all CPUs together.
+        cpu: label(),
+        /// User code, guests included, as the clock tick counts it.
+        usr_cpus: rate(CpuSecondsPerS, Neither),
+        /// The kernel on behalf of tasks, as the clock tick counts it.
+        sys_cpus: rate(CpuSecondsPerS, Lower),
+        /// Hardware and soft interrupts, as the clock tick counts them unless the kernel measures them.
+        irq_cpus: rate(CpuSecondsPerS, Lower),
+        /// Time the hypervisor ran something else although this CPU wanted to run; measured by the hypervisor.
+        steal_cpus: rate(CpuSecondsPerS, Lower),
+        /// Nothing to run, with or without disk I/O awaited. Kernels that stop the tick of an idle CPU measure it; then usr, sys, irq, steal and idle need not add up to the elapsed time, and what is missing ran unseen by the tick.
+        idle_cpus: rate(CpuSecondsPerS, Neither),
+        /// Time in idle states of the processor, as cpuidle measures it: the waking from them is not in it.
+        idle_states_cpus: rate(CpuSecondsPerS, Neither),
+        /// Time that tasks ran, as the scheduler measures it in nanoseconds. More than usr and sys together: work hides from the clock tick.
+        run_cpus: rate(CpuSecondsPerS, Neither),
+        /// Where `run_cpus` comes from: `cpuacct` (the root control group), `schedstat` (/proc/schedstat, counted when a task leaves the CPU), `processes` (the sum over processes, ended ones included).
+        run_by: label(),
+        /// How usr and sys come about, as was observed: `tick` (sampled by the timer), `exact` (measured at each change), `mixed` (some CPUs of each).
+        accounting: label(),
+    }
+}
+
+table! {
     /// The scheduler of one host: who could run, who was blocked, how often the CPUs switched.
     sched [] {
         /// Tasks running or waiting for a CPU at the end of the interval. Above the number of CPUs, tasks wait.

@@ -304,7 +304,7 @@ macro_rules! tables {
 }
 
 tables! {
-    cpu_tables: cpu, sched, pressure;
+    cpu_tables: cpu, cpu_time, sched, pressure;
     memory: mem, vm, page_cache, file_cache;
     storage: disk, fs;
     network: net, tcp, udp, softnet, net_driver;

@@ -17,6 +17,7 @@ macro_rules! sources {
 
 sources! {
     cpu,
+    cpu_time,
     sched,
     pressure,
     mem,

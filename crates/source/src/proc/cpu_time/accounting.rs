@@ -1,0 +1,156 @@
+//! How the kernel really accounts for user and system time: found out by watching it, since the options
+//! it was built with do not tell (`VIRT_CPU_ACCOUNTING_GEN` is exact on `nohz_full` CPUs only).
+
+use std::time::{Duration, Instant};
+
+use nix::{
+    sched::sched_getcpu,
+    time::{ClockId, clock_getres, clock_gettime},
+};
+
+use crate::Root;
+
+/// How usr and sys come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Sampled: whoever runs when the timer ticks is charged a whole tick.
+    Tick,
+    /// Measured at each change between user code, kernel and idleness.
+    Exact,
+    /// One on some CPUs, the other on others.
+    Mixed,
+}
+
+impl Seen {
+    /// The label in the column `accounting`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Seen::Tick => "tick",
+            Seen::Exact => "exact",
+            Seen::Mixed => "mixed",
+        }
+    }
+}
+
+/// What was found out at the start.
+#[derive(Clone, Debug)]
+pub struct Accounting {
+    /// On the CPU that was looked at.
+    seen: Option<Seen>,
+    cpu: usize,
+    /// CPUs of `nohz_full`, first and last of each range.
+    full: Vec<(usize, usize)>,
+}
+
+/// CPU time of the calling thread as usr and sys count it, in nanoseconds: the sum of what the tick
+/// charged where time is sampled. The kernel scales what it shows in /proc/PID/stat and getrusage(2) to
+/// the measured sum; this clock is as it was counted. None where there is no such clock.
+pub fn thread_ticks_ns() -> Option<u64> {
+    // From the kernel's CPUCLOCK_PROF (0) and CPUCLOCK_PERTHREAD_MASK (4) for thread 0, the caller.
+    const THREAD_PROF: i32 = (!0 << 3) | 4;
+    ns_of(clock_gettime(ClockId::from_raw(THREAD_PROF)).ok()?)
+}
+
+fn ns_of(time: nix::sys::time::TimeSpec) -> Option<u64> {
+    u64::try_from(time.tv_sec()).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(time.tv_nsec()).ok()?)
+}
+
+/// Nanoseconds between two ticks of the timer (1/HZ); None where the system does not tell.
+pub fn timer_tick_ns() -> Option<u64> {
+    ns_of(clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).ok()?).filter(|ns| *ns > 0)
+}
+
+/// As many changes of the clock decide.
+const ENOUGH: usize = 20;
+/// After so long without a decision there is none: a CPU that others need all the time.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Burns CPU time, some ticks at most, and watches how this thread's usr and sys grow.
+///
+/// A tick charges exactly its length (less what the hypervisor stole); a measure is hardly ever just that.
+pub(super) fn watch_a_spinning_thread() -> Option<Seen> {
+    let tick = timer_tick_ns()?;
+    let begun = Instant::now();
+    let mut last = thread_ticks_ns()?;
+    let mut changes = 0;
+    while changes < ENOUGH && begun.elapsed() < PATIENCE {
+        let now = thread_ticks_ns()?;
+        if now == last {
+            continue;
+        }
+        if now - last == tick {
+            return Some(Seen::Tick);
+        }
+        changes += 1;
+        last = now;
+    }
+    (changes == ENOUGH).then_some(Seen::Exact)
+}
+
+impl Accounting {
+    /// Watches the running system; nothing is known about a saved one.
+    pub fn observe(root: &Root) -> Accounting {
+        let list = root.read_text("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
+        let seen = if root.is_live() { watch_a_spinning_thread() } else { None };
+        Accounting { seen, cpu: sched_getcpu().unwrap_or(0), full: ranges(&list) }
+    }
+
+    /// On CPU `cpu`.
+    pub fn of_cpu(&self, cpu: usize) -> Option<Seen> {
+        match (self.is_full(cpu), self.is_full(self.cpu)) {
+            (this, looked_at) if this == looked_at => self.seen,
+            (true, _) => self.seen.map(|_| Seen::Exact),
+            (false, _) => self.seen.map(|_| Seen::Tick),
+        }
+    }
+
+    /// On all of the CPUs below `n`.
+    pub fn of_all(&self, n: usize) -> Option<Seen> {
+        let first = self.of_cpu(0)?;
+        let same = (1..n).all(|cpu| self.of_cpu(cpu) == Some(first));
+        Some(if same { first } else { Seen::Mixed })
+    }
+
+    fn is_full(&self, cpu: usize) -> bool {
+        self.full.iter().any(|(first, last)| (*first..=*last).contains(&cpu))
+    }
+}
+
+/// The ranges of a list of CPUs: `1-3,8`.
+fn ranges(list: &str) -> Vec<(usize, usize)> {
+    let range = |part: &str| {
+        let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
+        Some((first.parse().ok()?, last.parse().ok()?))
+    };
+    list.split(',').filter_map(range).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Accounting, Seen, ranges, thread_ticks_ns, watch_a_spinning_thread};
+
+    #[test]
+    fn cpus_without_a_tick_are_told_apart() {
+        assert_eq!((ranges("1-3,8"), ranges("(null)"), ranges("")), (vec![(1, 3), (8, 8)], vec![], vec![]));
+        let accounting = Accounting { seen: Some(Seen::Tick), cpu: 0, full: ranges("1-3") };
+        assert_eq!(accounting.of_cpu(0), Some(Seen::Tick));
+        assert_eq!(accounting.of_cpu(3), Some(Seen::Exact));
+        assert_eq!((accounting.of_all(1), accounting.of_all(4)), (Some(Seen::Tick), Some(Seen::Mixed)));
+        let accounting = Accounting { seen: Some(Seen::Exact), cpu: 2, full: ranges("2") };
+        assert_eq!((accounting.of_cpu(2), accounting.of_cpu(1)), (Some(Seen::Exact), Some(Seen::Tick)));
+        let unknown = Accounting { seen: None, cpu: 0, full: ranges("1") };
+        assert_eq!((unknown.of_cpu(1), unknown.of_all(2)), (None, None));
+    }
+
+    #[test]
+    fn a_spinning_thread_shows_how_this_kernel_counts() {
+        let before = thread_ticks_ns().unwrap();
+        let seen = watch_a_spinning_thread();
+        // A CPU that is wanted by many may not decide it, but what is decided does not contradict itself.
+        if seen.is_some() {
+            assert!(thread_ticks_ns().unwrap() > before);
+            let again = watch_a_spinning_thread();
+            assert!(again.is_none() || again == seen, "{seen:?}, then {again:?}");
+        }
+    }
+}

@@ -8,11 +8,13 @@
 //!
 //! Reading, unpacking, hashing and keeping an input happen in a thread beside the importer.
 
+mod attach;
 mod feed;
 mod import;
 mod inputs;
 mod same;
 mod unpack;
 
+pub use attach::{Reading, attach};
 pub use import::{ImportError, Imported, Outcome, Plan, Progress, import};
 pub use inputs::{Content, Source, collect, kept};

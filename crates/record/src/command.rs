@@ -3,29 +3,43 @@
 use std::{
     ffi::OsString,
     io,
+    os::fd::OwnedFd,
     os::unix::process::{CommandExt, ExitStatusExt},
-    process::{Child, Command, ExitStatus},
+    path::PathBuf,
+    process::{Command, ExitStatus, Stdio},
 };
 
 use fenxi_model::{Better, Micros, Rows, Unit, catalog::result};
 use nix::{
-    sys::{
-        resource::{Usage, UsageWho, getrusage},
-        signal::{SigSet, Signal, kill},
-        time::TimeValLike,
-    },
+    errno::Errno,
+    libc::{self, rusage, timeval},
+    sys::signal::{SigSet, Signal, kill},
     unistd::Pid,
 };
 
 use crate::clock;
 
+/// How a command is kept apart from this process: it has its own process group, which is ended whole, it
+/// reads nothing, and what it prints goes into files.
+#[derive(Debug)]
+pub struct Contained {
+    /// Variables added to its environment.
+    pub env: Vec<(String, String)>,
+    /// The directory it runs in; None: this process's own.
+    pub directory: Option<PathBuf>,
+    /// Receives its standard output.
+    pub output: OwnedFd,
+    /// Receives its standard error.
+    pub errors: OwnedFd,
+}
+
 /// A command that runs.
 #[derive(Debug)]
 pub struct Running {
-    child: Child,
+    process: Pid,
     name: String,
     started: f64,
-    usage_before: Usage,
+    is_group: bool,
 }
 
 /// A command that has ended.
@@ -34,31 +48,38 @@ pub struct Ended {
     name: String,
     status: ExitStatus,
     elapsed_s: f64,
-    before: Usage,
-    after: Usage,
+    usage: rusage,
 }
 
 impl Running {
-    /// Starts `argv`; its input and output are this process's own.
+    /// Starts `argv`; unless it is contained, its input and output are this process's own.
     ///
     /// # Errors
     /// When the command cannot be started.
-    pub fn start(argv: &[OsString]) -> io::Result<Running> {
+    pub fn start(argv: &[OsString], contained: Option<&Contained>) -> io::Result<Running> {
         let (program, args) =
             argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command"))?;
-        let usage_before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
         let started = clock::monotonic();
         let mut command = Command::new(program);
         command.args(args);
-        unblock_signals(&mut command);
-        let child = command.spawn()?;
-        Ok(Running { child, name: program.to_string_lossy().into_owned(), started, usage_before })
+        if let Some(contained) = contained {
+            command.envs(contained.env.iter().map(|(key, value)| (key, value))).process_group(0);
+            command.stdin(Stdio::null()).stdout(contained.output.try_clone()?).stderr(contained.errors.try_clone()?);
+            if let Some(directory) = &contained.directory {
+                command.current_dir(directory);
+            }
+        }
+        before_exec(&mut command, contained.is_some());
+        // Reaped below, with what it used.
+        let process = Pid::from_raw(command.spawn()?.id() as i32);
+        Ok(Running { process, name: program.to_string_lossy().into_owned(), started, is_group: contained.is_some() })
     }
 
-    /// Passes a signal on.
+    /// Passes a signal on; to all processes of its group when it is contained.
     pub fn signal(&self, signal: Signal) {
         // The child is not yet reaped, so its number cannot belong to another process.
-        let _ = kill(Pid::from_raw(self.child.id() as i32), signal);
+        let whom = if self.is_group { Pid::from_raw(-self.process.as_raw()) } else { self.process };
+        let _ = kill(whom, signal);
     }
 
     /// The command's end, if it has come.
@@ -67,24 +88,45 @@ impl Running {
     /// When the kernel refuses to tell.
     pub fn ended(&mut self) -> io::Result<Option<Ended>> {
         let now = clock::monotonic();
-        let Some(status) = self.child.try_wait()? else { return Ok(None) };
-        Ok(Some(Ended {
-            name: std::mem::take(&mut self.name),
-            status,
-            elapsed_s: now - self.started,
-            before: self.usage_before,
-            after: getrusage(UsageWho::RUSAGE_CHILDREN)?,
-        }))
+        let Some((status, usage)) = wait4(self.process)? else { return Ok(None) };
+        Ok(Some(Ended { name: std::mem::take(&mut self.name), status, elapsed_s: now - self.started, usage }))
+    }
+
+    /// Kills what is left of the command's group after its own end; nothing when it is not contained.
+    pub fn kill_rest(&self) {
+        if self.is_group {
+            // The number is taken for as long as any process is in the group.
+            let _ = kill(Pid::from_raw(-self.process.as_raw()), Signal::SIGKILL);
+        }
     }
 }
 
-/// Lets the child receive the signals that the recorder holds back for itself.
+/// The status of the child `process` and what it and its descendants used; None while it runs.
+#[allow(unsafe_code, reason = "the standard library tells what all children together used, not what one did")]
+fn wait4(process: Pid) -> io::Result<Option<(ExitStatus, rusage)>> {
+    let mut status = 0;
+    let mut usage = std::mem::MaybeUninit::<rusage>::zeroed();
+    // SAFETY: both pointers are to variables of the right types that outlive the call; a `rusage` of zeros
+    // is valid, so that it may be read even if the kernel did not write it.
+    let (found, usage) = unsafe {
+        let found = libc::wait4(process.as_raw(), &raw mut status, libc::WNOHANG, usage.as_mut_ptr());
+        (Errno::result(found)?, usage.assume_init())
+    };
+    Ok((found != 0).then(|| (ExitStatus::from_raw(status), usage)))
+}
+
+/// Lets the child receive the signals that the recorder holds back for itself; a contained one dies with it.
 #[allow(unsafe_code, reason = "only between fork and exec can the child's mask be set without a gap in the parent")]
-fn unblock_signals(command: &mut Command) {
-    let unblock = || Ok(SigSet::all().thread_unblock()?);
-    // SAFETY: the closure makes one system call, which is safe to make between fork and exec, and
+fn before_exec(command: &mut Command, contained: bool) {
+    let prepare = move || {
+        if contained {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        }
+        Ok(SigSet::all().thread_unblock()?)
+    };
+    // SAFETY: the closure makes two system calls, which are safe to make between fork and exec, and
     // neither allocates nor touches anything that another thread of the parent may hold locked.
-    unsafe { command.pre_exec(unblock) };
+    unsafe { command.pre_exec(prepare) };
 }
 
 impl Ended {
@@ -98,24 +140,28 @@ impl Ended {
         self.status.signal()
     }
 
-    /// Adds the command's results, one row each, as getrusage(2) of its process tree counts them.
+    /// Seconds from its start to its end.
+    pub fn elapsed_s(&self) -> f64 {
+        self.elapsed_s
+    }
+
+    /// Adds the command's results, one row each, as wait4(2) of its process tree counts them.
     pub fn results(&self, t: Micros, rows: &mut Rows) {
-        let (before, after) = (&self.before, &self.after);
-        let seconds = |time: fn(&Usage) -> f64| time(after) - time(before);
-        let count = |field: fn(&Usage) -> i64| (field(after) - field(before)) as f64;
+        let usage = &self.usage;
+        let seconds = |time: timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
         let results = [
             ("elapsed", self.elapsed_s, Unit::Seconds, Better::Lower),
-            ("user_time", seconds(|u| u.user_time().num_microseconds() as f64 / 1e6), Unit::Seconds, Better::Lower),
-            ("system_time", seconds(|u| u.system_time().num_microseconds() as f64 / 1e6), Unit::Seconds, Better::Lower),
+            ("user_time", seconds(usage.ru_utime), Unit::Seconds, Better::Lower),
+            ("system_time", seconds(usage.ru_stime), Unit::Seconds, Better::Lower),
             // The kernel gives the largest resident set of any one process of the tree, in KiB.
-            ("max_rss", after.max_rss() as f64 * 1024.0, Unit::Bytes, Better::Lower),
-            ("minor_faults", count(|u| u.minor_page_faults()), Unit::Count, Better::Lower),
-            ("major_faults", count(|u| u.major_page_faults()), Unit::Count, Better::Lower),
-            ("voluntary_switches", count(|u| u.voluntary_context_switches()), Unit::Count, Better::Lower),
-            ("involuntary_switches", count(|u| u.involuntary_context_switches()), Unit::Count, Better::Lower),
-            // getrusage counts blocks of 512 bytes.
-            ("block_input", count(|u| u.block_reads()) * 512.0, Unit::Bytes, Better::Lower),
-            ("block_output", count(|u| u.block_writes()) * 512.0, Unit::Bytes, Better::Lower),
+            ("max_rss", usage.ru_maxrss as f64 * 1024.0, Unit::Bytes, Better::Lower),
+            ("minor_faults", usage.ru_minflt as f64, Unit::Count, Better::Lower),
+            ("major_faults", usage.ru_majflt as f64, Unit::Count, Better::Lower),
+            ("voluntary_switches", usage.ru_nvcsw as f64, Unit::Count, Better::Lower),
+            ("involuntary_switches", usage.ru_nivcsw as f64, Unit::Count, Better::Lower),
+            // It counts blocks of 512 bytes.
+            ("block_input", usage.ru_inblock as f64 * 512.0, Unit::Bytes, Better::Lower),
+            ("block_output", usage.ru_oublock as f64 * 512.0, Unit::Bytes, Better::Lower),
             ("exit_status", f64::from(self.exit_code()), Unit::None, Better::Neither),
         ];
         for (name, value, unit, better) in results {

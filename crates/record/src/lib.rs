@@ -1,12 +1,17 @@
 //! Records a run: samples sources on absolute deadlines, measures what that costs, feeds the store,
 //! runs a command beside it if asked, and seals the run whatever ends the recording.
 
+mod attend;
 mod clock;
 mod command;
+mod observed;
 mod recorder;
 mod sampler;
 mod summary;
 mod wake;
 
-pub use recorder::{Outcome, Plan, RecordError, Stage, record};
+pub use attend::{Attended, Cause, Hold, attend, pause};
+pub use command::Contained;
+pub use observed::Observed;
+pub use recorder::{Outcome, Plan, RecordError, Stage, observe, record};
 pub use summary::Progress;

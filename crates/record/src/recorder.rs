@@ -9,7 +9,8 @@ use nix::sys::signal::Signal;
 
 use crate::{
     clock::{self, StepWatch},
-    command::{Ended, Running},
+    command::{Contained, Ended, Running},
+    observed::Observed,
     sampler::{Round, Sampler},
     summary::Progress,
     wake::{Sleeper, Wake},
@@ -25,6 +26,8 @@ pub struct Plan {
     pub host: String,
     /// Labels of the run.
     pub tags: BTreeMap<String, String>,
+    /// Factors and settings of the experiment.
+    pub params: BTreeMap<String, String>,
     /// Seconds between two ticks.
     pub interval_s: f64,
     /// Seconds to record; None: until a signal or the command's end.
@@ -35,6 +38,8 @@ pub struct Plan {
     pub root: Root,
     /// Command to run meanwhile.
     pub command: Option<Vec<OsString>>,
+    /// How the command is kept apart from this process; None: it shares the terminal, and gets its signals.
+    pub contained: Option<Contained>,
     /// A random number for the run's id.
     pub random: u64,
     /// Whether the averages since boot are wanted too; they are kept apart from the samples.
@@ -90,6 +95,8 @@ pub struct Outcome {
     pub exit_code: Option<i32>,
     /// Signal that ended the recording early.
     pub interrupted: Option<i32>,
+    /// Whether the command still ran when the planned time was over, and was ended.
+    pub out_of_time: bool,
     /// Ticks taken and missed, and the last summary.
     pub progress: Progress,
     /// CPU seconds the recorder used, all included.
@@ -128,7 +135,7 @@ pub enum RecordError {
 }
 
 /// How long a command may take to end after SIGTERM before it is killed.
-const GRACE_S: f64 = 5.0;
+pub(crate) const GRACE_S: f64 = 5.0;
 
 /// Records until the planned time is over, the command ends or a signal asks for the end; then seals.
 ///
@@ -139,6 +146,18 @@ const GRACE_S: f64 = 5.0;
 /// # Errors
 /// When the store or the command cannot be begun, or the run can no longer be written.
 pub fn record(plan: Plan, watch: &mut Watch<'_>) -> Result<Outcome, RecordError> {
+    let observed = observe(plan, watch)?;
+    let _ = watch(Stage::Sealing);
+    observed.seal()
+}
+
+/// As [`record`], up to the last sample: the caller may add to the run before it is sealed.
+///
+/// A command that is contained is ended, with all of its process group, by a signal that asks for the end.
+///
+/// # Errors
+/// As [`record`].
+pub fn observe(plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordError> {
     let sleeper = Sleeper::new(plan.command.is_some())?;
     let cpu_before = clock::process_cpu();
     let mut rows = Rows::new(&plan.host);
@@ -164,7 +183,7 @@ pub fn record(plan: Plan, watch: &mut Watch<'_>) -> Result<Outcome, RecordError>
         }
         rows.clear();
     }
-    let command = match plan.command.as_deref().map(Running::start).transpose() {
+    let command = match plan.command.as_deref().map(|c| Running::start(c, plan.contained.as_ref())).transpose() {
         Ok(command) => command,
         Err(source) => {
             open.map_or(Ok(()), OpenRun::discard)?;
@@ -187,6 +206,7 @@ pub fn record(plan: Plan, watch: &mut Watch<'_>) -> Result<Outcome, RecordError>
         last_tick: started,
         progress: Progress { planned_s: plan.duration_s, ..Progress::default() },
         interrupted: None,
+        out_of_time: false,
         kill_at: None,
     };
     if flow.is_continue()
@@ -194,8 +214,7 @@ pub fn record(plan: Plan, watch: &mut Watch<'_>) -> Result<Outcome, RecordError>
     {
         return Err(recording.give_up(source));
     }
-    let _ = watch(Stage::Sealing);
-    recording.seal(cpu_before)
+    Ok(recording.end(cpu_before))
 }
 
 fn begin(plan: &Plan, sampler: &Sampler, start: Micros) -> Begin {
@@ -209,7 +228,7 @@ fn begin(plan: &Plan, sampler: &Sampler, start: Micros) -> Begin {
         interval_s: Some(plan.interval_s),
         random: plan.random,
         sources: sampler.names(),
-        params: BTreeMap::new(),
+        params: plan.params.clone(),
     }
 }
 
@@ -233,6 +252,7 @@ struct Recording<'a> {
     last_tick: f64,
     progress: Progress,
     interrupted: Option<i32>,
+    out_of_time: bool,
     kill_at: Option<f64>,
 }
 
@@ -258,6 +278,8 @@ impl Recording<'_> {
             let last = end.is_some_and(|end| deadline >= end - interval * 1e-6);
             let until = if last { end.unwrap_or(deadline) } else { deadline };
             if !self.wait(until)? {
+                // A command that was asked to end by a signal to us may still be at it.
+                self.wait_for_command()?;
                 // Ended between two ticks: the rest is sampled if it is long enough to mean anything.
                 let whole = self.plan.whole && self.ended.is_some();
                 if whole || clock::monotonic() - self.last_tick >= interval * 0.1 {
@@ -296,6 +318,9 @@ impl Recording<'_> {
     fn reap(&mut self) -> Result<bool, Broken> {
         let Some(command) = &mut self.command else { return Ok(false) };
         if let Some(ended) = command.ended().map_err(Broken::Wait)? {
+            if self.out_of_time || self.interrupted.is_some() {
+                command.kill_rest();
+            }
             self.ended = Some(ended);
             self.command = None;
         }
@@ -305,6 +330,11 @@ impl Recording<'_> {
     /// Passes a signal on to the command, or ends the recording; true when it shall end now.
     fn on_signal(&mut self, signal: Signal, ends: bool, by_process: bool) -> bool {
         match &self.command {
+            Some(_) if ends && self.plan.contained.is_some() => {
+                self.interrupted = Some(signal as i32);
+                self.ask_to_end();
+                true
+            }
             Some(command) => {
                 if by_process {
                     command.signal(signal);
@@ -372,11 +402,17 @@ impl Recording<'_> {
 
     /// The planned time is over: asks a command that still runs to end, and waits until it has.
     fn end_command(&mut self) -> Result<(), Broken> {
+        self.out_of_time = self.command.is_some();
+        self.ask_to_end();
+        self.wait_for_command()
+    }
+
+    /// Asks a command that still runs to end; it is killed when it does not in time.
+    fn ask_to_end(&mut self) {
         if let Some(command) = &self.command {
             command.signal(Signal::SIGTERM);
             self.kill_at = Some(clock::monotonic() + GRACE_S);
         }
-        self.wait_for_command()
     }
 
     fn wait_for_command(&mut self) -> Result<(), Broken> {
@@ -409,7 +445,8 @@ impl Recording<'_> {
         }
     }
 
-    fn seal(mut self, cpu_before: f64) -> Result<Outcome, RecordError> {
+    /// The last facts and the command's results; the run is not sealed yet.
+    fn end(mut self, cpu_before: f64) -> Observed {
         let t = self.time_at(clock::monotonic());
         self.sampler.sample_facts(t, &mut self.rows);
         if let Some(ended) = &self.ended {
@@ -418,13 +455,6 @@ impl Recording<'_> {
         let exit_code = self.ended.as_ref().map(Ended::exit_code);
         let mut costs = self.sampler.into_costs();
         costs.push(self.append_cost);
-        costs.push(SourceCost {
-            source: "recorder in all".to_owned(),
-            samples: self.progress.ticks,
-            cpu_s: clock::process_cpu() - cpu_before,
-            wall_s: self.progress.elapsed_s,
-            ..SourceCost::default()
-        });
         let end = End {
             end: self.wall_at_start.max(t),
             exit_status: exit_code,
@@ -436,13 +466,15 @@ impl Recording<'_> {
             inputs: Vec::new(),
             windows: Vec::new(),
         };
-        let mut run = None;
-        if let Some(mut open) = self.open {
-            open.append(&mut self.rows)?;
-            run = Some(open.seal(end)?);
-        }
-        let cpu_s = clock::process_cpu() - cpu_before;
-        Ok(Outcome { run, exit_code, interrupted: self.interrupted, progress: self.progress, cpu_s })
+        let outcome = Outcome {
+            run: None,
+            exit_code,
+            interrupted: self.interrupted,
+            out_of_time: self.out_of_time,
+            progress: self.progress,
+            cpu_s: 0.0,
+        };
+        Observed { open: self.open, rows: self.rows, began: self.wall_at_start, end, outcome, cpu_before }
     }
 }
 

@@ -118,8 +118,11 @@ impl Sleeper {
 
 impl Drop for Sleeper {
     fn drop(&mut self) {
-        // What still waits is taken off first, or it would strike as soon as it is let through.
-        while let Ok(Some(_)) = self.pending_signal() {}
+        // What still waits is taken off first, or it would strike as soon as it is let through. Where somebody
+        // else held signals back before, it is for them.
+        if !self.before.contains(Signal::SIGINT) {
+            while let Ok(Some(_)) = self.pending_signal() {}
+        }
         let _ = self.before.thread_set_mask();
     }
 }

@@ -98,6 +98,12 @@ impl OpenRun {
         &self.opened.id
     }
 
+    /// Adds a tag that was not known when the run began. It is kept when the run is sealed; a run that is
+    /// recovered from a dead recorder does not have it.
+    pub fn tag(&mut self, key: &str, value: &str) {
+        self.opened.begin.tags.insert(key.to_owned(), value.to_owned());
+    }
+
     /// Takes all rows out of `rows` and writes them: one write a table.
     ///
     /// # Errors

@@ -106,6 +106,11 @@ impl Store {
         self.path.join("runs").join(format!("run={id}"))
     }
 
+    /// The directory of what studies wrote down about their plans.
+    pub fn studies_dir(&self) -> PathBuf {
+        self.path.join("studies")
+    }
+
     pub(crate) fn open_dir(&self) -> PathBuf {
         self.path.join("open")
     }
@@ -270,4 +275,4 @@ impl Store {
 }
 
 /// What a store's directory holds.
-const OWN: &[&str] = &["store.json", "runs", "labels", "open", "cache", "questions"];
+const OWN: &[&str] = &["store.json", "runs", "labels", "open", "cache", "questions", "studies"];

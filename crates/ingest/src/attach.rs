@@ -1,0 +1,66 @@
+//! What a command printed while it was recorded: kept in its run, and read as an import would read it.
+
+use std::{io::Read, sync::Arc};
+
+use fenxi_model::Rows;
+use fenxi_source::import::{Format, Head, Hints, Input, Out, Tally, detect};
+use fenxi_store::{InputEntry, OpenRun, StoreError};
+
+use crate::feed;
+
+/// How an output is read.
+#[derive(Clone, Copy, Debug)]
+pub enum Reading {
+    /// As the format that it looks like, if it looks like any.
+    Recognised,
+    /// As this format.
+    As(&'static Format),
+    /// Not at all: it is only kept.
+    Kept,
+}
+
+/// Keeps `content` in the run as `raw/<name>.zst`, and gives what it says, if its format is understood, to
+/// `sink`. A content that is not recognised is only kept: most programs print for people.
+///
+/// # Errors
+/// When the content cannot be read or the run cannot be written.
+pub fn attach(
+    open: &OpenRun,
+    name: &str,
+    content: Box<dyn Read + Send>,
+    hints: Hints,
+    reading: Reading,
+    sink: &mut dyn FnMut(&mut Rows),
+) -> Result<(InputEntry, Tally), StoreError> {
+    let (feed, thread) = feed::start(content, |ending| open.raw_file(&format!("{name}{ending}")), Arc::default())?;
+    let mut input = Input::new(feed);
+    let format = match reading {
+        Reading::Recognised => detect(&Head { text: &input.head() }),
+        Reading::As(format) => Some(format),
+        Reading::Kept => None,
+    };
+    let tally = format.map(|format| {
+        let mut out = Out::new(format.name, hints, |rows: &mut Rows, since_boot| {
+            if !since_boot {
+                sink(rows);
+            }
+        });
+        (format.read)(&mut input, &mut out);
+        out.finish()
+    });
+    drop(input);
+    // The reading thread ends by itself; it cannot panic.
+    let kept = thread.join().unwrap_or_else(|_| Err(std::io::Error::other("reading failed").into()))?;
+    let tally = tally.unwrap_or_default();
+    let entry = InputEntry {
+        name: name.to_owned(),
+        raw: kept.raw,
+        bytes: kept.bytes,
+        blake3: kept.blake3,
+        format: format.map(|f| f.name.to_owned()),
+        tables: tally.tables.iter().map(|(table, n)| ((*table).to_owned(), *n)).collect(),
+        notes: tally.notes,
+        ..InputEntry::default()
+    };
+    Ok((entry, tally))
+}

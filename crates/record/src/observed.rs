@@ -1,0 +1,80 @@
+//! What was recorded, before it is sealed: what belongs to the run and is known only at its end is added here.
+
+use fenxi_model::{Micros, Rows};
+use fenxi_store::{End, InputEntry, OpenRun, SourceCost, StoreError};
+
+use crate::{
+    clock,
+    recorder::{Outcome, RecordError},
+};
+
+/// A recording that has ended and is not sealed; dropped, it is left for the next recovery.
+#[derive(Debug)]
+pub struct Observed {
+    pub(crate) open: Option<OpenRun>,
+    pub(crate) rows: Rows,
+    pub(crate) began: Micros,
+    pub(crate) end: End,
+    pub(crate) outcome: Outcome,
+    pub(crate) cpu_before: f64,
+}
+
+impl Observed {
+    /// How it ended; there is no run in it yet.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// When it began.
+    pub fn began(&self) -> Micros {
+        self.began
+    }
+
+    /// When it ended.
+    pub fn ended(&self) -> Micros {
+        self.end.end
+    }
+
+    /// Rows that will be kept with the run.
+    pub fn rows(&mut self) -> &mut Rows {
+        &mut self.rows
+    }
+
+    /// The run, for what else is to be kept in it; None when nothing is kept.
+    pub fn open(&mut self) -> Option<&mut OpenRun> {
+        self.open.as_mut()
+    }
+
+    /// Names what was kept in the run beside its tables.
+    pub fn add_input(&mut self, input: InputEntry) {
+        self.end.inputs.push(input);
+    }
+
+    /// Keeps nothing of it.
+    ///
+    /// # Errors
+    /// When its files cannot be removed.
+    pub fn discard(self) -> Result<(), StoreError> {
+        self.open.map_or(Ok(()), OpenRun::discard)
+    }
+
+    /// Makes it a run.
+    ///
+    /// # Errors
+    /// When it cannot be written; the recording is kept, and sealed by the next command that opens the store.
+    pub fn seal(mut self) -> Result<Outcome, RecordError> {
+        self.end.costs.push(SourceCost {
+            source: "recorder in all".to_owned(),
+            samples: self.outcome.progress.ticks,
+            cpu_s: clock::process_cpu() - self.cpu_before,
+            wall_s: self.outcome.progress.elapsed_s,
+            ..SourceCost::default()
+        });
+        if let Some(mut open) = self.open {
+            open.append(&mut self.rows)?;
+            self.outcome.run = Some(open.seal(self.end)?);
+        }
+        self.outcome.cpu_s = clock::process_cpu() - self.cpu_before;
+        Ok(self.outcome)
+    }
+}

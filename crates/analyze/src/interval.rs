@@ -57,13 +57,17 @@ pub fn bootstrap(a: &[f64], b: &[f64], level: f64, statistic: impl Fn(&[f64], &[
 /// The tail to cut off from resamples of `n` values, for one of `tail` of the real ones.
 fn expanded(tail: f64, n: usize) -> f64 {
     let size = n as f64;
-    // The t beyond which Student's distribution has that tail, by halving.
+    normal_tail(student_quantile(tail, n - 1) * (size / (size - 1.0)).sqrt())
+}
+
+/// The t beyond which Student's distribution of `freedom` degrees has the `tail`, by halving.
+pub(crate) fn student_quantile(tail: f64, freedom: usize) -> f64 {
     let (mut low, mut high) = (0.0, 1e6);
     for _ in 0..100 {
         let middle = 0.5 * (low + high);
-        if student_tail(middle, n - 1) > tail { low = middle } else { high = middle }
+        if student_tail(middle, freedom) > tail { low = middle } else { high = middle }
     }
-    normal_tail(low * (size / (size - 1.0)).sqrt())
+    low
 }
 
 /// The probability that a normal variable is greater than `z`.

@@ -5,35 +5,47 @@
 //! enters a comparison as one number per metric, and n is the number of runs.
 
 mod adjust;
+mod best;
+mod block;
 mod change;
 mod energy;
 mod explain;
 mod gate;
 mod group;
+mod interaction;
 mod interval;
 mod medoid;
+mod outlier;
+mod paired;
 mod per;
 mod permutation;
 mod random;
 mod rank;
 mod sample;
 mod scaling;
+mod scaling_runs;
 mod steady;
 mod verdict;
 
 pub use adjust::benjamini_hochberg;
+pub use best::{Best, best};
+pub use block::without_blocks;
 pub use change::{Change, Compared, compare};
 pub use energy::change_points;
 pub use explain::{Part, Split, explain};
 pub use gate::{Reason, gate};
 pub use group::{Comparison, FactDifference, Line, Metric, Outcome, RunSummary, compare_groups};
+pub use interaction::{Interaction, interaction};
 pub use interval::{Interval, bootstrap};
 pub use medoid::{Distances, representative};
+pub use outlier::{Outlier, outliers};
+pub use paired::{mean_interval, paired_ratio};
 pub use per::per_transaction;
 pub use permutation::{least_p, permutation_test, pooled_test};
 pub use random::Random;
 pub use rank::cliffs_delta;
 pub use sample::{mean, median, quantile, standard_deviation};
 pub use scaling::{Scaling, amdahl, usl};
+pub use scaling_runs::{Law, ScalingOfRuns, scaling_of_runs};
 pub use steady::{Steady, effective_size, steady_from};
 pub use verdict::{Settings, Verdict, judge};

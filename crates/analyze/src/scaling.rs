@@ -32,6 +32,24 @@ impl Scaling {
     }
 }
 
+impl Scaling {
+    /// The N at which throughput for its response time is best: the most X / R, where R is N / X (Kleinrock
+    /// 1979, Power and deterministic rules of thumb). Below it more N mostly gives throughput, above it mostly
+    /// waiting. None when there is none, as throughput grows in proportion for ever.
+    ///
+    /// The derivative of N / (1 + alpha (N - 1) + beta N (N - 1))^2 is 0 where
+    /// 3 beta N^2 + (alpha - beta) N - (1 - alpha) is.
+    pub fn knee(&self) -> Option<f64> {
+        let (a, b, c) = (3.0 * self.beta, self.alpha - self.beta, self.alpha - 1.0);
+        let n = match (self.beta > 0.0, self.alpha > 0.0) {
+            (true, _) => (-b + (b * b - 4.0 * a * c).max(0.0).sqrt()) / (2.0 * a),
+            (false, true) => -c / b,
+            (false, false) => return None,
+        };
+        Some(n.max(1.0))
+    }
+}
+
 fn law([gamma, alpha, beta]: [f64; 3], n: f64) -> f64 {
     gamma * n / (1.0 + alpha * (n - 1.0) + beta * n * (n - 1.0))
 }
@@ -82,7 +100,7 @@ fn fit(points: &[(f64, f64)], coherency: bool) -> Option<Scaling> {
 
 /// Least squares of `N / X = (1 + alpha (N - 1) + beta N (N - 1)) / gamma`, which is linear; weighed so that
 /// relative errors of X count alike. A negative contention or coherency has no meaning and is held at 0.
-fn coefficients(points: &[(f64, f64)], coherency: bool) -> Option<[f64; 3]> {
+pub(crate) fn coefficients(points: &[(f64, f64)], coherency: bool) -> Option<[f64; 3]> {
     let tries: &[[bool; 2]] = if coherency {
         &[[true, true], [true, false], [false, true], [false, false]]
     } else {
@@ -166,6 +184,19 @@ mod tests {
             assert!((fitted.at(16.0) / law(truth, 16.0) - 1.0).abs() < 0.03);
         }
         assert!(held.iter().all(|n| *n >= 88), "of 100 intervals each, {held:?} hold the truth");
+    }
+
+    #[test]
+    fn the_knee_is_where_power_is_greatest() {
+        let none = Interval { low: 0.0, high: 0.0 };
+        for (alpha, beta) in [(0.05, 0.002), (0.0, 0.01), (0.3, 0.0), (0.01, 1e-5)] {
+            let law = Scaling { gamma: 10.0, alpha, beta, intervals: [none; 3], r_squared: 1.0 };
+            let power = |n: f64| law.at(n) * law.at(n) / n;
+            let best = (100..20_000).map(|n| f64::from(n) / 100.0).max_by(|a, b| power(*a).total_cmp(&power(*b)));
+            assert!((law.knee().unwrap() - best.unwrap()).abs() < 0.01, "{:?} {best:?}", law.knee());
+        }
+        let linear = Scaling { gamma: 1.0, alpha: 0.0, beta: 0.0, intervals: [none; 3], r_squared: 1.0 };
+        assert_eq!(linear.knee(), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::parse_seconds;
 
 use crate::commands::{
-    average, compare, manual, memstat, mpstat, nicstat, pstime, representative, trend, util, window,
+    average, compare, manual, memstat, mpstat, nicstat, pstime, representative, study, trend, util, window,
 };
 
 /// Record a Linux system, keep the run, ask it, draw it
@@ -45,6 +45,8 @@ pub enum Command {
     Import(ImportArgs),
     /// List the formats that can be imported, or describe one
     Formats(FormatsArgs),
+    /// Make the runs of a planned experiment: factors, levels, repeats, in random order, resumable
+    Study(study::StudyArgs),
     /// List runs, the latest first
     Runs(RunsArgs),
     /// Show one run: facts, results, tables, cost of recording

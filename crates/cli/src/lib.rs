@@ -28,6 +28,7 @@ pub fn fenxi() -> ExitCode {
         Command::Record(args) => commands::record::run(cli, args),
         Command::Import(args) => commands::import::run(cli, args),
         Command::Formats(args) => commands::formats::run(cli, args),
+        Command::Study(args) => commands::study::run(cli, args),
         Command::Runs(args) => commands::runs::run(cli, args),
         Command::Show(args) => commands::show::run(cli, args),
         Command::Tag(args) => commands::tag::run(cli, args),

@@ -7,6 +7,7 @@ use std::{
 
 use fenxi_model::Unit;
 use fenxi_record::{Progress, Stage};
+use fenxi_study::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::print;
@@ -126,6 +127,66 @@ impl Steps {
     }
 
     /// Takes the line away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The lines that show a study in progress: one that changes, on a terminal, and one for every run.
+#[derive(Debug)]
+pub struct StudyLine {
+    bar: ProgressBar,
+    quiet: bool,
+}
+
+impl StudyLine {
+    /// Lines on stderr; `quiet` leaves failures and warnings.
+    pub fn new(quiet: bool) -> StudyLine {
+        StudyLine { bar: bar(!quiet, Some(0), "{bar:20} {pos}/{len} {wide_msg}"), quiet }
+    }
+
+    /// Shows what happens in `study`, whose order begins at `seed`.
+    pub fn show(&self, study: &str, seed: u64, event: &Event<'_>) {
+        let left = |seconds: &Option<f64>| match seconds {
+            Some(seconds) if *seconds > 0.0 => format!("; {} left", Unit::Seconds.human(*seconds)),
+            _ => String::new(),
+        };
+        match event {
+            Event::Begins { finished, planned, left_s } => {
+                self.bar.set_length(*planned as u64);
+                self.bar.set_position(*finished as u64);
+                let before =
+                    if *finished > 0 { format!(", {finished} of them finished before") } else { String::new() };
+                self.say(&format!("study {study}: {planned} runs{before}, seed {seed}{}", left(left_s)));
+            }
+            Event::Doing { slot, cell, what, seconds } => {
+                let time = if *seconds > 0.0 { format!(" {seconds:.0} s") } else { String::new() };
+                self.bar.set_message(format!("block {} {}: {what}{time}", slot.block, cell.label));
+            }
+            Event::Finished { slot, cell, seconds, finished, left_s, .. } => {
+                self.bar.set_position(*finished as u64);
+                let (of, seconds) = (self.bar.length().unwrap_or(0), Unit::Seconds.human(*seconds));
+                self.say(&format!("{finished}/{of} block {} {}: {seconds}{}", slot.block, cell.label, left(left_s)));
+            }
+            Event::Failed { slot, cell, why, again } => {
+                let next = if *again { "\n  it is tried again" } else { "" };
+                self.always(&format!("failed: block {} {}: {why}{next}", slot.block, cell.label));
+            }
+            Event::Warning { text } => self.always(&format!("warning: {text}")),
+        }
+    }
+
+    fn say(&self, text: &str) {
+        if !self.quiet {
+            self.always(text);
+        }
+    }
+
+    fn always(&self, text: &str) {
+        self.bar.suspend(|| print::message(text));
+    }
+
+    /// Takes the changing line away.
     pub fn clear(&self) {
         self.bar.finish_and_clear();
     }

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use fenxi_model::RunId;
+use fenxi_model::{Micros, RunId};
 use fenxi_store::Store;
 
 use crate::{args::Cli, print};
@@ -42,6 +42,11 @@ fn recover(cli: &Cli, store: &Store) {
 /// A number that tells the id of a new run from that of another which began in the same second.
 pub fn random() -> u64 {
     RandomState::new().build_hasher().finish()
+}
+
+/// The time.
+pub fn now() -> Micros {
+    Micros(jiff::Timestamp::now().as_microsecond())
 }
 
 /// All runs that `selectors` name, in that order, each once; all runs of the store when there are none.

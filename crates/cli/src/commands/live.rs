@@ -1,6 +1,12 @@
 //! What all live tools share: when they sample, where frames come from, where text goes.
 
-use std::{collections::BTreeSet, ffi::OsString, ops::ControlFlow, path::PathBuf, process::ExitCode};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    ops::ControlFlow,
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use anyhow::Context;
 use clap::Args;
@@ -97,11 +103,13 @@ pub fn run(cli: &Cli, args: &LiveArgs, tool: Tool) -> anyhow::Result<ExitCode> {
         name: args.save.clone().unwrap_or_default(),
         host: hostname(&root),
         tags: args.tag.iter().cloned().collect(),
+        params: BTreeMap::new(),
         interval_s,
         duration_s: args.count.map(|n| n as f64 * interval_s),
         sources: tool.sources,
         root,
         command: tool.command,
+        contained: None,
         random: stores::random(),
         since_boot: tool.since_boot,
         whole: true,

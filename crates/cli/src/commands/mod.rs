@@ -19,6 +19,7 @@ pub mod runs;
 pub mod saved;
 pub mod show;
 pub mod sql;
+pub mod study;
 pub mod tables;
 pub mod tag;
 pub mod trend;

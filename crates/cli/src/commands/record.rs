@@ -1,6 +1,6 @@
 //! `fenxi record`.
 
-use std::{ops::ControlFlow, path::Path, process::ExitCode};
+use std::{collections::BTreeMap, ops::ControlFlow, path::Path, process::ExitCode};
 
 use anyhow::bail;
 use fenxi_model::{RunId, Unit};
@@ -25,11 +25,13 @@ pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         name: args.name.clone().unwrap_or_else(|| default_name(args, &host)),
         host,
         tags: args.tag.iter().cloned().collect(),
+        params: BTreeMap::new(),
         interval_s: args.interval,
         duration_s: args.duration,
         sources,
         root,
         command: (!args.command.is_empty()).then(|| args.command.clone()),
+        contained: None,
         random: stores::random(),
         since_boot: false,
         whole: false,
@@ -106,7 +108,7 @@ pub fn hostname(root: &Root) -> String {
 }
 
 /// The sources that the list names: all named ones, or the default ones with `+more` and `-less`.
-fn choose(list: &[String]) -> anyhow::Result<Vec<&'static dyn Source>> {
+pub fn choose(list: &[String]) -> anyhow::Result<Vec<&'static dyn Source>> {
     let named = |name: &str| -> anyhow::Result<&'static dyn Source> {
         match SOURCES.iter().find(|s| s.spec().name == name) {
             Some(source) => Ok(*source),

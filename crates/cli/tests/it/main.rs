@@ -16,5 +16,6 @@ mod nicstat;
 mod pstime;
 mod record;
 mod runs;
+mod study;
 mod support;
 mod util;

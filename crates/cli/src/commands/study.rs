@@ -1,0 +1,265 @@
+//! `fenxi study`.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use fenxi_model::Unit;
+use fenxi_source::Root;
+use fenxi_store::Store;
+use fenxi_study::{
+    Beginning, Design, Estimate, Means, Outcome, Record, StudyError, StudyPlan, Style, conduct, finished, made, parse,
+};
+use fs_err as fs;
+use serde_json::json;
+
+use super::record::{choose, hostname};
+use crate::{
+    args::Cli,
+    print,
+    progress::{StudyLine, plural},
+    stores,
+};
+
+/// `fenxi study`
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = "\
+A study that was cut off goes on when it is called again: finished runs are kept and recognised.
+
+A plan is a TOML file:
+  name = \"compression\"               # the study, unique in the store
+  repeats = 5                        # each is a block: all cells once, shuffled
+  command = \"{tool} {threads} <in >/dev/null\"   # for the shell; or an array of words
+  timeout = \"60s\"                    # also: duration, seed, order, setup, teardown, cooldown,
+                                     # env, directory, on_failure, retries, cells, exclude
+  [factors]
+  threads = [1, 2, 4]
+  tool = [\"gzip\", { name = \"zstd\", env = { A = \"b\" }, setup = \"…\", teardown = \"…\" }]
+  [run]                              # also: setup, teardown
+  ready = { tcp = \"127.0.0.1:5432\", timeout = \"30s\" }   # or { command = \"…\" }
+  warmup = \"5s\"                      # or a command
+  [record]
+  interval = \"1s\"
+  sources = [\"+thread\"]
+  [[response]]                       # from the output, or a result of the run, or work per second
+  name = \"rate\"
+  pattern = 'rate: ([0-9.]+)'
+  unit = \"/s\"
+  better = \"higher\"
+
+Examples:
+  fenxi study plan.toml --dry-run
+  fenxi study plan.toml
+  fenxi runs study=compression
+  fenxi study report compression --markdown > report.md")]
+pub struct StudyArgs {
+    /// What to do with a study that is there
+    #[command(subcommand)]
+    pub command: Option<StudyCommand>,
+    /// Plan of the study
+    #[arg(value_name = "PLAN.toml", required = true)]
+    pub plan: Option<PathBuf>,
+    /// Only say which runs would be made, in which order, and how long it would take
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+    /// Go on with a plan that has other levels, repeats or responses than the study began with
+    #[arg(long)]
+    pub extend: bool,
+    /// The order, or the report at the end, as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What can be done with a study that is there.
+#[derive(Debug, Subcommand)]
+pub enum StudyCommand {
+    /// Say what a study came to: each response against each factor, the best cell, laws of scaling
+    Report(StudyReportArgs),
+}
+
+/// `fenxi study report`
+#[derive(Debug, Args)]
+pub struct StudyReportArgs {
+    /// Name of the study, or its plan
+    #[arg(value_name = "NAME|PLAN.toml")]
+    pub study: String,
+    /// A page for a document
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+    /// All numbers as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Makes the runs of a plan that are not there yet.
+pub fn run(cli: &Cli, args: &StudyArgs) -> anyhow::Result<ExitCode> {
+    if let Some(StudyCommand::Report(args)) = &args.command {
+        return report_on(cli, args);
+    }
+    let Some(path) = &args.plan else { bail!("no plan is given") };
+    let text = fs::read_to_string(path)?;
+    let plan = match parse(path, &text) {
+        Ok(plan) => plan,
+        Err(error) => {
+            print::error(&error.into());
+            return Ok(ExitCode::from(2));
+        }
+    };
+    if !plan.directory.is_dir() {
+        bail!("{}: `directory` is {}, which is no directory", path.display(), plan.directory.display());
+    }
+    let sources = choose(&plan.record.sources).with_context(|| path.display().to_string())?;
+    let store = stores::create(cli)?;
+    let how = Beginning { extends: args.extend, random: stores::random(), now: stores::now() };
+    let record = match Record::plan(&store, &plan, &text, how) {
+        Err(error @ StudyError::Changed { .. }) => {
+            print::error(&error.into());
+            return Ok(ExitCode::from(2));
+        }
+        record => record?,
+    };
+    if args.dry_run {
+        return dry_run(&store, &plan, &record, args.json);
+    }
+    let root = Root::live();
+    let host = hostname(&root);
+    let means = Means {
+        store: &store,
+        host: &host,
+        root: &root,
+        sources: &sources,
+        random: &stores::random,
+        now: &stores::now,
+    };
+    let line = StudyLine::new(cli.quiet);
+    let result = conduct(&plan, &record, means, &mut |event| line.show(&plan.name, record.seed, &event));
+    line.clear();
+    let go_on = || format!("finished runs are kept; `fenxi study {}` goes on", path.display());
+    match result {
+        Ok(outcome) => end(cli, args, &Study { store: &store, plan: &plan, record: &record }, &outcome, &go_on()),
+        Err(error) => Err(anyhow::Error::from(error).context(go_on())),
+    }
+}
+
+/// A study and where its runs are.
+struct Study<'a> {
+    store: &'a Store,
+    plan: &'a StudyPlan,
+    record: &'a Record,
+}
+
+/// Says how the study ended, and what it came to; gives the exit code.
+fn end(cli: &Cli, args: &StudyArgs, study: &Study<'_>, outcome: &Outcome, go_on: &str) -> anyhow::Result<ExitCode> {
+    let plan = study.plan;
+    if outcome.interrupted.is_none() && outcome.finished > 0 && (!cli.quiet || args.json) {
+        let style = if args.json { None } else { Some(Style::Text) };
+        print_report(&fenxi_study::report(study.store, plan, study.record)?, style)?;
+    }
+    if let Some(signal) = outcome.interrupted {
+        print::message(&format!("interrupted after {} of {} runs: {go_on}", outcome.finished, outcome.planned));
+        return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)));
+    }
+    let missing = outcome.planned - outcome.finished;
+    if missing > 0 {
+        let text = format!("{} of {} failed: {go_on}", plural(missing as u64, "run"), outcome.planned);
+        print::message(&text);
+        return Ok(ExitCode::FAILURE);
+    }
+    if !cli.quiet {
+        let text = match outcome.new {
+            0 => format!("the study {} is complete: all {} runs were there", plan.name, outcome.planned),
+            new => format!("the study {} is complete: {} runs, {new} of them new", plan.name, outcome.planned),
+        };
+        print::message(&format!("{text}\nnext: fenxi runs study={0}, fenxi study report {0} --markdown", plan.name));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the runs in the order in which they would be made.
+fn dry_run(store: &Store, plan: &StudyPlan, record: &Record, as_json: bool) -> anyhow::Result<ExitCode> {
+    let design = Design::new(plan, record.seed)?;
+    let earlier = made(store, record)?;
+    let done = finished(&earlier);
+    let mut estimate = Estimate::new(plan);
+    let is_done = |slot: &fenxi_study::Slot| done.get(&(slot.block, design.cells[slot.cell].label.as_str()));
+    for slot in &design.order {
+        if let Some(made) = is_done(slot) {
+            estimate.add(slot.cell, made.seconds);
+        }
+    }
+    if as_json {
+        let line = |slot: &fenxi_study::Slot| {
+            let run = is_done(slot).map(|made| made.run.as_str());
+            let cell = &design.cells[slot.cell];
+            let levels: serde_json::Map<_, _> =
+                cell.levels(plan).map(|(factor, level)| (factor.to_owned(), json!(level.name))).collect();
+            let seconds = estimate.one(slot.cell);
+            json!({ "block": slot.block, "cell": cell.label, "factors": levels, "run": run, "estimate_s": seconds })
+                .to_string()
+                + "\n"
+        };
+        print::data(design.order.iter().map(line).collect::<String>().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let human = |seconds: Option<f64>| seconds.map_or("-".to_owned(), |s| Unit::Seconds.human(s).to_string());
+    let row = |(n, slot): (usize, &fenxi_study::Slot)| {
+        let state = is_done(slot).map_or("", |_| "finished").to_owned();
+        let cell = &design.cells[slot.cell];
+        vec![(n + 1).to_string(), slot.block.to_string(), cell.label.clone(), human(estimate.one(slot.cell)), state]
+    };
+    let rows: Vec<_> = design.order.iter().enumerate().map(row).collect();
+    let mut text = print::columns(&["run", "block", "cell", "estimate", ""], &[0, 1, 3], &rows);
+    let left: Vec<_> = design.order.iter().filter(|slot| is_done(slot).is_none()).copied().collect();
+    let time = match (left.len(), estimate.rest(left.iter().copied())) {
+        (0, _) => "nothing is left to do".to_owned(),
+        (n, Some(seconds)) => format!("{} to make, about {}", plural(n as u64, "run"), Unit::Seconds.human(seconds)),
+        (n, None) => format!("{} to make; how long one takes is not known before the first", plural(n as u64, "run")),
+    };
+    let drawn = plan.seed.is_none() && earlier.is_empty();
+    let drawn = if drawn { " (drawn: the order stays this one only with `seed` in the plan)" } else { "" };
+    text.push_str(&format!(
+        "\n{} in {}: {time}; seed {}{drawn}\n",
+        plural(design.cells.len() as u64, "cell"),
+        plural(u64::from(plan.repeats), "block"),
+        record.seed
+    ));
+    print::data(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what a study came to; without a style, as JSON.
+fn print_report(report: &fenxi_study::Report, style: Option<Style>) -> anyhow::Result<()> {
+    let text = match style {
+        Some(style) => fenxi_study::render(report, style),
+        None => serde_json::to_string(report)? + "\n",
+    };
+    print::data(text.as_bytes())
+}
+
+/// `fenxi study report`: of a plan, by its file, or of a study that the store knows, by name.
+fn report_on(cli: &Cli, args: &StudyReportArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(cli)?;
+    let path = Path::new(&args.study);
+    let (plan, record) = match path.is_file() {
+        true => {
+            let plan = parse(path, &fs::read_to_string(path)?)?;
+            let record = Record::named(&store, &plan.name)?;
+            (plan, record)
+        }
+        false => {
+            let record = Record::named(&store, &args.study)?;
+            (parse(&record.path, &record.text)?, record)
+        }
+    };
+    let report = fenxi_study::report(&store, &plan, &record)?;
+    if report.finished == 0 {
+        bail!("no run of the study `{}` is finished yet", plan.name);
+    }
+    let style = if args.markdown { Style::Markdown } else { Style::Text };
+    print_report(&report, (!args.json).then_some(style))?;
+    Ok(ExitCode::SUCCESS)
+}

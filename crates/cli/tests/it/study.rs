@@ -1,0 +1,269 @@
+//! Studies: what is run, what is kept, and what a crash, a failure or an impatient person leaves.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use fenxi_store::{RunEntry, Store};
+use nix::sys::signal::Signal;
+
+use crate::support::{Fenxi, signal, text, wait_for};
+
+/// A plan in a directory of its own, and the store beside it.
+struct Study {
+    fenxi: Fenxi,
+    dir: tempfile::TempDir,
+}
+
+impl Study {
+    fn new(plan: &str) -> Study {
+        let study = Study { fenxi: Fenxi::new(), dir: tempfile::TempDir::new().unwrap() };
+        study.write(plan);
+        study
+    }
+
+    fn write(&self, plan: &str) {
+        let quick = "[record]\ninterval = \"100ms\"\nsources = [\"cpu\"]\n";
+        fs_err::write(self.plan(), format!("{plan}\n{quick}")).unwrap();
+    }
+
+    fn plan(&self) -> PathBuf {
+        self.dir.path().join("plan.toml")
+    }
+
+    fn args<'a>(&self, plan: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        [&["study", plan], more].concat()
+    }
+
+    fn ok(&self, more: &[&str]) -> String {
+        let plan = self.plan().display().to_string();
+        let output = self.fenxi.run(&self.args(&plan, more));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout) + &text(&output.stderr)
+    }
+
+    fn fails(&self, code: i32, more: &[&str]) -> String {
+        let plan = self.plan().display().to_string();
+        self.fenxi.fails(code, &self.args(&plan, more)).replace(&plan, "plan.toml")
+    }
+
+    fn runs(&self) -> Vec<RunEntry> {
+        let store = Store::open(self.fenxi.path()).unwrap();
+        store.recover().unwrap();
+        store.runs().unwrap()
+    }
+
+    /// How often each cell was finished in each block.
+    fn finished(&self) -> BTreeMap<(String, String), usize> {
+        let mut count = BTreeMap::new();
+        for run in self.runs().iter().filter(|run| !run.labels.tags.contains_key("failed") && !run.manifest.recovered) {
+            let param = |key: &str| run.manifest.params[key].clone();
+            *count.entry((param("block"), param("cell"))).or_default() += 1;
+        }
+        count
+    }
+
+    /// What the commands wrote into the file `log`.
+    fn log(&self) -> String {
+        fs_err::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+    }
+}
+
+#[test]
+fn a_study_runs_every_cell_in_every_block_with_its_set_ups_around_it() {
+    let study = Study::new(
+        r#"
+name = "small"
+repeats = 2
+seed = 3
+command = "echo \"run {n} $FENXI_FACTOR_n $FENXI_FACTOR_kind $WHO\" >> log; echo \"rate: {n}.5\""
+setup = "echo begin >> log"
+teardown = "echo end >> log"
+exclude = [{ n = 2, kind = "b" }]
+[factors]
+n = [1, 2]
+kind = ["a", { name = "b", env = { WHO = "bee" }, setup = "echo up-b >> log", teardown = "echo down-b >> log" }]
+[run]
+setup = "echo up {block} >> log"
+teardown = "echo down >> log"
+[[response]]
+name = "rate"
+pattern = 'rate: ([0-9.]+)'
+unit = "/s"
+better = "higher"
+[[response]]
+name = "throughput"
+work = "{n}"
+"#,
+    );
+    let said = study.ok(&[]);
+    assert!(said.contains("study small: 6 runs, seed 3") && said.contains("6/6 block 2"), "{said}");
+    let finished = study.finished();
+    assert_eq!((finished.len(), finished.values().max()), (6, Some(&1)));
+    let log = study.log();
+    let lines: Vec<&str> = log.lines().collect();
+    assert_eq!((lines[0], lines[lines.len() - 1]), ("begin", "end"));
+    assert!(log.contains("up-b\nup 1\nrun 1 1 b bee\ndown\ndown-b\n"), "{log}");
+    assert!(!log.contains("run 2 2 b"), "{log}");
+    // Each run is a run like any other, with its factors, its output and its responses.
+    let run = study.runs().into_iter().find(|r| r.manifest.params["cell"] == "n=2 kind=a").unwrap();
+    assert_eq!((run.manifest.params["study"].as_str(), run.manifest.params["n"].as_str()), ("small", "2"));
+    assert_eq!(run.manifest.inputs[0].name, "stdout");
+    let rate = study.fenxi.number("select value from result where name = 'rate' and value = 2.5 limit 1");
+    assert_eq!(rate, 2.5);
+    // It is complete: nothing is run again.
+    assert!(study.ok(&[]).contains("all 6 runs were there"));
+    assert_eq!(study.log(), log);
+    assert_eq!(study.fenxi.ok(&["runs", "study=small", "--json"]).lines().count(), 6);
+}
+
+#[test]
+fn a_study_killed_at_any_moment_goes_on_and_finishes_each_cell_once() {
+    let study = Study::new("name = \"killed\"\nrepeats = 3\ncommand = \"sleep 0.15\"\n[factors]\nn = [1, 2]\n");
+    let plan = study.plan().display().to_string();
+    for kill in 0..3u64 {
+        let mut child = study.fenxi.spawn(&["study", &plan]);
+        study.fenxi.wait_until_recording();
+        std::thread::sleep(Duration::from_millis(70 * kill + 20));
+        signal(&child, Signal::SIGKILL);
+        child.wait().unwrap();
+    }
+    let before = study.finished();
+    let said = study.ok(&[]);
+    assert!(before.is_empty() || said.contains(&format!("{} of them finished before", before.len())), "{said}");
+    let finished = study.finished();
+    assert_eq!((finished.len(), finished.values().max()), (6, Some(&1)), "{finished:?}");
+    // What was cut off says so.
+    for run in study.runs().iter().filter(|run| run.manifest.recovered) {
+        assert_eq!(run.labels.tags["failed"], "cut short: its recorder died");
+    }
+}
+
+#[test]
+fn an_interrupted_study_ends_its_command_tears_down_and_goes_on_later() {
+    let study = Study::new(
+        r#"
+name = "interrupted"
+repeats = 2
+order = "given"
+command = "test {n} = 1 || test -e go || (echo waiting >> log; sleep 60); echo ran >> log"
+teardown = "echo end >> log"
+[factors]
+n = [1, 2]
+[run]
+teardown = "echo down >> log"
+"#,
+    );
+    let plan = study.plan().display().to_string();
+    let child = study.fenxi.spawn(&["study", &plan]);
+    wait_for("the second run", || study.log().contains("waiting"));
+    signal(&child, Signal::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let said = text(&output.stderr);
+    assert!(said.contains("interrupted after 1 of 4 runs: finished runs are kept; `fenxi study "), "{said}");
+    assert_eq!(study.log(), "ran\ndown\nwaiting\ndown\nend\n");
+    assert_eq!(study.runs().len(), 1, "of the run that was ended nothing is kept");
+    fs_err::write(study.dir.path().join("go"), "").unwrap();
+    study.ok(&[]);
+    assert_eq!(study.finished().len(), 4);
+}
+
+#[test]
+fn a_failure_stops_or_is_tried_again_as_the_plan_says_and_is_kept() {
+    let plan = |policy: &str| {
+        format!(
+            "name = \"failing\"\norder = \"given\"\n{policy}\n\
+             command = \"echo no luck >&2; test {{n}} = 1 || test -e go\"\n[factors]\nn = [1, 2, 3]\n"
+        )
+    };
+    let study = Study::new(&plan("retries = 1"));
+    let said = study.fails(1, &[]);
+    assert!(said.contains("failed: block 1 n=2: exit status 1\n  | no luck\n  it is tried again"), "{said}");
+    assert!(
+        said.contains("error: finished runs are kept; `fenxi study plan.toml` goes on: block 1, n=2: exit status 1"),
+        "{said}"
+    );
+    let failed = |study: &Study| study.runs().iter().filter(|r| r.labels.tags.contains_key("failed")).count();
+    assert_eq!((study.finished().len(), failed(&study)), (1, 2));
+    // How failures are handled may be changed at any time.
+    study.write(&plan("on_failure = \"continue\""));
+    let said = study.fails(1, &[]);
+    assert!(said.contains("2 runs of 3 failed: finished runs are kept"), "{said}");
+    assert_eq!((study.finished().len(), failed(&study)), (1, 4));
+    fs_err::write(study.dir.path().join("go"), "").unwrap();
+    study.ok(&[]);
+    assert_eq!((study.finished().len(), failed(&study)), (3, 4));
+}
+
+#[test]
+fn what_goes_wrong_is_said_with_the_way_out() {
+    let one = |more: &str| Study::new(&format!("name = \"wrong\"\n{more}\n")).fails(1, &[]);
+    let said = one("command = \"sleep 60\"\ntimeout = \"300ms\"");
+    assert!(said.contains("block 1, all: timed out after 300 ms"), "{said}");
+    let said = one("command = [\"no-such-program\"]");
+    assert!(said.contains("block 1, all: cannot run `no-such-program` in "), "{said}");
+    let said = one("command = \"no-such-program\"");
+    assert!(
+        said.contains("exit status 127 (the shell found no such command)") && said.contains("no-such-program"),
+        "{said}"
+    );
+    let said = one("command = \"true\"\n[run]\nready = { tcp = \"127.0.0.1:1\", timeout = \"200ms\" }");
+    assert!(said.contains("not ready after 200 ms (127.0.0.1:1: Connection refused"), "{said}");
+    let said = one("command = \"true\"\n[run]\nready = { command = \"echo not yet; exit 3\", timeout = \"200ms\" }");
+    assert!(said.contains("not ready after 200 ms (probe failed: exit status 3"), "{said}");
+    let said = one("command = \"true\"\nsetup = \"echo broken; false\"");
+    assert!(said.contains("the study's set-up failed: set-up failed: exit status 1\n  | broken"), "{said}");
+    let said = one("command = \"echo 1\"\n[[response]]\nname = \"r\"\npattern = 'rate ([0-9]+)'");
+    assert!(said.contains("no response `r`: nothing in the output matches `rate ([0-9]+)`"), "{said}");
+    let said = one("command = \"echo 1\"\n[[response]]\nresult = \"tps\"");
+    assert!(said.contains("no response `tps`: the run has no result `tps`; there are `block_input`, "), "{said}");
+    let said = one("command = \"true\"\ndirectory = \"nowhere\"");
+    assert!(said.contains("nowhere, which is no directory"), "{said}");
+}
+
+#[test]
+fn a_changed_plan_is_refused_with_what_changed_unless_it_extends() {
+    let study = Study::new("name = \"changing\"\ncommand = \"true\"\n[factors]\nn = [1]\n");
+    study.ok(&[]);
+    study.write("name = \"changing\"\ncommand = \"true\"\nrepeats = 2\n[factors]\nn = [1]\n");
+    let said = study.fails(2, &[]);
+    let expected = "error: plan.toml: the plan has changed since the study `changing` began:\n  \
+                    `repeats` was `1`, is `2`\nfinished runs stay valid: `--extend` goes on with the new plan\n";
+    assert_eq!(said, expected);
+    study.ok(&["--extend"]);
+    assert_eq!(study.finished().len(), 2);
+    study.write("name = \"changing\"\ncommand = \"false\"\nrepeats = 2\n[factors]\nn = [1]\n");
+    let said = study.fails(2, &["--extend"]);
+    assert!(said.contains("`command` was `true`, is `false`\nruns of both would not measure the same thing"), "{said}");
+    study.write("name = \"changing\"\ncomand = \"true\"");
+    assert!(
+        study.fails(2, &[]).contains("plan.toml:2: unknown key `comand`") || study.fails(2, &[]).contains("`command`")
+    );
+}
+
+#[test]
+fn a_dry_run_tells_the_order_and_the_time_and_runs_nothing() {
+    let study = Study::new(
+        "name = \"dry\"\nrepeats = 2\nseed = 1\nduration = \"2s\"\ncommand = \"echo ran >> log\"\n[factors]\nn = [1, 2]\n",
+    );
+    let said = study.ok(&["--dry-run"]);
+    assert!(said.contains("run  block  cell  estimate\n  1      1  n="), "{said}");
+    assert!(said.contains("2 cells in 2 blocks: 4 runs to make, about 8.00 s; seed 1\n"), "{said}");
+    assert_eq!((study.log(), study.runs().len()), (String::new(), 0));
+    study.ok(&[]);
+    let lines = study.ok(&["--dry-run", "--json"]);
+    let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert!(first["run"].is_string() && first["factors"]["n"].is_string(), "{first}");
+    assert!(study.ok(&["--dry-run"]).contains("nothing is left to do"));
+}
+
+#[test]
+fn the_output_of_a_known_tool_gives_results() {
+    let pgbench = "transaction type: <builtin: TPC-B (sort of)>\\nscaling factor: 1\\nquery mode: simple\\nnumber of clients: 1\\n\
+                   number of threads: 1\\nduration: 5 s\\nnumber of transactions actually processed: 500\\n\
+                   latency average = 10.000 ms\\ntps = 100.500000 (without initial connection time)\\n";
+    let study = Study::new(&format!(
+        "name = \"tool\"\ncommand = '''printf '{pgbench}' '''\n[[response]]\nresult = \"throughput\"\n"
+    ));
+    study.ok(&[]);
+    assert_eq!(study.fenxi.number("select value from result where name = 'throughput'"), 100.5);
+}

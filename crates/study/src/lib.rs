@@ -1,0 +1,37 @@
+//! Studies: a plan of factors and levels becomes runs of the store, each cell once in every block, in a random
+//! order that is written down.
+//!
+//! ```text
+//! plan.toml ─parse─▶ StudyPlan ─design─▶ blocks of cells ─conduct─▶ runs, with their factors as parameters
+//!                                                            runs ─collect─▶ numbers ─report─▶ Report
+//! ```
+//!
+//! A run says by its parameters which study, block and cell it belongs to. What is finished is found there
+//! and nowhere else, so that a study goes on where it was cut off.
+
+mod collect;
+mod conduct;
+mod design;
+mod error;
+mod estimate;
+mod facets;
+mod fill;
+mod output;
+mod parse;
+mod plan;
+mod plot;
+mod reader;
+mod render;
+mod report;
+mod run;
+mod state;
+
+pub use conduct::{Event, Means, Outcome, Watch, conduct};
+pub use design::{Cell, Design, Slot};
+pub use error::{PlanError, StudyError};
+pub use estimate::Estimate;
+pub use parse::parse;
+pub use plan::{Factor, Kind, Level, Response, StudyPlan};
+pub use render::{Style, render};
+pub use report::{Report, report};
+pub use state::{Beginning, FAILED, Made, Record, finished, made};

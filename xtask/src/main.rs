@@ -9,6 +9,7 @@
 #![allow(clippy::print_stdout, reason = "a chore talks to whoever runs it")]
 
 mod ci;
+mod findings;
 mod generate;
 mod repository;
 mod tidy;

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::parse_seconds;
 
 use crate::commands::{
-    average, compare, manual, memstat, mpstat, nicstat, pstime, representative, study, trend, util, window,
+    average, compare, findings, manual, memstat, mpstat, nicstat, pstime, representative, study, trend, util, window,
 };
 
 /// Record a Linux system, keep the run, ask it, draw it
@@ -21,6 +21,7 @@ Examples:
   fenxi import mpstat.txt sar.txt       or make a run of what other tools printed
   fenxi runs                            list what there is
   fenxi ask hottest-cpu                 answer a question about the latest run
+  fenxi findings                        or what stands out in it
   fenxi report @1 -o report.html        draw it")]
 pub struct Cli {
     /// Directory in which runs are kept [default: $XDG_DATA_HOME/fenxi]
@@ -61,6 +62,8 @@ pub enum Command {
     Sql(SqlArgs),
     /// Answer a ready question; without one, list them
     Ask(AskArgs),
+    /// Say what is wrong or notable in a run, with evidence and advice
+    Findings(findings::FindingsArgs),
     /// Draw runs into one HTML file that needs no network
     Report(ReportArgs),
     /// Tell whether runs differ, by how much, and whether they may be compared at all
@@ -293,7 +296,7 @@ pub struct AnswerArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Every table of `fenxi tables` is there for all runs, with the column `run`; the table `runs` has
-their names, hosts, times and tags. `-` reads the statement from standard input.
+their names, hosts, times and tags, `cost` what recording cost. `-` reads the statement from standard input.
 
 Examples:
   fenxi sql \"select run, avg(usr) from cpu where cpu is null group by run\"

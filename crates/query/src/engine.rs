@@ -11,6 +11,7 @@ use fenxi_store::{APART, Store};
 use crate::{
     Answer, AnswerColumn, QueryError, Value,
     answer::columns_of,
+    costs,
     gate::Gate,
     prune, runs,
     views::{self, Mentions, literal},
@@ -203,6 +204,10 @@ impl Engine {
         if mentions.runs && !stands(&made, "runs") {
             runs::fill(&self.con, &self.store, scope)?;
             made.insert("runs".to_owned(), scope.clone());
+        }
+        if mentions.costs && !stands(&made, "cost") {
+            costs::fill(&self.con, &self.store, scope)?;
+            made.insert("cost".to_owned(), scope.clone());
         }
         Ok(())
     }

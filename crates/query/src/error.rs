@@ -50,6 +50,14 @@ pub enum QueryError {
         /// What is wrong.
         message: String,
     },
+    /// A finding's SQL or sentence is wrong.
+    #[error("{file}: {source}")]
+    Finding {
+        /// The finding's file.
+        file: String,
+        /// What is wrong, with lines of that file.
+        source: Box<QueryError>,
+    },
     /// A parameter that the question does not have, or a value of the wrong type.
     #[error("question `{question}`: {message}")]
     Parameter {
@@ -141,7 +149,7 @@ impl QueryError {
         let mut message = first_line(text);
         if let Some(name) = between(text, "Table with name ", " does not exist") {
             message = format!("there is no table `{name}`");
-            let known = fenxi_model::TABLES.iter().map(|t| t.name).chain(["runs", "stats"]);
+            let known = fenxi_model::TABLES.iter().map(|t| t.name).chain(["runs", "stats", "cost"]);
             let close = near(name, known);
             hint = Some(match close.as_slice() {
                 [] => "`SHOW TABLES` lists them".to_owned(),

@@ -1,4 +1,4 @@
-//! SQL over runs: one view per table of the catalogue, questions, and answers in many formats.
+//! SQL over runs: one view per table of the catalogue, questions, findings, and answers in many formats.
 //!
 //! This is the only crate that knows the engine (DuckDB). What it runs is read-only by the engine's
 //! own word: a statement is executed only when the prepared statement says that it is a SELECT or an
@@ -6,8 +6,10 @@
 
 mod answer;
 mod binned;
+mod costs;
 mod engine;
 mod error;
+mod finding;
 mod gate;
 mod lex;
 mod prune;
@@ -21,5 +23,6 @@ pub use answer::{Answer, AnswerColumn, Value};
 pub use binned::{Binned, Series};
 pub use engine::{Engine, Interrupt, Options, Scope, Take};
 pub use error::{Place, QueryError};
+pub use finding::{Case, Finding, Found, Occurrence, Severity, findings};
 pub use question::{Chart, Param, Question, Section, question, questions};
-pub use shipped::SHIPPED;
+pub use shipped::{SHIPPED, SHIPPED_FINDINGS};

@@ -11,7 +11,7 @@
 //! ```
 //! Further keys: `x`, `y` (comma list), `series`, `unit`. A parameter's type is that of its default.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use fenxi_model::{Unit, near};
 use fenxi_store::Store;
@@ -33,18 +33,20 @@ macro_rules! words {
                 match self { $($name::$variant => $word),+ }
             }
 
-            fn parse(text: &str) -> Option<$name> {
+            pub(crate) fn parse(text: &str) -> Option<$name> {
                 $name::ALL.iter().copied().find(|v| v.word() == text)
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.word())
             }
         }
     };
 }
+
+pub(crate) use words;
 
 words! {
     /// The part of a report that a question belongs to, in the order of the report.

@@ -1,14 +1,17 @@
-//! The shipped questions: each is one file in `questions/` and one line here.
+//! What is shipped: each question is one file in `questions/` and one line here, each finding one file in
+//! `findings/` and one line here.
 
 macro_rules! shipped {
-    ($($name:literal,)+) => {
-        /// Name and text of every shipped question.
-        pub const SHIPPED: &[(&str, &str)] =
-            &[$(($name, include_str!(concat!("../../../questions/", $name, ".sql")))),+];
+    ($(#[$doc:meta])* $list:ident, $folder:literal: $($name:literal,)+) => {
+        $(#[$doc])*
+        pub const $list: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../../", $folder, "/", $name, ".sql")))),+];
     };
 }
 
 shipped! {
+    /// Name and text of every shipped question.
+    SHIPPED, "questions":
     "busiest-interfaces",
     "cgroup-usage",
     "cpu-balance",
@@ -56,4 +59,68 @@ shipped! {
     "top-processes",
     "top-stacks",
     "what-changed",
+}
+
+shipped! {
+    /// Name and text of every shipped finding.
+    SHIPPED_FINDINGS, "findings":
+    "cache-too-small",
+    "cgroup-memory-limit",
+    "cgroup-throttled",
+    "clock-steps",
+    "command-failed",
+    "context-switch-storm",
+    "cpu-pressure",
+    "cpu-queue",
+    "db-cache-hit-low",
+    "db-deadlocks",
+    "db-idle-in-transaction",
+    "db-lock-waits",
+    "db-temp-files",
+    "direct-reclaim",
+    "disk-errors",
+    "disk-queue",
+    "disk-saturated",
+    "disk-slow",
+    "disk-slow-stretch",
+    "double-buffering",
+    "facts-changed",
+    "flush-waits",
+    "fs-nearly-full",
+    "governor",
+    "half-duplex",
+    "huge-pages-unused",
+    "interface-errors",
+    "interrupts-on-busy-cpu",
+    "io-pressure",
+    "kernel-spin",
+    "listen-overflows",
+    "load-driver-saturated",
+    "load-errors",
+    "load-late",
+    "load-stalls",
+    "major-faults",
+    "many-forks",
+    "memory-nearly-used",
+    "memory-pressure",
+    "missed-ticks",
+    "mitigations",
+    "nic-near-speed",
+    "offered-rate-missed",
+    "one-cpu-saturated",
+    "one-thread-saturated",
+    "oom-kill",
+    "recorder-cost",
+    "slow-clock",
+    "small-io",
+    "softirq-one-cpu",
+    "softnet-drops",
+    "steal",
+    "swapping",
+    "sys-time-high",
+    "tcp-retransmits",
+    "thp-always-with-database",
+    "throughput-drift",
+    "udp-receive-drops",
+    "unread",
 }

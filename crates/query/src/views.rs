@@ -25,6 +25,8 @@ pub(crate) struct Mentions {
     pub runs: bool,
     /// The stored statistics of runs.
     pub stats: bool,
+    /// What recording cost.
+    pub costs: bool,
     /// Schemas of what is kept apart from the tables: averages since boot, standard deviations.
     pub apart: Vec<&'static str>,
 }
@@ -42,6 +44,7 @@ impl Mentions {
             tables: TABLES.iter().map(|t| t.name).filter(|n| all || names.contains(n)).collect(),
             runs: all || names.contains("runs"),
             stats: all || names.contains("stats"),
+            costs: all || names.contains("cost"),
             apart: APART.into_iter().filter(|schema| names.contains(schema)).collect(),
         }
     }
@@ -148,7 +151,7 @@ mod tests {
     #[test]
     fn only_tables_that_are_mentioned_get_views() {
         let m = Mentions::of("SELECT avg(usr) FROM cpu JOIN runs USING (run) WHERE host = 'disk'");
-        assert_eq!(m, Mentions { tables: vec!["cpu"], runs: true, stats: false, apart: vec![] });
+        assert_eq!(m, Mentions { tables: vec!["cpu"], runs: true, stats: false, costs: false, apart: vec![] });
         assert_eq!(Mentions::of("SELECT usr FROM spread.cpu").apart, ["spread"]);
         assert!(Mentions::of("SHOW TABLES").tables.len() > 20);
     }

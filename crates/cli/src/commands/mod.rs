@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod average;
 pub mod compare;
+pub mod findings;
 pub mod formats;
 pub mod import;
 pub mod live;

@@ -86,3 +86,25 @@ fn a_report_is_one_file_that_asks_nothing_of_the_network() {
     fenxi.ok(&["report", "@1", "small", "-o", twice.to_str().unwrap()]);
     fenxi.fails(1, &["report", "@7"]);
 }
+
+#[test]
+fn findings_say_what_stands_out_and_list_their_rules() {
+    let fenxi = Fenxi::new();
+    fenxi.run(&["record", "--name", "bad", "--interval", "50ms", "--", "sh", "-c", "sleep 0.3; exit 3"]);
+    let said = fenxi.ok(&["findings"]);
+    assert!(said.contains("WARNING: ") && said.contains("The recorded command failed"), "{said}");
+    assert!(said.contains("ended with status 3") && said.contains("fenxi ask result-summary -r "), "{said}");
+    assert!(said.lines().all(|line| line.chars().count() <= 100), "{said}");
+    let lines = fenxi.ok(&["findings", "bad", "--json"]);
+    let failed = lines.lines().find(|line| line.contains("command-failed")).unwrap();
+    let failed: serde_json::Value = serde_json::from_str(failed).unwrap();
+    assert_eq!(failed["evidence"]["status"], 3);
+    assert!(fenxi.ok(&["findings", "--markdown"]).contains("### The recorded command failed\n\n- sh -c"));
+    assert!(fenxi.ok(&["findings", "--all"]).lines().count() > 25);
+    let folder = fenxi.path().join("findings");
+    fs_err::create_dir_all(&folder).unwrap();
+    let rule = "-- title: Wrong\n-- severity: info\n-- section: cpu\n-- says: {x}\nSELECT run, no_such AS x FROM cpu";
+    fs_err::write(folder.join("wrong.sql"), rule).unwrap();
+    let message = fenxi.fails(1, &["findings"]);
+    assert!(message.contains("wrong.sql: there is no column `no_such`"), "{message}");
+}

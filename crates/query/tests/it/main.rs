@@ -1,6 +1,7 @@
 //! The query crate against real stores of known rows.
 
 mod engine;
+mod findings;
 mod formats;
 mod questions;
 mod store;

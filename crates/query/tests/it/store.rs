@@ -28,6 +28,25 @@ impl TestStore {
 
     /// Adds a run of `seconds` with the rows that `fill` makes.
     pub fn run(&mut self, name: &str, seconds: f64, fill: impl FnOnce(&mut Rows)) -> RunId {
+        self.run_with(
+            name,
+            fill,
+            End {
+                end: at(seconds),
+                exit_status: Some(0),
+                signal: None,
+                costs: Vec::new(),
+                windows: Vec::new(),
+                ticks: seconds as u64,
+                missed_ticks: 0,
+                start: None,
+                inputs: Vec::new(),
+            },
+        )
+    }
+
+    /// Adds a run that ends as `end` says.
+    pub fn run_with(&mut self, name: &str, fill: impl FnOnce(&mut Rows), end: End) -> RunId {
         self.n += 1;
         let begin = Begin {
             name: Some(name.to_owned()),
@@ -45,17 +64,6 @@ impl TestStore {
         let mut rows = Rows::new("h1");
         fill(&mut rows);
         open.append(&mut rows).unwrap();
-        let end = End {
-            end: at(seconds),
-            exit_status: Some(0),
-            signal: None,
-            costs: Vec::new(),
-            windows: Vec::new(),
-            ticks: seconds as u64,
-            missed_ticks: 0,
-            start: None,
-            inputs: Vec::new(),
-        };
         open.seal(end).unwrap()
     }
 

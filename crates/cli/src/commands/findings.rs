@@ -1,0 +1,222 @@
+//! `fenxi findings`.
+
+use std::{io, process::ExitCode};
+
+use clap::Args;
+use fenxi_query::{Engine, Finding, Found, Occurrence, Options, Severity, findings};
+use serde_json::{Map, json};
+
+use crate::{args::Cli, commands::sql, print, progress::plural, stores};
+
+/// Occurrences of one finding that are printed; the others are counted.
+const SHOWN: usize = 3;
+/// Width of text where there is no terminal.
+const WIDTH: usize = 100;
+
+/// `fenxi findings`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each finding is a rule in SQL that looks at the run and says with figures what it saw. Your own
+rules stand in the store's directory `findings`, one file each.
+
+Examples:
+  fenxi findings                  about the latest run
+  fenxi findings before after     about two runs
+  fenxi findings --all            list the rules")]
+pub struct FindingsArgs {
+    /// Runs to look at
+    #[arg(default_value = "@1", value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// List the rules and what they look for instead
+    #[arg(long)]
+    pub all: bool,
+    /// One JSON object per occurrence (with `--all` per rule) and line
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+    /// As a Markdown document
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+/// Says what stands out in runs, or lists the rules.
+pub fn run(cli: &Cli, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(cli)?;
+    if args.all {
+        print::data(rules(&findings(&store)?, args).as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let scope = sql::scope(&store, &args.runs)?;
+    let engine = Engine::open(&store, &Options::default())?;
+    let all = engine.find_all(&scope)?;
+    let runs = scope.runs.map_or(0, |runs| runs.len());
+    let text = if args.json {
+        all.iter().flat_map(json_lines).collect()
+    } else {
+        let page = Page { markdown: args.markdown, width: page_width(args), several: runs > 1 };
+        page.write(&all)
+    };
+    print::data(text.as_bytes())?;
+    let mut code = ExitCode::SUCCESS;
+    for error in all.iter().filter_map(|found| found.outcome.as_ref().err()) {
+        print::message(&format!("warning: a finding could not look: {error}"));
+        code = ExitCode::FAILURE;
+    }
+    Ok(code)
+}
+
+/// A terminal's width, but no longer lines than the eye follows.
+fn page_width(args: &FindingsArgs) -> usize {
+    if args.markdown { usize::MAX } else { print::width(&io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH) }
+}
+
+fn json_lines(found: &Found) -> Vec<String> {
+    let f = &found.finding;
+    let line = |o: &Occurrence| {
+        let evidence: Map<_, _> = o.evidence.iter().cloned().collect();
+        json!({
+            "run": o.run, "host": o.host, "finding": f.name, "severity": o.severity.word(),
+            "section": f.section.word(), "title": f.title, "says": o.says, "advice": f.advice, "ask": f.ask,
+            "evidence": evidence, "own": f.own,
+        })
+        .to_string()
+            + "\n"
+    };
+    found.outcome.iter().flatten().map(line).collect()
+}
+
+/// How findings are laid out for a person.
+struct Page {
+    markdown: bool,
+    width: usize,
+    /// Whether sentences must name their run.
+    several: bool,
+}
+
+impl Page {
+    fn write(&self, all: &[Found]) -> String {
+        let mut out = String::new();
+        for severity in Severity::ALL {
+            let these: Vec<&Found> = all.iter().filter(|f| f.outcome.is_ok() && f.severity() == *severity).collect();
+            if these.is_empty() {
+                continue;
+            }
+            let heading = format!("{severity}: {}", plural(these.len() as u64, "finding"));
+            out += &if self.markdown { format!("## {heading}\n\n") } else { format!("{}\n\n", heading.to_uppercase()) };
+            for found in these {
+                self.finding(&mut out, found);
+            }
+        }
+        if out.is_empty() {
+            out.push_str("nothing stands out; `fenxi findings --all` lists what was looked for\n");
+        }
+        out
+    }
+
+    fn finding(&self, out: &mut String, found: &Found) {
+        let occurrences = found.outcome.as_deref().unwrap_or_default();
+        let f = &found.finding;
+        let own = if f.own { " (own)" } else { "" };
+        if self.markdown {
+            *out += &format!("### {}{own}\n\n", f.title);
+        } else {
+            *out += &format!("{}{own}\n", f.title);
+        }
+        let hosts: Vec<_> = occurrences.iter().map(|o| &o.host).collect();
+        let several_hosts = hosts.windows(2).any(|w| w[0] != w[1]);
+        for o in occurrences.iter().take(SHOWN) {
+            let run = Some(&o.run).filter(|_| self.several);
+            let host = o.host.as_ref().filter(|_| several_hosts);
+            let lead: Vec<&str> = run.into_iter().chain(host).map(String::as_str).collect();
+            let lead = if lead.is_empty() { String::new() } else { format!("{}: ", lead.join(" ")) };
+            self.paragraph(out, "- ", &format!("{lead}{}", o.says));
+        }
+        if occurrences.len() > SHOWN {
+            self.paragraph(out, "- ", &format!("and {} more like it", occurrences.len() - SHOWN));
+        }
+        if self.markdown {
+            out.push('\n');
+        }
+        self.paragraph(out, "", &f.advice);
+        if let (Some(ask), Some(first)) = (&f.ask, occurrences.first()) {
+            if self.markdown {
+                *out += &format!("\nEvidence: `fenxi ask {ask} -r {}`\n", first.run);
+            } else {
+                *out += &format!("  see: fenxi ask {ask} -r {}\n", first.run);
+            }
+        }
+        out.push('\n');
+    }
+
+    /// Text broken at the width; on a terminal it stands a little to the right of its title.
+    fn paragraph(&self, out: &mut String, mark: &str, text: &str) {
+        let indent = if self.markdown { "" } else { "  " };
+        let room = self.width.saturating_sub(indent.len() + mark.len());
+        for (i, line) in wrapped(text, room).iter().enumerate() {
+            let lead = if i == 0 { mark.to_owned() } else { " ".repeat(mark.len()) };
+            *out += &format!("{indent}{lead}{line}\n");
+        }
+    }
+}
+
+/// `text` in lines of at most `width` characters, broken at blanks; a longer word has its own line.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0_usize;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > width {
+            lines.push(String::new());
+            used = 0;
+        }
+        if let Some(line) = lines.last_mut() {
+            if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.push_str(word);
+            used += length;
+        }
+    }
+    lines
+}
+
+fn rules(all: &[Finding], args: &FindingsArgs) -> String {
+    if args.json {
+        let line = |f: &Finding| {
+            json!({ "finding": f.name, "severity": f.severity.word(), "section": f.section.word(), "title": f.title,
+                "says": f.says(), "advice": f.advice, "ask": f.ask, "own": f.own })
+            .to_string()
+                + "\n"
+        };
+        return all.iter().map(line).collect();
+    }
+    if args.markdown {
+        let head = "| finding | severity | section | what it says |\n|---|---|---|---|\n".to_owned();
+        let line = |f: &Finding| {
+            format!(
+                "| `{}` | {} | {} | {}: {} |\n",
+                f.name,
+                f.severity,
+                f.section,
+                f.title,
+                f.says().replace('|', "\\|")
+            )
+        };
+        return head + &all.iter().map(line).collect::<String>();
+    }
+    let row = |f: &Finding| vec![f.name.clone(), f.severity.to_string(), f.section.to_string(), f.title.clone()];
+    let rows: Vec<_> = all.iter().map(row).collect();
+    print::columns(&["finding", "severity", "section", "looks for"], &[], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn text_is_broken_at_blanks() {
+        assert_eq!(wrapped("aa bb  cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrapped("überlang a", 4), ["überlang", "a"]);
+        assert_eq!(wrapped("", 4), [""]);
+    }
+}

@@ -1,0 +1,284 @@
+//! Findings: `.sql` files that say what is wrong or notable in a run, with evidence and advice.
+//!
+//! ```sql
+//! -- title: One CPU is saturated while others are idle
+//! -- severity: warning
+//! -- section: cpu
+//! -- says: CPU {cpu} was busy {busy:%} of the time while all together were busy {machine:%}.
+//! -- advice: What to do next, and when this is harmless.
+//! -- ask: hottest-cpu
+//! -- yes: cpu cpu=0 usr=99 idle=1 *30
+//! -- no: cpu cpu=0 usr=30 idle=70 *30
+//! SELECT run, host, cpu, busy, machine FROM …
+//! ```
+//! Further lines of the header are comments: they say why a threshold is what it is. A row of the
+//! answer is one occurrence, the worst first; no row means that there is nothing to say.
+//! A column called `severity` overrules the header's for its row.
+
+mod fixture;
+mod says;
+
+use std::{collections::BTreeMap, path::Path};
+
+use fenxi_store::Store;
+use serde_json::Value;
+
+pub use fixture::Case;
+
+use crate::{Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope, Section, question::words};
+use fixture::Cases;
+use says::Says;
+
+words! {
+    /// How much a finding matters, the worst first.
+    Severity {
+        /// Work surely suffered.
+        Critical = "critical",
+        /// Work probably suffers, or the measurement is in doubt.
+        Warning = "warning",
+        /// Good to know.
+        Info = "info",
+    }
+}
+
+/// A rule that looks at runs.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Its name: the file's without `.sql`.
+    pub name: String,
+    /// What it is about, as a statement.
+    pub title: String,
+    /// How much it matters, unless a row says otherwise.
+    pub severity: Severity,
+    /// Where it belongs.
+    pub section: Section,
+    /// What to look at or do next, and when it is harmless.
+    pub advice: String,
+    /// The question that shows the evidence.
+    pub ask: Option<String>,
+    /// Rows on which it must speak or be silent, for its test.
+    pub cases: Vec<Case>,
+    /// The SQL without the header.
+    pub sql: String,
+    /// Whether it comes from the store's own `findings` folder.
+    pub own: bool,
+    says: Says,
+    /// Line of `says` in the file.
+    says_line: usize,
+}
+
+/// One row of a finding's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Occurrence {
+    /// The run's id.
+    pub run: String,
+    /// The host, where the answer names it.
+    pub host: Option<String>,
+    /// How much this one matters.
+    pub severity: Severity,
+    /// The sentence with its places filled.
+    pub says: String,
+    /// Every further column with its value, in order.
+    pub evidence: Vec<(String, Value)>,
+}
+
+/// What a finding found.
+#[derive(Debug)]
+pub struct Found {
+    /// The finding.
+    pub finding: Finding,
+    /// Its occurrences, the worst first; or why it could not look.
+    pub outcome: Result<Vec<Occurrence>, QueryError>,
+}
+
+impl Found {
+    /// The worst severity of its occurrences; the finding's own when it could not look.
+    pub fn severity(&self) -> Severity {
+        let worst = self.outcome.iter().flatten().map(|o| o.severity).min();
+        worst.unwrap_or(self.finding.severity)
+    }
+}
+
+impl Finding {
+    /// Reads a finding from the text of a file called `name`.sql.
+    ///
+    /// # Errors
+    /// [`QueryError::Question`] with the line: an unknown key, word, table or column, a missing key, no SQL.
+    pub fn parse(name: &str, text: &str) -> Result<Finding, QueryError> {
+        let bad = |line: usize, message: String| QueryError::Question { file: format!("{name}.sql"), line, message };
+        let mut header = Header::default();
+        let mut cases = Cases::default();
+        let mut lines = 0;
+        for line in text.lines() {
+            let Some(comment) = line.strip_prefix("--") else { break };
+            lines += 1;
+            let pair = comment.split_once(':').map(|(key, value)| (key.trim(), value.trim()));
+            match pair.filter(|(key, _)| !key.contains(' ')) {
+                Some((key @ ("yes" | "no"), rows)) => cases.line(key == "no", rows).map_err(|m| bad(lines, m))?,
+                Some((key, value)) => header.set(key, value, lines).map_err(|m| bad(lines, m))?,
+                // A colon within a sentence makes no key of its beginning.
+                None => cases.end(),
+            }
+        }
+        let missing = |key: &str| bad(1, format!("there is no `-- {key}: …` in the header"));
+        let (says, says_line) = header.says.ok_or_else(|| missing("says"))?;
+        let finding = Finding {
+            name: name.to_owned(),
+            title: header.title.ok_or_else(|| missing("title"))?,
+            severity: header.severity.ok_or_else(|| missing("severity"))?,
+            section: header.section.ok_or_else(|| missing("section"))?,
+            advice: header.advice.unwrap_or_default(),
+            ask: header.ask,
+            cases: cases.all,
+            // Lines of the header stay as empty ones, so that the engine's line numbers are the file's.
+            sql: "\n".repeat(lines) + &text.lines().skip(lines).collect::<Vec<_>>().join("\n"),
+            own: false,
+            says,
+            says_line,
+        };
+        if finding.sql.trim().is_empty() {
+            return Err(bad(lines + 1, "there is no SQL after the header".to_owned()));
+        }
+        Ok(finding)
+    }
+
+    /// The file that it is read from.
+    pub fn file(&self) -> String {
+        format!("{}.sql", self.name)
+    }
+
+    /// The sentence as the header has it, with its places in braces.
+    pub fn says(&self) -> String {
+        self.says.to_string()
+    }
+
+    /// The occurrences in an answer.
+    fn occurrences(&self, answer: &Answer) -> Result<Vec<Occurrence>, QueryError> {
+        let bad = |line, message| QueryError::Question { file: self.file(), line, message };
+        let names: Vec<&str> = answer.columns.iter().map(|c| c.name.as_str()).collect();
+        if let Some(name) = self.says.columns().find(|c| !names.contains(c)) {
+            let message = format!("says: there is no column `{name}`; the SQL gives {}", names.join(", "));
+            return Err(bad(self.says_line, message));
+        }
+        if !names.contains(&"run") {
+            return Err(bad(self.says_line, "the SQL must give a column `run`".to_owned()));
+        }
+        let (runs, hosts, severities) = (answer.strings("run"), answer.strings("host"), answer.strings("severity"));
+        let columns = says::Columns::of(answer);
+        let one = |row: usize| {
+            let severity = match severities.get(row) {
+                Some(Some(word)) => Severity::parse(word).ok_or_else(|| {
+                    bad(self.says_line, format!("severity: `{word}` is not one of critical, warning, info"))
+                })?,
+                _ => self.severity,
+            };
+            Ok(Occurrence {
+                run: runs[row].clone().unwrap_or_default(),
+                host: hosts.get(row).cloned().flatten(),
+                severity,
+                says: self.says.fill(&columns, row),
+                evidence: columns.evidence(row),
+            })
+        };
+        (0..answer.n_rows()).map(one).collect()
+    }
+}
+
+/// What a header has said so far.
+#[derive(Default)]
+struct Header {
+    title: Option<String>,
+    severity: Option<Severity>,
+    section: Option<Section>,
+    says: Option<(Says, usize)>,
+    advice: Option<String>,
+    ask: Option<String>,
+}
+
+impl Header {
+    fn set(&mut self, key: &str, value: &str, line: usize) -> Result<(), String> {
+        if value.is_empty() {
+            return Err(format!("{key}: there is nothing after the colon"));
+        }
+        let words = |all: Vec<&str>| format!("`{value}` is not a {key}: one of {}", all.join(", "));
+        match key {
+            "title" => self.title = Some(value.to_owned()),
+            "severity" => {
+                let word = Severity::parse(value);
+                self.severity = Some(word.ok_or_else(|| words(Severity::ALL.iter().map(|s| s.word()).collect()))?);
+            }
+            "section" => {
+                let word = Section::parse(value);
+                self.section = Some(word.ok_or_else(|| words(Section::ALL.iter().map(|s| s.word()).collect()))?);
+            }
+            "says" => self.says = Some((Says::parse(value)?, line)),
+            "advice" => self.advice = Some(value.to_owned()),
+            "ask" => self.ask = Some(value.to_owned()),
+            _ => {
+                return Err(format!(
+                    "unknown key `{key}`: one of title, severity, section, says, advice, ask, yes, no"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All findings: those that are shipped, and those in the store's `findings` folder, which replace
+/// shipped ones of the same name; by severity, section and name.
+///
+/// # Errors
+/// When a finding of the store cannot be read; those shipped are tested to be right.
+pub fn findings(store: &Store) -> Result<Vec<Finding>, QueryError> {
+    let mut by_name = BTreeMap::new();
+    for (name, text) in SHIPPED_FINDINGS {
+        by_name.insert((*name).to_owned(), Finding::parse(name, text)?);
+    }
+    let folder = store.path().join("findings");
+    if folder.is_dir() {
+        for entry in fs_err::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|e| e == "sql") {
+                let finding = own(&path)?;
+                by_name.insert(finding.name.clone(), finding);
+            }
+        }
+    }
+    let mut all: Vec<Finding> = by_name.into_values().collect();
+    all.sort_by(|a, b| (a.severity, a.section, &a.name).cmp(&(b.severity, b.section, &b.name)));
+    Ok(all)
+}
+
+fn own(path: &Path) -> Result<Finding, QueryError> {
+    let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let finding = Finding::parse(&name, &fs_err::read_to_string(path)?)?;
+    Ok(Finding { own: true, ..finding })
+}
+
+impl Engine {
+    /// Lets `finding` look at the runs of `scope`.
+    ///
+    /// # Errors
+    /// [`QueryError::Finding`], which names the file: wrong SQL, or a sentence with a column that the SQL does not give.
+    pub fn find(&self, finding: &Finding, scope: &Scope) -> Result<Vec<Occurrence>, QueryError> {
+        let answer = self
+            .query(&finding.sql, scope)
+            .map_err(|e| QueryError::Finding { file: finding.file(), source: Box::new(e) })?;
+        finding.occurrences(&answer)
+    }
+
+    /// Lets all findings look at the runs of `scope`: those that found something or could not look, the
+    /// worst first.
+    ///
+    /// # Errors
+    /// When a finding of the store cannot be read. One that fails stands among what is given back.
+    pub fn find_all(&self, scope: &Scope) -> Result<Vec<Found>, QueryError> {
+        let mut all: Vec<Found> = findings(self.store())?
+            .into_iter()
+            .map(|finding| Found { outcome: self.find(&finding, scope), finding })
+            .filter(|found| found.outcome.as_ref().map_or(true, |o| !o.is_empty()))
+            .collect();
+        all.sort_by_key(|found| (found.severity(), found.finding.section));
+        Ok(all)
+    }
+}

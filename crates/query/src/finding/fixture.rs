@@ -1,0 +1,211 @@
+//! Rows in a finding's header, on which it must speak (`yes`) or be silent (`no`).
+//!
+//! `cpu cpu=0 usr=99 idle=1 *30 @10`: a row of the table `cpu` at each of 30 seconds after the tenth. A
+//! column that is not named is NULL, `dt` is 1 unless it is given, quotes hold blanks together.
+//! Lines of one kind that follow each other are one run; an empty comment begins another.
+//! Two words are no tables: `cost source=… cpu_s=…` and `run exit_status=…`.
+
+use fenxi_model::{Micros, Rows, TABLES, Table, Type, near, table};
+use fenxi_store::SourceCost;
+
+/// One run's rows, and what the finding must do with them.
+#[derive(Clone, Debug, Default)]
+pub struct Case {
+    /// Whether it must find nothing.
+    pub silent: bool,
+    /// What recording is said to have cost.
+    pub costs: Vec<SourceCost>,
+    /// Exit status of the run's command.
+    pub exit_status: Option<i32>,
+    lines: Vec<Line>,
+}
+
+#[derive(Clone, Debug)]
+struct Line {
+    table: &'static Table,
+    host: Option<String>,
+    cells: Vec<(usize, Cell)>,
+    dt: f64,
+    begin: f64,
+    times: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Cell {
+    F64(f64),
+    I64(i64),
+    Text(String),
+}
+
+impl Case {
+    /// Adds its rows to `rows` for a run that began at `start`; gives the run's length in seconds.
+    pub fn fill(&self, rows: &mut Rows, start: Micros) -> f64 {
+        let host = rows.host().to_owned();
+        let mut length = 1.0_f64;
+        for line in &self.lines {
+            rows.set_host(line.host.as_deref().unwrap_or(&host));
+            for i in 1..=line.times {
+                let seconds = line.begin + f64::from(i) * line.dt;
+                length = length.max(seconds);
+                let mut row = rows.row(line.table, Micros(start.0 + (seconds * 1e6) as i64), line.dt);
+                for (place, cell) in &line.cells {
+                    match cell {
+                        Cell::F64(v) => row.f64(*place, *v),
+                        Cell::I64(v) => row.i64(*place, *v),
+                        Cell::Text(v) => row.str(*place, v.as_str()),
+                    };
+                }
+            }
+        }
+        rows.set_host(&host);
+        length
+    }
+}
+
+/// Cases while a header is read.
+#[derive(Default)]
+pub(super) struct Cases {
+    pub(super) all: Vec<Case>,
+    /// Whether the last one takes further lines.
+    open: bool,
+}
+
+impl Cases {
+    /// The next line of rows belongs to a new case.
+    pub(super) fn end(&mut self) {
+        self.open = false;
+    }
+
+    /// Adds a line of rows; what is wrong as a message.
+    pub(super) fn line(&mut self, silent: bool, text: &str) -> Result<(), String> {
+        if !self.open || self.all.last().is_none_or(|case| case.silent != silent) {
+            self.all.push(Case { silent, ..Case::default() });
+        }
+        self.open = true;
+        let words = words(text);
+        let (name, values) = words.split_first().ok_or("there is no table")?;
+        let Some(case) = self.all.last_mut() else { return Ok(()) };
+        match name.as_str() {
+            "cost" => case.costs.push(cost(values)?),
+            "run" => case.exit_status = exit_status(values)?,
+            name => case.lines.push(line(name, values)?),
+        }
+        Ok(())
+    }
+}
+
+/// Words at blanks; what stands between double quotes is held together.
+fn words(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let (mut word, mut quoted, mut begun) = (String::new(), false, false);
+    for c in text.chars() {
+        match c {
+            '"' => (quoted, begun) = (!quoted, true),
+            ' ' if !quoted => {
+                if std::mem::take(&mut begun) {
+                    out.push(std::mem::take(&mut word));
+                }
+            }
+            c => {
+                word.push(c);
+                begun = true;
+            }
+        }
+    }
+    if begun {
+        out.push(word);
+    }
+    out
+}
+
+fn line(name: &str, values: &[String]) -> Result<Line, String> {
+    let table = table(name).ok_or_else(|| {
+        let near = near(name, TABLES.iter().map(|t| t.name));
+        format!("there is no table `{name}`{}", hint(&near))
+    })?;
+    let mut line = Line { table, host: None, cells: Vec::new(), dt: 1.0, begin: 0.0, times: 1 };
+    for word in values {
+        if let Some(times) = word.strip_prefix('*') {
+            line.times = times.parse().map_err(|_| format!("`{word}` is not a number of rows"))?;
+        } else if let Some(begin) = word.strip_prefix('@') {
+            line.begin = begin.parse().map_err(|_| format!("`{word}` is not a number of seconds"))?;
+        } else {
+            let (key, value) =
+                word.split_once('=').ok_or_else(|| format!("`{word}` is not COLUMN=VALUE, *ROWS or @SECONDS"))?;
+            match key {
+                "host" => line.host = Some(value.to_owned()),
+                "dt" => line.dt = value.parse().map_err(|_| format!("dt: `{value}` is not a number"))?,
+                key => line.cells.push(cell(table, key, value)?),
+            }
+        }
+    }
+    Ok(line)
+}
+
+fn cell(table: &'static Table, key: &str, value: &str) -> Result<(usize, Cell), String> {
+    let place = table.index_of(key).ok_or_else(|| {
+        let near = near(key, table.columns.iter().map(|c| c.name));
+        format!("table {} has no column `{key}`{}", table.name, hint(&near))
+    })?;
+    let cell = match table.columns[place].ty {
+        Type::F64 => value.parse().ok().map(Cell::F64),
+        Type::I64 => value.parse().ok().map(Cell::I64),
+        Type::Label | Type::Text => Some(Cell::Text(value.to_owned())),
+        Type::Time => None,
+    };
+    cell.map(|cell| (place, cell)).ok_or_else(|| format!("{key}: `{value}` is not a {}", table.columns[place].ty))
+}
+
+fn hint(near: &[String]) -> String {
+    near.first().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default()
+}
+
+fn cost(values: &[String]) -> Result<SourceCost, String> {
+    let mut cost = SourceCost::default();
+    for word in values {
+        let number = || word.split_once('=').and_then(|(_, v)| v.parse::<f64>().ok());
+        match word.split_once('=') {
+            Some(("source", name)) => name.clone_into(&mut cost.source),
+            Some(("samples", _)) => cost.samples = number().ok_or("cost: samples is a number")? as u64,
+            Some(("cpu_s", _)) => cost.cpu_s = number().ok_or("cost: cpu_s is a number")?,
+            _ => return Err(format!("cost: `{word}` is not source=…, samples=… or cpu_s=…")),
+        }
+    }
+    Ok(cost)
+}
+
+fn exit_status(values: &[String]) -> Result<Option<i32>, String> {
+    let status = values.first().and_then(|word| word.strip_prefix("exit_status=")?.parse().ok());
+    status.map(Some).ok_or_else(|| "run: only exit_status=NUMBER is known".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cases, words};
+
+    #[test]
+    fn quotes_hold_blanks_together() {
+        assert_eq!(words(r#"text  name="clock source" value="" *2"#), ["text", "name=clock source", "value=", "*2"]);
+    }
+
+    #[test]
+    fn lines_of_one_kind_are_one_case_until_the_kind_changes_or_a_comment_is_empty() {
+        let mut cases = Cases::default();
+        for (silent, text) in [(false, "cpu usr=1"), (false, "mem free_bytes=1"), (true, "cpu usr=0 *3")] {
+            cases.line(silent, text).unwrap();
+        }
+        cases.end();
+        cases.line(true, "cost source=cpu cpu_s=3").unwrap();
+        assert_eq!(cases.all.iter().map(|c| c.silent).collect::<Vec<_>>(), [false, true, true]);
+        assert_eq!(cases.all[0].lines.len(), 2);
+    }
+
+    #[test]
+    fn a_wrong_line_says_what_was_meant() {
+        let error = |text: &str| Cases::default().line(false, text).unwrap_err();
+        assert_eq!(error("proces pid=1"), "there is no table `proces`; did you mean `process`?");
+        assert_eq!(error("cpu uzr=1"), "table cpu has no column `uzr`; did you mean `usr`?");
+        assert!(error("cpu usr=much").starts_with("usr: `much` is not a "));
+        assert!(error("run status=1").contains("exit_status"));
+    }
+}

@@ -1,0 +1,189 @@
+//! Every shipped finding on the rows of its own header, and findings that users write.
+
+use fenxi_model::{
+    Rows,
+    catalog::{cpu, disk, mem, pressure, sched},
+};
+use fenxi_query::{
+    Case, Engine, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity, findings, question,
+};
+use fenxi_store::End;
+
+use crate::store::{START, TestStore, at, fill_everything};
+
+fn folder() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../findings")
+}
+
+/// The findings as their files are now, by name.
+fn in_files() -> Vec<Finding> {
+    let mut all: Vec<Finding> = fs_err::read_dir(folder())
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            Finding::parse(&name, &fs_err::read_to_string(&path).unwrap()).unwrap()
+        })
+        .collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+/// What `finding` finds in a run of the rows of `case`.
+fn look(finding: &Finding, case: &Case, s: &mut TestStore) -> Result<Vec<Occurrence>, QueryError> {
+    let length = case.fill(&mut Rows::new("h1"), START);
+    let end = End {
+        end: at(length),
+        exit_status: case.exit_status,
+        signal: None,
+        costs: case.costs.clone(),
+        windows: Vec::new(),
+        ticks: length as u64,
+        missed_ticks: 0,
+        start: None,
+        inputs: Vec::new(),
+    };
+    let run = s.run_with("case", |rows| _ = case.fill(rows, START), end);
+    s.engine().find(finding, &Scope::of([run]))
+}
+
+#[test]
+fn every_finding_speaks_on_its_yes_rows_and_is_silent_on_its_no_rows() {
+    let mut s = TestStore::new();
+    let mut wrong = Vec::new();
+    for finding in in_files() {
+        let name = &finding.name;
+        for silent in [false, true] {
+            if !finding.cases.iter().any(|c| c.silent == silent) {
+                wrong.push(format!("{name}: there is no `{}` row", if silent { "no" } else { "yes" }));
+            }
+        }
+        for (place, case) in finding.cases.iter().enumerate() {
+            match (look(&finding, case, &mut s), case.silent) {
+                (Err(e), _) => wrong.push(format!("{name}: {e}")),
+                (Ok(found), true) if !found.is_empty() => {
+                    wrong.push(format!("{name}, case {place} (no): {}", found[0].says))
+                }
+                (Ok(found), false) => match found.first() {
+                    None => wrong.push(format!("{name}, case {place} (yes): silent")),
+                    Some(o) if o.says.contains(['{', '}']) || o.says.contains("(unknown)") => {
+                        wrong.push(format!("{name}: {}", o.says));
+                    }
+                    Some(o) if o.host.is_none() => wrong.push(format!("{name}: no host")),
+                    Some(_) => {}
+                },
+                (Ok(_), true) => {}
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_shipped_finding_is_listed_and_has_a_whole_header() {
+    let s = TestStore::new();
+    assert_eq!(
+        fs_err::read_dir(folder()).unwrap().count(),
+        SHIPPED_FINDINGS.len(),
+        "a finding is one file and one line in shipped.rs"
+    );
+    assert!(SHIPPED_FINDINGS.len() >= 25);
+    assert!(SHIPPED_FINDINGS.windows(2).all(|w| w[0].0 < w[1].0), "the list is sorted");
+    for finding in findings(&s.store).unwrap() {
+        let name = &finding.name;
+        assert!(finding.says().ends_with('.') && finding.says().contains('{'), "{name}: {}", finding.says());
+        assert!(finding.advice.ends_with('.') && finding.advice.len() > 40, "{name}: {}", finding.advice);
+        assert!(!finding.title.ends_with(['.', '?']), "{name}: {}", finding.title);
+        assert!(!finding.sql.contains('"'), "{name}: other engines read double quotes as strings");
+        if let Some(ask) = &finding.ask {
+            question(&s.store, ask).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+    }
+}
+
+#[test]
+fn every_finding_runs_on_an_empty_store_and_on_tables_with_every_column() {
+    let empty = TestStore::new();
+    let mut full = TestStore::new();
+    full.run("full", 2.0, fill_everything);
+    let find = |e: &Engine, f: &Finding| e.find(f, &Scope::all()).unwrap_or_else(|e| panic!("{}: {e}", f.name));
+    let (on_empty, on_full) = (empty.engine(), full.engine());
+    for finding in in_files() {
+        assert_eq!(find(&on_empty, &finding), [], "{}", finding.name);
+        find(&on_full, &finding);
+    }
+}
+
+#[test]
+fn an_idle_machine_has_nothing_critical_and_no_warning() {
+    let mut s = TestStore::new();
+    s.run("idle", 30.0, |rows| {
+        for second in 1..=30 {
+            let t = at(f64::from(second));
+            for n in [None, Some("0"), Some("1")] {
+                rows.row(&cpu::TABLE, t, 1.0)
+                    .str(cpu::cpu, n)
+                    .f64(cpu::usr, 0.4)
+                    .f64(cpu::sys, 0.6)
+                    .f64(cpu::idle, 99.0);
+            }
+            rows.row(&sched::TABLE, t, 1.0)
+                .f64(sched::runnable, 1.0)
+                .f64(sched::cpus_online, 2.0)
+                .f64(sched::forks_per_s, 0.5);
+            rows.row(&mem::TABLE, t, 1.0).f64(mem::total_bytes, 8e9).f64(mem::available_bytes, 7e9);
+            rows.row(&disk::TABLE, t, 1.0)
+                .str(disk::device, "sda")
+                .str(disk::class, "disk")
+                .f64(disk::util, 0.1)
+                .f64(disk::write_await_ms, 2.0);
+            rows.row(&pressure::TABLE, t, 1.0)
+                .str(pressure::resource, "io")
+                .f64(pressure::some, 0.1)
+                .f64(pressure::full, 0.1);
+        }
+    });
+    for found in s.engine().find_all(&Scope::all()).unwrap() {
+        assert_eq!(found.severity(), Severity::Info, "{}: {:?}", found.finding.name, found.outcome);
+    }
+}
+
+const MINE: &str = "-- title: Mine\n-- severity: info\n-- section: cpu\n-- says: usr was {usr:%}.\n";
+
+#[test]
+fn a_store_can_have_findings_of_its_own_and_a_row_can_say_how_much_it_matters() {
+    let mut s = TestStore::new();
+    s.run("r", 2.0, |rows| _ = rows.row(&cpu::TABLE, at(1.0), 1.0).f64(cpu::usr, 12.5));
+    let folder = s.store.path().join("findings");
+    fs_err::create_dir_all(&folder).unwrap();
+    fs_err::write(folder.join("mine.sql"), format!("{MINE}SELECT run, host, usr, 'critical' AS severity FROM cpu"))
+        .unwrap();
+    fs_err::write(folder.join("wrong.sql"), format!("{MINE}\nSELECT run, usrr FROM cpu")).unwrap();
+    let all = s.engine().find_all(&Scope::all()).unwrap();
+    let mine = all.iter().find(|f| f.finding.name == "mine").unwrap();
+    let found = &mine.outcome.as_ref().unwrap()[0];
+    assert_eq!((found.says.as_str(), found.severity, mine.finding.own), ("usr was 12.5%.", Severity::Critical, true));
+    let wrong = all.iter().find(|f| f.finding.name == "wrong").unwrap();
+    let error = wrong.outcome.as_ref().unwrap_err().to_string();
+    assert!(error.starts_with("wrong.sql: there is no column `usrr`\n  line 6 | "), "{error}");
+}
+
+#[test]
+fn a_wrong_header_is_told_with_file_and_line() {
+    let error = |text: &str| Finding::parse("x", text).unwrap_err().to_string();
+    assert_eq!(
+        error("-- title: X\n-- severity: bad\nSELECT 1"),
+        "x.sql: line 2: `bad` is not a severity: one of critical, warning, info"
+    );
+    assert_eq!(error("-- title: X\nSELECT 1"), "x.sql: line 1: there is no `-- says: …` in the header");
+    assert!(
+        error(&format!("{MINE}-- yes: cpu uzr=1\nSELECT 1"))
+            .starts_with("x.sql: line 5: table cpu has no column `uzr`")
+    );
+    assert_eq!(error(MINE), "x.sql: line 5: there is no SQL after the header");
+    let mut s = TestStore::new();
+    s.run("r", 2.0, |rows| _ = rows.row(&cpu::TABLE, at(1.0), 1.0).f64(cpu::usr, 12.5));
+    let finding = Finding::parse("x", &format!("{MINE}SELECT run, sys FROM cpu")).unwrap();
+    let error = s.engine().find(&finding, &Scope::all()).unwrap_err().to_string();
+    assert_eq!(error, "x.sql: line 4: says: there is no column `usr`; the SQL gives run, sys");
+}

@@ -1,0 +1,14 @@
+-- title: The page cache is too small for the files in use
+-- severity: warning
+-- section: memory
+-- says: For {bad_s:s} of {seen_s:s} pages came back soon after they had been dropped, {refaults:/s} pages on average.
+-- advice: The same files are read from disk again and again: more memory for the cache, or fewer files in use at once. A scan over more than memory once is harmless.
+-- ask: memory-pressure
+-- yes: vm refaults_file_per_s=5000 *30
+-- no: vm refaults_file_per_s=3 *30
+-- A thousand pages are 4 MiB a second that memory would have saved; a tenth of the run.
+SELECT run, host, sum(CASE WHEN refaults_file_per_s >= 1000 THEN dt ELSE 0 END) AS bad_s, sum(dt) AS seen_s, wmean(refaults_file_per_s, dt) AS refaults
+FROM vm
+GROUP BY run, host
+HAVING sum(CASE WHEN refaults_file_per_s >= 1000 THEN dt ELSE 0 END) >= greatest(3, 0.1 * sum(dt))
+ORDER BY refaults DESC, run, host

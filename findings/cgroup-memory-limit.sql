@@ -1,0 +1,14 @@
+-- title: A control group runs into its memory limit
+-- severity: warning
+-- section: memory
+-- says: {cgroup} hit its memory limit {hits} times (limit {limit_bytes:B}, at most {most:B} used).
+-- advice: At the limit every allocation reclaims first, as a rule from the group's own page cache. Raise memory.max, or check that the cache is what fills it, which may be harmless.
+-- ask: cgroup-usage
+-- yes: cgroup cgroup=/app memory_limit_hits=20 memory_bytes=1e9 memory_limit_bytes=1e9 *30
+-- no: cgroup cgroup=/app memory_limit_hits=0 memory_bytes=1e8 memory_limit_bytes=1e9 *30
+-- A few hits may be one large read; ten are a habit.
+SELECT run, host, cgroup, CAST(sum(memory_limit_hits) AS BIGINT) AS hits, max(memory_limit_bytes) AS limit_bytes, max(memory_bytes) AS most
+FROM cgroup
+GROUP BY run, host, cgroup
+HAVING sum(memory_limit_hits) >= 10 AND max(memory_limit_bytes) IS NOT NULL
+ORDER BY hits DESC, run, host, cgroup

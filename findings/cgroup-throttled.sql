@@ -1,0 +1,22 @@
+-- title: A control group is held back by its CPU quota
+-- severity: warning
+-- section: cpu
+-- says: {cgroup} used up its quota in {periods:%} of the periods (quota {quota:%} of one CPU, used {used:%}).
+-- advice: Latency suffers even when the mean use is far below the quota. Raise cpu.max, use fewer threads, or lengthen the period. Harmless when the group is meant to be slow.
+-- ask: cgroup-usage
+-- yes: cgroup cgroup=/app throttled=60 cpu=180 cpu_limit=200 *30
+-- no: cgroup cgroup=/app throttled=0 cpu=50 cpu_limit=200 *30
+--
+-- no: cgroup cgroup=/app throttled=90 cpu=50 cpu_limit=200 *1
+-- no: cgroup cgroup=/app throttled=0 cpu=50 cpu_limit=200 *29 @1
+-- One period in twenty is what a 95th percentile sees. From half of all periods on, the group surely runs slower than it would.
+WITH groups AS (
+    SELECT run, host, cgroup, wmean(throttled, dt) AS periods, wmean(cpu, dt) AS used, max(cpu_limit) AS quota, sum(dt) AS seen_s
+    FROM cgroup
+    WHERE throttled IS NOT NULL
+    GROUP BY run, host, cgroup
+)
+SELECT run, host, cgroup, periods, used, quota, CASE WHEN periods >= 50 THEN 'critical' ELSE 'warning' END AS severity
+FROM groups
+WHERE periods >= 5 AND seen_s >= 3
+ORDER BY periods DESC, run, host, cgroup

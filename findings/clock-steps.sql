@@ -1,0 +1,13 @@
+-- title: The clock was set during the run
+-- severity: warning
+-- section: facts
+-- says: The clock stepped {times} times; the first time: {message}.
+-- advice: Times of this run do not match those of other hosts or logs before the step; intervals are measured by another clock and are right. Let the clock be disciplined before a run.
+-- ask: events
+-- yes: event kind="clock step" subject=recorder message="the clock was set forward by 3 s" @4
+-- no: event kind=mark subject=recorder message=x @4
+SELECT run, host, count(*) AS times, arg_min(message, t) AS message
+FROM event
+WHERE kind = 'clock step'
+GROUP BY run, host
+ORDER BY times DESC, run, host

@@ -1,0 +1,15 @@
+-- title: The recorded command failed
+-- severity: warning
+-- section: result
+-- says: {command} ended with status {status}.
+-- advice: See what it printed before using any figure of this run. Some programs end with a status other than 0 on purpose, as grep does when it finds nothing.
+-- ask: result-summary
+-- yes: run exit_status=3
+-- no: run exit_status=0
+--
+-- no: cpu idle=100 *3
+-- 124 and 143 are how a time limit ends a command, which was asked for.
+SELECT run, host, substr(coalesce(command, 'the command'), 1, 60) AS command, exit_status AS status
+FROM runs
+WHERE exit_status NOT IN (0, 124, 143)
+ORDER BY run

@@ -1,0 +1,20 @@
+-- title: The CPUs switch between tasks very often
+-- severity: warning
+-- section: cpu
+-- says: There were {switches:/s} context switches, {per_cpu:/s} on each of {cpus} CPUs.
+-- advice: Look for locks that are handed around, for threads that wake each other for tiny pieces of work, and for far more threads than CPUs. Compare with the rate of requests: some switches each are normal.
+-- ask: scheduler-rates
+-- yes: sched context_switches_per_s=400000 cpus_online=4 *30
+-- no: sched context_switches_per_s=20000 cpus_online=4 *30
+--
+-- no: sched context_switches_per_s=400000 *30
+-- A switch costs one to some microseconds with its cold caches: 50000 a second are about a tenth of a CPU or more.
+WITH hosts AS (
+    SELECT run, host, wmean(context_switches_per_s, dt) AS switches, CAST(max(cpus_online) AS BIGINT) AS cpus, sum(dt) AS seen_s
+    FROM sched
+    GROUP BY run, host
+)
+SELECT run, host, switches, switches / nullif(cpus, 0) AS per_cpu, cpus
+FROM hosts
+WHERE switches / nullif(cpus, 0) >= 50000 AND seen_s >= 3
+ORDER BY per_cpu DESC, run, host

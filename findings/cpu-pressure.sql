@@ -1,0 +1,21 @@
+-- title: Tasks stalled for want of a CPU
+-- severity: warning
+-- section: cpu
+-- says: In {stalled:%} of the time at least one task was ready but had no CPU.
+-- advice: See which processes wait (run_queue_wait of `process`) and which control groups have a quota. Batch work at low priority may wait without harm.
+-- ask: pressure-timeline
+-- yes: pressure resource=cpu some=60 *30
+-- no: pressure resource=cpu some=8 *30
+--
+-- no: pressure resource=memory some=60 *30
+--
+-- no: pressure resource=cpu some=90 *2
+-- no: pressure resource=cpu some=0 *28 @2
+-- PSI counts also the microseconds before a wake-up is served, so that a few percent are normal; a quarter of the
+-- whole run is not.
+SELECT run, host, wmean(p.some, dt) AS stalled
+FROM pressure p
+WHERE resource = 'cpu'
+GROUP BY run, host
+HAVING wmean(p.some, dt) >= 25 AND sum(dt) >= 3
+ORDER BY stalled DESC, run, host

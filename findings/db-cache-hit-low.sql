@@ -1,0 +1,20 @@
+-- title: A database reads much past its own cache
+-- severity: warning
+-- section: database
+-- says: {name} found {hits:%} of the blocks in its cache and asked the system for {misses:/s}.
+-- advice: A larger cache (shared_buffers, innodb_buffer_pool_size) or an index instead of a scan. For a warehouse that scans more than memory, a low share is normal.
+-- ask: db-throughput
+-- yes: db server=localhost database=shop cache_hits_per_s=5000 cache_misses_per_s=900 *30
+-- no: db server=localhost database=shop cache_hits_per_s=90000 cache_misses_per_s=200 *30
+--
+-- no: db server=localhost database=shop cache_hits_per_s=5 cache_misses_per_s=9 *30
+-- 95 % is a modest aim for transactions, where 99 % is usual; a hundred misses a second, so that it matters.
+WITH databases AS (
+    SELECT run, host, concat_ws(' ', server, database) AS name, wmean(cache_hits_per_s, dt) AS found, wmean(cache_misses_per_s, dt) AS misses
+    FROM db
+    GROUP BY run, host, server, database
+)
+SELECT run, host, name, 100 * found / nullif(found + misses, 0) AS hits, misses
+FROM databases
+WHERE misses >= 100 AND found < 0.95 * (found + misses)
+ORDER BY misses DESC, run, host, name

@@ -1,0 +1,28 @@
+-- title: A disk is saturated
+-- severity: warning
+-- section: disk
+-- says: {device} was at least 95 % busy for {full_s:s} of {seen_s:s} with {depth} requests in flight on average.
+-- advice: Requests wait for the device: see who makes them, and whether latency grew meanwhile. A device that serves many requests at once (an SSD, an array) can do more at 100 %; judge it by its latency.
+-- ask: disk-util
+-- yes: disk device=sda class=disk util=99 queue_depth=8 *30
+-- no: disk device=sda class=disk util=40 queue_depth=8 *30
+--
+-- no: disk device=sda class=disk util=99 queue_depth=0.99 *30
+--
+-- no: disk device=sda1 class=partition util=99 queue_depth=8 *30
+--
+-- no: disk device=sda class=disk util=99 queue_depth=9 *2
+-- no: disk device=sda class=disk util=1 queue_depth=0.1 *28 @2
+-- Utilisation with a queue behind it (USE method): one request at a time keeps a device busy but lets nobody wait, so
+-- that two in flight are asked for. A tenth of the run, so that one burst is none.
+WITH disks AS (
+    SELECT run, host, device, sum(CASE WHEN util >= 95 AND queue_depth >= 2 THEN dt ELSE 0 END) AS full_s, sum(dt) AS seen_s,
+        sum(CASE WHEN util >= 95 THEN queue_depth * dt END) / nullif(sum(CASE WHEN util >= 95 THEN dt END), 0) AS depth
+    FROM disk
+    WHERE coalesce(class, 'disk') = 'disk'
+    GROUP BY run, host, device
+)
+SELECT run, host, device, full_s, seen_s, depth
+FROM disks
+WHERE full_s >= 0.1 * seen_s AND full_s >= 3
+ORDER BY full_s DESC, depth DESC, run, host, device

@@ -1,0 +1,32 @@
+-- title: A disk was slow for a stretch
+-- severity: warning
+-- section: disk
+-- says: {device} took {worst_ms:ms} a request at the worst and more than {limit_ms:ms} for {slow_s:s} of {seen_s:s}, against {usual_ms:ms} as a rule.
+-- advice: Find what happened then: a burst of writes, a flush of dirty pages, a checkpoint, a neighbour on the same storage. The charts of the report can be zoomed to it.
+-- ask: disk-latency
+-- yes: disk device=sda class=disk await_ms=2 reads_per_s=200 *60
+-- yes: disk device=sda class=disk await_ms=60 reads_per_s=200 *6 @60
+-- no: disk device=sda class=disk await_ms=2 reads_per_s=200 *60
+-- no: disk device=sda class=disk await_ms=60 reads_per_s=200 *1 @60
+--
+-- no: disk device=sda class=disk await_ms=12 reads_per_s=200 *60
+--
+-- no: disk device=sda class=disk await_ms=2 reads_per_s=200 *60
+-- no: disk device=sda class=disk await_ms=60 reads_per_s=0.5 *6 @60
+-- Against its own median: five times as long, and more than 10 ms, which a person's work begins to feel when it adds
+-- up. Moments with hardly any request (below 5 a second) say little and are left out. Three seconds at least.
+WITH moments AS (
+    SELECT run, host, device, dt, coalesce(await_ms, greatest(read_await_ms, write_await_ms)) AS ms
+    FROM disk
+    WHERE coalesce(class, 'disk') = 'disk' AND coalesce(reads_per_s, 0) + coalesce(writes_per_s, 0) + coalesce(transfers_per_s, 0) >= 5
+), usual AS (
+    SELECT run, host, device, median(ms) AS usual_ms, greatest(5 * median(ms), 10) AS limit_ms FROM moments GROUP BY run, host, device
+), disks AS (
+    SELECT run, host, device, usual_ms, limit_ms, max(ms) AS worst_ms, sum(CASE WHEN ms > limit_ms THEN dt ELSE 0 END) AS slow_s, sum(dt) AS seen_s
+    FROM moments JOIN usual USING (run, host, device)
+    GROUP BY run, host, device, usual_ms, limit_ms
+)
+SELECT run, host, device, worst_ms, limit_ms, slow_s, seen_s, usual_ms
+FROM disks
+WHERE slow_s >= 3
+ORDER BY slow_s * worst_ms DESC, run, host, device

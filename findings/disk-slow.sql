@@ -1,0 +1,26 @@
+-- title: A disk answers slowly
+-- severity: warning
+-- section: disk
+-- says: Over {requests} requests {device} took {mean_ms:ms} each on average.
+-- advice: Compare with what the device should do: some milliseconds for a rotating disk, well below one for flash. A deep queue of background writes may be slow without anybody waiting.
+-- ask: slow-disks
+-- yes: disk device=sda class=disk read_await_ms=45 reads_per_s=100 *30
+-- no: disk device=sda class=disk read_await_ms=4 reads_per_s=100 *30
+--
+-- no: disk device=sda class=disk read_await_ms=45 reads_per_s=0.1 *30
+-- 20 ms is slow for any disk that is not overloaded: a rotating one needs about ten. Weighted by requests, at least a hundred of them.
+WITH disks AS (
+    SELECT run, host, device, sum(reads_per_s * dt) AS n_reads, sum(writes_per_s * dt) AS n_writes,
+        sum(read_await_ms * reads_per_s * dt) AS read_ms, sum(write_await_ms * writes_per_s * dt) AS write_ms
+    FROM disk
+    WHERE coalesce(class, 'disk') = 'disk'
+    GROUP BY run, host, device
+), means AS (
+    SELECT run, host, device, coalesce(n_reads, 0) + coalesce(n_writes, 0) AS n,
+        (coalesce(read_ms, 0) + coalesce(write_ms, 0)) / nullif(coalesce(n_reads, 0) + coalesce(n_writes, 0), 0) AS mean_ms
+    FROM disks
+)
+SELECT run, host, device, CAST(round(n) AS BIGINT) AS requests, mean_ms
+FROM means
+WHERE mean_ms >= 20 AND n >= 100
+ORDER BY mean_ms DESC, run, host, device

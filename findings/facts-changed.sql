@@ -1,0 +1,13 @@
+-- title: Settings changed during the run
+-- severity: info
+-- section: facts
+-- says: {fact} changed: {change}.
+-- advice: The beginning and the end of this run are not the same system; a comparison may need a window that leaves one of them out.
+-- ask: what-changed
+-- yes: event kind="fact changed" subject=thp.enabled message="[always] -> [never]" @5
+-- no: event kind=mark subject=x message=y @5
+SELECT run, host, subject AS fact, substr(any_value(message), 1, 120) AS change
+FROM event
+WHERE kind = 'fact changed'
+GROUP BY run, host, subject
+ORDER BY run, host, subject

@@ -1,0 +1,16 @@
+-- title: Reserved huge pages lie unused
+-- severity: warning
+-- section: memory
+-- says: {unused:B} of reserved huge pages were never used, {share:%} of memory that nothing else can have.
+-- advice: Reserve fewer (vm.nr_hugepages), or let the program use them: a database needs its setting (huge_pages, large-pages) and the right to lock memory.
+-- ask: memory-breakdown
+-- yes: mem total_bytes=64e9 huge_total_bytes=32e9 huge_free_bytes=32e9 *30
+-- no: mem total_bytes=64e9 huge_total_bytes=32e9 huge_free_bytes=1e9 *30
+--
+-- no: mem total_bytes=64e9 huge_total_bytes=0 huge_free_bytes=0 *30
+-- The least that was free over the run, from a twentieth of memory on.
+SELECT run, host, min(huge_free_bytes) AS unused, 100 * min(huge_free_bytes) / nullif(max(total_bytes), 0) AS share
+FROM mem
+GROUP BY run, host
+HAVING min(huge_free_bytes) >= 0.05 * max(total_bytes)
+ORDER BY share DESC, run, host

@@ -1,0 +1,18 @@
+-- title: Tasks stalled for I/O
+-- severity: warning
+-- section: disk
+-- says: In {stalled:%} of the time a task waited for storage, and in {all_stalled:%} all of them did.
+-- advice: See which disk was busy or slow and which processes read and write. A backup or a bulk load waits for storage by nature.
+-- ask: pressure-timeline
+-- yes: pressure resource=io some=45 full=30 *30
+-- no: pressure resource=io some=3 full=2 *30
+--
+-- no: pressure resource=cpu some=45 full=30 *30
+-- A fifth of the run for one task is worth a look; when all stood still for half of it, the machine did little else.
+SELECT run, host, wmean(p.some, dt) AS stalled, coalesce(wmean(p.full, dt), 0) AS all_stalled,
+    CASE WHEN wmean(p.full, dt) >= 50 THEN 'critical' ELSE 'warning' END AS severity
+FROM pressure p
+WHERE resource = 'io'
+GROUP BY run, host
+HAVING wmean(p.some, dt) >= 20 AND sum(dt) >= 3
+ORDER BY stalled DESC, run, host

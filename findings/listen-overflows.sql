@@ -1,0 +1,15 @@
+-- title: Connections are refused because nobody accepts them in time
+-- severity: warning
+-- section: network
+-- says: {n} connections were dropped because an accept queue was full.
+-- advice: The client tries again after a second or more. Raise the listen backlog and net.core.somaxconn, and see why the server does not accept: its accepting thread is busy, as a rule.
+-- ask: tcp-health
+-- yes: tcp listen_overflows_per_s=4 *30
+-- no: tcp listen_overflows_per_s=0 listen_drops_per_s=0 *30
+-- Each is a client that waits for a second; from one a second on, some client always does.
+SELECT run, host, CAST(round(sum(listen_overflows_per_s * dt)) AS BIGINT) AS n,
+    CASE WHEN wmean(listen_overflows_per_s, dt) >= 1 THEN 'critical' ELSE 'warning' END AS severity
+FROM tcp
+GROUP BY run, host
+HAVING sum(listen_overflows_per_s * dt) >= 1
+ORDER BY n DESC, run, host

@@ -1,0 +1,27 @@
+-- title: Transactions begin later than planned
+-- severity: warning
+-- section: result
+-- says: {generator} began transactions {lag:ms} late on average, and {late:ms} in the last third.
+-- advice: The clients or the server do not keep up with the rate asked for: latencies that do not count the wait before the beginning look better than what a user would see. Lower the rate or add clients.
+-- ask: load-throughput
+-- yes: load generator=pgbench lag_ms=5 latency_mean_ms=4 *20
+-- yes: load generator=pgbench lag_ms=900 latency_mean_ms=4 *20 @20
+-- no: load generator=pgbench lag_ms=0.2 latency_mean_ms=4 *40
+--
+-- no: load generator=pgbench latency_mean_ms=4 *40
+-- Later than a transaction takes, and 10 ms at least: then the schedule and not the server decides what is measured.
+WITH placed AS (
+    SELECT run, host, coalesce(generator, 'The generator') AS generator, dt, lag_ms, latency_mean_ms,
+        (epoch_us(t) - min(epoch_us(t)) OVER g) / nullif(max(epoch_us(t)) OVER g - min(epoch_us(t)) OVER g, 0) AS place
+    FROM load
+    WHERE operation IS NULL AND lag_ms IS NOT NULL
+    WINDOW g AS (PARTITION BY run, host, generator)
+), means AS (
+    SELECT run, host, generator, wmean(lag_ms, dt) AS lag, wmean(CASE WHEN place >= 0.667 THEN lag_ms END, dt) AS late, wmean(latency_mean_ms, dt) AS takes
+    FROM placed
+    GROUP BY run, host, generator
+)
+SELECT run, host, generator, lag, late
+FROM means
+WHERE lag >= 10 AND lag >= coalesce(takes, 0)
+ORDER BY lag DESC, run, host, generator

@@ -1,0 +1,28 @@
+-- title: The load stood still
+-- severity: warning
+-- section: result
+-- says: {generator} completed less than a tenth of its usual {usual:/s} for {still_s:s} of {seen_s:s}.
+-- advice: Find what happened then: a checkpoint, a lock, a flush, a pause of the garbage collector. Means hide such seconds, users do not.
+-- ask: load-throughput
+-- yes: load generator=sysbench transactions_per_s=1000 *50
+-- yes: load generator=sysbench transactions_per_s=0 *4 @50
+-- yes: load generator=sysbench transactions_per_s=1000 *10 @54
+-- no: load generator=sysbench transactions_per_s=1000 *60
+--
+-- no: load generator=sysbench transactions_per_s=3 *50
+-- no: load generator=sysbench transactions_per_s=0 *4 @50
+-- A tenth of the median, for two seconds together; below 10 a second, moments without any are chance. The last sample of a
+-- generator is often cut short and is left out.
+WITH moments AS (
+    SELECT run, host, coalesce(generator, 'The generator') AS generator, dt, transactions_per_s AS done,
+        median(transactions_per_s) OVER (PARTITION BY run, host, generator) AS usual,
+        row_number() OVER (PARTITION BY run, host, generator ORDER BY t DESC) AS from_end
+    FROM load
+    WHERE operation IS NULL AND transactions_per_s IS NOT NULL
+)
+SELECT run, host, generator, any_value(usual) AS usual, sum(CASE WHEN done < 0.1 * usual THEN dt ELSE 0 END) AS still_s, sum(dt) AS seen_s
+FROM moments
+WHERE from_end > 1
+GROUP BY run, host, generator
+HAVING any_value(usual) >= 10 AND sum(CASE WHEN done < 0.1 * usual THEN dt ELSE 0 END) >= 2
+ORDER BY still_s DESC, run, host, generator

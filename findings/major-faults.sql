@@ -1,0 +1,18 @@
+-- title: Programs wait for pages from disk
+-- severity: warning
+-- section: memory
+-- says: There were {faults:/s} page faults that had to read from disk, over {seen_s:s}.
+-- advice: Mapped files or programs do not stay in memory: see whether memory is short, or whether files are mapped that are larger than it. Normal in the first seconds of a program.
+-- ask: page-faults
+-- yes: vm major_faults_per_s=300 *30
+-- no: vm major_faults_per_s=2 *30
+--
+-- no: vm major_faults_per_s=900 *2
+-- no: vm major_faults_per_s=0 *28 @2
+-- Fifty a second at some milliseconds each are a good part of one thread's time on a disk; bad for a fifth of the run
+-- at least, so that the start of a program is none.
+SELECT run, host, wmean(major_faults_per_s, dt) AS faults, sum(dt) AS seen_s
+FROM vm
+GROUP BY run, host
+HAVING wmean(major_faults_per_s, dt) >= 50 AND sum(CASE WHEN major_faults_per_s >= 50 THEN dt ELSE 0 END) >= greatest(3, 0.2 * sum(dt))
+ORDER BY faults DESC, run, host

@@ -1,0 +1,21 @@
+-- title: The hypervisor withholds CPU time
+-- severity: warning
+-- section: cpu
+-- says: {stolen:%} of the CPUs' time was taken by the hypervisor while this machine wanted to run.
+-- advice: Figures of this run depend on its neighbours: repeat it, compare steal between runs, or take a machine that is not shared. Nothing inside the guest can help.
+-- ask: cpu-time
+-- yes: cpu usr=50 steal=12 idle=38 *30
+-- no: cpu usr=50 steal=0.4 idle=49 *30
+--
+-- no: cpu usr=50 idle=50 *30
+-- Some percent already move a benchmark by as much. From a quarter on, work surely suffers.
+WITH machines AS (
+    SELECT run, host, wmean(steal, dt) AS stolen, sum(dt) AS seen_s
+    FROM cpu c
+    WHERE cpu IS NULL OR NOT EXISTS (SELECT 1 FROM cpu a WHERE a.run = c.run AND a.host = c.host AND a.cpu IS NULL)
+    GROUP BY run, host
+)
+SELECT run, host, stolen, CASE WHEN stolen >= 25 THEN 'critical' ELSE 'warning' END AS severity
+FROM machines
+WHERE stolen >= 5 AND seen_s >= 3
+ORDER BY stolen DESC, run, host

@@ -1,0 +1,26 @@
+-- title: The machine swaps
+-- severity: warning
+-- section: memory
+-- says: For {bad_s:s} of {seen_s:s} pages came back from swap, {pages_in:/s} pages on average ({pages_out:/s} went out).
+-- advice: Memory is too small for what runs, or something is limited too tightly. Every page read back is a disk access that a program waits for. A burst while a program starts is harmless.
+-- ask: memory-pressure
+-- yes: vm swap_in_pages_per_s=800 swap_out_pages_per_s=900 *30
+-- no: vm swap_in_pages_per_s=0 swap_out_pages_per_s=0 *30
+--
+-- no: vm swap_in_pages_per_s=800 *2
+-- no: vm swap_in_pages_per_s=0 *28 @2
+--
+-- no: vm swap_out_pages_per_s=900 *30
+-- Only swapping in, which somebody waits for; a tenth of the run, so that one burst is none. A thousand pages a
+-- second for half of the run is a machine that thrashes.
+WITH hosts AS (
+    SELECT run, host, sum(CASE WHEN swap_in_pages_per_s >= 10 THEN dt ELSE 0 END) AS bad_s, sum(dt) AS seen_s,
+        wmean(swap_in_pages_per_s, dt) AS pages_in, coalesce(wmean(swap_out_pages_per_s, dt), 0) AS pages_out
+    FROM vm
+    GROUP BY run, host
+)
+SELECT run, host, bad_s, seen_s, pages_in, pages_out,
+    CASE WHEN bad_s >= 0.5 * seen_s AND pages_in >= 1000 THEN 'critical' ELSE 'warning' END AS severity
+FROM hosts
+WHERE bad_s >= 0.1 * seen_s AND bad_s >= 3
+ORDER BY pages_in DESC, run, host

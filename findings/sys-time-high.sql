@@ -1,0 +1,21 @@
+-- title: The kernel uses as much CPU as the programs
+-- severity: warning
+-- section: cpu
+-- says: The CPUs spent {in_sys:%} of their time in the kernel and {in_usr:%} in programs.
+-- advice: Ask which system calls, faults or locks these are: `fenxi ask syscalls`, or a kernel profile. Normal for a machine that mostly moves data, as a router or a file server does.
+-- ask: cpu-time
+-- yes: cpu usr=20 sys=35 idle=45 *30
+-- no: cpu usr=60 sys=20 idle=20 *30
+--
+-- no: cpu usr=1 sys=3 idle=96 *30
+-- sys at or above usr is an old warning sign for server programs; below a fifth of the CPUs' time it costs little.
+WITH machines AS (
+    SELECT run, host, wmean(sys, dt) AS in_sys, wmean(usr + coalesce(nice, 0), dt) AS in_usr, sum(dt) AS seen_s
+    FROM cpu c
+    WHERE cpu IS NULL OR NOT EXISTS (SELECT 1 FROM cpu a WHERE a.run = c.run AND a.host = c.host AND a.cpu IS NULL)
+    GROUP BY run, host
+)
+SELECT run, host, in_sys, in_usr
+FROM machines
+WHERE in_sys >= in_usr AND in_sys >= 20 AND seen_s >= 3
+ORDER BY in_sys DESC, run, host

@@ -1,0 +1,18 @@
+-- title: TCP sends much again
+-- severity: warning
+-- section: network
+-- says: {resent} of {sent} segments were sent again ({share:%}).
+-- advice: Look for loss on the way (errors and drops of interfaces here and there), for a link that is full, or for a receiver that is too slow.
+-- ask: tcp-health
+-- yes: tcp out_segments_per_s=2000 retransmits_per_s=60 *30
+-- no: tcp out_segments_per_s=2000 retransmits_per_s=1 *30
+--
+-- no: tcp out_segments_per_s=2 retransmits_per_s=0.5 *30
+-- One percent is common advice as the point from which applications feel it; a thousand segments, so that the share means something.
+WITH hosts AS (
+    SELECT run, host, sum(retransmits_per_s * dt) AS again, sum(out_segments_per_s * dt) AS total FROM tcp GROUP BY run, host
+)
+SELECT run, host, CAST(round(again) AS BIGINT) AS resent, CAST(round(total) AS BIGINT) AS sent, 100 * again / nullif(total, 0) AS share
+FROM hosts
+WHERE again >= 0.01 * total AND total >= 1000
+ORDER BY share DESC, run, host

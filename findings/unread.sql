@@ -1,0 +1,13 @@
+-- title: Some things could not be read
+-- severity: info
+-- section: facts
+-- says: {source} noted {n} things that it could not read, first in {file}: {message}.
+-- advice: What could not be read is missing from every other answer. For a recording, root or a capability may be needed; for an import, the lines are named.
+-- ask: notes
+-- yes: note source=process file=/proc/1/io message="permission denied" *3
+-- no: cpu idle=100 *3
+SELECT run, host, coalesce(source, 'A source') AS source, count(*) AS n, coalesce(min_by(file, coalesce(line, 0)), 'a file') AS file,
+    substr(rtrim(coalesce(min_by(message, coalesce(line, 0)), 'no reason given'), '.'), 1, 160) AS message
+FROM note
+GROUP BY run, host, source
+ORDER BY n DESC, run, host, source

@@ -1,6 +1,7 @@
-// The page: facts of the runs on top, then sections of panels, each the answer to one question.
+// The page: facts of the runs on top, then what stands out, then sections of panels, each the answer to one question.
 
 import { useEffect, useState } from "preact/hooks";
+import { Findings } from "./findings";
 import { HeatMap } from "./heatmap";
 import type { Panel, Payload, Run, Section } from "./payload";
 import { colour, theme, toggleTheme, useShared, zoom } from "./shared";
@@ -22,8 +23,9 @@ export function App({ payload }: { payload: Payload }) {
         <h1>{payload.title}</h1>
         <RunFacts runs={payload.runs} />
       </header>
-      <Navigation sections={told} />
+      <Navigation sections={[{ id: "findings", title: "Findings" }, ...told]} />
       <main id="main">
+        <Findings all={payload.findings} panels={told.flatMap((s) => s.panels.filter((p) => !p.quiet))} runs={payload.runs} />
         {told.map((s) => <SectionView key={s.id} section={s} runs={payload.runs} />)}
         {silent.map((s) => (
           <section key={s.id} id={`section-${s.id}`} class="silent">
@@ -87,7 +89,7 @@ function Fact({ name, value, wide }: { name: string; value: string; wide?: boole
   );
 }
 
-function Navigation({ sections }: { sections: Section[] }) {
+function Navigation({ sections }: { sections: { id: string; title: string }[] }) {
   const [here, setHere] = useState(sections[0]?.id);
   const mode = useShared(theme);
   const stretch = useShared(zoom);

@@ -6,7 +6,35 @@ export interface Payload {
   title: string;
   generator: string;
   runs: Run[];
+  findings: Findings;
   sections: Section[];
+}
+
+/** What stands out; `looked` is the number of rules. */
+export interface Findings {
+  looked: number;
+  found: Finding[];
+}
+
+export interface Finding {
+  id: string;
+  title: string;
+  severity: "critical" | "warning" | "info";
+  advice: string;
+  /** The panel that shows the evidence; it may have nothing to show. */
+  ask?: string;
+  own: boolean;
+  said: Said[];
+  /** Occurrences that are left out. */
+  more: number;
+  error?: string;
+}
+
+export interface Said {
+  /** Index into `runs`. */
+  run: number;
+  host: string | null;
+  text: string;
 }
 
 export interface Run {

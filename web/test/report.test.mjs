@@ -91,6 +91,22 @@ test("every section and every panel is drawn", options, async () => {
   }
 });
 
+test("every finding is told, and its evidence is a click away", options, async () => {
+  const { found } = (await payload()).findings;
+  for (const finding of found) {
+    const root = page.locator(`#finding-${finding.id}`);
+    assert.equal(await root.count(), 1, finding.id);
+    assert.ok((await root.textContent()).includes(finding.advice), finding.id);
+  }
+  const link = page.locator("#section-findings .evidence:visible").first();
+  if ((await link.count()) === 0) return;
+  const target = (await link.getAttribute("href")).slice(1);
+  await link.click();
+  const box = await page.locator(`#${target}`).boundingBox();
+  assert.ok(box.y >= 0 && box.y < 900, `${target} is at ${box.y}`);
+  await page.evaluate(() => scrollTo(0, 0));
+});
+
 test("dragging over one chart zooms all of them, Escape shows everything again", options, async () => {
   const charts = page.locator(".uplot");
   assert.ok((await charts.count()) > 1);

@@ -5,6 +5,7 @@
 //! no network, and everything that people named is shown as text, never as markup.
 
 mod data;
+mod findings;
 mod html;
 mod pack;
 mod panel;
@@ -46,7 +47,7 @@ pub enum ReportError {
     /// A run could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The questions could not be read; a single question that fails is told on the page instead.
+    /// Questions or findings could not be read; a single one that fails is told on the page instead.
     #[error(transparent)]
     Query(#[from] QueryError),
     /// The answers could not be written as JSON.
@@ -62,7 +63,7 @@ pub fn render(engine: &Engine, store: &Store, runs: &[RunId], options: Options) 
     render_watched(engine, store, runs, options, &mut |_, _| ())
 }
 
-/// Like [`render`]; tells `watch` how long each question took.
+/// Like [`render`]; tells `watch` how long the findings and each question took.
 ///
 /// # Errors
 /// As [`render`].
@@ -79,6 +80,9 @@ pub fn render_watched(
     let entries = runs.iter().map(|id| store.run(id)).collect::<Result<Vec<_>, _>>()?;
     let shown = Run::all(&entries);
     let scope = Scope::of(runs.iter().cloned());
+    let begin = Instant::now();
+    let findings = findings::look(engine, &scope, &shown)?;
+    watch("findings", begin.elapsed());
     let mut sections: Vec<Section> = Vec::new();
     let mut all = questions(store)?;
     all.extend(engine.carried_questions(&scope)?);
@@ -97,7 +101,7 @@ pub fn render_watched(
     let title =
         options.title.unwrap_or_else(|| shown.iter().map(|r| r.name.as_str()).collect::<Vec<_>>().join(" and "));
     let generator = concat!("Made by fenxi ", env!("CARGO_PKG_VERSION")).to_owned();
-    html::page(&Payload { version: 1, title, generator, runs: shown, sections })
+    html::page(&Payload { version: 1, title, generator, runs: shown, findings, sections })
 }
 
 /// A section's word as a heading: short ones are abbreviations.

@@ -13,7 +13,42 @@ pub(crate) struct Payload {
     pub title: String,
     pub generator: String,
     pub runs: Vec<Run>,
+    pub findings: Findings,
     pub sections: Vec<Section>,
+}
+
+/// What stands out.
+#[derive(Debug, Serialize)]
+pub(crate) struct Findings {
+    /// How many rules looked.
+    pub looked: usize,
+    pub found: Vec<Finding>,
+}
+
+/// One rule that found something, or could not look.
+#[derive(Debug, Serialize)]
+pub(crate) struct Finding {
+    pub id: String,
+    pub title: String,
+    pub severity: &'static str,
+    pub advice: String,
+    /// The question that shows the evidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<String>,
+    pub own: bool,
+    pub said: Vec<Said>,
+    /// Occurrences that are not among `said`.
+    pub more: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Said {
+    /// Place among the runs.
+    pub run: usize,
+    pub host: Option<String>,
+    pub text: String,
 }
 
 #[derive(Debug, Serialize)]

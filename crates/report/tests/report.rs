@@ -126,6 +126,27 @@ fn the_users_own_questions_appear_and_a_wrong_one_says_so_in_its_place() {
 }
 
 #[test]
+fn what_stands_out_comes_with_its_evidence_and_a_wrong_rule_says_so_in_its_place() {
+    let (_dir, store) = store();
+    let id = made(&store, "one", 0.0);
+    let folder = store.path().join("findings");
+    fs_err::create_dir_all(&folder).unwrap();
+    let head = "-- title: Wrong\n-- severity: info\n-- section: cpu\n-- says: {x}\n";
+    fs_err::write(folder.join("wrong.sql"), format!("{head}SELECT run, nothing_such AS x FROM cpu")).unwrap();
+    let payload = payload(&report(&store, &[id]).unwrap());
+    let found = payload["findings"]["found"].as_array().unwrap();
+    let of = |id: &str| found.iter().find(|f| f["id"] == id).unwrap_or_else(|| panic!("no finding {id}: {found:?}"));
+    // CPU 3 of the made-up run is saturated all the time, the others are not.
+    let hot = of("one-cpu-saturated");
+    assert!(
+        hot["said"][0]["text"].as_str().unwrap().starts_with("CPU 3 was at least 95 % busy for 20.0 s of 20.0 s"),
+        "{hot}"
+    );
+    assert_eq!(panel(&payload, hot["ask"].as_str().unwrap())["quiet"], Value::Null);
+    assert!(of("wrong")["error"].as_str().unwrap().contains("wrong.sql: there is no column `nothing_such`"));
+}
+
+#[test]
 fn an_unknown_kind_of_chart_is_an_error_that_lists_the_known_ones() {
     let (_dir, store) = store();
     let id = made(&store, "one", 0.0);

@@ -1,0 +1,40 @@
+//! What stands out in the runs, for the top of the page.
+
+use fenxi_query::{Engine, Found, Occurrence, QueryError, Scope, findings};
+
+use crate::payload::{Finding, Findings, Run, Said};
+
+/// Occurrences of one finding that the page shows; the others are counted.
+const SHOWN: usize = 5;
+
+/// Lets all rules look at the runs. One that fails says so in its place.
+pub(crate) fn look(engine: &Engine, scope: &Scope, runs: &[Run]) -> Result<Findings, QueryError> {
+    let looked = findings(engine.store())?.len();
+    let found = engine.find_all(scope)?.into_iter().map(|found| finding(found, runs)).collect();
+    Ok(Findings { looked, found })
+}
+
+fn finding(found: Found, runs: &[Run]) -> Finding {
+    let severity = found.severity().word();
+    let (occurrences, error) = match found.outcome {
+        Ok(occurrences) => (occurrences, None),
+        Err(e) => (Vec::new(), Some(e.to_string())),
+    };
+    let rule = found.finding;
+    Finding {
+        id: rule.name,
+        title: rule.title,
+        severity,
+        advice: rule.advice,
+        ask: rule.ask,
+        own: rule.own,
+        more: occurrences.len().saturating_sub(SHOWN),
+        said: occurrences.into_iter().take(SHOWN).map(|o| said(o, runs)).collect(),
+        error,
+    }
+}
+
+fn said(occurrence: Occurrence, runs: &[Run]) -> Said {
+    let run = runs.iter().position(|r| r.id == occurrence.run).unwrap_or(0);
+    Said { run, host: occurrence.host, text: occurrence.says }
+}

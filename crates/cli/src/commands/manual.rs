@@ -100,7 +100,9 @@ fn roff(command: &Command) -> anyhow::Result<Vec<u8>> {
         .source(format!("fenxi {}", env!("CARGO_PKG_VERSION")))
         .manual("Fenxi")
         .render(&mut text)?;
-    Ok(text)
+    // What clap calls extra are a command's notes and examples.
+    let text = String::from_utf8(text)?.replace(".SH EXTRA", ".SH NOTES");
+    Ok(text.into_bytes())
 }
 
 fn write_page(command: &Command, dir: &Path) -> anyhow::Result<()> {

@@ -325,12 +325,13 @@ impl Page {
             return;
         }
         self.heading(2, "Failures");
-        let row = |f: &crate::report::Failure| {
-            let later = if f.made_later { "made later" } else { "missing" };
-            vec![f.run.clone(), f.block.to_string(), f.cell.clone(), f.why.clone(), later.to_owned()]
-        };
-        let rows: Vec<_> = report.failures.iter().map(row).collect();
-        self.table(&["run", "block", "cell", "why", ""], &rows);
+        for failure in &report.failures {
+            let later = if failure.made_later { "made again later" } else { "not made again yet" };
+            self.line(&format!(
+                "{} (block {}, {}): {}; {later}.",
+                failure.run, failure.block, failure.cell, failure.why
+            ));
+        }
     }
 }
 

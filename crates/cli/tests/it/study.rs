@@ -267,3 +267,53 @@ fn the_output_of_a_known_tool_gives_results() {
     study.ok(&[]);
     assert_eq!(study.fenxi.number("select value from result where name = 'throughput'"), 100.5);
 }
+
+#[test]
+fn a_report_says_what_scales_what_is_best_and_what_failed() {
+    // Twice the threads give 1.8 times the rate, whatever the tool; blocks differ by a tenth.
+    let study = Study::new(
+        r#"
+name = "reported"
+repeats = 4
+retries = 1
+command = """
+test {attempt} = 2 || test {block}{threads}{tool} != 31fast || exit 7
+awk 'BEGIN { f["slow"] = 1; f["fast"] = 3; r["1"] = 100; r["2"] = 180; r["4"] = 300; t = "{threads}"; b = {block}
+    printf "rate: %f latency: %f\\n", f["{tool}"] * r[t] * (1 + b / 10) * (1 + b * t % 3 / 1000), 5 * t }'
+"""
+[factors]
+threads = [1, 2, 4]
+tool = ["slow", "fast"]
+[[response]]
+name = "rate"
+pattern = 'rate: ([0-9.]+)'
+unit = "/s"
+better = "higher"
+[[response]]
+name = "latency"
+pattern = 'latency: ([0-9.]+)'
+unit = "ms"
+better = "lower"
+"#,
+    );
+    study.ok(&["--quiet"]);
+    let report = study.fenxi.ok(&["study", "report", "reported"]);
+    assert!(
+        report.contains("Best: threads=4 tool=fast, ") && report.contains("All others differ from it."),
+        "{report}"
+    );
+    assert!(report.contains("latency against rate") && report.contains("exit status 7"), "{report}");
+    assert!(report.lines().all(|line| line.chars().count() <= 80), "{report}");
+    let json: serde_json::Value =
+        serde_json::from_str(&study.fenxi.ok(&["study", "report", "reported", "--json"])).unwrap();
+    let rate = &json["responses"][0];
+    let point = &rate["curves"][0]["points"][1];
+    assert!((point["speedup"].as_f64().unwrap() - 1.8).abs() < 0.01, "{point}");
+    // Amdahl by hand: 1.8 of 2 is a contention of 1/9, 3 of 4 as well.
+    let alpha = rate["curves"][0]["amdahl"]["alpha"].as_f64().unwrap();
+    assert!((alpha - 1.0 / 9.0).abs() < 0.01, "{alpha}");
+    assert_eq!((json["failures"][0]["made_later"].as_bool(), json["finished"].as_u64()), (Some(true), Some(24)));
+    let plan = study.plan().display().to_string();
+    assert!(study.fenxi.ok(&["study", "report", &plan, "--markdown"]).contains("| cell "));
+    assert!(study.fenxi.fails(1, &["study", "report", "reportd"]).contains("meant is perhaps `reported`"));
+}

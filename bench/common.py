@@ -104,6 +104,35 @@ def interleaved(rounds, subjects):
     return seconds
 
 
+def cost_of_samples(pairs, samples, rounds):
+    """What a sample costs each of `pairs` (a name, our words, the peer's): rows of a page, and its note.
+
+    All of them watch the same seconds, printing to nowhere, once for few and once for many samples, one a second:
+    the difference is what samples cost, without the start.
+    """
+    few, figures = 2, []
+    for _ in range(rounds):
+        spent = {}
+        for n in (few, few + samples):
+            started = {(what, side): Process([*argv, "1", str(n)])
+                       for what, ours, peer in pairs for side, argv in enumerate((ours, peer))}
+            for key, process in started.items():
+                done = process.wait()
+                if done.status != 0:
+                    sys.exit(f"bench: {' '.join(done.argv)}: status {done.status}\n{done.stderr}")
+                spent.setdefault(key, []).append(done.cpu_s)
+        figures.append(spent)
+    rows = []
+    for what, _, _ in pairs:
+        cost = [statistics.median(f[what, side][1] - f[what, side][0] for f in figures) / samples * 1e6 for side in (0, 1)]
+        begin = [statistics.median(f[what, side][0] for f in figures) * 1e3 for side in (0, 1)]
+        ratio = f"{cost[0] / cost[1]:.2f}" if cost[1] > 0 else "-"
+        rows.append([what, *(f"{v:.0f}" for v in cost), ratio, *(f"{v:.1f}" for v in begin)])
+    note = (f"{samples} samples more than {few}, one a second, {rounds} round(s), all processes at the same time. CPU is "
+            f"user and system time. The last two columns are a whole run with {few} samples: the start of the process, mostly.")
+    return rows, note
+
+
 def spread(values, scale=1.0, digits=1):
     """The median, and the least and most, as text."""
     low, middle, high = (scale * f(values) for f in (min, statistics.median, max))

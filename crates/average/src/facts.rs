@@ -3,54 +3,39 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use arrow_array::{
-    Array, RecordBatch,
-    cast::AsArray,
-    types::{Float64Type, Int32Type, TimestampMicrosecondType},
-};
+use arrow_array::{Array, RecordBatch, cast::AsArray, types::TimestampMicrosecondType};
 use fenxi_model::{
     Micros, Rows,
     catalog::{event, result, text},
 };
+use fenxi_store::{RunResult, label};
 
 use crate::rule::is_percentile;
 
-/// What a result is called and said to be: name and source, unit and direction.
-type ResultName = (String, String);
-
 /// Adds the means of the results of all runs, and apart from them their spread; gives the names of those
 /// that are percentiles and left out. The representative run comes first.
-pub fn results(runs: &[Vec<RecordBatch>], means: &mut Rows, spreads: &mut Rows) -> Vec<String> {
-    let mut values: BTreeMap<ResultName, Vec<f64>> = BTreeMap::new();
-    let mut described: BTreeMap<ResultName, (String, String)> = BTreeMap::new();
-    for batch in runs.iter().flatten() {
-        let Some(numbers) = batch.column_by_name("value").and_then(|c| c.as_primitive_opt::<Float64Type>()) else {
-            continue;
-        };
-        for row in (0..batch.num_rows()).filter(|row| numbers.is_valid(*row)) {
-            let label = |name| label(batch, name, row).unwrap_or_default().to_owned();
-            let name = (label("name"), label("source"));
-            described.entry(name.clone()).or_insert_with(|| (label("unit"), label("better")));
-            values.entry(name).or_default().push(numbers.value(row));
-        }
+pub fn results(runs: &[Vec<RunResult>], means: &mut Rows, spreads: &mut Rows) -> Vec<String> {
+    // By name and source; the first run says what a result is.
+    let mut found: BTreeMap<(&str, &str), Vec<&RunResult>> = BTreeMap::new();
+    for result in runs.iter().flatten() {
+        found.entry((&result.name, &result.source)).or_default().push(result);
     }
     let mut left_out = Vec::new();
-    for (name, values) in values {
-        if is_percentile(&name.0) {
-            left_out.push(name.0);
+    for ((name, source), results) in found {
+        if is_percentile(name) {
+            left_out.push(name.to_owned());
             continue;
         }
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let (unit, better) = described.remove(&name).unwrap_or_default();
+        let n = results.len() as f64;
+        let mean = results.iter().map(|r| r.value).sum::<f64>() / n;
         let add = |rows: &mut Rows, value: f64| {
             let mut row = rows.row(&result::TABLE, None, None);
-            row.str(result::name, &*name.0).f64(result::value, value).str(result::unit, &*unit);
-            row.str(result::better, &*better).str(result::source, &*name.1);
+            row.str(result::name, name).f64(result::value, value).str(result::unit, &*results[0].unit);
+            row.str(result::better, &*results[0].better.to_string()).str(result::source, source);
         };
         add(means, mean);
-        if values.len() > 1 {
-            add(spreads, (values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0)).sqrt());
+        if results.len() > 1 {
+            add(spreads, (results.iter().map(|r| (r.value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt());
         }
     }
     left_out
@@ -61,8 +46,7 @@ const QUOTED: usize = 60;
 
 /// Adds the facts of the first of the runs, and for each that is not the same in all a fact of the topic
 /// `differs` with what it is in how many.
-pub fn facts(runs: &[Vec<RecordBatch>], rows: &mut Rows) {
-    let read: Vec<BTreeMap<(String, String), String>> = runs.iter().map(|batches| of_run(batches)).collect();
+pub fn facts(read: &[BTreeMap<(String, String), String>], rows: &mut Rows) {
     let Some(first) = read.first() else { return };
     for ((topic, name), value) in first {
         fact(rows, topic, name, value);
@@ -70,7 +54,7 @@ pub fn facts(runs: &[Vec<RecordBatch>], rows: &mut Rows) {
     let names: BTreeSet<&(String, String)> = read.iter().flat_map(BTreeMap::keys).collect();
     for name in names {
         let mut seen: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-        for run in &read {
+        for run in read {
             *seen.entry(run.get(name).map(String::as_str)).or_default() += 1;
         }
         if seen.len() > 1 {
@@ -93,20 +77,6 @@ pub fn fact(rows: &mut Rows, topic: &str, name: &str, value: &str) {
     row.str(text::topic, topic).str(text::name, name).text(text::value, value);
 }
 
-fn of_run(batches: &[RecordBatch]) -> BTreeMap<(String, String), String> {
-    let mut facts = BTreeMap::new();
-    for batch in batches {
-        let Some(values) = batch.column_by_name("value").and_then(|c| c.as_string_opt::<i32>()) else { continue };
-        for row in (0..batch.num_rows()).filter(|row| values.is_valid(*row)) {
-            if label(batch, "phase", row) != Some("end") {
-                let label = |name| label(batch, name, row).unwrap_or_default().to_owned();
-                facts.insert((label("topic"), label("name")), values.value(row).to_owned());
-            }
-        }
-    }
-    facts
-}
-
 /// Adds the events of the representative run between two moments.
 pub fn events(batches: &[RecordBatch], start: Micros, end: Micros, rows: &mut Rows) {
     for batch in batches {
@@ -123,9 +93,4 @@ pub fn events(batches: &[RecordBatch], start: Micros, end: Micros, rows: &mut Ro
             new.text(event::message, messages.is_valid(row).then(|| messages.value(row)));
         }
     }
-}
-
-fn label<'b>(batch: &'b RecordBatch, name: &str, row: usize) -> Option<&'b str> {
-    let labels = batch.column_by_name(name)?.as_dictionary_opt::<Int32Type>()?;
-    Some(labels.values().as_string_opt::<i32>()?.value(labels.key(row)?))
 }

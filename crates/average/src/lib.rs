@@ -89,8 +89,11 @@ pub fn average(plan: Plan<'_>, mut watch: impl FnMut(&str, usize, usize) -> bool
             open.append_apart(SPREAD, &mut spreads)?;
         }
         let (mut rows, mut spreads) = (Rows::new(&spans.host), Rows::new(&spans.host));
-        left_out.extend(facts::results(&read(&plan, "result")?, &mut rows, &mut spreads));
-        facts::facts(&read(&plan, "text")?, &mut rows);
+        let ids = || plan.members.iter().map(|member| &member.id);
+        let results = ids().map(|id| plan.store.results(id)).collect::<Result<Vec<_>, _>>()?;
+        left_out.extend(facts::results(&results, &mut rows, &mut spreads));
+        let said = ids().map(|id| plan.store.facts(id)).collect::<Result<Vec<_>, _>>()?;
+        facts::facts(&said, &mut rows);
         let first = plan.members.first().ok_or(AverageError::Nothing)?;
         facts::events(&plan.store.read(&first.id, "event")?, spans.start, spans.end(), &mut rows);
         remarks(&plan, &spans, &left_out, &mut rows);
@@ -118,8 +121,9 @@ struct Spans {
     starts: Vec<Micros>,
     /// How long each run is in microseconds.
     lengths: Vec<i64>,
-    /// Seconds of an interval: of the run with the longest.
-    step: f64,
+    /// Seconds of an interval: of the run with the longest. None where the representative run has no fixed
+    /// one, as an import: then each table has its own.
+    step: Option<f64>,
     /// The host of the representative run.
     host: String,
     /// Whether each run has one host only, whatever it is called.
@@ -134,14 +138,15 @@ impl Spans {
         };
         let spans: Vec<(Micros, Micros)> = members.iter().zip(entries).map(span).collect();
         let (start, end) = *spans.first()?;
-        let steps = entries.iter().filter_map(|e| e.manifest.interval_s);
+        let first = &entries.first()?.manifest;
+        let longest = entries.iter().filter_map(|e| e.manifest.interval_s).reduce(f64::max);
         Some(Spans {
             start,
             length: end.0 - start.0,
             starts: spans.iter().map(|(start, _)| *start).collect(),
             lengths: spans.iter().map(|(start, end)| end.0 - start.0).collect(),
-            step: steps.fold(f64::NAN, f64::max).max(0.001),
-            host: entries.first()?.manifest.hosts.first().cloned().unwrap_or_default(),
+            step: first.interval_s.and(longest).map(|step| step.max(0.001)),
+            host: first.hosts.first().cloned().unwrap_or_default(),
             one_host: entries.iter().all(|e| e.manifest.hosts.len() <= 1),
         })
     }
@@ -152,17 +157,11 @@ impl Spans {
 }
 
 fn of_table(plan: &Plan<'_>, table: &'static Table, spans: &Spans) -> Result<Cells, AverageError> {
-    let mut step = spans.step;
     let mut cells = None;
     for (i, member) in plan.members.iter().enumerate() {
         let batches = plan.store.read(&member.id, table.name)?;
-        let cells = cells.get_or_insert_with(|| {
-            // Imports know no interval of the run: that of the table's own rows.
-            if step.is_nan() || plan.store.run(&member.id).is_ok_and(|e| e.manifest.interval_s.is_none()) {
-                step = usual_interval(&batches).unwrap_or(1.0);
-            }
-            Cells::new(table, step)
-        });
+        let cells = cells
+            .get_or_insert_with(|| Cells::new(table, spans.step.or_else(|| usual_interval(&batches)).unwrap_or(1.0)));
         let start = spans.starts.get(i).copied().unwrap_or(spans.start);
         let end = Micros(start.0 + spans.length);
         cells.add(&batches, &View { start, end, host: spans.one_host.then_some(spans.host.as_str()) });
@@ -180,10 +179,6 @@ fn usual_interval(batches: &[RecordBatch]) -> Option<f64> {
     }
     intervals.sort_by(f64::total_cmp);
     intervals.get(intervals.len() / 2).copied()
-}
-
-fn read(plan: &Plan<'_>, table: &str) -> Result<Vec<Vec<RecordBatch>>, StoreError> {
-    plan.members.iter().map(|member| plan.store.read(&member.id, table)).collect()
 }
 
 fn begin(plan: &Plan<'_>, entries: &[RunEntry], spans: &Spans) -> Begin {

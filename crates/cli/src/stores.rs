@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use anyhow::bail;
 use fenxi_model::{Micros, RunId};
 use fenxi_store::Store;
 
@@ -60,4 +61,17 @@ pub fn select(store: &Store, selectors: &[String]) -> anyhow::Result<Vec<RunId>>
         }
     }
     Ok(ids)
+}
+
+/// The runs that selectors with commas between them name, each once.
+///
+/// # Errors
+/// When a selector names no run, or there is none.
+pub fn group(store: &Store, selectors: &str) -> anyhow::Result<Vec<RunId>> {
+    let words: Vec<String> = selectors.split(',').map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect();
+    let runs = select(store, &words)?;
+    if runs.is_empty() {
+        bail!("`{selectors}` names no run");
+    }
+    Ok(runs)
 }

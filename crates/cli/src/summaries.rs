@@ -2,14 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use arrow_array::{
-    Array, RecordBatch,
-    cast::AsArray,
-    types::{Float64Type, Int32Type},
-};
 use fenxi_analyze::{Metric, Outcome, RunSummary};
-use fenxi_model::{Better, RunId};
-use fenxi_store::{RunEntry, Store, StoreError, Window};
+use fenxi_model::RunId;
+use fenxi_store::{RunEntry, RunResult, Store, StoreError, Window};
 
 use crate::windows;
 
@@ -43,9 +38,9 @@ pub fn summary(store: &Store, run: &RunId, chosen: Chosen<'_>) -> anyhow::Result
         interval_s: manifest.interval_s,
         ticks: (manifest.ticks.unwrap_or(0), manifest.missed_ticks.unwrap_or(0)),
         params: manifest.params.clone(),
-        results: results(&store.read(run, "result")?),
+        results: results(store.results(run)?),
         metrics: metrics(store, run, chosen, window.as_ref(), manifest.hosts.len() > 1)?,
-        facts: facts(&store.read(run, "text")?),
+        facts: store.facts(run)?,
     })
 }
 
@@ -86,50 +81,16 @@ fn wanted(table: &str, key: &str, by: &[String]) -> bool {
 }
 
 /// One value a name; a name that several sources use has the source before it.
-fn results(batches: &[RecordBatch]) -> BTreeMap<String, Outcome> {
-    let mut found: Vec<(String, String, Outcome)> = Vec::new();
-    for batch in batches {
-        let text = |name: &str, row: usize| label(batch, name, row).unwrap_or_default().to_owned();
-        let Some(values) = batch.column_by_name("value").and_then(|c| c.as_primitive_opt::<Float64Type>()) else {
-            continue;
-        };
-        for row in (0..batch.num_rows()).filter(|row| values.is_valid(*row)) {
-            let better = match text("better", row).as_str() {
-                "higher" => Better::Higher,
-                "lower" => Better::Lower,
-                _ => Better::Neither,
-            };
-            let outcome = Outcome { value: values.value(row), unit: text("unit", row), better };
-            found.push((text("name", row), text("source", row), outcome));
-        }
-    }
+fn results(found: Vec<RunResult>) -> BTreeMap<String, Outcome> {
     let mut sources: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (name, source, _) in &found {
-        sources.entry(name).or_default().insert(source);
+    for result in &found {
+        sources.entry(&result.name).or_default().insert(&result.source);
     }
     let several: BTreeSet<String> =
         sources.into_iter().filter(|(_, of)| of.len() > 1).map(|(name, _)| name.to_owned()).collect();
-    let full = |name: String, source: String| if several.contains(&name) { format!("{source} {name}") } else { name };
-    found.into_iter().map(|(name, source, outcome)| (full(name, source), outcome)).collect()
-}
-
-/// Facts by topic and name; of those read twice, what they were at the start.
-fn facts(batches: &[RecordBatch]) -> BTreeMap<(String, String), String> {
-    let mut facts = BTreeMap::new();
-    for batch in batches {
-        let Some(values) = batch.column_by_name("value").and_then(|c| c.as_string_opt::<i32>()) else { continue };
-        for row in (0..batch.num_rows()).filter(|row| values.is_valid(*row)) {
-            if label(batch, "phase", row) == Some("end") {
-                continue;
-            }
-            let text = |name| label(batch, name, row).unwrap_or_default().to_owned();
-            facts.insert((text("topic"), text("name")), values.value(row).to_owned());
-        }
-    }
-    facts
-}
-
-fn label<'b>(batch: &'b RecordBatch, name: &str, row: usize) -> Option<&'b str> {
-    let labels = batch.column_by_name(name)?.as_dictionary_opt::<Int32Type>()?;
-    Some(labels.values().as_string_opt::<i32>()?.value(labels.key(row)?))
+    let named = |r: RunResult| {
+        let outcome = Outcome { value: r.value, unit: r.unit, better: r.better };
+        (if several.contains(&r.name) { format!("{} {}", r.source, r.name) } else { r.name }, outcome)
+    };
+    found.into_iter().map(named).collect()
 }

@@ -7,7 +7,7 @@ use arrow_array::{
     types::{Float64Type, Int32Type, TimestampMicrosecondType},
 };
 use fenxi_analyze::{Steady, steady_from};
-use fenxi_model::{Micros, RunId, near, parse_seconds};
+use fenxi_model::{Micros, near, parse_seconds};
 use fenxi_store::{RunEntry, Store, Window};
 
 /// The window that is compared when nothing else is said.
@@ -142,23 +142,4 @@ pub fn words(entry: &RunEntry, window: &Window) -> String {
     let from = window.start.seconds_since(entry.manifest.start);
     let to = window.end.seconds_since(entry.manifest.start);
     format!("{from:.1} s .. {to:.1} s")
-}
-
-/// The runs that selectors with commas between them name, each once.
-///
-/// # Errors
-/// When a selector names no run.
-pub fn group(store: &Store, selectors: &str) -> anyhow::Result<Vec<RunId>> {
-    let mut runs: Vec<RunId> = Vec::new();
-    for selector in selectors.split(',').map(str::trim).filter(|s| !s.is_empty()) {
-        for run in store.select(selector)? {
-            if !runs.contains(&run) {
-                runs.push(run);
-            }
-        }
-    }
-    if runs.is_empty() {
-        bail!("`{selectors}` names no run");
-    }
-    Ok(runs)
 }

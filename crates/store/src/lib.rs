@@ -16,6 +16,7 @@ mod open;
 mod parquet_file;
 mod read;
 mod recover;
+mod said;
 mod seal;
 mod select;
 mod stats;
@@ -35,5 +36,6 @@ pub use manifest::{
 };
 pub use open::{OpenRun, RawFile};
 pub use read::SeriesStat;
+pub use said::{RunResult, label};
 pub use seal::{APART, BOOT, IMPORT, SPREAD};
 pub use store::Store;

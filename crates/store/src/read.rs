@@ -40,11 +40,15 @@ impl Store {
     /// # Errors
     /// When there is no such run, or its file cannot be read.
     pub fn read(&self, run: &RunId, table: &str) -> Result<Vec<RecordBatch>, StoreError> {
-        let name = format!("{table}.parquet");
-        if !self.run(run)?.manifest.files.iter().any(|f| f.name == name) {
-            return Ok(Vec::new());
+        let path = self.run_dir(run).join(format!("{table}.parquet"));
+        if path.exists() {
+            return batches(&path);
         }
-        batches(&self.run_dir(run).join(name))
+        // Only now does it matter whether the table is missing on purpose, or the run is.
+        match self.manifest(run)?.file(table) {
+            None => Ok(Vec::new()),
+            Some(_) => Err(StoreError::damaged(path, "it is missing")),
+        }
     }
 
     /// Shows the summary of every series of a run, over `window` or the whole of it, to `take`, in no

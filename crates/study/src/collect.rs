@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use arrow_array::{Array, RecordBatch, StringArray, cast::AsArray, types::Float64Type, types::Int32Type};
 use fenxi_model::{Better, RunId};
 use fenxi_store::{Store, StoreError};
 
@@ -108,31 +107,8 @@ fn machine(store: &Store, run: &RunId, seconds: f64) -> Result<Option<f64>, Stor
 /// The results of a run by name; the first where a name is there twice, as the command's own are last.
 fn results(store: &Store, run: &RunId) -> Result<Results, StoreError> {
     let mut results = Results::new();
-    for batch in store.read(run, "result")? {
-        let (names, units, betters) = (labels(&batch, "name"), labels(&batch, "unit"), labels(&batch, "better"));
-        let Some(values) = batch.column_by_name("value").and_then(|c| c.as_primitive_opt::<Float64Type>()) else {
-            continue;
-        };
-        for row in 0..batch.num_rows() {
-            let (Some(name), true) = (&names[row], values.is_valid(row)) else { continue };
-            let better = match betters[row].as_deref() {
-                Some("higher") => Better::Higher,
-                Some("lower") => Better::Lower,
-                _ => Better::Neither,
-            };
-            let unit = units[row].clone().unwrap_or_default();
-            results.entry(name.clone()).or_insert((values.value(row), unit, better));
-        }
+    for result in store.results(run)? {
+        results.entry(result.name).or_insert((result.value, result.unit, result.better));
     }
     Ok(results)
-}
-
-/// A column of labels; None where NULL.
-fn labels(batch: &RecordBatch, name: &str) -> Vec<Option<String>> {
-    let dictionary = batch.column_by_name(name).and_then(|c| c.as_dictionary_opt::<Int32Type>());
-    let texts = dictionary.and_then(|d| d.downcast_dict::<StringArray>());
-    match texts {
-        Some(texts) => texts.into_iter().map(|text| text.map(str::to_owned)).collect(),
-        None => vec![None; batch.num_rows()],
-    }
 }

@@ -13,8 +13,8 @@ use crate::{
     print,
     progress::{Steps, plural},
     stop::Stop,
-    stores,
-    windows::{choose, group},
+    stores::{self, group},
+    windows::choose,
 };
 
 /// `fenxi average`

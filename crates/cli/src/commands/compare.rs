@@ -13,9 +13,9 @@ use serde_json::json;
 
 use crate::{
     args::Cli,
-    print, stores,
+    print,
+    stores::{self, group},
     summaries::{Chosen, summary},
-    windows::group,
 };
 use page::Page;
 

@@ -56,6 +56,17 @@ pub enum Better {
     Neither,
 }
 
+impl Better {
+    /// The direction that a word says, as [`fmt::Display`] writes it; any other word says neither.
+    pub fn parse(word: &str) -> Better {
+        match word {
+            "higher" => Better::Higher,
+            "lower" => Better::Lower,
+            _ => Better::Neither,
+        }
+    }
+}
+
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

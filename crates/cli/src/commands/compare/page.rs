@@ -1,6 +1,6 @@
 //! A comparison as text, for a terminal or a Markdown document.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use fenxi_analyze::{Comparison, Line, Reason, RunSummary, Split, Verdict};
 use fenxi_model::Unit;
@@ -118,24 +118,24 @@ impl Page {
         };
         let mut rows: Vec<Vec<String>> = split.parts.iter().map(|part| row(part.name, part.means)).collect();
         rows.push(row(split.what, split.means));
-        let header = ["", "A", "B", "change", "of the change"];
-        if self.markdown {
-            self.line(&format!("| {} |\n|---|---:|---:|---:|---:|", header.join(" | ")));
-            rows.iter().for_each(|row| self.line(&format!("| {} |", row.join(" | "))));
-        } else {
-            self.out.push_str(&print::columns(&header, &[1, 2, 3, 4], &rows));
-        }
+        self.rows(&["", "A", "B", "change", "of the change"], 1..5, &rows);
     }
 
     fn table(&mut self, lines: &[&Line], name: impl Fn(&Line) -> String) {
         let rows: Vec<Vec<String>> = lines.iter().map(|line| cells(line, name(line))).collect();
-        if self.markdown {
-            self.line(&format!("| {} |", HEADER.join(" | ")));
-            self.line("|---|---:|---:|---:|---:|---:|---:|---|");
-            rows.iter().for_each(|row| self.line(&format!("| {} |", row.join(" | "))));
-        } else {
-            self.out.push_str(&print::columns(&HEADER, &[1, 2, 3, 4, 5, 6], &rows));
+        self.rows(&HEADER, 1..7, &rows);
+    }
+
+    /// A table whose columns `right` hold numbers.
+    fn rows(&mut self, header: &[&str], right: Range<usize>, rows: &[Vec<String>]) {
+        if !self.markdown {
+            self.out.push_str(&print::columns(header, &right.collect::<Vec<_>>(), rows));
+            return;
         }
+        self.line(&format!("| {} |", header.join(" | ")));
+        let rule = |column: usize| if right.contains(&column) { "---:" } else { "---" };
+        self.line(&format!("|{}|", (0..header.len()).map(rule).collect::<Vec<_>>().join("|")));
+        rows.iter().for_each(|row| self.line(&format!("| {} |", row.join(" | "))));
     }
 
     fn facts(&mut self, comparison: &Comparison) {
@@ -154,12 +154,7 @@ impl Page {
             .take(shown)
             .map(|fact| vec![format!("{} {}", fact.topic, fact.name), word(&fact.values.0), word(&fact.values.1)])
             .collect();
-        if self.markdown {
-            self.line("| | A | B |\n|---|---|---|");
-            rows.iter().for_each(|row| self.line(&format!("| {} |", row.join(" | "))));
-        } else {
-            self.out.push_str(&print::columns(&["", "A", "B"], &[], &rows));
-        }
+        self.rows(&["", "A", "B"], 0..0, &rows);
         if comparison.facts.len() > shown {
             self.line(&format!("and {} more (--all)", comparison.facts.len() - shown));
         }

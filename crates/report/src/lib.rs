@@ -4,6 +4,7 @@
 //! put as JSON beside the page's script (built in `web/`, committed in `web/dist/`). The page needs
 //! no network, and everything that people named is shown as text, never as markup.
 
+pub mod api;
 mod data;
 mod findings;
 mod html;

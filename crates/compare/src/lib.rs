@@ -1,0 +1,1 @@
+//! Runs of a store put side by side: what is compared, comparisons, trends, the representative run.

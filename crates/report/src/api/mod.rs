@@ -1,0 +1,115 @@
+//! What pages ask a store, as JSON: one list of endpoints, which the server offers over HTTP and a report
+//! file carries answered.
+//!
+//! An endpoint only reads. It knows no HTTP: a request is its path and its [`Query`], an answer is bytes of JSON.
+
+mod about;
+mod query;
+
+use fenxi_query::{Engine, QueryError};
+use fenxi_store::{Store, StoreError};
+
+pub use query::Query;
+
+/// Every endpoint, in the order of the documentation.
+pub const ENDPOINTS: &[&Endpoint] = &[&about::ABOUT];
+
+/// What an endpoint works with.
+pub struct Context<'a> {
+    /// The store that is asked.
+    pub store: &'a Store,
+    /// SQL over it.
+    pub engine: &'a Engine,
+    /// Whether who asks may change the store; pages hide what would be refused.
+    pub read_only: bool,
+}
+
+/// One thing that can be asked.
+pub struct Endpoint {
+    /// Path of the request, as `/api/v1/about`.
+    pub path: &'static str,
+    /// What it answers, for the documentation: one or two sentences.
+    pub about: &'static str,
+    /// What can be given with it.
+    pub params: &'static [Param],
+    /// Gives the answer as JSON.
+    pub answer: fn(&Context<'_>, &Query) -> Result<Vec<u8>, ApiError>,
+}
+
+/// A parameter of an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Its name in the query.
+    pub name: &'static str,
+    /// What it says.
+    pub about: &'static str,
+    /// What values it has.
+    pub kind: Kind,
+    /// Whether it may stand there several times.
+    pub many: bool,
+    /// Whether there is no answer without it.
+    pub required: bool,
+}
+
+/// Values of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// A number.
+    Number,
+    /// A whole number, 0 or more.
+    Count,
+    /// `true` or `false`; alone it is true.
+    Flag,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// The request is wrong; asked again it stays wrong.
+    #[error("{0}")]
+    Wrong(String),
+    /// There is no such run, question, study …
+    #[error("{0}")]
+    Unknown(String),
+    /// It was stopped, because who asked has gone or because it took too long.
+    #[error("stopped before it was answered")]
+    Interrupted,
+    /// The store or the engine failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<QueryError> for ApiError {
+    fn from(error: QueryError) -> ApiError {
+        match error {
+            QueryError::Interrupted => ApiError::Interrupted,
+            QueryError::Io(_) | QueryError::Store(_) => ApiError::Failed(error.to_string()),
+            _ => ApiError::Wrong(error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> ApiError {
+        ApiError::Failed(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for ApiError {
+    fn from(error: serde_json::Error) -> ApiError {
+        ApiError::Failed(error.to_string())
+    }
+}
+
+/// Answers the request `path` with `query`; a parameter that the endpoint does not have is an error.
+///
+/// # Errors
+/// [`ApiError`].
+pub fn answer(context: &Context<'_>, path: &str, query: &Query) -> Result<Vec<u8>, ApiError> {
+    let endpoint = ENDPOINTS.iter().find(|e| e.path == path);
+    let endpoint = endpoint.ok_or_else(|| ApiError::Unknown(format!("there is no {path}")))?;
+    query.check(endpoint.params)?;
+    (endpoint.answer)(context, query)
+}

@@ -1,0 +1,1 @@
+//! Load on PostgreSQL and MySQL/MariaDB: workloads, wire protocols, schedules of arrival, latencies.

@@ -14,9 +14,9 @@ export default defineConfig({
     lib: {
       entry: "src/main.tsx",
       formats: ["iife"],
-      name: "FenxiReport",
-      fileName: () => "report.js",
-      cssFileName: "report",
+      name: "Fenxi",
+      fileName: () => "app.js",
+      cssFileName: "app",
     },
   },
 });

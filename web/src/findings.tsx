@@ -1,10 +1,11 @@
 // What stands out in the runs, on top of everything: a sentence each, advice, and the way to the evidence.
 
-import type { Finding, Findings as All, Panel, Run, Said } from "./payload";
+import { Prose } from "./parts";
+import type { Finding, Findings as All, Header, Run, Said } from "./payload";
 
 const WORDS: Record<string, string> = { critical: "critical", warning: "warning", info: "good to know" };
 
-export function Findings({ all, panels, runs }: { all: All; panels: Panel[]; runs: Run[] }) {
+export function Findings({ all, panels, runs }: { all: All; panels: Header[]; runs: Run[] }) {
   const loud = all.found.filter((f) => f.severity !== "info");
   const quiet = all.found.filter((f) => f.severity === "info");
   const rows = (some: Finding[]) => some.map((f) => <Row key={f.id} finding={f} panels={panels} runs={runs} />);
@@ -12,7 +13,7 @@ export function Findings({ all, panels, runs }: { all: All; panels: Panel[]; run
     <section id="section-findings">
       <h2>Findings</h2>
       {loud.length > 0 && <ul class="findings">{rows(loud)}</ul>}
-      {loud.length === 0 && <p class="quiet">{`Nothing is wrong as far as ${all.looked} rules can see; \`fenxi findings --all\` lists them.`}</p>}
+      {loud.length === 0 && <p class="quiet"><Prose text={`Nothing is wrong as far as ${all.looked} rules can see; \`fenxi findings --all\` lists them.`} /></p>}
       {quiet.length > 0 && (
         <details class="nothing">
           <summary>{`Good to know: ${quiet.map((f) => f.title).join("; ")}`}</summary>
@@ -23,7 +24,7 @@ export function Findings({ all, panels, runs }: { all: All; panels: Panel[]; run
   );
 }
 
-function Row({ finding, panels, runs }: { finding: Finding; panels: Panel[]; runs: Run[] }) {
+function Row({ finding, panels, runs }: { finding: Finding; panels: Header[]; runs: Run[] }) {
   const evidence = panels.find((p) => p.id === finding.ask);
   return (
     <li class={`finding ${finding.severity}`} id={`finding-${finding.id}`}>
@@ -33,10 +34,10 @@ function Row({ finding, panels, runs }: { finding: Finding; panels: Panel[]; run
         {finding.own && <span class="tag">own rule</span>}
       </h3>
       {finding.error && <p class="error" role="alert">{finding.error}</p>}
-      {finding.said.map((said, i) => <p class="said" key={i}>{`${lead(finding, said, runs)}${said.text}`}</p>)}
+      {finding.said.map((said, i) => <p class="said" key={i}><Prose text={`${lead(finding, said, runs)}${said.text}`} /></p>)}
       {finding.more > 0 && <p class="quiet">{`and ${finding.more} more like it`}</p>}
       <p class="about">
-        {finding.advice}
+        <Prose text={finding.advice} />
         {evidence && <a class="evidence" href={`#panel-${evidence.id}`}>{`Evidence: ${evidence.title}`}</a>}
       </p>
     </li>

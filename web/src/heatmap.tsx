@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type Panel, type Run, type TimeData, unpack } from "./payload";
 import { chartKeys } from "./plot";
-import { cursor, heat, theme, useNear, useShared, useWidth, zoom } from "./shared";
+import { cursor, extent, heat, theme, useNear, useShared, useWidth, zoom } from "./shared";
 import { head, meaning, timesOf } from "./timechart";
 import { tip } from "./tooltip";
 import { clock, human, words } from "./units";
@@ -22,6 +22,7 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
   const width = useWidth(box);
   const mode = useShared(theme);
   const stretch = useShared(zoom);
+  const whole = useShared(extent);
   const rows = useMemo(() => time.series.filter((s) => s.run === only), [time, only]);
   const times = useMemo(() => timesOf(time), [time]);
   const rowHeight = Math.max(4, Math.min(18, Math.floor(320 / Math.max(1, rows.length))));
@@ -30,7 +31,7 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
   const inner = Math.max(10, width - LEFT - RIGHT);
   // A bin is drawn from its begin to its end; its time is its end.
   const first = times[0] - time.step;
-  const [from, to] = stretch ?? [first, times[times.length - 1]];
+  const [from, to] = stretch ?? whole ?? [first, times[times.length - 1]];
   const x = (t: number) => LEFT + ((t - from) / (to - from)) * inner;
   const timeAt = (px: number) => from + ((px - LEFT) / inner) * (to - from);
 

@@ -1,12 +1,10 @@
-// The payload of a report: what `crates/report` embeds and this page draws. Nothing here knows what a
-// disk or a CPU is; a panel is the answer to one question.
+// What the API answers about runs and questions, and how numbers are packed in it. Nothing here knows what a disk
+// or a CPU is; a panel is the answer to one question.
 
-export interface Payload {
-  version: number;
+/** The answer of `run`: what there is to see, without data. */
+export interface Opened {
   title: string;
-  generator: string;
   runs: Run[];
-  findings: Findings;
   sections: Section[];
 }
 
@@ -58,15 +56,36 @@ export interface Run {
   missed_ticks: number | null;
   /** CPU seconds that recording itself took. */
   cost_s: number | null;
+  /** Named parts, seconds since the start. */
+  windows?: Named[];
+  /** Where the steady part begins, as far as that was seen. */
+  warmup_s?: number | null;
+  /** What each source of a recording cost. */
+  costs?: Cost[];
+  tables?: { table: string; rows: number; bytes: number }[];
+}
+
+export interface Named {
+  name: string;
+  from_s: number;
+  to_s: number;
+}
+
+export interface Cost {
+  source: string;
+  cpu_s: number | null;
+  ticks: number | null;
+  [more: string]: unknown;
 }
 
 export interface Section {
   id: string;
   title: string;
-  panels: Panel[];
+  panels: Header[];
 }
 
-export interface Panel {
+/** A question as it stands; a panel without its data. */
+export interface Header {
   id: string;
   title: string;
   about: string;
@@ -75,9 +94,21 @@ export interface Panel {
   /** Column that tells series apart, and the single column of values, where there is one. */
   series?: string;
   values?: string;
+  x?: string;
+  y?: string[];
+  params?: Param[];
   sql: string;
   /** Written by the user, not shipped. */
   own: boolean;
+}
+
+export interface Param {
+  name: string;
+  default: string | number | boolean | null;
+  about: string;
+}
+
+export interface Panel extends Header {
   /** Meaning of columns by name, from the catalogue. */
   columns: Record<string, Meaning>;
   /** Why there is nothing to draw: "empty" (no rows) or "zero" (nothing but zeros). */
@@ -154,12 +185,4 @@ export function unpack(p: Packed): Numbers {
   }
   cache.set(p, out);
   return out;
-}
-
-export function readPayload(): Payload {
-  const element = document.getElementById("fenxi-data");
-  if (!element?.textContent) throw new Error("this page holds no report");
-  const payload = JSON.parse(element.textContent) as Payload;
-  if (payload.version !== 1) throw new Error(`this page draws reports of version 1, not ${payload.version}`);
-  return payload;
 }

@@ -1,7 +1,7 @@
 // Makes uPlot charts that share the pointer and the zoom with every other chart of the page.
 
 import uPlot from "uplot";
-import { cursor, zoom } from "./shared";
+import { cursor, extent, zoom } from "./shared";
 import { clock, human } from "./units";
 
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -13,8 +13,17 @@ export interface PlotSpec {
   data: uPlot.AlignedData;
   series: uPlot.Series[];
   bands: uPlot.Band[];
+  /** Parts of the time that have a name; they lie in pale colours behind the lines. */
+  shades: Shade[];
   /** Called when the pointer of this chart moves: the place in the data, or null when it left. */
   onHover: (place: number | null, chart: uPlot, event: MouseEvent | null) => void;
+}
+
+/** A named part of the time, seconds since the start. */
+export interface Shade {
+  name: string;
+  from: number;
+  to: number;
 }
 
 const FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
@@ -32,6 +41,28 @@ function range(unit: string): uPlot.Range.Function {
     if (unit === "%" && max > 60 && max <= 100.5) return [low, 103];
     return [low, max > 0 ? max * 1.08 : low < 0 ? 0 : 1];
   };
+}
+
+/** Draws the shades, each with its name at the top where there is room for it. */
+function shade(u: uPlot, shades: Shade[], colour: string, text: string): void {
+  const { left, top, width, height } = u.bbox;
+  const x = (t: number) => Math.min(left + width, Math.max(left, u.valToPos(t, "x", true)));
+  const ratio = devicePixelRatio || 1;
+  const g = u.ctx;
+  g.save();
+  g.font = `${11 * ratio}px system-ui, sans-serif`;
+  g.textBaseline = "top";
+  for (const part of shades) {
+    const [begin, end] = [x(part.from), x(part.to)];
+    if (end - begin < 1) continue;
+    g.fillStyle = colour;
+    g.globalAlpha = 0.1;
+    g.fillRect(begin, top, end - begin, height);
+    g.globalAlpha = 1;
+    g.fillStyle = text;
+    if (g.measureText(part.name).width < end - begin - 6 * ratio) g.fillText(part.name, begin + 4 * ratio, top + 2 * ratio);
+  }
+  g.restore();
 }
 
 /** Draws a chart into `target`; the function returned takes it away again. */
@@ -63,6 +94,7 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
         },
       },
       hooks: {
+        drawClear: [(u) => shade(u, spec.shades, css("--accent"), css("--muted"))],
         setSelect: [
           (u) => {
             if (u.select.width > 3) {
@@ -82,8 +114,10 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
     if (over) return;
     chart.setCursor(t === null ? { left: -10, top: -10 } : { left: chart.valToPos(t, "x"), top: 5 }, false);
   };
-  const stretch = (z: [number, number] | null) =>
-    chart.setScale("x", z ? { min: z[0], max: z[1] } : { min: xs[0], max: xs[xs.length - 1] });
+  const stretch = () => {
+    const [min, max] = zoom.value ?? extent.value ?? [xs[0], xs[xs.length - 1]];
+    chart.setScale("x", { min, max });
+  };
   const move = (e: MouseEvent) => {
     over = true;
     const left = e.clientX - chart.over.getBoundingClientRect().left;
@@ -97,8 +131,8 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
   };
   chart.over.addEventListener("mousemove", move);
   chart.over.addEventListener("mouseleave", leave);
-  const off = [cursor.on(show), zoom.on(stretch)];
-  if (zoom.value) stretch(zoom.value);
+  const off = [cursor.on(show), zoom.on(stretch), extent.on(stretch)];
+  stretch();
   return {
     chart,
     destroy: () => {
@@ -114,7 +148,8 @@ export function chartKeys(times: number[]): (e: KeyboardEvent) => void {
   return (e) => {
     const last = times.length - 1;
     if (last < 1) return;
-    const [from, to] = zoom.value ?? [times[0], times[last]];
+    const [first, end] = extent.value ?? [times[0], times[last]];
+    const [from, to] = zoom.value ?? [first, end];
     const at = cursor.value ?? (from + to) / 2;
     const step = Math.max(times[1] - times[0], (to - from) / 100);
     if (e.key === "ArrowRight" || e.key === "ArrowLeft") {
@@ -122,11 +157,11 @@ export function chartKeys(times: number[]): (e: KeyboardEvent) => void {
       cursor.set(Math.min(to, Math.max(from, next)));
     } else if (e.key === "+" || e.key === "=") {
       const half = (to - from) / 4;
-      zoom.set([Math.max(times[0], at - half), Math.min(times[last], at + half)]);
+      zoom.set([Math.max(first, at - half), Math.min(end, at + half)]);
     } else if (e.key === "-") {
       const half = to - from;
-      const wide: [number, number] = [Math.max(times[0], at - half), Math.min(times[last], at + half)];
-      zoom.set(wide[0] <= times[0] && wide[1] >= times[last] ? null : wide);
+      const wide: [number, number] = [Math.max(first, at - half), Math.min(end, at + half)];
+      zoom.set(wide[0] <= first && wide[1] >= end ? null : wide);
     } else return;
     e.preventDefault();
   };

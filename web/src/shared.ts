@@ -29,22 +29,55 @@ export function useShared<T>(shared: Shared<T>): T {
 export const cursor = new Shared<number | null>(null);
 /** The stretch of time shown, seconds since the start; null for all. */
 export const zoom = new Shared<[number, number] | null>(null);
-/** The theme in force. */
-export const theme = new Shared<"light" | "dark">(
-  matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
-);
+/** The same a moment after it was last changed: what is asked of the server follows this. */
+export const settled = new Shared<[number, number] | null>(null);
+const CALM_MS = 150;
+let calm = 0;
+zoom.on((stretch) => {
+  clearTimeout(calm);
+  calm = window.setTimeout(() => settled.set(stretch), stretch === null ? 0 : CALM_MS);
+});
 
-let chosen = false;
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (e) => {
+/** The stretch of time that charts show when nothing is zoomed, so that they stand one below the other; null for each its own. */
+export const extent = new Shared<[number, number] | null>(null);
+
+/** A choice that this browser remembers; where it may not, the choice lasts as long as the page. */
+function remembered<T extends string>(name: string, words: readonly T[]): T | undefined {
+  try {
+    const word = localStorage.getItem(`fenxi-${name}`) as T | null;
+    return word && words.includes(word) ? word : undefined;
+  } catch {
+    return undefined;
+  }
+}
+function remember(name: string, word: string): void {
+  try {
+    localStorage.setItem(`fenxi-${name}`, word);
+  } catch {
+    // A browser that keeps nothing: see above.
+  }
+}
+
+const THEMES = ["light", "dark"] as const;
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let chosen = remembered("theme", THEMES);
+/** The theme in force. */
+export const theme = new Shared<"light" | "dark">(chosen ?? (dark.matches ? "dark" : "light"));
+dark.addEventListener("change", (e) => {
   if (!chosen) theme.set(e.matches ? "dark" : "light");
 });
 export function toggleTheme(): void {
-  chosen = true;
-  theme.set(theme.value === "dark" ? "light" : "dark");
+  chosen = theme.value === "dark" ? "light" : "dark";
+  remember("theme", chosen);
+  theme.set(chosen);
 }
 const applyTheme = (t: string) => document.documentElement.setAttribute("data-theme", t);
 applyTheme(theme.value);
 theme.on(applyTheme);
+
+/** In which zone moments are shown. */
+export const zone = new Shared<"utc" | "local">(remembered("zone", ["utc", "local"]) ?? "utc");
+zone.on((z) => remember("zone", z));
 
 document.addEventListener("keydown", (e) => {
   if (e.key === "Escape") zoom.set(null);
@@ -71,14 +104,14 @@ export function heat(share: number): [number, number, number] {
   return [mix(0), mix(1), mix(2)];
 }
 
-/** Renders a chart only once it comes near the window, so that a long report opens at once. */
-export function useNear(ref: { current: Element | null }): boolean {
+/** Whether an element has come within `margin` pixels of the window; once it has, it stays so. Printing shows all. */
+export function useNear(ref: { current: Element | null }, margin = 600): boolean {
   const [near, setNear] = useState(false);
   useEffect(() => {
     const element = ref.current;
     if (!element || near) return;
     const show = () => setNear(true);
-    const observer = new IntersectionObserver((seen) => seen.some((s) => s.isIntersecting) && show(), { rootMargin: "600px" });
+    const observer = new IntersectionObserver((seen) => seen.some((s) => s.isIntersecting) && show(), { rootMargin: `${margin}px` });
     observer.observe(element);
     addEventListener("beforeprint", show);
     return () => {
@@ -87,6 +120,19 @@ export function useNear(ref: { current: Element | null }): boolean {
     };
   }, [near]);
   return near;
+}
+
+/** Whether an element is in the window, or nearly. */
+export function useSeen(ref: { current: Element | null }): boolean {
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const element = ref.current;
+    if (!element) return;
+    const observer = new IntersectionObserver((all) => setSeen(all[all.length - 1].isIntersecting), { rootMargin: "200px" });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return seen;
 }
 
 /** The width of an element, followed as the window changes. */

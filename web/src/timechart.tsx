@@ -4,10 +4,10 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { Legend, type Entry } from "./legend";
 import { type Numbers, type Panel, type Run, type SeriesData, type TimeData, unpack } from "./payload";
-import { chartKeys, plot } from "./plot";
+import { chartKeys, plot, type Shade } from "./plot";
 import { colour, theme, useNear, useShared, useWidth } from "./shared";
 import { tip } from "./tooltip";
-import { clock, human, words } from "./units";
+import { clock, human, moment, words } from "./units";
 
 /** So many series are shown at first; the others wait in the legend. */
 const SHOWN = 12;
@@ -112,6 +112,7 @@ export function TimeChart({ panel, time, runs, only }: Props) {
       data: [times, ...built.data] as uPlot.AlignedData,
       series: built.series,
       bands: built.bands,
+      shades: shadesOf(only === undefined ? runs : [runs[only]]),
       onHover,
     });
     return () => {
@@ -147,7 +148,16 @@ export function TimeChart({ panel, time, runs, only }: Props) {
 export function head(t: number, step: number, runs: Run[], only?: number): string {
   const run = runs.length === 1 ? runs[0] : only === undefined ? undefined : runs[only];
   const at = `${clock(t, step < 1)}`;
-  return run ? `${at} · ${new Date(run.start_ms + t * 1000).toISOString().slice(11, 19)} UTC` : `${at} since the start`;
+  return run ? `${at} · ${moment(run.start_ms + t * 1000).slice(11)}` : `${at} since the start`;
+}
+
+/** Warm-up and named windows of the run shown; of several runs none, for they differ. */
+export function shadesOf(runs: Run[]): Shade[] {
+  const run = runs.length === 1 ? runs[0] : undefined;
+  if (!run) return [];
+  const named = (run.windows ?? []).map((w) => ({ name: w.name, from: w.from_s, to: w.to_s }));
+  const warm = run.warmup_s && !named.some((w) => w.name === "warmup") ? [{ name: "warm-up", from: 0, to: run.warmup_s }] : [];
+  return [...warm, ...named];
 }
 
 type Look = (i: number) => { stroke: string; dash: number[] };

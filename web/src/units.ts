@@ -1,6 +1,8 @@
 // Numbers for people: scaled, three significant digits, unit at the end. The same rules as `Unit::human`
 // in crates/model: bytes by 1024, everything else by 1000.
 
+import { zone } from "./shared";
+
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
 const DECIMAL = ["", "k", "M", "G", "T", "P"];
 export const MISSING = "–";
@@ -83,9 +85,27 @@ export function clock(seconds: number, fine = false): string {
   return h > 0 ? `${sign}${h}:${String(m).padStart(2, "0")}:${tail}` : `${sign}${m}:${tail}`;
 }
 
-/** A moment in UTC, `2026-11-21 14:22:33`. */
-export function utc(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+const local = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" });
+/** The short name of a zone at a moment: `UTC`, `CET`, `GMT+8`. */
+function zoneName(ms: number): string {
+  if (zone.value === "utc") return "UTC";
+  const parts = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }).formatToParts(ms);
+  return parts.find((p) => p.type === "timeZoneName")?.value ?? "local";
+}
+
+/** A moment in the zone chosen, `2026-11-21 14:22:33`; who shows it says the zone beside it or in a heading. */
+export function date(ms: number): string {
+  return zone.value === "utc" ? new Date(ms).toISOString().slice(0, 19).replace("T", " ") : local.format(ms);
+}
+
+/** The same with its zone, `2026-11-21 14:22:33 UTC`. */
+export function moment(ms: number): string {
+  return `${date(ms)} ${zoneName(ms)}`;
+}
+
+/** The zone chosen as a word, `UTC` or `Europe/Berlin`. */
+export function zoneWord(): string {
+  return zone.value === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 const SUFFIX: Record<string, string> = { "B/s": "_bytes_per_s", B: "_bytes", "/s": "_per_s", s: "_s", ms: "_ms", us: "_us", "%": "_pct" };

@@ -2,8 +2,8 @@
 
 use crate::{ReportError, payload::Payload};
 
-const SCRIPT: &str = include_str!("../../../web/dist/report.js");
-const STYLE: &str = include_str!("../../../web/dist/report.css");
+const SCRIPT: &str = include_str!("../../../web/dist/app.js");
+const STYLE: &str = include_str!("../../../web/dist/app.css");
 
 /// Nothing may be loaded, from anywhere; what is embedded may run.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";

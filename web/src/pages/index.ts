@@ -1,0 +1,17 @@
+// The pages. Adding one is a file beside this and a line in the list.
+
+import type { ComponentType } from "preact";
+
+
+import { run } from "./run";
+
+
+export interface Page {
+  path: string;
+  /** In the bar on top; a page that is only reached through others has none. */
+  title?: string;
+  /** Draws the page from the query of its address. */
+  View: ComponentType<{ query: URLSearchParams }>;
+}
+
+export const PAGES: readonly Page[] = [run];

@@ -1,0 +1,113 @@
+// One run, or several over each other: facts on top, then what stands out, then sections of panels.
+
+import { useEffect, useReducer, useState } from "preact/hooks";
+import { ask, embedded, offline, useAnswer } from "../api";
+import { Findings } from "../findings";
+import { Empty, Failure, Pending } from "../parts";
+import type { Findings as Found, Opened, Panel } from "../payload";
+import { refine } from "../router";
+import { RunFacts } from "../runfacts";
+import { Navigation, SectionView, silent, SilentSection } from "../sections";
+import { extent, settled, zoom } from "../shared";
+import type { Page } from ".";
+
+export const run: Page = { path: "/run", View: RunPage };
+
+function RunPage({ query }: { query: URLSearchParams }) {
+  const wanted = query.getAll("run");
+  const answer = useAnswer<Opened>("run", wanted.length > 0 ? { run: wanted } : null);
+  if (answer.data) return <OpenedRun opened={answer.data} query={query} />;
+  return (
+    <main id="main" tabIndex={-1}>
+      {wanted.length === 0 ? (
+        <Empty title="Which run?"><p>Choose one from <a href="/">the list of runs</a>.</p></Empty>
+      ) : answer.error ? (
+        <Failure error={answer.error} />
+      ) : (
+        <Pending what={`Opening ${wanted.join(", ")}`} />
+      )}
+    </main>
+  );
+}
+
+function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }) {
+  const { runs } = opened;
+  const ids = runs.map((r) => r.id);
+  const findings = useAnswer<Found>("findings", { run: ids });
+  const [, look] = useReducer((n: number) => n + 1, 0);
+  const patient = usePatience();
+  useZoomInLink(query, Math.max(0, ...runs.map((r) => r.duration_s)));
+  useEffect(() => {
+    if (!embedded) document.title = `${opened.title} · Fenxi`;
+  }, [opened.title]);
+  const sections = opened.sections.filter((s) => s.panels.length > 0);
+  useEffect(() => {
+    // The first answers are on their way while findings are looked for.
+    for (const p of offline ? [] : (sections[0]?.panels ?? [])) ask<Panel>("panel", { question: p.id, run: ids }).catch(() => undefined);
+  }, [ids.join()]);
+  // A run of one tool's output is silent about most things: these are named at the end, in a line each.
+  const told = sections.filter((s) => !silent(s, runs));
+  const still = sections.filter((s) => !told.includes(s));
+  const ready = findings.data !== undefined || findings.error !== undefined || !patient;
+  return (
+    <>
+      <div class="top">
+        <h1>{opened.title}</h1>
+        <RunFacts runs={runs} />
+      </div>
+      <Navigation sections={[{ id: "findings", title: "Findings" }, ...told]} />
+      <main id="main" tabIndex={-1}>
+        {findings.data ? (
+          <Findings all={findings.data} panels={told.flatMap((s) => s.panels)} runs={runs} />
+        ) : (
+          <section id="section-findings">
+            <h2>Findings</h2>
+            {findings.error ? <Failure error={findings.error} /> : <Pending what="Looking for what stands out" />}
+          </section>
+        )}
+        {ready && told.map((s) => <SectionView key={`${s.id} ${ids.join()}`} section={s} runs={runs} onKnown={() => look(0)} />)}
+        {ready && still.map((s) => <SilentSection key={s.id} section={s} runs={runs} />)}
+        {sections.length === 0 && <p class="quiet">There are no questions to answer.</p>}
+      </main>
+      <footer>
+        {`${embedded ? `${embedded.generator}. ` : ""}Drag over a chart to zoom all of them, double-click or press Escape for the whole run; with a chart in focus, arrows move the pointer and + and − zoom.`}
+      </footer>
+    </>
+  );
+}
+
+/** What is below waits a little for the findings above it, so that it need not move; not for ever. */
+function usePatience(): boolean {
+  const [patient, setPatient] = useState(true);
+  useEffect(() => {
+    const timer = setTimeout(() => setPatient(false), 2000);
+    return () => clearTimeout(timer);
+  }, []);
+  return patient;
+}
+
+/** Keeps the stretch shown and `from` and `to` of the address the same. */
+function useZoomInLink(query: URLSearchParams, length_s: number): void {
+  const [from, to] = [query.get("from"), query.get("to")];
+  useEffect(() => {
+    extent.set(length_s > 0 ? [0, length_s] : null);
+    return () => extent.set(null);
+  }, [length_s]);
+  useEffect(() => {
+    const stretch = from !== null && to !== null ? ([Number(from), Number(to)] as [number, number]) : null;
+    const same = stretch?.[0] === zoom.value?.[0] && stretch?.[1] === zoom.value?.[1];
+    if (!same && !(stretch && !(stretch[0] < stretch[1]))) zoom.set(stretch);
+  }, [from, to]);
+  useEffect(() => {
+    const off = settled.on((z) => {
+      const round = (s: number) => Math.round(s * 1000) / 1000;
+      if (z === null) refine({ from: null, to: null });
+      else if (round(z[0]) !== z[0] || round(z[1]) !== z[1]) zoom.set([round(z[0]), round(z[1])]);
+      else refine({ from: z[0], to: z[1] });
+    });
+    return () => {
+      off();
+      zoom.set(null);
+    };
+  }, []);
+}

@@ -1,0 +1,98 @@
+// One panel: a question's title, its answer drawn as the question wishes, and the way to change it.
+
+import { useRef } from "preact/hooks";
+import { offline, useAnswer } from "./api";
+import { HeatMap } from "./heatmap";
+import type { Header, Panel, Run } from "./payload";
+import { link } from "./router";
+import { colour, settled, theme, useSeen, useShared } from "./shared";
+import { Bars, Summary, Tiles } from "./summary";
+import { Table } from "./table";
+import { TimeChart } from "./timechart";
+
+/** The colour that stands for a run, followed as the theme changes. */
+export function RunColour({ run }: { run: number }) {
+  useShared(theme);
+  return <span class="swatch" style={{ background: colour(run) }} />;
+}
+
+/** `base` answers for the whole run; while a stretch is shown, the server is asked for that alone. */
+export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide: boolean }) {
+  const box = useRef<HTMLElement>(null);
+  const seen = useSeen(box);
+  const stretch = useShared(settled);
+  const part = stretch && !offline && seen ? { from: round(stretch[0]), to: round(stretch[1]) } : null;
+  const run = runs.map((r) => r.id);
+  const finer = useAnswer<Panel>("panel", part && { question: base.id, run, ...part });
+  const panel = part && finer.data && !finer.stale ? finer.data : base;
+  return (
+    <article ref={box} class={wide ? "panel wide" : "panel"} id={`panel-${base.id}`} aria-busy={part && finer.stale ? "true" : undefined}>
+      <div class="panel-head">
+        <h3>
+          {base.title}
+          {base.own && <span class="tag">own question</span>}
+        </h3>
+        <PanelTools panel={panel} run={run} />
+      </div>
+      {base.about && <p class="about">{base.about}</p>}
+      {finer.error && <p class="error" role="alert">{finer.error.message}</p>}
+      {panel.quiet ? <p class="quiet">{panel.quiet === "zero" ? "Nothing but zeros in this stretch." : "No rows in this stretch."}</p> : <Drawing panel={panel} runs={runs} />}
+      {!!panel.time?.left_out && <p class="quiet">{`${panel.time.left_out} more series, each below those here, are left out.`}</p>}
+      <Sql sql={base.sql} id={base.id} />
+    </article>
+  );
+}
+
+/** Seconds to the millisecond: what is asked twice has the same text. */
+const round = (s: number) => Math.round(s * 1000) / 1000;
+
+function PanelTools({ panel, run }: { panel: Panel; run: string[] }) {
+  if (offline) return null;
+  return (
+    <div class="panel-tools">
+      <a href={link("/ask", { question: panel.id, run })} title="Change this question and look at the answer">edit</a>
+    </div>
+  );
+}
+
+/** The answer alone. */
+export function Drawing({ panel, runs }: { panel: Panel; runs: Run[] }) {
+  const { time, table } = panel;
+  if (panel.error) return <p class="error" role="alert">{panel.error}</p>;
+  if (panel.chart === "summary" && (time || table)) return <Summary panel={panel} runs={runs} />;
+  if (time) {
+    if (panel.chart === "line" || (panel.chart === "stacked" && runs.length === 1)) return <TimeChart panel={panel} time={time} runs={runs} />;
+    // Stacks and heat maps of several runs cannot lie over each other: one chart each.
+    const present = [...new Set(time.series.map((s) => s.run))].sort((a, b) => a - b);
+    return (
+      <>
+        {present.map((r) => (
+          <div key={r}>
+            {runs.length > 1 && <h4><RunColour run={r} /> {runs[r].name}</h4>}
+            {panel.chart === "heatmap" ? <HeatMap panel={panel} time={time} runs={runs} only={r} /> : <TimeChart panel={panel} time={time} runs={runs} only={r} />}
+          </div>
+        ))}
+      </>
+    );
+  }
+  if (!table) return <p class="quiet">no data</p>;
+  if (panel.chart === "tiles") return <Tiles panel={panel} table={table} />;
+  if (panel.chart === "bar") return <Bars panel={panel} table={table} />;
+  return <Table panel={panel} table={table} />;
+}
+
+export function Sql({ sql, id }: { sql: string; id: string }) {
+  return (
+    <details class="sql">
+      <summary>SQL</summary>
+      <pre tabIndex={0}>{sql.trim()}</pre>
+      <p class="quiet">{`fenxi ask ${id}`}</p>
+    </details>
+  );
+}
+
+/** About the height of a panel before its answer is here, pixels. */
+export function guess(header: Header): number {
+  const heights: Record<string, number> = { line: 370, stacked: 370, heatmap: 420, tiles: 190, bar: 330, summary: 520, table: 480 };
+  return heights[header.chart] ?? 400;
+}

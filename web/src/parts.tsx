@@ -1,0 +1,45 @@
+// Small parts that pages share: what could not be had, what is not here yet, text with code in it.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { ApiError } from "./api";
+
+/** Why there is no answer, and a way to try again. */
+export function Failure({ error, retry }: { error: ApiError; retry?: () => void }) {
+  return (
+    <div class="error" role="alert">
+      {error.message}
+      {retry && <button type="button" class="plain" onClick={retry}>Try again</button>}
+    </div>
+  );
+}
+
+/** What is awaited, told only when it takes long enough to be read, with the time that has passed. */
+export function Pending({ what, stop }: { what: string; stop?: () => void }) {
+  const [tenths, setTenths] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setTenths((n) => n + 1), 100);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <p class="quiet pending" role="status" style={{ visibility: tenths < 3 ? "hidden" : "visible" }}>
+      {`${what}: ${(tenths / 10).toFixed(1)} s`}
+      {stop && <button type="button" class="plain" onClick={stop}>Cancel</button>}
+    </p>
+  );
+}
+
+/** Nothing to show, and what to do about it. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** Text in which backticks stand around code. */
+export function Prose({ text }: { text: string }) {
+  return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
+}

@@ -1,0 +1,135 @@
+// The sections of a run's page: panels under a heading, asked for when they come near, drawn when all of a section are
+// known, so that nothing moves under the reader's eyes.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError, peek, request, useAnswers } from "./api";
+import { guess, PanelView, Sql } from "./panel";
+import type { Header, Panel, Run, Section } from "./payload";
+import { useNear, useShared, zoom } from "./shared";
+import { clock } from "./units";
+
+const ids = (runs: Run[]) => runs.map((r) => r.id);
+
+/** The panels of a section as far as they are known. */
+function known(section: Section, runs: Run[]): (Panel | undefined)[] {
+  return section.panels.map((p) => peek<Panel>(request("panel", { question: p.id, run: ids(runs) })));
+}
+
+/** Whether all panels of a section are known to have nothing to show. */
+export function silent(section: Section, runs: Run[]): boolean {
+  return known(section, runs).every((p) => p?.quiet);
+}
+
+export function Navigation({ sections }: { sections: { id: string; title: string }[] }) {
+  const [here, setHere] = useState(sections[0]?.id);
+  const stretch = useShared(zoom);
+  const list = sections.map((s) => s.id).join(" ");
+  useEffect(() => {
+    const observer = new IntersectionObserver(
+      (seen) => {
+        const first = seen.filter((s) => s.isIntersecting).sort((a, b) => a.boundingClientRect.top - b.boundingClientRect.top)[0];
+        if (first) setHere(first.target.id.replace(/^section-/, ""));
+      },
+      { rootMargin: "-60px 0px -60% 0px" },
+    );
+    document.querySelectorAll("main section[id^=section-]").forEach((s) => observer.observe(s));
+    return () => observer.disconnect();
+  }, [list]);
+  return (
+    <nav class="sections" aria-label="sections">
+      <div class="nav-links">
+        {sections.map((s) => (
+          <a key={s.id} href={`#section-${s.id}`} aria-current={here === s.id ? "true" : undefined}>{s.title}</a>
+        ))}
+      </div>
+      <div class="nav-tools">
+        {stretch && (
+          <button type="button" class="zoom-reset" onClick={() => zoom.set(null)} title="Show the whole run (Escape)">
+            {`${clock(stretch[0])} – ${clock(stretch[1])} ✕`}
+          </button>
+        )}
+      </div>
+    </nav>
+  );
+}
+
+/** Panels that have nothing to show: their titles in one line, and why when it is opened. */
+export function Silence({ lead, panels }: { lead: string; panels: Panel[] }) {
+  return (
+    <details class="nothing">
+      <summary>{`${lead}: ${panels.map((p) => p.title.replace(/\?$/, "")).join("; ")}`}</summary>
+      <ul>
+        {panels.map((p) => (
+          <li key={p.id} id={`panel-${p.id}`}>
+            <strong>{p.title}</strong>
+            {p.quiet === "zero" ? " Every value is zero. " : " There are no rows. "}
+            {p.about}
+            <Sql sql={p.sql} id={p.id} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** A section of which everything is known to be silent. */
+export function SilentSection({ section, runs }: { section: Section; runs: Run[] }) {
+  return (
+    <section id={`section-${section.id}`} class="silent">
+      <Silence lead={`${section.title}: nothing happened`} panels={known(section, runs) as Panel[]} />
+    </section>
+  );
+}
+
+export function SectionView({ section, runs, onKnown }: { section: Section; runs: Run[]; onKnown: () => void }) {
+  const box = useRef<HTMLElement>(null);
+  const complete = known(section, runs).every((p) => p !== undefined);
+  const near = useNear(box, 1400);
+  const answers = useAnswers<Panel>("panel", near || complete ? section.panels.map((p) => ({ question: p.id, run: ids(runs) })) : null);
+  const here = complete || (answers.length > 0 && answers.every((a) => a !== undefined));
+  useEffect(() => {
+    if (here) onKnown();
+  }, [here]);
+  return (
+    <section id={`section-${section.id}`} ref={box}>
+      <h2>{section.title}</h2>
+      {here ? <Panels headers={section.panels} answers={answers.length > 0 ? answers : known(section, runs)} runs={runs} /> : <Waiting section={section} done={answers.filter((a) => a !== undefined).length} />}
+    </section>
+  );
+}
+
+function Waiting({ section, done }: { section: Section; done: number }) {
+  const columns = innerWidth >= 1100 ? 2 : 1;
+  const height = section.panels.reduce((sum, p) => sum + guess(p) / (isWide(p) ? 1 : columns), 0);
+  return <div class="waiting" style={{ minHeight: height * 0.7 }}>{`${done} of ${section.panels.length} answers are here`}</div>;
+}
+
+function Panels({ headers, answers, runs }: { headers: Header[]; answers: (Panel | ApiError | undefined)[]; runs: Run[] }) {
+  // What could not be asked says so in its place.
+  const panels = answers.map((a, i): Panel => (a instanceof ApiError || !a ? { ...headers[i], columns: {}, error: a?.message ?? "no answer" } : a));
+  const loud = panels.filter((p) => !p.quiet);
+  const quiet = panels.filter((p) => p.quiet);
+  const spans = widths(loud, runs);
+  return (
+    <>
+      <div class="panels">{loud.map((p, i) => <PanelView key={p.id} base={p} runs={runs} wide={spans[i]} />)}</div>
+      {quiet.length > 0 && <Silence lead="Nothing happened here" panels={quiet} />}
+    </>
+  );
+}
+
+const isWide = (p: Header) => ["table", "summary", "tiles", "heatmap"].includes(p.chart);
+
+/** Which panels take a whole row: wide kinds, and a narrow one that would stand beside nothing. */
+function widths(panels: Panel[], runs: Run[]): boolean[] {
+  const wide = panels.map((p) => isWide(p) || runs.length > 1);
+  let narrow = 0;
+  for (let i = 0; i <= panels.length; i++) {
+    if (i < panels.length && !wide[i]) narrow++;
+    else {
+      if (narrow % 2 === 1) wide[i - 1] = true;
+      narrow = 0;
+    }
+  }
+  return wide;
+}

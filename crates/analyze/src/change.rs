@@ -2,17 +2,28 @@
 
 use crate::{
     Interval, bootstrap, cliffs_delta,
-    permutation::{least_p, permutation_test},
-    sample::mean,
+    permutation::{least_p, permutation_test, ranks_tell_more},
+    sample::{mean, median},
+    shift::shift,
 };
 
 /// A difference with the interval in which it is likely to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// The second mean less the first; as a share of the first where [`Compared::is_relative`].
+    /// The second mean less the first; as a share of the first where [`Compared::is_relative`]. By
+    /// [`Centre::Median`] it is the median of these over all pairs of a run of each group.
     pub value: f64,
     /// Where it is with the wanted probability; None with fewer than two runs in a group.
     pub interval: Option<Interval>,
+}
+
+/// What stands for a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Centre {
+    /// The mean of its runs.
+    Mean,
+    /// The median: a few runs are so far off that means would say less.
+    Median,
 }
 
 /// Two groups of runs, compared by one number of each run.
@@ -20,7 +31,9 @@ pub struct Change {
 pub struct Compared {
     /// Runs of each group that have the number.
     pub n: (usize, usize),
-    /// Mean of each group.
+    /// What stands for each group.
+    pub centre: Centre,
+    /// Mean or median of each group.
     pub means: (f64, f64),
     /// How the second group differs from the first.
     pub change: Change,
@@ -45,14 +58,20 @@ pub fn compare(a: &[f64], b: &[f64], level: f64) -> Option<Compared> {
     // A group with values on both sides of 0 may have a mean near 0 in a resample: no share of it means much.
     let one_sign = |values: &[f64]| values.iter().all(|v| *v > 0.0) || values.iter().all(|v| *v < 0.0);
     let is_relative = one_sign(a) && means.0 * means.1 >= 0.0;
-    let change = |a: &[f64], b: &[f64]| {
-        let (of_a, of_b) = (mean(a), mean(b));
-        if is_relative { (of_b - of_a) / of_a.abs() } else { of_b - of_a }
+    let from_to = |from: f64, to: f64| if is_relative { (to - from) / from.abs() } else { to - from };
+    let centre = if ranks_tell_more(a, b) { Centre::Median } else { Centre::Mean };
+    let (means, change) = match (centre, shift(a, b, level, from_to)) {
+        (Centre::Median, Some((value, interval))) => ((median(a), median(b)), Change { value, interval }),
+        _ => {
+            let change = |a: &[f64], b: &[f64]| from_to(mean(a), mean(b));
+            (means, Change { value: change(a, b), interval: bootstrap(a, b, level, change) })
+        }
     };
     Some(Compared {
         n: (a.len(), b.len()),
+        centre,
         means,
-        change: Change { value: change(a, b), interval: bootstrap(a, b, level, change) },
+        change,
         is_relative,
         effect: cliffs_delta(a, b),
         p: permutation_test(a, b).unwrap_or(f64::NAN),
@@ -79,5 +98,16 @@ mod tests {
         let alone = compare(&[4.0], &[5.0], 0.95).unwrap();
         assert!(alone.p.is_nan() && alone.change.interval.is_none() && alone.change.value == 0.25);
         assert_eq!(compare(&[], &[1.0], 0.95), None);
+    }
+
+    #[test]
+    fn where_a_run_is_far_off_medians_are_compared() {
+        let a = [100.0, 101.0, 99.0, 100.5, 99.5, 150.0];
+        let b = [104.0, 105.0, 103.0, 104.5, 103.5, 103.8];
+        let compared = compare(&a, &b, 0.95).unwrap();
+        assert_eq!((compared.centre, compared.means), (Centre::Median, (100.25, 103.9)));
+        let interval = compared.change.interval.unwrap();
+        assert!(compared.change.value > 0.03 && interval.contains(0.035) && !interval.contains(0.06), "{compared:?}");
+        assert_eq!(compare(&a[..5], &b[..5], 0.95).unwrap().centre, Centre::Mean);
     }
 }

@@ -24,13 +24,14 @@ mod rank;
 mod sample;
 mod scaling;
 mod scaling_runs;
+mod shift;
 mod steady;
 mod verdict;
 
 pub use adjust::benjamini_hochberg;
 pub use best::{Best, best};
 pub use block::without_blocks;
-pub use change::{Change, Compared, compare};
+pub use change::{Centre, Change, Compared, compare};
 pub use energy::change_points;
 pub use explain::{Part, Split, explain};
 pub use gate::{Reason, gate};

@@ -18,6 +18,20 @@ pub fn cliffs_delta(a: &[f64], b: &[f64]) -> f64 {
     dominance / (a.len() * b.len()) as f64
 }
 
+/// The place of each value among all, from 1; equal values share the mean of their places.
+pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|i, j| values[*i].total_cmp(&values[*j]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut from = 0;
+    for equal in order.chunk_by(|i, j| values[*i] == values[*j]) {
+        let middle = from as f64 + (equal.len() + 1) as f64 / 2.0;
+        equal.iter().for_each(|i| ranks[*i] = middle);
+        from += equal.len();
+    }
+    ranks
+}
+
 #[cfg(test)]
 mod tests {
     use super::cliffs_delta;

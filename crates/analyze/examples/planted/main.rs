@@ -2,7 +2,8 @@
 //! `planted DIR RUNS PERCENT FAMILIES SEED`.
 //!
 //! A family is one comparison of two groups by 20 metrics. `DIR/a.txt` and `DIR/b.txt` hold the groups in
-//! the format of Go's benchmarks; standard output gets `family,metric,found` with a line for each metric.
+//! the format of Go's benchmarks; standard output gets `family,metric,found,alone` with a line for each metric:
+//! whether a change is told among all metrics, and whether it is told of a result, which is tested alone.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for measurements only")]
 
@@ -39,9 +40,11 @@ fn main() {
         let compared: Vec<_> = a.iter().zip(&b).filter_map(|(a, b)| compare(a, b, settings.level)).collect();
         let adjusted = benjamini_hochberg(&pooled_test(&a.into_iter().zip(b).collect::<Vec<_>>()));
         for (kind, (compared, p)) in compared.iter().zip(adjusted).enumerate() {
-            let verdict = judge(compared, p, Better::Higher, &settings);
-            let found = matches!(verdict, Verdict::Better | Verdict::Worse | Verdict::Different);
-            println!("{family},{kind},{}", u8::from(found));
+            let found = |p: f64| {
+                let verdict = judge(compared, p, Better::Higher, &settings);
+                u8::from(matches!(verdict, Verdict::Better | Verdict::Worse | Verdict::Different))
+            };
+            println!("{family},{kind},{},{}", found(p), found(compared.p));
         }
     }
     fs_err::write(format!("{dir}/a.txt"), a_text).unwrap();

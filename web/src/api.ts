@@ -13,7 +13,7 @@ const ORDER: Record<string, string> = {
   runs: "where text host from to sort desc limit offset sparkline",
   select: "q",
   run: "run",
-  panel: "question sql chart x y series unit run from to bins rows",
+  panel: "question sql chart x y series unit run from to bins rows lines",
   findings: "run",
   facts: "run topic differ",
   notes: "run limit",
@@ -88,6 +88,11 @@ const KEPT = 400;
 /** An answer that is here already. */
 export function peek<T>(key: string): T | undefined {
   return answers.get(key) as T | undefined;
+}
+
+/** Lets the next request for an answer go to the server. */
+export function forget(key: string): void {
+  if (!offline) answers.delete(key);
 }
 
 function keep(key: string, answer: unknown): void {

@@ -43,6 +43,17 @@ function range(unit: string): uPlot.Range.Function {
   };
 }
 
+/** The axes of every chart over time: `times` writes the moments. */
+export function axes(unit: string, times: (splits: number[], step: number) => string[]): uPlot.Axis[] {
+  const grid = { stroke: css("--grid"), width: 1 };
+  const axis = { stroke: css("--muted"), font: FONT, grid, ticks: { ...grid, size: 4 } };
+  const bytes = unit.startsWith("B") ? { incrs: BYTE_STEPS } : {};
+  return [
+    { ...axis, space: 70, size: 28, incrs: STEPS, values: (_, splits, __, ___, step) => times(splits, step) },
+    { ...axis, size: 76, space: 32, ...bytes, values: (_, splits) => splits.map((s) => human(s, unit)) },
+  ];
+}
+
 /** Draws the shades, each with its name at the top where there is room for it. */
 function shade(u: uPlot, shades: Shade[], colour: string, text: string): void {
   const { left, top, width, height } = u.bbox;
@@ -67,8 +78,6 @@ function shade(u: uPlot, shades: Shade[], colour: string, text: string): void {
 
 /** Draws a chart into `target`; the function returned takes it away again. */
 export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destroy: () => void } {
-  const grid = { stroke: css("--grid"), width: 1 };
-  const axis = { stroke: css("--muted"), font: FONT, grid, ticks: { ...grid, size: 4 } };
   const chart = new uPlot(
     {
       width: spec.width,
@@ -76,10 +85,7 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
       padding: [8, 24, 0, 0],
       legend: { show: false },
       scales: { x: { time: false }, y: { range: range(spec.unit) } },
-      axes: [
-        { ...axis, space: 70, size: 28, incrs: STEPS, values: (_, splits, __, ___, step) => splits.map((s) => clock(s, step < 1)) },
-        { ...axis, size: 76, space: 32, ...(spec.unit.startsWith("B") ? { incrs: BYTE_STEPS } : {}), values: (_, splits) => splits.map((s) => human(s, spec.unit)) },
-      ],
+      axes: axes(spec.unit, (splits, step) => splits.map((s) => clock(s, step < 1))),
       series: [{}, ...spec.series],
       bands: spec.bands,
       cursor: {

@@ -1,10 +1,10 @@
 // The pages. Adding one is a file beside this and a line in the list.
 
 import type { ComponentType } from "preact";
-
-
+import { ask } from "./ask";
+import { live } from "./live";
 import { run } from "./run";
-
+import { runs } from "./runs";
 
 export interface Page {
   path: string;
@@ -14,4 +14,4 @@ export interface Page {
   View: ComponentType<{ query: URLSearchParams }>;
 }
 
-export const PAGES: readonly Page[] = [run];
+export const PAGES: readonly Page[] = [runs, run, ask, live];

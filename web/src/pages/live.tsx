@@ -1,0 +1,154 @@
+// The machine as it is now, or a recording while it is made.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { ask, useAnswer } from "../api";
+import type { Catalogue } from "../editing";
+import { LiveChart } from "../livechart";
+import { type LiveData, type Stream, useLive } from "../livedata";
+import { Empty } from "../parts";
+import { link, refine } from "../router";
+import { useShared, zone } from "../shared";
+import { Sparkline } from "../sparkline";
+import { human, moment, words } from "../units";
+import type { Page } from ".";
+
+export const live: Page = { path: "/live", title: "Live", View: LivePage };
+
+/** The charts on top; everything else is in the list below them. `only` picks one label of a key. */
+const CHARTS: { title: string; table: string; columns: string[]; stacked?: boolean; only?: string }[] = [
+  { title: "Where does the CPU time go?", table: "cpu", columns: ["usr", "nice", "sys", "irq", "softirq", "steal", "iowait"], stacked: true, only: "" },
+  { title: "Who waits?", table: "pressure", columns: ["some_pct", "full_pct"] },
+  { title: "Run queue", table: "sched", columns: ["runnable", "blocked", "load1"] },
+  { title: "Memory", table: "mem", columns: ["available", "available_bytes", "cached", "cached_bytes", "anon_bytes", "free_bytes", "dirty_bytes"] },
+  { title: "How busy are the disks?", table: "disk", columns: ["util", "util_pct"] },
+  { title: "Disk throughput", table: "disk", columns: ["read_bytes_per_s", "write_bytes_per_s"] },
+  { title: "Disk latency", table: "disk", columns: ["await_ms", "read_await_ms", "write_await_ms"] },
+  { title: "Network throughput", table: "net", columns: ["rx_bytes_per_s", "tx_bytes_per_s"] },
+];
+const SPANS = [60, 120, 300, 900];
+
+interface Status {
+  recordings: { id: string; name: string; start_ms: number; tables: string[] }[];
+  machine?: string;
+}
+
+function LivePage({ query }: { query: URLSearchParams }) {
+  const run = query.get("run");
+  const span = Number(query.get("span")) || 120;
+  const { data, turn, connection } = useLive(run);
+  const [frozen, setFrozen] = useState<LiveData | null>(null);
+  const status = usePolled<Status>("status", 5000);
+  const catalogue = useAnswer<Catalogue>("catalogue", {}).data;
+  const units = useMemo(() => meanings(catalogue), [catalogue]);
+  const shown = frozen ?? data;
+  const streams = [...shown.streams.values()];
+  const charts = CHARTS.map((c) => ({ ...c, streams: pick(streams, c) })).filter((c) => c.streams.length > 0);
+  const charted = new Set(charts.flatMap((c) => c.streams.map((s) => s.key)));
+  return (
+    <main id="main" tabIndex={-1}>
+      <div class="page-head">
+        <h1>{run ? `Recording ${status?.recordings.find((r) => r.id === run)?.name ?? run}` : `${status?.machine ?? "This machine"} now`}</h1>
+        <span class="quiet" role="status">{WORDS[connection]}</span>
+        <div class="page-tools">
+          <select aria-label="stretch of time shown" value={span} onChange={(e) => refine({ span: e.currentTarget.value })}>
+            {SPANS.map((s) => <option key={s} value={s}>{`last ${human(s / 60, "")} min`}</option>)}
+          </select>
+          <button type="button" class="plain" aria-pressed={frozen !== null} onClick={() => setFrozen(frozen ? null : copyOf(data))}>{frozen ? "Go on" : "Pause"}</button>
+        </div>
+      </div>
+      <Recordings status={status} run={run} />
+      {streams.length === 0 && connection === "lost" && <Empty title="Nothing comes from the server"><p>It is tried again every few seconds; is <code>fenxi serve</code> still running?</p></Empty>}
+      <div class="panels">
+        {charts.map((c) => (
+          <LiveChart key={c.title} title={c.title} streams={c.streams} data={shown} turn={turn} unit={units(c.streams[0])?.unit ?? ""} stacked={!!c.stacked} span_s={span} meaning={(s) => units(s)?.doc} />
+        ))}
+      </div>
+      {streams.length > 0 && <Everything streams={streams.filter((s) => !charted.has(s.key))} units={units} />}
+    </main>
+  );
+}
+
+const WORDS: Record<string, string> = {
+  connecting: "connecting",
+  open: "a value a second",
+  lost: "the server does not answer; it is tried again",
+  ended: "the recording has ended",
+};
+
+const copyOf = (data: LiveData): LiveData => ({ times: [...data.times], streams: new Map([...data.streams].map(([k, s]) => [k, { ...s, values: [...s.values] }])) });
+
+/** The series of a chart, in the order of its columns. */
+function pick(streams: Stream[], chart: (typeof CHARTS)[number]): Stream[] {
+  const mine = streams.filter((s) => s.table === chart.table && chart.columns.includes(s.column) && (chart.only === undefined || s.label === chart.only));
+  const place = (s: Stream) => chart.columns.indexOf(s.column);
+  return chart.stacked ? mine.sort((a, b) => place(a) - place(b)) : mine.sort((a, b) => a.label.localeCompare(b.label, "en", { numeric: true }) || place(a) - place(b));
+}
+
+/** What a series means, from the catalogue. */
+function meanings(catalogue: Catalogue | undefined) {
+  const columns = new Map((catalogue?.tables ?? []).flatMap((t) => t.columns.map((c) => [`${t.name}.${c.name}`, c] as const)));
+  return (s: Stream) => columns.get(`${s.table}.${s.column}`);
+}
+
+/** Asks again and again while the page is shown. */
+function usePolled<T>(path: string, every_ms: number): T | undefined {
+  const [answer, setAnswer] = useState<T>();
+  useEffect(() => {
+    const stop = new AbortController();
+    const look = () => ask<T>(path, {}, stop.signal).then(setAnswer, () => undefined);
+    void look();
+    const timer = setInterval(look, every_ms);
+    return () => {
+      clearInterval(timer);
+      stop.abort();
+    };
+  }, []);
+  return answer;
+}
+
+function Recordings({ status, run }: { status: Status | undefined; run: string | null }) {
+  useShared(zone);
+  const open = status?.recordings ?? [];
+  if (open.length === 0 && !run) return <p class="quiet">Nothing is being recorded into this store.</p>;
+  return (
+    <p class="recordings">
+      {run && <a href="/live">this machine now</a>}
+      {open.map((r) => <a key={r.id} href={link("/live", { run: r.id })} aria-current={r.id === run ? "true" : undefined}>{`${r.name || r.id}, since ${moment(r.start_ms)}`}</a>)}
+    </p>
+  );
+}
+
+const ROWS = 60;
+
+/** Every other series with its present value and shape. */
+function Everything({ streams, units }: { streams: Stream[]; units: ReturnType<typeof meanings> }) {
+  const [text, setText] = useState("");
+  const wanted = text.toLowerCase();
+  const found = streams.filter((s) => s.key.toLowerCase().includes(wanted) && (wanted || s.values.some((v) => v)));
+  return (
+    <section>
+      <h2>Everything else</h2>
+      <input class="wide-search" type="search" placeholder={`find in ${streams.length} series`} aria-label="find a series" value={text} onInput={(e) => setText(e.currentTarget.value)} />
+      <div class="scroll" tabIndex={0} role="region" aria-label="other series">
+        <table>
+          <thead><tr><th>table</th><th>of</th><th>series</th><th class="num">now</th><th>so far</th></tr></thead>
+          <tbody>
+            {found.slice(0, ROWS).map((s) => {
+              const column = units(s);
+              return (
+                <tr key={s.key} title={column?.doc}>
+                  <td>{s.table}</td>
+                  <td>{s.label}</td>
+                  <td>{words(s.column, column?.unit)}</td>
+                  <td class="num">{human(s.values[s.values.length - 1], column?.unit ?? "")}</td>
+                  <td><Sparkline values={s.values} unit={column?.unit ?? ""} width={140} height={22} /></td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      {found.length > ROWS && <p class="quiet">{`${found.length - ROWS} more; type to find them. Series that are always zero are found by their name.`}</p>}
+    </section>
+  );
+}

@@ -1,0 +1,96 @@
+// The runs of the store: found by text, labels, parameters, host and date; compared by the results of one's choice.
+
+import { useState } from "preact/hooks";
+import { useAnswer } from "../api";
+import { Empty, Failure, Pending } from "../parts";
+import { link, refine } from "../router";
+import { PickBar } from "../runactions";
+import { Filters } from "../runfilters";
+import { listed, type Listed, PAGE, type RunList } from "../runlist";
+import { RunTable } from "../runtable";
+import { useWritable } from "../shell";
+import { Upload } from "../upload";
+import type { Page } from ".";
+
+export const runs: Page = { path: "/", title: "Runs", View: RunsPage };
+
+/** Results that are shown when nothing was chosen. */
+const FIRST = 3;
+
+function RunsPage({ query }: { query: URLSearchParams }) {
+  const answer = useAnswer<RunList>("runs", listed(query));
+  const writable = useWritable();
+  const [picked, setPicked] = useState<ReadonlyMap<string, Listed>>(new Map());
+  const list = answer.data;
+  const columns = query.has("col") ? query.getAll("col") : (list?.results ?? []).slice(0, FIRST);
+  const pick = (rows: Listed[], on: boolean) => {
+    const next = new Map(picked);
+    for (const row of rows) on ? next.set(row.id, row) : next.delete(row.id);
+    setPicked(next);
+  };
+  const filtered = ["where", "text", "host", "since", "until"].some((name) => query.get(name));
+  const page = Math.max(1, Number(query.get("page")) || 1);
+  const known = list && (list.total > 0 || filtered);
+  return (
+    <main id="main" tabIndex={-1}>
+      <div class="page-head">
+        <h1>Runs</h1>
+        {list && <span class="quiet">{list.total === 1 ? "1 run" : `${list.total.toLocaleString("en")} runs`}</span>}
+        <div class="page-tools">{writable && <Upload />}</div>
+      </div>
+      {(known || !list) && <Filters query={query} list={list} columns={columns} />}
+      {answer.error && <Failure error={answer.error} />}
+      {!list && !answer.error && <Pending what="Reading the store" />}
+      {list && list.total === 0 && (filtered ? <NoneFits /> : <FirstRun />)}
+      {list && list.total > 0 && (
+        <RunTable
+          rows={list.rows}
+          columns={columns}
+          hosts={list.hosts.length > 1}
+          spark={query.get("spark")}
+          sort={{ by: query.get("sort") ?? "start", down: query.has("sort") ? query.get("desc") === "true" : true }}
+          picked={picked}
+          onPick={pick}
+        />
+      )}
+      {list && list.total > PAGE && <Pager page={page} total={list.total} query={query} />}
+      {picked.size > 0 && <PickBar picked={[...picked.values()]} writable={writable} onClear={() => setPicked(new Map())} />}
+    </main>
+  );
+}
+
+function Pager({ page, total, query }: { page: number; total: number; query: URLSearchParams }) {
+  const last = Math.ceil(total / PAGE);
+  const to = (n: number) => {
+    const values: Record<string, string[]> = {};
+    for (const [name, value] of query) (values[name] ??= []).push(value);
+    return link("/", { ...values, page: n > 1 ? n : null });
+  };
+  return (
+    <nav class="pager" aria-label="pages of the list">
+      {page > 1 && <a href={to(page - 1)}>‹ newer</a>}
+      <span>{`${((page - 1) * PAGE + 1).toLocaleString("en")} – ${Math.min(total, page * PAGE).toLocaleString("en")} of ${total.toLocaleString("en")}`}</span>
+      {page < last && <a href={to(page + 1)}>older ›</a>}
+    </nav>
+  );
+}
+
+function NoneFits() {
+  const clear = () => refine({ where: null, text: null, host: null, since: null, until: null, page: null }, true);
+  return (
+    <Empty title="No run fits">
+      <p>Nothing in this store has all that is asked for above. <button type="button" class="plain" onClick={clear}>Show all runs</button></p>
+    </Empty>
+  );
+}
+
+function FirstRun() {
+  return (
+    <Empty title="This store has no runs yet">
+      <p>Record this machine for half a minute, or while a command runs:</p>
+      <pre>{"fenxi record --name first --for 30s\nfenxi record --name build -- make -j8"}</pre>
+      <p>Or bring what other tools have written; files can also be dropped here:</p>
+      <pre>{"fenxi import sar.txt vmstat.txt --name monday"}</pre>
+    </Empty>
+  );
+}

@@ -1,0 +1,87 @@
+// What the API says about the runs of a store, and the state of the list in the address.
+
+import type { Values } from "./api";
+
+export interface Listed {
+  id: string;
+  name: string;
+  kind: string;
+  hosts: string[];
+  start_ms: number;
+  duration_s: number;
+  command: string;
+  exit_status: number | null;
+  signal: number | null;
+  recovered: boolean;
+  baseline: boolean;
+  params: Record<string, string>;
+  tags: Record<string, string>;
+  remarks: string[];
+  tables: number;
+  bytes: number;
+  study?: string | null;
+  results: Record<string, Result>;
+  spark?: (number | null)[] | null;
+}
+
+export interface Result {
+  value: number | null;
+  unit: string;
+  better: string;
+}
+
+export interface Labelled {
+  key: string;
+  values: string[];
+}
+
+export interface RunList {
+  total: number;
+  rows: Listed[];
+  results: string[];
+  tags: Labelled[];
+  params: Labelled[];
+  hosts: string[];
+}
+
+/** Runs on one page of the list. */
+export const PAGE = 100;
+
+/** What the list asks, from the query of its address. */
+export function listed(query: URLSearchParams): Values {
+  const page = Math.max(1, Number(query.get("page")) || 1);
+  const day = (name: string) => query.get(name);
+  return {
+    where: query.getAll("where"),
+    text: query.get("text"),
+    host: query.get("host"),
+    from: day("since"),
+    to: day("until"),
+    sort: query.get("sort"),
+    desc: query.get("desc"),
+    limit: PAGE,
+    offset: (page - 1) * PAGE || null,
+    sparkline: query.get("spark"),
+  };
+}
+
+/** How a run ended, in a word or two. */
+export function ending(run: Listed): { text: string; bad: boolean } {
+  if (run.recovered) return { text: "recovered", bad: true };
+  if (run.signal !== null) return { text: `signal ${run.signal}`, bad: true };
+  if (run.exit_status) return { text: `exit ${run.exit_status}`, bad: true };
+  return { text: run.exit_status === 0 ? "ok" : run.kind, bad: false };
+}
+
+/** Two groups to compare out of what was picked: those of two names or of two values of one label, otherwise the
+ * earliest against the rest. */
+export function halves(picked: Listed[]): [Listed[], Listed[]] {
+  const runs = [...picked].sort((a, b) => a.start_ms - b.start_ms);
+  const keys = [...new Set(runs.flatMap((r) => [...Object.keys(r.params), ...Object.keys(r.tags)]))];
+  const ways: ((r: Listed) => string)[] = [(r) => r.name, ...keys.map((k) => (r: Listed) => r.params[k] ?? r.tags[k] ?? "")];
+  for (const way of ways) {
+    const values = [...new Set(runs.map(way))];
+    if (values.length === 2) return [runs.filter((r) => way(r) === values[0]), runs.filter((r) => way(r) === values[1])];
+  }
+  return [runs.slice(0, 1), runs.slice(1)];
+}

@@ -6,7 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::parse_seconds;
 
 use crate::commands::{
-    average, compare, findings, manual, memstat, mpstat, nicstat, pstime, representative, study, trend, util, window,
+    average, compare, findings, manual, memstat, mpstat, nicstat, pstime, representative, serve, study, trend, util,
+    window,
 };
 
 /// Record a Linux system, keep the run, ask it, draw it
@@ -66,6 +67,8 @@ pub enum Command {
     Findings(findings::FindingsArgs),
     /// Draw runs into one HTML file that needs no network
     Report(ReportArgs),
+    /// Show the store's pages in a browser, and answer programs over HTTP
+    Serve(serve::ServeArgs),
     /// Tell whether runs differ, by how much, and whether they may be compared at all
     Compare(compare::CompareArgs),
     /// Tell which of several runs stands best for all of them

@@ -2,7 +2,7 @@
 //!
 //! It is two programs. Mapping the SQL engine's library takes several times as long as all of
 //! `fenxi runs`, and a machine that only records need not have it at all. So `fenxi` is linked
-//! without it and hands `sql`, `ask`, `findings` and `report` over to `fenxi-engine`, which stands beside it
+//! without it and hands `sql`, `ask`, `findings`, `report` and `serve` over to `fenxi-engine`, which stands beside it
 //! or in `../libexec`.
 
 mod args;
@@ -47,7 +47,9 @@ pub fn fenxi() -> ExitCode {
         Command::Pstime(args) => commands::pstime::run(cli, args),
         Command::Util(args) => commands::util::run(cli, args),
         Command::Memstat(args) => commands::memstat::run(cli, args),
-        Command::Sql(_) | Command::Ask(_) | Command::Findings(_) | Command::Report(_) => Err(handover::to_engine()),
+        Command::Sql(_) | Command::Ask(_) | Command::Findings(_) | Command::Report(_) | Command::Serve(_) => {
+            Err(handover::to_engine())
+        }
     })
 }
 
@@ -58,6 +60,7 @@ pub fn engine() -> ExitCode {
         Command::Ask(args) => commands::ask::run(cli, args),
         Command::Findings(args) => commands::findings::run(cli, args),
         Command::Report(args) => commands::report::run(cli, args),
+        Command::Serve(args) => commands::serve::run(cli, args),
         _ => anyhow::bail!("`fenxi-engine` only answers for `fenxi`; run `fenxi` instead"),
     })
 }

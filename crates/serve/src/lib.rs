@@ -1,1 +1,25 @@
 //! The pages and the API of a store over HTTP.
+//!
+//! What is asked is answered by `fenxi_report::api`, in one of a few engines ([`pool`]); this crate is everything
+//! around it: addresses, who may come in, limits, logs. It prints nothing and reads no clock of the calendar:
+//! both are handed in with [`Settings`].
+
+mod access;
+mod app;
+mod ask;
+mod assets;
+mod audit;
+mod guard;
+mod listen;
+mod metrics;
+mod pages;
+mod pool;
+mod reply;
+mod sessions;
+mod settings;
+mod tls;
+
+pub use access::{Access, TokenError, Tokens};
+pub use listen::{ServeError, Server};
+pub use settings::{Limits, Settings};
+pub use tls::{Tls, TlsError};

@@ -18,6 +18,7 @@ pub mod representative;
 pub mod rm;
 pub mod runs;
 pub mod saved;
+pub mod serve;
 pub mod show;
 pub mod sql;
 pub mod study;

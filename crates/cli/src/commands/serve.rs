@@ -1,0 +1,200 @@
+//! `fenxi serve`.
+
+use std::{
+    io::Write as _,
+    net::SocketAddr,
+    path::PathBuf,
+    process::{Command, ExitCode, Stdio},
+    sync::Mutex,
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fenxi_serve::{Access, Limits, Server, Settings, Tls, Tokens};
+use fenxi_source::Root;
+use fs_err as fs;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::record::hostname;
+use crate::{
+    args::{Cli, seconds},
+    print, stores,
+};
+
+/// `fenxi serve`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Only this machine can reach the pages unless --listen says otherwise, and then a token (--token-file) or
+client certificates (--client-ca) are needed. Every request is a line on stderr: time, address, method,
+path, status, milliseconds, bytes, who.
+
+Examples:
+  fenxi serve --open
+  fenxi serve --listen 0.0.0.0:7070 --token-file ~/.fenxi-token --tls-cert cert.pem --tls-key key.pem
+  fenxi serve --listen 127.0.0.1:7070 --host perf.example.com --token-file token    (behind a proxy)
+  fenxi serve --listen '[::1]:0' --read-only")]
+pub struct ServeArgs {
+    /// Address and port to listen on; port 0 takes a free one; can be repeated
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070")]
+    pub listen: Vec<SocketAddr>,
+    /// Name by which it is reached besides its addresses, as that of a proxy; can be repeated
+    #[arg(long, value_name = "NAME")]
+    pub host: Vec<String>,
+    /// File with the tokens that let people in: a TOKEN or NAME TOKEN on each line
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Change nothing, whoever asks
+    #[arg(long)]
+    pub read_only: bool,
+    /// Certificate (chain) of the server, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its private key, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Let in only clients with a certificate of this authority, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub client_ca: Option<PathBuf>,
+    /// Memory that answers may take, all together
+    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = size)]
+    pub memory: u64,
+    /// Time that an answer may take
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = seconds)]
+    pub time_limit: f64,
+    /// Rows of an answer to a statement
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub rows: usize,
+    /// Size of an upload
+    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = size)]
+    pub upload: u64,
+    /// Write the lines about requests to this file instead of stderr
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Open the pages in a browser
+    #[arg(long)]
+    pub open: bool,
+}
+
+/// A number of bytes as it is typed: `1GB`, `512MiB`, `1048576`.
+fn size(text: &str) -> Result<u64, String> {
+    let bad = || "expected a size such as 512MB or 2GB".to_owned();
+    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..at].parse().map_err(|_| bad())?;
+    let factor = match text[at..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kb" | "kib" => 1024.0,
+        "m" | "mb" | "mib" => 1024.0 * 1024.0,
+        "g" | "gb" | "gib" => 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(bad()),
+    };
+    let bytes = number * factor;
+    if bytes >= 1.0 && bytes < 1e18 { Ok(bytes as u64) } else { Err(bad()) }
+}
+
+/// Serves the store until Ctrl-C.
+pub fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    let settings = settings(cli, args)?;
+    let clear = settings.tls.is_none() && settings.listen.iter().any(|a| !a.ip().is_loopback());
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
+    runtime.block_on(async {
+        let server = Server::bind(settings).await?;
+        let urls = server.urls();
+        // The one thing that others may want to read: on stdout.
+        print::data(format!("{}\n", urls.join("\n")).as_bytes())?;
+        if clear {
+            print::message("warning: without --tls-cert, tokens and answers cross the network unencrypted");
+        }
+        if let (true, Some(url)) = (args.open, urls.first()) {
+            open(url);
+        }
+        let stop = CancellationToken::new();
+        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let asked = stop.clone();
+        let quiet = cli.quiet;
+        tokio::spawn(async move {
+            tokio::select! { _ = interrupt.recv() => {} _ = terminate.recv() => {} }
+            if !quiet {
+                print::message("ending; requests in flight are answered first");
+            }
+            asked.cancel();
+            // A second one does not wait.
+            tokio::select! { _ = interrupt.recv() => {} _ = terminate.recv() => {} }
+            let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGKILL);
+        });
+        server.run(stop).await;
+        anyhow::Ok(())
+    })?;
+    // A statement that does not end is not waited for.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn settings(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Settings> {
+    let store = if args.read_only { stores::open(cli)? } else { stores::create(cli)? };
+    let tls = match (&args.tls_cert, &args.tls_key) {
+        (Some(certificate), Some(key)) => Some(Tls::read(certificate, key, args.client_ca.as_deref())?),
+        _ => None,
+    };
+    let access = args.token_file.as_deref().map_or(Ok(Access::Open), |path| Tokens::read(path).map(Access::Tokens))?;
+    if args.rows == 0 {
+        bail!("--rows 0 leaves nothing of an answer");
+    }
+    let limits = Limits {
+        memory_bytes: args.memory,
+        time: Duration::from_secs_f64(args.time_limit),
+        rows: args.rows,
+        upload_bytes: args.upload,
+        ..Limits::default()
+    };
+    Ok(Settings {
+        store,
+        listen: args.listen.clone(),
+        names: args.host.clone(),
+        access,
+        tls,
+        read_only: args.read_only,
+        limits,
+        host: hostname(&Root::live()),
+        audit: audit(cli, args)?,
+        now: stores::now,
+    })
+}
+
+/// Where the line about each request goes.
+fn audit(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Box<dyn Fn(&str) + Send + Sync>> {
+    if let Some(path) = &args.log {
+        let file = Mutex::new(fs::OpenOptions::new().create(true).append(true).open(path)?);
+        return Ok(Box::new(move |line| {
+            if let Ok(mut file) = file.lock() {
+                // A full disk ends the log and not the server.
+                let _ = file.write_all(format!("{line}\n").as_bytes());
+            }
+        }));
+    }
+    let quiet = cli.quiet;
+    Ok(Box::new(move |line| {
+        if !quiet {
+            print::message(line);
+        }
+    }))
+}
+
+fn open(url: &str) {
+    let mut opener = Command::new("xdg-open");
+    if let Err(error) = opener.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
+        print::message(&format!("no browser could be opened (xdg-open: {error}); the address is {url}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!((size("1GB"), size("512 MiB"), size("7")), (Ok(1 << 30), Ok(512 << 20), Ok(7)));
+        assert!(size("x").is_err() && size("-1").is_err() && size("0").is_err() && size("1XB").is_err());
+    }
+}

@@ -1,0 +1,56 @@
+//! The reading endpoints of `fenxi_report::api`, each under its own path.
+
+use axum::{
+    Router,
+    extract::{RawQuery, State},
+    http::StatusCode,
+    response::Response,
+    routing::get,
+};
+use fenxi_report::api::{self, ENDPOINTS, Endpoint, Query};
+
+use crate::{
+    app::Shared,
+    pool::Weight,
+    reply::{Failure, reply},
+};
+
+/// The endpoint whose statements are free, and therefore limited.
+pub(crate) const SQL: &str = "/api/v1/sql";
+
+/// Adds every endpoint.
+pub(crate) fn routes(mut router: Router<Shared>) -> Router<Shared> {
+    for endpoint in ENDPOINTS {
+        let asked = move |State(shared): State<Shared>, RawQuery(query): RawQuery| async move {
+            answer(&shared, endpoint, Query::parse(query.as_deref().unwrap_or_default())).await
+        };
+        router = router.route(endpoint.path, get(asked));
+    }
+    router
+}
+
+/// Answers one request.
+pub(crate) async fn answer(shared: &Shared, endpoint: &'static Endpoint, query: Query) -> Result<Response, Failure> {
+    let is_free = endpoint.path == SQL || query.get("sql").is_some();
+    let query = if endpoint.path == SQL { limited(query, shared.settings.limits.rows)? } else { query };
+    let content_type = content_type(endpoint, &query);
+    let weight = if is_free { Weight::Free } else { Weight::Page };
+    let work = move |context: &api::Context<'_>| api::answer(context, endpoint.path, &query);
+    let body = shared.pool.ask(weight, shared.settings.read_only, work).await?;
+    Ok(reply(StatusCode::OK, content_type, body))
+}
+
+/// The query with no more rows than the server gives.
+fn limited(query: Query, rows: usize) -> Result<Query, Failure> {
+    let limit = query.count("limit")?.unwrap_or(rows).min(rows);
+    let kept = query.under("").filter(|(name, _)| *name != "limit").map(|(n, v)| (n.to_owned(), v.to_owned()));
+    Ok(Query::of(kept.chain([("limit".to_owned(), limit.to_string())])))
+}
+
+fn content_type(endpoint: &Endpoint, query: &Query) -> &'static str {
+    match query.get("format").filter(|_| endpoint.path == SQL) {
+        Some("arrow") => "application/vnd.apache.arrow.stream",
+        Some("csv") => "text/csv; charset=utf-8",
+        _ => "application/json",
+    }
+}

@@ -1,0 +1,103 @@
+//! Replies: JSON and errors, in one shape everywhere.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use fenxi_report::api::ApiError;
+use fenxi_store::StoreError;
+use serde_json::json;
+
+use crate::pool::Refused;
+
+/// How long who is turned away should wait.
+const RETRY_AFTER_S: &str = "2";
+
+/// A reply that says what is wrong: `{"error": "…"}`.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: StatusCode,
+    text: String,
+}
+
+impl Failure {
+    pub(crate) fn new(status: StatusCode, text: impl Into<String>) -> Failure {
+        Failure { status, text: text.into() }
+    }
+
+    pub(crate) fn unknown(text: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::NOT_FOUND, text)
+    }
+
+    pub(crate) fn forbidden(text: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::FORBIDDEN, text)
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut response = json_reply(self.status, json!({ "error": self.text }).to_string());
+        let waits = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS].contains(&self.status);
+        if waits {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+        }
+        response
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Failure {
+        match refused {
+            Refused::Busy => {
+                Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already; try again soon")
+            }
+            Refused::TooLong(limit) => Failure::new(
+                StatusCode::REQUEST_TIMEOUT,
+                format!(
+                    "stopped: an answer may take {} s, set with `fenxi serve --time-limit`; ask for less, as fewer runs",
+                    limit.as_secs_f64()
+                ),
+            ),
+            Refused::Api(error) => error.into(),
+        }
+    }
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Failure {
+        let status = match error {
+            ApiError::Wrong(_) => StatusCode::BAD_REQUEST,
+            ApiError::Unknown(_) => StatusCode::NOT_FOUND,
+            ApiError::Interrupted => StatusCode::REQUEST_TIMEOUT,
+            ApiError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Failure::new(status, error.to_string())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let status = match &error {
+            StoreError::Unknown { .. } => StatusCode::NOT_FOUND,
+            StoreError::Ambiguous { .. } | StoreError::Selector(_) => StatusCode::BAD_REQUEST,
+            StoreError::Recording { .. } => StatusCode::CONFLICT,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Failure::new(status, error.to_string())
+    }
+}
+
+/// JSON that nobody keeps: the store may change at any moment.
+pub(crate) fn json_reply(status: StatusCode, body: impl Into<Body>) -> Response {
+    reply(status, "application/json", body)
+}
+
+/// A body of a type, not to be kept by caches.
+pub(crate) fn reply(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
+    let head = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    (status, head, body.into()).into_response()
+}

@@ -1,0 +1,67 @@
+//! What a server is told when it starts.
+
+use std::{net::SocketAddr, time::Duration};
+
+use fenxi_model::Micros;
+use fenxi_store::Store;
+
+use crate::{Access, Tls};
+
+/// Everything a server is told.
+pub struct Settings {
+    /// The store that it serves.
+    pub store: Store,
+    /// Addresses to listen on; port 0 takes any free one.
+    pub listen: Vec<SocketAddr>,
+    /// Names by which it is reached besides its addresses, as the one of a proxy before it.
+    pub names: Vec<String>,
+    /// Who may come in.
+    pub access: Access,
+    /// How connections are encrypted; None: not at all.
+    pub tls: Option<Tls>,
+    /// Whether nothing may be changed through it.
+    pub read_only: bool,
+    /// What a request may use.
+    pub limits: Limits,
+    /// The name of this machine, as live values carry it.
+    pub host: String,
+    /// Takes one line for each request.
+    pub audit: Box<dyn Fn(&str) + Send + Sync>,
+    /// The time.
+    pub now: fn() -> Micros,
+}
+
+/// What requests may use.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of memory of all engines together.
+    pub memory_bytes: u64,
+    /// Time for an answer, waiting included.
+    pub time: Duration,
+    /// Rows of an answer to a free statement.
+    pub rows: usize,
+    /// Requests that are answered at the same time, each by an engine of its own.
+    pub engines: usize,
+    /// Requests that may wait for one.
+    pub queue: usize,
+    /// Bytes of an upload.
+    pub upload_bytes: u64,
+    /// Connections at the same time.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        let cpus = std::thread::available_parallelism().map_or(2, usize::from);
+        Limits {
+            memory_bytes: 1 << 30,
+            time: Duration::from_secs(30),
+            rows: 100_000,
+            // Two at least: one long statement must not keep everybody else waiting.
+            engines: cpus.clamp(2, 8),
+            queue: 256,
+            upload_bytes: 1 << 30,
+            connections: 1024,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The server over real sockets.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod requests;
+mod security;
+mod support;

@@ -1,0 +1,198 @@
+//! A server on a free port of loopback, and a client that sends exactly the bytes it is told.
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    sync::{Arc, Mutex},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use fenxi_model::Micros;
+use fenxi_serve::{Access, Limits, Server, Settings, Tokens};
+use fenxi_store::Store;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+pub const TOKEN: &str = "0123456789abcdef0123";
+
+/// A server at work; it ends with the test.
+pub struct Served {
+    pub address: SocketAddr,
+    pub store: Store,
+    pub log: Arc<Mutex<Vec<String>>>,
+    stop: CancellationToken,
+    thread: Option<JoinHandle<()>>,
+    _dir: TempDir,
+}
+
+/// One answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|l| {
+            let (key, value) = l.split_once(':')?;
+            key.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+}
+
+/// A server over an empty store, with settings changed by `change`.
+pub fn serve_with(change: impl FnOnce(&mut Settings)) -> Served {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open_or_create(dir.path().join("store")).unwrap();
+    let log: Arc<Mutex<Vec<String>>> = Arc::default();
+    let lines = Arc::clone(&log);
+    let mut settings = settings(&store, Box::new(move |line| lines.lock().unwrap().push(line.to_owned())));
+    change(&mut settings);
+    let stop = CancellationToken::new();
+    let (told, addresses) = std::sync::mpsc::channel();
+    let theirs = stop.clone();
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let server = Server::bind(settings).await.unwrap();
+            told.send(server.addresses()[0]).unwrap();
+            server.run(theirs).await;
+        });
+    });
+    let address = addresses.recv().unwrap();
+    Served { address, store, log, stop, thread: Some(thread), _dir: dir }
+}
+
+pub fn settings(store: &Store, audit: Box<dyn Fn(&str) + Send + Sync>) -> Settings {
+    Settings {
+        store: store.clone(),
+        listen: vec!["127.0.0.1:0".parse().unwrap()],
+        names: Vec::new(),
+        access: Access::Open,
+        tls: None,
+        read_only: false,
+        limits: Limits { engines: 2, ..Limits::default() },
+        host: "here".to_owned(),
+        audit,
+        now: || Micros(1_763_719_200_000_000),
+    }
+}
+
+/// A server over an empty store that anybody may ask.
+pub fn serve() -> Served {
+    serve_with(|_| ())
+}
+
+/// The tokens that [`TOKEN`] is one of.
+pub fn tokens() -> Access {
+    use fs_err::os::unix::fs::OpenOptionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("token");
+    let mut options = fs_err::OpenOptions::new();
+    options.write(true).create(true).mode(0o600);
+    options.open(&path).unwrap().write_all(format!("ann {TOKEN}\n").as_bytes()).unwrap();
+    Access::Tokens(Tokens::read(&path).unwrap())
+}
+
+impl Served {
+    /// Sends `request` as it is and reads all that comes back.
+    pub fn raw(&self, request: &[u8]) -> Answer {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        // A server that has seen enough may close before everything is sent.
+        let _ = stream.write_all(request);
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        parsed(&bytes)
+    }
+
+    /// A request with `headers` (each `Name: value`) and a body.
+    pub fn request(&self, method: &str, target: &str, headers: &[&str], body: &[u8]) -> Answer {
+        let mut text = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
+        if !headers.iter().any(|h| h.to_ascii_lowercase().starts_with("host:")) {
+            text += &format!("Host: {}\r\n", self.address);
+        }
+        for header in headers {
+            text += &format!("{header}\r\n");
+        }
+        if !body.is_empty() || method != "GET" {
+            text += &format!("Content-Length: {}\r\n", body.len());
+        }
+        text += "\r\n";
+        self.raw(&[text.as_bytes(), body].concat())
+    }
+
+    pub fn get(&self, target: &str) -> Answer {
+        self.request("GET", target, &[], b"")
+    }
+
+    /// A request as the front end sends it.
+    pub fn change(&self, method: &str, target: &str, body: &str) -> Answer {
+        let origin = format!("Origin: http://{}", self.address);
+        self.request(method, target, &["X-Fenxi: 1", &origin, "Content-Type: application/json"], body.as_bytes())
+    }
+
+    /// Waits until the log has a line that holds `part`, and gives it.
+    pub fn logged(&self, part: &str) -> String {
+        for _ in 0..600 {
+            if let Some(line) = self.log.lock().unwrap().iter().find(|l| l.contains(part)) {
+                return line.clone();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("no line with {part} in {:?}", self.log.lock().unwrap());
+    }
+
+    /// Asks the server to end and waits for it.
+    pub fn end(&mut self) {
+        self.stop.cancel();
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn parsed(bytes: &[u8]) -> Answer {
+    let end = bytes.windows(4).position(|w| w == b"\r\n\r\n").unwrap_or(bytes.len());
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let status = head.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0);
+    let mut body = bytes.get(end + 4..).unwrap_or_default().to_vec();
+    if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
+        body = unchunked(&body);
+    }
+    Answer { status, head, body }
+}
+
+fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    while let Some(end) = bytes.windows(2).position(|w| w == b"\r\n") {
+        let length = usize::from_str_radix(&String::from_utf8_lossy(&bytes[..end]), 16).unwrap_or(0);
+        let from = end + 2;
+        if length == 0 || bytes.len() < from + length {
+            break;
+        }
+        out.extend_from_slice(&bytes[from..from + length]);
+        bytes = bytes.get(from + length + 2..).unwrap_or_default();
+    }
+    out
+}

@@ -15,7 +15,7 @@ export default defineConfig(({ mode }) => {
       modulePreload: false,
       reportCompressedSize: false,
       lib: {
-        entry: editor ? "src/editor.ts" : "src/main.tsx",
+        entry: editor ? "src/ask/editor.ts" : "src/main.tsx",
         formats: ["iife"],
         name: editor ? "FenxiEditorBundle" : "Fenxi",
         fileName: () => (editor ? "editor.js" : "app.js"),

@@ -61,6 +61,15 @@ export function Field({ label, help, children }: { label: string; help?: string;
   );
 }
 
+/** Moves an open menu to the left as far as it would stand out of the window. */
+function keepInside(menu: HTMLDetailsElement | null): void {
+  const box = menu?.querySelector<HTMLElement>(".menu-box");
+  if (!menu?.open || !box) return;
+  box.style.left = "0";
+  const beyond = box.getBoundingClientRect().right - document.documentElement.clientWidth + 10;
+  if (beyond > 0) box.style.left = `${-beyond}px`;
+}
+
 /** A button that opens a small menu below it; a click elsewhere and Escape close it. */
 export function Menu({ label, title, children }: { label: ComponentChildren; title?: string; children: ComponentChildren }) {
   const box = useRef<HTMLDetailsElement>(null);
@@ -81,7 +90,7 @@ export function Menu({ label, title, children }: { label: ComponentChildren; tit
     };
   }, []);
   return (
-    <details class="menu" ref={box}>
+    <details class="menu" ref={box} onToggle={() => keepInside(box.current)}>
       <summary title={title}>{label}</summary>
       <div class="menu-box">{children}</div>
     </details>

@@ -1,6 +1,6 @@
 // A heat map: one row a series, one column a bin of time, colour for the value.
 
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Panel, type Run, type TimeData, unpack } from "./payload";
 import { chartKeys } from "./plot";
 import { cursor, extent, heat, theme, useNear, useShared, useWidth, zoom } from "./shared";
@@ -11,6 +11,8 @@ import { clock, human, words } from "./units";
 const LEFT = 76;
 const RIGHT = 24;
 const BELOW = 22;
+/** From so many rows on, those with nothing but zeros are folded away. */
+const FOLD = 8;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 86400];
 
 export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeData; runs: Run[]; only: number }) {
@@ -23,7 +25,12 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
   const mode = useShared(theme);
   const stretch = useShared(zoom);
   const whole = useShared(extent);
-  const rows = useMemo(() => time.series.filter((s) => s.run === only), [time, only]);
+  const [zeros, setZeros] = useState(false);
+  const [rows, folded] = useMemo(() => {
+    const all = time.series.filter((s) => s.run === only);
+    const loud = all.filter((s) => s.stats.max !== 0);
+    return all.length > FOLD && loud.length > 0 ? [zeros ? all : loud, all.length - loud.length] : [all, 0];
+  }, [time, only, zeros]);
   const times = useMemo(() => timesOf(time), [time]);
   const rowHeight = Math.max(4, Math.min(18, Math.floor(320 / Math.max(1, rows.length))));
   const height = rows.length * rowHeight;
@@ -135,6 +142,7 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
         <span>0</span>
         <span class="heat-bar" style={{ background: `linear-gradient(90deg, ${Array.from({ length: 9 }, (_, i) => `rgb(${heat(i / 8).join(",")})`).join(",")})` }} />
         <span>{human(top, panel.unit)}</span>
+        {folded > 0 && <button type="button" class="legend-zeros" aria-expanded={zeros} onClick={() => setZeros(!zeros)}>{zeros ? "fold zeros away" : `${folded} rows are always zero`}</button>}
       </div>
     </div>
   );

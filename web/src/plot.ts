@@ -31,7 +31,7 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
 const STEPS = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
 
 /** Steps of an axis of bytes: even numbers of KiB, MiB and so on. */
-const BYTE_STEPS = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * 1024 ** power));
+const BYTE_STEPS = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].map((n) => n * 1024 ** power));
 
 /** From 0 to a little above the greatest value shown; percent end just above 100 when near it, so that a line at 100 shows. */
 function range(unit: string): uPlot.Range.Function {
@@ -54,24 +54,34 @@ export function axes(unit: string, times: (splits: number[], step: number) => st
   ];
 }
 
-/** Draws the shades, each with its name at the top where there is room for it. */
-function shade(u: uPlot, shades: Shade[], colour: string, text: string): void {
+/** Draws the shades: before the lines their pale ground, after them a bar on top with their names. */
+function shade(u: uPlot, shades: Shade[], part: "ground" | "name"): void {
   const { left, top, width, height } = u.bbox;
   const x = (t: number) => Math.min(left + width, Math.max(left, u.valToPos(t, "x", true)));
   const ratio = devicePixelRatio || 1;
   const g = u.ctx;
   g.save();
-  g.font = `${11 * ratio}px system-ui, sans-serif`;
+  g.font = `600 ${11 * ratio}px system-ui, sans-serif`;
   g.textBaseline = "top";
-  for (const part of shades) {
-    const [begin, end] = [x(part.from), x(part.to)];
+  g.textAlign = "left";
+  for (const { name, from, to } of shades) {
+    const [begin, end] = [x(from), x(to)];
     if (end - begin < 1) continue;
-    g.fillStyle = colour;
-    g.globalAlpha = 0.1;
-    g.fillRect(begin, top, end - begin, height);
+    g.fillStyle = css("--accent");
+    if (part === "ground") {
+      g.globalAlpha = 0.09;
+      g.fillRect(begin, top, end - begin, height);
+      continue;
+    }
+    g.fillRect(begin, top, end - begin, 2 * ratio);
+    const wide = g.measureText(name).width + 8 * ratio;
+    if (wide > end - begin) continue;
+    g.globalAlpha = 0.85;
+    g.fillStyle = css("--panel");
+    g.fillRect(begin, top + 2 * ratio, wide, 15 * ratio);
     g.globalAlpha = 1;
-    g.fillStyle = text;
-    if (g.measureText(part.name).width < end - begin - 6 * ratio) g.fillText(part.name, begin + 4 * ratio, top + 2 * ratio);
+    g.fillStyle = css("--accent");
+    g.fillText(name, begin + 4 * ratio, top + 4 * ratio);
   }
   g.restore();
 }
@@ -100,7 +110,8 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
         },
       },
       hooks: {
-        drawClear: [(u) => shade(u, spec.shades, css("--accent"), css("--muted"))],
+        drawClear: [(u) => shade(u, spec.shades, "ground")],
+        draw: [(u) => shade(u, spec.shades, "name")],
         setSelect: [
           (u) => {
             if (u.select.width > 3) {

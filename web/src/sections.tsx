@@ -1,6 +1,7 @@
 // The sections of a run's page: panels under a heading, asked for when they come near, drawn when all of a section are
 // known, so that nothing moves under the reader's eyes.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, peek, request, useAnswers } from "./api";
 import { guess, PanelView, Sql } from "./panel";
@@ -20,7 +21,8 @@ export function silent(section: Section, runs: Run[]): boolean {
   return known(section, runs).every((p) => p?.quiet);
 }
 
-export function Navigation({ sections }: { sections: { id: string; title: string }[] }) {
+/** Links to the sections; while a stretch of time is shown also which, and `tools` for it. */
+export function Navigation({ sections, tools }: { sections: { id: string; title: string }[]; tools?: ComponentChildren }) {
   const [here, setHere] = useState(sections[0]?.id);
   const stretch = useShared(zoom);
   const list = sections.map((s) => s.id).join(" ");
@@ -43,9 +45,10 @@ export function Navigation({ sections }: { sections: { id: string; title: string
         ))}
       </div>
       <div class="nav-tools">
+        {tools}
         {stretch && (
           <button type="button" class="zoom-reset" onClick={() => zoom.set(null)} title="Show the whole run (Escape)">
-            {`${clock(stretch[0])} – ${clock(stretch[1])} ✕`}
+            {stretch.map((t) => clock(t, stretch[1] - stretch[0] < 10)).join(" – ")} ✕
           </button>
         )}
       </div>

@@ -1,7 +1,8 @@
 // Lines over time with a band from the least to the greatest value, and stacked areas.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { useShown } from "./hidden";
 import { Legend, type Entry } from "./legend";
 import { type Numbers, type Panel, type Run, type SeriesData, type TimeData, unpack } from "./payload";
 import { chartKeys, plot, type Shade } from "./plot";
@@ -35,6 +36,8 @@ export function meaning(panel: Panel, name: string): string | undefined {
   return panel.columns[name]?.doc ?? panel.columns[name.slice(name.lastIndexOf(" ") + 1)]?.doc;
 }
 
+const isZero = (s: SeriesData) => s.stats.min === 0 && s.stats.max === 0;
+
 /** Ranked by mean, the most first; those of one name together when runs are compared. */
 function ranked(series: SeriesData[]): SeriesData[] {
   const most = new Map<string, number>();
@@ -50,12 +53,15 @@ export function TimeChart({ panel, time, runs, only }: Props) {
   const mode = useShared(theme);
   const series = useMemo(() => {
     const mine = only === undefined ? time.series : time.series.filter((s) => s.run === only);
-    return stacked || mine.length <= SHOWN ? mine : ranked(mine);
+    return stacked || (mine.length <= SHOWN && !mine.some(isZero)) ? mine : ranked(mine);
   }, [time, only]);
   const times = useMemo(() => timesOf(time), [time]);
-  const [shown, setShown] = useState<ReadonlySet<number>>(
-    () => new Set(series.map((_, i) => i).filter((i) => i < SHOWN)),
-  );
+  const usual = useMemo(() => {
+    const loud = series.map((_, i) => i).filter((i) => !isZero(series[i]));
+    return new Set((loud.length > 0 ? loud : [...series.keys()]).slice(0, SHOWN));
+  }, [series]);
+  const keys = series.map((s) => (runs.length > 1 ? `${s.name}@${s.run}` : s.name));
+  const [shown, setShown] = useShown(panel.id, keys, usual);
   const alone = new Set(series.map((s) => s.name)).size === 1;
   const names = series.map((s) => seriesName(s, only === undefined ? runs : [runs[0]], alone));
   const distinct = [...new Set(series.map((s) => s.name))];
@@ -126,6 +132,7 @@ export function TimeChart({ panel, time, runs, only }: Props) {
     colour: look(i).stroke,
     dashed: look(i).dash.length > 0,
     value: human(s.stats.avg, panel.unit),
+    zero: isZero(s),
     title: [`average ${human(s.stats.avg, panel.unit)}, min ${human(s.stats.min, panel.unit)}, max ${human(s.stats.max, panel.unit)}`, meaning(panel, s.name)].filter(Boolean).join(". "),
   }));
   return (

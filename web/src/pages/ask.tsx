@@ -2,16 +2,16 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { change, offline, request, useAnswer } from "../api";
-import { askedOf, type Asked, DEFAULT_RUN, type Question, requestOf, useAsked, writeAsked } from "../asking";
-import { ChartSettings, ParamFields, SaveDialog } from "../asksettings";
+import { askedOf, type Asked, DEFAULT_RUN, type Question, requestOf, useAsked, writeAsked } from "../ask/asking";
+import { ChartSettings, ParamFields, SaveDialog } from "../ask/settings";
 import { Dialog } from "../dialog";
-import { SqlField } from "../editing";
+import { SqlField } from "../ask/field";
 import { Empty, Failure, Pending } from "../parts";
 import { Drawing } from "../panel";
 import type { Opened } from "../payload";
-import { QuestionList } from "../questionlist";
+import { QuestionList } from "../ask/questions";
 import { refine } from "../router";
-import { RunPicker } from "../runpicker";
+import { RunPicker } from "../ask/runpicker";
 import { useWritable } from "../shell";
 import { duration } from "../units";
 import type { Page } from ".";

@@ -2,9 +2,9 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ask, useAnswer } from "../api";
-import type { Catalogue } from "../editing";
-import { LiveChart } from "../livechart";
-import { type LiveData, type Stream, useLive } from "../livedata";
+import type { Catalogue } from "../ask/field";
+import { LiveChart } from "../live/chart";
+import { type LiveData, type Stream, useLive } from "../live/data";
 import { Empty } from "../parts";
 import { link, refine } from "../router";
 import { useShared, zone } from "../shared";

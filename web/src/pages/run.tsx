@@ -6,9 +6,12 @@ import { Findings } from "../findings";
 import { Empty, Failure, Pending } from "../parts";
 import type { Findings as Found, Opened, Panel } from "../payload";
 import { refine } from "../router";
-import { RunFacts } from "../runfacts";
+import { RunFacts } from "../runs/facts";
+import { RunTools } from "../runs/tools";
+import { SaveWindow } from "../runs/windows";
 import { Navigation, SectionView, silent, SilentSection } from "../sections";
 import { extent, settled, zoom } from "../shared";
+import { useWritable } from "../shell";
 import type { Page } from ".";
 
 export const run: Page = { path: "/run", View: RunPage };
@@ -36,6 +39,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   const findings = useAnswer<Found>("findings", { run: ids });
   const [, look] = useReducer((n: number) => n + 1, 0);
   const patient = usePatience();
+  const writable = useWritable();
   useZoomInLink(query, Math.max(0, ...runs.map((r) => r.duration_s)));
   useEffect(() => {
     if (!embedded) document.title = `${opened.title} · Fenxi`;
@@ -52,10 +56,13 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   return (
     <>
       <div class="top">
-        <h1>{opened.title}</h1>
-        <RunFacts runs={runs} />
+        <div class="page-head">
+          <h1>{opened.title}</h1>
+          {!offline && runs.length > 0 && <RunTools runs={runs} writable={writable} />}
+        </div>
+        <RunFacts runs={runs} writable={writable} />
       </div>
-      <Navigation sections={[{ id: "findings", title: "Findings" }, ...told]} />
+      <Navigation sections={[{ id: "findings", title: "Findings" }, ...told]} tools={writable && <SaveWindow runs={runs} />} />
       <main id="main" tabIndex={-1}>
         {findings.data ? (
           <Findings all={findings.data} panels={told.flatMap((s) => s.panels)} runs={runs} />

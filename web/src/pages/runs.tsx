@@ -4,12 +4,12 @@ import { useState } from "preact/hooks";
 import { useAnswer } from "../api";
 import { Empty, Failure, Pending } from "../parts";
 import { link, refine } from "../router";
-import { PickBar } from "../runactions";
-import { Filters } from "../runfilters";
-import { listed, type Listed, PAGE, type RunList } from "../runlist";
-import { RunTable } from "../runtable";
+import { PickBar } from "../runs/actions";
+import { Filters } from "../runs/filters";
+import { listed, type Listed, PAGE, type RunList } from "../runs/list";
+import { RunTable } from "../runs/table";
 import { useWritable } from "../shell";
-import { Upload } from "../upload";
+import { Upload } from "../runs/upload";
 import type { Page } from ".";
 
 export const runs: Page = { path: "/", title: "Runs", View: RunsPage };

@@ -1,12 +1,12 @@
 // Chooses the runs that a question is asked of.
 
 import { useState } from "preact/hooks";
-import { useAnswer } from "./api";
-import { Menu } from "./dialog";
-import { Prose } from "./parts";
-import type { RunList } from "./runlist";
-import { useShared, zone } from "./shared";
-import { moment } from "./units";
+import { useAnswer } from "../api";
+import { Menu } from "../dialog";
+import { Prose } from "../parts";
+import type { RunList } from "../runs/list";
+import { useShared, zone } from "../shared";
+import { moment } from "../units";
 
 interface Props {
   chosen: string[];

@@ -1,11 +1,12 @@
 // What a run was: host, time, command, parameters; what recording it cost, and what it holds.
 
-import { RunColour } from "./panel";
-import type { Run } from "./payload";
-import { useShared, zone } from "./shared";
-import { duration, human, MISSING, moment } from "./units";
+import { RunColour } from "../panel";
+import type { Run } from "../payload";
+import { useShared, zone } from "../shared";
+import { duration, human, MISSING, moment } from "../units";
+import { Windows } from "./windows";
 
-export function RunFacts({ runs }: { runs: Run[] }) {
+export function RunFacts({ runs, writable }: { runs: Run[]; writable: boolean }) {
   useShared(zone);
   return (
     <div class="runs">
@@ -32,6 +33,7 @@ export function RunFacts({ runs }: { runs: Run[] }) {
             {Object.entries(run.params).map(([k, v]) => <Fact name={k} value={v} />)}
             {run.remarks.map((r) => <Fact name="remark" value={r} wide />)}
             <Fact name="run" value={run.id} />
+            <Windows run={run} writable={writable} />
           </dl>
           <Holdings run={run} />
         </section>
@@ -56,7 +58,7 @@ function Holdings({ run }: { run: Run }) {
   const bytes = tables.reduce((sum, t) => sum + t.bytes, 0);
   return (
     <details class="nothing">
-      <summary>{[costs.length > 0 && "Cost of recording", tables.length > 0 && `${tables.length} tables, ${human(bytes, "B")}`].filter(Boolean).join("; ")}</summary>
+      <summary>{[costs.length > 0 && "Cost of recording", tables.length > 0 && `${tables.length} ${tables.length === 1 ? "table" : "tables"}, ${human(bytes, "B")}`].filter(Boolean).join("; ")}</summary>
       <div class="holdings">
         {costs.length > 0 && (
           <table>

@@ -1,9 +1,9 @@
 // Brings a file into the store: an archive that was exported, or what another tool printed.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { generation } from "./api";
-import { go, link } from "./router";
-import { human } from "./units";
+import { generation } from "../api";
+import { go, link } from "../router";
+import { human } from "../units";
 
 interface Going {
   name: string;

@@ -1,9 +1,9 @@
 // What is asked on the page Ask: the SQL, how it is drawn, over which runs; all of it in the address.
 
 import { useEffect, useReducer, useRef } from "preact/hooks";
-import { ApiError, ask, forget, peek, request, type Values } from "./api";
-import type { Header, Panel } from "./payload";
-import { refine } from "./router";
+import { ApiError, ask, forget, peek, request, type Values } from "../api";
+import type { Header, Panel } from "../payload";
+import { refine } from "../router";
 
 /** A question of the store. */
 export interface Question extends Header {

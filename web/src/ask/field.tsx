@@ -1,7 +1,7 @@
 // Where SQL is written: a plain field at once, the editor over it when its bundle has come.
 
 import { useEffect, useRef } from "preact/hooks";
-import { useAnswer } from "./api";
+import { useAnswer } from "../api";
 
 export interface Catalogue {
   tables: { name: string; about: string; keys: string[]; columns: { name: string; type: string; unit: string; kind: string; better: string; doc: string }[] }[];

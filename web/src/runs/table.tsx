@@ -1,10 +1,10 @@
 // The runs of a store as rows, with the columns that were chosen.
 
-import { link, refine } from "./router";
-import { ending, type Listed } from "./runlist";
-import { useShared, zone } from "./shared";
-import { Sparkline } from "./sparkline";
-import { date, duration, human, MISSING, words, zoneWord } from "./units";
+import { link, refine } from "../router";
+import { ending, type Listed } from "./list";
+import { useShared, zone } from "../shared";
+import { Sparkline } from "../sparkline";
+import { date, duration, human, MISSING, words, zoneWord } from "../units";
 
 interface Props {
   rows: Listed[];

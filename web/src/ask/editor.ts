@@ -7,7 +7,7 @@ import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror
 import { Compartment, EditorState, Prec } from "@codemirror/state";
 import { drawSelection, EditorView, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import type { Editor, EditorOptions } from "./editing";
+import type { Editor, EditorOptions } from "./field";
 
 // The page's own colours, so that both themes fit.
 const look = EditorView.theme({

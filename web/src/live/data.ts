@@ -1,7 +1,7 @@
 // What comes from `/api/v1/live`: values of every series, a tick at a time, kept for some minutes.
 
 import { useEffect, useReducer, useRef } from "preact/hooks";
-import { link } from "./router";
+import { link } from "../router";
 
 /** Ticks that are kept. */
 const KEPT = 900;

@@ -1,10 +1,10 @@
 // What can be done with the runs that were picked: look, compare, average, export, label, delete.
 
 import { useState } from "preact/hooks";
-import { change } from "./api";
-import { Dialog, Field } from "./dialog";
-import { go, link } from "./router";
-import { halves, type Listed } from "./runlist";
+import { change } from "../api";
+import { Dialog, Field } from "../dialog";
+import { go, link } from "../router";
+import { halves, type Listed } from "./list";
 
 type Asked = "average" | "label" | "delete" | null;
 

@@ -2,12 +2,12 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { Legend, type Entry } from "./legend";
-import type { LiveData, Stream } from "./livedata";
-import { axes } from "./plot";
-import { colour, theme, useNear, useShared, useWidth, zone } from "./shared";
-import { tip } from "./tooltip";
-import { human, moment, words } from "./units";
+import { Legend, type Entry } from "../legend";
+import type { LiveData, Stream } from "./data";
+import { axes } from "../plot";
+import { colour, theme, useNear, useShared, useWidth, zone } from "../shared";
+import { tip } from "../tooltip";
+import { human, moment, words } from "../units";
 
 const SHOWN = 12;
 const HEIGHT = 180;
@@ -107,7 +107,7 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
     <article class="panel" data-turn={turn}>
       <h3>{title}</h3>
       <div class="chart" ref={box} role="img" aria-label={`${title}: ${entries.slice(0, SHOWN).map((e) => `${e.name} ${e.value}`).join(", ")}`} style={{ minHeight: HEIGHT }} />
-      <Legend entries={entries} shown={shown} onChange={(next) => setHidden(new Set(entries.map((_, i) => i).filter((i) => !next.has(i))))} first={SHOWN} />
+      <Legend entries={entries} shown={shown} onChange={(next) => setHidden(new Set(next ? entries.map((_, i) => i).filter((i) => !next.has(i)) : []))} first={SHOWN} />
     </article>
   );
 }

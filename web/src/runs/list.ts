@@ -1,6 +1,6 @@
 // What the API says about the runs of a store, and the state of the list in the address.
 
-import type { Values } from "./api";
+import type { Values } from "../api";
 
 export interface Listed {
   id: string;

@@ -1,11 +1,11 @@
 // The filters of the list of runs: text, host, labels and parameters, dates, and which columns to show.
 
 import { useState } from "preact/hooks";
-import { useAnswer } from "./api";
-import { Menu } from "./dialog";
-import { refine } from "./router";
-import type { RunList } from "./runlist";
-import { words } from "./units";
+import { useAnswer } from "../api";
+import { Menu } from "../dialog";
+import { refine } from "../router";
+import type { RunList } from "./list";
+import { words } from "../units";
 
 /** The names of series that a sparkline can show. */
 interface Metrics {

@@ -1,9 +1,9 @@
 // How an answer is drawn, the values of its parameters, and the dialog that keeps it as a question.
 
 import { useState } from "preact/hooks";
-import { change } from "./api";
+import { change } from "../api";
 import { type Asked, CHARTS, namesOf, type Question, questionText } from "./asking";
-import { Dialog, Field } from "./dialog";
+import { Dialog, Field } from "../dialog";
 
 const UNITS = ["", "%", "B", "B/s", "/s", "s", "ms", "us"];
 const SECTIONS = ["result", "cpu", "memory", "disk", "network", "process", "interrupt", "database", "facts"];

@@ -69,7 +69,7 @@ test("results become columns, and the list is sorted by them", options, async ()
   const header = page.locator(".runlist th", { hasText: /^elapsed/ });
   await header.locator("button").click();
   await quiet(page);
-  assert.equal(query().get("sort"), "elapsed");
+  assert.equal(query().get("sort"), "result:elapsed");
   const place = await header.evaluate((th) => th.cellIndex);
   const values = () => page.locator(`.runlist tbody td:nth-child(${place + 1})`).evaluateAll((cells) => cells.map((c) => Number(c.title)).filter((v) => v > 0));
   await page.waitForFunction((n) => {

@@ -50,20 +50,29 @@ function take(data: LiveData, tick: Tick): void {
 export type Connection = "connecting" | "open" | "lost" | "ended";
 
 /** Follows this machine, or the open recording `run`; `turn` counts ticks, so that charts know when to move. */
-export function useLive(run: string | null): { data: LiveData; turn: number; connection: Connection } {
+export function useLive(run: string | null): { data: LiveData; turn: number; connection: Connection; error: string } {
   const data = useRef<LiveData>({ times: [], streams: new Map() });
   const connection = useRef<Connection>("connecting");
+  const error = useRef("");
   const [turn, move] = useReducer((n: number) => n + 1, 0);
   useEffect(() => {
+    let drawing = 0;
+    error.current = "";
     data.current = { times: [], streams: new Map() };
     connection.current = "connecting";
     const source = new EventSource(link("/api/v1/live", { run }));
+    // What was before comes as many ticks at once: they are drawn once.
     const state = (now: Connection) => {
       connection.current = now;
-      move(0);
+      cancelAnimationFrame(drawing);
+      drawing = requestAnimationFrame(() => move(0));
     };
     source.onopen = () => state("open");
-    source.onerror = () => state("lost");
+    source.onerror = () => {
+      // Refused for good, rather than cut off.
+      if (source.readyState === EventSource.CLOSED) error.current = run ? `${run} is not being recorded` : "the server refuses live values";
+      state("lost");
+    };
     source.addEventListener("tick", (e) => {
       take(data.current, JSON.parse((e as MessageEvent<string>).data) as Tick);
       state("open");
@@ -72,7 +81,15 @@ export function useLive(run: string | null): { data: LiveData; turn: number; con
       source.close();
       state("ended");
     });
-    return () => source.close();
+    source.addEventListener("failed", (e) => {
+      error.current = (JSON.parse((e as MessageEvent<string>).data) as { error: string }).error;
+      source.close();
+      state("ended");
+    });
+    return () => {
+      cancelAnimationFrame(drawing);
+      source.close();
+    };
   }, [run]);
-  return { data: data.current, turn, connection: connection.current };
+  return { data: data.current, turn, connection: connection.current, error: error.current };
 }

@@ -14,17 +14,30 @@ import type { Page } from ".";
 
 export const live: Page = { path: "/live", title: "Live", View: LivePage };
 
-/** The charts on top; everything else is in the list below them. `only` picks one label of a key. */
-const CHARTS: { title: string; table: string; columns: string[]; stacked?: boolean; only?: string }[] = [
+/** The charts on top; everything else is in the list below them. `only` picks one label of a key, `of` tells a value
+ * from what came. */
+const CHARTS: Chart[] = [
   { title: "Where does the CPU time go?", table: "cpu", columns: ["usr", "nice", "sys", "irq", "softirq", "steal", "iowait"], stacked: true, only: "" },
-  { title: "Who waits?", table: "pressure", columns: ["some_pct", "full_pct"] },
-  { title: "Run queue", table: "sched", columns: ["runnable", "blocked", "load1"] },
-  { title: "Memory", table: "mem", columns: ["available", "available_bytes", "cached", "cached_bytes", "anon_bytes", "free_bytes", "dirty_bytes"] },
-  { title: "How busy are the disks?", table: "disk", columns: ["util", "util_pct"] },
-  { title: "Disk throughput", table: "disk", columns: ["read_bytes_per_s", "write_bytes_per_s"] },
-  { title: "Disk latency", table: "disk", columns: ["await_ms", "read_await_ms", "write_await_ms"] },
-  { title: "Network throughput", table: "net", columns: ["rx_bytes_per_s", "tx_bytes_per_s"] },
+  { title: "How busy is each CPU?", table: "cpu", columns: ["idle"], each: true, of: (idle) => 100 - idle },
+  { title: "Which resource do tasks wait for?", table: "pressure", columns: ["some", "full"] },
+  { title: "How many tasks run and wait?", table: "sched", columns: ["runnable", "blocked", "load1"] },
+  { title: "What is memory used for?", table: "mem", columns: ["available_bytes", "free_bytes", "cached_bytes", "anon_bytes", "dirty_bytes"] },
+  { title: "How busy are the disks?", table: "disk", columns: ["util"] },
+  { title: "How much do the disks read and write?", table: "disk", columns: ["read_bytes_per_s", "write_bytes_per_s"] },
+  { title: "How long do the disks take?", table: "disk", columns: ["await_ms"] },
+  { title: "How much goes over the network?", table: "net", columns: ["rx_bytes_per_s", "tx_bytes_per_s"] },
 ];
+
+interface Chart {
+  title: string;
+  table: string;
+  columns: string[];
+  stacked?: boolean;
+  only?: string;
+  /** Only those that have a label. */
+  each?: boolean;
+  of?: (value: number) => number;
+}
 const SPANS = [60, 120, 300, 900];
 
 interface Status {
@@ -35,7 +48,7 @@ interface Status {
 function LivePage({ query }: { query: URLSearchParams }) {
   const run = query.get("run");
   const span = Number(query.get("span")) || 120;
-  const { data, turn, connection } = useLive(run);
+  const { data, turn, connection, error } = useLive(run);
   const [frozen, setFrozen] = useState<LiveData | null>(null);
   const status = usePolled<Status>("status", 5000);
   const catalogue = useAnswer<Catalogue>("catalogue", {}).data;
@@ -57,10 +70,11 @@ function LivePage({ query }: { query: URLSearchParams }) {
         </div>
       </div>
       <Recordings status={status} run={run} />
+      {error && <p class="error" role="alert">{error}</p>}
       {streams.length === 0 && connection === "lost" && <Empty title="Nothing comes from the server"><p>It is tried again every few seconds; is <code>fenxi serve</code> still running?</p></Empty>}
       <div class="panels">
         {charts.map((c) => (
-          <LiveChart key={c.title} title={c.title} streams={c.streams} data={shown} turn={turn} unit={units(c.streams[0])?.unit ?? ""} stacked={!!c.stacked} span_s={span} meaning={(s) => units(s)?.doc} />
+          <LiveChart key={c.title} title={c.title} streams={c.streams} data={shown} turn={turn} unit={units(c.streams[0])?.unit ?? ""} stacked={!!c.stacked} span_s={span} meaning={(s) => (c.of ? undefined : units(s)?.doc)} />
         ))}
       </div>
       {streams.length > 0 && <Everything streams={streams.filter((s) => !charted.has(s.key))} units={units} />}
@@ -78,8 +92,10 @@ const WORDS: Record<string, string> = {
 const copyOf = (data: LiveData): LiveData => ({ times: [...data.times], streams: new Map([...data.streams].map(([k, s]) => [k, { ...s, values: [...s.values] }])) });
 
 /** The series of a chart, in the order of its columns. */
-function pick(streams: Stream[], chart: (typeof CHARTS)[number]): Stream[] {
-  const mine = streams.filter((s) => s.table === chart.table && chart.columns.includes(s.column) && (chart.only === undefined || s.label === chart.only));
+function pick(streams: Stream[], chart: Chart): Stream[] {
+  const fits = (s: Stream) => s.table === chart.table && chart.columns.includes(s.column) && (chart.only === undefined || s.label === chart.only) && (!chart.each || s.label !== "");
+  const of = chart.of;
+  const mine = streams.filter(fits).map((s) => (of ? { ...s, values: s.values.map((v) => (v === null ? null : of(v))) } : s));
   const place = (s: Stream) => chart.columns.indexOf(s.column);
   return chart.stacked ? mine.sort((a, b) => place(a) - place(b)) : mine.sort((a, b) => a.label.localeCompare(b.label, "en", { numeric: true }) || place(a) - place(b));
 }

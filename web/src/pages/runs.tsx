@@ -6,7 +6,7 @@ import { Empty, Failure, Pending } from "../parts";
 import { link, refine } from "../router";
 import { PickBar } from "../runs/actions";
 import { Filters } from "../runs/filters";
-import { listed, type Listed, PAGE, type RunList } from "../runs/list";
+import { listed, type Listed, PAGE, type RunList, telling } from "../runs/list";
 import { RunTable } from "../runs/table";
 import { useWritable } from "../shell";
 import { Upload } from "../runs/upload";
@@ -14,15 +14,12 @@ import type { Page } from ".";
 
 export const runs: Page = { path: "/", title: "Runs", View: RunsPage };
 
-/** Results that are shown when nothing was chosen. */
-const FIRST = 3;
-
 function RunsPage({ query }: { query: URLSearchParams }) {
   const answer = useAnswer<RunList>("runs", listed(query));
   const writable = useWritable();
   const [picked, setPicked] = useState<ReadonlyMap<string, Listed>>(new Map());
   const list = answer.data;
-  const columns = query.has("col") ? query.getAll("col") : (list?.results ?? []).slice(0, FIRST);
+  const columns = query.has("col") ? query.getAll("col") : telling(list?.results ?? []);
   const pick = (rows: Listed[], on: boolean) => {
     const next = new Map(picked);
     for (const row of rows) on ? next.set(row.id, row) : next.delete(row.id);

@@ -1,6 +1,7 @@
 // What the API says about the runs of a store, and the state of the list in the address.
 
 import type { Values } from "../api";
+import { zone } from "../shared";
 
 export interface Listed {
   id: string;
@@ -17,7 +18,7 @@ export interface Listed {
   params: Record<string, string>;
   tags: Record<string, string>;
   remarks: string[];
-  tables: number;
+  tables: string[];
   bytes: number;
   study?: string | null;
   results: Record<string, Result>;
@@ -47,16 +48,35 @@ export interface RunList {
 /** Runs on one page of the list. */
 export const PAGE = 100;
 
+/** The begin of a day, or of one that follows it, in the zone chosen. */
+function midnight(day: string | null, later: number): string | null {
+  const begin = day ? new Date(zone.value === "utc" ? `${day}T00:00:00Z` : `${day}T00:00:00`) : null;
+  if (!begin || Number.isNaN(begin.getTime())) return null;
+  begin.setUTCDate(begin.getUTCDate() + later);
+  return begin.toISOString();
+}
+
+/** Results that say most about a run, as far as their names tell. */
+const TELLING = ["throughput", "tps", "p95", "p99", "latency", "elapsed", "user_time", "max_rss"];
+
+/** Results to show when nothing was chosen. */
+export function telling(results: string[]): string[] {
+  const place = (name: string) => {
+    const found = TELLING.findIndex((word) => name.includes(word));
+    return found < 0 ? TELLING.length : found;
+  };
+  return [...results].sort((a, b) => place(a) - place(b)).slice(0, 3);
+}
+
 /** What the list asks, from the query of its address. */
 export function listed(query: URLSearchParams): Values {
   const page = Math.max(1, Number(query.get("page")) || 1);
-  const day = (name: string) => query.get(name);
   return {
     where: query.getAll("where"),
     text: query.get("text"),
     host: query.get("host"),
-    from: day("since"),
-    to: day("until"),
+    from: midnight(query.get("since"), 0),
+    to: midnight(query.get("until"), 1),
     sort: query.get("sort"),
     desc: query.get("desc"),
     limit: PAGE,

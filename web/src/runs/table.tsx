@@ -30,7 +30,7 @@ export function RunTable({ rows, columns, hosts, spark, sort, picked, onPick }: 
             <Sorted by="duration" title="length" sort={sort} num />
             {hosts && <th>host</th>}
             <th>ended</th>
-            {columns.map((c) => (c.includes(":") ? <th key={c}>{words(c.split(":")[1])}</th> : <Sorted key={c} by={c} title={words(c)} sort={sort} num />))}
+            {columns.map((c) => <Sorted key={c} by={c.includes(":") ? c : `result:${c}`} title={words(c.replace(/^(param|tag):/, ""))} sort={sort} num={!c.includes(":")} />)}
             {spark && <th title={`${spark} over the run`}>{spark}</th>}
           </tr>
         </thead>

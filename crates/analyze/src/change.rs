@@ -35,6 +35,8 @@ pub struct Compared {
     pub centre: Centre,
     /// Mean or median of each group.
     pub means: (f64, f64),
+    /// The least and the greatest number of each group.
+    pub ranges: [Interval; 2],
     /// How the second group differs from the first.
     pub change: Change,
     /// Whether the change is a share of the first mean: 0.1 is 10 % more. Where a mean is 0 or the means
@@ -71,12 +73,19 @@ pub fn compare(a: &[f64], b: &[f64], level: f64) -> Option<Compared> {
         n: (a.len(), b.len()),
         centre,
         means,
+        ranges: [range(a), range(b)],
         change,
         is_relative,
         effect: cliffs_delta(a, b),
         p: permutation_test(a, b).unwrap_or(f64::NAN),
         least_p: least_p(a.len(), b.len()),
     })
+}
+
+fn range(values: &[f64]) -> Interval {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Interval { low: least, high: greatest }
 }
 
 #[cfg(test)]
@@ -90,6 +99,7 @@ mod tests {
         let interval = compared.change.interval.unwrap();
         assert!(interval.low > 0.05 && interval.high < 0.15 && interval.contains(0.1), "{interval:?}");
         assert_eq!((compared.effect, compared.p), (1.0, 2.0 / 70.0));
+        assert_eq!(compared.ranges[0], Interval { low: 98.0, high: 102.0 });
 
         let from_nothing = compare(&[0.0, 0.0, 0.0], &[5.0, 6.0, 7.0], 0.95).unwrap();
         assert!(!from_nothing.is_relative && from_nothing.change.value == 6.0);

@@ -36,6 +36,14 @@ const OFFERED: [&str; 6] = ["offered", "offered_rate", "offered_per_s", "target_
 const MISSED: f64 = 0.02;
 /// Percent of time stolen by the hypervisor from which it is one.
 const STEAL: f64 = 1.0;
+/// Percent of the one CPU that a load generator can use from which on it is the limit itself.
+const BUSY: f64 = 90.0;
+/// Share of the offered rate that may lack; random arrivals alone make some percent over a short run.
+const SHORT_OF: f64 = 0.05;
+/// Milliseconds by which transactions may begin late.
+const LATE_MS: f64 = 10.0;
+/// Runs that are called by their names.
+const NAMED: usize = 3;
 /// Factor between the lengths of runs from which it is one.
 const LENGTH: f64 = 1.25;
 
@@ -71,19 +79,9 @@ fn work(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) 
             add(true, format!("different {kind}: `{}` is {} in A and {} in B", fact.1, words(of_a), words(of_b)));
         }
     }
-    let offered = Metric { table: "load".to_owned(), key: String::new(), column: "offered_per_s".to_owned() };
-    let of = |group: &[RunSummary], metric: &Metric| {
-        mean(&group.iter().filter_map(|r| r.metrics.get(metric)).copied().collect::<Vec<_>>())
-    };
-    compare_work("offered rates", "load.offered_per_s", of(a, &offered), of(b, &offered), add);
-    let achieved = Metric { column: "transactions_per_s".to_owned(), ..offered.clone() };
-    for (which, group) in [("A", a), ("B", b)] {
-        let (asked, got) = (of(group, &offered), of(group, &achieved));
-        if got < asked * 0.99 {
-            let share = 100.0 * got / asked;
-            add(false, format!("{which} achieved {share:.1} % of the offered rate: it was overloaded"));
-        }
-    }
+    let offered =
+        |group: &[RunSummary]| mean(&group.iter().filter_map(|r| r.value("load", "offered_per_s")).collect::<Vec<_>>());
+    compare_work("offered rates", "load.offered_per_s", offered(a), offered(b), add);
 }
 
 fn values(group: &[RunSummary], of: impl Fn(&RunSummary) -> Option<String>) -> BTreeSet<String> {
@@ -129,26 +127,15 @@ fn params(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)
     }
 }
 
-/// How the runs went.
+/// How the runs went, and how they were made.
 fn conduct(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
-    for (which, run) in a.iter().map(|r| ("A", r)).chain(b.iter().map(|r| ("B", r))) {
-        let (taken, missed) = run.ticks;
-        let share = missed as f64 / (taken + missed).max(1) as f64;
-        if share > MISSED {
-            add(false, format!("{which}: {} missed {:.0} % of its samples", run.name, 100.0 * share));
-        }
-        let steal = Metric { table: "cpu".to_owned(), key: String::new(), column: "steal".to_owned() };
-        if let Some(steal) = run.metrics.get(&steal).filter(|s| **s > STEAL) {
-            add(false, format!("{which}: the hypervisor took {steal:.1} % of the CPUs from {}", run.name));
-        }
-        let throttled: f64 = run
-            .metrics
-            .iter()
-            .filter(|(m, _)| m.table == "cgroup" && m.column.starts_with("throttled"))
-            .map(|(_, v)| v)
-            .sum();
-        if throttled > 0.0 {
-            add(false, format!("{which}: a limit of CPU time throttled a group of {}", run.name));
+    for (which, group) in [("A", a), ("B", b)] {
+        for flaw in FLAWS {
+            let found: Vec<(&str, f64)> = group.iter().filter_map(|r| Some((r.name.as_str(), (flaw.of)(r)?))).collect();
+            let worst = found.iter().map(|(_, by)| *by).reduce(f64::max);
+            if let Some(worst) = worst {
+                add(false, format!("{which} ({}): {}", named(&found, group.len()), (flaw.says)(worst)));
+            }
         }
     }
     let lengths: Vec<f64> = a.iter().chain(b).map(|r| r.seconds).filter(|s| *s > 0.0).collect();
@@ -163,10 +150,85 @@ fn conduct(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String
     }
 }
 
+/// The runs by name; many by their number.
+fn named(found: &[(&str, f64)], of: usize) -> String {
+    let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+    match names.len() {
+        n if n > NAMED && n == of => format!("all {n} runs"),
+        n if n > NAMED => format!("{n} of {of} runs"),
+        _ => names.join(", "),
+    }
+}
+
+/// Something about a run that makes its figures less worth.
+struct Flaw {
+    /// By how much the run has it; None where it has not.
+    of: fn(&RunSummary) -> Option<f64>,
+    /// What it is; of several runs, in the worst.
+    says: fn(f64) -> String,
+}
+
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        of: |run| run.drivers.iter().map(|d| d.busy).filter(|busy| *busy >= BUSY).reduce(f64::max),
+        says: |busy| {
+            format!("the load generator was the limit itself, with {busy:.0} % of the one CPU that it can use")
+        },
+    },
+    Flaw {
+        of: |run| missed_rate(run).filter(|share| *share > SHORT_OF),
+        says: |share| format!("{:.1} % of the offered rate was not achieved", 100.0 * share),
+    },
+    Flaw {
+        of: late,
+        says: |lag| format!("transactions began {lag:.0} ms late on average, which is more than one takes"),
+    },
+    Flaw {
+        of: |run| {
+            let (taken, missed) = run.ticks;
+            Some(missed as f64 / (taken + missed).max(1) as f64).filter(|share| *share > MISSED)
+        },
+        says: |share| format!("{:.0} % of the samples are missing", 100.0 * share),
+    },
+    Flaw {
+        of: |run| {
+            let of_host = |m: &Metric| m.table == "cpu" && m.column == "steal" && !m.key.contains("cpu=");
+            let steal = run.metrics.iter().filter(|(m, _)| of_host(m)).map(|(_, percent)| *percent);
+            steal.filter(|percent| *percent > STEAL).reduce(f64::max)
+        },
+        says: |percent| format!("the hypervisor took {percent:.1} % of the CPUs"),
+    },
+    Flaw {
+        of: |run| {
+            let throttled = run.metrics.iter().filter(|(m, _)| m.table == "cgroup" && m.column == "throttled");
+            throttled.map(|(_, percent)| *percent).filter(|percent| *percent > 0.0).reduce(f64::max)
+        },
+        says: |percent| format!("a limit of CPU time held processes back in {percent:.1} % of its periods"),
+    },
+];
+
+/// The share of the offered rate that was not achieved.
+fn missed_rate(run: &RunSummary) -> Option<f64> {
+    let result =
+        |names: &[&str]| run.results.iter().find(|(name, _)| names.contains(&name.as_str())).map(|(_, o)| o.value);
+    let offered = run.value("load", "offered_per_s").or_else(|| result(&OFFERED))?;
+    let achieved = run.value("load", "transactions_per_s").or_else(|| result(&["throughput"]))?;
+    (offered > 0.0).then(|| 1.0 - achieved / offered)
+}
+
+/// Milliseconds by which transactions began late, where that is more than one takes.
+fn late(run: &RunSummary) -> Option<f64> {
+    let of = |column: &str, result: &str| {
+        run.value("load", column).or_else(|| run.results.get(result).filter(|o| o.unit == "ms").map(|o| o.value))
+    };
+    let takes = of("latency_mean_ms", "latency_mean").unwrap_or(0.0);
+    of("lag_ms", "lag_mean").filter(|lag| *lag >= LATE_MS && *lag >= takes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::group::Outcome;
+    use crate::group::{Driver, Outcome};
     use fenxi_model::Better;
 
     fn run(params: &[(&str, &str)], results: &[(&str, f64)]) -> RunSummary {
@@ -214,5 +276,35 @@ mod tests {
         let found = texts(run(&[], &[]), bad);
         assert_eq!(found.len(), 3, "{found:?}");
         assert!(found.iter().all(|(refuses, _)| !refuses));
+    }
+
+    #[test]
+    fn a_load_generator_that_cannot_keep_up_is_a_reservation() {
+        let load = |column: &str| Metric {
+            table: "load".to_owned(),
+            key: "generator=wrk2".to_owned(),
+            column: column.to_owned(),
+        };
+        let with = |pairs: &[(&str, f64)], busy: f64| {
+            let mut run = RunSummary { name: "b1".to_owned(), ..run(&[], &[]) };
+            run.metrics.extend(pairs.iter().map(|(column, value)| (load(column), *value)));
+            run.drivers.push(Driver { comm: "wrk2".to_owned(), busy });
+            run
+        };
+        let offered = [("offered_per_s", 1000.0), ("transactions_per_s", 995.0), ("lag_ms", 0.2)];
+        let good = with(&offered, 60.0);
+        assert_eq!(texts(good.clone(), good.clone()), []);
+        let bad = with(&[("offered_per_s", 1000.0), ("transactions_per_s", 700.0), ("lag_ms", 900.0)], 97.0);
+        let found: Vec<String> = texts(good.clone(), bad.clone()).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(
+            found,
+            [
+                "B (b1): the load generator was the limit itself, with 97 % of the one CPU that it can use",
+                "B (b1): 30.0 % of the offered rate was not achieved",
+                "B (b1): transactions began 900 ms late on average, which is more than one takes",
+            ]
+        );
+        let many: Vec<RunSummary> = (0..5).map(|_| bad.clone()).collect();
+        assert!(gate(&[good], &many)[0].text.starts_with("B (all 5 runs): "));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fenxi_model::{Better, Unit, table};
 
 use crate::{
-    Compared, Settings, Verdict, adjust::benjamini_hochberg, compare, judge, per::unit_of_cost,
+    Compared, Settings, Verdict, adjust::benjamini_hochberg, compare, diff::same_text, judge, per::unit_of_cost,
     permutation::pooled_test,
 };
 
@@ -31,6 +31,16 @@ pub struct Outcome {
     pub better: Better,
 }
 
+/// A program that made the load of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Driver {
+    /// Its name.
+    pub comm: String,
+    /// The median of its use of the one CPU that it can use, in percent; of several threads, that of the
+    /// busiest.
+    pub busy: f64,
+}
+
 /// What is known of one run, as far as comparing needs it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunSummary {
@@ -52,6 +62,8 @@ pub struct RunSummary {
     pub results: BTreeMap<String, Outcome>,
     /// The mean of each series.
     pub metrics: BTreeMap<Metric, f64>,
+    /// Known load generators that ran beside it.
+    pub drivers: Vec<Driver>,
     /// Facts in words, by topic and name.
     pub facts: BTreeMap<(String, String), String>,
 }
@@ -220,19 +232,12 @@ fn fact_differences(a: &[RunSummary], b: &[RunSummary]) -> Vec<FactDifference> {
     let mut found = Vec::new();
     for name in names {
         if let (Some(of_a), Some(of_b)) = (value(a, name), value(b, name))
-            && same_words(of_a.as_deref()) != same_words(of_b.as_deref())
+            && !same_text(of_a.as_deref(), of_b.as_deref())
         {
             found.push(FactDifference { topic: name.0.clone(), name: name.1.clone(), values: (of_a, of_b) });
         }
     }
     found
-}
-
-/// The lines of a fact in an order that does not matter, as in files of settings.
-fn same_words(text: Option<&str>) -> Option<Vec<&str>> {
-    let mut lines: Vec<&str> = text?.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    lines.sort_unstable();
-    Some(lines)
 }
 
 #[cfg(test)]

@@ -13,8 +13,6 @@ mod print;
 mod progress;
 mod stop;
 mod stores;
-mod summaries;
-mod windows;
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 

@@ -2,8 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use anyhow::bail;
-use fenxi_model::{Micros, RunId};
+use fenxi_model::Micros;
 use fenxi_store::Store;
 
 use crate::{args::Cli, print};
@@ -48,30 +47,4 @@ pub fn random() -> u64 {
 /// The time.
 pub fn now() -> Micros {
     Micros(jiff::Timestamp::now().as_microsecond())
-}
-
-/// All runs that `selectors` name, in that order, each once; all runs of the store when there are none.
-pub fn select(store: &Store, selectors: &[String]) -> anyhow::Result<Vec<RunId>> {
-    let mut ids: Vec<RunId> = Vec::new();
-    for selector in selectors {
-        for id in store.select(selector)? {
-            if !ids.contains(&id) {
-                ids.push(id);
-            }
-        }
-    }
-    Ok(ids)
-}
-
-/// The runs that selectors with commas between them name, each once.
-///
-/// # Errors
-/// When a selector names no run, or there is none.
-pub fn group(store: &Store, selectors: &str) -> anyhow::Result<Vec<RunId>> {
-    let words: Vec<String> = selectors.split(',').map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect();
-    let runs = select(store, &words)?;
-    if runs.is_empty() {
-        bail!("`{selectors}` names no run");
-    }
-    Ok(runs)
 }

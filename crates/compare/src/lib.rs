@@ -1,1 +1,25 @@
 //! Runs of a store put side by side: what is compared, comparisons, trends, the representative run.
+//!
+//! Everything here reads a store and gives plain structures, which the terminal, the pages and scripts
+//! show alike: what they serialise to is what `--json` prints and the API answers. The statistics
+//! are in `fenxi_analyze`, which knows no store.
+
+mod diff;
+mod drivers;
+mod error;
+mod group;
+mod line;
+mod representative;
+mod side_by_side;
+mod summaries;
+mod trend;
+pub mod windows;
+
+pub use diff::{DiffLine, FactDiff, Op, sign_of};
+pub use error::CompareError;
+pub use group::{Group, Member, group};
+pub use line::{Line, range_words};
+pub use representative::{Representative, Stood};
+pub use side_by_side::{Comparison, Part, Reason, Request, SideBySide, Split};
+pub use summaries::{Chosen, summary};
+pub use trend::{LEAST, Level, Point, Trend, TrendRequest};

@@ -31,6 +31,8 @@ pub struct SeriesStat<'a> {
     pub n: u64,
     /// Their mean, weighed by their intervals.
     pub mean: f64,
+    /// Their median, each value counted alike.
+    pub p50: f64,
 }
 
 impl Store {
@@ -75,6 +77,7 @@ impl Store {
             let columns = label("column_name")?;
             let counts = column("n")?.as_primitive::<Int64Type>();
             let means = column("mean")?.as_primitive::<Float64Type>();
+            let medians = column("p50")?.as_primitive::<Float64Type>();
             for row in 0..batch.num_rows() {
                 take(SeriesStat {
                     table: tables.at(row),
@@ -83,6 +86,7 @@ impl Store {
                     column: columns.at(row),
                     n: u64::try_from(counts.value(row)).unwrap_or(0),
                     mean: means.value(row),
+                    p50: medians.value(row),
                 });
             }
         }

@@ -24,6 +24,22 @@ impl Store {
         if found.is_empty() { Err(self.unknown(selector)) } else { Ok(found) }
     }
 
+    /// All runs that `selectors` name, in that order, each once.
+    ///
+    /// # Errors
+    /// As [`Store::select`].
+    pub fn select_all(&self, selectors: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Vec<RunId>, StoreError> {
+        let mut ids: Vec<RunId> = Vec::new();
+        for selector in selectors {
+            for id in self.select(selector.as_ref())? {
+                if !ids.contains(&id) {
+                    ids.push(id);
+                }
+            }
+        }
+        Ok(ids)
+    }
+
     /// The one run that `selector` names.
     ///
     /// # Errors

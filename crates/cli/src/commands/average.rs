@@ -5,16 +5,16 @@ use std::{collections::BTreeMap, process::ExitCode};
 use anyhow::bail;
 use clap::Args;
 use fenxi_average::{Member, Plan, average};
+use fenxi_compare::{Representative, Stood, group, windows::choose};
 use serde_json::json;
 
 use crate::{
     args::{Cli, key_value},
-    commands::representative::{Stood, list},
+    commands::representative::list,
     print,
     progress::{Steps, plural},
     stop::Stop,
-    stores::{self, group},
-    windows::choose,
+    stores,
 };
 
 /// `fenxi average`
@@ -56,27 +56,24 @@ pub fn run(cli: &Cli, args: &AverageArgs) -> anyhow::Result<ExitCode> {
     if runs.len() < 2 {
         bail!("an average takes two runs or more; `{}` names one", args.runs.join(" "));
     }
-    let stood = Stood::of(&store, &runs, &args.window)?;
-    let dropped = if args.drop_outliers { stood.found.outliers.clone() } else { Vec::new() };
-    let mut order: Vec<usize> = (0..runs.len()).filter(|i| !dropped.contains(i)).collect();
-    order.sort_by_key(|i| *i != stood.found.representative);
-    let members = order
-        .iter()
-        .map(|i| {
-            let window = choose(&store, &store.run(&runs[*i])?, &args.window)?;
-            Ok(Member { id: runs[*i].clone(), window })
-        })
-        .collect::<anyhow::Result<Vec<Member>>>()?;
-    let mut remarks = Vec::new();
-    for (i, run) in runs.iter().enumerate() {
-        let what = match (stood.found.outliers.contains(&i), dropped.contains(&i)) {
+    let found = Representative::of(&store, &runs, &args.window)?;
+    let dropped = |stood: &Stood| args.drop_outliers && stood.outlier;
+    let mut kept: Vec<&Stood> = found.runs.iter().filter(|stood| !dropped(stood)).collect();
+    kept.sort_by_key(|stood| !stood.representative);
+    let member = |stood: &&Stood| {
+        let window = choose(&store, &store.run(&stood.run)?, &args.window)?;
+        Ok(Member { id: stood.run.clone(), window })
+    };
+    let members = kept.iter().map(member).collect::<anyhow::Result<Vec<Member>>>()?;
+    let remark = |stood: &Stood| {
+        let what = match (stood.outlier, dropped(stood)) {
             (_, true) => ", an outlier, left out",
             (true, _) => ", an outlier",
             _ => "",
         };
-        let distance = stood.found.from_representative[i];
-        remarks.push((format!("distance of {run}"), format!("{distance:.2}{what}")));
-    }
+        (format!("distance of {}", stood.run), format!("{:.2}{what}", stood.distance))
+    };
+    let remarks = found.runs.iter().map(remark).collect();
     let stop = Stop::on_interrupt();
     let bar = Steps::new(cli.quiet || args.json, "averaging");
     let plan = Plan {
@@ -94,16 +91,18 @@ pub fn run(cli: &Cli, args: &AverageArgs) -> anyhow::Result<ExitCode> {
     bar.clear();
     let id = made?;
     if args.json {
+        let of = |which: &dyn Fn(&Stood) -> bool| {
+            found.runs.iter().filter(|stood| which(stood)).map(|stood| &stood.run).collect::<Vec<_>>()
+        };
         let line = json!({
-            "run": id, "of": order.iter().map(|i| &runs[*i]).collect::<Vec<_>>(),
-            "representative": runs[stood.found.representative],
-            "outliers": stood.found.outliers.iter().map(|i| &runs[*i]).collect::<Vec<_>>(),
-            "left_out": dropped.iter().map(|i| &runs[*i]).collect::<Vec<_>>(),
+            "run": id, "of": kept.iter().map(|stood| &stood.run).collect::<Vec<_>>(),
+            "representative": found.representative,
+            "outliers": of(&|stood| stood.outlier), "left_out": of(&dropped),
         });
         print::data(format!("{line}\n").as_bytes())?;
     } else if !cli.quiet {
-        print::data(list(&runs, &stood, false).as_bytes())?;
-        print::message(&format!("average of {}: {id}", plural(order.len() as u64, "run")));
+        print::data(list(&found, false).as_bytes())?;
+        print::message(&format!("average of {}: {id}", plural(kept.len() as u64, "run")));
     }
     Ok(ExitCode::SUCCESS)
 }

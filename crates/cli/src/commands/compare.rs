@@ -4,19 +4,11 @@ mod page;
 
 use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::{Args, ValueEnum};
-use fenxi_analyze::{
-    Comparison, Part, Reason, RunSummary, Settings, Split, Verdict, compare_groups, explain, gate, per_transaction,
-};
-use serde_json::json;
+use fenxi_analyze::Verdict;
+use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide};
 
-use crate::{
-    args::Cli,
-    print,
-    stores::{self, group},
-    summaries::{Chosen, summary},
-};
+use crate::{args::Cli, print, stores};
 use page::Page;
 
 /// `fenxi compare`
@@ -94,120 +86,38 @@ fn share(text: &str) -> Result<f64, String> {
 pub fn run(cli: &Cli, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     let chosen = Chosen { by: &args.by, window: &args.window };
-    let read = |selectors: &String| -> anyhow::Result<Vec<RunSummary>> {
-        let runs = group(&store, selectors)?;
-        runs.iter().map(|run| summary(&store, run, chosen)).collect()
-    };
-    let first = read(&args.first)?;
+    let first = Group::read(&store, &args.first, chosen)?;
     let mut failed = false;
     for other in &args.others {
-        let second = read(other)?;
-        if second.iter().all(|s| first.iter().any(|f| f == s)) {
-            bail!("`{}` and `{other}` are the same runs", args.first);
-        }
-        let found = Found::new(args, &first, &second)?;
-        let text = if args.json { found.json(args, other) } else { found.text(args, &first, &second) };
+        let second = Group::read(&store, other, chosen)?;
+        let request = Request { margin: args.margin, per: args.per.as_deref(), force: args.force };
+        let found = SideBySide::of(&first, &second, request)?;
+        failed |= found.comparison.as_ref().is_none_or(|c| fails(c, args.fail_on));
+        let refused = found.refused;
+        let text = if args.json { found.json_lines() } else { text(args, found) };
         print::data(text.as_bytes())?;
-        if found.comparison.is_none() {
+        if refused {
             print::message("these groups may not be compared; --force does it all the same");
         }
-        failed |= found.comparison.as_ref().is_none_or(|c| fails(c, args.fail_on));
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What there is to say about two groups.
-struct Found {
-    reasons: Vec<Reason>,
-    /// None when the groups may not be compared.
-    comparison: Option<Comparison>,
-    split: Option<Split>,
-}
-
-impl Found {
-    fn new(args: &CompareArgs, a: &[RunSummary], b: &[RunSummary]) -> anyhow::Result<Found> {
-        let reasons = gate(a, b);
-        if reasons.iter().any(|r| r.refuses) && !args.force {
-            return Ok(Found { reasons, comparison: None, split: None });
-        }
-        let split = explain(a, b);
-        let settings = Settings { margin: args.margin, per_transaction: args.per.is_some(), ..Settings::default() };
-        let comparison = match &args.per {
-            None => compare_groups(a, b, &settings),
-            Some(name) => compare_groups(&costs(a, name)?, &costs(b, name)?, &settings),
-        };
-        Ok(Found { reasons, comparison: Some(comparison), split })
+fn text(args: &CompareArgs, found: SideBySide<'_>) -> String {
+    let mut page = Page { markdown: args.markdown, all: args.all, per: args.per.is_some(), out: String::new() };
+    page.head(&found);
+    if let Some(comparison) = found.comparison {
+        page.body(comparison, found.split.as_ref());
     }
-
-    fn text(&self, args: &CompareArgs, a: &[RunSummary], b: &[RunSummary]) -> String {
-        let mut page = Page { markdown: args.markdown, all: args.all, per: args.per.clone(), out: String::new() };
-        page.head(a, b, &self.reasons);
-        if let Some(comparison) = &self.comparison {
-            page.body(comparison, self.split.as_ref());
-        }
-        page.out
-    }
-}
-
-/// The runs with what a transaction takes in place of their metrics.
-fn costs(runs: &[RunSummary], name: &str) -> anyhow::Result<Vec<RunSummary>> {
-    let cost = |run: &RunSummary| match per_transaction(run, name) {
-        Some(metrics) => Ok(RunSummary { metrics, ..run.clone() }),
-        None => {
-            let has: Vec<String> = run.results.keys().map(|name| format!("result.{name}")).collect();
-            bail!("run {} has no rate or number `{name}` above 0; it has {}", run.name, has.join(", "))
-        }
-    };
-    runs.iter().map(cost).collect()
+    page.out
 }
 
 fn fails(comparison: &Comparison, on: Option<FailOn>) -> bool {
-    let is = |verdicts: &[Verdict]| comparison.results.iter().any(|line| verdicts.contains(&line.verdict));
-    match on {
+    comparison.results.iter().any(|line| match on {
         None => false,
-        Some(FailOn::Worse) => is(&[Verdict::Worse]),
-        Some(FailOn::Different) => is(&[Verdict::Worse, Verdict::Better, Verdict::Different]),
-    }
-}
-
-impl Found {
-    fn json(&self, args: &CompareArgs, other: &str) -> String {
-        let mut lines = Vec::new();
-        let comparison = self.comparison.as_ref();
-        for reason in &self.reasons {
-            lines.push(
-            json!({ "kind": "reason", "a": args.first, "b": other, "refuses": reason.refuses, "text": reason.text }),
-        );
-        }
-        let found = comparison.iter().flat_map(|c| c.results.iter().chain(&c.metrics));
-        for line in found {
-            let compared = &line.compared;
-            let interval = compared.change.interval.map(|i| [i.low, i.high]);
-            lines.push(json!({
-                "kind": "metric", "a": args.first, "b": other,
-                "table": line.metric.table, "key": line.metric.key, "column": line.metric.column,
-                "unit": if line.word.is_empty() { line.unit.symbol() } else { &line.word },
-                "better": line.better.to_string(),
-                "runs": [compared.n.0, compared.n.1], "means": [compared.means.0, compared.means.1],
-                "change": compared.change.value, "relative": compared.is_relative, "interval": interval,
-                "effect": compared.effect, "p": Some(line.p).filter(|p| p.is_finite()), "verdict": line.verdict.words(),
-            }));
-        }
-        if let Some(split) = &self.split {
-            let part = |part: &Part| json!({ "name": part.name, "means": [part.means.0, part.means.1] });
-            lines.push(json!({
-                "kind": "split", "a": args.first, "b": other, "what": split.what, "unit": split.unit.symbol(),
-                "means": [split.means.0, split.means.1], "parts": split.parts.iter().map(part).collect::<Vec<_>>(),
-            }));
-        }
-        for fact in comparison.iter().flat_map(|c| &c.facts) {
-            lines.push(json!({
-                "kind": "fact", "a": args.first, "b": other,
-                "topic": fact.topic, "name": fact.name, "values": [fact.values.0, fact.values.1],
-            }));
-        }
-        lines.iter().map(|line| format!("{line}\n")).collect()
-    }
+        Some(FailOn::Worse) => line.verdict == Verdict::Worse,
+        Some(FailOn::Different) => line.is_change(),
+    })
 }
 
 #[cfg(test)]

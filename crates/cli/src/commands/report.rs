@@ -16,7 +16,7 @@ use crate::{
 /// Draws runs into one HTML file.
 pub fn run(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
-    let runs = stores::select(&store, &args.runs)?;
+    let runs = store.select_all(&args.runs)?;
     let engine = Engine::open(&store, &fenxi_query::Options::default())?;
     let html = fenxi_report::render(&engine, &store, &runs, fenxi_report::Options::default())?;
     if args.output == Path::new("-") {

@@ -1,20 +1,12 @@
 //! `fenxi representative`.
 
-use std::{collections::BTreeSet, process::ExitCode};
+use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::Args;
-use fenxi_analyze::{Distances, Metric, representative};
-use fenxi_model::RunId;
-use fenxi_store::Store;
+use fenxi_compare::{Representative, Stood, group};
 use serde_json::json;
 
-use crate::{
-    args::Cli,
-    print,
-    stores::{self, group},
-    summaries::{Chosen, summary},
-};
+use crate::{args::Cli, print, stores};
 
 /// `fenxi representative`
 #[derive(Debug, Args)]
@@ -40,63 +32,25 @@ pub struct RepresentativeArgs {
 pub fn run(cli: &Cli, args: &RepresentativeArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     let runs = group(&store, &args.runs.join(","))?;
-    let stood = Stood::of(&store, &runs, &args.window)?;
-    print::data(list(&runs, &stood, args.json).as_bytes())?;
+    let found = Representative::of(&store, &runs, &args.window)?;
+    print::data(list(&found, args.json).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// How runs lie to each other.
-pub struct Stood {
-    /// The distances.
-    pub found: Distances,
-    names: Vec<String>,
-}
-
-impl Stood {
-    /// Compares the runs by all their metrics and results.
-    ///
-    /// # Errors
-    /// When a run cannot be read, or has no such window.
-    pub fn of(store: &Store, runs: &[RunId], window: &str) -> anyhow::Result<Stood> {
-        let chosen = Chosen { by: &[], window };
-        let summaries = runs.iter().map(|run| summary(store, run, chosen)).collect::<anyhow::Result<Vec<_>>>()?;
-        let metrics: BTreeSet<&Metric> = summaries.iter().flat_map(|s| s.metrics.keys()).collect();
-        let results: BTreeSet<&String> = summaries.iter().flat_map(|s| s.results.keys()).collect();
-        let values: Vec<Vec<f64>> = summaries
-            .iter()
-            .map(|s| {
-                let results = results.iter().map(|name| s.results.get(*name).map_or(f64::NAN, |o| o.value));
-                metrics.iter().map(|m| s.metrics.get(*m).copied().unwrap_or(f64::NAN)).chain(results).collect()
-            })
-            .collect();
-        let Some(found) = representative(&values) else { bail!("no run") };
-        Ok(Stood { found, names: summaries.into_iter().map(|s| s.name).collect() })
-    }
-}
-
 /// The runs and their distances, the nearest to the representative one first.
-pub fn list(runs: &[RunId], stood: &Stood, as_json: bool) -> String {
-    let found = &stood.found;
-    let mut order: Vec<usize> = (0..runs.len()).collect();
-    order.sort_by(|a, b| found.from_representative[*a].total_cmp(&found.from_representative[*b]));
+pub fn list(found: &Representative, as_json: bool) -> String {
+    let order = found.nearest_first();
     if as_json {
-        let line = |i: usize| {
-            let line = json!({
-                "run": runs[i], "name": stood.names[i], "distance": found.from_representative[i],
-                "representative": i == found.representative, "outlier": found.outliers.contains(&i),
-            });
-            format!("{line}\n")
-        };
-        return order.into_iter().map(line).collect();
+        return order.into_iter().map(|stood| format!("{}\n", json!(stood))).collect();
     }
-    let remark = |i: usize| match i {
-        i if i == found.representative => "representative",
-        i if found.outliers.contains(&i) => "outlier",
+    let remark = |stood: &Stood| match (stood.representative, stood.outlier) {
+        (true, _) => "representative",
+        (_, true) => "outlier",
         _ => "",
     };
-    let row = |i: usize| {
-        let distance = format!("{:.2}", found.from_representative[i]);
-        vec![runs[i].to_string(), stood.names[i].clone(), distance, remark(i).to_owned()]
+    let row = |stood: &Stood| {
+        let distance = format!("{:.2}", stood.distance);
+        vec![stood.run.to_string(), stood.name.clone(), distance, remark(stood).to_owned()]
     };
     let rows: Vec<Vec<String>> = order.into_iter().map(row).collect();
     print::columns(&["run", "name", "distance", ""], &[2], &rows)

@@ -13,7 +13,7 @@ use crate::{
 pub fn run(cli: &Cli, args: &RmArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     // All are looked up before any is removed: `@1 @2` means two runs as they stand now.
-    let ids = stores::select(&store, &args.runs)?;
+    let ids = store.select_all(&args.runs)?;
     if ids.len() > args.runs.len() && !args.force {
         let names: Vec<_> = ids.iter().map(|id| format!("  {id}")).collect();
         bail!("this would remove {} runs; give --force if that is meant:\n{}", ids.len(), names.join("\n"));

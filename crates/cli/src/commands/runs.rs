@@ -37,7 +37,7 @@ pub fn run(cli: &Cli, args: &RunsArgs) -> anyhow::Result<ExitCode> {
 fn listed(store: &Store, selectors: &[String]) -> anyhow::Result<Vec<Summary>> {
     let mut summaries = store.summaries()?;
     if !selectors.is_empty() {
-        let ids = stores::select(store, selectors)?;
+        let ids = store.select_all(selectors)?;
         summaries.retain(|s| ids.contains(&s.id));
     }
     Ok(summaries)

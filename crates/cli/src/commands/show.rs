@@ -70,7 +70,7 @@ fn facts(entry: &RunEntry) -> String {
         lines.push(("recovered", "its recorder died; at most one tick is missing at the end".to_owned()));
     }
     for window in entry.windows() {
-        lines.push(("window", format!("{}: {}", window.name, crate::windows::words(entry, &window))));
+        lines.push(("window", format!("{}: {}", window.name, fenxi_compare::windows::words(entry, &window))));
     }
     let tags: Vec<_> = entry.labels.tags.iter().map(|(k, v)| format!("{k}={v}")).collect();
     if !tags.is_empty() {

@@ -33,7 +33,7 @@ pub fn run(cli: &Cli, args: &SqlArgs) -> anyhow::Result<ExitCode> {
 
 /// The runs that selectors name; all when there are none.
 pub fn scope(store: &Store, selectors: &[String]) -> anyhow::Result<Scope> {
-    Ok(if selectors.is_empty() { Scope::all() } else { Scope::of(stores::select(store, selectors)?) })
+    Ok(if selectors.is_empty() { Scope::all() } else { Scope::of(store.select_all(selectors)?) })
 }
 
 /// An engine on `store` that Ctrl-C interrupts.

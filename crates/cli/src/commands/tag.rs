@@ -10,7 +10,7 @@ use crate::{
 /// Changes what may change of runs: name, tags, remarks.
 pub fn run(cli: &Cli, args: &TagArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
-    for id in stores::select(&store, std::slice::from_ref(&args.run))? {
+    for id in store.select_all([&args.run])? {
         let mut labels = store.run(&id)?.labels;
         for (key, value) in &args.tags {
             if value.is_empty() {

@@ -17,7 +17,7 @@ pub fn run(cli: &Cli, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     let ids = if args.runs.is_empty() {
         store.summaries()?.into_iter().map(|s| s.id).collect()
     } else {
-        stores::select(&store, &args.runs)?
+        store.select_all(&args.runs)?
     };
     let mut n_problems = 0;
     let mut out = String::new();

@@ -5,14 +5,11 @@ use std::process::ExitCode;
 use anyhow::{anyhow, bail};
 use clap::Args;
 use fenxi_analyze::Steady;
+use fenxi_compare::windows::{Found, STEADY, detect, range, words};
 use fenxi_store::{RunEntry, Store, Window};
 use serde_json::json;
 
-use crate::{
-    args::Cli,
-    print, stores,
-    windows::{Found, STEADY, detect, range, words},
-};
+use crate::{args::Cli, print, stores};
 
 /// `fenxi window`
 #[derive(Debug, Args)]
@@ -48,7 +45,7 @@ pub struct WindowArgs {
 /// Lists, sets or removes windows.
 pub fn run(cli: &Cli, args: &WindowArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
-    let runs = stores::select(&store, std::slice::from_ref(&args.run))?;
+    let runs = store.select_all([&args.run])?;
     let mut listing = Vec::new();
     for id in &runs {
         let mut entry = store.run(id)?;

@@ -8,6 +8,7 @@ mod answers;
 mod average;
 mod compare;
 mod crash;
+mod honesty;
 mod import;
 mod manual;
 mod memstat;

@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use fenxi_analyze::{Comparison, Line, Reason, RunSummary, Split, Verdict};
+use fenxi_analyze::{Centre, Verdict};
+use fenxi_compare::{Comparison, FactDiff, Group, Line, SideBySide, Split, range_words, sign_of};
 use fenxi_model::Unit;
 
 use crate::{print, progress::plural};
@@ -13,15 +14,19 @@ pub struct Page {
     pub markdown: bool,
     /// Every metric and fact, not only those that differ.
     pub all: bool,
-    /// What a transaction is, where metrics are costs of one.
-    pub per: Option<String>,
+    /// Whether metrics are costs of a transaction.
+    pub per: bool,
     /// The text.
     pub out: String,
 }
 
 /// Facts that are listed unless all are wanted.
 const FEW_FACTS: usize = 20;
+/// Characters of a fact that has its place in a table.
+const SHORT_FACT: usize = 48;
 const HEADER: [&str; 8] = ["", "A", "B", "change", "95 % interval", "effect", "p", "verdict"];
+/// Of lines that too few runs have for any test.
+const FEW_HEADER: [&str; 7] = ["", "A", "A least … most", "B", "B least … most", "change", "verdict"];
 
 impl Page {
     fn line(&mut self, text: &str) {
@@ -35,23 +40,23 @@ impl Page {
     }
 
     /// Who is compared, and what speaks against it.
-    pub fn head(&mut self, a: &[RunSummary], b: &[RunSummary], reasons: &[Reason]) {
-        for (which, group) in [("A", a), ("B", b)] {
-            let names: Vec<&str> = group.iter().map(|run| run.name.as_str()).collect();
-            let text = format!("{which}: {}: {}", plural(group.len() as u64, "run"), names.join(", "));
+    pub fn head(&mut self, found: &SideBySide<'_>) {
+        for (which, group) in [("A", found.a), ("B", found.b)] {
+            let names: Vec<&str> = group.runs.iter().map(|run| run.name.as_str()).collect();
+            let text = format!("{which}: {}: {}", plural(names.len() as u64, "run"), names.join(", "));
             self.line(&text);
             self.windows(group);
         }
-        for reason in reasons {
+        for reason in &found.reasons {
             let word = if reason.refuses { "not comparable" } else { "mind" };
             self.line(&format!("{word}: {}", reason.text));
         }
     }
 
     /// Which part of the runs is compared.
-    fn windows(&mut self, group: &[RunSummary]) {
+    fn windows(&mut self, group: &Group) {
         let mut seen: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for run in group {
+        for run in &group.runs {
             seen.entry(run.window.as_deref().unwrap_or("all of it")).or_default().push(&run.name);
         }
         if seen.keys().all(|window| *window == "all of it") {
@@ -65,54 +70,40 @@ impl Page {
     }
 
     /// What the comparison found.
-    pub fn body(&mut self, comparison: &Comparison, split: Option<&Split>) {
-        let insufficient = |lines: &[Line]| lines.iter().all(|l| l.verdict == Verdict::Insufficient);
-        let all_insufficient = insufficient(&comparison.metrics) && insufficient(&comparison.results);
-        if all_insufficient {
-            let example = comparison.metrics.iter().chain(&comparison.results).next();
-            let (a, b) = example.map_or((0, 0), |line| line.compared.n);
-            self.line(&format!(
-                "insufficient runs: {a} and {b} cannot tell a difference from chance; what follows differs in every run"
-            ));
+    pub fn body(&mut self, comparison: Comparison, split: Option<&Split>) {
+        if let Some(insufficient) = &comparison.insufficient {
+            self.line(&format!("{insufficient}; what follows differs in every run"));
         }
-        if !comparison.results.is_empty() {
+        let n_metrics = plural(comparison.metrics.len() as u64, "metric");
+        let shown = if self.all { comparison } else { comparison.only_news() };
+        if !shown.results.is_empty() {
             self.title("Results");
-            let lines: Vec<&Line> = comparison.results.iter().filter(|line| self.all || is_worth(line)).collect();
-            self.table(&lines, |line| match line.unit {
-                Unit::None if !line.word.is_empty() => format!("{}, {}", line.metric.column, line.word),
-                _ => line.metric.column.clone(),
+            self.table(&shown.results, |line| match line.measure() {
+                Unit::None if !line.unit.is_empty() => format!("{}, {}", line.column, line.unit),
+                _ => line.column.clone(),
             });
         }
         self.split(split);
-        let mut tables: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
-        let few = all_insufficient;
-        for line in comparison.metrics.iter().filter(|line| self.all || is_news(line, few)) {
-            tables.entry(&line.metric.table).or_default().push(line);
+        if shown.metrics.is_empty() {
+            self.line(&format!("\nNone of {n_metrics} surely differs by more than the margin."));
         }
-        if tables.is_empty() {
-            let n = plural(comparison.metrics.len() as u64, "metric");
-            self.line(&format!("\nNone of {n} surely differs by more than the margin."));
+        let per = self.per;
+        for lines in shown.metrics.chunk_by(|one, next| one.table == next.table) {
+            let suffix = if per { ", per transaction" } else { "" };
+            self.title(&format!("{}{suffix}", lines[0].table));
+            self.table(lines, |line| format!("{}{}", name_of(line, per), of_key(&line.key)));
         }
-        let per = self.per.is_some();
-        for (table, mut lines) in tables {
-            lines.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-            match &self.per {
-                Some(_) => self.title(&format!("{table}, per transaction")),
-                None => self.title(table),
-            }
-            self.table(&lines, |line| format!("{}{}", name_of(line, per), of_key(&line.metric.key)));
-        }
-        self.facts(comparison);
+        self.facts(&shown.facts);
     }
 
     /// A change of time, as the sum of the changes of its parts.
     fn split(&mut self, split: Option<&Split>) {
         let Some(split) = split else { return };
-        let whole = split.means.1 - split.means.0;
+        let whole = split.means[1] - split.means[0];
         self.title(&format!("Where the {} went", if split.what == "elapsed" { "elapsed time" } else { split.what }));
-        let show = |value: f64| split.unit.human(value).to_string();
+        let show = |value: f64| split.measure().human(value).to_string();
         let signed = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, show(value));
-        let row = |name: &str, (a, b): (f64, f64)| {
+        let row = |name: &str, [a, b]: [f64; 2]| {
             let share = if whole == 0.0 { "-".to_owned() } else { format!("{:.0} %", 100.0 * (b - a) / whole) };
             vec![name.to_owned(), show(a), show(b), signed(b - a), share]
         };
@@ -121,7 +112,11 @@ impl Page {
         self.rows(&["", "A", "B", "change", "of the change"], 1..5, &rows);
     }
 
-    fn table(&mut self, lines: &[&Line], name: impl Fn(&Line) -> String) {
+    fn table(&mut self, lines: &[Line], name: impl Fn(&Line) -> String) {
+        if lines.iter().all(|line| line.verdict == Verdict::Insufficient) {
+            let rows: Vec<Vec<String>> = lines.iter().map(|line| few_cells(line, name(line))).collect();
+            return self.rows(&FEW_HEADER, 1..6, &rows);
+        }
         let rows: Vec<Vec<String>> = lines.iter().map(|line| cells(line, name(line))).collect();
         self.rows(&HEADER, 1..7, &rows);
     }
@@ -135,58 +130,67 @@ impl Page {
         self.line(&format!("| {} |", header.join(" | ")));
         let rule = |column: usize| if right.contains(&column) { "---:" } else { "---" };
         self.line(&format!("|{}|", (0..header.len()).map(rule).collect::<Vec<_>>().join("|")));
-        rows.iter().for_each(|row| self.line(&format!("| {} |", row.join(" | "))));
+        for row in rows {
+            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            self.line(&format!("| {} |", cells.join(" | ")));
+        }
     }
 
-    fn facts(&mut self, comparison: &Comparison) {
-        if comparison.facts.is_empty() {
+    /// Short facts side by side, long ones line by line.
+    fn facts(&mut self, facts: &[FactDiff]) {
+        if facts.is_empty() {
             return;
         }
         self.title("Facts that differ");
-        let shown = if self.all { comparison.facts.len() } else { FEW_FACTS };
-        let word = |value: &Option<String>| {
-            let text = value.as_deref().map_or("-".to_owned(), |v| v.lines().collect::<Vec<_>>().join(" "));
-            print::cut(&text, 40).into_owned()
+        let shown = &facts[..if self.all { facts.len() } else { facts.len().min(FEW_FACTS) }];
+        let (short, long): (Vec<&FactDiff>, Vec<&FactDiff>) = shown.iter().partition(|fact| is_short(fact));
+        if !short.is_empty() {
+            let word = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+            let row = |fact: &&FactDiff| {
+                let [a, b] = &fact.values;
+                vec![format!("{} {}", fact.topic, fact.name), word(a), word(b)]
+            };
+            self.rows(&["", "A", "B"], 0..0, &short.iter().map(row).collect::<Vec<_>>());
+        }
+        for fact in long {
+            self.long_fact(fact);
+        }
+        if facts.len() > shown.len() {
+            self.line(&format!("and {} more (--all)", facts.len() - shown.len()));
+        }
+    }
+
+    fn long_fact(&mut self, fact: &FactDiff) {
+        let nowhere = match &fact.values {
+            [None, _] => " (not in A)",
+            [_, None] => " (not in B)",
+            _ => "",
         };
-        let rows: Vec<Vec<String>> = comparison
-            .facts
-            .iter()
-            .take(shown)
-            .map(|fact| vec![format!("{} {}", fact.topic, fact.name), word(&fact.values.0), word(&fact.values.1)])
-            .collect();
-        self.rows(&["", "A", "B"], 0..0, &rows);
-        if comparison.facts.len() > shown {
-            self.line(&format!("and {} more (--all)", comparison.facts.len() - shown));
+        self.line(&format!("\n{} {}{nowhere}", fact.topic, fact.name));
+        let indent = if self.markdown { "" } else { "  " };
+        if self.markdown {
+            self.line("```diff");
+        }
+        for line in &fact.lines {
+            // What is equal is marked as in other programs' differences, which Markdown colours.
+            let sign = sign_of(line.op).replace('=', " ");
+            self.line(&format!("{indent}{sign} {}", line.text));
+        }
+        if self.markdown {
+            self.line("```");
         }
     }
 }
 
-/// Whether a result is worth a line: it was not 0 throughout.
-fn is_worth(line: &Line) -> bool {
-    line.compared.means != (0.0, 0.0)
-}
-
-/// Whether a metric is worth a line: it differs, or where `few` runs make that unknowable, it does in
-/// every run.
-fn is_news(line: &Line, few: bool) -> bool {
-    match line.verdict {
-        Verdict::Worse | Verdict::Better | Verdict::Different => true,
-        Verdict::Insufficient => few && line.compared.effect.abs() >= 1.0 && line.compared.change.value.abs() > 0.05,
-        Verdict::Same | Verdict::Unclear => false,
-    }
-}
-
-/// How much a difference matters: good and bad before neither, then by its size.
-fn weight(line: &Line) -> f64 {
-    let judged = if matches!(line.verdict, Verdict::Worse | Verdict::Better) { 1e6 } else { 0.0 };
-    let (a, b) = line.compared.means;
-    let fold = if a * b > 0.0 { (b / a).ln().abs() } else { 10.0 };
-    judged + fold
+/// Whether a fact has room in a cell in both groups.
+fn is_short(fact: &FactDiff) -> bool {
+    let fits = |text: &String| text.lines().count() <= 1 && text.chars().count() <= SHORT_FACT;
+    fact.values.iter().flatten().all(fits)
 }
 
 /// A rate divided by the rate of transactions is no longer one per second.
 fn name_of(line: &Line, per: bool) -> &str {
-    let name = line.metric.column.as_str();
+    let name = line.column.as_str();
     if per { name.strip_suffix("_per_s").unwrap_or(name) } else { name }
 }
 
@@ -195,31 +199,34 @@ fn of_key(key: &str) -> String {
     if values.is_empty() { String::new() } else { format!(" of {}", values.join(" ")) }
 }
 
+/// A change, as a share or in the unit of the line.
+fn change(line: &Line, value: f64) -> String {
+    if line.relative {
+        return format!("{:+.1} %", 100.0 * value);
+    }
+    let sign = if value > 0.0 { "+" } else { "" };
+    format!("{sign}{}", line.measure().human(value))
+}
+
 fn cells(line: &Line, name: String) -> Vec<String> {
-    let compared = &line.compared;
-    let difference = |value: f64| {
-        if compared.is_relative {
-            format!("{:+.1} %", 100.0 * value)
-        } else {
-            let sign = if value > 0.0 { "+" } else { "" };
-            format!("{sign}{}", line.unit.human(value))
-        }
+    let [a, b] = line.means.map(|mean| line.measure().human(mean).to_string());
+    let interval = line.interval.map(|[low, high]| format!("{} … {}", change(line, low), change(line, high)));
+    let p = match line.p {
+        None => "-".to_owned(),
+        Some(p) if p < 0.001 => "<0.001".to_owned(),
+        Some(p) => format!("{p:.3}"),
     };
-    let interval = compared.change.interval;
-    vec![
-        name,
-        line.unit.human(compared.means.0).to_string(),
-        line.unit.human(compared.means.1).to_string(),
-        difference(compared.change.value),
-        interval.map_or("-".to_owned(), |i| format!("{} … {}", difference(i.low), difference(i.high))),
-        format!("{:+.2}", compared.effect),
-        match line.p {
-            p if p.is_nan() => "-".to_owned(),
-            p if p < 0.001 => "<0.001".to_owned(),
-            p => format!("{p:.3}"),
-        },
-        line.verdict.words().to_owned(),
-    ]
+    let interval = interval.unwrap_or_else(|| "-".to_owned());
+    let effect = format!("{:+.2}", line.effect);
+    let name = if line.centre == Centre::Median { format!("{name} (medians)") } else { name };
+    vec![name, a, b, change(line, line.change), interval, effect, p, line.verdict.words().to_owned()]
+}
+
+fn few_cells(line: &Line, name: String) -> Vec<String> {
+    let unit = line.measure();
+    let [a, b] = line.means.map(|mean| unit.human(mean).to_string());
+    let [range_a, range_b] = line.ranges.map(|range| range_words(range, unit));
+    vec![name, a, range_a, b, range_b, change(line, line.change), line.verdict.words().to_owned()]
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fenxi_analyze::{Metric, Outcome, RunSummary};
+use fenxi_analyze::{Driver, Metric, Outcome, RunSummary};
 use fenxi_model::RunId;
 use fenxi_store::{RunEntry, RunResult, Store, StoreError, Window};
 
-use crate::windows;
+use crate::{CompareError, drivers::Drivers, windows};
 
 /// Tables whose keys name things that another run has too, as devices and interfaces; others have keys
 /// that come and go (processes) or are many (interrupts), and are compared when asked for.
@@ -25,11 +25,12 @@ pub struct Chosen<'a> {
 ///
 /// # Errors
 /// When the run cannot be read, or has no such window.
-pub fn summary(store: &Store, run: &RunId, chosen: Chosen<'_>) -> anyhow::Result<RunSummary> {
+pub fn summary(store: &Store, run: &RunId, chosen: Chosen<'_>) -> Result<RunSummary, CompareError> {
     let entry = store.run(run)?;
     let manifest = &entry.manifest;
     let window = windows::choose(store, &entry, chosen.window)?;
     let seconds = window.as_ref().map_or(manifest.seconds(), |w| w.end.seconds_since(w.start));
+    let (metrics, drivers) = series_of(store, &entry, chosen, window.as_ref())?;
     Ok(RunSummary {
         name: shown_name(&entry),
         kind: manifest.kind.clone(),
@@ -38,8 +39,9 @@ pub fn summary(store: &Store, run: &RunId, chosen: Chosen<'_>) -> anyhow::Result
         interval_s: manifest.interval_s,
         ticks: (manifest.ticks.unwrap_or(0), manifest.missed_ticks.unwrap_or(0)),
         params: manifest.params.clone(),
-        results: results(store.results(run)?),
-        metrics: metrics(store, run, chosen, window.as_ref(), manifest.hosts.len() > 1)?,
+        results: results_of(store.results(run)?),
+        metrics,
+        drivers,
         facts: store.facts(run)?,
     })
 }
@@ -50,15 +52,20 @@ pub fn shown_name(entry: &RunEntry) -> String {
     name.unwrap_or_else(|| entry.manifest.id.to_string())
 }
 
-fn metrics(
+/// The mean of each series that enters a comparison, over `window` of the run, and its load generators.
+///
+/// # Errors
+/// When the run cannot be read.
+pub fn series_of(
     store: &Store,
-    run: &RunId,
+    entry: &RunEntry,
     chosen: Chosen<'_>,
     window: Option<&Window>,
-    several_hosts: bool,
-) -> Result<BTreeMap<Metric, f64>, StoreError> {
-    let mut metrics = BTreeMap::new();
-    store.series_stats(run, window, |stat| {
+) -> Result<(BTreeMap<Metric, f64>, Vec<Driver>), StoreError> {
+    let several_hosts = entry.manifest.hosts.len() > 1;
+    let (mut metrics, mut drivers) = (BTreeMap::new(), Drivers::default());
+    store.series_stats(&entry.manifest.id, window, |stat| {
+        drivers.see(&stat);
         if !wanted(stat.table, stat.key, chosen.by) || !stat.mean.is_finite() {
             return;
         }
@@ -70,7 +77,7 @@ fn metrics(
         };
         metrics.insert(Metric { table: stat.table.to_owned(), key, column: stat.column.to_owned() }, stat.mean);
     })?;
-    Ok(metrics)
+    Ok((metrics, drivers.found()))
 }
 
 fn wanted(table: &str, key: &str, by: &[String]) -> bool {
@@ -81,7 +88,7 @@ fn wanted(table: &str, key: &str, by: &[String]) -> bool {
 }
 
 /// One value a name; a name that several sources use has the source before it.
-fn results(found: Vec<RunResult>) -> BTreeMap<String, Outcome> {
+pub fn results_of(found: Vec<RunResult>) -> BTreeMap<String, Outcome> {
     let mut sources: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for result in &found {
         sources.entry(&result.name).or_default().insert(&result.source);

@@ -1,17 +1,20 @@
 //! Windows of runs: which part of a run is meant, and from when on it was steady.
 
-use anyhow::{anyhow, bail};
 use arrow_array::{
     Array, RecordBatch,
     cast::AsArray,
     types::{Float64Type, Int32Type, TimestampMicrosecondType},
 };
 use fenxi_analyze::{Steady, steady_from};
-use fenxi_model::{Micros, near, parse_seconds};
-use fenxi_store::{RunEntry, Store, Window};
+use fenxi_model::{Micros, parse_seconds};
+use fenxi_store::{RunEntry, Store, StoreError, Window};
+
+use crate::CompareError;
 
 /// The window that is compared when nothing else is said.
 pub const STEADY: &str = "steady";
+/// Asks for the window that fits, see [`choose`].
+pub const AUTO: &str = "auto";
 
 /// What shows when a run was steady, the best first: table, column.
 const RESPONSES: &[(&str, &str)] = &[
@@ -30,7 +33,7 @@ const RESPONSES: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// When the run has no such window.
-pub fn choose(store: &Store, entry: &RunEntry, wanted: &str) -> anyhow::Result<Option<Window>> {
+pub fn choose(store: &Store, entry: &RunEntry, wanted: &str) -> Result<Option<Window>, CompareError> {
     let windows = entry.windows();
     if let Some(window) = windows.iter().find(|w| w.name == wanted) {
         return Ok(Some(window.clone()));
@@ -41,36 +44,44 @@ pub fn choose(store: &Store, entry: &RunEntry, wanted: &str) -> anyhow::Result<O
     if let Some((from, to)) = wanted.split_once("..") {
         return Ok(Some(range(entry, wanted, from, to)?));
     }
-    if wanted == "auto" {
+    if wanted == AUTO {
         if let Some(window) = windows.into_iter().find(|w| w.name == STEADY) {
             return Ok(Some(window));
         }
         let load = entry.manifest.file("load").is_some();
         return if load { Ok(detect(store, entry)?.and_then(|found| found.window)) } else { Ok(None) };
     }
-    let names: Vec<&str> = windows.iter().map(|w| w.name.as_str()).chain(["all", "auto"]).collect();
-    let hint = near(wanted, names.iter().copied()).first().map_or(String::new(), |n| format!("; did you mean `{n}`?"));
-    bail!("run {} has no window `{wanted}`, only {}{hint}", entry.manifest.id, names.join(", "))
+    let known = windows.into_iter().map(|w| w.name).chain(["all", AUTO].map(str::to_owned)).collect();
+    Err(CompareError::NoWindow { run: entry.manifest.id.clone(), wanted: wanted.to_owned(), known })
+}
+
+/// Seconds after the begin of a run at which the part begins that comparisons use without being told; None
+/// when that is all of it.
+///
+/// # Errors
+/// When the run cannot be read.
+pub fn warmup(store: &Store, entry: &RunEntry) -> Result<Option<f64>, CompareError> {
+    let window = choose(store, entry, AUTO)?;
+    Ok(window.map(|w| w.start.seconds_since(entry.manifest.start)).filter(|seconds| *seconds > 0.0))
 }
 
 /// A window given as times from the begin of the run; an open end is the run's.
 ///
 /// # Errors
 /// When the times are none, or not within the run.
-pub fn range(entry: &RunEntry, name: &str, from: &str, to: &str) -> anyhow::Result<Window> {
+pub fn range(entry: &RunEntry, name: &str, from: &str, to: &str) -> Result<Window, CompareError> {
     let manifest = &entry.manifest;
-    let moment = |text: &str, open: Micros| -> anyhow::Result<Micros> {
+    let moment = |text: &str, open: Micros| -> Result<Micros, CompareError> {
         if text.trim().is_empty() {
             return Ok(open);
         }
-        let seconds = parse_seconds(text.trim())
-            .ok_or_else(|| anyhow!("`{text}` is no time from the run's begin, such as 90s or 2m"))?;
+        let seconds = parse_seconds(text.trim()).ok_or_else(|| CompareError::NoTime(text.to_owned()))?;
         Ok(Micros(manifest.start.0 + (seconds * 1e6) as i64))
     };
     let (start, end) = (moment(from, manifest.start)?, moment(to, manifest.end)?);
     let end = end.min(manifest.end);
     if start >= end {
-        bail!("the window {from}..{to} holds nothing of a run of {:.1} s", manifest.seconds());
+        return Err(CompareError::EmptyWindow { range: format!("{from}..{to}"), seconds: manifest.seconds() });
     }
     Ok(Window { name: name.to_owned(), start, end })
 }
@@ -89,7 +100,7 @@ pub struct Found {
 ///
 /// # Errors
 /// When the run cannot be read.
-pub fn detect(store: &Store, entry: &RunEntry) -> anyhow::Result<Option<Found>> {
+pub fn detect(store: &Store, entry: &RunEntry) -> Result<Option<Found>, StoreError> {
     for (table, column) in RESPONSES {
         let samples = samples(&store.read(&entry.manifest.id, table)?, column);
         if samples.is_empty() {

@@ -1,0 +1,56 @@
+//! Runs of one and the same thing, really made, must seldom be told apart.
+
+use fenxi_analyze::Random;
+use fenxi_compare::{Chosen, Group, Request, SideBySide, windows::AUTO};
+
+use crate::support::Fenxi;
+
+/// Runs of the workload; half of them make a group.
+const RUNS: usize = 12;
+/// Ways in which they are dealt out to two groups.
+const DEALS: usize = 200;
+/// Tells of a difference that are expected at most: one in twenty comparisons.
+const RATE: f64 = 0.05;
+
+/// The runs at `places` of all.
+fn part(all: &Group, places: &[usize]) -> Group {
+    Group {
+        title: String::new(),
+        runs: places.iter().map(|i| all.runs[*i].clone()).collect(),
+        summaries: places.iter().map(|i| all.summaries[*i].clone()).collect(),
+    }
+}
+
+#[test]
+fn real_runs_of_one_workload_are_seldom_told_apart() {
+    let fenxi = Fenxi::new();
+    let work = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; sleep 0.3";
+    for _ in 0..RUNS {
+        fenxi.ok(&["record", "-q", "-i", "0.2", "--name", "same", "--", "sh", "-c", work]);
+    }
+    let store = fenxi.store();
+    let all = Group::read(&store, "same", Chosen { by: &[], window: AUTO }).unwrap();
+    assert_eq!(all.runs.len(), RUNS);
+    let mut random = Random::new(3);
+    let (mut told, mut metrics, mut named) = (0_usize, 0, std::collections::BTreeMap::<String, usize>::new());
+    for _ in 0..DEALS {
+        let mut places: Vec<usize> = (0..RUNS).collect();
+        for i in (1..RUNS).rev() {
+            places.swap(i, (random.unit() * (i + 1) as f64) as usize);
+        }
+        let (a, b) = (part(&all, &places[..RUNS / 2]), part(&all, &places[RUNS / 2..]));
+        let found = SideBySide::of(&a, &b, Request { margin: 0.0, ..Request::default() }).unwrap();
+        let comparison = found.comparison.expect("nothing forbids to compare them");
+        metrics = comparison.metrics.len();
+        let lines = comparison.results.iter().chain(&comparison.metrics).filter(|line| line.is_change());
+        let names: Vec<String> = lines.map(|line| format!("{}.{} {}", line.table, line.column, line.key)).collect();
+        told += usize::from(!names.is_empty());
+        names.into_iter().for_each(|name| *named.entry(name).or_default() += 1);
+    }
+    eprintln!(
+        "{told} of {DEALS} comparisons of runs of one workload told a difference in any of {metrics} metrics: {named:?}"
+    );
+    // Three standard deviations of that many comparisons.
+    let bound = DEALS as f64 * RATE + 3.0 * (DEALS as f64 * RATE * (1.0 - RATE)).sqrt();
+    assert!(metrics > 50 && told as f64 <= bound, "{told} of {DEALS}, {bound} at most: {named:?}");
+}

@@ -1,0 +1,51 @@
+//! Facts that differ between groups, and how.
+
+use fenxi_analyze::{FactDifference, diff};
+use serde::Serialize;
+
+pub use fenxi_analyze::Op;
+
+/// A line of a difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DiffLine {
+    /// `-` where only the first group has it, `+` where only the second has, `=` where both have.
+    #[serde(serialize_with = "sign")]
+    pub op: Op,
+    /// The line, or words of a long one.
+    pub text: String,
+}
+
+/// The character that stands before a line of a difference.
+pub const fn sign_of(op: Op) -> &'static str {
+    match op {
+        Op::Removed => "-",
+        Op::Added => "+",
+        Op::Equal => "=",
+    }
+}
+
+fn sign<S: serde::Serializer>(op: &Op, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(sign_of(*op))
+}
+
+/// A fact that is one thing in all runs of a group and another in those of the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FactDiff {
+    /// Group of facts.
+    pub topic: String,
+    /// Name of the fact.
+    pub name: String,
+    /// Only what differs, with a little of what is around it.
+    pub lines: Vec<DiffLine>,
+    /// What it is in each group; None where no run has it.
+    pub values: [Option<String>; 2],
+}
+
+impl FactDiff {
+    pub(crate) fn of(fact: FactDifference) -> FactDiff {
+        let FactDifference { topic, name, values: (a, b) } = fact;
+        let lines = diff(a.as_deref(), b.as_deref());
+        let lines = lines.into_iter().map(|line| DiffLine { op: line.op, text: line.text }).collect();
+        FactDiff { topic, name, lines, values: [a, b] }
+    }
+}

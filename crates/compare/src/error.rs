@@ -1,0 +1,73 @@
+//! Why runs cannot be put side by side, said so that a person can act on it.
+
+use fenxi_model::{RunId, near};
+use fenxi_store::StoreError;
+
+/// Something that keeps runs from being compared, followed or measured against each other.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// Nothing was asked for.
+    #[error("`{0}` names no run")]
+    NoRun(String),
+    /// A group would be compared with itself.
+    #[error("`{0}` and `{1}` are the same runs")]
+    Same(String, String),
+    /// A window that the run does not have.
+    #[error("run {run} has no window `{wanted}`, only {}{}", .known.join(", "), hint(.wanted, .known))]
+    NoWindow {
+        /// The run.
+        run: RunId,
+        /// What was asked for.
+        wanted: String,
+        /// Windows that there are.
+        known: Vec<String>,
+    },
+    /// A time that is none.
+    #[error("`{0}` is no time from the run's begin, such as 90s or 2m")]
+    NoTime(String),
+    /// A window outside the run.
+    #[error("the window {range} holds nothing of a run of {seconds:.1} s")]
+    EmptyWindow {
+        /// The window, as it was given.
+        range: String,
+        /// How long the run is.
+        seconds: f64,
+    },
+    /// Costs of transactions are wanted, and a run has none.
+    #[error("run {run} has no rate or number `{wanted}` above 0; it has {}", .known.join(", "))]
+    NoRate {
+        /// How the run is called.
+        run: String,
+        /// What was asked for.
+        wanted: String,
+        /// Results that the run has.
+        known: Vec<String>,
+    },
+    /// A metric that no run has.
+    #[error("no run has the metric `{wanted}`{}", hint(.wanted, .known))]
+    NoMetric {
+        /// What was asked for.
+        wanted: String,
+        /// Results that the runs have.
+        known: Vec<String>,
+    },
+    /// A column that the catalogue does not know.
+    #[error("table `{table}` has no column of numbers `{wanted}`{}", hint(.wanted, .known))]
+    NoColumn {
+        /// The table.
+        table: &'static str,
+        /// What was asked for.
+        wanted: String,
+        /// Its columns of numbers.
+        known: Vec<String>,
+    },
+    /// The store failed, or knows no such run.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What may have been meant.
+fn hint(wanted: &str, known: &[String]) -> String {
+    let near = near(wanted, known.iter().map(String::as_str));
+    near.first().map_or(String::new(), |n| format!("; did you mean `{n}`?"))
+}

@@ -1,0 +1,60 @@
+//! A group of runs: one run or several that count as repetitions of the same thing.
+
+use fenxi_analyze::RunSummary;
+use fenxi_model::RunId;
+use fenxi_store::Store;
+use serde::Serialize;
+
+use crate::{Chosen, CompareError, summary};
+
+/// One run of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Member {
+    /// Its id.
+    pub id: RunId,
+    /// How it is called.
+    pub name: String,
+    /// The part of it that counts, in words; None for all of it.
+    pub window: Option<String>,
+    /// Seconds of that part.
+    pub seconds: f64,
+}
+
+/// Runs that count as repetitions of the same thing.
+#[derive(Clone, Debug, Serialize)]
+pub struct Group {
+    /// The selectors that name it.
+    pub title: String,
+    /// Its runs, at least one.
+    pub runs: Vec<Member>,
+    /// What is known of each, in the same order.
+    #[serde(skip)]
+    pub summaries: Vec<RunSummary>,
+}
+
+impl Group {
+    /// Reads the runs that `selectors` (with commas between them) name.
+    ///
+    /// # Errors
+    /// When they name no run, or a run cannot be read or has no such window.
+    pub fn read(store: &Store, selectors: &str, chosen: Chosen<'_>) -> Result<Group, CompareError> {
+        let (mut runs, mut summaries) = (Vec::new(), Vec::new());
+        for id in group(store, selectors)? {
+            let of_run = summary(store, &id, chosen)?;
+            let (name, window) = (of_run.name.clone(), of_run.window.clone());
+            runs.push(Member { id, name, window, seconds: of_run.seconds });
+            summaries.push(of_run);
+        }
+        Ok(Group { title: selectors.to_owned(), runs, summaries })
+    }
+}
+
+/// The runs that selectors with commas between them name, each once.
+///
+/// # Errors
+/// When a selector names no run, or there is none.
+pub fn group(store: &Store, selectors: &str) -> Result<Vec<RunId>, CompareError> {
+    let words = selectors.split(',').map(str::trim).filter(|s| !s.is_empty());
+    let runs = store.select_all(words)?;
+    if runs.is_empty() { Err(CompareError::NoRun(selectors.to_owned())) } else { Ok(runs) }
+}

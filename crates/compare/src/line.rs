@@ -1,0 +1,167 @@
+//! One line of a comparison, as people and scripts get it.
+
+use std::fmt::Display;
+
+use fenxi_analyze::{Centre, Interval, Verdict};
+use fenxi_model::{Better, Unit, table};
+use serde::Serialize;
+
+/// A metric or a result of two groups.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// The table of the catalogue; `result` for the runs' own results.
+    pub table: String,
+    /// The keys as `key=value,…`, with the host where a run has several; empty for none.
+    pub key: String,
+    /// The column, or the name of the result.
+    pub column: String,
+    /// The unit: its symbol, or for a result a word; empty for a plain number.
+    pub unit: String,
+    /// Which direction is good.
+    #[serde(serialize_with = "words_of")]
+    pub better: Better,
+    /// Runs of each group that have it.
+    pub runs: [usize; 2],
+    /// What stands for each group: its mean, or where a few runs are far off, its median.
+    #[serde(serialize_with = "centre")]
+    pub centre: Centre,
+    /// Mean or median of each group.
+    pub means: [f64; 2],
+    /// Least and greatest of each group.
+    pub ranges: [[f64; 2]; 2],
+    /// The second mean less the first; as a share of the first where `relative`.
+    pub change: f64,
+    /// Whether the change is a share: 0.1 is 10 % more.
+    pub relative: bool,
+    /// Where the true change is with 95 % probability; None with fewer than two runs in a group.
+    pub interval: Option<[f64; 2]>,
+    /// Cliff's delta: -1 when every run of B is below every run of A, 1 when every one is above.
+    pub effect: f64,
+    /// The p value, adjusted for all that was compared beside it; None where there is no test.
+    pub p: Option<f64>,
+    /// What it comes to.
+    #[serde(serialize_with = "verdict")]
+    pub verdict: Verdict,
+    /// The resource it belongs to, by which metrics are grouped.
+    pub group: &'static str,
+    /// What it means; empty for a result.
+    pub doc: &'static str,
+}
+
+/// Writes something by its words.
+pub(crate) fn words_of<S: serde::Serializer>(value: &impl Display, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(value)
+}
+
+fn verdict<S: serde::Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(verdict.words())
+}
+
+fn centre<S: serde::Serializer>(centre: &Centre, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(match centre {
+        Centre::Mean => "mean",
+        Centre::Median => "median",
+    })
+}
+
+/// Resources with the tables that are about them, in the order in which people look at them. A table that
+/// is not listed belongs to the last one.
+const RESOURCES: &[(&str, &[&str])] = &[
+    ("result", &["result", "load"]),
+    ("cpu", &["cpu", "cpu_time", "sched", "pressure", "cgroup"]),
+    ("memory", &["mem", "vm", "page_cache", "file_cache"]),
+    ("disk", &["disk", "fs", "io_pattern"]),
+    ("network", &["net", "tcp", "udp", "softnet", "net_driver"]),
+    ("interrupt", &["irq", "softirq"]),
+    ("process", &["process", "thread", "syscall", "lock", "pin", "stack"]),
+    ("database", &["db", "db_table", "db_index", "db_statement", "db_session", "db_wait", "query"]),
+    ("other", &[]),
+];
+
+/// Place in the order of resources, and the resource of a table.
+fn resource(table: &str) -> (usize, &'static str) {
+    let last = RESOURCES.len() - 1;
+    let place = RESOURCES.iter().position(|(_, tables)| tables.contains(&table)).unwrap_or(last);
+    (place, RESOURCES[place].0)
+}
+
+impl Line {
+    pub(crate) fn of(line: fenxi_analyze::Line) -> Line {
+        let fenxi_analyze::Line { metric, unit, word, better, compared, p, verdict } = line;
+        let pair = |i: Interval| [i.low, i.high];
+        let column = table(&metric.table).filter(|t| t.name != "result");
+        let doc = column.and_then(|t| Some(t.columns[t.index_of(&metric.column)?].doc));
+        Line {
+            group: resource(&metric.table).1,
+            doc: doc.unwrap_or_default(),
+            table: metric.table,
+            key: metric.key,
+            column: metric.column,
+            unit: if word.is_empty() { unit.symbol().to_owned() } else { word },
+            better,
+            runs: compared.n.into(),
+            centre: compared.centre,
+            means: compared.means.into(),
+            ranges: compared.ranges.map(pair),
+            change: compared.change.value,
+            relative: compared.is_relative,
+            interval: compared.change.interval.map(pair),
+            effect: compared.effect,
+            p: Some(p).filter(|p| p.is_finite()),
+            verdict,
+        }
+    }
+
+    /// The unit, to show numbers with; none for a result with a word of its own.
+    pub fn measure(&self) -> Unit {
+        Unit::from_symbol(&self.unit)
+    }
+
+    /// Whether the line tells a change.
+    pub fn is_change(&self) -> bool {
+        matches!(self.verdict, Verdict::Worse | Verdict::Better | Verdict::Different)
+    }
+
+    /// Whether too few runs had it, and yet no run of one group is among those of the other.
+    pub(crate) fn seems_changed(&self) -> bool {
+        self.verdict == Verdict::Insufficient && self.effect.abs() >= 1.0 && self.change.abs() > 0.05
+    }
+
+    /// How much a difference matters: good and bad before neither, then by its size.
+    pub(crate) fn weight(&self) -> f64 {
+        let judged = if matches!(self.verdict, Verdict::Worse | Verdict::Better) { 1e6 } else { 0.0 };
+        let [a, b] = self.means;
+        let fold = if a * b > 0.0 { (b / a).ln().abs() } else { 10.0 };
+        judged + if self.means == [0.0, 0.0] { 0.0 } else { fold }
+    }
+
+    /// Place of its resource and its table among all.
+    pub(crate) fn place(&self) -> (usize, usize) {
+        let (place, name) = resource(&self.table);
+        let tables = RESOURCES.iter().find(|(resource, _)| *resource == name).map_or(&[][..], |(_, tables)| tables);
+        (place, tables.iter().position(|t| *t == self.table).unwrap_or(tables.len()))
+    }
+}
+
+/// The least and the greatest of several numbers, in words.
+pub fn range_words([least, greatest]: [f64; 2], unit: Unit) -> String {
+    if least == greatest {
+        unit.human(least).to_string()
+    } else {
+        format!("{} … {}", unit.human(least), unit.human(greatest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RESOURCES;
+
+    #[test]
+    fn every_resource_is_about_tables_of_the_catalogue() {
+        for (_, tables) in RESOURCES {
+            for name in *tables {
+                assert!(fenxi_model::table(name).is_some(), "{name}");
+            }
+        }
+    }
+}

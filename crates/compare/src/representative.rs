@@ -1,0 +1,71 @@
+//! Which run of a group stands best for all, and how far the others lie from it.
+
+use std::collections::BTreeSet;
+
+use fenxi_analyze::{Metric, representative};
+use fenxi_model::RunId;
+use fenxi_store::Store;
+use serde::Serialize;
+
+use crate::{Chosen, CompareError, summary};
+
+/// One run of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stood {
+    /// The run.
+    pub run: RunId,
+    /// How it is called.
+    pub name: String,
+    /// How far it is from the representative one, in standard deviations; about 1 is ordinary.
+    pub distance: f64,
+    /// Whether it stands for all.
+    pub representative: bool,
+    /// Whether it lies much farther away than the others.
+    pub outlier: bool,
+}
+
+/// How the runs of a group lie to each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Representative {
+    /// The run nearest to all others.
+    pub representative: RunId,
+    /// Every run, in the order in which they were given.
+    pub runs: Vec<Stood>,
+}
+
+impl Representative {
+    /// Compares the runs by all their metrics and results, over `window` of each.
+    ///
+    /// # Errors
+    /// When there is no run, or one cannot be read or has no such window.
+    pub fn of(store: &Store, runs: &[RunId], window: &str) -> Result<Representative, CompareError> {
+        let chosen = Chosen { by: &[], window };
+        let summaries = runs.iter().map(|run| summary(store, run, chosen)).collect::<Result<Vec<_>, _>>()?;
+        let metrics: BTreeSet<&Metric> = summaries.iter().flat_map(|s| s.metrics.keys()).collect();
+        let results: BTreeSet<&String> = summaries.iter().flat_map(|s| s.results.keys()).collect();
+        let values: Vec<Vec<f64>> = summaries
+            .iter()
+            .map(|s| {
+                let results = results.iter().map(|name| s.results.get(*name).map_or(f64::NAN, |o| o.value));
+                metrics.iter().map(|m| s.metrics.get(*m).copied().unwrap_or(f64::NAN)).chain(results).collect()
+            })
+            .collect();
+        let found = representative(&values).ok_or_else(|| CompareError::NoRun(String::new()))?;
+        let stood = |(i, (run, of_run)): (usize, (&RunId, &fenxi_analyze::RunSummary))| Stood {
+            run: run.clone(),
+            name: of_run.name.clone(),
+            distance: found.from_representative[i],
+            representative: i == found.representative,
+            outlier: found.outliers.contains(&i),
+        };
+        let stood = runs.iter().zip(&summaries).enumerate().map(stood).collect();
+        Ok(Representative { representative: runs[found.representative].clone(), runs: stood })
+    }
+
+    /// The runs, the representative one first and the farthest last.
+    pub fn nearest_first(&self) -> Vec<&Stood> {
+        let mut order: Vec<&Stood> = self.runs.iter().collect();
+        order.sort_by(|a, b| (!a.representative).cmp(&!b.representative).then(a.distance.total_cmp(&b.distance)));
+        order
+    }
+}

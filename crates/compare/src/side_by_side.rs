@@ -1,0 +1,193 @@
+//! Two groups of runs: whether they may be compared, by how much they differ, and where the time went.
+
+use fenxi_analyze::{RunSummary, Settings, Verdict, compare_groups, explain, gate, per_transaction};
+use fenxi_model::Unit;
+use serde::Serialize;
+
+use crate::{CompareError, FactDiff, Group, Line};
+
+/// How to compare.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// A change of less than this share is of no interest.
+    pub margin: f64,
+    /// What a transaction is, where metrics are to be costs of one: `result.NAME` or `TABLE.COLUMN`.
+    pub per: Option<&'a str>,
+    /// Compare although something forbids it.
+    pub force: bool,
+}
+
+impl Default for Request<'_> {
+    fn default() -> Self {
+        Request { margin: Settings::default().margin, per: None, force: false }
+    }
+}
+
+/// Something to know before believing a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// Whether the comparison has no meaning because of it.
+    pub refuses: bool,
+    /// What it is.
+    pub text: String,
+}
+
+/// A part of a time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// What the time was spent on.
+    pub name: &'static str,
+    /// Its mean in each group, in the unit of the whole.
+    pub means: [f64; 2],
+}
+
+/// A time split into parts that add up to it; the last one is the residual.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Split {
+    /// What is split: `elapsed`, `latency`.
+    pub what: &'static str,
+    /// The symbol of the unit of all its numbers.
+    pub unit: &'static str,
+    /// Its mean in each group.
+    pub means: [f64; 2],
+    /// The parts.
+    pub parts: Vec<Part>,
+}
+
+impl Split {
+    fn of(split: fenxi_analyze::Split) -> Split {
+        let parts = split.parts.into_iter().map(|p| Part { name: p.name, means: p.means.into() }).collect();
+        Split { what: split.what, unit: split.unit.symbol(), means: split.means.into(), parts }
+    }
+
+    /// The unit, to show numbers with.
+    pub fn measure(&self) -> Unit {
+        Unit::from_symbol(self.unit)
+    }
+}
+
+/// By how much two groups differ.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The runs' own results, what matters most first.
+    pub results: Vec<Line>,
+    /// Metrics that both groups have, by resource and table, and in each what matters most first.
+    pub metrics: Vec<Line>,
+    /// Facts that differ.
+    pub facts: Vec<FactDiff>,
+    /// Says so where the runs are too few to tell any difference from chance.
+    pub insufficient: Option<String>,
+}
+
+impl Comparison {
+    /// Without the results that were 0 throughout and the metrics that do not surely differ; where the runs
+    /// are too few to be sure, those stay that differ in every run.
+    #[must_use]
+    pub fn only_news(mut self) -> Comparison {
+        let few = self.insufficient.is_some();
+        self.results.retain(|line| line.means != [0.0, 0.0]);
+        self.metrics.retain(|line| line.is_change() || (few && line.seems_changed()));
+        self
+    }
+}
+
+/// Two groups side by side.
+#[derive(Clone, Debug, Serialize)]
+pub struct SideBySide<'g> {
+    /// The first group.
+    pub a: &'g Group,
+    /// The second one.
+    pub b: &'g Group,
+    /// What speaks against comparing them, the worst first.
+    pub reasons: Vec<Reason>,
+    /// Whether they were not compared because of a reason.
+    pub refused: bool,
+    /// By how much they differ; None when refused.
+    pub comparison: Option<Comparison>,
+    /// Where the time went; None when refused, and where that is unknown.
+    pub split: Option<Split>,
+}
+
+impl<'g> SideBySide<'g> {
+    /// Compares two groups.
+    ///
+    /// # Errors
+    /// When they are the same runs, or a run has no transactions by which its metrics could be divided.
+    pub fn of(a: &'g Group, b: &'g Group, request: Request<'_>) -> Result<SideBySide<'g>, CompareError> {
+        if b.runs.iter().all(|run| a.runs.iter().any(|other| other.id == run.id)) {
+            return Err(CompareError::Same(a.title.clone(), b.title.clone()));
+        }
+        let (of_a, of_b) = (&a.summaries, &b.summaries);
+        let reasons = gate(of_a, of_b).into_iter().map(|r| Reason { refuses: r.refuses, text: r.text });
+        let reasons: Vec<Reason> = reasons.collect();
+        if reasons.iter().any(|r| r.refuses) && !request.force {
+            return Ok(SideBySide { a, b, reasons, refused: true, comparison: None, split: None });
+        }
+        let split = explain(of_a, of_b).map(Split::of);
+        let per_transaction = request.per.is_some();
+        let settings = Settings { margin: request.margin, per_transaction, ..Settings::default() };
+        let found = match request.per {
+            None => compare_groups(of_a, of_b, &settings),
+            Some(name) => compare_groups(&costs(of_a, name)?, &costs(of_b, name)?, &settings),
+        };
+        let lines = |lines: Vec<fenxi_analyze::Line>| lines.into_iter().map(Line::of).collect::<Vec<_>>();
+        let (results, mut metrics) = (lines(found.results), lines(found.metrics));
+        metrics.sort_by(|x, y| {
+            x.place().cmp(&y.place()).then_with(|| x.table.cmp(&y.table)).then(y.weight().total_cmp(&x.weight()))
+        });
+        let facts = found.facts.into_iter().map(FactDiff::of).collect();
+        let insufficient = insufficient(results.iter().chain(&metrics), settings.alpha);
+        let comparison = Some(Comparison { results, metrics, facts, insufficient });
+        Ok(SideBySide { a, b, reasons, refused: false, comparison, split })
+    }
+}
+
+/// One thing of a comparison, with what it is and which groups it is about.
+#[derive(Serialize)]
+struct Tagged<'a, T: Serialize> {
+    kind: &'a str,
+    a: &'a str,
+    b: &'a str,
+    #[serde(flatten)]
+    what: &'a T,
+}
+
+impl SideBySide<'_> {
+    /// A line of JSON for every `reason`, `metric`, `split` and `fact`, each with its kind and the groups.
+    pub fn json_lines(&self) -> String {
+        let comparison = self.comparison.as_ref();
+        [
+            self.lines("reason", &self.reasons),
+            self.lines("metric", comparison.iter().flat_map(|c| c.results.iter().chain(&c.metrics))),
+            self.lines("split", &self.split),
+            self.lines("fact", comparison.iter().flat_map(|c| &c.facts)),
+        ]
+        .concat()
+    }
+
+    fn lines<'t, T: Serialize + 't>(&self, kind: &str, all: impl IntoIterator<Item = &'t T>) -> String {
+        let (a, b) = (self.a.title.as_str(), self.b.title.as_str());
+        all.into_iter().map(|what| format!("{}\n", serde_json::json!(Tagged { kind, a, b, what }))).collect()
+    }
+}
+
+/// The runs with what a transaction takes in place of their metrics.
+fn costs(runs: &[RunSummary], name: &str) -> Result<Vec<RunSummary>, CompareError> {
+    let cost = |run: &RunSummary| match per_transaction(run, name) {
+        Some(metrics) => Ok(RunSummary { metrics, ..run.clone() }),
+        None => {
+            let known = run.results.keys().map(|name| format!("result.{name}")).collect();
+            Err(CompareError::NoRate { run: run.name.clone(), wanted: name.to_owned(), known })
+        }
+    };
+    runs.iter().map(cost).collect()
+}
+
+/// Says that none of the lines could have told a difference from chance, if that is so.
+fn insufficient<'l>(mut lines: impl Iterator<Item = &'l Line> + Clone, alpha: f64) -> Option<String> {
+    let first = lines.clone().max_by_key(|line| line.runs[0] + line.runs[1])?;
+    let [a, b] = first.runs;
+    lines
+        .all(|line| line.verdict == Verdict::Insufficient)
+        .then(|| format!("insufficient runs (n={a} v {b} cannot reach p<{alpha})"))
+}

@@ -1,0 +1,180 @@
+//! A metric over runs, and from which run on it was another one.
+
+use std::collections::BTreeSet;
+
+use fenxi_analyze::{Metric, RunSummary, change_points, mean};
+use fenxi_model::{Better, Micros, RunId, table};
+use fenxi_store::{Store, StoreError, Summary};
+use serde::Serialize;
+
+use crate::{
+    Chosen, CompareError,
+    line::words_of,
+    summaries::{results_of, series_of},
+    windows,
+};
+
+/// Least runs in which changes are looked for.
+pub const LEAST: usize = 10;
+
+/// Which metric is followed over which runs.
+#[derive(Clone, Copy, Debug)]
+pub struct TrendRequest<'a> {
+    /// A result by its name, `TABLE.COLUMN`, or of a series with keys `TABLE.COLUMN[KEY=VALUE]`.
+    pub metric: &'a str,
+    /// Selectors, all of which a run must answer to; none for every run.
+    pub only: &'a [String],
+    /// Only the latest so many of them.
+    pub last: Option<usize>,
+    /// The window of each run, see [`windows::choose`].
+    pub window: &'a str,
+}
+
+/// One run's value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// The run.
+    pub run: RunId,
+    /// How it is called.
+    pub name: String,
+    /// When it began.
+    #[serde(rename = "start_ms", serialize_with = "milliseconds")]
+    pub start: Micros,
+    /// The value.
+    pub value: f64,
+}
+
+/// Milliseconds since the epoch, as scripts of pages count them.
+fn milliseconds<S: serde::Serializer>(time: &Micros, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_i64(time.0.div_euclid(1000))
+}
+
+/// A place from which on the metric was another one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Level {
+    /// The place of the first point of the new level.
+    pub at: usize,
+    /// The mean of the points before, as far as the change before this one.
+    pub before: f64,
+    /// The mean from here on, as far as the next change.
+    pub after: f64,
+}
+
+/// A metric over runs, the oldest first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trend {
+    /// What is followed, as it was asked for.
+    pub metric: String,
+    /// The unit, in words; empty for a plain number.
+    pub unit: String,
+    /// Which direction is good.
+    #[serde(serialize_with = "words_of")]
+    pub better: Better,
+    /// A point for each run that has the metric, at least one.
+    pub points: Vec<Point>,
+    /// Where it changed; empty with fewer than [`LEAST`] points.
+    pub changes: Vec<Level>,
+}
+
+impl Trend {
+    /// Follows a metric.
+    ///
+    /// # Errors
+    /// When there is no such metric, no run has it, or a run cannot be read or has no such window.
+    pub fn read(store: &Store, request: TrendRequest<'_>) -> Result<Trend, CompareError> {
+        let wanted = Wanted::parse(request.metric)?;
+        let (mut unit, mut better) = wanted.of_catalogue();
+        let (mut points, mut names) = (Vec::new(), BTreeSet::new());
+        for run in runs(store, request)? {
+            let value = match &wanted {
+                Wanted::Result(name) => {
+                    let mut results = results_of(store.results(&run.id)?);
+                    let found = results.remove(name);
+                    names.extend(results.into_keys());
+                    found.map(|outcome| {
+                        (unit, better) = (outcome.unit, outcome.better);
+                        outcome.value
+                    })
+                }
+                Wanted::Series(metric) => value(store, &run.id, metric, request.window)?,
+            };
+            let name = run.labels.name.filter(|n| !n.is_empty()).unwrap_or_else(|| run.id.to_string());
+            points.extend(value.map(|value| Point { run: run.id, name, start: run.start, value }));
+        }
+        if points.is_empty() {
+            let known = names.into_iter().collect();
+            return Err(CompareError::NoMetric { wanted: request.metric.to_owned(), known });
+        }
+        let changes = changes(&points);
+        Ok(Trend { metric: request.metric.to_owned(), unit, better, points, changes })
+    }
+}
+
+/// The runs to follow, the oldest first.
+fn runs(store: &Store, request: TrendRequest<'_>) -> Result<Vec<Summary>, StoreError> {
+    // An average is no further run of what it averages.
+    let mut runs: Vec<Summary> = store.summaries()?.into_iter().filter(|s| s.kind != fenxi_average::KIND).collect();
+    for selector in request.only {
+        let ids: BTreeSet<RunId> = store.select(selector)?.into_iter().collect();
+        runs.retain(|s| ids.contains(&s.id));
+    }
+    runs.sort_by(|a, b| (a.start, &a.id).cmp(&(b.start, &b.id)));
+    let surplus = request.last.map_or(0, |n| runs.len().saturating_sub(n));
+    Ok(runs.split_off(surplus))
+}
+
+/// The mean of a series of a run.
+fn value(store: &Store, run: &RunId, metric: &Metric, window: &str) -> Result<Option<f64>, CompareError> {
+    let by: Vec<String> = metric.key.split(',').filter_map(|pair| Some(pair.split_once('=')?.0.to_owned())).collect();
+    let entry = store.run(run)?;
+    let window_of_run = windows::choose(store, &entry, window)?;
+    let (metrics, _) = series_of(store, &entry, Chosen { by: &by, window }, window_of_run.as_ref())?;
+    if metric.key.is_empty() {
+        return Ok(RunSummary { metrics, ..RunSummary::default() }.value(&metric.table, &metric.column));
+    }
+    Ok(metrics.get(metric).copied())
+}
+
+fn changes(points: &[Point]) -> Vec<Level> {
+    if points.len() < LEAST {
+        return Vec::new();
+    }
+    let values: Vec<f64> = points.iter().map(|p| p.value).collect();
+    let places = change_points(&values);
+    let level = |(i, at): (usize, &usize)| {
+        let from = if i == 0 { 0 } else { places[i - 1] };
+        let to = places.get(i + 1).copied().unwrap_or(values.len());
+        Level { at: *at, before: mean(&values[from..*at]), after: mean(&values[*at..to]) }
+    };
+    places.iter().enumerate().map(level).collect()
+}
+
+/// What is followed.
+enum Wanted {
+    Result(String),
+    Series(Metric),
+}
+
+impl Wanted {
+    fn parse(text: &str) -> Result<Wanted, CompareError> {
+        let result = || Ok(Wanted::Result(text.strip_prefix("result.").unwrap_or(text).to_owned()));
+        let Some((name, rest)) = text.split_once('.') else { return result() };
+        let (column, key) = match rest.split_once('[') {
+            Some((column, key)) => (column, key.trim_end_matches(']')),
+            None => (rest, ""),
+        };
+        let Some(found) = table(name).filter(|_| name != "result") else { return result() };
+        if found.index_of(column).is_none_or(|place| !found.columns[place].is_value()) {
+            let known = found.columns.iter().filter(|c| c.is_value()).map(|c| c.name.to_owned()).collect();
+            return Err(CompareError::NoColumn { table: found.name, wanted: column.to_owned(), known });
+        }
+        Ok(Wanted::Series(Metric { table: name.to_owned(), key: key.to_owned(), column: column.to_owned() }))
+    }
+
+    /// The unit and the good direction, as far as the catalogue knows them.
+    fn of_catalogue(&self) -> (String, Better) {
+        let Wanted::Series(metric) = self else { return (String::new(), Better::Neither) };
+        let column = table(&metric.table).and_then(|t| Some(t.columns[t.index_of(&metric.column)?]));
+        column.map_or((String::new(), Better::Neither), |c| (c.unit.symbol().to_owned(), c.better))
+    }
+}

@@ -76,6 +76,27 @@ pub enum StoreError {
         #[source]
         cause: Box<StoreError>,
     },
+    /// An archive of runs that is none, or not as it was written.
+    #[error("the archive {why}; nothing of it was taken in")]
+    Archive {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// An archive of runs that is larger than is accepted.
+    #[error("the archive has more {what} than is accepted here; nothing of it was taken in")]
+    ArchiveLimit {
+        /// What there is too much of.
+        what: String,
+    },
+    /// An archive has a run whose id another run here has.
+    #[error(
+        "there is another run {id} here, with other content: remove it first (`fenxi rm {id}`), or take the archive into \
+         another store with `--store DIR`; nothing was taken in"
+    )]
+    Differs {
+        /// The run.
+        id: RunId,
+    },
     /// A file operation failed; the text names the file.
     #[error("{source}{}", way_out(.source))]
     Io {

@@ -1,4 +1,4 @@
-//! Runs on disk: begin, append, seal, recover, select, label, verify, remove.
+//! Runs on disk: begin, append, seal, recover, select, label, verify, remove, carry to another store.
 //!
 //! A run being recorded is `open/<id>/`: append-only Arrow IPC streams under a lock that lives as
 //! long as its recorder. Sealing writes Parquet beside the other runs under a hidden name and
@@ -7,6 +7,7 @@
 //! Invariants: nothing under `runs/run=*/` is ever changed; nothing is left out of a run without a
 //! note or an entry in its manifest; deleting `cache/` is harmless.
 
+mod archive;
 mod error;
 mod fs;
 mod gather;
@@ -23,12 +24,14 @@ mod stats;
 mod store;
 mod stream;
 mod table_seal;
+mod take_in;
 mod verify;
 mod window;
 
 #[cfg(test)]
 mod chunk_tests;
 
+pub use archive::{Exported, is_archive};
 pub use error::StoreError;
 pub use manifest::{
     Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Problem, Recovered, RunEntry, SourceCost, Summary,
@@ -39,3 +42,4 @@ pub use read::SeriesStat;
 pub use said::{RunResult, label};
 pub use seal::{APART, BOOT, IMPORT, SPREAD};
 pub use store::Store;
+pub use take_in::{ALWAYS, TakeLimits, TakenIn};

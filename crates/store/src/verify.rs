@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, io, path::Path};
 
 use fenxi_model::RunId;
 use fs_err as fs;
-use parquet::file::{reader::FileReader, serialized_reader::SerializedFileReader};
+use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
 use crate::{FileEntry, Manifest, Problem, Store, StoreError, seal::manifest_is_intact};
 
@@ -89,12 +89,21 @@ fn check(path: &Path, entry: &FileEntry) -> Result<(), String> {
     if hasher.finalize().to_hex().as_str() != entry.blake3 {
         return Err("was changed: its BLAKE3 is not the one in the manifest".to_owned());
     }
-    if entry.name.ends_with(".parquet") {
-        let reader = SerializedFileReader::new(file.into_file()).map_err(|e| format!("is no readable Parquet: {e}"))?;
-        let rows = reader.metadata().file_metadata().num_rows();
-        if rows != entry.rows as i64 {
-            return Err(format!("has {rows} rows, the manifest says {}", entry.rows));
-        }
+    if entry.name.ends_with(".parquet") { check_table(file, entry) } else { Ok(()) }
+}
+
+/// Compares what a Parquet file says of its rows and columns with the manifest.
+pub(crate) fn check_table(file: fs::File, entry: &FileEntry) -> Result<(), String> {
+    let file = file.into_file();
+    let reader =
+        ArrowReaderMetadata::load(&file, Default::default()).map_err(|e| format!("is no readable Parquet: {e}"))?;
+    let rows = reader.metadata().file_metadata().num_rows();
+    if rows != entry.rows as i64 {
+        return Err(format!("has {rows} rows, the manifest says {}", entry.rows));
+    }
+    // Files of one fingerprint are read as one table without a look at each.
+    if !entry.fingerprint.is_empty() && fenxi_model::fingerprint(reader.schema()) != entry.fingerprint {
+        return Err("has other columns than the manifest says".to_owned());
     }
     Ok(())
 }

@@ -1,0 +1,127 @@
+//! One frame of a file that may be damaged.
+
+use crate::{Error, Format, engine::Worker, gz, unpack::Bounds, zst};
+
+use super::{Work, window::begins};
+
+/// What is at a place.
+pub(super) enum Next {
+    /// Something whole, or of which everything that can be said was said.
+    Good {
+        /// Where it ends.
+        end: u64,
+        /// In which format.
+        found: Option<Format>,
+    },
+    /// Damage; bytes of contents that were to be here, if that can be read.
+    Bad { format: Option<Format>, content: Option<u64> },
+}
+
+impl Work<'_> {
+    /// Decodes what begins at `at`, and writes it.
+    pub(super) fn next(&mut self, at: u64, format: Option<Format>) -> Result<Next, Error> {
+        let head = self.window.at(at, 64)?.to_vec();
+        if zst::is_skippable(&head) {
+            let len = head.get(4..).and_then(zst::word);
+            let end = len.map(|len| at + 8 + u64::from(len)).filter(|end| *end <= self.len);
+            return Ok(end.map_or(Next::Bad { format, content: None }, |end| Next::Good { end, found: None }));
+        }
+        if !begins(&head, format) {
+            return Ok(Next::Bad { format, content: None });
+        }
+        match head[0] {
+            0x28 => self.zstd(at, &head),
+            0x1F => self.gzip(at),
+            _ => self.lz4(at),
+        }
+    }
+
+    /// Decodes a gathered zstd frame into the job; its end and the length of its contents.
+    pub(super) fn frame(&mut self, at: u64) -> Result<Option<(u64, u64)>, Error> {
+        let mut reader = self.reader(at)?;
+        let bounds = Bounds { frame: u64::from(u32::MAX), ..self.bounds() };
+        match zst::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
+            Ok(zst::Begun::Gathered) => {}
+            Err(error) if !error.is_damage() => return Err(error),
+            _ => return Ok(None),
+        }
+        if self.decoder.work(&mut self.job).is_err() {
+            return Ok(None);
+        }
+        Ok(Some((at + reader.offset(), self.job.output_len as u64)))
+    }
+
+    fn zstd(&mut self, at: u64, head: &[u8]) -> Result<Next, Error> {
+        let format = Some(Format::Zst);
+        let content = zst::header(head).and_then(|header| header.content);
+        let (mut reader, bounds) = (self.reader(at)?, self.bounds());
+        let mut frame = match zst::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
+            Ok(zst::Begun::Serial(frame)) => frame,
+            Ok(_) => {
+                if self.decoder.work(&mut self.job).is_err() {
+                    return self.damaged(at, at + reader.offset(), format, content);
+                }
+                self.write()?;
+                return Ok(Next::Good { end: at + reader.offset(), found: format });
+            }
+            Err(error) if error.is_damage() => return Ok(Next::Bad { format, content }),
+            Err(error) => return Err(error),
+        };
+        let mut written = 0;
+        loop {
+            match frame.next(&mut reader, &mut self.job) {
+                Ok(true) => {
+                    written += self.job.output_len as u64;
+                    self.write()?;
+                }
+                Ok(false) => return Ok(Next::Good { end: at + reader.offset(), found: format }),
+                Err(_) => {
+                    return self.broken(at, at + reader.offset(), format, content.map(|it| it.saturating_sub(written)));
+                }
+            }
+        }
+    }
+
+    fn gzip(&mut self, at: u64) -> Result<Next, Error> {
+        let format = Some(Format::Gz);
+        let (mut reader, bounds) = (self.reader(at)?, self.bounds());
+        let mut member = match gz::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
+            Ok(gz::Begun::Serial(member)) => member,
+            Ok(_) => {
+                if self.decoder.work(&mut self.job).is_err() {
+                    let content = self.job.room as u64;
+                    return self.damaged(at, at + reader.offset(), format, Some(content));
+                }
+                self.write()?;
+                return Ok(Next::Good { end: at + reader.offset(), found: format });
+            }
+            Err(error) if error.is_damage() => return Ok(Next::Bad { format, content: None }),
+            Err(error) => return Err(error),
+        };
+        loop {
+            match member.next(&mut reader, &mut self.job) {
+                Ok(true) => self.write()?,
+                Ok(false) => return Ok(Next::Good { end: at + reader.offset(), found: format }),
+                Err(_) => return self.broken(at, at + reader.offset(), format, None),
+            }
+        }
+    }
+
+    /// A frame is damaged whose end is believed if something begins there.
+    fn damaged(&mut self, at: u64, end: u64, format: Option<Format>, content: Option<u64>) -> Result<Next, Error> {
+        let after = self.window.at(end, 64)?;
+        if !after.is_empty() && !begins(after, format) && !zst::is_skippable(after) {
+            return Ok(Next::Bad { format, content });
+        }
+        self.lose(at, end, content)?;
+        Ok(Next::Good { end, found: format })
+    }
+
+    /// A frame broke in the middle, after its beginning was written.
+    fn broken(&mut self, at: u64, from: u64, format: Option<Format>, content: Option<u64>) -> Result<Next, Error> {
+        let to = self.window.find_magic(at + 1, format)?;
+        let to = if to < from { self.window.find_magic(from, format)? } else { to };
+        self.lose(from, to, content)?;
+        Ok(Next::Good { end: to, found: format })
+    }
+}

@@ -1,0 +1,74 @@
+//! A look at any place of a file, and the search for where a frame begins.
+
+use std::os::unix::fs::FileExt;
+
+use fs_err::File;
+
+use crate::{Error, Format, gz, lz4, zst};
+
+/// Bytes read at a time.
+const CHUNK: usize = 4 << 20;
+/// Bytes by which a header is recognised.
+const HEAD: usize = 64;
+
+/// A part of a file that is in memory.
+pub(super) struct Window {
+    file: File,
+    len: u64,
+    begin: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    pub fn new(file: File, len: u64) -> Window {
+        Window { file, len, begin: 0, bytes: Vec::new() }
+    }
+
+    /// Bytes from `at` on, `n` or as many as there are.
+    pub fn at(&mut self, at: u64, n: usize) -> Result<&[u8], Error> {
+        let n = n.min(usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX));
+        let inside = at >= self.begin && at + n as u64 <= self.begin + self.bytes.len() as u64;
+        if !inside {
+            let wanted = usize::try_from(self.len - at.min(self.len)).unwrap_or(usize::MAX).min(n.max(CHUNK));
+            self.bytes.resize(wanted, 0);
+            self.begin = at;
+            self.file.file().read_exact_at(&mut self.bytes, at).map_err(Error::Read)?;
+        }
+        // It is inside the window now, which is in memory.
+        let from = (at - self.begin) as usize;
+        Ok(&self.bytes[from..from + n])
+    }
+
+    /// The first place from `at` on where a frame begins, of this format if it is known; the file's end if none does.
+    pub fn find_magic(&mut self, mut at: u64, format: Option<Format>) -> Result<u64, Error> {
+        while at < self.len {
+            let bytes = self.at(at, CHUNK)?;
+            let found = (0..bytes.len()).find(|i| begins(&bytes[*i..], format));
+            let (seen, last) = (bytes.len(), at + bytes.len() as u64 >= self.len);
+            match found {
+                Some(i) if last || seen - i >= HEAD => return Ok(at + i as u64),
+                // Looked at once more, with what follows it.
+                Some(i) if i > 0 => at += i as u64,
+                _ if last => return Ok(self.len),
+                _ => at += (seen - HEAD) as u64,
+            }
+        }
+        Ok(self.len)
+    }
+}
+
+/// Whether a frame begins here; skippable ones do not count unless they end the frames of zstd.
+pub(super) fn begins(bytes: &[u8], format: Option<Format>) -> bool {
+    let may = |this: Format| format.is_none_or(|format| format == this);
+    let head = &bytes[..bytes.len().min(HEAD)];
+    match head.first() {
+        Some(0x28) => may(Format::Zst) && zst::header(head).is_some(),
+        Some(0x04) => {
+            may(Format::Lz4) && lz4::is_magic(head) && lz4::Reading::parse(head, 0).is_some_and(|it| it.is_ok())
+        }
+        Some(0x02) => may(Format::Lz4) && lz4::is_legacy(head),
+        Some(0x1F) => may(Format::Gz) && gz::parse(head) != gz::Parsed::Wrong,
+        Some(0x50..=0x5F) => may(Format::Zst) && zst::Trailer::parse(head).is_some(),
+        _ => false,
+    }
+}

@@ -2,6 +2,9 @@
 
 import { useRef } from "preact/hooks";
 import { offline, useAnswer } from "./api";
+import { TABLE_CHARTS, TableChart } from "./charts/answers";
+import { sheetOf } from "./charts/sheet";
+import { TakeAway } from "./charts/takeaway";
 import { HeatMap } from "./heatmap";
 import type { Header, Panel, Run } from "./payload";
 import { link } from "./router";
@@ -19,6 +22,7 @@ export function RunColour({ run }: { run: number }) {
 /** `base` answers for the whole run; while a stretch is shown, the server is asked for that alone. */
 export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide: boolean }) {
   const box = useRef<HTMLElement>(null);
+  const drawing = useRef<HTMLDivElement>(null);
   const seen = useSeen(box);
   const stretch = useShared(settled);
   const part = stretch && !offline && seen ? { from: round(stretch[0]), to: round(stretch[1]) } : null;
@@ -32,11 +36,11 @@ export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide
           {base.title}
           {base.own && <span class="tag">own question</span>}
         </h3>
-        <PanelTools panel={panel} run={run} />
+        <PanelTools panel={panel} runs={runs} chart={drawing} />
       </div>
       {base.about && <p class="about">{base.about}</p>}
       {finer.error && <p class="error" role="alert">{finer.error.message}</p>}
-      {panel.quiet ? <p class="quiet">{panel.quiet === "zero" ? "Nothing but zeros in this stretch." : "No rows in this stretch."}</p> : <Drawing panel={panel} runs={runs} />}
+      {panel.quiet ? <p class="quiet">{panel.quiet === "zero" ? "Nothing but zeros in this stretch." : "No rows in this stretch."}</p> : <div ref={drawing}><Drawing panel={panel} runs={runs} /></div>}
       {!!panel.time?.left_out && <p class="quiet">{`${panel.time.left_out} more series, each below those here, are left out.`}</p>}
       <Sql sql={base.sql} id={base.id} />
     </article>
@@ -46,11 +50,11 @@ export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide
 /** Seconds to the millisecond: what is asked twice has the same text. */
 const round = (s: number) => Math.round(s * 1000) / 1000;
 
-function PanelTools({ panel, run }: { panel: Panel; run: string[] }) {
-  if (offline) return null;
+function PanelTools({ panel, runs, chart }: { panel: Panel; runs: Run[]; chart: { current: HTMLElement | null } }) {
   return (
     <div class="panel-tools">
-      <a href={link("/ask", { question: panel.id, run })} title="Change this question and look at the answer">edit</a>
+      {!offline && <a href={link("/ask", { question: panel.id, run: runs.map((r) => r.id) })} title="Change this question and look at the answer">edit</a>}
+      <TakeAway title={panel.title} chart={panel.quiet ? undefined : chart} rows={() => sheetOf(panel, runs)} sql={panel.sql.trim()} />
     </div>
   );
 }
@@ -76,6 +80,7 @@ export function Drawing({ panel, runs }: { panel: Panel; runs: Run[] }) {
     );
   }
   if (!table) return <p class="quiet">no data</p>;
+  if (TABLE_CHARTS.includes(panel.chart)) return <TableChart panel={panel} table={table} />;
   if (panel.chart === "tiles") return <Tiles panel={panel} table={table} />;
   if (panel.chart === "bar") return <Bars panel={panel} table={table} />;
   return <Table panel={panel} table={table} />;

@@ -98,10 +98,23 @@ const VIRIDIS = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33,
 
 /** Red, green, blue for a share of the scale, 0 to 1. */
 export function heat(share: number): [number, number, number] {
-  const place = Math.min(1, Math.max(0, share)) * (VIRIDIS.length - 1);
-  const i = Math.min(VIRIDIS.length - 2, Math.floor(place));
-  const mix = (k: number) => Math.round(VIRIDIS[i][k] + (VIRIDIS[i + 1][k] - VIRIDIS[i][k]) * (place - i));
+  return between(VIRIDIS, share);
+}
+
+/** The colour at a share, 0 to 1, of the way along `anchors`. */
+function between(anchors: number[][], share: number): [number, number, number] {
+  const place = Math.min(1, Math.max(0, share)) * (anchors.length - 1);
+  const i = Math.min(anchors.length - 2, Math.floor(place));
+  const mix = (k: number) => Math.round(anchors[i][k] + (anchors[i + 1][k] - anchors[i][k]) * (place - i));
   return [mix(0), mix(1), mix(2)];
+}
+
+// Blue over near white to orange: the two ends differ in hue for every common form of colour blindness.
+const DIVERGING = [[20, 83, 148], [78, 143, 196], [163, 200, 226], [242, 242, 240], [251, 206, 154], [235, 143, 62], [168, 78, 10]];
+
+/** Red, green, blue for a place between less (-1), equal (0) and more (1). */
+export function diverging(share: number): [number, number, number] {
+  return between(DIVERGING, (share + 1) / 2);
 }
 
 /** Whether an element has come within `margin` pixels of the window; once it has, it stays so. Printing shows all. */

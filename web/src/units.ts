@@ -59,6 +59,8 @@ export function human(value: number | null | undefined, unit: string): string {
       return duration(value / 1e3);
     case "us":
       return duration(value / 1e6);
+    case "ns":
+      return duration(value / 1e9);
     case "Mbit/s": {
       const [v, prefix] = scale(value * 1e6, 1000, DECIMAL);
       return `${digits(v)} ${prefix}bit/s`;

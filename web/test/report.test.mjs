@@ -85,7 +85,7 @@ test("every section and every panel is drawn", options, async () => {
     assert.equal(await root.count(), 1, section.id);
     assert.equal(await root.locator("article").count(), loud(section).length, section.id);
     for (const panel of loud(section)) {
-      const drawn = page.locator(`#panel-${panel.id}`).locator("canvas, table, .tile, .bar-row, .error");
+      const drawn = page.locator(`#panel-${panel.id}`).locator("canvas, table, .tile, .bar-row, .chart svg, .flame svg, .error");
       assert.ok((await drawn.count()) > 0, `${panel.id} (${panel.chart}) draws nothing`);
     }
   }

@@ -2,9 +2,12 @@
 
 import type { ComponentType } from "preact";
 import { ask } from "./ask";
+import { compare } from "./compare";
 import { live } from "./live";
 import { run } from "./run";
 import { runs } from "./runs";
+import { study } from "./study";
+import { trend } from "./trend";
 
 export interface Page {
   path: string;
@@ -14,4 +17,4 @@ export interface Page {
   View: ComponentType<{ query: URLSearchParams }>;
 }
 
-export const PAGES: readonly Page[] = [runs, run, ask, live];
+export const PAGES: readonly Page[] = [runs, run, compare, study, trend, ask, live];

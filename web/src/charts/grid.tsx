@@ -1,0 +1,99 @@
+// A field of coloured cells over time: the one drawing of maps that need no zoom of their own data
+// (latency × time of histograms, the difference of two runs).
+
+import { useEffect, useRef } from "preact/hooks";
+import { chartKeys } from "../plot";
+import { cursor, theme, useNear, useShared, useWidth, zoom } from "../shared";
+import { type Tip, tip } from "../tooltip";
+import { clock } from "../units";
+import { LEFT, RIGHT } from "./axes";
+import { linear } from "./scale";
+import "./charts.css";
+
+export interface Cell {
+  /** Seconds. */
+  from: number;
+  to: number;
+  /** Pixels from the top of the field. */
+  top: number;
+  height: number;
+  rgb: [number, number, number];
+}
+
+interface Props {
+  label: string;
+  /** Ends of the columns, seconds, for the keys. */
+  times: number[];
+  span: [number, number];
+  height: number;
+  cells: Cell[];
+  /** Names at the left: where and what. */
+  names: [number, string][];
+  /** What is under the pointer. */
+  told: (t: number, y: number) => Omit<Tip, "x" | "y"> | null;
+}
+
+const BELOW = 22;
+const STEPS = [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 86400];
+
+export function Grid({ label, times, span, height, cells, names, told }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const line = useRef<HTMLDivElement>(null);
+  const near = useNear(box);
+  const width = useWidth(box);
+  const mode = useShared(theme);
+  const stretch = useShared(zoom) ?? span;
+  const inner = Math.max(10, width - LEFT - RIGHT);
+  const xs = linear(stretch, [LEFT, LEFT + inner]);
+  const [from, to] = stretch;
+
+  useEffect(() => {
+    const c = canvas.current;
+    if (!near || !c || width < 60) return;
+    const ratio = devicePixelRatio || 1;
+    c.width = width * ratio;
+    c.height = (height + BELOW) * ratio;
+    const g = c.getContext("2d")!;
+    g.scale(ratio, ratio);
+    for (const cell of cells) {
+      if (cell.to < from || cell.from > to) continue;
+      const [left, right] = [Math.max(LEFT, xs.at(cell.from)), Math.min(LEFT + inner, xs.at(cell.to))];
+      g.fillStyle = `rgb(${cell.rgb.join(",")})`;
+      g.fillRect(left, cell.top, right - left + 0.6, cell.height);
+    }
+    g.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--muted");
+    g.font = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
+    g.textBaseline = "middle";
+    g.textAlign = "right";
+    for (const [y, name] of names) g.fillText(name.length > 10 ? `${name.slice(0, 9)}…` : name, LEFT - 6, Math.max(7, y));
+    g.textAlign = "center";
+    const step = STEPS.find((s) => ((to - from) / s) * 70 <= inner) ?? 86400;
+    for (let t = Math.ceil(from / step) * step; t <= to; t += step) g.fillText(clock(t, step < 1), Math.min(xs.at(t), width - 20), height + 13);
+  }, [near, width, mode, from, to, cells, names, height]);
+
+  useEffect(() => cursor.on((t) => {
+    if (!line.current) return;
+    const at = t === null ? -1 : xs.at(t);
+    line.current.style.display = at >= LEFT && at <= LEFT + inner ? "block" : "none";
+    line.current.style.left = `${at}px`;
+  }), [from, to, inner]);
+
+  const move = (e: MouseEvent) => {
+    const frame = box.current!.getBoundingClientRect();
+    const t = xs.value(Math.min(LEFT + inner, Math.max(LEFT, e.clientX - frame.left)));
+    cursor.set(t);
+    const said = told(t, e.clientY - frame.top);
+    tip.set(said && { x: e.clientX, y: e.clientY, ...said });
+  };
+  const leave = () => {
+    cursor.set(null);
+    tip.set(null);
+  };
+  return (
+    <div class="chart heat" ref={box} tabIndex={0} role="img" aria-label={label} style={{ height: `${height + BELOW}px` }} onKeyDown={chartKeys(times)} onMouseMove={move} onMouseLeave={leave} onDblClick={() => zoom.set(null)}>
+      <canvas ref={canvas} style={{ width: `${width}px`, height: `${height + BELOW}px` }} />
+      <div class="heat-line" ref={line} style={{ height: `${height}px` }} />
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+// Scales of colour beneath heat maps: from none to most, and from less over equal to more.
+
+import { diverging, heat } from "../shared";
+
+const stops = (of: (share: number) => number[]) => Array.from({ length: 9 }, (_, i) => `rgb(${of(i / 8).join(",")})`).join(",");
+
+export function HeatScale({ least, most }: { least: string; most: string }) {
+  return (
+    <div class="scale">
+      <span>{least}</span>
+      <span class="heat-bar" style={{ background: `linear-gradient(90deg, ${stops(heat)})` }} />
+      <span>{most}</span>
+    </div>
+  );
+}
+
+interface Props {
+  low: string;
+  high: string;
+  most: number;
+  text: (value: number) => string;
+}
+
+export function DivergingScale({ low, high, most, text }: Props) {
+  return (
+    <div class="scale">
+      <span>{`${low} (−${text(most)})`}</span>
+      <span class="heat-bar" style={{ background: `linear-gradient(90deg, ${stops((share) => diverging(share * 2 - 1))})` }} />
+      <span>{`${high} (+${text(most)})`}</span>
+    </div>
+  );
+}

@@ -1,0 +1,148 @@
+// The top of a comparison: which groups, under what conditions, and the gate: what speaks against comparing them.
+
+import { useEffect, useState } from "preact/hooks";
+import { offline } from "../api";
+import { copy, fileName, save } from "../charts/export";
+import { link, refine } from "../router";
+import { colour, theme, useShared } from "../shared";
+import { duration } from "../units";
+import { markdown } from "./markdown";
+import { Picker } from "./picker";
+import type { Comparison, Group } from "./types";
+
+const MARGINS = ["0.5%", "1%", "2%", "5%", "10%"];
+/** Labels by which series can be compared one by one. */
+const LABELS = ["cpu", "device", "interface", "comm", "irq", "mount", "cgroup"];
+
+export function Chooser({ query }: { query: URLSearchParams }) {
+  const [a, setA] = useState(query.get("a") ?? "");
+  const [b, setB] = useState(query.get("b") ?? "");
+  useEffect(() => {
+    setA(query.get("a") ?? "");
+    setB(query.get("b") ?? "");
+  }, [query.get("a"), query.get("b")]);
+  const done = () => a.trim() && b.trim() && refine({ a: a.trim(), b: b.trim(), force: null, shift: null }, true);
+  return (
+    <form class="chooser" onSubmit={(e) => { e.preventDefault(); done(); }}>
+      <Picker label="A, the first group" value={a} onInput={setA} onDone={done} />
+      <button type="button" class="plain swap" title="Exchange the groups" aria-label="exchange the groups" onClick={() => refine({ a: b, b: a, shift: null }, true)}>⇄</button>
+      <Picker label="B, compared with it" value={b} onInput={setB} onDone={done} />
+      <button type="submit" class="plain main">Compare</button>
+      <Conditions query={query} />
+    </form>
+  );
+}
+
+function Conditions({ query }: { query: URLSearchParams }) {
+  const by = query.getAll("by");
+  const margin = query.get("margin") ?? "2%";
+  const toggle = (label: string) => refine({ by: by.includes(label) ? by.filter((l) => l !== label) : [...by, label] }, true);
+  const said = [
+    `margin ${margin}`,
+    `window ${query.get("window") ?? "auto"}`,
+    query.get("per") && `per ${query.get("per")}`,
+    by.length > 0 && `by ${by.join(", ")}`,
+  ].filter(Boolean).join(", ");
+  return (
+    <details class="conditions">
+      <summary>{`Conditions: ${said}`}</summary>
+      <div class="condition-row">
+        <label>
+          changes below this are of no interest{" "}
+          <select value={margin} onChange={(e) => refine({ margin: e.currentTarget.value === "2%" ? null : e.currentTarget.value }, true)}>
+            {[...new Set([...MARGINS, margin])].map((m) => <option key={m} value={m}>{m}</option>)}
+          </select>
+        </label>
+        <Text name="window" query={query} about="part of the runs" hint="auto, all, a window's name, 60s..540s" />
+        <Text name="per" query={query} about="what one transaction takes, by" hint="result.transactions" />
+        <fieldset>
+          <legend>series one by one</legend>
+          {LABELS.map((label) => (
+            <label key={label}><input type="checkbox" checked={by.includes(label)} onChange={() => toggle(label)} /> {label}</label>
+          ))}
+        </fieldset>
+      </div>
+    </details>
+  );
+}
+
+function Text({ name, query, about, hint }: { name: string; query: URLSearchParams; about: string; hint: string }) {
+  return (
+    <label>
+      {about}{" "}
+      <input type="text" value={query.get(name) ?? ""} placeholder={hint} onChange={(e) => refine({ [name]: e.currentTarget.value.trim() }, true)} />
+    </label>
+  );
+}
+
+/** The groups as they were found: their runs, and the part of them that counts. */
+export function Groups({ found }: { found: Comparison }) {
+  useShared(theme);
+  return (
+    <div class="runs">
+      <OneGroup letter="A" group={found.a} tone={0} />
+      <OneGroup letter="B" group={found.b} tone={1} />
+    </div>
+  );
+}
+
+function OneGroup({ letter, group, tone }: { letter: string; group: Group; tone: number }) {
+  const ids = group.runs.map((r) => r.id);
+  const count = `${ids.length} ${ids.length === 1 ? "run" : "runs"}`;
+  return (
+    <section class="run" aria-label={`group ${letter}`}>
+      <div class="run-name">
+        <span class="swatch" style={{ background: colour(tone) }} /> <strong>{`${letter} · ${group.title}`}</strong>
+        {offline ? <span class="quiet">{count}</span> : <a href={link("/run", { run: ids })}>{count}</a>}
+      </div>
+      <ul class="members">
+        {group.runs.map((r) => (
+          <li key={r.id}>
+            {offline ? r.name : <a href={link("/run", { run: r.id })} title={r.id}>{r.name}</a>}
+            <span class="quiet">{` ${r.window ?? "all of it"}, ${duration(r.seconds)}`}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+export function Gate({ found }: { found: Comparison }) {
+  const refusing = found.reasons.filter((r) => r.refuses);
+  const minding = found.reasons.filter((r) => !r.refuses);
+  return (
+    <section id="section-gate">
+      <h2>Is the comparison fair?</h2>
+      {found.reasons.length === 0 && <p class="fair"><strong>✓ Nothing speaks against it.</strong> Data sizes, offered rates, settings and the way the runs went are alike.</p>}
+      {refusing.length > 0 && (
+        <div class="finding critical">
+          <h3><span class="severity critical">{found.refused ? "not compared" : "compared all the same"}</span>The groups did not do the same work</h3>
+          <ul>{refusing.map((r) => <li key={r.text}>{r.text}</li>)}</ul>
+          {found.refused && !offline && <button type="button" class="plain" onClick={() => refine({ force: true }, true)}>Compare all the same</button>}
+        </div>
+      )}
+      {minding.length > 0 && (
+        <div class="finding warning">
+          <h3><span class="severity warning">mind</span>{minding.length === 1 ? "One thing to know before believing it" : `${minding.length} things to know before believing it`}</h3>
+          <ul>{minding.map((r) => <li key={r.text}>{r.text}</li>)}</ul>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** The comparison taken away: as a file with this page in it, or as Markdown. */
+export function Share({ found, address }: { found: Comparison; address: string }) {
+  const [said, setSaid] = useState("");
+  const title = `${found.a.title} and ${found.b.title}`;
+  const copied = () => copy(markdown(found)).then(() => setSaid("Copied"), (e: Error) => setSaid(e.message));
+  return (
+    <div class="share">
+      {!offline && <a class="plain" href={`/api/v1/report?${new URLSearchParams({ page: address })}`} download={fileName(`compare ${title}`, "html")}>Save as one file</a>}
+      <button type="button" class="plain" onClick={() => save(fileName(`compare ${title}`, "md"), markdown(found), "text/markdown")}>Save as Markdown</button>
+      <button type="button" class="plain" onClick={() => void copied()}>Copy as Markdown</button>
+      {!offline && <a class="plain" href={link("/run", { run: [...found.a.runs, ...found.b.runs].map((r) => r.id) })}>All runs over each other</a>}
+      <span class="quiet" aria-live="polite">{said}</span>
+    </div>
+  );
+}

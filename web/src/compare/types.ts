@@ -1,0 +1,98 @@
+// What `compare` answers, and words and colours for it.
+
+export interface Comparison {
+  a: Group;
+  b: Group;
+  reasons: { refuses: boolean; text: string }[];
+  refused: boolean;
+  comparison: {
+    results: Line[];
+    metrics: Line[];
+    facts: FactDiff[];
+    insufficient?: string | null;
+  } | null;
+  split: Split | null;
+}
+
+export interface Group {
+  /** The selectors that name it. */
+  title: string;
+  runs: { id: string; name: string; window: string | null; seconds: number }[];
+}
+
+export type Verdict = "worse" | "better" | "different" | "same" | "unclear" | "insufficient runs";
+
+/** A metric or a result of two groups; `change` is a share of the first mean where `relative`. */
+export interface Line {
+  table: string;
+  key: string;
+  column: string;
+  unit: string;
+  better: string;
+  runs: [number, number];
+  means: [number, number];
+  ranges: [[number, number], [number, number]];
+  change: number;
+  relative: boolean;
+  interval: [number, number] | null;
+  effect: number;
+  p: number | null;
+  verdict: Verdict;
+  group: string;
+  doc: string;
+}
+
+export interface FactDiff {
+  topic: string;
+  name: string;
+  lines: { op: "-" | "+" | "="; text: string }[];
+  values: [string | null, string | null];
+}
+
+export interface Split {
+  what: string;
+  unit: string;
+  means: [number, number];
+  parts: { name: string; means: [number, number] }[];
+}
+
+/** In the order in which they matter; a sign beside each, so that colour is not the only difference. */
+export const VERDICTS: { verdict: Verdict; sign: string; about: string }[] = [
+  { verdict: "worse", sign: "▼", about: "B is surely worse, by more than the margin" },
+  { verdict: "better", sign: "▲", about: "B is surely better, by more than the margin" },
+  { verdict: "different", sign: "◆", about: "B surely differs by more than the margin; which is better depends" },
+  { verdict: "same", sign: "=", about: "They differ by less than the margin, if at all" },
+  { verdict: "unclear", sign: "?", about: "There may be a difference; more runs would tell" },
+  { verdict: "insufficient runs", sign: "…", about: "With so few runs no difference can be told from chance" },
+];
+
+export const signOf = (verdict: Verdict): string => VERDICTS.find((v) => v.verdict === verdict)?.sign ?? "";
+
+/** Whether a line tells a change; of too few runs, whether no run of one group is among those of the other. */
+export function isNews(line: Line): boolean {
+  if (["worse", "better", "different"].includes(line.verdict)) return true;
+  return line.verdict === "insufficient runs" && Math.abs(line.effect) >= 1 && Math.abs(line.change) > 0.05;
+}
+
+/** `cpu.usr` or the name of a result, as words. */
+export function metricName(line: Line): string {
+  return line.table === "result" ? line.column : `${line.table}.${line.column}`;
+}
+
+/** A share or a plain difference, with its sign. */
+export function changeText(line: Line, value: number, human: (v: number, unit: string) => string): string {
+  const sign = value > 0 ? "+" : value < 0 ? "−" : "±";
+  return sign + (line.relative ? percent(Math.abs(value)) : human(Math.abs(value), line.unit));
+}
+
+export function percent(share: number): string {
+  const p = 100 * share;
+  if (p >= 1000) return `×${(share + 1).toFixed(0)}`;
+  return `${p >= 100 ? p.toFixed(0) : p >= 10 ? p.toFixed(1) : p.toFixed(2)} %`;
+}
+
+/** A p value: small ones by their bound. */
+export function pText(p: number | null): string {
+  if (p === null) return "–";
+  return p < 0.0001 ? "< 0.0001" : p.toFixed(p < 0.01 ? 4 : 3);
+}

@@ -81,7 +81,7 @@ export function Drawing({ panel, runs }: { panel: Panel; runs: Run[] }) {
   }
   if (!table) return <p class="quiet">no data</p>;
   if (TABLE_CHARTS.includes(panel.chart)) return <TableChart panel={panel} table={table} />;
-  if (panel.chart === "tiles") return <Tiles panel={panel} table={table} />;
+  if (panel.chart === "tiles") return <Tiles panel={panel} table={table} runs={runs} />;
   if (panel.chart === "bar") return <Bars panel={panel} table={table} />;
   return <Table panel={panel} table={table} />;
 }

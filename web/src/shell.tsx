@@ -16,19 +16,20 @@ export interface About {
 }
 
 /** What answers here; in a file nothing can be changed. */
-export function useAbout(): About | undefined {
-  return useAnswer<About>("about", offline ? null : {}).data;
-}
+const useAbout = () => useAnswer<About>("about", offline ? null : {});
 
 /** Whether what changes the store may be offered. */
 export function useWritable(): boolean {
-  const about = useAbout();
+  const about = useAbout().data;
   return about !== undefined && !about.read_only;
 }
 
 export function Shell() {
   const { path, query } = usePlace();
   const page = PAGES.find((p) => p.path === path);
+  // What may be changed decides which buttons there are: a page is drawn when that is known.
+  const about = useAbout();
+  const known = offline || about.data !== undefined || about.error !== undefined;
   useEffect(() => {
     if (!embedded) document.title = page?.title ? `${page.title} · Fenxi` : "Fenxi";
   }, [path]);
@@ -36,14 +37,14 @@ export function Shell() {
     <>
       <a class="skip" href="#main">Skip to the content</a>
       <Bar path={path} />
-      {page ? <page.View query={query} key={path} /> : <Unknown path={path} />}
+      {page ? known && <page.View query={query} key={path} /> : <Unknown path={path} />}
       <Tooltip />
     </>
   );
 }
 
 function Bar({ path }: { path: string }) {
-  const about = useAbout();
+  const about = useAbout().data;
   const mode = useShared(theme);
   const where = useShared(zone);
   return (

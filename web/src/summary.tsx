@@ -107,29 +107,53 @@ export function Summary({ panel, runs }: { panel: Panel; runs: Run[] }) {
   );
 }
 
-/** One big number each: a row with `value` is a tile, otherwise each number of a row is one. */
-export function Tiles({ panel, table }: { panel: Panel; table: TableData }) {
+interface Tile {
+  name: string;
+  /** One of each run, where there are several. */
+  values: { value: string; title: string; run: string }[];
+}
+
+/** Adds a value to the tile of its name. */
+function put(tiles: Map<string, Tile>, name: string, value: Tile["values"][number]): void {
+  const tile = tiles.get(name) ?? { name, values: [] };
+  tile.values.push(value);
+  tiles.set(name, tile);
+}
+
+/** One big number each: a row with `value` is a tile, otherwise each number of a row is one. Values that several runs
+ * have for it stand in one tile. */
+export function Tiles({ panel, table, runs }: { panel: Panel; table: TableData; runs: Run[] }) {
+  useShared(theme);
   const value = table.columns.findIndex((c) => c.name === "value" || c.name === panel.values);
-  const tiles: { name: string; value: string; title: string; of?: string }[] = [];
   const run = table.columns.findIndex((c) => c.name === "run");
+  const tiles = new Map<string, Tile>();
   for (const row of table.rows) {
-    const of = run < 0 ? undefined : String(row[run] ?? "");
+    const of = run < 0 ? "" : String(row[run] ?? "");
     if (value >= 0) {
       const names = table.columns.map((c, i) => (!c.numeric && i !== run && !["host", "unit", "better", "source"].includes(c.name) ? row[i] : null)).filter((v) => v !== null);
-      tiles.push({ name: words(names.join(" ")), value: cellText(row[value], unitOf(table, row, value), true), title: String(row[value] ?? ""), of });
+      put(tiles, words(names.join(" ")), { value: cellText(row[value], unitOf(table, row, value), true), title: String(row[value] ?? ""), run: of });
     } else {
       table.columns.forEach((c, i) => {
-        if (i !== run) tiles.push({ name: words(c.name, c.unit), value: cellText(row[i], c.unit, c.numeric, c.whole), title: panel.columns[c.name]?.doc ?? String(row[i] ?? ""), of });
+        if (i !== run) put(tiles, words(c.name, c.unit), { value: cellText(row[i], c.unit, c.numeric, c.whole), title: panel.columns[c.name]?.doc ?? String(row[i] ?? ""), run: of });
       });
     }
   }
+  const place = (name: string) => runs.findIndex((r) => r.name === name);
   return (
     <div class="tiles">
-      {tiles.map((t, i) => (
-        <div class="tile" key={i} title={t.title}>
+      {[...tiles.values()].map((t) => (
+        <div class="tile" key={t.name} title={t.values.length === 1 ? t.values[0].title : undefined}>
           <div class="tile-name">{t.name}</div>
-          <div class={t.value.length > 14 ? "tile-value small" : "tile-value"}>{t.value}</div>
-          {t.of && <div class="quiet">{t.of}</div>}
+          {t.values.length === 1 && !t.values[0].run ? (
+            <div class={t.values[0].value.length > 14 ? "tile-value small" : "tile-value"}>{t.values[0].value}</div>
+          ) : (
+            [...t.values].sort((a, b) => place(a.run) - place(b.run)).map((v, i) => (
+              <div class="tile-of" key={i} title={v.title}>
+                <span class="quiet">{place(v.run) >= 0 && <span class="swatch" style={{ background: colour(place(v.run)) }} />} {v.run}</span>
+                <strong>{v.value}</strong>
+              </div>
+            ))
+          )}
         </div>
       ))}
     </div>

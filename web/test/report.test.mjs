@@ -6,17 +6,13 @@
 // test is skipped, and says so.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { browserPath, drawAll, look, openBrowser } from "./support.mjs";
 
-const browserPath = process.env.FENXI_CHROMIUM ?? "/usr/bin/chromium";
 const report = process.env.FENXI_REPORT && resolve(process.env.FENXI_REPORT);
-const shots = process.env.FENXI_SHOTS;
 const missing = !report
   ? "FENXI_REPORT names no report"
   : !existsSync(report)
@@ -27,45 +23,28 @@ const missing = !report
 if (missing) console.error(`\n*** THE REPORT IS NOT TESTED IN A BROWSER: ${missing} ***\n`);
 const options = { skip: missing, timeout: 60_000 };
 
-let context;
+let browser;
 let page;
-let profile;
-const complaints = [];
-const requests = [];
 
 before(async () => {
   if (missing) return;
-  profile = mkdtempSync(join(tmpdir(), "fenxi-browser-"));
-  context = await chromium.launchPersistentContext(profile, {
-    executablePath: browserPath,
-    headless: true,
-    viewport: { width: 1280, height: 900 },
-    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-  });
-  page = await context.newPage();
-  page.on("console", (m) => m.type() === "error" && complaints.push(m.text()));
-  page.on("pageerror", (e) => complaints.push(String(e)));
-  page.on("request", (r) => requests.push(r.url()));
+  browser = await openBrowser();
+  page = browser.page;
+  // Without any network, as a file that was mailed is opened.
+  await browser.context.setOffline(true);
 });
 
-after(async () => {
-  await context?.close();
-  if (profile) rmSync(profile, { recursive: true, force: true });
-});
+after(() => browser?.close());
 
-/** Scrolls through the page, so that every chart is drawn. */
-async function drawAll() {
-  await page.evaluate(async () => {
-    for (let y = 0; y < document.body.scrollHeight; y += 500) {
-      scrollTo(0, y);
-      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    }
-    scrollTo(0, 0);
-  });
-  await page.waitForTimeout(200);
+/** What the file holds: its findings, and its sections with their answers. */
+async function payload() {
+  const { version, answers, ...old } = await page.evaluate(() => JSON.parse(document.getElementById("fenxi-data").textContent));
+  if (version === 1) return old;
+  const of = (path) => Object.entries(answers).filter(([request]) => request.startsWith(`/api/v1/${path}?`)).map(([, answer]) => answer);
+  const panels = new Map(of("panel").map((p) => [p.id, p]));
+  const sections = of("run")[0].sections.map((s) => ({ ...s, panels: s.panels.map((p) => panels.get(p.id)) }));
+  return { findings: of("findings")[0], sections };
 }
-
-const payload = () => page.evaluate(() => JSON.parse(document.getElementById("fenxi-data").textContent));
 const loud = (section) => section.panels.filter((p) => !p.quiet);
 
 test("the report opens from disk in less than two seconds", options, async () => {
@@ -79,7 +58,7 @@ test("the report opens from disk in less than two seconds", options, async () =>
 });
 
 test("every section and every panel is drawn", options, async () => {
-  await drawAll();
+  await drawAll(page);
   for (const section of (await payload()).sections) {
     const root = page.locator(`#section-${section.id}`);
     assert.equal(await root.count(), 1, section.id);
@@ -163,33 +142,8 @@ test("a table sorts by the column that is clicked", options, async () => {
   }
 });
 
-test("both themes and both widths are drawn without overflow", options, async () => {
-  if (shots) mkdirSync(shots, { recursive: true });
-  for (const width of [1280, 390]) {
-    await page.setViewportSize({ width, height: 900 });
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme });
-      await page.waitForSelector(`html[data-theme="${colorScheme}"]`);
-      await drawAll();
-      const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(beyond <= 0, `${beyond} pixels beyond the window at ${width}`);
-      if (shots) await page.screenshot({ path: join(shots, `report-${width}-${colorScheme}.png`), fullPage: true });
-    }
-  }
-  await page.setViewportSize({ width: 1280, height: 900 });
-});
-
-test("there are no serious barriers by axe's rules, in either theme", options, async () => {
-  const source = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-  const { readFileSync } = await import("node:fs");
-  await page.evaluate(readFileSync(source, "utf8"));
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme });
-    await page.waitForSelector(`html[data-theme="${colorScheme}"]`);
-    const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
-    const serious = found.violations.filter((v) => ["serious", "critical"].includes(v.impact));
-    assert.deepEqual(serious.map((v) => `${v.id}: ${v.nodes[0].html.slice(0, 160)}`), []);
-  }
+test("both themes and all widths are drawn without overflow or serious barriers", options, async () => {
+  await look(page, "report");
 });
 
 test("the button switches the theme", options, async () => {
@@ -199,6 +153,6 @@ test("the button switches the theme", options, async () => {
 });
 
 test("nothing was asked of the network and nothing complained", options, async () => {
-  assert.deepEqual(requests.filter((url) => !url.startsWith("file:") && !url.startsWith("data:")), []);
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(browser.requests.filter((url) => !url.startsWith("file:") && !url.startsWith("data:")), []);
+  assert.deepEqual(browser.complaints, []);
 });

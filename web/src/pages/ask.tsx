@@ -1,9 +1,11 @@
 // SQL over runs: begin with a question or with nothing, draw the answer as one likes, keep it as a question of one's own.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { change, offline, request, useAnswer } from "../api";
 import { askedOf, type Asked, DEFAULT_RUN, type Question, requestOf, useAsked, writeAsked } from "../ask/asking";
 import { ChartSettings, ParamFields, SaveDialog } from "../ask/settings";
+import { sheetOf } from "../charts/sheet";
+import { TakeAway } from "../charts/takeaway";
 import { Dialog } from "../dialog";
 import { SqlField } from "../ask/field";
 import { Empty, Failure, Pending } from "../parts";
@@ -80,6 +82,7 @@ function Asking({ query, known }: { query: URLSearchParams; known: Question[] })
 function Result({ running, runs, asked }: { running: ReturnType<typeof useAsked>; runs: string[]; asked: Asked }) {
   // Charts name runs and their start; what a run is comes from the same answer as on its page.
   const opened = useAnswer<Opened>("run", asked.sql ? { run: runs } : null).data;
+  const drawing = useRef<HTMLDivElement>(null);
   const { panel, error, pending, cancelled, size, took_ms } = running;
   if (!asked.sql) {
     return (
@@ -89,6 +92,7 @@ function Result({ running, runs, asked }: { running: ReturnType<typeof useAsked>
       </Empty>
     );
   }
+  const drawable = panel && (opened || panel.table);
   return (
     <section class="answer" aria-label="answer" aria-busy={pending ? "true" : undefined}>
       <div class="answer-head">
@@ -97,9 +101,10 @@ function Result({ running, runs, asked }: { running: ReturnType<typeof useAsked>
             {cancelled ? "Cancelled." : error ? "" : [size, took_ms !== undefined && duration(took_ms / 1000)].filter(Boolean).join(" · ")}
           </p>
         )}
+        {panel && !pending && !error && <TakeAway title={panel.title} chart={panel.quiet ? undefined : drawing} rows={() => sheetOf(panel, opened?.runs ?? [])} sql={asked.sql} />}
       </div>
       {error && <Failure error={error} />}
-      {panel && !error && (panel.quiet ? <p class="quiet">{panel.quiet === "zero" ? "Every value is zero." : "There are no rows."}</p> : (opened || panel.table) && <Drawing panel={panel} runs={opened?.runs ?? []} />)}
+      {panel && !error && (panel.quiet ? <p class="quiet">{panel.quiet === "zero" ? "Every value is zero." : "There are no rows."}</p> : drawable && <div ref={drawing}><Drawing panel={panel} runs={opened?.runs ?? []} /></div>)}
     </section>
   );
 }

@@ -27,7 +27,8 @@ function RunsPage({ query }: { query: URLSearchParams }) {
   };
   const filtered = ["where", "text", "host", "since", "until"].some((name) => query.get(name));
   const page = Math.max(1, Number(query.get("page")) || 1);
-  const known = list && (list.total > 0 || filtered);
+  // Filters come with the rows, for they offer what the store has: nothing moves when it is known.
+  const known = answer.error || (list && (list.total > 0 || filtered));
   return (
     <main id="main" tabIndex={-1}>
       <div class="page-head">
@@ -35,7 +36,7 @@ function RunsPage({ query }: { query: URLSearchParams }) {
         {list && <span class="quiet">{list.total === 1 ? "1 run" : `${list.total.toLocaleString("en")} runs`}</span>}
         <div class="page-tools">{writable && <Upload />}</div>
       </div>
-      {(known || !list) && <Filters query={query} list={list} columns={columns} />}
+      {known && <Filters query={query} list={list} columns={columns} />}
       {answer.error && <Failure error={answer.error} />}
       {!list && !answer.error && <Pending what="Reading the store" />}
       {list && list.total === 0 && (filtered ? <NoneFits /> : <FirstRun />)}

@@ -1,5 +1,6 @@
 // The runs of a store as rows, with the columns that were chosen.
 
+import { ask } from "../api";
 import { link, refine } from "../router";
 import { ending, type Listed } from "./list";
 import { useShared, zone } from "../shared";
@@ -41,7 +42,7 @@ export function RunTable({ rows, columns, hosts, spark, sort, picked, onPick }: 
               <tr key={run.id} class={picked.has(run.id) ? "picked" : undefined}>
                 <td><input type="checkbox" aria-label={`pick ${run.name}`} checked={picked.has(run.id)} onChange={() => onPick([run], !picked.has(run.id))} /></td>
                 <td class="run-cell">
-                  <a href={link("/run", { run: run.id })} title={run.id}>{run.name || run.id}</a>
+                  <a href={link("/run", { run: run.id })} title={run.id} onPointerEnter={() => prefetch(run.id)}>{run.name || run.id}</a>
                   {run.baseline && <span class="tag">baseline</span>}
                   {run.study && <a class="tag" href={link("/study", { name: run.study })}>{`study ${run.study}`}</a>}
                   {Object.entries(run.tags).map(([k, v]) => <span class="tag" key={k}>{`${k}=${v}`}</span>)}
@@ -60,6 +61,11 @@ export function RunTable({ rows, columns, hosts, spark, sort, picked, onPick }: 
       </table>
     </div>
   );
+}
+
+/** A run that is pointed at will probably be opened. */
+function prefetch(run: string): void {
+  ask("run", { run }).catch(() => undefined);
 }
 
 function Chosen({ run, column }: { run: Listed; column: string }) {

@@ -1,1 +1,17 @@
 //! Load on PostgreSQL and MySQL/MariaDB: workloads, wire protocols, schedules of arrival, latencies.
+//!
+//! `workload` says what is done and `schedule` when; `engine` does it over sessions of `wire`, and hands over a `tally`
+//! for each interval. Nothing here prints, and no clock but a monotonic one is read.
+
+mod channel;
+pub mod client;
+pub mod engine;
+pub mod login;
+pub mod policy;
+pub mod random;
+pub mod schedule;
+pub mod tally;
+pub mod target;
+mod tls;
+pub mod wire;
+pub mod workload;

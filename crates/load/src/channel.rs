@@ -1,0 +1,201 @@
+//! A connection's socket, never waited for, encrypted if the target wants it.
+//!
+//! Its only memory is what the kernel did not take at once; what comes is read into a buffer that all connections of a
+//! thread share.
+
+use std::{
+    io::{self, Read, Write},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+use rustix::{
+    buffer::spare_capacity,
+    net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt},
+};
+use rustls::ClientConnection;
+
+use crate::target::{Endpoint, Target};
+
+/// What became of an attempt to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// Bytes were added.
+    Some,
+    /// There are none at the moment.
+    Later,
+    /// The server has closed the connection.
+    End,
+}
+
+/// How much is read at once. A full socket gives more with the next read.
+const READ: usize = 64 << 10;
+
+/// A connection.
+#[derive(Debug)]
+pub struct Channel {
+    socket: OwnedFd,
+    tls: Option<Box<ClientConnection>>,
+    /// What the kernel did not take.
+    unsent: Vec<u8>,
+}
+
+impl Channel {
+    /// Begins to connect; the socket is writable when that is done.
+    ///
+    /// # Errors
+    /// When it fails at once.
+    pub fn connect(endpoint: &Endpoint) -> io::Result<Channel> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let family = match endpoint {
+            Endpoint::Tcp(address) if address.is_ipv4() => AddressFamily::INET,
+            Endpoint::Tcp(_) => AddressFamily::INET6,
+            Endpoint::Unix(_) => AddressFamily::UNIX,
+        };
+        let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+        let begun = match endpoint {
+            Endpoint::Tcp(address) => {
+                sockopt::set_tcp_nodelay(&socket, true)?;
+                rustix::net::connect(&socket, address)
+            }
+            Endpoint::Unix(path) => rustix::net::connect(&socket, &SocketAddrUnix::new(path)?),
+        };
+        match begun {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(Channel { socket, tls: None, unsent: Vec::new() }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether the connection was established, once the socket is writable.
+    ///
+    /// # Errors
+    /// Why it was not.
+    pub fn established(&self) -> io::Result<()> {
+        sockopt::socket_error(&self.socket)?.map_err(io::Error::from)
+    }
+
+    /// Begins TLS.
+    ///
+    /// # Errors
+    /// When the library refuses, or the target wants none.
+    pub fn secure(&mut self, target: &Target) -> io::Result<()> {
+        let Some((config, name)) = &target.tls else {
+            return Err(io::Error::other("the target wants no TLS"));
+        };
+        let tls = ClientConnection::new(config.clone(), name.clone()).map_err(io::Error::other)?;
+        self.tls = Some(Box::new(tls));
+        self.push_tls()
+    }
+
+    /// Sends bytes; what the kernel does not take waits for [`Channel::flush`].
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls {
+            tls.writer().write_all(bytes)?;
+            return self.push_tls();
+        }
+        if !self.unsent.is_empty() {
+            self.unsent.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let sent = self.offer(bytes)?;
+        self.unsent.extend_from_slice(&bytes[sent..]);
+        Ok(())
+    }
+
+    fn push_tls(&mut self) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls {
+            while tls.wants_write() {
+                tls.write_tls(&mut self.unsent)?;
+            }
+        }
+        self.flush()
+    }
+
+    /// Sends what waits.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.unsent.is_empty() {
+            return Ok(());
+        }
+        let sent = self.offer(&self.unsent)?;
+        if sent == self.unsent.len() {
+            // A burst should not keep its memory in ten thousand connections.
+            self.unsent = Vec::new();
+        } else {
+            self.unsent.drain(..sent);
+        }
+        Ok(())
+    }
+
+    /// How much of `bytes` the kernel took.
+    fn offer(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match rustix::net::send(&self.socket, &bytes[sent..], SendFlags::NOSIGNAL) {
+                Ok(count) => sent += count,
+                Err(rustix::io::Errno::INTR) => {}
+                // A Unix socket says so too while its peer's queue is full.
+                Err(rustix::io::Errno::AGAIN) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Whether something waits to be sent.
+    pub fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// Adds what has come to `into`.
+    ///
+    /// # Errors
+    /// When the connection is lost or the encryption broken.
+    pub fn receive(&mut self, into: &mut Vec<u8>) -> io::Result<Received> {
+        if self.tls.is_some() {
+            return self.receive_tls(into);
+        }
+        into.reserve(READ);
+        read(&self.socket, into)
+    }
+
+    fn receive_tls(&mut self, into: &mut Vec<u8>) -> io::Result<Received> {
+        let mut raw = Vec::with_capacity(READ);
+        let received = read(&self.socket, &mut raw)?;
+        let mut rest = raw.as_slice();
+        let before = into.len();
+        if let Some(tls) = &mut self.tls {
+            while !rest.is_empty() {
+                tls.read_tls(&mut rest)?;
+                let state = tls.process_new_packets().map_err(io::Error::other)?;
+                let plain = into.len();
+                into.resize(plain + state.plaintext_bytes_to_read(), 0);
+                tls.reader().read_exact(&mut into[plain..])?;
+            }
+        }
+        self.push_tls()?;
+        Ok(match received {
+            Received::Some if into.len() == before => Received::Later,
+            other => other,
+        })
+    }
+}
+
+fn read(socket: &OwnedFd, into: &mut Vec<u8>) -> io::Result<Received> {
+    match rustix::io::read(socket, spare_capacity(into)) {
+        Ok(0) => Ok(Received::End),
+        Ok(_) => Ok(Received::Some),
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(Received::Later),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

@@ -1,0 +1,297 @@
+//! A connection that is waited for: schemas, loading, checks. The driver of a load has its own way.
+
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use thiserror::Error;
+
+use crate::{
+    channel::{Channel, Received},
+    target::{Endpoint, Target, TargetError},
+    wire::{Event, Reply, ServerError, Session, WireError},
+};
+
+/// Why something was not done.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// No address answered.
+    #[error("{target}: {source}")]
+    Connect {
+        /// Without its password.
+        target: String,
+        /// What the last address said.
+        source: io::Error,
+    },
+    /// The target is none.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The login was refused, or the stream is broken.
+    #[error("{target}: {source}")]
+    Session {
+        /// Without its password.
+        target: String,
+        /// Why.
+        source: WireError,
+    },
+    /// The connection was lost.
+    #[error("{target}: the connection was lost: {source}")]
+    Lost {
+        /// Without its password.
+        target: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The server refused a statement.
+    #[error("{sql}: {error}")]
+    Refused {
+        /// The statement.
+        sql: String,
+        /// What the server says.
+        error: Box<ServerError>,
+    },
+}
+
+impl ClientError {
+    /// What the server said, when it is the server that refused.
+    pub fn server(&self) -> Option<&ServerError> {
+        match self {
+            ClientError::Refused { error, .. } => Some(error),
+            ClientError::Session { source: WireError::Server(error), .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Client {
+    name: String,
+    channel: Channel,
+    session: Session,
+    endpoint: Endpoint,
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+/// What is done with a row.
+type OnRow<'a> = dyn FnMut(&Session, &[u8]) -> Result<(), WireError> + 'a;
+
+/// What came first of what was waited for.
+enum Came {
+    Ready,
+    CopyIn,
+    Done(Reply),
+}
+
+impl Client {
+    /// Connects and logs in, at the first address that answers within `patience`.
+    ///
+    /// # Errors
+    /// When none does, or the server refuses.
+    pub fn connect(target: &Target, patience: Duration) -> Result<Client, ClientError> {
+        let mut last = io::Error::other("no address");
+        for endpoint in target.endpoints()? {
+            match establish(&endpoint, patience) {
+                Ok(channel) => return Client::log_in(target, channel, endpoint, patience),
+                Err(error) => last = error,
+            }
+        }
+        Err(ClientError::Connect { target: target.to_string(), source: last })
+    }
+
+    fn log_in(
+        target: &Target,
+        channel: Channel,
+        endpoint: Endpoint,
+        patience: Duration,
+    ) -> Result<Client, ClientError> {
+        let mut output = Vec::new();
+        let session = Session::new(&target.login, &mut output);
+        let mut client = Client { name: target.to_string(), channel, session, endpoint, input: Vec::new(), output };
+        let until = Instant::now() + patience;
+        match client.wait(Some((target, until)), &mut |_, _| Ok(()))? {
+            Came::Ready => Ok(client),
+            _ => Err(client.lost(io::Error::other("the login ended with an answer to no question"))),
+        }
+    }
+
+    /// The address that answered.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Runs a statement, however long it takes.
+    ///
+    /// # Errors
+    /// When the server refuses it, or the connection is lost.
+    pub fn run(&mut self, sql: &str) -> Result<Reply, ClientError> {
+        self.session.query(sql, &mut self.output);
+        let came = self.wait(None, &mut |_, _| Ok(()))?;
+        self.done(sql, came)
+    }
+
+    /// Runs a query and gives its rows as text; None for NULL.
+    ///
+    /// # Errors
+    /// As [`Client::run`].
+    pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, ClientError> {
+        let mut rows = Vec::new();
+        self.session.query(sql, &mut self.output);
+        let came = self.wait(None, &mut |session, row| {
+            let text = |value: Option<&[u8]>| value.map(|v| String::from_utf8_lossy(v).into_owned());
+            rows.push(session.values(row)?.into_iter().map(text).collect());
+            Ok(())
+        })?;
+        self.done(sql, came)?;
+        Ok(rows)
+    }
+
+    /// The only value of a query, as a number; None when there is no row, NULL or no number.
+    ///
+    /// # Errors
+    /// As [`Client::run`].
+    pub fn number(&mut self, sql: &str) -> Result<Option<i64>, ClientError> {
+        let rows = self.rows(sql)?;
+        Ok(rows.into_iter().flatten().flatten().next().and_then(|text| text.parse().ok()))
+    }
+
+    /// Runs a statement that takes data. `fill` writes lines to an empty buffer; an empty one is the end.
+    ///
+    /// # Errors
+    /// As [`Client::run`].
+    pub fn copy(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>)) -> Result<Reply, ClientError> {
+        self.session.query(sql, &mut self.output);
+        let came = self.wait(None, &mut |_, _| Ok(()))?;
+        if !matches!(came, Came::CopyIn) {
+            return self.done(sql, came);
+        }
+        let mut data = Vec::new();
+        loop {
+            data.clear();
+            fill(&mut data);
+            if data.is_empty() {
+                break;
+            }
+            self.session.copy_data(&data, &mut self.output);
+            self.push().map_err(|e| self.lost(e))?;
+        }
+        self.session.copy_end(&mut self.output);
+        let came = self.wait(None, &mut |_, _| Ok(()))?;
+        self.done(sql, came)
+    }
+
+    fn done(&self, sql: &str, came: Came) -> Result<Reply, ClientError> {
+        match came {
+            Came::Done(Reply { error: Some(error), .. }) => Err(ClientError::Refused { sql: shortened(sql), error }),
+            Came::Done(reply) => Ok(reply),
+            Came::Ready | Came::CopyIn => Err(self.lost(io::Error::other("an answer to no question"))),
+        }
+    }
+
+    /// Sends what was written, waiting as long as the server reads.
+    fn push(&mut self) -> io::Result<()> {
+        if !self.output.is_empty() {
+            self.channel.send(&self.output)?;
+            self.output.clear();
+        }
+        while self.channel.has_unsent() {
+            // The server may say why it takes no more; that is read by whoever waits for the answer.
+            wait_for(&self.channel, PollFlags::OUT, None)?;
+            self.channel.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Sends what was written and reads until something is done.
+    fn wait(&mut self, login: Option<(&Target, Instant)>, row: &mut OnRow<'_>) -> Result<Came, ClientError> {
+        loop {
+            self.push().map_err(|e| self.lost(e))?;
+            let mut used = 0;
+            let mut came = None;
+            while came.is_none() {
+                let (count, event) = match self.session.feed(&self.input[used..], &mut self.output) {
+                    Ok(fed) => fed,
+                    Err(source) => return Err(ClientError::Session { target: self.name.clone(), source }),
+                };
+                used += count;
+                match event {
+                    Event::More => break,
+                    Event::Nothing | Event::Prepared => {}
+                    Event::Row(values) => {
+                        let read = row(&self.session, values);
+                        read.map_err(|source| ClientError::Session { target: self.name.clone(), source })?;
+                    }
+                    Event::StartTls => {
+                        self.push().map_err(|e| self.lost(e))?;
+                        let Some((target, _)) = login else { break };
+                        self.channel.secure(target).map_err(|e| self.lost(e))?;
+                        self.session.secured(&mut self.output);
+                    }
+                    Event::Ready => came = Some(Came::Ready),
+                    Event::CopyIn => came = Some(Came::CopyIn),
+                    Event::Done(reply) => came = Some(Came::Done(reply)),
+                }
+            }
+            self.input.drain(..used);
+            if let Some(came) = came {
+                return Ok(came);
+            }
+            self.push().map_err(|e| self.lost(e))?;
+            self.read(login.map(|(_, until)| until)).map_err(|e| self.lost(e))?;
+        }
+    }
+
+    fn read(&mut self, until: Option<Instant>) -> io::Result<()> {
+        loop {
+            match self.channel.receive(&mut self.input)? {
+                Received::Some => return Ok(()),
+                Received::End => return Err(io::Error::other("the server closed it")),
+                Received::Later => wait_for(&self.channel, PollFlags::IN, until)?,
+            }
+        }
+    }
+
+    fn lost(&self, source: io::Error) -> ClientError {
+        ClientError::Lost { target: self.name.clone(), source }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.output.clear();
+        self.session.terminate(&mut self.output);
+        // The server ends the session anyway when the socket is closed.
+        let _ = self.channel.send(&self.output);
+    }
+}
+
+fn establish(endpoint: &Endpoint, patience: Duration) -> io::Result<Channel> {
+    let channel = Channel::connect(endpoint)?;
+    wait_for(&channel, PollFlags::OUT, Some(Instant::now() + patience))?;
+    channel.established()?;
+    Ok(channel)
+}
+
+/// Waits until the socket can be read or written.
+fn wait_for(channel: &Channel, what: PollFlags, until: Option<Instant>) -> io::Result<()> {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let timeout = left.map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
+    let mut sockets = [PollFd::new(channel, what)];
+    match poll(&mut sockets, timeout.as_ref()) {
+        Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time")),
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The beginning of a statement, for messages.
+fn shortened(sql: &str) -> String {
+    let mut text: String = sql.chars().take(120).collect();
+    if text.len() < sql.len() {
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,142 @@
+//! One of many connections: a few hundred bytes, as long as nothing waits to be sent or is read in part.
+
+use crate::{channel::Channel, random::Random, wire::Session};
+
+/// What a connection does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It is not there: it waits for its turn to connect.
+    Closed,
+    /// The socket is being connected.
+    Connecting,
+    /// The login is under way.
+    LoggingIn,
+    /// It takes no part: the idle share of a workload.
+    Parked,
+    /// It is free.
+    Idle,
+    /// A statement is being prepared; the transaction goes on with it.
+    Preparing,
+    /// An answer is awaited.
+    Running,
+    /// The client thinks.
+    Thinking,
+    /// After an error.
+    RollingBack(After),
+}
+
+/// What follows a rollback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// The same transaction.
+    Again,
+    /// Another one.
+    Done,
+}
+
+impl Phase {
+    /// Whether a transaction is under way.
+    pub fn is_busy(self) -> bool {
+        matches!(self, Phase::Preparing | Phase::Running | Phase::Thinking | Phase::RollingBack(_))
+    }
+
+    /// Whether there is no session yet.
+    pub fn is_new(self) -> bool {
+        matches!(self, Phase::Connecting | Phase::LoggingIn)
+    }
+}
+
+/// A transaction under way.
+#[derive(Debug)]
+pub struct Work {
+    /// Its number.
+    pub turn: u64,
+    /// Which of the program's transactions.
+    pub transaction: usize,
+    /// When it was meant to begin, and when it began; nanoseconds of the engine's clock.
+    pub intended: u64,
+    /// As `intended`.
+    pub started: u64,
+    /// Its own generator.
+    pub random: Random,
+    /// The next step.
+    pub at: usize,
+    /// Attempts that failed.
+    pub attempts: u32,
+    /// Statements that were sent and are not answered: reads, writes, others.
+    pub pending: [u32; 3],
+    /// Whether a statement was sent after which a transaction may be open at the server.
+    pub opened: bool,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Connection {
+    pub phase: Phase,
+    pub channel: Option<Channel>,
+    pub session: Option<Session>,
+    /// A message that has come in part.
+    pub rest: Vec<u8>,
+    pub work: Work,
+    /// Numbers that the transaction remembers.
+    pub slots: Box<[i64]>,
+    /// Since when it is free.
+    pub idle_since: u64,
+    /// Tells the latest timer from earlier ones.
+    pub timer: u32,
+    /// Attempts to connect that failed, one after the other.
+    pub failures: u32,
+    /// Whether an attempt to connect has ended, well or not.
+    pub was_tried: bool,
+    /// Whether a session was there before.
+    pub was_there: bool,
+    /// Whether its transaction begins again once it is back.
+    pub resumes: bool,
+    /// Whether it takes no part.
+    pub parked: bool,
+    /// Whether the kernel is asked when it can be written.
+    pub awaits_room: bool,
+}
+
+impl Connection {
+    /// One that is not there yet.
+    pub fn new(slots: usize, parked: bool) -> Connection {
+        Connection {
+            phase: Phase::Closed,
+            channel: None,
+            session: None,
+            rest: Vec::new(),
+            work: Work {
+                turn: 0,
+                transaction: 0,
+                intended: 0,
+                started: 0,
+                random: Random::of(0, 0),
+                at: 0,
+                attempts: 0,
+                pending: [0; 3],
+                opened: false,
+            },
+            slots: vec![0; slots].into(),
+            idle_since: 0,
+            timer: 0,
+            failures: 0,
+            was_tried: false,
+            was_there: false,
+            resumes: false,
+            parked,
+            awaits_room: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_thousand_connections_need_little_memory() {
+        // What belongs to a running connection; the promise is 8 KiB.
+        assert!(size_of::<Connection>() <= 512, "{}", size_of::<Connection>());
+    }
+}

@@ -1,0 +1,166 @@
+//! What was counted: of one thread in one interval, and, merged, of all of them in all. Latencies are kept as histograms
+//! and never averaged.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+
+use crate::policy::Failure;
+
+/// The shortest latency that is told from 0, in nanoseconds.
+const SHORTEST_NS: u64 = 100;
+/// The longest that is told from longer ones: an hour.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+/// Three digits: within 0.1 %.
+const DIGITS: u8 = 3;
+
+/// Latencies in nanoseconds.
+pub type Latencies = Histogram<u64>;
+
+/// An empty histogram.
+#[expect(clippy::expect_used, reason = "the bounds are constants that the library takes, which a test shows")]
+pub fn latencies() -> Latencies {
+    Histogram::new_with_bounds(SHORTEST_NS, LONGEST_NS, DIGITS).expect("the bounds are in order")
+}
+
+/// Counts and latencies.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// Transactions that were completed.
+    pub transactions: u64,
+    /// Statements of completed and of failed ones, by what they do.
+    pub reads: u64,
+    /// As `reads`.
+    pub writes: u64,
+    /// As `reads`: BEGIN, COMMIT and the like.
+    pub others: u64,
+    /// Rows that came.
+    pub rows: u64,
+    /// Transactions that were given up.
+    pub failed: u64,
+    /// Further attempts of transactions.
+    pub retries: u64,
+    /// Connections that were made.
+    pub connects: u64,
+    /// Of those, ones in the place of a lost or ended one.
+    pub reconnects: u64,
+    /// From the intended start to the end, of completed transactions.
+    pub latency: Latencies,
+    /// From the start to the end.
+    pub service: Latencies,
+    /// By how much the driver was late: from when a transaction was due and a connection free.
+    pub lag: Latencies,
+    /// Errors, with the first message of each.
+    pub errors: BTreeMap<Failure, (u64, String)>,
+    /// Transactions that are due and have no connection, at the end of the interval.
+    pub waiting: u64,
+    /// Transactions under way, at the end of the interval.
+    pub running: u64,
+    /// Connections that are logged in, at the end of the interval.
+    pub connected: u64,
+    /// Processor time of the driver's threads, in nanoseconds.
+    pub cpu_ns: u64,
+    /// The largest share of its time that a thread was busy.
+    pub busiest: f64,
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally {
+            transactions: 0,
+            reads: 0,
+            writes: 0,
+            others: 0,
+            rows: 0,
+            failed: 0,
+            retries: 0,
+            connects: 0,
+            reconnects: 0,
+            latency: latencies(),
+            service: latencies(),
+            lag: latencies(),
+            errors: BTreeMap::new(),
+            waiting: 0,
+            running: 0,
+            connected: 0,
+            cpu_ns: 0,
+            busiest: 0.0,
+        }
+    }
+}
+
+impl Tally {
+    /// Statements of all kinds.
+    pub fn statements(&self) -> u64 {
+        self.reads + self.writes + self.others
+    }
+
+    /// Errors of all kinds.
+    pub fn error_count(&self) -> u64 {
+        self.errors.values().map(|(count, _)| count).sum()
+    }
+
+    /// Counts an error; only the first of its kind is kept as text.
+    pub fn fail(&mut self, failure: Failure, message: impl FnOnce() -> String) {
+        self.errors.entry(failure).or_insert_with(|| (0, message())).0 += 1;
+    }
+
+    /// Adds what another thread counted in the same interval.
+    pub fn beside(&mut self, other: &Tally) {
+        self.count(other);
+        self.waiting += other.waiting;
+        self.running += other.running;
+        self.connected += other.connected;
+    }
+
+    /// Adds what was counted in a later interval, of which what it ended with is kept.
+    pub fn then(&mut self, other: &Tally) {
+        self.count(other);
+        (self.waiting, self.running, self.connected) = (other.waiting, other.running, other.connected);
+    }
+
+    fn count(&mut self, other: &Tally) {
+        self.transactions += other.transactions;
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.others += other.others;
+        self.rows += other.rows;
+        self.failed += other.failed;
+        self.retries += other.retries;
+        self.connects += other.connects;
+        self.reconnects += other.reconnects;
+        self.cpu_ns += other.cpu_ns;
+        self.busiest = self.busiest.max(other.busiest);
+        for (mine, theirs) in
+            [(&mut self.latency, &other.latency), (&mut self.service, &other.service), (&mut self.lag, &other.lag)]
+        {
+            // The bounds are the same, so nothing is left out.
+            let _ = mine.add(theirs);
+        }
+        for (failure, (count, message)) in &other.errors {
+            self.errors.entry(*failure).or_insert_with(|| (0, message.clone())).0 += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_keeps_every_value_and_the_last_state() {
+        let (mut a, mut b) = (Tally::default(), Tally { waiting: 3, transactions: 2, ..Tally::default() });
+        a.latency.saturating_record(1_000_000);
+        b.latency.saturating_record(LONGEST_NS * 2);
+        b.fail(Failure::Lost, || "first".to_owned());
+        b.fail(Failure::Lost, || "second".to_owned());
+        a.waiting = 5;
+        let mut later = a.clone();
+        later.then(&b);
+        a.beside(&b);
+        assert_eq!((a.waiting, later.waiting, a.transactions), (8, 3, 2));
+        assert_eq!((a.latency.len(), a.error_count()), (2, 2));
+        assert_eq!(a.errors[&Failure::Lost].1, "first");
+        assert!(a.latency.max() >= LONGEST_NS && a.latency.min() >= 999_000);
+    }
+}

@@ -1,6 +1,7 @@
 // Makes uPlot charts that share the pointer and the zoom with every other chart of the page.
 
 import uPlot from "uplot";
+import { drawable } from "./charts/plotsvg";
 import { cursor, extent, zoom } from "./shared";
 import { clock, human } from "./units";
 
@@ -125,6 +126,7 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
     spec.data,
     target,
   );
+  drawable(chart);
   const xs = spec.data[0] as number[];
   let over = false;
   const show = (t: number | null) => {

@@ -48,7 +48,7 @@ export function DifferenceMap({ panel, time, runs, a, b, shift = [0, 0] }: Props
   return (
     <div>
       <Grid label={`${panel.title}: ${runs[b].name} less ${runs[a].name}`} times={times} span={[times[0] - time.step, times[times.length - 1]]} height={map.rows.length * map.high} cells={map.cells} names={map.names} told={told} />
-      <DivergingScale low={`less in ${runs[b].name}`} high={`more in ${runs[b].name}`} most={map.most} text={(v) => human(v, panel.unit)} />
+      {map.most === 0 ? <p class="quiet">They are equal throughout.</p> : <DivergingScale low={`less in ${runs[b].name}`} high={`more in ${runs[b].name}`} most={map.most} text={(v) => human(v, panel.unit)} />}
     </div>
   );
 }
@@ -67,11 +67,11 @@ function lay(time: TimeData, times: number[], a: number, b: number, shift: [numb
     const [va, vb] = [value(row.a, i, shift[0], time), value(row.b, i, shift[1], time)];
     return va === null || vb === null ? null : vb - va;
   }));
-  const most = Math.max(1e-12, ...changes.flat().map((c) => Math.abs(c ?? 0)));
+  const most = changes.flat().reduce<number>((m, c) => Math.max(m, Math.abs(c ?? 0)), 0);
   const cells: Cell[] = [];
   changes.forEach((row, r) => row.forEach((change, i) => {
     if (change === null) return;
-    cells.push({ from: times[i] - time.step, to: times[i], top: r * high, height: high - (high > 8 ? 1 : 0), rgb: diverging(change / most) });
+    cells.push({ from: times[i] - time.step, to: times[i], top: r * high, height: high - (high > 8 ? 1 : 0), rgb: diverging(most > 0 ? change / most : 0) });
   }));
   const every = Math.ceil(14 / high);
   const tidy = [1, 2, 4, 8, 16, 32, 64, 128].find((n) => n >= every) ?? every;

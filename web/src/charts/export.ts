@@ -24,7 +24,7 @@ const PAD = 14;
 /** A chart that knows how to draw itself as shapes, by its canvas: those drawn on one else become pixels. */
 export const shapes = new WeakMap<HTMLCanvasElement, () => SVGElement>();
 
-function shape(name: string, attributes: Record<string, string | number>, text?: string): SVGElement {
+export function shape(name: string, attributes: Record<string, string | number>, text?: string): SVGElement {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
   if (text !== undefined) element.textContent = text;

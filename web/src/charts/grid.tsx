@@ -3,7 +3,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { chartKeys } from "../plot";
-import { cursor, theme, useNear, useShared, useWidth, zoom } from "../shared";
+import { cursor, extent, theme, useNear, useShared, useWidth, zoom } from "../shared";
 import { type Tip, tip } from "../tooltip";
 import { clock } from "../units";
 import { LEFT, RIGHT } from "./axes";
@@ -43,7 +43,8 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
   const near = useNear(box);
   const width = useWidth(box);
   const mode = useShared(theme);
-  const stretch = useShared(zoom) ?? span;
+  const [zoomed, whole] = [useShared(zoom), useShared(extent)];
+  const stretch = zoomed ?? whole ?? span;
   const inner = Math.max(10, width - LEFT - RIGHT);
   const xs = linear(stretch, [LEFT, LEFT + inner]);
   const [from, to] = stretch;

@@ -5,7 +5,7 @@ import { colour, theme, useShared } from "../shared";
 import { human } from "../units";
 import { Axes, Frame, inside, Key } from "./axes";
 import { Mark } from "./mark";
-import { extent, fromZero, linear, places } from "./scale";
+import { apart, extent, fromZero, linear, places } from "./scale";
 import { Path, Whisker } from "./scatter";
 
 export interface Level {
@@ -43,12 +43,10 @@ export function Response({ label, factor, levels, response, unit, lines, ideal, 
     if (ideal && numeric) values.push(...numbers.map(ideal));
     const air = numeric ? (extent(numbers)[1] - extent(numbers)[0]) * 0.05 : 0;
     const xs = numeric ? linear([extent(numbers)[0] - air, extent(numbers)[1] + air], [box.left, box.right]) : places(levels.length, [box.left, box.right]);
-    // Levels of a factor are the ticks; where they would hide each other, those of the scale.
-    const gaps = numeric ? numbers.map((n) => xs.at(n)).sort((a, b) => a - b) : [];
-    if (numeric && gaps.every((x, i) => i === 0 || x - gaps[i - 1] > 26)) xs.ticks = numbers;
+    if (numeric) xs.ticks = apart(numbers, xs);
     const ys = linear(fromZero(extent(values)), [box.bottom, box.top], unit);
-    // Several points on one level stand side by side.
-    const shift = (line: number) => (lines.length > 1 ? (line - (lines.length - 1) / 2) * Math.min(9, (numeric ? 14 : 60) / lines.length) : 0);
+    // Several points on one name stand side by side; a number has one place.
+    const shift = (line: number) => (lines.length > 1 && !numeric ? (line - (lines.length - 1) / 2) * Math.min(9, 60 / lines.length) : 0);
     const at = (p: Level, line: number) => xs.at(place(p.level)) + shift(line);
     const picture = (
       <>

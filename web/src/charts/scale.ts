@@ -82,6 +82,16 @@ export function places(count: number, pixels: Span): Scale {
   return { ...scale, ticks: Array.from({ length: count }, (_, i) => i).filter((i) => i % every === 0) };
 }
 
+/** The levels as ticks, without those that would hide one before. */
+export function apart(levels: number[], scale: Scale): number[] {
+  let last = -Infinity;
+  return [...new Set(levels)].sort((a, b) => a - b).filter((level) => {
+    if (scale.at(level) - last < 24) return false;
+    last = scale.at(level);
+    return true;
+  });
+}
+
 /** Least and greatest of the numbers there are, [0, 1] where there are none. */
 export function extent(values: Iterable<number | null | undefined>): Span {
   let [lo, hi] = [Infinity, -Infinity];

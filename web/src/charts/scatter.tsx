@@ -3,7 +3,7 @@
 import { colour, theme, useShared } from "../shared";
 import { human } from "../units";
 import { Axes, Frame, inside, Key } from "./axes";
-import { extent, fromZero, linear, logarithmic, type Scale } from "./scale";
+import { apart, extent, fromZero, linear, logarithmic, type Scale } from "./scale";
 import { Mark } from "./mark";
 
 export interface Dot {
@@ -32,6 +32,8 @@ export interface Axis {
   log?: boolean;
   /** The axis need not begin at 0. */
   free?: boolean;
+  /** Its values are levels of a factor: these are the ticks. */
+  levels?: boolean;
 }
 
 interface Props {
@@ -65,6 +67,7 @@ export function Scatter({ label, dots, x, y, series, curves = [], marks = [], jo
     const xs = axisScale([...dots.map((d) => d.x), ...curves.flatMap((c) => c.points.map((p) => p[0])), ...marks.map((m) => m.x)], x, [box.left, box.right]);
     const ends = dots.flatMap((d) => d.interval ?? []);
     const ys = axisScale([...dots.map((d) => d.y), ...ends, ...curves.flatMap((c) => c.points.map((p) => p[1]))], y, [box.bottom, box.top]);
+    if (x.levels) xs.ticks = apart(dots.map((d) => d.x), xs);
     const picture = (
       <>
         <Axes box={box} x={xs} y={ys} xUnit={x.unit} yUnit={y.unit} xName={x.name} yName={y.name} />

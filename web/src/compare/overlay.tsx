@@ -3,6 +3,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
+import { Key } from "../charts/axes";
 import { Legend } from "../legend";
 import { type Numbers, type Panel, type TimeData, unpack } from "../payload";
 import { chartKeys, plot } from "../plot";
@@ -86,6 +87,7 @@ export function Overlay({ panel, time, runs }: { panel: Panel; time: TimeData; r
   return (
     <div>
       <div class="chart" ref={box} tabIndex={0} role="img" aria-label={`${panel.title}: A and B over time. Arrows move the pointer, plus and minus zoom, Escape shows all.`} onKeyDown={chartKeys(times)} style={{ minHeight: `${HEIGHT}px` }} />
+      <Key entries={([0, 1] as const).filter((side) => lines.some((l) => l.side === side)).map((side) => ({ name: "AB"[side], colour: colour(side) }))} />
       <Legend entries={entries} shown={shown} onChange={setChosen} first={5} />
     </div>
   );

@@ -63,7 +63,7 @@ function SpeedUp({ report, response, curves, factor }: Props) {
     <article class="panel">
       <div class="panel-head"><h3>{title}</h3><TakeAway title={title} chart={chart} rows={() => ({ head: [factor, "others", "speed-up", "low", "high", "efficiency"], rows: curves.flatMap((c) => c.points.map((p) => [p.level, c.others, p.speedup, p.speedup_interval?.[0] ?? null, p.speedup_interval?.[1] ?? null, p.efficiency])) })} /></div>
       <p class="about">{lines.length > 0 ? "Full line: the universal scalability law; dashed: Amdahl's law; the knee is the best throughput for its response time." : "Against the first level, within blocks."}</p>
-      <div ref={chart}><Scatter label={title} dots={dots} x={{ name: factor, unit: "" }} y={{ name: "speed-up", unit: "" }} series={names(curves)} curves={lines} marks={marks} joined={lines.length === 0} /></div>
+      <div ref={chart}><Scatter label={title} dots={dots} x={{ name: factor, unit: "", levels: true }} y={{ name: "speed-up", unit: "" }} series={names(curves)} curves={lines} marks={marks} joined={lines.length === 0} /></div>
     </article>
   );
 }
@@ -78,7 +78,7 @@ function Efficiency({ report, response, curves, factor }: Props) {
     <article class="panel">
       <div class="panel-head"><h3>{title}</h3><TakeAway title={title} chart={chart} rows={() => ({ head: [factor, "efficiency (%)"], rows: dots.map((d) => [d.x, d.y]) })} /></div>
       <p class="about">Speed-up over how many times the first level it is: 100 % is in proportion.</p>
-      <div ref={chart}><Scatter label={title} dots={dots} x={{ name: factor, unit: "" }} y={{ name: "efficiency", unit: "%" }} series={names(curves)} joined /></div>
+      <div ref={chart}><Scatter label={title} dots={dots} x={{ name: factor, unit: "", levels: true }} y={{ name: "efficiency", unit: "%" }} series={names(curves)} joined /></div>
     </article>
   );
 }

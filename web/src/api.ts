@@ -82,23 +82,38 @@ export const offline = embedded !== null;
 const answers = new Map<string, unknown>(
   Object.entries(embedded?.answers ?? {}).map(([text, answer]) => [canonical(text), answer]),
 );
-/** So many answers are kept; the longest unused go first. */
-const KEPT = 400;
+/** So much text of answers is kept, characters; the longest unused go first. What a file holds stays. */
+const KEPT = 40e6;
+const sizes = new Map<string, number>();
+let held = 0;
 
 /** An answer that is here already. */
 export function peek<T>(key: string): T | undefined {
+  const size = sizes.get(key);
+  if (size !== undefined && sizes.delete(key)) sizes.set(key, size);
   return answers.get(key) as T | undefined;
 }
 
 /** Lets the next request for an answer go to the server. */
 export function forget(key: string): void {
-  if (!offline) answers.delete(key);
+  if (!offline) drop(key);
 }
 
-function keep(key: string, answer: unknown): void {
+function drop(key: string): void {
   answers.delete(key);
+  held -= sizes.get(key) ?? 0;
+  sizes.delete(key);
+}
+
+function keep(key: string, answer: unknown, size: number): void {
+  drop(key);
   answers.set(key, answer);
-  if (answers.size > KEPT) answers.delete(answers.keys().next().value!);
+  sizes.set(key, size);
+  held += size;
+  for (const oldest of sizes.keys()) {
+    if (held <= KEPT || oldest === key) break;
+    drop(oldest);
+  }
 }
 
 export class ApiError extends Error {
@@ -140,14 +155,15 @@ const waiting: (() => void)[] = [];
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Fetches one answer; a few at a time, so that what is asked next does not wait behind everything else. */
-async function fetchAnswer(key: string, signal: AbortSignal): Promise<unknown> {
+async function fetchAnswer(key: string, signal: AbortSignal): Promise<{ answer: unknown; size: number }> {
   if (busy >= LANES) await new Promise<void>((start) => waiting.push(start));
   busy++;
   try {
     for (let attempt = 0; ; attempt++) {
       signal.throwIfAborted();
       try {
-        return await (await send(key, { signal })).json();
+        const text = await (await send(key, { signal })).text();
+        return { answer: JSON.parse(text), size: text.length };
       } catch (error) {
         // A server with all hands full says so; it is asked again a little later.
         if (!(error instanceof ApiError) || error.status !== 503 || attempt > 5) throw error;
@@ -175,11 +191,18 @@ export async function ask<T>(path: string, values: Values = {}, signal?: AbortSi
   let flight = flights.get(key);
   if (!flight) {
     const stop = new AbortController();
-    const answer = fetchAnswer(key, stop.signal);
+    const landed = () => flights.get(key)?.stop === stop && flights.delete(key);
+    const answer = fetchAnswer(key, stop.signal).then(
+      (got) => (landed(), keep(key, got.answer, got.size), got.answer),
+      (error) => {
+        landed();
+        throw error;
+      },
+    );
+    // Who waits hears of an error; when nobody does any more, nobody need.
+    answer.catch(() => undefined);
     flight = { answer, users: 0, stop };
     flights.set(key, flight);
-    const landed = () => flights.get(key)?.stop === stop && flights.delete(key);
-    answer.then((got) => (landed(), keep(key, got)), landed);
   }
   const shared = flight;
   shared.users++;
@@ -210,7 +233,7 @@ export async function change<T>(method: "PUT" | "POST" | "DELETE", path: string,
     body: body === undefined ? undefined : raw ? (body as BodyInit) : JSON.stringify(body),
   });
   for (const key of [...answers.keys()]) {
-    if (CHANGING.some((c) => key === ROOT + c || key.startsWith(`${ROOT}${c}?`))) answers.delete(key);
+    if (CHANGING.some((c) => key === ROOT + c || key.startsWith(`${ROOT}${c}?`))) drop(key);
   }
   generation.set(generation.value + 1);
   const text = await response.text();

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "./api";
+import { Prose } from "./parts";
 
 interface Props {
   title: string;
@@ -56,7 +57,7 @@ export function Field({ label, help, children }: { label: string; help?: string;
     <label class="field">
       <span>{label}</span>
       {children}
-      {help && <small class="quiet">{help}</small>}
+      {help && <small class="quiet"><Prose text={help} /></small>}
     </label>
   );
 }

@@ -86,17 +86,21 @@ export function SilentSection({ section, runs }: { section: Section; runs: Run[]
 
 export function SectionView({ section, runs, onKnown }: { section: Section; runs: Run[]; onKnown: () => void }) {
   const box = useRef<HTMLElement>(null);
-  const complete = known(section, runs).every((p) => p !== undefined);
+  // Once drawn it stays so, whatever becomes of the answers that are kept elsewhere.
+  const drawn = useRef<(Panel | ApiError | undefined)[] | null>(null);
+  const before = known(section, runs);
+  if (before.every((p) => p !== undefined)) drawn.current ??= before;
   const near = useNear(box, 1400);
-  const answers = useAnswers<Panel>("panel", near || complete ? section.panels.map((p) => ({ question: p.id, run: ids(runs) })) : null);
-  const here = complete || (answers.length > 0 && answers.every((a) => a !== undefined));
+  const answers = useAnswers<Panel>("panel", near && !drawn.current ? section.panels.map((p) => ({ question: p.id, run: ids(runs) })) : null);
+  if (answers.length > 0 && answers.every((a) => a !== undefined)) drawn.current = answers;
+  const here = drawn.current !== null;
   useEffect(() => {
     if (here) onKnown();
   }, [here]);
   return (
     <section id={`section-${section.id}`} ref={box}>
       <h2>{section.title}</h2>
-      {here ? <Panels headers={section.panels} answers={answers.length > 0 ? answers : known(section, runs)} runs={runs} /> : <Waiting section={section} done={answers.filter((a) => a !== undefined).length} />}
+      {drawn.current ? <Panels headers={section.panels} answers={drawn.current} runs={runs} /> : <Waiting section={section} done={answers.filter((a) => a !== undefined).length} />}
     </section>
   );
 }

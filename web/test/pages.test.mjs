@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { look, openBrowser, quiet, server, serverless, visit } from "./support.mjs";
+import { forgive, look, openBrowser, quiet, server, serverless, visit } from "./support.mjs";
 
 if (serverless) console.error(`\n*** THE PAGES ARE NOT TESTED IN A BROWSER: ${serverless} ***\n`);
 const options = { skip: serverless, timeout: 120_000 };
@@ -89,14 +89,14 @@ test("a little line can be drawn for every run", options, async () => {
 test("runs that were picked are labelled, compared and averaged", options, async () => {
   await visit(page, "/?text=quick");
   await page.getByLabel("pick all runs on this page").check();
-  await page.getByRole("button", { name: "Label" }).click();
+  await page.locator(".pickbar").getByRole("button", { name: "Label" }).click();
   await page.getByLabel("Labels to add").fill("kept=yes");
   await page.getByRole("button", { name: "Save" }).click();
   await page.locator(".run-cell .tag", { hasText: "kept=yes" }).first().waitFor();
-  const compare = new URL(await page.getByRole("link", { name: "Compare" }).evaluate((a) => a.href));
+  const compare = new URL(await page.locator(".pickbar").getByRole("link", { name: "Compare" }).evaluate((a) => a.href));
   assert.equal(compare.pathname, "/compare");
   assert.ok(compare.searchParams.get("a") && compare.searchParams.get("b"));
-  await page.getByRole("button", { name: "Average" }).click();
+  await page.locator(".pickbar").getByRole("button", { name: "Average" }).click();
   await page.getByLabel("Name of the new run").fill("quick-average");
   await page.locator("dialog").getByRole("button", { name: "Average" }).click();
   await page.waitForURL("**/run?run=*");
@@ -143,7 +143,7 @@ test("a zoom asks the server for that stretch, stands in the address, and can be
   await page.waitForFunction(() => new URLSearchParams(location.search).has("from"));
   await quiet(page);
   await page.getByRole("button", { name: "Save as window" }).click();
-  await page.getByLabel("Name").fill("middle");
+  await page.locator("dialog").getByLabel("Name").fill("middle");
   await page.locator("dialog").getByRole("button", { name: "Save" }).click();
   await page.locator(".window .chip", { hasText: "middle" }).waitFor();
   const address = page.url();
@@ -185,7 +185,7 @@ async function write(sql) {
 test("a panel's question is edited, kept, and part of the next report", options, async () => {
   const run = await idOf("thorough");
   await visit(page, `/run?run=${run}`);
-  await page.locator("#panel-cpu-time").scrollIntoViewIfNeeded();
+  await page.locator("#section-cpu").scrollIntoViewIfNeeded();
   await page.locator("#panel-cpu-time").getByRole("link", { name: "edit" }).click();
   await page.waitForURL("**/ask?*");
   await page.waitForSelector(".cm-content");
@@ -202,7 +202,7 @@ test("a panel's question is edited, kept, and part of the next report", options,
   await page.locator(".answer canvas").waitFor();
   await look(page, "ask", [1280, 390, 2560]);
   await page.getByRole("button", { name: "Save as question" }).click();
-  await page.getByLabel("Title").fill("How much work was done?");
+  await page.locator("dialog").getByLabel("Title").fill("How much work was done?");
   await page.locator("dialog").getByLabel("Name").fill("work-done");
   await page.locator("dialog").getByRole("button", { name: "Save" }).click();
   await page.waitForFunction(() => location.search.includes("question=work-done"));
@@ -218,12 +218,32 @@ test("a panel's question is edited, kept, and part of the next report", options,
 test("SQL that is wrong is told in words, and rows come as CSV", options, async () => {
   await visit(page, "/ask?q=SELECT+nothing+FROM+cpu");
   assert.match(await page.locator(".answer .error").innerText(), /nothing/);
-  browser.complaints.length = 0; // the browser notes the refusal as an error
+  forgive(browser);
   await visit(page, "/ask?q=SELECT+count(*)+AS+n+FROM+cpu");
   assert.match(await page.locator(".answer td").first().innerText(), /\d/);
   const address = await page.getByRole("link", { name: "CSV" }).evaluate((a) => a.href);
   const csv = await (await page.request.get(address)).text();
   assert.match(csv, /^n\r?\n\d+/);
+});
+
+test("a statement that takes long tells for how long, and is cancelled", options, async () => {
+  await page.goto(`${server}/ask?q=${encodeURIComponent("SELECT sum(a.i * b.i % 7) FROM range(1000000) a(i), range(1000000) b(i)")}`);
+  await page.getByRole("button", { name: "Cancel" }).click({ timeout: 10_000 });
+  await page.getByText("Cancelled.").waitFor();
+});
+
+test("five hundred series are ranked, searched and switched without waiting", options, async () => {
+  const sql = "SELECT run, host, t, dt, 'series ' || i AS name, CASE WHEN i % 5 = 0 THEN 0 ELSE usr * i END AS value FROM cpu, range(500) r(i) WHERE cpu IS NULL ORDER BY run, host, t";
+  await visit(page, `/ask?${new URLSearchParams({ q: sql, chart: "line", x: "t", y: "value", series: "name", run: await idOf("thorough") })}`);
+  await page.getByText("500 series").waitFor();
+  assert.equal(await page.locator(".legend button[aria-pressed=true]").count(), 12);
+  assert.match(await page.locator(".legend button").first().innerText(), /series 499/);
+  await page.locator(".legend").getByText("100 always zero").waitFor();
+  await page.getByLabel("find a series").fill("series 41");
+  const begin = Date.now();
+  await page.locator(".legend button", { hasText: "series 417" }).click();
+  await page.waitForFunction(() => location.search.includes("417"));
+  assert.ok(Date.now() - begin < 1000, `switched after ${Date.now() - begin} ms`);
 });
 
 test("the editor completes tables and columns", options, async () => {
@@ -276,6 +296,14 @@ test("live values come every second, and stand still while paused", options, asy
   await page.getByRole("button", { name: "Go on" }).click();
 });
 
+test("a recording under way is followed", options, async () => {
+  await visit(page, "/live");
+  await page.locator(".recordings a", { hasText: "running" }).click();
+  await page.waitForURL("**/live?run=*");
+  await page.locator(".uplot").first().waitFor({ timeout: 10_000 });
+  assert.match(await page.locator("h1").innerText(), /running/);
+});
+
 test("times are shown in UTC or in the browser's own zone, and say which", options, async () => {
   await visit(page, "/");
   const head = () => page.locator(".runlist thead").innerText();
@@ -285,7 +313,7 @@ test("times are shown in UTC or in the browser's own zone, and say which", optio
   await page.locator("button.zone").click();
 });
 
-test("a server that is gone, and a run that is not there, are told in words", options, async () => {
+test("a server that is gone, a run that is not there and a session that ended are told or mended", options, async () => {
   await visit(page, "/run?run=there-is-none");
   assert.match(await page.locator("main .error").innerText(), /there-is-none/);
   await visit(page, "/");
@@ -295,7 +323,11 @@ test("a server that is gone, and a run that is not there, are told in words", op
   await page.locator("main .error").waitFor();
   assert.match(await page.locator("main .error").innerText(), /does not answer/);
   await page.unroute("**/api/v1/**");
-  browser.complaints.length = 0;
+  await page.route("**/api/v1/about", (route) => route.fulfill({ status: 401, contentType: "application/json", body: '{"error":"log in"}' }));
+  await page.goto(`${server}/?text=quick`);
+  await page.waitForURL((url) => url.pathname === "/login" && url.searchParams.get("next") === "/?text=quick");
+  await page.unroute("**/api/v1/about");
+  forgive(browser);
 });
 
 test("pages that were seen are there at once, and nothing moves by itself", options, async () => {

@@ -44,6 +44,12 @@ export async function openBrowser() {
   return { page, context, complaints, requests, close };
 }
 
+/** Forgets what the browser says about requests that were meant to be refused. */
+export function forgive({ complaints }) {
+  const others = complaints.filter((c) => !c.startsWith("Failed to load resource"));
+  complaints.splice(0, complaints.length, ...others);
+}
+
 /** Opens a page of the server and waits until it has what it asked for. */
 export async function visit(page, path) {
   await page.goto(server + path);

@@ -61,7 +61,7 @@ function AverageDialog({ runs, onClose }: { runs: Listed[]; onClose: () => void 
   return (
     <Dialog title={`Average ${runs.length} runs`} act="Average" onAct={act} onClose={onClose}>
       <Field label="Name of the new run"><input type="text" required value={name} onInput={(e) => setName(e.currentTarget.value)} /></Field>
-      <Field label="Window" help="A window's name, or `10s..60s`; empty for all of each run."><input type="text" value={window} onInput={(e) => setWindow(e.currentTarget.value)} /></Field>
+      <Field label="Window" help="A window's name, `all`, or `10s..60s`; empty for the steady part, as far as one is seen."><input type="text" value={window} onInput={(e) => setWindow(e.currentTarget.value)} /></Field>
       <label class="check"><input type="checkbox" checked={drop} onChange={(e) => setDrop(e.currentTarget.checked)} /> Leave out runs that are unlike the others</label>
     </Dialog>
   );
@@ -86,7 +86,8 @@ export interface Labels {
 
 export function LabelDialog({ runs, onClose }: { runs: Labels[]; onClose: () => void }) {
   const one = runs.length === 1 ? runs[0] : undefined;
-  const [name, setName] = useState(one?.name ?? "");
+  // A run without a name is shown by its id.
+  const [name, setName] = useState(one && one.name !== one.id ? one.name : "");
   const [tags, setTags] = useState(one ? lines(one.tags) : "");
   const [baseline, setBaseline] = useState(runs.every((r) => r.baseline));
   const [remark, setRemark] = useState(one?.remarks.join("\n") ?? "");

@@ -1,6 +1,6 @@
 // The filters of the list of runs: text, host, labels and parameters, dates, and which columns to show.
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useAnswer } from "../api";
 import { Menu } from "../dialog";
 import { refine } from "../router";
@@ -43,11 +43,16 @@ const TYPING_MS = 200;
 let typing = 0;
 
 function Search({ value }: { value: string }) {
+  const field = useRef<HTMLInputElement>(null);
+  // Follows the address, but not while somebody writes.
+  useEffect(() => {
+    if (field.current && document.activeElement !== field.current) field.current.value = value;
+  }, [value]);
   const later = (text: string) => {
     clearTimeout(typing);
     typing = window.setTimeout(() => filter({ text }), TYPING_MS);
   };
-  return <input type="search" class="grow" placeholder="find in names, commands, remarks, labels" aria-label="find runs by text" defaultValue={value} onInput={(e) => later(e.currentTarget.value)} />;
+  return <input ref={field} type="search" class="grow" placeholder="find in names, commands, remarks, labels" aria-label="find runs by text" defaultValue={value} onInput={(e) => later(e.currentTarget.value)} />;
 }
 
 /** One field for labels and parameters: `key=value`, completed from what the store has. */

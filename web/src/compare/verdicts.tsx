@@ -20,7 +20,7 @@ export function Verdicts({ found, query, margin }: Props) {
   const [search, setSearch] = useState("");
   const only = query.get("verdict") as Verdict | null;
   const resource = query.get("resource");
-  const all = query.get("show") === "all";
+  const all = query.get("lines") === "all";
   const every = useMemo(() => [...found.results, ...found.metrics], [found]);
   const most = useMemo(() => scaleOf(every, margin), [every, margin]);
   const counts = useMemo(() => VERDICTS.map((v) => ({ ...v, n: every.filter((l) => l.verdict === v.verdict).length })).filter((v) => v.n > 0), [every]);
@@ -56,7 +56,7 @@ export function Verdicts({ found, query, margin }: Props) {
           </select>
         </label>
         <input type="search" class="wide-search" placeholder={`find in ${every.length} lines`} aria-label="find metrics" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
-        <button type="button" class="plain" aria-pressed={all} onClick={() => refine({ show: all ? null : "all" })}>{all ? "Only what differs" : `Show all ${found.metrics.length} metrics`}</button>
+        <button type="button" class="plain" aria-pressed={all} onClick={() => refine({ lines: all ? null : "all" })}>{all ? "Only what differs" : `Show all ${found.metrics.length} metrics`}</button>
         <TakeAway title="Verdicts" rows={sheet} chart={chart} />
       </div>
       <div ref={chart}>

@@ -91,7 +91,7 @@ function Followed({ found, query }: { found: Trend; query: URLSearchParams }) {
     <>
       <article class="panel wide">
         <div class="panel-head">
-          <h2 class="inline">{title}</h2>
+          <h2 class="panel-title">{title}</h2>
           <div class="panel-tools">
             <button type="button" class="plain" aria-pressed={byTime} onClick={() => refine({ by: byTime ? null : "time" })}>{byTime ? "by order" : "by time"}</button>
             <TakeAway title={title} chart={chart} rows={sheet} />

@@ -75,9 +75,9 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
         {ready && still.map((s) => <SilentSection key={s.id} section={s} runs={runs} />)}
         {sections.length === 0 && <p class="quiet">There are no questions to answer.</p>}
       </main>
-      <footer>
+      {ready && <footer>
         {`${embedded ? `${embedded.generator}. ` : ""}Drag over a chart to zoom all of them, double-click or press Escape for the whole run; with a chart in focus, arrows move the pointer and + and − zoom.`}
-      </footer>
+      </footer>}
     </>
   );
 }

@@ -9,6 +9,9 @@ pub enum CompareError {
     /// Nothing was asked for.
     #[error("`{0}` names no run")]
     NoRun(String),
+    /// Fewer runs than an average takes.
+    #[error("an average takes two runs or more, not {0}")]
+    TooFew(usize),
     /// A group would be compared with itself.
     #[error("`{0}` and `{1}` are the same runs")]
     Same(String, String),

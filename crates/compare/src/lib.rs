@@ -4,6 +4,7 @@
 //! show alike: what they serialise to is what `--json` prints and the API answers. The statistics
 //! are in `fenxi_analyze`, which knows no store.
 
+mod averaging;
 mod diff;
 mod drivers;
 mod error;
@@ -15,6 +16,7 @@ mod summaries;
 mod trend;
 pub mod windows;
 
+pub use averaging::{Averaging, Outliers};
 pub use diff::{DiffLine, FactDiff, Op, sign_of};
 pub use error::CompareError;
 pub use group::{Group, Member, group};

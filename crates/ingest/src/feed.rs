@@ -35,6 +35,10 @@ pub(crate) struct Shared {
     pub(crate) read: AtomicU64,
     /// Set to make the input end here.
     pub(crate) cancelled: AtomicBool,
+    /// Bytes that an input may unpack to; None for any number.
+    pub(crate) most: Option<u64>,
+    /// Set when an input was longer than that, which also ends it.
+    pub(crate) too_long: AtomicBool,
 }
 
 /// An input that was read to its end and kept.
@@ -58,9 +62,10 @@ pub(crate) fn start(
     let file = raw(if packing == Packing::Plain { ".zst" } else { "" })?;
     let source = Counting { inner: source, shared: Arc::clone(&shared) };
     let (sender, receiver) = sync_channel(AHEAD);
+    let limits = Arc::clone(&shared);
     let work = move || match packing {
         Packing::Plain => keep_packed(source, file, &sender),
-        packing => keep_as_it_is(source, packing, file, &sender),
+        packing => keep_as_it_is(source, packing, file, &sender, &limits),
     };
     let thread = Builder::new().name("fenxi-read".to_owned()).spawn(work)?;
     Ok((Feed { receiver, current: Arc::default(), at: 0, shared }, thread))
@@ -94,10 +99,11 @@ fn keep_as_it_is(
     packing: Packing,
     file: RawFile,
     to: &SyncSender<io::Result<Arc<Vec<u8>>>>,
+    shared: &Shared,
 ) -> Result<Kept, StoreError> {
     let mut tee = Tee { source, file, error: None };
     let (bytes, blake3) = {
-        let mut reader = packing.unpack(&mut tee)?;
+        let mut reader = Bounded { inner: packing.unpack(&mut tee)?, shared, bytes: 0 };
         pump(&mut reader, to, |_| Ok(()))?
     };
     // What follows the packed data, or a damaged part of it, belongs to the input too.
@@ -171,6 +177,26 @@ impl<R: Read> Read for Counting<R> {
         }
         let n = self.inner.read(into)?;
         self.shared.read.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+/// Ends what unpacks to more than it may.
+struct Bounded<'a, R> {
+    inner: R,
+    shared: &'a Shared,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Bounded<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(into)?;
+        self.bytes += n as u64;
+        if self.shared.most.is_some_and(|most| self.bytes > most) {
+            self.shared.too_long.store(true, Ordering::Relaxed);
+            self.shared.cancelled.store(true, Ordering::Relaxed);
+            return Ok(0);
+        }
         Ok(n)
     }
 }

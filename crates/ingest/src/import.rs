@@ -54,6 +54,8 @@ pub struct Plan {
     pub strict: bool,
     /// Import also what the store already has.
     pub force: bool,
+    /// Bytes that a packed input may unpack to; None for any number.
+    pub most_bytes: Option<u64>,
     /// The time of the import.
     pub now: Micros,
     /// A random number for the run's id.
@@ -127,6 +129,9 @@ pub enum ImportError {
         /// The first of them, a line each.
         first: String,
     },
+    /// A packed input unpacks to more than it may.
+    #[error("it unpacks to more than the {0} bytes that are accepted here; nothing was imported")]
+    TooLong(u64),
     /// The store could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -143,7 +148,7 @@ pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Resul
     let mut open = plan.store.begin(begin(plan, &default_host))?;
     let mut work = Work {
         plan,
-        shared: Arc::default(),
+        shared: Arc::new(Shared { most: plan.most_bytes, ..Shared::default() }),
         default_host,
         raw_names: BTreeSet::new(),
         entries: Vec::new(),
@@ -372,6 +377,9 @@ impl Work<'_> {
     }
 
     fn check(&self, inputs: &[Imported]) -> Result<(), ImportError> {
+        if let (true, Some(most)) = (self.shared.too_long.load(Ordering::Relaxed), self.shared.most) {
+            return Err(ImportError::TooLong(most));
+        }
         if self.shared.cancelled.load(Ordering::Relaxed) {
             let interrupted = std::io::Error::new(std::io::ErrorKind::Interrupted, "interrupted; nothing was imported");
             return Err(ImportError::Store(interrupted.into()));

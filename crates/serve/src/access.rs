@@ -83,8 +83,10 @@ impl Tokens {
         let file = fs::File::open(path)?;
         let meta = file.metadata()?;
         let mode = meta.permissions().mode() & 0o777;
-        // What is no plain file, as a descriptor of a secret handed over by a service manager, has no such rights.
-        if meta.is_file() && mode & 0o077 != 0 {
+        // The group of a secret that systemd hands over is the mask of its access list, and nobody's right.
+        let handed_over = std::env::var_os("CREDENTIALS_DIRECTORY").is_some_and(|dir| path.starts_with(dir));
+        let others = if handed_over { 0o007 } else { 0o077 };
+        if meta.is_file() && mode & others != 0 {
             return Err(TokenError::Readable { path: path.to_owned(), mode });
         }
         let text = io::read_to_string(file)?;

@@ -4,20 +4,25 @@ use std::{ops::Deref, sync::Arc};
 
 use axum::{
     Router,
-    extract::Request,
+    extract::{DefaultBodyLimit, Request},
     http::StatusCode,
     middleware,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tower_http::{
-    CompressionLevel, compression::CompressionLayer, limit::RequestBodyLimitLayer, timeout::RequestBodyTimeoutLayer,
+    CompressionLevel,
+    compression::{CompressionLayer, DefaultPredicate, Predicate, predicate::NotForContentType},
+    timeout::RequestBodyTimeoutLayer,
 };
 
 use crate::{
-    Settings, access, ask, assets, audit, guard,
+    Settings, access, ask, assets, audit, change, files, guard, live,
+    live::Live,
     metrics::{self, Metrics},
-    pages,
+    openapi, pages,
     pool::Pool,
     reply::Failure,
 };
@@ -37,6 +42,12 @@ pub(crate) struct Inner {
     pub(crate) assets: assets::Assets,
     pub(crate) door: access::Door,
     pub(crate) metrics: Metrics,
+    /// Live values.
+    pub(crate) live: Live,
+    /// Turns of what takes long and needs no engine: averages and imports.
+    pub(crate) work: Semaphore,
+    /// Cancelled when the server ends.
+    pub(crate) stop: CancellationToken,
     /// Name of the session's cookie: browsers share cookies between all ports of a host.
     pub(crate) cookie: String,
 }
@@ -50,35 +61,45 @@ impl Deref for Shared {
 }
 
 /// Everything that is served, by a server whose first port is `port`.
-pub(crate) fn router(settings: Settings, port: u16) -> Router {
+pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken) -> Router {
     let shared = Shared(Arc::new(Inner {
         pool: Pool::new(settings.store.clone(), settings.limits.clone()),
         assets: assets::Assets::new(),
         door: access::Door::default(),
         metrics: Metrics::default(),
+        live: Live::new(),
+        work: Semaphore::new(1),
+        stop,
         cookie: format!("fenxi-{port}"),
         settings,
     }));
+    let unpacked = DefaultPredicate::new().and(NotForContentType::const_new("application/zstd"));
     let mut router = Router::new()
-        .route("/assets/{name}", get(assets::get))
+        // These are asked for once and kept: worth packing well. Answers are packed quickly, further below.
+        .route("/assets/{name}", get(assets::get).layer(CompressionLayer::new()))
         .route("/login", get(access::page).post(access::login))
         .route("/logout", post(access::logout))
-        .route("/metrics", get(metrics::get));
+        .route("/metrics", get(metrics::get))
+        .route("/api/v1/live", get(live::get))
+        .route(live::status::PATH, get(live::status::get))
+        .route(openapi::PATH, get(openapi::get))
+        .route(files::EXPORT, get(files::export))
+        .route(files::EXPORT_MANY, get(files::export_many));
     for page in pages::PAGES {
         router = router.route(page, get(pages::shell));
     }
-    router = ask::routes(router).layer(RequestBodyLimitLayer::new(BODY));
-    let with = |state: &Shared| state.clone();
+    router = change::routes(&shared, ask::routes(router));
     // The last one stands outermost.
     router
         .fallback(missing)
         .method_not_allowed_fallback(not_so)
+        .layer(DefaultBodyLimit::max(BODY))
         .layer(RequestBodyTimeoutLayer::new(BODY_PIECE))
-        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
-        .layer(middleware::from_fn_with_state(with(&shared), access::enter))
-        .layer(middleware::from_fn_with_state(with(&shared), guard::origin))
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(unpacked))
+        .layer(middleware::from_fn_with_state(shared.clone(), access::enter))
+        .layer(middleware::from_fn_with_state(shared.clone(), guard::origin))
         .layer(middleware::from_fn(guard::headers))
-        .layer(middleware::from_fn_with_state(with(&shared), audit::watch))
+        .layer(middleware::from_fn_with_state(shared.clone(), audit::watch))
         .with_state(shared)
 }
 

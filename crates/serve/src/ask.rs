@@ -18,6 +18,9 @@ use crate::{
 /// The endpoint whose statements are free, and therefore limited.
 pub(crate) const SQL: &str = "/api/v1/sql";
 
+/// Rows of an answer when nothing is said.
+const UNASKED: usize = 10_000;
+
 /// Adds every endpoint.
 pub(crate) fn routes(mut router: Router<Shared>) -> Router<Shared> {
     for endpoint in ENDPOINTS {
@@ -42,7 +45,7 @@ pub(crate) async fn answer(shared: &Shared, endpoint: &'static Endpoint, query: 
 
 /// The query with no more rows than the server gives.
 fn limited(query: Query, rows: usize) -> Result<Query, Failure> {
-    let limit = query.count("limit")?.unwrap_or(rows).min(rows);
+    let limit = query.count("limit")?.unwrap_or(UNASKED).min(rows);
     let kept = query.under("").filter(|(name, _)| *name != "limit").map(|(n, v)| (n.to_owned(), v.to_owned()));
     Ok(Query::of(kept.chain([("limit".to_owned(), limit.to_string())])))
 }

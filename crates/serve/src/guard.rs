@@ -14,7 +14,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::{app::Shared, listen::Peer, reply::Failure};
+use crate::{
+    app::Shared,
+    listen::{Peer, is_loopback},
+    reply::Failure,
+};
 
 /// Scripts and styles from this server, pictures also from the page itself (copies of charts); no frames, no other
 /// servers, no inline script. Charts set styles one by one through the DOM, which no policy forbids.
@@ -79,7 +83,7 @@ fn check(shared: &Shared, request: &Request) -> Result<(), Failure> {
     let headers = request.headers();
     let host = host(request);
     let peer = request.extensions().get::<Peer>();
-    if peer.is_none_or(|p| p.local.ip().is_loopback()) && !is_own(shared, &host) {
+    if peer.is_none_or(|p| is_loopback(p.local.ip())) && !is_own(shared, &host) {
         return Err(Failure::forbidden(format!(
             "`{}` is no name of this server; `fenxi serve --host NAME` adds one",
             host.escape_debug()

@@ -107,7 +107,7 @@ impl Server {
         let tls = self.settings.tls.clone();
         let connections = Arc::new(Semaphore::new(self.settings.limits.connections));
         let port = self.addresses.first().map_or(0, SocketAddr::port);
-        let router = app::router(self.settings, port);
+        let router = app::router(self.settings, port, stop.clone());
         let tracker = TaskTracker::new();
         for listener in self.listeners {
             let door = Door {
@@ -126,7 +126,8 @@ impl Server {
     }
 }
 
-fn is_loopback(ip: IpAddr) -> bool {
+/// Whether only this machine reaches `ip`, also where it is an IPv4 address in the clothes of IPv6.
+pub(crate) fn is_loopback(ip: IpAddr) -> bool {
     ip.to_canonical().is_loopback()
 }
 

@@ -146,15 +146,14 @@ impl Shared {
         read_only: bool,
         work: impl FnOnce(&Context<'_>) -> Result<T, ApiError>,
     ) -> Result<T, ApiError> {
-        if job.is_cancelled() {
-            return Err(ApiError::Interrupted);
-        }
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let engine = idle.map_or_else(|| self.engine(), Ok)?;
         job.begin(engine.interrupt());
         let context = Context { store: &self.store, engine: &engine, read_only };
-        // A mistake in one answer must not take the server with it; its engine is thrown away.
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(&context)));
+        // Asked after the interruption is possible, so that none is lost between the two. A mistake in one answer must
+        // not take the server with it; its engine is thrown away.
+        let cancelled = || Err(ApiError::Interrupted);
+        let outcome = catch_unwind(AssertUnwindSafe(|| if job.is_cancelled() { cancelled() } else { work(&context) }));
         job.end();
         match outcome {
             Ok(outcome) => {

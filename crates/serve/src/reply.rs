@@ -26,6 +26,15 @@ impl Failure {
         Failure { status, text: text.into() }
     }
 
+    pub(crate) fn wrong(text: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::BAD_REQUEST, text)
+    }
+
+    /// The server ends and begins nothing more.
+    pub(crate) fn ending() -> Failure {
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending")
+    }
+
     pub(crate) fn unknown(text: impl Into<String>) -> Failure {
         Failure::new(StatusCode::NOT_FOUND, text)
     }

@@ -15,7 +15,7 @@ const MOST: usize = 1000;
 /// Wrong tokens from one address within [`WINDOW`]; further ones are not looked at.
 const WRONG: u32 = 5;
 /// Wrong tokens from all addresses within [`WINDOW`].
-const WRONG_OF_ALL: u32 = 100;
+const WRONG_OF_ALL: u32 = 1000;
 /// The time in which wrong tokens are counted.
 const WINDOW: Duration = Duration::from_secs(60);
 

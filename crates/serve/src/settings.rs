@@ -7,6 +7,9 @@ use fenxi_store::Store;
 
 use crate::{Access, Tls};
 
+/// Takes one line for each request.
+pub type Audit = Box<dyn Fn(&str) + Send + Sync>;
+
 /// Everything a server is told.
 pub struct Settings {
     /// The store that it serves.
@@ -26,7 +29,7 @@ pub struct Settings {
     /// The name of this machine, as live values carry it.
     pub host: String,
     /// Takes one line for each request.
-    pub audit: Box<dyn Fn(&str) + Send + Sync>,
+    pub audit: Audit,
     /// The time.
     pub now: fn() -> Micros,
 }

@@ -9,6 +9,7 @@
 
 mod archive;
 mod error;
+mod follow;
 mod fs;
 mod gather;
 mod index;
@@ -33,6 +34,7 @@ mod chunk_tests;
 
 pub use archive::{Exported, is_archive};
 pub use error::StoreError;
+pub use follow::{Follow, Recorded};
 pub use manifest::{
     Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Problem, Recovered, RunEntry, SourceCost, Summary,
     TableFile, Window,

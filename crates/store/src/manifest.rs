@@ -245,6 +245,21 @@ pub struct Labels {
     pub windows: Vec<Window>,
 }
 
+impl Labels {
+    /// Names a part; one of the same name is replaced.
+    pub fn set_window(&mut self, window: Window) {
+        self.windows.retain(|w| w.name != window.name);
+        self.windows.push(window);
+    }
+
+    /// Forgets a part that was named after the run; whether there was one.
+    pub fn remove_window(&mut self, name: &str) -> bool {
+        let before = self.windows.len();
+        self.windows.retain(|w| w.name != name);
+        self.windows.len() < before
+    }
+}
+
 /// A sealed run: what was written once and what may change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEntry {

@@ -11,6 +11,7 @@ import { Verdicts } from "../compare/verdicts";
 import { Empty, Failure, Pending } from "../parts";
 import { link } from "../router";
 import { Navigation } from "../sections";
+import { extent } from "../shared";
 import type { Page } from ".";
 import "../compare/compare.css";
 
@@ -29,6 +30,7 @@ function ComparePage({ query }: { query: URLSearchParams }) {
   useEffect(() => {
     if (!embedded && found) document.title = `${found.a.title} and ${found.b.title} · Fenxi`;
   }, [found]);
+  useEffect(() => () => extent.set(null), []);
   return (
     <>
       <div class="top">

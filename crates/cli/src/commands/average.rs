@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, process::ExitCode};
 
-use anyhow::bail;
 use clap::Args;
-use fenxi_average::{Member, Plan, average};
-use fenxi_compare::{Representative, Stood, group, windows::choose};
+use fenxi_average::{Plan, average};
+use fenxi_compare::{Averaging, Outliers, group};
+use fenxi_model::RunId;
 use serde_json::json;
 
 use crate::{
@@ -53,27 +53,9 @@ pub struct AverageArgs {
 pub fn run(cli: &Cli, args: &AverageArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     let runs = group(&store, &args.runs.join(","))?;
-    if runs.len() < 2 {
-        bail!("an average takes two runs or more; `{}` names one", args.runs.join(" "));
-    }
-    let found = Representative::of(&store, &runs, &args.window)?;
-    let dropped = |stood: &Stood| args.drop_outliers && stood.outlier;
-    let mut kept: Vec<&Stood> = found.runs.iter().filter(|stood| !dropped(stood)).collect();
-    kept.sort_by_key(|stood| !stood.representative);
-    let member = |stood: &&Stood| {
-        let window = choose(&store, &store.run(&stood.run)?, &args.window)?;
-        Ok(Member { id: stood.run.clone(), window })
-    };
-    let members = kept.iter().map(member).collect::<anyhow::Result<Vec<Member>>>()?;
-    let remark = |stood: &Stood| {
-        let what = match (stood.outlier, dropped(stood)) {
-            (_, true) => ", an outlier, left out",
-            (true, _) => ", an outlier",
-            _ => "",
-        };
-        (format!("distance of {}", stood.run), format!("{:.2}{what}", stood.distance))
-    };
-    let remarks = found.runs.iter().map(remark).collect();
+    let outliers = if args.drop_outliers { Outliers::LeaveOut } else { Outliers::Keep };
+    let Averaging { found, members, left_out, remarks } = Averaging::of(&store, &runs, &args.window, outliers)?;
+    let of: Vec<RunId> = members.iter().map(|member| member.id.clone()).collect();
     let stop = Stop::on_interrupt();
     let bar = Steps::new(cli.quiet || args.json, "averaging");
     let plan = Plan {
@@ -91,18 +73,14 @@ pub fn run(cli: &Cli, args: &AverageArgs) -> anyhow::Result<ExitCode> {
     bar.clear();
     let id = made?;
     if args.json {
-        let of = |which: &dyn Fn(&Stood) -> bool| {
-            found.runs.iter().filter(|stood| which(stood)).map(|stood| &stood.run).collect::<Vec<_>>()
-        };
+        let outliers: Vec<&RunId> = found.runs.iter().filter(|s| s.outlier).map(|s| &s.run).collect();
         let line = json!({
-            "run": id, "of": kept.iter().map(|stood| &stood.run).collect::<Vec<_>>(),
-            "representative": found.representative,
-            "outliers": of(&|stood| stood.outlier), "left_out": of(&dropped),
+            "run": id, "of": of, "representative": found.representative, "outliers": outliers, "left_out": left_out,
         });
         print::data(format!("{line}\n").as_bytes())?;
     } else if !cli.quiet {
         print::data(list(&found, false).as_bytes())?;
-        print::message(&format!("average of {}: {id}", plural(kept.len() as u64, "run")));
+        print::message(&format!("average of {}: {id}", plural(of.len() as u64, "run")));
     }
     Ok(ExitCode::SUCCESS)
 }

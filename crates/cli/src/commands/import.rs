@@ -81,6 +81,7 @@ fn plan(store: &Store, args: &ImportArgs, sources: Vec<Source>, name: Option<Str
         mapping,
         strict: args.strict,
         force: args.force,
+        most_bytes: None,
         now: Micros(Timestamp::now().as_microsecond()),
         random: stores::random(),
     })

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fenxi_serve::{Access, Limits, Server, Settings, Tls, Tokens};
+use fenxi_serve::{Access, Audit, Limits, Server, Settings, Tls, Tokens};
 use fenxi_source::Root;
 use fs_err as fs;
 use tokio::signal::unix::{SignalKind, signal};
@@ -72,6 +72,9 @@ pub struct ServeArgs {
     /// Write the lines about requests to this file instead of stderr
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
+    /// Print the description of the API (OpenAPI 3.1) and end
+    #[arg(long)]
+    pub openapi: bool,
     /// Open the pages in a browser
     #[arg(long)]
     pub open: bool,
@@ -90,11 +93,15 @@ fn size(text: &str) -> Result<u64, String> {
         _ => return Err(bad()),
     };
     let bytes = number * factor;
-    if bytes >= 1.0 && bytes < 1e18 { Ok(bytes as u64) } else { Err(bad()) }
+    if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
 }
 
 /// Serves the store until Ctrl-C.
 pub fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    if args.openapi {
+        print::data(fenxi_serve::openapi().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let settings = settings(cli, args)?;
     let clear = settings.tls.is_none() && settings.listen.iter().any(|a| !a.ip().is_loopback());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
@@ -163,7 +170,7 @@ fn settings(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Settings> {
 }
 
 /// Where the line about each request goes.
-fn audit(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Box<dyn Fn(&str) + Send + Sync>> {
+fn audit(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Audit> {
     if let Some(path) = &args.log {
         let file = Mutex::new(fs::OpenOptions::new().create(true).append(true).open(path)?);
         return Ok(Box::new(move |line| {

@@ -81,13 +81,8 @@ fn set(entry: &mut RunEntry, name: &str, text: &str) -> anyhow::Result<String> {
         text.split_once("..").ok_or_else(|| anyhow!("`{text}` is no window: write FROM..TO, as 60s..540s"))?;
     let window = range(entry, name, from, to)?;
     let said = format!("`{name}` is {}", words(entry, &window));
-    put(entry, window);
+    entry.labels.set_window(window);
     Ok(said)
-}
-
-fn put(entry: &mut RunEntry, window: Window) {
-    entry.labels.windows.retain(|w| w.name != window.name);
-    entry.labels.windows.push(window);
 }
 
 fn auto(store: &Store, entry: &mut RunEntry, name: &str) -> anyhow::Result<String> {
@@ -99,7 +94,7 @@ fn auto(store: &Store, entry: &mut RunEntry, name: &str) -> anyhow::Result<Strin
             let all = Window { name: name.to_owned(), start: entry.manifest.start, end: entry.manifest.end };
             let window = window.map_or(all, |w| Window { name: name.to_owned(), ..w });
             let said = format!("`{name}` is {}, by {response}", words(entry, &window));
-            put(entry, window);
+            entry.labels.set_window(window);
             Ok(said)
         }
         (Steady::Never, _) => bail!("{response} of run {} did not become steady", entry.manifest.id),
@@ -111,9 +106,7 @@ fn auto(store: &Store, entry: &mut RunEntry, name: &str) -> anyhow::Result<Strin
 }
 
 fn remove(entry: &mut RunEntry, name: &str) -> anyhow::Result<String> {
-    let before = entry.labels.windows.len();
-    entry.labels.windows.retain(|w| w.name != name);
-    if entry.labels.windows.len() == before {
+    if !entry.labels.remove_window(name) {
         let made = entry.manifest.windows.iter().any(|w| w.name == name);
         let why = if made { ": the run was made with it" } else { "" };
         bail!("`{name}` cannot be removed from run {}{why}", entry.manifest.id);

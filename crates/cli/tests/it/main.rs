@@ -17,6 +17,7 @@ mod nicstat;
 mod pstime;
 mod record;
 mod runs;
+mod serve;
 mod study;
 mod support;
 mod util;

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod changes;
+mod live;
 mod requests;
 mod security;
 mod support;
+mod tls;

@@ -202,7 +202,8 @@ fn every_request_is_a_line() {
 fn large_heads_and_bodies_are_refused() {
     let served = serve();
     let long = format!("/api/v1/about?a={}", "x".repeat(200 << 10));
-    assert!([400, 414, 431].contains(&served.get(&long).status));
+    // 0: closed before everything was sent.
+    assert!([0, 400, 414, 431].contains(&served.get(&long).status));
     let body = vec![b' '; 2 << 20];
     assert_eq!(served.request("POST", "/api/v1/sql", &["X-Fenxi: 1"], &body).status, 413);
     let guarded = serve_with(|s| s.access = tokens());

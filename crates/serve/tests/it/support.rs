@@ -9,7 +9,7 @@ use std::{
 };
 
 use fenxi_model::Micros;
-use fenxi_serve::{Access, Limits, Server, Settings, Tokens};
+use fenxi_serve::{Access, Audit, Limits, Server, Settings, Tokens};
 use fenxi_store::Store;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -74,7 +74,7 @@ pub fn serve_with(change: impl FnOnce(&mut Settings)) -> Served {
     Served { address, store, log, stop, thread: Some(thread), _dir: dir }
 }
 
-pub fn settings(store: &Store, audit: Box<dyn Fn(&str) + Send + Sync>) -> Settings {
+pub fn settings(store: &Store, audit: Audit) -> Settings {
     Settings {
         store: store.clone(),
         listen: vec!["127.0.0.1:0".parse().unwrap()],
@@ -195,4 +195,12 @@ fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
         bytes = bytes.get(from + length + 2..).unwrap_or_default();
     }
     out
+}
+
+pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

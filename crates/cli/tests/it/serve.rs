@@ -1,0 +1,53 @@
+//! `fenxi serve` as people start and end it.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+};
+
+use nix::sys::signal::Signal;
+
+use crate::support::{Fenxi, signal, text};
+
+/// What a server on `address` (`http://127.0.0.1:4711/`) answers to a GET.
+fn get(address: &str, target: &str) -> String {
+    let host = address.trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_server_says_where_it_is_logs_each_request_and_ends_with_ctrl_c() {
+    let fenxi = Fenxi::new();
+    let mut child = fenxi.spawn(&["serve", "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"]);
+    let mut addresses = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || addresses.next().unwrap().unwrap();
+    let (first, second) = (next(), next());
+    assert_ne!(first, second);
+    for address in [&first, &second] {
+        assert!(get(address, "/api/v1/about").starts_with("HTTP/1.1 200 "), "{address}");
+    }
+    signal(&child, Signal::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let log = text(&output.stderr);
+    assert_eq!(log.matches(" GET /api/v1/about 200 ").count(), 2, "{log}");
+}
+
+#[test]
+fn what_would_let_everybody_in_is_refused_with_the_way_out() {
+    let fenxi = Fenxi::new();
+    let said = fenxi.fails(1, &["serve", "--listen", "0.0.0.0:0"]);
+    assert!(said.contains("--token-file") && said.contains("--client-ca"), "{said}");
+    let token = fenxi.path().with_file_name("token");
+    fs_err::write(&token, "0123456789abcdef0123\n").unwrap();
+    let token = token.to_str().unwrap();
+    std::process::Command::new("chmod").args(["644", token]).status().unwrap();
+    let said = fenxi.fails(1, &["serve", "--listen", "0.0.0.0:0", "--token-file", token]);
+    assert!(said.contains("chmod 600"), "{said}");
+    fenxi.fails(2, &["serve", "--tls-cert", "cert.pem"]);
+    fenxi.fails(2, &["serve", "--memory", "much"]);
+}

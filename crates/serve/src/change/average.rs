@@ -1,0 +1,96 @@
+//! `POST /api/v1/average`: several runs become one.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use axum::{
+    extract::State,
+    http::{Method, StatusCode},
+    response::Response,
+    routing::post,
+};
+use fenxi_average::{AverageError, Plan, average};
+use fenxi_compare::{Averaging, CompareError, Outliers, group};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Body, Operation, Takes, blocking, done, json_body, random, text_schema};
+use crate::{app::Shared, reply::Failure};
+
+pub(super) const POST: Operation = Operation {
+    method: Method::POST,
+    path: "/api/v1/average",
+    about: "Averages runs into a new one that keeps their spread. Nothing is kept when the client goes before the end.",
+    takes: Takes::Json(|| {
+        json!({
+            "type": "object", "additionalProperties": false, "required": ["runs"],
+            "properties": {
+                "runs": { "type": "array", "minItems": 1, "items": text_schema("A run, or a selector of several") },
+                "name": { "type": ["string", "null"], "description": "Name of the average" },
+                "window": {
+                    "type": ["string", "null"],
+                    "description": "Part of the runs: `all`, a window's name, `FROM..TO`, or `auto` (without it): the steady part",
+                },
+                "drop_outliers": { "type": "boolean", "description": "Leave out runs that lie much farther from the others than usual" },
+            },
+        })
+    }),
+    gives: "The id of the average: `run`, the runs that it is `of`, and those that were `left_out`",
+    changes: true,
+    route: || post(make),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    runs: Vec<String>,
+    name: Option<String>,
+    window: Option<String>,
+    #[serde(default)]
+    drop_outliers: bool,
+}
+
+/// Tells the work that nobody waits for it any more.
+struct Gone(Arc<AtomicBool>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+async fn make(State(shared): State<Shared>, body: Body) -> Result<Response, Failure> {
+    let given: Given = json_body(body)?;
+    let gone = Gone(Arc::default());
+    let is_gone = Arc::clone(&gone.0);
+    // One at a time: each reads all of its runs.
+    let Ok(_turn) = shared.work.acquire().await else { return Err(Failure::ending()) };
+    let store = shared.settings.store.clone();
+    let made = blocking(move || {
+        let runs = group(&store, &given.runs.join(",")).map_err(refused)?;
+        let outliers = if given.drop_outliers { Outliers::LeaveOut } else { Outliers::Keep };
+        let chosen = Averaging::of(&store, &runs, given.window.as_deref().unwrap_or("auto"), outliers);
+        let Averaging { found: _, members, left_out, remarks } = chosen.map_err(refused)?;
+        let of: Vec<_> = members.iter().map(|member| member.id.clone()).collect();
+        let name = given.name.filter(|name| !name.is_empty());
+        let plan = Plan { store: &store, members, name, tags: Default::default(), random: random(), remarks };
+        let run = average(plan, |_, _, _| !is_gone.load(Ordering::Relaxed)).map_err(|e| match e {
+            AverageError::Store(error) => error.into(),
+            AverageError::Nothing => Failure::wrong(e.to_string()),
+            AverageError::Interrupted => Failure::new(StatusCode::REQUEST_TIMEOUT, e.to_string()),
+        })?;
+        Ok(json!({ "run": run, "of": of, "left_out": left_out }))
+    });
+    let made = made.await?;
+    drop(gone);
+    Ok(done(made))
+}
+
+fn refused(error: CompareError) -> Failure {
+    match error {
+        CompareError::Store(error) => error.into(),
+        error => Failure::wrong(error.to_string()),
+    }
+}

@@ -1,0 +1,62 @@
+//! `/api/v1/questions/{name}`: the store's own questions.
+
+use axum::{
+    extract::State,
+    http::Method,
+    response::Response,
+    routing::{delete, put},
+};
+use fenxi_query::{Question, Scope, forget_question, keep_question};
+use fenxi_report::api::ApiError;
+use serde_json::json;
+
+use super::{Body, Named, Operation, Takes, blocking, bytes, done, named};
+use crate::{app::Shared, pool::Weight, reply::Failure};
+
+pub(super) const PUT: Operation = Operation {
+    method: Method::PUT,
+    path: "/api/v1/questions/{name}",
+    about: "Keeps a question in the store, from then on a panel of every run's page and report. It is the text of a file \
+            as in `questions/`: a header of `-- key: value` lines, then SQL. One of the same name is replaced, a shipped \
+            one hidden.",
+    takes: Takes::Text("The question's text"),
+    gives: "The question's name",
+    changes: true,
+    route: || put(keep),
+};
+
+pub(super) const DELETE: Operation = Operation {
+    method: Method::DELETE,
+    path: PUT.path,
+    about: "Removes a question of the store; a shipped one of the same name is there again.",
+    takes: Takes::Nothing,
+    gives: "The name of the question that was removed",
+    changes: true,
+    route: || delete(forget),
+};
+
+async fn keep(State(shared): State<Shared>, name: Named<String>, body: Body) -> Result<Response, Failure> {
+    let (name, body) = (named(name)?, bytes(body)?);
+    let text = String::from_utf8(body.to_vec()).map_err(|_| Failure::wrong("the question is not UTF-8"))?;
+    let (kept, asked) = (name.clone(), text.clone());
+    let check = move |context: &fenxi_report::api::Context<'_>| {
+        let question = Question::parse(&name, &text)?;
+        // Over no run at all: told is whether the engine understands it, at the cost of nothing.
+        let explained = format!("EXPLAIN {}", question.sql.trim());
+        let plan = context.engine.query_with(&explained, &question.bind(&[])?, &Scope::of([]));
+        plan.map(drop).map_err(ApiError::from)
+    };
+    shared.pool.ask(Weight::Page, false, check).await?;
+    let store = shared.settings.store.clone();
+    let said = json!({ "name": kept });
+    blocking(move || keep_question(&store, &kept, &asked).map_err(|e| ApiError::from(e).into())).await?;
+    Ok(done(said))
+}
+
+async fn forget(State(shared): State<Shared>, name: Named<String>) -> Result<Response, Failure> {
+    let name = named(name)?;
+    let store = shared.settings.store.clone();
+    let said = json!({ "removed": name });
+    blocking(move || forget_question(&store, &name).map_err(|e| ApiError::from(e).into())).await?;
+    Ok(done(said))
+}

@@ -1,0 +1,27 @@
+//! `DELETE /api/v1/runs/{id}`: removes a run.
+
+use axum::{extract::State, http::Method, response::Response, routing::delete};
+use fenxi_model::RunId;
+use serde_json::json;
+
+use super::{Named, Operation, Takes, blocking, done, named};
+use crate::{app::Shared, reply::Failure};
+
+pub(super) const DELETE: Operation = Operation {
+    method: Method::DELETE,
+    path: "/api/v1/runs/{id}",
+    about: "Removes a run and its labels for good. Only a whole id is taken, so that no slip removes another run.",
+    takes: Takes::Nothing,
+    gives: "The id of the run that was removed",
+    changes: true,
+    route: || delete(remove),
+};
+
+async fn remove(State(shared): State<Shared>, id: Named<String>) -> Result<Response, Failure> {
+    let text = named(id)?;
+    let id = RunId::parse(&text).ok_or_else(|| Failure::wrong(format!("`{text}` is no id of a run")))?;
+    let store = shared.settings.store.clone();
+    let removed = id.clone();
+    blocking(move || Ok(store.remove(&id)?)).await?;
+    Ok(done(json!({ "removed": removed })))
+}

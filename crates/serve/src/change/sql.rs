@@ -1,0 +1,51 @@
+//! `POST /api/v1/sql`: as with GET, for statements that are too long for an address.
+
+use axum::{extract::State, http::Method, response::Response, routing::post};
+use fenxi_report::api::{ENDPOINTS, Query};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Body, Operation, Takes, json_body, text_schema};
+use crate::{app::Shared, ask, reply::Failure};
+
+pub(super) const POST: Operation = Operation {
+    method: Method::POST,
+    path: ask::SQL,
+    about: "As `GET /api/v1/sql`, for long statements. It only reads, and a server that is read-only answers it too.",
+    takes: Takes::Json(|| {
+        json!({
+            "type": "object", "additionalProperties": false, "required": ["q"],
+            "properties": {
+                "q": text_schema("The statement"),
+                "run": { "type": "array", "items": text_schema("A run, or a selector of several") },
+                "limit": { "type": "integer", "minimum": 0, "description": "Most rows" },
+                "format": { "type": "string", "enum": ["json", "arrow", "csv"] },
+            },
+        })
+    }),
+    gives: "The answer, as that of `GET`",
+    changes: false,
+    route: || post(answer),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    q: String,
+    #[serde(default)]
+    run: Vec<String>,
+    limit: Option<u64>,
+    format: Option<String>,
+}
+
+async fn answer(State(shared): State<Shared>, body: Body) -> Result<Response, Failure> {
+    let given: Given = json_body(body)?;
+    let endpoint = ENDPOINTS.iter().find(|e| e.path == ask::SQL);
+    let endpoint = endpoint.ok_or_else(|| Failure::unknown(format!("there is no {}", ask::SQL)))?;
+    let pair = |name: &str, value: String| (name.to_owned(), value);
+    let mut pairs = vec![pair("q", given.q)];
+    pairs.extend(given.run.into_iter().map(|run| pair("run", run)));
+    pairs.extend(given.limit.map(|limit| pair("limit", limit.to_string())));
+    pairs.extend(given.format.map(|format| pair("format", format)));
+    ask::answer(&shared, endpoint, Query::of(pairs)).await
+}

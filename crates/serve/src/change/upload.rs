@@ -1,0 +1,178 @@
+//! `POST /api/v1/import`: a file becomes runs, an archive of runs those runs.
+//!
+//! The file is written beside the store first, never into memory, and only then looked at. Its name is only a name.
+
+use std::{io, path::PathBuf};
+
+use axum::{
+    body::Body,
+    extract::{RawQuery, State},
+    http::{Method, StatusCode},
+    response::Response,
+    routing::post,
+};
+use fenxi_ingest::{Content, ImportError, Plan, Source, import};
+use fenxi_report::api::Query;
+use fenxi_store::{Store, StoreError, TakeLimits, is_archive};
+use fs_err as fs;
+use futures_util::StreamExt;
+use jiff::tz::TimeZone;
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+
+use super::{Operation, Takes, blocking, done, random};
+use crate::{app::Shared, reply::Failure, sessions::random_word};
+
+pub(super) const POST: Operation = Operation {
+    method: Method::POST,
+    path: "/api/v1/import",
+    about: "Takes in an archive of runs as `GET /api/v1/runs/{id}/export` gives it, or imports a file that another tool \
+            wrote, packed or not; which it is, is told by its content.",
+    takes: Takes::File("The file"),
+    gives: "The ids of the `runs`; runs that the store had already are among them",
+    changes: true,
+    route: || post(take),
+};
+
+/// How many times the limit of an upload a packed file may unpack to.
+const UNPACKED: u64 = 20;
+/// Rows that an upload may become.
+const MOST_ROWS: u64 = 200_000_000;
+/// Characters of a file's name that are kept.
+const LONGEST_NAME: usize = 200;
+
+async fn take(State(shared): State<Shared>, RawQuery(query): RawQuery, body: Body) -> Result<Response, Failure> {
+    let query = Query::parse(query.as_deref().unwrap_or_default());
+    let name = plain_name(query.get("filename").unwrap_or("upload"));
+    let limit = shared.settings.limits.upload_bytes;
+    let upload = Upload::new(&shared.settings.store)?;
+    receive(body, &upload, limit).await?;
+    let Ok(_turn) = shared.work.acquire().await else { return Err(Failure::ending()) };
+    let (store, now) = (shared.settings.store.clone(), (shared.settings.now)());
+    let unpacked = limit.saturating_mul(UNPACKED);
+    let runs = blocking(move || {
+        let archive = is_archive(fs::File::open(&upload.path).map_err(StoreError::from)?).map_err(StoreError::from)?;
+        if archive {
+            let limits = TakeLimits { bytes: unpacked, runs: 10_000, files: 1_000_000, ..TakeLimits::default() };
+            let file = fs::File::open(&upload.path).map_err(StoreError::from)?;
+            let taken = store.take_in(file, &limits).map_err(refused)?;
+            return Ok(taken.into_iter().map(|run| run.id).collect());
+        }
+        let source =
+            Source { name: name.clone(), content: Content::File(upload.path.clone()), host: None, modified: None };
+        let plan = Plan {
+            store,
+            name,
+            tags: Default::default(),
+            command: Vec::new(),
+            sources: vec![source],
+            format: None,
+            host: None,
+            start: None,
+            interval_s: None,
+            zone: TimeZone::UTC,
+            mapping: None,
+            strict: false,
+            force: false,
+            most_bytes: Some(unpacked),
+            now,
+            random: random(),
+        };
+        let mut within = true;
+        let outcome = import(&plan, &mut |progress| {
+            within = progress.rows <= MOST_ROWS;
+            within
+        });
+        match outcome {
+            Ok(outcome) => Ok(outcome.run.into_iter().chain(outcome.already).collect::<Vec<_>>()),
+            Err(error @ ImportError::TooLong(_)) => Err(too_large(error.to_string())),
+            Err(_) if !within => Err(too_large(format!("it has more than {MOST_ROWS} rows; `fenxi import` takes it"))),
+            Err(ImportError::Store(error)) => Err(error.into()),
+            Err(error) => Err(Failure::wrong(error.to_string())),
+        }
+    });
+    Ok(done(json!({ "runs": runs.await? })))
+}
+
+fn too_large(text: String) -> Failure {
+    Failure::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+}
+
+/// An archive that is refused is a fault of the request, not of the store.
+fn refused(error: StoreError) -> Failure {
+    match error {
+        StoreError::Archive { .. } => Failure::wrong(error.to_string()),
+        StoreError::ArchiveLimit { .. } => Failure::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()),
+        StoreError::Differs { .. } => Failure::new(StatusCode::CONFLICT, error.to_string()),
+        error => error.into(),
+    }
+}
+
+/// Writes a body into a file, as it comes.
+async fn receive(body: Body, upload: &Upload, limit: u64) -> Result<(), Failure> {
+    let failed = |e: io::Error| Failure::from(StoreError::from(e));
+    let mut file = tokio::fs::File::create(&upload.path).await.map_err(failed)?;
+    let mut pieces = body.into_data_stream();
+    let mut bytes = 0u64;
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| Failure::wrong("the upload ended too early"))?;
+        bytes += piece.len() as u64;
+        if bytes > limit {
+            return Err(Failure::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("an upload may have {limit} bytes, set with `fenxi serve --upload`"),
+            ));
+        }
+        file.write_all(&piece).await.map_err(failed)?;
+    }
+    if bytes == 0 {
+        return Err(Failure::wrong("the upload is empty"));
+    }
+    file.flush().await.map_err(failed)
+}
+
+/// A file beside the runs that is removed when it is dropped.
+struct Upload {
+    path: PathBuf,
+}
+
+impl Upload {
+    fn new(store: &Store) -> Result<Upload, Failure> {
+        // What a server that was killed left is in the cache, which anybody may empty.
+        let folder = store.path().join("cache/uploads");
+        fs::create_dir_all(&folder).map_err(StoreError::from)?;
+        Ok(Upload { path: folder.join(random_word()) })
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        // Not there when the first byte never came.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The last part of a path, without anything that is no name.
+fn plain_name(text: &str) -> String {
+    let last = text.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name: String = last.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
+    if name.is_empty() || name == "." || name == ".." { "upload".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_name;
+
+    #[test]
+    fn a_name_is_no_path() {
+        for (given, name) in [
+            ("mpstat.log", "mpstat.log"),
+            ("/etc/passwd", "passwd"),
+            ("..\\..\\a.csv", "a.csv"),
+            ("a/..", "upload"),
+            ("\u{0}\n", "upload"),
+        ] {
+            assert_eq!(plain_name(given), name, "{given:?}");
+        }
+    }
+}

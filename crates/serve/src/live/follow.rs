@@ -1,0 +1,83 @@
+//! A run that is being recorded, tick by tick.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use axum::response::sse::Event;
+use fenxi_store::{Follow, StoreError};
+use futures_util::Stream;
+use tokio::sync::mpsc::{Sender, channel};
+use tokio_stream::wrappers::ReceiverStream;
+
+use super::values::{Tick, of_batch};
+use crate::{app::Shared, reply::Failure};
+
+/// How often the streams are looked at.
+const LOOK: Duration = Duration::from_millis(500);
+/// Ticks of the past that a listener is given first.
+const PAST: usize = 600;
+/// Values of the past that a listener is given first.
+const PAST_VALUES: usize = 200_000;
+
+/// Ticks of the run that `selector` names: those of the past, then those that come; `end` when it is sealed.
+pub(super) fn events(shared: &Shared, selector: &str) -> Result<impl Stream<Item = Event> + use<>, Failure> {
+    let recordings = shared.settings.store.recordings()?;
+    let named = |r: &&fenxi_store::Recorded| r.id.as_str() == selector || r.begin.name.as_deref() == Some(selector);
+    let run = recordings.iter().find(named).map(|r| r.id.clone());
+    let run = run.ok_or_else(|| Failure::unknown(format!("no run `{selector}` is being recorded")))?;
+    let follow = shared.settings.store.follow(&run)?;
+    let (sender, receiver) = channel(16);
+    std::thread::spawn(move || {
+        let last = match read(follow, &sender) {
+            Ok(()) => Event::default().event("end").data(format!("{{\"run\":\"{run}\"}}")),
+            Err(error) => {
+                Event::default().event("failed").data(serde_json::json!({ "error": error.to_string() }).to_string())
+            }
+        };
+        // Who has gone need not be told.
+        let _ = sender.blocking_send(last);
+    });
+    Ok(ReceiverStream::new(receiver))
+}
+
+/// Sends ticks until the recording ends or nobody listens.
+fn read(mut follow: Follow, sender: &Sender<Event>) -> Result<(), StoreError> {
+    let mut held: BTreeMap<i64, Tick> = BTreeMap::new();
+    let mut is_first = true;
+    while let Some(batches) = follow.advance()? {
+        for (table, batch) in &batches {
+            of_batch(table, batch, &mut held);
+        }
+        if std::mem::take(&mut is_first) {
+            held = recent(held);
+        }
+        // Tables are written one after the other: the latest tick may not be whole yet.
+        let latest = held.last_key_value().map_or(i64::MIN, |(t, _)| *t);
+        let not_whole = if batches.is_empty() { BTreeMap::new() } else { held.split_off(&latest) };
+        if !send(std::mem::replace(&mut held, not_whole), sender) {
+            return Ok(());
+        }
+        std::thread::sleep(LOOK);
+        if sender.is_closed() {
+            return Ok(());
+        }
+    }
+    send(held, sender);
+    Ok(())
+}
+
+/// The latest of `ticks`, as many as a listener is given.
+fn recent(mut ticks: BTreeMap<i64, Tick>) -> BTreeMap<i64, Tick> {
+    let mut values = 0;
+    let mut enough = |tick: &Tick| {
+        values += tick.values.len();
+        values <= PAST_VALUES
+    };
+    let first = ticks.iter().rev().take(PAST).take_while(|(_, tick)| enough(tick)).last().map(|(t, _)| *t);
+    first.map(|t| ticks.split_off(&t)).unwrap_or_default()
+}
+
+/// Whether somebody still listens.
+fn send(ticks: BTreeMap<i64, Tick>, sender: &Sender<Event>) -> bool {
+    let mut ticks = ticks.values().filter(|tick| !tick.values.is_empty());
+    ticks.all(|tick| sender.blocking_send(Event::default().event("tick").data(tick.text())).is_ok())
+}

@@ -1,0 +1,128 @@
+//! The values of one moment as text: `{"t_ms": …, "values": {"cpu.usr[0]": 12.5, …}}`.
+//!
+//! A value is called `table.column`, and `table.column[key]` where it is of one processor, disk, interface …; several
+//! keys have a comma between them. A value that is missing is not there.
+
+use std::collections::BTreeMap;
+
+use arrow_array::{
+    Array, RecordBatch, StringArray,
+    cast::AsArray,
+    types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType},
+};
+use fenxi_model::{
+    Micros, Rows, Table,
+    catalog::{N_COMMON, T},
+};
+use serde::Serialize;
+
+/// All values of one moment.
+#[derive(Debug, Serialize)]
+pub(super) struct Tick {
+    t_ms: f64,
+    pub(super) values: BTreeMap<String, f64>,
+}
+
+impl Tick {
+    pub(super) fn new(t: Micros) -> Tick {
+        Tick { t_ms: t.0 as f64 / 1e3, values: BTreeMap::new() }
+    }
+
+    pub(super) fn text(&self) -> String {
+        // Numbers and names can always be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    fn put(&mut self, table: &Table, place: usize, keys: &str, value: f64) {
+        let name = format!("{}.{}", table.name, table.columns[place].name);
+        self.values.insert(if keys.is_empty() { name } else { format!("{name}[{keys}]") }, value);
+    }
+}
+
+/// The text of all values in `rows`, which are of the moment `t`.
+pub(super) fn of_rows(t: Micros, rows: &Rows) -> String {
+    let mut tick = Tick::new(t);
+    for rows in rows.tables() {
+        let table = rows.table();
+        let values: Vec<usize> = (0..table.columns.len()).filter(|p| table.columns[*p].is_value()).collect();
+        for row in 0..rows.n_rows() {
+            let key =
+                |place| rows.str(row, place).map(str::to_owned).or_else(|| Some(rows.i64(row, place)?.to_string()));
+            let keys = joined((N_COMMON..N_COMMON + table.n_keys).filter_map(key));
+            for place in &values {
+                if let Some(value) = rows.f64(row, *place) {
+                    tick.put(table, *place, &keys, value);
+                }
+            }
+        }
+    }
+    tick.text()
+}
+
+/// Adds the values in `batch` to the moments that they are of, by microsecond.
+pub(super) fn of_batch(table: &'static Table, batch: &RecordBatch, ticks: &mut BTreeMap<i64, Tick>) {
+    let column = |place: usize| batch.column_by_name(table.columns[place].name);
+    let Some(times) = column(T).and_then(|c| c.as_primitive_opt::<TimestampMicrosecondType>()) else { return };
+    let keys: Vec<_> = (N_COMMON..N_COMMON + table.n_keys).filter_map(column).collect();
+    let places = (0..table.columns.len()).filter(|p| table.columns[*p].is_value());
+    let values: Vec<_> = places.filter_map(|p| Some((p, column(p)?))).collect();
+    for row in (0..batch.num_rows()).filter(|row| times.is_valid(*row)) {
+        let t = times.value(row);
+        let tick = ticks.entry(t).or_insert_with(|| Tick::new(Micros(t)));
+        let keys = joined(keys.iter().filter_map(|key| word(key.as_ref(), row)));
+        for (place, array) in &values {
+            if let Some(value) = number(array.as_ref(), row) {
+                tick.put(table, *place, &keys, value);
+            }
+        }
+    }
+}
+
+fn joined(keys: impl Iterator<Item = String>) -> String {
+    keys.collect::<Vec<_>>().join(",")
+}
+
+fn word(array: &dyn Array, row: usize) -> Option<String> {
+    if array.is_null(row) {
+        return None;
+    }
+    if let Some(numbers) = array.as_primitive_opt::<Int64Type>() {
+        return Some(numbers.value(row).to_string());
+    }
+    let labels = array.as_dictionary_opt::<Int32Type>()?;
+    let names = labels.values().as_any().downcast_ref::<StringArray>()?;
+    Some(names.value(labels.key(row)?).to_owned())
+}
+
+fn number(array: &dyn Array, row: usize) -> Option<f64> {
+    if array.is_null(row) {
+        return None;
+    }
+    let float = array.as_primitive_opt::<Float64Type>().map(|a| a.value(row));
+    let value = float.or_else(|| Some(array.as_primitive_opt::<Int64Type>()?.value(row) as f64));
+    value.filter(|v| v.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fenxi_model::catalog::{cpu, disk};
+
+    #[test]
+    fn values_are_named_alike_in_rows_and_in_batches() {
+        let mut rows = Rows::new("h");
+        let t = Micros(1_500_000);
+        rows.row(&cpu::TABLE, t, 1.0).f64(cpu::usr, 7.5);
+        rows.row(&cpu::TABLE, t, 1.0).str(cpu::cpu, "0").f64(cpu::usr, 15.0).f64(cpu::sys, None);
+        rows.row(&disk::TABLE, t, 1.0).str(disk::device, "sda").f64(disk::util, 50.0);
+        let text = of_rows(t, &rows);
+        let expected = "{\"t_ms\":1500.0,\"values\":{\"cpu.usr\":7.5,\"cpu.usr[0]\":15.0,\"disk.util[sda]\":50.0}}";
+        assert_eq!(text, expected);
+        let mut ticks = BTreeMap::new();
+        for rows in rows.tables_mut() {
+            let table = rows.table();
+            of_batch(table, &rows.take().unwrap(), &mut ticks);
+        }
+        assert_eq!(ticks.values().map(Tick::text).collect::<Vec<_>>(), [expected]);
+    }
+}

@@ -1,0 +1,226 @@
+//! The description of the API (OpenAPI 3.1), made from the lists of endpoints and operations.
+
+use std::collections::BTreeMap;
+
+use axum::{http::StatusCode, response::Response};
+use fenxi_report::api::{ENDPOINTS, Endpoint, Kind, Param};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    ask,
+    change::{OPERATIONS, Operation, Takes},
+    files,
+    live::status,
+    reply::reply,
+};
+
+/// Where it is given.
+pub(crate) const PATH: &str = "/api/v1/openapi.json";
+
+/// Statuses of every answer that is none, and what each says.
+const ERRORS: [(&str, &str); 8] = [
+    ("400", "The request is wrong; the text says in what"),
+    ("401", "No session and no token, or a wrong one"),
+    ("403", "Another site's page asked, the header X-Fenxi is missing, or the server is read-only"),
+    ("404", "There is no such run, question, study …"),
+    ("408", "It took longer than the server allows"),
+    ("413", "The body, or what it unpacks to, is too large"),
+    ("429", "Too many wrong tokens"),
+    ("503", "Too many requests wait already; Retry-After says when to come again"),
+];
+
+/// `GET /api/v1/openapi.json`.
+pub(crate) async fn get() -> Response {
+    reply(StatusCode::OK, "application/json", openapi())
+}
+
+/// The description as text, the same bytes for the same program.
+pub fn openapi() -> String {
+    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    for endpoint in ENDPOINTS {
+        paths.entry(endpoint.path).or_default().insert("get".to_owned(), reading(endpoint));
+    }
+    for operation in OPERATIONS {
+        let method = operation.method.as_str().to_ascii_lowercase();
+        paths.entry(operation.path).or_default().insert(method, changing(operation));
+    }
+    for (path, described) in others() {
+        paths.entry(path).or_default().insert("get".to_owned(), described);
+    }
+    let all = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Fenxi",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "What pages ask a store of runs. A run is named by its id, or by any selector: a name, `@1` \
+                            for the latest, `tag=value`.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "security": [{}, { "token": [] }, { "session": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "token": { "type": "http", "scheme": "bearer" },
+                "session": { "type": "apiKey", "in": "cookie", "name": "fenxi-7070" },
+            },
+            "schemas": {
+                "Error": {
+                    "type": "object", "required": ["error"],
+                    "properties": { "error": { "type": "string", "description": "What is wrong, in words" } },
+                },
+            },
+        },
+    });
+    // A tree of texts and numbers can always be written.
+    serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+}
+
+fn reading(endpoint: &Endpoint) -> Value {
+    let mut content = json!({ "application/json": { "schema": { "type": "object" } } });
+    if endpoint.path == ask::SQL {
+        content["text/csv"] = json!({ "schema": { "type": "string" } });
+        content["application/vnd.apache.arrow.stream"] = json!({ "schema": { "type": "string", "format": "binary" } });
+    }
+    json!({
+        "operationId": id("get", endpoint.path),
+        "summary": summary(endpoint.about),
+        "description": endpoint.about,
+        "parameters": endpoint.params.iter().map(parameter).collect::<Vec<_>>(),
+        "responses": responses("The answer", content),
+    })
+}
+
+fn parameter(param: &Param) -> Value {
+    let (name, about, required) = (param.name, param.about, param.required);
+    let one = match param.kind {
+        Kind::Text => json!({ "type": "string" }),
+        Kind::Number => json!({ "type": "number" }),
+        Kind::Count => json!({ "type": "integer", "minimum": 0 }),
+        Kind::Flag => json!({ "type": "boolean" }),
+    };
+    // A name that ends with a dot stands for all that begin with it.
+    if let Some(prefix) = name.strip_suffix('.') {
+        let schema = json!({ "type": "object", "additionalProperties": one, "propertyNames": { "pattern": format!("^{prefix}\\.") } });
+        return json!({ "name": prefix, "in": "query", "description": about, "required": false, "schema": schema });
+    }
+    let schema = if param.many { json!({ "type": "array", "items": one }) } else { one };
+    json!({ "name": name, "in": "query", "description": about, "required": required, "schema": schema })
+}
+
+fn changing(operation: &Operation) -> Value {
+    let mut parameters: Vec<Value> = in_path(operation.path);
+    // Who only reads is asked for it too: whatever is not GET is.
+    parameters.push(json!({
+        "name": "X-Fenxi", "in": "header", "required": true, "schema": { "const": "1" },
+        "description": "No form of another site can send it",
+    }));
+    if let Takes::File(_) = operation.takes {
+        parameters.push(json!({
+            "name": "filename", "in": "query", "required": false, "schema": { "type": "string" },
+            "description": "Name of the file",
+        }));
+    }
+    let body = |about: &str, media: &str, schema: Value| json!({ "required": true, "description": about, "content": { media: { "schema": schema } } });
+    let content = json!({ "application/json": { "schema": { "type": "object" } } });
+    let mut described = json!({
+        "operationId": id(operation.method.as_str(), operation.path),
+        "summary": summary(operation.about),
+        "description": operation.about,
+        "parameters": parameters,
+        "responses": responses(operation.gives, content),
+    });
+    let takes = match operation.takes {
+        Takes::Nothing => return described,
+        Takes::Json(schema) => body("What is to be", "application/json", schema()),
+        Takes::Text(about) => body(about, "text/plain", json!({ "type": "string" })),
+        Takes::File(about) => body(about, "application/octet-stream", json!({ "type": "string", "format": "binary" })),
+    };
+    described["requestBody"] = takes;
+    described
+}
+
+/// What is neither a list's endpoint nor an operation.
+fn others() -> [(&'static str, Value); 7] {
+    let query = |name: &str, about: &str, required: bool, schema: Value| json!({ "name": name, "in": "query", "description": about, "required": required, "schema": schema });
+    let text = || json!({ "type": "string" });
+    let get = |path: &str, about: &str, parameters: Vec<Value>, media: &str| {
+        let schema = if media == "application/json" { json!({ "type": "object" }) } else { text() };
+        json!({
+            "operationId": id("get", path), "summary": summary(about), "description": about, "parameters": parameters,
+            "responses": responses("The answer", json!({ media: { "schema": schema } })),
+        })
+    };
+    let runs = query("run", "A run, or a selector of several", true, json!({ "type": "array", "items": text() }));
+    let page = query("page", "The page's path and query, as `/run?run=@1`", true, text());
+    let recording =
+        query("run", "A run that is being recorded, by id or name; without it, this machine", false, text());
+    [
+        (
+            files::EXPORT,
+            get(
+                files::EXPORT,
+                "A run as an archive, which `POST /api/v1/import` takes.",
+                in_path(files::EXPORT),
+                "application/zstd",
+            ),
+        ),
+        (files::EXPORT_MANY, get(files::EXPORT_MANY, "Several runs as one archive.", vec![runs], "application/zstd")),
+        (files::REPORT, get(files::REPORT, "A page as one HTML file with everything in it.", vec![page], "text/html")),
+        (
+            "/api/v1/live",
+            get(
+                "/api/v1/live",
+                "Server-Sent Events: `tick` with `{t_ms, values: {\"table.column[key]\": number}}` each second; of a recording also \
+             `end` when it is sealed.",
+                vec![recording],
+                "text/event-stream",
+            ),
+        ),
+        (
+            status::PATH,
+            get(
+                status::PATH,
+                "What is being recorded into the store at the moment, and the name of this machine.",
+                Vec::new(),
+                "application/json",
+            ),
+        ),
+        ("/metrics", get("/metrics", "How the server itself is, for Prometheus.", Vec::new(), "text/plain")),
+        (PATH, get(PATH, "This description.", Vec::new(), "application/json")),
+    ]
+}
+
+fn in_path(path: &str) -> Vec<Value> {
+    let names = path.split('{').skip(1).filter_map(|part| part.split_once('}'));
+    let about = |name: &str| if name == "id" { "The run" } else { "The name" };
+    let one = |(name, _): (&str, &str)| {
+        json!({
+            "name": name, "in": "path", "required": true, "description": about(name),
+            "schema": { "type": "string", "minLength": 1 },
+        })
+    };
+    names.map(one).collect()
+}
+
+fn responses(gives: &str, content: Value) -> Value {
+    let error = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } });
+    let mut all = Map::new();
+    all.insert("200".to_owned(), json!({ "description": gives, "content": content }));
+    for (status, said) in ERRORS.iter().chain(&[("409", "It stands against what is there: another run of the same id")])
+    {
+        all.insert((*status).to_owned(), json!({ "description": said, "content": error }));
+    }
+    Value::Object(all)
+}
+
+/// A name for programs made from the description: `get_runs`, `put_runs_id_labels`.
+fn id(method: &str, path: &str) -> String {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !["", "api", "v1"].contains(w));
+    let words: Vec<&str> = words.collect();
+    format!("{}_{}", method.to_ascii_lowercase(), words.join("_"))
+}
+
+/// The first sentence.
+fn summary(about: &str) -> &str {
+    about.split_once(". ").map_or(about.trim_end_matches('.'), |(first, _)| first)
+}

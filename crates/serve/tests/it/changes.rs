@@ -1,0 +1,218 @@
+//! What may be changed is changed, and nothing else.
+
+use std::collections::BTreeMap;
+
+use fenxi_model::{Micros, Rows, RunId, catalog::cpu};
+use fenxi_store::{Begin, End, Store};
+use serde_json::json;
+
+use crate::support::{Served, serve, serve_with};
+
+/// 2026-11-21 14:35:53 UTC.
+const START: i64 = 1_795_271_753_000_000;
+
+pub fn begin(name: &str, random: u64) -> Begin {
+    Begin {
+        name: Some(name.to_owned()),
+        kind: "record".to_owned(),
+        host: "h1".to_owned(),
+        command: Vec::new(),
+        params: BTreeMap::new(),
+        tags: BTreeMap::new(),
+        start: Micros(START),
+        interval_s: Some(1.0),
+        random,
+        sources: vec!["cpu".to_owned()],
+    }
+}
+
+pub fn tick(i: i64, rows: &mut Rows) {
+    let t = Micros(START + i * 1_000_000);
+    rows.row(&cpu::TABLE, t, 1.0).f64(cpu::usr, i as f64);
+    rows.row(&cpu::TABLE, t, 1.0).str(cpu::cpu, "0").f64(cpu::usr, i as f64 * 2.0);
+}
+
+/// A sealed run of ten seconds.
+pub fn run(store: &Store, name: &str, random: u64) -> RunId {
+    let mut open = store.begin(begin(name, random)).unwrap();
+    let mut rows = Rows::new("h1");
+    for i in 1..=10 {
+        tick(i, &mut rows);
+        open.append(&mut rows).unwrap();
+    }
+    let end = End {
+        start: None,
+        end: Micros(START + 10_000_000),
+        exit_status: Some(0),
+        signal: None,
+        costs: Vec::new(),
+        windows: Vec::new(),
+        ticks: 10,
+        missed_ticks: 0,
+        inputs: Vec::new(),
+    };
+    open.seal(end).unwrap()
+}
+
+fn error(served: &Served, method: &str, target: &str, body: &str, status: u16) -> String {
+    let answer = served.change(method, target, body);
+    assert_eq!(answer.status, status, "{method} {target}: {}", answer.text());
+    answer.json()["error"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn labels_are_set_as_far_as_they_are_given() {
+    let served = serve();
+    let id = run(&served.store, "first", 1);
+    let target = format!("/api/v1/runs/{id}/labels");
+    let attack = "<img src=x onerror=alert(1)>";
+    let body = json!({ "name": attack, "tags": { "a": "1" }, "baseline": true, "remarks": ["one"] }).to_string();
+    assert_eq!(served.change("PUT", &target, &body).json()["tags"]["a"], "1");
+    assert_eq!(served.change("PUT", "/api/v1/runs/@1/labels", r#"{"tags":{"b":"2"}}"#).status, 200);
+    let labels = served.store.run(&id).unwrap().labels;
+    assert_eq!((labels.name.as_deref(), labels.baseline, labels.remarks.len()), (Some(attack), true, 1));
+    assert_eq!(labels.tags, BTreeMap::from([("b".to_owned(), "2".to_owned())]));
+    served.change("PUT", &target, r#"{"name":null}"#);
+    assert_eq!(served.store.run(&id).unwrap().labels.name, None);
+    assert!(error(&served, "PUT", &target, r#"{"nam":"x"}"#, 400).contains("`nam`"));
+    assert!(error(&served, "PUT", &target, r#"{"tags":{"a=b":"x"}}"#, 400).contains("tag"));
+    assert!(error(&served, "PUT", &target, "{", 400).contains("JSON"));
+    error(&served, "PUT", &target, &format!("{{\"remarks\":{}1{}}}", "[".repeat(5000), "]".repeat(5000)), 400);
+    error(&served, "PUT", "/api/v1/runs/nothing/labels", "{}", 404);
+    let odd = served.change("PUT", "/api/v1/runs/%2e%2e%2f%00/labels", "{}").status;
+    assert!([400, 404].contains(&odd), "{odd}");
+    assert_eq!(served.change("PUT", "/api/v1/runs/%ff/labels", "{}").status, 400);
+}
+
+#[test]
+fn a_run_is_removed_by_its_whole_id_only() {
+    let served = serve();
+    let id = run(&served.store, "first", 1);
+    error(&served, "DELETE", "/api/v1/runs/@1", "", 400);
+    error(&served, "DELETE", "/api/v1/runs/first", "", 400);
+    assert_eq!(served.change("DELETE", &format!("/api/v1/runs/{id}"), "").status, 200);
+    error(&served, "DELETE", &format!("/api/v1/runs/{id}"), "", 404);
+    assert_eq!(served.store.ids().unwrap(), []);
+}
+
+#[test]
+fn windows_are_named_and_forgotten() {
+    let served = serve();
+    let id = run(&served.store, "first", 1);
+    let target = format!("/api/v1/runs/{id}/windows/steady");
+    let window = served.change("PUT", &target, r#"{"from_s":2,"to_s":10.4}"#).json();
+    assert_eq!(window, json!({ "name": "steady", "from_s": 2.0, "to_s": 10.0 }));
+    for body in [r#"{"from_s":-1,"to_s":2}"#, r#"{"from_s":5,"to_s":5}"#, r#"{"from_s":0,"to_s":1e300}"#] {
+        error(&served, "PUT", &target, body, 400);
+    }
+    error(&served, "PUT", &format!("/api/v1/runs/{id}/windows/all"), r#"{"from_s":0,"to_s":1}"#, 400);
+    assert_eq!(served.change("DELETE", &target, "").status, 200);
+    error(&served, "DELETE", &target, "", 404);
+    assert!(served.store.run(&id).unwrap().windows().is_empty());
+}
+
+#[test]
+fn runs_are_averaged() {
+    let served = serve();
+    let ids = [run(&served.store, "a", 1), run(&served.store, "b", 2)];
+    let body = json!({ "runs": ids, "name": "mean", "window": null, "drop_outliers": false }).to_string();
+    let made = served.change("POST", "/api/v1/average", &body).json();
+    let id = RunId::parse(made["run"].as_str().unwrap()).unwrap();
+    assert_eq!(served.store.run(&id).unwrap().labels.name.as_deref(), Some("mean"));
+    assert_eq!(made["of"].as_array().unwrap().len(), 2);
+    error(&served, "POST", "/api/v1/average", r#"{"runs":["a"]}"#, 400);
+    error(&served, "POST", "/api/v1/average", r#"{"runs":[]}"#, 400);
+    error(&served, "POST", "/api/v1/average", r#"{"runs":["nothing"]}"#, 404);
+}
+
+#[test]
+fn a_question_is_kept_when_the_engine_understands_it() {
+    let served = serve();
+    let text = "-- title: Mine\n-- chart: line\n-- param: n = 3, how many\nSELECT t, usr FROM cpu LIMIT $n";
+    assert_eq!(served.change("PUT", "/api/v1/questions/mine", text).status, 200);
+    assert!(fenxi_query::question(&served.store, "mine").unwrap().own);
+    for (text, said) in [
+        ("SELECT 1", "title"),
+        ("-- title: T\nSELECT nothing FROM cpu", "`nothing`"),
+        ("-- title: T\nDROP TABLE cpu", "DROP"),
+        ("-- title: T\nSELECT 1; SELECT 2", "several"),
+        ("-- title: T\nSELECT * FROM read_csv('/etc/passwd')", ""),
+        ("-- title: T\nATTACH '/tmp/x.db'", ""),
+        ("-- title: T\nCOPY (SELECT 1) TO '/tmp/x'", ""),
+    ] {
+        let why = error(&served, "PUT", "/api/v1/questions/bad", text, 400);
+        assert!(why.contains(said), "{text}: {why}");
+    }
+    error(&served, "PUT", "/api/v1/questions/..%2Fmine", text, 400);
+    error(&served, "PUT", "/api/v1/questions/%2e%2e%2f%2e%2e%2fmine", text, 400);
+    assert_eq!(served.change("DELETE", "/api/v1/questions/mine", "").status, 200);
+}
+
+#[test]
+fn an_export_comes_back_bit_for_bit() {
+    let served = serve();
+    let ids = [run(&served.store, "a", 1), run(&served.store, "b", 2)];
+    let one = served.get(&format!("/api/v1/runs/{}/export", ids[0]));
+    let name = format!("attachment; filename=\"{}.tar.zst\"", ids[0]);
+    assert_eq!((one.status, one.header("content-disposition")), (200, Some(name.as_str())));
+    let both = served.get("/api/v1/export?run=a&run=b");
+    assert_eq!(both.status, 200);
+    let other = serve();
+    let taken = other.request("POST", "/api/v1/import?filename=x", &["X-Fenxi: 1"], &both.body);
+    assert_eq!(taken.json()["runs"].as_array().unwrap().len(), 2, "{}", taken.text());
+    let again = other.get(&format!("/api/v1/runs/{}/export", ids[0]));
+    assert!(again.body == one.body);
+    assert_eq!(served.get("/api/v1/runs/nothing/export").status, 404);
+    assert_eq!(served.get("/api/v1/export").status, 400);
+    let cut = &both.body[..both.body.len() / 2];
+    let refused = serve().request("POST", "/api/v1/import", &["X-Fenxi: 1"], cut);
+    assert_eq!(refused.status, 400, "{}", refused.text());
+}
+
+#[test]
+fn a_file_of_another_tool_is_imported_and_a_bomb_is_not() {
+    let served = serve_with(|s| s.limits.upload_bytes = 100_000);
+    let vmstat = "procs -----------memory---------- ---swap-- -----io---- -system-- -------cpu-------\n \
+                  r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st gu\n \
+                  1  0      0 100000   2000  30000    0    0     1     2  300  400 10  5 85  0  0  0\n \
+                  2  0      0 100000   2000  30000    0    0     1     2  300  400 20  5 75  0  0  0\n";
+    let post = |name: &str, body: &[u8]| {
+        served.request("POST", &format!("/api/v1/import?filename={name}"), &["X-Fenxi: 1"], body)
+    };
+    let made = post("..%2F..%2Fvmstat.txt", vmstat.as_bytes());
+    assert_eq!(made.status, 200, "{}", made.text());
+    let id = served.store.select_one(made.json()["runs"][0].as_str().unwrap()).unwrap();
+    assert_eq!(served.store.run(&id).unwrap().manifest.inputs[0].name, "vmstat.txt");
+    // The same once more is the same run.
+    assert_eq!(post("vmstat.txt", vmstat.as_bytes()).json()["runs"][0], json!(id));
+    assert_eq!(post("x", b"nothing that anybody knows").status, 400);
+    assert_eq!(post("x", b"").status, 400);
+    assert_eq!(post("x", &vec![b'x'; 200_000]).status, 413);
+    let bomb = std::process::Command::new("sh").args(["-c", "head -c 20000000 /dev/zero | gzip -9"]).output().unwrap();
+    assert!(bomb.stdout.len() < 50_000);
+    let refused = post("bomb.gz", &bomb.stdout);
+    assert_eq!(refused.status, 413, "{}", refused.text());
+    assert_eq!(served.store.ids().unwrap().len(), 1);
+    let left = fs_err::read_dir(served.store.path().join("cache/uploads")).unwrap().count();
+    assert_eq!(left, 0, "no upload stays");
+    assert_eq!(fs_err::read_dir(served.store.path().join("open")).unwrap().count(), 0, "nor half an import");
+}
+
+#[test]
+fn a_server_that_is_read_only_changes_nothing() {
+    let served = serve_with(|s| s.read_only = true);
+    let id = run(&served.store, "first", 1);
+    for (method, path) in [
+        ("PUT", format!("/api/v1/runs/{id}/labels")),
+        ("DELETE", format!("/api/v1/runs/{id}")),
+        ("PUT", format!("/api/v1/runs/{id}/windows/steady")),
+        ("DELETE", format!("/api/v1/runs/{id}/windows/steady")),
+        ("POST", "/api/v1/average".to_owned()),
+        ("PUT", "/api/v1/questions/mine".to_owned()),
+        ("DELETE", "/api/v1/questions/mine".to_owned()),
+        ("POST", "/api/v1/import".to_owned()),
+    ] {
+        assert!(error(&served, method, &path, "{}", 403).contains("--read-only"), "{method} {path}");
+    }
+    assert_eq!(served.store.ids().unwrap(), [id]);
+}

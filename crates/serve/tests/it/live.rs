@@ -1,0 +1,102 @@
+//! Values as they come: of this machine, and of a run that is being recorded.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
+    time::Duration,
+};
+
+use fenxi_model::Rows;
+use serde_json::Value;
+
+use crate::{
+    changes::{begin, tick},
+    support::{Served, serve, wait_for},
+};
+
+/// An open stream of events.
+struct Events(BufReader<TcpStream>);
+
+impl Events {
+    fn open(served: &Served, target: &str) -> Events {
+        let mut stream = TcpStream::connect(served.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        write!(stream, "GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
+        Events(BufReader::new(stream))
+    }
+
+    fn line(&mut self, begins: &str) -> String {
+        let mut line = String::new();
+        while self.0.read_line(&mut line).unwrap() > 0 {
+            if let Some(rest) = line.strip_prefix(begins) {
+                return rest.trim().to_owned();
+            }
+            line.clear();
+        }
+        panic!("the stream ended before {begins}");
+    }
+
+    /// Name and data of the next event.
+    fn next(&mut self) -> (String, Value) {
+        let name = self.line("event: ");
+        (name, serde_json::from_str(&self.line("data: ")).unwrap())
+    }
+}
+
+fn listeners(served: &Served) -> String {
+    served.get("/metrics").text().lines().find(|l| l.starts_with("fenxi_live_listeners ")).unwrap().to_owned()
+}
+
+#[test]
+fn all_listeners_share_one_sampler_that_ends_with_the_last() {
+    let mut served = serve();
+    let mut first = Events::open(&served, "/api/v1/live");
+    let mut second = Events::open(&served, "/api/v1/live");
+    let (name, tick) = first.next();
+    assert_eq!(name, "tick");
+    assert_eq!(second.next().1, tick);
+    let idle = tick["values"]["cpu.idle"].as_f64().unwrap();
+    assert!((0.0..=100.0).contains(&idle), "{tick}");
+    assert!(tick["values"]["mem.available_bytes"].as_f64().unwrap() > 1e6);
+    assert!(tick["values"]["cpu.idle[0]"].is_number());
+    assert_eq!(listeners(&served), "fenxi_live_listeners 2");
+    drop((first, second));
+    wait_for("listeners to be gone", || listeners(&served) == "fenxi_live_listeners 0");
+    // One that comes later gets a sampler again, and the end of the server ends the stream.
+    let mut third = Events::open(&served, "/api/v1/live");
+    assert_eq!(third.next().0, "tick");
+    let begun = std::time::Instant::now();
+    served.end();
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_recording_is_followed_from_its_begin_to_its_end() {
+    let served = serve();
+    let mut open = served.store.begin(begin("now", 1)).unwrap();
+    let id = open.id().to_string();
+    let mut rows = Rows::new("h1");
+    for i in 1..=3 {
+        tick(i, &mut rows);
+        open.append(&mut rows).unwrap();
+    }
+    assert_eq!(served.store.recordings().unwrap()[0].id.as_str(), id);
+    let status = served.get("/api/v1/status").json();
+    assert_eq!((&status["machine"], &status["recordings"][0]["name"]), (&"here".into(), &"now".into()));
+    assert_eq!(status["recordings"][0]["tables"], serde_json::json!(["cpu"]));
+    let mut events = Events::open(&served, &format!("/api/v1/live?run={id}"));
+    let mut seen = vec![events.next(), events.next()];
+    for i in 4..=5 {
+        tick(i, &mut rows);
+        open.append(&mut rows).unwrap();
+    }
+    seen.extend([events.next(), events.next()]);
+    open.discard().unwrap();
+    seen.extend([events.next(), events.next()]);
+    let names: Vec<&str> = seen.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["tick", "tick", "tick", "tick", "tick", "end"]);
+    let values: Vec<f64> = seen[..5].iter().map(|(_, tick)| tick["values"]["cpu.usr[0]"].as_f64().unwrap()).collect();
+    assert_eq!(values, [2.0, 4.0, 6.0, 8.0, 10.0]);
+    assert_eq!(seen[5].1["run"], id.as_str());
+    assert_eq!(served.get("/api/v1/live?run=nothing").status, 404);
+}

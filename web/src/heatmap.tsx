@@ -126,7 +126,7 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
         tabIndex={0}
         role="img"
         aria-label={`${panel.title}: ${rows.length} rows over time, from 0 to ${human(top, panel.unit)}`}
-        style={{ height: height + BELOW }}
+        style={{ height: `${height + BELOW}px` }}
         onKeyDown={chartKeys(times)}
         onMouseMove={move}
         onMouseLeave={leave}
@@ -135,8 +135,8 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
         onDblClick={() => zoom.set(null)}
       >
         <canvas ref={canvas} style={{ width: `${width}px`, height: `${height + BELOW}px` }} />
-        <div class="heat-line" ref={line} style={{ height }} />
-        <div class="heat-select" ref={select} style={{ height }} />
+        <div class="heat-line" ref={line} style={{ height: `${height}px` }} />
+        <div class="heat-select" ref={select} style={{ height: `${height}px` }} />
       </div>
       <div class="heat-scale">
         <span>0</span>

@@ -27,10 +27,13 @@ export function Navigation({ sections, tools }: { sections: { id: string; title:
   const stretch = useShared(zoom);
   const list = sections.map((s) => s.id).join(" ");
   useEffect(() => {
+    // The first section of which something stands in the upper part of the window.
+    const inside = new Set<Element>();
     const observer = new IntersectionObserver(
       (seen) => {
-        const first = seen.filter((s) => s.isIntersecting).sort((a, b) => a.boundingClientRect.top - b.boundingClientRect.top)[0];
-        if (first) setHere(first.target.id.replace(/^section-/, ""));
+        for (const s of seen) s.isIntersecting ? inside.add(s.target) : inside.delete(s.target);
+        const first = [...inside].sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)[0];
+        if (first) setHere(first.id.replace(/^section-/, ""));
       },
       { rootMargin: "-60px 0px -60% 0px" },
     );
@@ -108,7 +111,7 @@ export function SectionView({ section, runs, onKnown }: { section: Section; runs
 function Waiting({ section, done }: { section: Section; done: number }) {
   const columns = innerWidth >= 1100 ? 2 : 1;
   const height = section.panels.reduce((sum, p) => sum + guess(p) / (isWide(p) ? 1 : columns), 0);
-  return <div class="waiting" style={{ minHeight: height * 0.7 }}>{`${done} of ${section.panels.length} answers are here`}</div>;
+  return <div class="waiting" style={{ minHeight: `${Math.round(height * 0.7)}px` }}>{`${done} of ${section.panels.length} answers are here`}</div>;
 }
 
 function Panels({ headers, answers, runs }: { headers: Header[]; answers: (Panel | ApiError | undefined)[]; runs: Run[] }) {

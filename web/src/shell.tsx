@@ -1,6 +1,6 @@
 // What stands around every page: the bar with the pages, theme and time zone, and the page that the address names.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { embedded, offline, useAnswer } from "./api";
 import { PAGES } from "./pages";
 import { Empty } from "./parts";
@@ -47,11 +47,14 @@ function Bar({ path }: { path: string }) {
   const about = useAbout().data;
   const mode = useShared(theme);
   const where = useShared(zone);
+  const pages = useRef<HTMLElement>(null);
+  // On a narrow window the page's own link may stand beyond the edge.
+  useEffect(() => pages.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [path]);
   return (
     <header class="bar">
       {offline ? <span class="brand">Fenxi</span> : <a class="brand" href="/">Fenxi</a>}
       {!offline && (
-        <nav class="nav-links" aria-label="pages">
+        <nav ref={pages} class="nav-links" aria-label="pages">
           {PAGES.filter((p) => p.title).map((p) => (
             <a key={p.path} href={p.path} aria-current={p.path === path ? "page" : undefined}>{p.title}</a>
           ))}

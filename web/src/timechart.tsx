@@ -144,7 +144,7 @@ export function TimeChart({ panel, time, runs, only }: Props) {
         role="img"
         aria-label={`${panel.title}: ${names.slice(0, SHOWN).join(", ")} over time. Arrows move the pointer, plus and minus zoom, Escape shows all.`}
         onKeyDown={chartKeys(times)}
-        style={{ minHeight: width < 500 ? 180 : 220 }}
+        style={{ minHeight: width < 500 ? "180px" : "220px" }}
       />
       <Legend entries={entries} shown={shown} onChange={setShown} first={SHOWN} />
     </div>

@@ -77,7 +77,7 @@ test("results stand first, and every line can be shown, found and filtered by it
   assert.match(await lines().first().innerText(), new RegExp(comparison.results[0].column));
   const few = await lines().count();
   await page.getByRole("button", { name: /^Show all \d+ metrics$/ }).click();
-  await page.waitForFunction(() => new URLSearchParams(location.search).get("show") === "all");
+  await page.waitForFunction(() => new URLSearchParams(location.search).get("lines") === "all");
   assert.ok((await lines().count()) > few);
   const chip = page.locator(".chips .chip").first();
   const [, word, n] = (await chip.innerText()).match(/^\S+ (.*) (\d+)$/);

@@ -125,6 +125,9 @@ test("every section of a run is drawn, and findings lead to their evidence", opt
 
 /** Drags over the middle of the first chart. */
 async function zoom() {
+  await page.locator("#section-cpu").scrollIntoViewIfNeeded();
+  await page.locator(".uplot").first().waitFor();
+  await quiet(page);
   const over = page.locator(".uplot .u-over").first();
   await over.scrollIntoViewIfNeeded();
   const box = await over.boundingBox();

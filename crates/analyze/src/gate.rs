@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    group::{Metric, RunSummary},
+    group::{Metric, RunSummary, fact_differences},
     sample::mean,
 };
 
@@ -42,6 +42,8 @@ const BUSY: f64 = 90.0;
 const SHORT_OF: f64 = 0.05;
 /// Milliseconds by which transactions may begin late.
 const LATE_MS: f64 = 10.0;
+/// Characters of a fact that is told with its values.
+const SHORT: usize = 40;
 /// Runs that are called by their names.
 const NAMED: usize = 3;
 /// Factor between the lengths of runs from which it is one.
@@ -53,6 +55,7 @@ pub fn gate(a: &[RunSummary], b: &[RunSummary]) -> Vec<Reason> {
     let mut add = |refuses: bool, text: String| reasons.push(Reason { refuses, text });
     work(a, b, &mut add);
     params(a, b, &mut add);
+    machines(a, b, &mut add);
     conduct(a, b, &mut add);
     reasons.sort_by_key(|r| !r.refuses);
     reasons
@@ -124,6 +127,39 @@ fn params(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)
     }
     if differing.len() > 1 {
         add(false, format!("several settings differ, so that none alone explains a change: {}", differing.join(", ")));
+    }
+}
+
+/// Facts of the machine that change how fast it is, by topic and name; all of a topic where no name is given.
+const MACHINE: [(&str, &str); 12] = [
+    ("cpu", "model"),
+    ("cpu", "processors"),
+    ("cpu", "online"),
+    ("cpu", "smt active"),
+    ("cpu", "microcode"),
+    ("cpufreq", ""),
+    ("kernel", "release"),
+    ("kernel", "command line"),
+    ("kernel", "clock source"),
+    ("memory", "MemTotal"),
+    ("thp", "enabled"),
+    ("vulnerability", ""),
+];
+
+/// What differs between the machines besides the settings.
+fn machines(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
+    let matters = |topic: &str, name: &str| MACHINE.iter().any(|(t, n)| *t == topic && (n.is_empty() || *n == name));
+    let value = |text: Option<String>| text.filter(|t| t.chars().count() <= SHORT && !t.contains('\n'));
+    let words: Vec<String> = fact_differences(a, b)
+        .into_iter()
+        .filter(|fact| matters(&fact.topic, &fact.name))
+        .map(|fact| match (value(fact.values.0), value(fact.values.1)) {
+            (Some(a), Some(b)) => format!("{} {} ({a} | {b})", fact.topic, fact.name),
+            _ => format!("{} {}", fact.topic, fact.name),
+        })
+        .collect();
+    if !words.is_empty() {
+        add(false, format!("the machines differ, which may explain a change: {}", words.join(", ")));
     }
 }
 
@@ -264,6 +300,17 @@ mod tests {
         assert_eq!(rates, [(true, "different offered rates: `offered` is 100 in A and 200 in B".to_owned())]);
         let two = texts(run(&[("x", "1"), ("y", "1")], &[]), run(&[("x", "2"), ("y", "2")], &[]));
         assert!(!two[0].0 && two[0].1.contains("x (1 | 2), y (1 | 2)"), "{two:?}");
+    }
+
+    #[test]
+    fn machines_that_differ_are_a_reservation() {
+        let with = |release: &str, modules: &str| {
+            let fact = |name: &str, value: &str| (("kernel".to_owned(), name.to_owned()), value.to_owned());
+            RunSummary { facts: [fact("release", release), fact("modules", modules)].into(), ..run(&[], &[]) }
+        };
+        let found = texts(with("6.17", "a b"), with("6.18", "a c"));
+        let text = "the machines differ, which may explain a change: kernel release (6.17 | 6.18)";
+        assert_eq!(found, [(false, text.to_owned())]);
     }
 
     #[test]

@@ -222,7 +222,7 @@ fn lines(
 }
 
 /// Facts that are the same in all runs of a group, and differ between the groups.
-fn fact_differences(a: &[RunSummary], b: &[RunSummary]) -> Vec<FactDifference> {
+pub(crate) fn fact_differences(a: &[RunSummary], b: &[RunSummary]) -> Vec<FactDifference> {
     let names: BTreeSet<&(String, String)> = a.iter().chain(b).flat_map(|run| run.facts.keys()).collect();
     let value = |group: &[RunSummary], name: &(String, String)| -> Option<Option<String>> {
         let values: BTreeSet<Option<&String>> = group.iter().map(|run| run.facts.get(name)).collect();

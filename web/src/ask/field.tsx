@@ -48,9 +48,9 @@ export function SqlField({ text, onChange, onRun }: { text: string; onChange: (t
   const box = useRef<HTMLDivElement>(null);
   const plain = useRef<HTMLTextAreaElement>(null);
   const editor = useRef<Editor | undefined>(undefined);
-  const latest = useRef({ text, onChange, onRun });
-  latest.current = { text, onChange, onRun };
   const catalogue = useAnswer<Catalogue>("catalogue", {}).data;
+  const latest = useRef({ text, onChange, onRun, catalogue });
+  latest.current = { text, onChange, onRun, catalogue };
   useEffect(() => {
     let gone = false;
     load().then(
@@ -59,7 +59,7 @@ export function SqlField({ text, onChange, onRun }: { text: string; onChange: (t
         const focused = document.activeElement === plain.current;
         editor.current = window.FenxiEditor.open(box.current, {
           text: latest.current.text,
-          tables: catalogue?.tables ?? [],
+          tables: latest.current.catalogue?.tables ?? [],
           onChange: (t) => latest.current.onChange(t),
           onRun: () => latest.current.onRun(),
         });

@@ -109,7 +109,7 @@ function Frame({ box, width, fill: paint, chosen, onHover, onClick }: FrameProps
   return (
     <g class={box.above ? "above" : undefined} onMouseMove={(e) => onHover(e, box)} onClick={() => onClick(box.node)}>
       <rect class={chosen ? "chosen" : undefined} x={x} y={box.depth * ROW} width={Math.max(0.3, w)} height={ROW} fill={paint} />
-      {letters >= 3 && <text x={x + 4} y={box.depth * ROW + 13}>{name.length > letters ? `${name.slice(0, letters - 1)}…` : name}</text>}
+      {letters >= 3 && <text class={isDeep(paint) ? "light" : undefined} x={x + 4} y={box.depth * ROW + 13}>{name.length > letters ? `${name.slice(0, letters - 1)}…` : name}</text>}
     </g>
   );
 }
@@ -161,6 +161,12 @@ function fill(node: Node, root: Node, wanted: string, most: number): string {
   for (let i = 0; i < node.name.length; i++) hash = (hash * 31 + node.name.charCodeAt(i)) >>> 0;
   const shade = hash % 24;
   return isKernel(node.name) ? `hsl(205 62% ${70 + shade / 3}%)` : `hsl(${34 + shade / 2} 88% ${66 + shade / 2}%)`;
+}
+
+/** Whether dark letters could not be read on it. */
+function isDeep(paint: string): boolean {
+  const [r, g, b] = (paint.match(/^rgb\((\d+),(\d+),(\d+)\)$/) ?? []).slice(1).map(Number);
+  return 0.299 * r + 0.587 * g + 0.114 * b < 125;
 }
 
 function isKernel(name: string): boolean {

@@ -1,7 +1,7 @@
 // The questions asked of both groups: series over each other, heat maps side by side and as a difference, flame
 // graphs and distributions of A against B.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, offline, useAnswer, useAnswers } from "../api";
 import { Flame } from "../charts/flame";
 import type { Folded } from "../charts/flame-tree";
@@ -13,7 +13,8 @@ import { HeatMap } from "../heatmap";
 import { Failure } from "../parts";
 import type { Header, Opened, Panel, Run } from "../payload";
 import { link, refine } from "../router";
-import { extent, useNear } from "../shared";
+import { settled, useNear, useSeen, useShared } from "../shared";
+import { useZoomInLink } from "../zoomlink";
 import { Overlay } from "./overlay";
 import { Shifts, type Timed } from "./shifts";
 import type { Comparison } from "./types";
@@ -42,10 +43,7 @@ export function Charts({ found, query }: { found: Comparison; query: URLSearchPa
     refine({ shift: [...shifts].map(([run, s]) => `${run}:${s}`) });
   };
   const [least, most] = [Math.min(0, ...timed.map((t) => t.shift)), Math.max(0, ...timed.map((t) => t.shift + t.duration))];
-  useEffect(() => {
-    extent.set(most > least ? [least, most] : null);
-    return () => extent.set(null);
-  }, [least, most]);
+  useZoomInLink(query, least, most);
   if (opened.error) return <Failure error={opened.error} />;
   const sections = (opened.data?.sections ?? []).map((s) => ({ ...s, panels: s.panels.filter((p) => SHARED.includes(p.chart)) })).filter((s) => s.panels.length > 0);
   return (
@@ -70,7 +68,7 @@ function Section({ title, panels, runs, timed }: { title: string; panels: Header
     <div ref={box}>
       <h3 class="part-title">{title}</h3>
       {here ? (
-        <div class="panels">{loud.map((p, i) => <Shared key={p.id} panel={p} runs={runs} timed={timed} wide={isWide(loud, i)} />)}</div>
+        <div class="panels">{loud.map((p, i) => <Shared key={p.id} base={p} runs={runs} timed={timed} wide={isWide(loud, i)} />)}</div>
       ) : (
         <div class="waiting" style={{ minHeight: `${panels.length * 160}px` }}>{`${answers.filter((a) => a !== undefined).length} of ${panels.length} answers are here`}</div>
       )}
@@ -87,10 +85,16 @@ function isWide(panels: Panel[], place: number): boolean {
   return (place - first) % 2 === 0 && map(panels[place + 1]);
 }
 
-function Shared({ panel, runs, timed, wide }: { panel: Panel; runs: Run[]; timed: Timed[]; wide: boolean }) {
-  const drawing = useRef<HTMLDivElement>(null);
+/** `base` answers for whole runs; a stretch of runs that are not moved is asked for alone, finer. */
+function Shared({ base, runs, timed, wide }: { base: Panel; runs: Run[]; timed: Timed[]; wide: boolean }) {
+  const [box, drawing] = [useRef<HTMLElement>(null), useRef<HTMLDivElement>(null)];
+  const seen = useSeen(box);
+  const stretch = useShared(settled);
+  const part = stretch && base.time && !offline && seen && timed.every((t) => t.shift === 0);
+  const finer = useAnswer<Panel>("panel", part ? { question: base.id, run: runs.map((r) => r.id), from: stretch[0], to: stretch[1] } : null);
+  const panel = part && finer.data?.time && !finer.stale ? finer.data : base;
   return (
-    <article class={wide ? "panel wide" : "panel"} id={`panel-${panel.id}`}>
+    <article ref={box} class={wide ? "panel wide" : "panel"} id={`panel-${panel.id}`} aria-busy={part && finer.stale && !finer.error ? "true" : undefined}>
       <div class="panel-head">
         <h4>{panel.title}</h4>
         <div class="panel-tools">

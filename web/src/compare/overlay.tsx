@@ -1,9 +1,10 @@
 // A question's series of both groups over each other, on time since each run's start: the mean of a group's runs as
 // a line, A solid and B dashed in colours of their own, least and greatest run as a band.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { Key } from "../charts/axes";
+import { useShown } from "../hidden";
 import { Legend } from "../legend";
 import { type Numbers, type Panel, type TimeData, unpack } from "../payload";
 import { chartKeys, plot } from "../plot";
@@ -35,8 +36,8 @@ export function Overlay({ panel, time, runs }: { panel: Panel; time: TimeData; r
   const mode = useShared(theme);
   const moves = runs.map((r) => r.shift).join();
   const { times, lines, names } = useMemo(() => gather(time, runs), [time, moves]);
-  const [chosen, setChosen] = useState<ReadonlySet<number> | null>(null);
-  const shown = useMemo(() => chosen ?? new Set([...names.keys()].filter((i) => i < SHOWN)), [chosen, names]);
+  const usual = useMemo(() => new Set([...names.keys()].filter((i) => i < SHOWN)), [names]);
+  const [shown, setShown] = useShown(panel.id, names, usual);
   const single = names.length === 1;
   const look = (line: Line) => ({ stroke: colour(line.side), dash: DASHES[names.indexOf(line.name) % DASHES.length] });
 
@@ -88,7 +89,7 @@ export function Overlay({ panel, time, runs }: { panel: Panel; time: TimeData; r
     <div>
       <div class="chart" ref={box} tabIndex={0} role="img" aria-label={`${panel.title}: A and B over time. Arrows move the pointer, plus and minus zoom, Escape shows all.`} onKeyDown={chartKeys(times)} style={{ minHeight: `${HEIGHT}px` }} />
       <Key entries={([0, 1] as const).filter((side) => lines.some((l) => l.side === side)).map((side) => ({ name: "AB"[side], colour: colour(side) }))} />
-      <Legend entries={entries} shown={shown} onChange={setChosen} first={5} />
+      <Legend entries={entries} shown={shown} onChange={setShown} first={5} />
     </div>
   );
 }
@@ -105,7 +106,9 @@ function gather(time: TimeData, runs: Timed[]): { times: number[]; lines: Line[]
     if (s.stats.min === 0 && s.stats.max === 0 && !weight.has(s.name)) continue;
     weight.set(s.name, Math.max(weight.get(s.name) ?? -Infinity, s.stats.avg ?? -Infinity));
   }
-  const names = [...weight].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  // What both groups have comes first.
+  const sides = (name: string) => new Set(time.series.filter((s) => s.name === name).map((s) => runs[s.run]?.side)).size;
+  const names = [...weight.keys()].sort((a, b) => sides(b) - sides(a) || weight.get(b)! - weight.get(a)!);
   const lines = names.flatMap((name) => ([0, 1] as const).flatMap((side): Line[] => {
     const mine = time.series.filter((s) => s.name === name && runs[s.run]?.side === side);
     if (mine.length === 0) return [];

@@ -20,7 +20,7 @@ export function Verdicts({ found, query, margin }: Props) {
   const [search, setSearch] = useState("");
   const only = query.get("verdict") as Verdict | null;
   const resource = query.get("resource");
-  const all = query.get("show") === "all";
+  const all = query.get("lines") === "all";
   const every = useMemo(() => [...found.results, ...found.metrics], [found]);
   const most = useMemo(() => scaleOf(every, margin), [every, margin]);
   const counts = useMemo(() => VERDICTS.map((v) => ({ ...v, n: every.filter((l) => l.verdict === v.verdict).length })).filter((v) => v.n > 0), [every]);
@@ -56,7 +56,7 @@ export function Verdicts({ found, query, margin }: Props) {
           </select>
         </label>
         <input type="search" class="wide-search" placeholder={`find in ${every.length} lines`} aria-label="find metrics" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
-        <button type="button" class="plain" aria-pressed={all} onClick={() => refine({ show: all ? null : "all" })}>{all ? "Only what differs" : `Show all ${found.metrics.length} metrics`}</button>
+        <button type="button" class="plain" aria-pressed={all} onClick={() => refine({ lines: all ? null : "all" })}>{all ? "Only what differs" : `Show all ${found.metrics.length} metrics`}</button>
         <TakeAway title="Verdicts" rows={sheet} chart={chart} />
       </div>
       <div ref={chart}>
@@ -96,9 +96,9 @@ function Part({ title, lines, most, margin, whole, open }: PartProps) {
               <th class="num">A</th>
               <th class="num">B</th>
               <th class="num">change</th>
-              <th class="bar-head" title="The change and the interval in which it is with 95 % probability; the band is the margin"><ChangeBar.Head most={most} /></th>
-              <th class="num" title="Cliff's delta, from −1 (every run of B below every run of A) to 1">effect</th>
-              <th class="num" title="Chance of so great a difference between equal groups, adjusted for all that was compared beside it">p</th>
+              <th class="bar-head minor" title="The change and the interval in which it is with 95 % probability; the band is the margin"><ChangeBar.Head most={most} /></th>
+              <th class="num minor" title="Cliff's delta, from −1 (every run of B below every run of A) to 1">effect</th>
+              <th class="num minor" title="Chance of so great a difference between equal groups, adjusted for all that was compared beside it">p</th>
               <th>verdict</th>
             </tr>
           </thead>
@@ -129,9 +129,9 @@ function Row({ line, most, margin }: { line: Line; most: number; margin: number 
         </td>
       ))}
       <td class="num strong">{line.change === 0 ? "0" : changeText(line, line.change, human)}</td>
-      <td class="bar-cell"><ChangeBar line={line} most={most} margin={margin} /></td>
-      <td class="num">{line.effect.toFixed(2)}</td>
-      <td class="num">{pText(line.p)}</td>
+      <td class="bar-cell minor"><ChangeBar line={line} most={most} margin={margin} /></td>
+      <td class="num minor">{line.effect.toFixed(2)}</td>
+      <td class="num minor">{pText(line.p)}</td>
       <td><span class={`verdict ${line.verdict.split(" ")[0]}`}>{`${signOf(line.verdict)} ${line.verdict}`}</span></td>
     </tr>
   );

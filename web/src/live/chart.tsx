@@ -106,7 +106,7 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
   return (
     <article class="panel" data-turn={turn}>
       <h3>{title}</h3>
-      <div class="chart" ref={box} role="img" aria-label={`${title}: ${entries.slice(0, SHOWN).map((e) => `${e.name} ${e.value}`).join(", ")}`} style={{ minHeight: HEIGHT }} />
+      <div class="chart" ref={box} role="img" aria-label={`${title}: ${entries.slice(0, SHOWN).map((e) => `${e.name} ${e.value}`).join(", ")}`} style={{ minHeight: `${HEIGHT}px` }} />
       <Legend entries={entries} shown={shown} onChange={(next) => setHidden(new Set(next ? entries.map((_, i) => i).filter((i) => !next.has(i)) : []))} first={SHOWN} />
     </article>
   );

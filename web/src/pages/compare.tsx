@@ -11,7 +11,6 @@ import { Verdicts } from "../compare/verdicts";
 import { Empty, Failure, Pending } from "../parts";
 import { link } from "../router";
 import { Navigation } from "../sections";
-import { extent } from "../shared";
 import type { Page } from ".";
 import "../compare/compare.css";
 
@@ -30,7 +29,6 @@ function ComparePage({ query }: { query: URLSearchParams }) {
   useEffect(() => {
     if (!embedded && found) document.title = `${found.a.title} and ${found.b.title} · Fenxi`;
   }, [found]);
-  useEffect(() => () => extent.set(null), []);
   return (
     <>
       <div class="top">

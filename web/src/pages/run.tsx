@@ -5,13 +5,12 @@ import { ask, embedded, offline, useAnswer } from "../api";
 import { Findings } from "../findings";
 import { Empty, Failure, Pending } from "../parts";
 import type { Findings as Found, Opened, Panel } from "../payload";
-import { refine } from "../router";
 import { RunFacts } from "../runs/facts";
 import { RunTools } from "../runs/tools";
 import { SaveWindow } from "../runs/windows";
 import { Navigation, SectionView, silent, SilentSection } from "../sections";
-import { extent, settled, zoom } from "../shared";
 import { useWritable } from "../shell";
+import { useZoomInLink } from "../zoomlink";
 import type { Page } from ".";
 
 export const run: Page = { path: "/run", View: RunPage };
@@ -40,7 +39,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   const [, look] = useReducer((n: number) => n + 1, 0);
   const patient = usePatience();
   const writable = useWritable();
-  useZoomInLink(query, Math.max(0, ...runs.map((r) => r.duration_s)));
+  useZoomInLink(query, 0, Math.max(0, ...runs.map((r) => r.duration_s)));
   useEffect(() => {
     if (!embedded) document.title = `${opened.title} · Fenxi`;
   }, [opened.title]);
@@ -76,9 +75,9 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
         {ready && still.map((s) => <SilentSection key={s.id} section={s} runs={runs} />)}
         {sections.length === 0 && <p class="quiet">There are no questions to answer.</p>}
       </main>
-      <footer>
+      {ready && <footer>
         {`${embedded ? `${embedded.generator}. ` : ""}Drag over a chart to zoom all of them, double-click or press Escape for the whole run; with a chart in focus, arrows move the pointer and + and − zoom.`}
-      </footer>
+      </footer>}
     </>
   );
 }
@@ -91,30 +90,4 @@ function usePatience(): boolean {
     return () => clearTimeout(timer);
   }, []);
   return patient;
-}
-
-/** Keeps the stretch shown and `from` and `to` of the address the same. */
-function useZoomInLink(query: URLSearchParams, length_s: number): void {
-  const [from, to] = [query.get("from"), query.get("to")];
-  useEffect(() => {
-    extent.set(length_s > 0 ? [0, length_s] : null);
-    return () => extent.set(null);
-  }, [length_s]);
-  useEffect(() => {
-    const stretch = from !== null && to !== null ? ([Number(from), Number(to)] as [number, number]) : null;
-    const same = stretch?.[0] === zoom.value?.[0] && stretch?.[1] === zoom.value?.[1];
-    if (!same && !(stretch && !(stretch[0] < stretch[1]))) zoom.set(stretch);
-  }, [from, to]);
-  useEffect(() => {
-    const off = settled.on((z) => {
-      const round = (s: number) => Math.round(s * 1000) / 1000;
-      if (z === null) refine({ from: null, to: null });
-      else if (round(z[0]) !== z[0] || round(z[1]) !== z[1]) zoom.set([round(z[0]), round(z[1])]);
-      else refine({ from: z[0], to: z[1] });
-    });
-    return () => {
-      off();
-      zoom.set(null);
-    };
-  }, []);
 }

@@ -9,7 +9,7 @@ import { Navigation } from "../sections";
 import { Cells, Failures, Interactions, Outliers } from "../study/cells";
 import { Effects, Factors, measureOf } from "../study/factors";
 import { LatencyThroughput, Scaling } from "../study/scaling";
-import type { Listed, Report, Response } from "../study/types";
+import { factorsOf, type Listed, type Report, type Response } from "../study/types";
 import type { Page } from ".";
 import "../compare/compare.css";
 
@@ -113,8 +113,7 @@ function OfResponse({ report, response }: { report: Report; response: Response }
           <h2>{`${response.name}${response.better === "neither" ? "" : `, ${response.better} is better`}`}</h2>
           <Factors report={report} response={response} measure={measureOf(response)} title={response.name} />
           <Effects response={response} />
-          <h3 class="part-title">Interactions</h3>
-          <Interactions response={response} />
+          {factorsOf(response).length > 1 && <Interactions response={response} />}
           <Outliers response={response} />
         </section>
         {scales && <section id="section-scaling"><Scaling report={report} response={response} /></section>}

@@ -56,7 +56,12 @@ function Chooser({ query }: { query: URLSearchParams }) {
   const [metric, setMetric] = useState(query.get("metric") ?? "");
   const [where, setWhere] = useState(query.getAll("where").join(", "));
   useEffect(() => setMetric(query.get("metric") ?? ""), [query.get("metric")]);
-  const names = useMemo(() => [...(metrics?.results ?? []), ...(metrics?.series ?? []).map((s) => `${s.table}.${s.column}`)], [metrics]);
+  const names = useMemo(() => {
+    const series = (metrics?.series ?? []).map((s) => ({ name: `${s.table}.${s.column}`, keys: s.keys }));
+    // Keys are many: they are offered once their column is typed.
+    const keyed = series.filter((s) => metric.startsWith(s.name)).flatMap((s) => s.keys.map((key) => `${s.name}[${key}]`));
+    return [...keyed, ...(metrics?.results ?? []), ...series.map((s) => s.name)];
+  }, [metrics, metric]);
   const done = () => metric.trim() && refine({ metric: metric.trim(), where: where.split(",").map((w) => w.trim()).filter(Boolean), pick: null }, true);
   return (
     <form class="chooser trend-chooser" onSubmit={(e) => { e.preventDefault(); done(); }}>
@@ -86,7 +91,7 @@ function Followed({ found, query }: { found: Trend; query: URLSearchParams }) {
     <>
       <article class="panel wide">
         <div class="panel-head">
-          <h2 class="inline">{title}</h2>
+          <h2 class="panel-title">{title}</h2>
           <div class="panel-tools">
             <button type="button" class="plain" aria-pressed={byTime} onClick={() => refine({ by: byTime ? null : "time" })}>{byTime ? "by order" : "by time"}</button>
             <TakeAway title={title} chart={chart} rows={sheet} />

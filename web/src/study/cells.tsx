@@ -86,16 +86,20 @@ export function Cells({ report, response }: { report: Report; response: Response
 }
 
 export function Interactions({ response }: { response: Response }) {
-  if (response.interactions.length === 0) return <p class="quiet">No two factors change each other's effect beyond chance.</p>;
+  const told = response.interactions;
   return (
-    <ul class="findings">
-      {response.interactions.map((i) => (
-        <li class="finding" key={i.factors.join()}>
-          <h3>{`The effect of ${i.factors[1]} depends on ${i.factors[0]}`}</h3>
-          <p class="said">{`From the first to the last level of ${i.factors[1]} ${response.name} changes ${i.effects.map(([level, ratio]) => `×${ratio.toFixed(2)} at ${i.factors[0]} ${level}`).join(", ")} (p ${i.p < 0.001 ? "< 0.001" : i.p.toFixed(3)}).`}</p>
-        </li>
-      ))}
-    </ul>
+    <>
+      <h3 class="part-title">Interactions</h3>
+      {told.length === 0 && <p class="quiet">No two factors change each other's effect beyond chance.</p>}
+      <ul class="findings">
+        {told.map((i) => (
+          <li class="finding" key={i.factors.join()}>
+            <h3>{`The effect of ${i.factors[1]} depends on ${i.factors[0]}`}</h3>
+            <p class="said">{`From the first to the last level of ${i.factors[1]} ${response.name} changes ${i.effects.map(([level, ratio]) => `×${ratio.toFixed(2)} at ${i.factors[0]} ${level}`).join(", ")} (p ${i.p < 0.001 ? "< 0.001" : i.p.toFixed(3)}).`}</p>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

@@ -231,7 +231,9 @@ fn few_cells(line: &Line, name: String) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::of_key;
+    use fenxi_compare::{DiffLine, FactDiff, Op};
+
+    use super::{Page, of_key};
 
     #[test]
     fn keys_are_named_by_their_values() {
@@ -239,5 +241,29 @@ mod tests {
             (of_key("device=sda"), of_key("irq=3,cpu=0"), of_key("")),
             (" of sda".into(), " of 3 0".into(), String::new())
         );
+    }
+
+    #[test]
+    fn short_facts_stand_side_by_side_and_long_ones_line_by_line() {
+        let fact = |name: &str, a: &str, b: Option<&str>, lines: &[(Op, &str)]| FactDiff {
+            topic: "kernel".to_owned(),
+            name: name.to_owned(),
+            lines: lines.iter().map(|(op, text)| DiffLine { op: *op, text: (*text).to_owned() }).collect(),
+            values: [Some(a.to_owned()), b.map(str::to_owned)],
+        };
+        let facts = [
+            fact("release", "6.17", Some("6.18"), &[(Op::Removed, "6.17"), (Op::Added, "6.18")]),
+            fact("modules", &"x ".repeat(40), Some("y"), &[(Op::Equal, "… 38 words …"), (Op::Removed, "x")]),
+            fact("gone", "a\nb", None, &[(Op::Removed, "a"), (Op::Removed, "b")]),
+        ];
+        let shown = |markdown: bool| {
+            let mut page = Page { markdown, all: false, per: false, out: String::new() };
+            page.facts(&facts);
+            page.out
+        };
+        let text = "\nFacts that differ\n                A     B\nkernel release  6.17  6.18\n\nkernel modules\n    … 38 words …\n  - x\n\n\
+                    kernel gone (not in B)\n  - a\n  - b\n";
+        assert_eq!(shown(false), text);
+        assert!(shown(true).ends_with("\nkernel gone (not in B)\n```diff\n- a\n- b\n```\n"), "{}", shown(true));
     }
 }

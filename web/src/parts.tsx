@@ -39,6 +39,27 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
+interface TypedProps {
+  value: string;
+  onCommit: (text: string) => void;
+  class?: string;
+  list?: string;
+  placeholder?: string;
+}
+
+/** A field whose text counts when it is left or Enter is pressed; until then nothing that is drawn anew takes it away. */
+export function Typed({ value, onCommit, ...rest }: TypedProps) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  const commit = () => text.trim() !== value && onCommit(text.trim());
+  const enter = (e: KeyboardEvent) => {
+    if (e.key !== "Enter" || text.trim() === value) return;
+    e.preventDefault();
+    commit();
+  };
+  return <input type="text" {...rest} value={text} onInput={(e) => setText(e.currentTarget.value)} onBlur={commit} onKeyDown={enter} />;
+}
+
 /** Text in which backticks stand around code. */
 export function Prose({ text }: { text: string }) {
   return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;

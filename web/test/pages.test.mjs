@@ -182,7 +182,12 @@ test("two runs lie over each other", options, async () => {
 async function write(sql) {
   await page.locator(".cm-content").click();
   await page.keyboard.press("Control+a");
-  await page.keyboard.insertText(sql);
+  // Pasted, as a person would bring a statement along.
+  await page.locator(".cm-content").evaluate((content, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    content.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, sql);
 }
 
 test("a panel's question is edited, kept, and part of the next report", options, async () => {
@@ -236,8 +241,8 @@ test("a statement that takes long tells for how long, and is cancelled", options
 });
 
 test("five hundred series are ranked, searched and switched without waiting", options, async () => {
-  const sql = "SELECT run, host, t, dt, 'series ' || i AS name, CASE WHEN i % 5 = 0 THEN 0 ELSE usr * i END AS value FROM cpu, range(500) r(i) WHERE cpu IS NULL ORDER BY run, host, t";
-  await visit(page, `/ask?${new URLSearchParams({ q: sql, chart: "line", x: "t", y: "value", series: "name", run: await idOf("thorough") })}`);
+  const sql = "SELECT run, host, t, dt, 'series ' || i AS worker, CASE WHEN i % 5 = 0 THEN 0 ELSE usr * i END AS value FROM cpu, range(500) r(i) WHERE cpu IS NULL ORDER BY run, host, t";
+  await visit(page, `/ask?${new URLSearchParams({ q: sql, chart: "line", x: "t", y: "value", series: "worker", run: await idOf("thorough") })}`);
   await page.getByText("500 series").waitFor();
   assert.equal(await page.locator(".legend button[aria-pressed=true]").count(), 12);
   assert.match(await page.locator(".legend button").first().innerText(), /series 499/);
@@ -327,9 +332,11 @@ test("a server that is gone, a run that is not there and a session that ended ar
   assert.match(await page.locator("main .error").innerText(), /does not answer/);
   await page.unroute("**/api/v1/**");
   await page.route("**/api/v1/about", (route) => route.fulfill({ status: 401, contentType: "application/json", body: '{"error":"log in"}' }));
+  await page.route("**/login?*", (route) => route.fulfill({ contentType: "text/html", body: "<title>Log in</title>" }));
   await page.goto(`${server}/?text=quick`);
   await page.waitForURL((url) => url.pathname === "/login" && url.searchParams.get("next") === "/?text=quick");
   await page.unroute("**/api/v1/about");
+  await page.unroute("**/login?*");
   forgive(browser);
 });
 

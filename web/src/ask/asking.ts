@@ -125,6 +125,9 @@ function sizeOf(rows: Rows | undefined, panel: Panel | undefined): string | unde
   return total === 1 ? "1 row" : `${total.toLocaleString("en")} rows`;
 }
 
+/** What is asked by SQL has no title of its own. */
+const named = (panel: Panel | undefined) => panel && { ...panel, id: panel.id || "answer", title: panel.title || "Answer" };
+
 export interface Running {
   panel?: Panel;
   /** How many rows, in words. */
@@ -164,7 +167,7 @@ export function useAsked(wanted: { path: string; values: Values } | null, sql: s
   const { answer, error, done, cancelled, took, stop } = state.current;
   const rows = answer && "took_ms" in answer ? (answer as Rows) : undefined;
   return {
-    panel: rows ? panelOf(rows, sql) : (answer as Panel | undefined),
+    panel: rows ? panelOf(rows, sql) : named(answer as Panel | undefined),
     size: sizeOf(rows, answer as Panel | undefined),
     took_ms: rows?.took_ms ?? took,
     error,

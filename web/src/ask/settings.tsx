@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { change } from "../api";
 import { type Asked, CHARTS, namesOf, type Question, questionText } from "./asking";
 import { Dialog, Field } from "../dialog";
+import { Typed } from "../parts";
 
 const UNITS = ["", "%", "B", "B/s", "/s", "s", "ms", "us"];
 const SECTIONS = ["result", "cpu", "memory", "disk", "network", "process", "interrupt", "database", "facts"];
@@ -35,14 +36,11 @@ export function ChartSettings({ asked, onChange }: { asked: Asked; onChange: (as
       {needs(asked.chart).map((name) => (
         <label class="inline" key={name} title={ABOUT[name]}>
           {name}{" "}
-          <input
+          <Typed
             class="short"
             list={name === "unit" ? "units" : undefined}
             value={name === "y" ? asked.y.join(", ") : (asked[name] ?? "")}
-            onChange={(e) => {
-              const text = e.currentTarget.value.trim();
-              onChange({ ...asked, [name]: name === "y" ? text.split(",").map((c) => c.trim()).filter(Boolean) : text || null });
-            }}
+            onCommit={(text) => onChange({ ...asked, [name]: name === "y" ? text.split(",").map((c) => c.trim()).filter(Boolean) : text || null })}
           />
         </label>
       ))}
@@ -59,7 +57,7 @@ export function ParamFields({ asked, base, onChange }: { asked: Asked; base?: Qu
         return (
           <label class="inline" key={name} title={known?.about}>
             {`$${name} `}
-            <input class="short" value={asked.params[name] ?? ""} placeholder={known ? String(known.default ?? "") : "value"} onChange={(e) => onChange({ ...asked, params: { ...asked.params, [name]: e.currentTarget.value } })} />
+            <Typed class="short" value={asked.params[name] ?? ""} placeholder={known ? String(known.default ?? "") : "value"} onCommit={(text) => onChange({ ...asked, params: { ...asked.params, [name]: text } })} />
           </label>
         );
       })}

@@ -24,8 +24,12 @@ export function link(path: string, values: Values = {}): string {
   return query ? `${path}?${query}` : path;
 }
 
+/** The address shown, without what is behind its `#`. */
+let shown = location.pathname + location.search;
+
 function note(address: string, replace: boolean): void {
   if (offline) return;
+  shown = address;
   if (replace) history.replaceState(history.state, "", address);
   else {
     history.replaceState({ y: scrollY }, "");
@@ -67,7 +71,11 @@ export function startRouter(): void {
   history.scrollRestoration = "manual";
   addEventListener("click", follow);
   addEventListener("popstate", (e) => {
-    place.set(placeOf(location.pathname + location.search));
+    const address = location.pathname + location.search;
+    // A link within the page: the browser goes there by itself.
+    if (address === shown) return;
+    shown = address;
+    place.set(placeOf(address));
     const y = (e.state as { y?: number } | null)?.y ?? 0;
     requestAnimationFrame(() => scrollTo(0, y));
   });

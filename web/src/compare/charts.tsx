@@ -63,7 +63,7 @@ function Section({ title, panels, runs, timed }: { title: string; panels: Header
   const answers = useAnswers<Panel>("panel", near || offline ? panels.map((p) => ({ question: p.id, run })) : null);
   const here = answers.length > 0 && answers.every((a) => a !== undefined);
   const loud = answers.map((a, i): Panel => (a instanceof ApiError ? { ...panels[i], columns: {}, error: a.message } : a!)).filter((p) => p && !p.quiet);
-  if (here && loud.length === 0) return <p class="quiet" ref={box}>{`${title}: nothing happened in any of the runs.`}</p>;
+  if (here && loud.length === 0) return <span class="quiet nothing-here" ref={box}>{`${title}: nothing happened in any of the runs.`}</span>;
   return (
     <div ref={box}>
       <h3 class="part-title">{title}</h3>

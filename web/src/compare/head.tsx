@@ -8,7 +8,7 @@ import { colour, theme, useShared } from "../shared";
 import { duration } from "../units";
 import { markdown } from "./markdown";
 import { Picker } from "./picker";
-import type { Comparison, Group } from "./types";
+import { type Comparison, type Group, titles } from "./types";
 
 const MARGINS = ["0.5%", "1%", "2%", "5%", "10%"];
 /** Labels by which series can be compared one by one. */
@@ -80,19 +80,19 @@ export function Groups({ found }: { found: Comparison }) {
   useShared(theme);
   return (
     <div class="runs">
-      <OneGroup letter="A" group={found.a} tone={0} />
-      <OneGroup letter="B" group={found.b} tone={1} />
+      <OneGroup letter="A" title={titles(found)[0]} group={found.a} tone={0} />
+      <OneGroup letter="B" title={titles(found)[1]} group={found.b} tone={1} />
     </div>
   );
 }
 
-function OneGroup({ letter, group, tone }: { letter: string; group: Group; tone: number }) {
+function OneGroup({ letter, title, group, tone }: { letter: string; title: string; group: Group; tone: number }) {
   const ids = group.runs.map((r) => r.id);
   const count = `${ids.length} ${ids.length === 1 ? "run" : "runs"}`;
   return (
     <section class="run" aria-label={`group ${letter}`}>
       <div class="run-name">
-        <span class="swatch" style={{ background: colour(tone) }} /> <strong>{`${letter} · ${group.title}`}</strong>
+        <span class="swatch" style={{ background: colour(tone) }} /> <strong>{`${letter} · ${title}`}</strong>
         {offline ? <span class="quiet">{count}</span> : <a href={link("/run", { run: ids })}>{count}</a>}
       </div>
       <ul class="members">
@@ -134,7 +134,7 @@ export function Gate({ found }: { found: Comparison }) {
 /** The comparison taken away: as a file with this page in it, or as Markdown. */
 export function Share({ found, address }: { found: Comparison; address: string }) {
   const [said, setSaid] = useState("");
-  const title = `${found.a.title} and ${found.b.title}`;
+  const title = titles(found).join(" and ");
   const copied = () => copy(markdown(found)).then(() => setSaid("Copied"), (e: Error) => setSaid(e.message));
   return (
     <div class="share">

@@ -1,7 +1,7 @@
 // A comparison as text for an issue or a mail.
 
 import { human } from "../units";
-import { changeText, type Comparison, isNews, type Line, metricName, pText, signOf } from "./types";
+import { changeText, type Comparison, isNews, type Line, metricName, pText, signOf, titles } from "./types";
 
 const cell = (text: string) => text.replace(/\|/g, "\\|").replace(/\s*\n\s*/g, " ");
 const row = (cells: string[]) => `| ${cells.map(cell).join(" | ")} |\n`;
@@ -26,7 +26,7 @@ function lines(all: Line[]): string {
 
 export function markdown(found: Comparison): string {
   const names = (g: Comparison["a"]) => g.runs.map((r) => r.name).join(", ");
-  let out = `## ${found.a.title} and ${found.b.title}\n\nA: ${names(found.a)}\n\nB: ${names(found.b)}\n`;
+  let out = `## ${titles(found).join(" and ")}\n\nA: ${names(found.a)}\n\nB: ${names(found.b)}\n`;
   for (const reason of found.reasons) out += `\n* ${reason.refuses ? "**Not comparable**: " : "Mind: "}${reason.text}`;
   if (found.reasons.length > 0) out += "\n";
   if (found.split) {

@@ -18,6 +18,8 @@ import type { Timed } from "./shifts";
 const SHOWN = 1;
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 const HEIGHT = 220;
+/** Fewer values than this may stand so far apart that no line joins them: they are drawn as points. */
+const FEW = 20;
 
 interface Line {
   name: string;
@@ -58,7 +60,7 @@ export function Overlay({ panel, time, runs }: { panel: Panel; time: TimeData; r
         bands.push({ series: [at, at + 1], fill: `${stroke}2e` });
       }
       data.push(line.mean);
-      series.push({ stroke, dash, width: 1.6, points: { show: line.mean.filter((v) => v !== null).length < 3 } });
+      series.push({ stroke, dash, width: 1.6, points: { show: line.mean.filter((v) => v !== null).length < FEW } });
     }
     const onHover = (place: number | null, _: uPlot, event: MouseEvent | null) => {
       if (place === null || !event) return tip.set(null);

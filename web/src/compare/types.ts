@@ -20,6 +20,15 @@ export interface Group {
   runs: { id: string; name: string; window: string | null; seconds: number }[];
 }
 
+/** The groups as people call them: the names of runs where only their ids were given, told apart where they are the same. */
+export function titles({ a, b }: Comparison): [string, string] {
+  const isIds = (g: Group) => g.title.split(",").every((word) => g.runs.some((r) => r.id === word.trim()));
+  const named = (g: Group, tail: boolean) => [...new Set(g.runs.map((r) => (tail ? `${r.name} (${r.id.slice(-4)})` : r.name)))].join(", ");
+  const say = (tail: boolean) => [a, b].map((g) => (isIds(g) ? named(g, tail) : g.title)) as [string, string];
+  const short = say(false);
+  return short[0] === short[1] ? say(true) : short;
+}
+
 export type Verdict = "worse" | "better" | "different" | "same" | "unclear" | "insufficient runs";
 
 /** A metric or a result of two groups; `change` is a share of the first mean where `relative`. */

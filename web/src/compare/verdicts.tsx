@@ -48,15 +48,15 @@ export function Verdicts({ found, query, margin }: Props) {
             </button>
           ))}
         </div>
-        <label>
+        {resources.length > 0 && <label>
           resource{" "}
           <select value={resource ?? ""} onChange={(e) => refine({ resource: e.currentTarget.value })}>
             <option value="">all</option>
             {resources.map((r) => <option key={r} value={r}>{`${r} (${found.metrics.filter((l) => l.group === r).length})`}</option>)}
           </select>
-        </label>
+        </label>}
         <input type="search" class="wide-search" placeholder={`find in ${every.length} lines`} aria-label="find metrics" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
-        <button type="button" class="plain" aria-pressed={all} onClick={() => refine({ lines: all ? null : "all" })}>{all ? "Only what differs" : `Show all ${found.metrics.length} metrics`}</button>
+        {found.metrics.length > 0 && <button type="button" class="plain" aria-pressed={all} onClick={() => refine({ lines: all ? null : "all" })}>{all ? "Only what differs" : `Show all ${found.metrics.length} metrics`}</button>}
         <TakeAway title="Verdicts" rows={sheet} chart={chart} />
       </div>
       <div ref={chart}>
@@ -67,7 +67,7 @@ export function Verdicts({ found, query, margin }: Props) {
           return lines.length > 0 ? <Part key={r} title={r === "result" ? "load" : r} lines={lines} most={most} margin={margin} whole={whole} /> : null;
         })}
       </div>
-      {results.length + metrics.length === 0 && <p class="quiet">{quiet ? "No metric surely differs." : "No line fits."}</p>}
+      {results.length + metrics.length === 0 && <p class="quiet">{every.length === 0 ? "The groups have no result and no metric in common." : quiet ? "No metric surely differs." : "No line fits."}</p>}
     </section>
   );
 }

@@ -6,7 +6,7 @@ import { Charts } from "../compare/charts";
 import { Facts } from "../compare/facts";
 import { Chooser, Gate, Groups, Share } from "../compare/head";
 import { WhereTheTimeWent } from "../compare/split";
-import type { Comparison } from "../compare/types";
+import { type Comparison, titles } from "../compare/types";
 import { Verdicts } from "../compare/verdicts";
 import { Empty, Failure, Pending } from "../parts";
 import { link } from "../router";
@@ -27,12 +27,12 @@ function ComparePage({ query }: { query: URLSearchParams }) {
   const answer = useAnswer<Comparison>("compare", ready ? asked(query) : null);
   const found = answer.data;
   useEffect(() => {
-    if (!embedded && found) document.title = `${found.a.title} and ${found.b.title} · Fenxi`;
+    if (!embedded && found) document.title = `${titles(found).join(" and ")} · Fenxi`;
   }, [found]);
   return (
     <>
       <div class="top">
-        <h1>{found && ready ? `${found.a.title} and ${found.b.title}` : "Compare"}</h1>
+        <h1>{found && ready ? titles(found).join(" and ") : "Compare"}</h1>
         {!offline && <Chooser query={query} />}
         {found && ready && <Groups found={found} />}
         {found && ready && <Share found={found} address={link("/compare", Object.fromEntries([...new Set(query.keys())].map((k) => [k, query.getAll(k)])))} />}

@@ -41,7 +41,7 @@ function Studies() {
             <tbody>
               {all.map((s) => (
                 <tr key={s.name}>
-                  <td><a href={link("/study", { name: s.name })}>{s.name}</a></td>
+                  <td>{offline ? s.name : <a href={link("/study", { name: s.name })}>{s.name}</a>}</td>
                   <td>{s.factors.join(", ")}</td>
                   <td class="num">{s.finished}</td>
                   <td class="num">{s.planned}</td>

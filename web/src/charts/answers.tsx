@@ -5,6 +5,7 @@
 //   histogram  x: lower bounds, `hi`: upper bounds, y: counts; series; a column `at_s` makes it latency × time
 //   interval   x: names or a numeric factor; y: value, low, high; series
 
+import { useMemo } from "preact/hooks";
 import type { Panel, TableData } from "../payload";
 import { words } from "../units";
 import { Flame } from "./flame";
@@ -64,17 +65,8 @@ export function TableChart({ panel, table }: { panel: Panel; table: TableData })
 const columns = (panel: Panel) => (panel.y?.length ? panel.y : panel.values ? [panel.values] : []);
 
 function Flames({ panel, table }: { panel: Panel; table: TableData }) {
-  const read = reader(table);
-  const [stack, count] = [panel.x ?? "stack", columns(panel)[0] ?? "samples"];
-  const byRun = new Map<string, Folded>();
-  for (const row of table.rows) {
-    const run = read.text(row, "run");
-    const frames = [read.text(row, panel.series), read.text(row, stack)].filter(Boolean).join(";");
-    const list = byRun.get(run) ?? [];
-    list.push([frames, read.number(row, count) ?? 0]);
-    byRun.set(run, list);
-  }
-  const all = [...byRun];
+  // The same stacks as long as the table is the same, so that what is zoomed stays.
+  const all = useMemo(() => stacksOf(panel, table), [table]);
   const [first] = all;
   return (
     <>
@@ -86,6 +78,21 @@ function Flames({ panel, table }: { panel: Panel; table: TableData }) {
       ))}
     </>
   );
+}
+
+/** The stacks of each run, what stands below them first. */
+function stacksOf(panel: Panel, table: TableData): [string, Folded][] {
+  const read = reader(table);
+  const [stack, count] = [panel.x ?? "stack", columns(panel)[0] ?? "samples"];
+  const byRun = new Map<string, Folded>();
+  for (const row of table.rows) {
+    const run = read.text(row, "run");
+    const frames = [read.text(row, panel.series), read.text(row, stack)].filter(Boolean).join(";");
+    const list = byRun.get(run) ?? [];
+    list.push([frames, read.number(row, count) ?? 0]);
+    byRun.set(run, list);
+  }
+  return [...byRun];
 }
 
 function Points({ panel, table }: { panel: Panel; table: TableData }) {

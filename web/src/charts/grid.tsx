@@ -40,6 +40,8 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const line = useRef<HTMLDivElement>(null);
+  const select = useRef<HTMLDivElement>(null);
+  const drag = useRef<number | null>(null);
   const near = useNear(box);
   const width = useWidth(box);
   const mode = useShared(theme);
@@ -80,21 +82,44 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
     line.current.style.left = `${at}px`;
   }), [from, to, inner]);
 
+  const place = (e: MouseEvent) => Math.min(LEFT + inner, Math.max(LEFT, e.clientX - box.current!.getBoundingClientRect().left));
   const move = (e: MouseEvent) => {
     const frame = box.current!.getBoundingClientRect();
-    const t = xs.value(Math.min(LEFT + inner, Math.max(LEFT, e.clientX - frame.left)));
+    const [px, begin] = [place(e), drag.current];
+    const t = xs.value(px);
     cursor.set(t);
+    if (begin !== null && select.current) Object.assign(select.current.style, { display: "block", left: `${Math.min(px, begin)}px`, width: `${Math.abs(px - begin)}px` });
     const said = told(t, e.clientY - frame.top);
     tip.set(said && { x: e.clientX, y: e.clientY, ...said });
   };
+  const drop = (e?: MouseEvent) => {
+    const begin = drag.current;
+    drag.current = null;
+    if (select.current) select.current.style.display = "none";
+    const end = e ? place(e) : begin;
+    if (begin !== null && end !== null && Math.abs(end - begin) > 3) zoom.set([xs.value(Math.min(begin, end)), xs.value(Math.max(begin, end))]);
+  };
   const leave = () => {
+    drop();
     cursor.set(null);
     tip.set(null);
   };
+  const events = {
+    onKeyDown: chartKeys(times),
+    onMouseMove: move,
+    onMouseLeave: leave,
+    onMouseDown: (e: MouseEvent) => {
+      drag.current = place(e);
+      e.preventDefault();
+    },
+    onMouseUp: drop,
+    onDblClick: () => zoom.set(null),
+  };
   return (
-    <div class="chart heat" ref={box} tabIndex={0} role="img" aria-label={label} style={{ height: `${height + BELOW}px` }} onKeyDown={chartKeys(times)} onMouseMove={move} onMouseLeave={leave} onDblClick={() => zoom.set(null)}>
+    <div class="chart heat" ref={box} tabIndex={0} role="img" aria-label={label} style={{ height: `${height + BELOW}px` }} {...events}>
       <canvas ref={canvas} style={{ width: `${width}px`, height: `${height + BELOW}px` }} />
       <div class="heat-line" ref={line} style={{ height: `${height}px` }} />
+      <div class="heat-select" ref={select} style={{ height: `${height}px` }} />
     </div>
   );
 }

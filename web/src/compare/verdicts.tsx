@@ -1,12 +1,12 @@
 // The verdicts: the runs' own results first, then metrics by resource. Each line has its change with the interval
 // as a bar, on one scale, so that the eye finds what moved most.
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { TakeAway } from "../charts/takeaway";
 import { refine } from "../router";
 import { human } from "../units";
 import { ChangeBar, scaleOf } from "./changebar";
-import { changeText, type Comparison, isNews, type Line, metricName, percent, pText, signOf, type Verdict, VERDICTS } from "./types";
+import { changeText, type Comparison, isNews, type Line, metricName, pText, signOf, type Verdict, VERDICTS } from "./types";
 
 const FIRST = 12;
 
@@ -31,7 +31,6 @@ export function Verdicts({ found, query, margin }: Props) {
   const quiet = !all && !only && !wanted;
   const results = found.results.filter((l) => (!only || l.verdict === only) && (!wanted || metricName(l).includes(wanted)) && !resource);
   const metrics = found.metrics.filter((l) => fits(l) && (!quiet || isNews(l)));
-  const chart = useRef<HTMLDivElement>(null);
   const sheet = () => ({
     head: ["group", "table", "key", "column", "unit", "runs A", "runs B", "mean A", "mean B", "change", "relative", "low", "high", "effect", "p", "verdict"],
     rows: [...results, ...metrics].map((l) => [l.group, l.table, l.key, l.column, l.unit, ...l.runs, ...l.means, l.change, l.relative, l.interval?.[0] ?? null, l.interval?.[1] ?? null, l.effect, l.p, l.verdict]),
@@ -48,18 +47,12 @@ export function Verdicts({ found, query, margin }: Props) {
             </button>
           ))}
         </div>
-        {resources.length > 0 && <label>
-          resource{" "}
-          <select value={resource ?? ""} onChange={(e) => refine({ resource: e.currentTarget.value })}>
-            <option value="">all</option>
-            {resources.map((r) => <option key={r} value={r}>{`${r} (${found.metrics.filter((l) => l.group === r).length})`}</option>)}
-          </select>
-        </label>}
+        {resources.length > 0 && <Resources all={found.metrics} chosen={resource} />}
         <input type="search" class="wide-search" placeholder={`find in ${every.length} lines`} aria-label="find metrics" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
         {found.metrics.length > 0 && <button type="button" class="plain" aria-pressed={all} onClick={() => refine({ lines: all ? null : "all" })}>{all ? "Only what differs" : `Show all ${found.metrics.length} metrics`}</button>}
-        <TakeAway title="Verdicts" rows={sheet} chart={chart} />
+        <TakeAway title="Verdicts" rows={sheet} />
       </div>
-      <div ref={chart}>
+      <div>
         {results.length > 0 && <Part title="Results" lines={results} most={most} margin={margin} whole={found.results.length} open />}
         {resources.map((r) => {
           const lines = metrics.filter((l) => l.group === r);
@@ -69,6 +62,18 @@ export function Verdicts({ found, query, margin }: Props) {
       </div>
       {results.length + metrics.length === 0 && <p class="quiet">{every.length === 0 ? "The groups have no result and no metric in common." : quiet ? "No metric surely differs." : "No line fits."}</p>}
     </section>
+  );
+}
+
+function Resources({ all, chosen }: { all: Line[]; chosen: string | null }) {
+  return (
+    <label>
+      resource{" "}
+      <select value={chosen ?? ""} onChange={(e) => refine({ resource: e.currentTarget.value })}>
+        <option value="">all</option>
+        {[...new Set(all.map((l) => l.group))].map((r) => <option key={r} value={r}>{`${r} (${all.filter((l) => l.group === r).length})`}</option>)}
+      </select>
+    </label>
   );
 }
 
@@ -136,6 +141,3 @@ function Row({ line, most, margin }: { line: Line; most: number; margin: number 
     </tr>
   );
 }
-
-/** For headings elsewhere: the margin in words. */
-export const marginText = (margin: number): string => percent(margin);

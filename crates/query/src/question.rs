@@ -89,6 +89,22 @@ words! {
         Bar = "bar",
         /// One row per resource with a small line.
         Summary = "summary",
+        /// Folded stacks (`x`) by their samples (`y`), below what `series` names.
+        Flame = "flame",
+        /// A point a row, `y` against `x`.
+        Scatter = "scatter",
+        /// Buckets from `x` to the column `hi` with their counts (`y`); with a column `at_s`, seconds since the
+        /// run's start, buckets over time.
+        Histogram = "histogram",
+        /// A value and the ends of its interval (`y`, three columns) against a name or number (`x`).
+        Interval = "interval",
+    }
+}
+
+impl Chart {
+    /// Whether it draws a whole distribution, which needs more rows than a person reads.
+    pub const fn is_of_many(self) -> bool {
+        matches!(self, Chart::Flame | Chart::Scatter | Chart::Histogram)
     }
 }
 

@@ -42,7 +42,7 @@ fn every_shipped_question_runs_on_an_empty_store_and_on_a_full_one() {
         for column in q.y.iter().chain(&q.series).chain(&q.x) {
             assert!(names.contains(&column.as_str()), "{}: no column {column} in {names:?}", q.name);
         }
-        if q.x.is_some() {
+        if q.x.as_deref() == Some("t") {
             assert_eq!(names[2..4], ["t", "dt"], "{}", q.name);
             on_empty.answer_binned(&q, &[], &Scope::all(), 10).unwrap_or_else(|e| panic!("{}: {e}", q.name));
             on_full.answer_binned(&q, &[], &Scope::all(), 10).unwrap_or_else(|e| panic!("{}: {e}", q.name));

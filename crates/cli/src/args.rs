@@ -336,8 +336,13 @@ pub struct AskArgs {
 
 /// `fenxi report`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fenxi report @1 -o report.html                      the latest run
+  fenxi report before after -o both.html              two runs over each other
+  fenxi report '/run?run=before&from=10&to=20'        a page as it stands in the address bar of `fenxi serve`")]
 pub struct ReportArgs {
-    /// Runs to draw; several are laid over each other on relative time
+    /// Runs to draw, several are laid over each other on relative time; or the address of a page
     #[arg(default_value = "@1", value_name = "RUN")]
     pub runs: Vec<String>,
     /// File to write; `-` is standard output

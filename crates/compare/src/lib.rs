@@ -22,6 +22,6 @@ pub use error::CompareError;
 pub use group::{Group, Member, group};
 pub use line::{Line, range_words};
 pub use representative::{Representative, Stood};
-pub use side_by_side::{Comparison, Part, Reason, Request, SideBySide, Split};
+pub use side_by_side::{Comparison, Part, Reason, Request, SideBySide, Split, share};
 pub use summaries::{Chosen, summary};
 pub use trend::{LEAST, Level, Point, Trend, TrendRequest};

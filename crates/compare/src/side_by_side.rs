@@ -23,6 +23,13 @@ impl Default for Request<'_> {
     }
 }
 
+/// A share as people write it, `2%` or `0.02`; None for anything else, also for 100 % and more.
+pub fn share(text: &str) -> Option<f64> {
+    let (number, factor) = text.strip_suffix('%').map_or((text, 1.0), |n| (n, 0.01));
+    let share = number.trim().parse::<f64>().ok()? * factor;
+    (0.0..1.0).contains(&share).then_some(share)
+}
+
 /// Something to know before believing a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {

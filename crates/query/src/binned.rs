@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Answer, Engine, QueryError, Question, Scope, question::question, views::identifier};
+use crate::{Answer, Engine, QueryError, Question, Scope, lex, question::question, views::identifier};
 
 /// The answer of a time-series question in bins of time since each run's start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Binned {
     /// End of each bin in seconds since the start of the run, ascending, evenly spaced.
     pub t_rel_s: Vec<f64>,
+    /// Length of a bin in seconds.
+    pub step_s: f64,
     /// One per run, host, series and value column, by run, host, series (numbers as numbers) and the order of `y`.
     pub series: Vec<Series>,
 }
@@ -30,7 +32,8 @@ pub struct Series {
 }
 
 impl Engine {
-    /// Answers a question whose `x` is `t`, thinned to at most `bins` bins.
+    /// Answers a question whose `x` is `t`, thinned to at most `bins` bins (and one, in a part of a run that
+    /// begins within a bin).
     ///
     /// The question's rows must have `run`, `host`, `t`, `dt`, the columns of `y`, and `series` when it
     /// names one. A bin is a whole number of sampling intervals long,
@@ -63,13 +66,17 @@ impl Engine {
             let message = "it is not over time: its header needs `x: t` and `y`".to_owned();
             return Err(QueryError::Parameter { question: question.name.clone(), message });
         }
-        let answer = self.query_with(&binned_sql(question, bins.max(1)), &question.bind(params)?, scope)?;
-        Ok(gather(question, &answer))
+        let from_s = scope.part.and_then(|p| p.from_us).map_or(0.0, |us| us.max(0) as f64 / 1e6);
+        let answer = self.query_with(&binned_sql(question, bins.max(1), from_s), &question.bind(params)?, scope)?;
+        Ok(gather(question, &answer, from_s))
     }
 }
 
 /// Wraps a question: time since the run's start, cut into bins, each with least, mean and greatest value.
-fn binned_sql(question: &Question, bins: usize) -> String {
+///
+/// Bins are counted from the run's begin, also where only a part of it is seen: so they are the same ones when
+/// the part is moved a little.
+fn binned_sql(question: &Question, bins: usize, from_s: f64) -> String {
     let series = question.series.as_ref().map_or("''".to_owned(), |s| format!("CAST({} AS VARCHAR)", identifier(s)));
     let mut values = String::new();
     for (i, y) in question.y.iter().enumerate() {
@@ -86,24 +93,26 @@ fn binned_sql(question: &Question, bins: usize) -> String {
 ), fenxi_step AS (
     SELECT coalesce(nullif(median(fenxi_dt_raw), 0), 1e-6) AS step, max(fenxi_rel) AS length FROM fenxi_rows
 ), fenxi_width AS (
-    SELECT step * greatest(1, ceil(length / step / {bins} - 1e-3)) AS width FROM fenxi_step
+    SELECT step * greatest(1, ceil((length - {from_s:?}) / step / {bins} - 1e-3)) AS width FROM fenxi_step
 )
 SELECT * FROM (SELECT run, fenxi_host, fenxi_series, width, CAST(greatest(floor((fenxi_rel - fenxi_dt_raw / 2) / width), 0) AS BIGINT) AS bin
     {values}
 FROM (SELECT *, CASE WHEN fenxi_dt_raw > 0 THEN fenxi_dt_raw ELSE 1 END AS fenxi_dt FROM fenxi_rows), fenxi_width
 GROUP BY ALL)
 ORDER BY run, fenxi_host, TRY_CAST(fenxi_series AS BIGINT) NULLS LAST, fenxi_series, bin",
-        sql = question.sql.trim().trim_end_matches(';'),
+        sql = lex::without_end(&question.sql),
     )
 }
 
 /// Turns rows of bins into series.
-fn gather(question: &Question, answer: &Answer) -> Binned {
+fn gather(question: &Question, answer: &Answer, from_s: f64) -> Binned {
     let (runs, hosts) = (answer.strings("run"), answer.strings("fenxi_host"));
     let labels = answer.strings("fenxi_series");
     let places: Vec<usize> = answer.f64s("bin").into_iter().map(|b| b.unwrap_or(0.0) as usize).collect();
-    let Some(n_bins) = places.iter().max().map(|m| m + 1) else { return Binned::default() };
+    let Some(last) = places.iter().max() else { return Binned::default() };
     let width = answer.f64s("width").first().copied().flatten().unwrap_or(1.0);
+    let first = ((from_s / width) as usize).min(*last);
+    let n_bins = last + 1 - first;
     let several_hosts = hosts.windows(2).any(|w| w[0] != w[1]);
     let mut by_key: BTreeMap<(usize, usize), Series> = BTreeMap::new();
     for (y_place, y) in question.y.iter().enumerate() {
@@ -131,9 +140,10 @@ fn gather(question: &Question, answer: &Answer) -> Binned {
                     max: vec![None; n_bins],
                 }
             });
-            let bin = places[row];
+            let bin = places[row].saturating_sub(first);
             (series.min[bin], series.avg[bin], series.max[bin]) = (min[row], avg[row], max[row]);
         }
     }
-    Binned { t_rel_s: (1..=n_bins).map(|b| b as f64 * width).collect(), series: by_key.into_values().collect() }
+    let t_rel_s = (1..=n_bins).map(|b| (first + b) as f64 * width).collect();
+    Binned { t_rel_s, step_s: width, series: by_key.into_values().collect() }
 }

@@ -35,11 +35,24 @@ pub struct Options {
     pub temp_dir: Option<PathBuf>,
 }
 
-/// Which runs a query sees.
+/// Which runs a query sees, and which part of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// These runs only; None for all.
     pub runs: Option<Vec<RunId>>,
+    /// The same stretch of each of them; None for the whole.
+    pub part: Option<Part>,
+}
+
+/// A stretch of a run, in microseconds since its begin; an end that is open is the run's own.
+///
+/// A row belongs to it when the middle of its interval lies within.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Its begin.
+    pub from_us: Option<i64>,
+    /// Its end.
+    pub to_us: Option<i64>,
 }
 
 impl Scope {
@@ -50,7 +63,15 @@ impl Scope {
 
     /// Only `runs`.
     pub fn of(runs: impl IntoIterator<Item = RunId>) -> Scope {
-        Scope { runs: Some(runs.into_iter().collect()) }
+        Scope { runs: Some(runs.into_iter().collect()), part: None }
+    }
+
+    /// Of these runs only the time from `from` to `to`, in seconds since each run's begin.
+    #[must_use]
+    pub fn between(self, from: Option<f64>, to: Option<f64>) -> Scope {
+        let micros = |s: f64| (s * 1e6).round() as i64;
+        let part = Part { from_us: from.map(micros), to_us: to.map(micros) };
+        Scope { part: Some(part).filter(|p| *p != Part::default()), ..self }
     }
 }
 
@@ -174,7 +195,7 @@ impl Engine {
     /// A narrower scope than all runs, when `sql` itself says that it concerns one run only.
     fn prune(&self, sql: &str, scope: &Scope) -> Option<Scope> {
         let run = if scope.runs.is_none() { prune::only_run(sql)? } else { return None };
-        self.store.run_dir(&run).is_dir().then(|| Scope::of([run]))
+        self.store.run_dir(&run).is_dir().then(|| Scope { runs: Some(vec![run]), part: scope.part })
     }
 
     /// Makes the views that `sql` needs, unless they stand already.

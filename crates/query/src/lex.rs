@@ -44,6 +44,13 @@ pub(crate) fn tokens(sql: &str) -> Vec<(usize, Token)> {
     out
 }
 
+/// `sql` without the `;` that it ends with, and what stands after that.
+pub(crate) fn without_end(sql: &str) -> &str {
+    let tokens = tokens(sql);
+    let ends = tokens.iter().rev().take_while(|(_, token)| *token == Token::Other(';'));
+    sql[..ends.last().map_or(sql.len(), |(at, _)| *at)].trim_end()
+}
+
 /// Length of a block comment; they nest.
 fn comment_len(text: &str) -> usize {
     let (mut depth, mut i, bytes) = (0_usize, 0, text.as_bytes());

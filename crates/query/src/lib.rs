@@ -4,6 +4,7 @@
 //! own word: a statement is executed only when the prepared statement says that it is a SELECT or an
 //! EXPLAIN of one, and the engine can open nothing outside the store.
 
+mod ad_hoc;
 mod answer;
 mod binned;
 mod costs;
@@ -20,9 +21,10 @@ mod runs;
 mod shipped;
 mod views;
 
+pub use ad_hoc::AdHoc;
 pub use answer::{Answer, AnswerColumn, Value};
 pub use binned::{Binned, Series};
-pub use engine::{Engine, Interrupt, Options, Scope, Take};
+pub use engine::{Engine, Interrupt, Options, Part, Scope, Take};
 pub use error::{Place, QueryError};
 pub use finding::{Case, Finding, Found, Occurrence, Severity, findings};
 pub use own::{forget_question, keep_question};

@@ -33,7 +33,8 @@ macro_rules! words {
                 match self { $($name::$variant => $word),+ }
             }
 
-            pub(crate) fn parse(text: &str) -> Option<$name> {
+            /// What `text` is the word of.
+            pub fn parse(text: &str) -> Option<$name> {
                 $name::ALL.iter().copied().find(|v| v.word() == text)
             }
         }
@@ -117,6 +118,18 @@ pub struct Param {
     pub default: Value,
     /// What it does.
     pub about: String,
+}
+
+impl Param {
+    /// A parameter whose type is that of `default`: a number where it looks like one.
+    pub(crate) fn of(name: &str, default: &str) -> Param {
+        let value = match (default.parse(), default.parse::<f64>()) {
+            (Ok(i), _) => Value::Int(i),
+            (_, Ok(f)) if f.is_finite() => Value::Float(f),
+            _ => Value::Text(default.to_owned()),
+        };
+        Param { name: name.to_owned(), default: value, about: String::new() }
+    }
 }
 
 /// A question that can be asked by name.
@@ -258,12 +271,7 @@ fn param(text: &str) -> Result<Param, String> {
     let (name, rest) = text.split_once('=').ok_or_else(|| format!("param: `{text}` is not `name = default, about`"))?;
     let (default, about) = rest.split_once(',').unwrap_or((rest, ""));
     let default = default.trim().trim_matches('\'');
-    let default = match (default.parse(), default.parse()) {
-        (Ok(i), _) => Value::Int(i),
-        (_, Ok(f)) => Value::Float(f),
-        _ => Value::Text(default.to_owned()),
-    };
-    Ok(Param { name: name.trim().to_owned(), default, about: about.trim().to_owned() })
+    Ok(Param { about: about.trim().to_owned(), ..Param::of(name.trim(), default) })
 }
 
 /// All questions: those that are shipped, and those in the store's `questions` folder, which

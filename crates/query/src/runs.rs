@@ -1,21 +1,21 @@
-//! The `runs` table: one row per run, joinable by `run`.
+//! The `runs` table: one row per run, joinable by `run`. Its `duration_s` is the time that a query sees.
 
 use std::collections::BTreeSet;
 
 use duckdb::Connection;
-use fenxi_store::Store;
+use fenxi_store::{Store, Summary};
 
-use crate::{QueryError, Scope};
+use crate::{Part, QueryError, Scope};
 
 const TABLE: &str = "
 CREATE OR REPLACE TABLE fenxi_runs (
-    run VARCHAR, name VARCHAR, kind VARCHAR, host VARCHAR, start_us BIGINT, end_us BIGINT, command VARCHAR,
+    run VARCHAR, name VARCHAR, kind VARCHAR, host VARCHAR, start_us BIGINT, end_us BIGINT, seen_us BIGINT, command VARCHAR,
     exit_status INTEGER, recovered BOOLEAN, baseline BOOLEAN, n_rows BIGINT, bytes BIGINT, tags VARCHAR, params VARCHAR);";
 
 const VIEW: &str = "
 CREATE OR REPLACE VIEW runs AS SELECT run, name, kind, host,
     make_timestamptz(start_us) AS start, make_timestamptz(end_us) AS \"end\",
-    (end_us - start_us) / 1e6 AS duration_s, command, exit_status, recovered, baseline, n_rows, bytes,
+    seen_us / 1e6 AS duration_s, command, exit_status, recovered, baseline, n_rows, bytes,
     CAST(CAST(tags AS JSON) AS MAP(VARCHAR, VARCHAR)) AS tags,
     CAST(CAST(params AS JSON) AS MAP(VARCHAR, VARCHAR)) AS params
 FROM fenxi_runs;";
@@ -31,6 +31,7 @@ pub(crate) fn fill(con: &Connection, store: &Store, scope: &Scope) -> Result<(),
             continue;
         }
         let json = |map| serde_json::to_string(map).unwrap_or_else(|_| "{}".to_owned());
+        let seen_us = seen_us(&s, scope.part);
         let command = (!s.command.is_empty()).then(|| s.command.join(" "));
         rows.append_row(duckdb::params![
             s.id.as_str(),
@@ -39,6 +40,7 @@ pub(crate) fn fill(con: &Connection, store: &Store, scope: &Scope) -> Result<(),
             s.hosts.join(","),
             s.start.0,
             s.end.0,
+            seen_us,
             command,
             s.exit_status,
             s.recovered,
@@ -51,4 +53,12 @@ pub(crate) fn fill(con: &Connection, store: &Store, scope: &Scope) -> Result<(),
         .map_err(engine)?;
     }
     rows.flush().map_err(engine)
+}
+
+/// How much of a run lies within `part`, in microseconds: what a rate over the rows is to be divided by.
+fn seen_us(run: &Summary, part: Option<Part>) -> i64 {
+    let length = run.end.0.saturating_sub(run.start.0);
+    let Some(part) = part else { return length };
+    let (from, to) = (part.from_us.unwrap_or(0).max(0), part.to_us.unwrap_or(length).min(length));
+    to.saturating_sub(from).max(0)
 }

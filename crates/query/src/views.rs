@@ -6,11 +6,14 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use fenxi_model::{TABLES, Table, schema_of};
+use fenxi_model::{Micros, RunId, TABLES, Table, schema_of};
 use fenxi_store::{APART, Store, TableFile};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::{arrow::arrow_reader::ArrowReaderMetadata, file::statistics::Statistics};
 
-use crate::{QueryError, Scope, lex};
+use crate::{Part, QueryError, Scope, lex};
+
+/// Tables that say what a run was, whatever part of it is looked at.
+const TIMELESS: [&str; 3] = ["note", "result", "text"];
 
 /// Names whose mention asks for every view: they list tables or columns.
 const LISTINGS: [&str; 6] =
@@ -54,19 +57,84 @@ impl Mentions {
 pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, QueryError> {
     let files = store.files(table, scope.runs.as_deref())?;
     let declared = fenxi_model::table(table.rsplit('.').next().unwrap_or(table));
-    let mut groups: BTreeMap<&str, Vec<&TableFile>> = BTreeMap::new();
-    for file in &files {
-        groups.entry(&file.fingerprint).or_default().push(file);
-    }
+    let part = scope.part.filter(|_| declared.is_some_and(|t| !TIMELESS.contains(&t.name)));
     let mut parts = Vec::new();
-    for group in groups.values() {
-        parts.push(select(declared, group)?);
+    if let (Some(part), Some(declared)) = (part, declared) {
+        let starts = starts(store, scope)?;
+        for file in &files {
+            let Some(start) = starts.get(&file.run) else { continue };
+            parts.push(select(Some(declared), &[file])? + &within(&file.path, *start, part)?);
+        }
+    } else {
+        let mut groups: BTreeMap<&str, Vec<&TableFile>> = BTreeMap::new();
+        for file in &files {
+            groups.entry(&file.fingerprint).or_default().push(file);
+        }
+        for group in groups.values() {
+            parts.push(select(declared, group)?);
+        }
     }
     if parts.is_empty() {
         parts.push(empty(declared));
     }
     let name = table.split('.').map(identifier).collect::<Vec<_>>().join(".");
     Ok(format!("CREATE OR REPLACE VIEW {name} AS {};", parts.join(" UNION ALL BY NAME ")))
+}
+
+/// When each run of `scope` began.
+fn starts(store: &Store, scope: &Scope) -> Result<BTreeMap<RunId, Micros>, QueryError> {
+    match &scope.runs {
+        Some(runs) => runs.iter().map(|id| Ok((id.clone(), store.run(id)?.manifest.start))).collect(),
+        None => Ok(store.summaries()?.into_iter().map(|s| (s.id, s.start)).collect()),
+    }
+}
+
+/// The condition that holds for rows within `part` of a run.
+///
+/// The middle of an interval decides, as it does for windows; comparisons of `t` alone go before it, because by
+/// these the engine leaves out whole row groups. An interval that has its middle before the part's end ends at
+/// most half the longest interval later.
+fn within(path: &Path, start: Micros, part: Part) -> Result<String, QueryError> {
+    let moment = |us: i64| format!("make_timestamptz({us})");
+    let mut conditions = Vec::new();
+    let middle = "epoch_us(t) - coalesce(dt, 0) * 5e5";
+    if let Some(from) = part.from_us {
+        let from = start.0.saturating_add(from);
+        conditions.push(format!("t >= {} AND {middle} >= {from}", moment(from)));
+    }
+    if let Some(to) = part.to_us {
+        let to = start.0.saturating_add(to);
+        if let Some(longest_us) = longest_us(path)? {
+            conditions.push(format!("t <= {}", moment(to.saturating_add(longest_us / 2 + 1))));
+        }
+        conditions.push(format!("{middle} <= {to}"));
+    }
+    Ok(format!(" WHERE {}", conditions.join(" AND ")))
+}
+
+/// The longest interval of any row of the file, as its statistics have it; None when they do not say.
+fn longest_us(path: &Path) -> Result<Option<i64>, QueryError> {
+    let file = footer(path)?;
+    let Some(place) = file.parquet_schema().columns().iter().position(|c| c.name() == "dt") else { return Ok(Some(0)) };
+    let mut longest = 0.0_f64;
+    for group in file.metadata().row_groups() {
+        match group.column(place).statistics() {
+            Some(Statistics::Double(of)) => match of.max_opt() {
+                Some(most) => longest = longest.max(*most),
+                None if of.null_count_opt() == Some(group.num_rows() as u64) => {}
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        }
+    }
+    Ok(longest.is_finite().then_some((longest * 1e6) as i64))
+}
+
+/// What stands at the end of a file: its columns, and statistics of its row groups.
+fn footer(path: &Path) -> Result<ArrowReaderMetadata, QueryError> {
+    let file = fs_err::File::open(path)?.into_parts().0;
+    ArrowReaderMetadata::load(&file, Default::default())
+        .map_err(|e| QueryError::File { path: path.to_owned(), message: e.to_string() })
 }
 
 /// Reads one group of files, all of the same columns.
@@ -84,9 +152,7 @@ fn select(declared: Option<&Table>, group: &[&TableFile]) -> Result<String, Quer
 
 /// The catalogue's columns as the file at `path` has them, or NULL where it does not.
 fn columns(table: &Table, path: &Path) -> Result<String, QueryError> {
-    let unreadable = |message: String| QueryError::File { path: path.to_owned(), message };
-    let file = fs_err::File::open(path)?.into_parts().0;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| unreadable(e.to_string()))?;
+    let reader = footer(path)?;
     let there = reader.schema();
     let wanted = schema_of(table, 0..table.columns.len());
     let mut out = "run".to_owned();

@@ -6,10 +6,10 @@
 use std::{error::Error, time::Instant};
 
 use fenxi_query::Engine;
-use fenxi_report::{Options, render_watched};
+use fenxi_report::{api::Context, page_file_watched, page_of_runs};
 use fenxi_store::Store;
 
-#[path = "../tests/synthetic/mod.rs"]
+#[path = "../tests/it/synthetic/mod.rs"]
 mod synthetic;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -32,8 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("engine begun in {:.2?}", begin.elapsed());
     let begin = Instant::now();
     let mut times = Vec::new();
-    let html = render_watched(&engine, &store, &ids, Options::default(), &mut |name, took| {
-        times.push((took, name.to_owned()))
+    let context = Context { store: &store, engine: &engine, read_only: true };
+    let html = page_file_watched(&context, &page_of_runs(&ids), &mut |name, took| {
+        times.push((took, name.to_owned()));
     })?;
     println!("report made in {:.2?}, {:.2} MB", begin.elapsed(), html.len() as f64 / 1e6);
     times.sort();

@@ -90,7 +90,7 @@ fn times(array: &ArrayRef) -> Vec<Value> {
 pub(crate) fn time(binned: Binned, question: &Question, runs: &[Run], limit: usize) -> Time {
     let n = binned.t_rel_s.len();
     let t0 = binned.t_rel_s.first().copied().unwrap_or(1.0);
-    let step = if n > 1 { (binned.t_rel_s[n - 1] - t0) / (n - 1) as f64 } else { t0 };
+    let step = binned.step_s;
     let mut rank: BTreeMap<&str, f64> = BTreeMap::new();
     for s in &binned.series {
         let mean = mean(&s.avg).unwrap_or(f64::NEG_INFINITY);

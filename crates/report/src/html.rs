@@ -1,21 +1,42 @@
-//! The page around the payload.
+//! A page as one file: the shell, the answers, and the program that draws them.
 
-use crate::{ReportError, payload::Payload};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 const SCRIPT: &str = include_str!("../../../web/dist/app.js");
 const STYLE: &str = include_str!("../../../web/dist/app.css");
 
-/// Nothing may be loaded, from anywhere; what is embedded may run.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
+/// What is embedded beside the program; `web/src/api.ts` reads it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Embedded {
+    pub version: u32,
+    pub title: String,
+    pub generator: String,
+    /// The page's address within a server.
+    pub page: String,
+    /// Answers by the canonical text of their request.
+    pub answers: Map<String, Value>,
+}
+
+/// Nothing may be loaded, from anywhere; only the program that was put here may run.
+fn policy() -> String {
+    let hash = STANDARD.encode(Sha256::digest(SCRIPT));
+    format!(
+        "default-src 'none'; script-src 'sha256-{hash}'; style-src 'unsafe-inline'; img-src data: blob:; \
+         base-uri 'none'; form-action 'none'"
+    )
+}
 
 /// The whole file.
-pub(crate) fn page(payload: &Payload) -> Result<Vec<u8>, ReportError> {
-    let json = embeddable(&serde_json::to_string(payload)?);
-    let title = escaped(&payload.title);
+pub(crate) fn file(embedded: &Embedded) -> Result<Vec<u8>, serde_json::Error> {
+    let json = embeddable(&serde_json::to_string(embedded)?);
+    let (title, policy) = (escaped(&embedded.title), policy());
     Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <div id=\"fenxi\"><noscript>This report is drawn by a script inside this file; scripts are switched off.\
          </noscript></div>\n\

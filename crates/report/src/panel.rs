@@ -1,4 +1,4 @@
-//! A question's answer as a panel of the page.
+//! A question's answer as a panel of a page.
 
 use std::collections::BTreeMap;
 
@@ -6,65 +6,63 @@ use fenxi_model::{Column, TABLES};
 use fenxi_query::{Chart, Engine, QueryError, Question, Scope};
 
 use crate::{
-    Options, data,
-    payload::{Meaning, Panel, Quiet, Run, Table, Time},
+    data,
+    payload::{Header, Meaning, Panel, Quiet, Run, Table, Time},
 };
 
+/// Most rows of a heat map and run.
+const STRIPES: usize = 1024;
+
+/// How much of an answer is wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    /// Values of the question's parameters, as typed.
+    pub params: Vec<(String, String)>,
+    /// Most points of a line: time is cut into so many bins, each with mean, least and greatest value.
+    pub bins: usize,
+    /// Most rows of a table.
+    pub rows: usize,
+    /// Most lines of a chart and run; the greatest are kept.
+    pub lines: usize,
+}
+
 /// Asks `question` and makes its panel. A question that fails says so in its place.
-pub(crate) fn panel(engine: &Engine, question: &Question, scope: &Scope, runs: &[Run], options: &Options) -> Panel {
-    let values = match question.y.as_slice() {
-        [one] => Some(one.clone()),
-        _ => None,
-    };
-    let mut panel = Panel {
-        id: question.name.clone(),
-        title: question.title.clone(),
-        about: question.about.clone(),
-        chart: question.chart.word(),
-        unit: question.unit.symbol(),
-        series: question.series.clone(),
-        values,
-        sql: question.sql.trim().to_owned(),
-        own: question.own,
-        ..Panel::default()
-    };
-    let answered = if over_time(question) {
-        time(engine, question, scope, runs, options).map(|time| {
+///
+/// # Errors
+/// Only [`QueryError::Interrupted`]: then there is no answer that could be kept.
+pub(crate) fn panel(
+    engine: &Engine,
+    question: &Question,
+    scope: &Scope,
+    runs: &[Run],
+    wish: &Wish,
+) -> Result<Panel, QueryError> {
+    let mut panel = Panel { header: Header::of(question), ..Panel::default() };
+    let answered = if question.over_time() {
+        time(engine, question, scope, runs, wish).map(|time| {
             panel.columns = meanings(question, question.y.iter().map(String::as_str));
             panel.quiet = quiet_time(&time);
             panel.time = Some(time).filter(|_| panel.quiet.is_none());
         })
     } else {
-        engine.answer(question, &[], scope).map(|answer| {
+        engine.answer(question, &wish.params, scope).map(|answer| {
             panel.columns = meanings(question, answer.columns.iter().map(|c| c.name.as_str()));
-            let table = data::table(answer, runs, options.rows);
+            let table = data::table(answer, runs, wish.rows);
             panel.quiet = quiet_table(&table, question.chart);
             panel.table = Some(table).filter(|_| panel.quiet.is_none());
         })
     };
-    panel.error = answered.err().map(|e| e.to_string());
-    panel
-}
-
-/// Whether the chart runs over time; a summary may bring its own little lines instead.
-fn over_time(question: &Question) -> bool {
-    match question.chart {
-        Chart::Line | Chart::Stacked | Chart::Heatmap => true,
-        Chart::Summary => question.x.as_deref() == Some("t"),
-        _ => false,
+    match answered {
+        Err(QueryError::Interrupted) => return Err(QueryError::Interrupted),
+        Err(e) => panel.error = Some(e.to_string()),
+        Ok(()) => {}
     }
+    Ok(panel)
 }
 
-fn time(
-    engine: &Engine,
-    question: &Question,
-    scope: &Scope,
-    runs: &[Run],
-    options: &Options,
-) -> Result<Time, QueryError> {
-    let binned = engine.answer_binned(question, &[], scope, options.bins)?;
-    // A heat map shows a row for every CPU; lines beyond some tens only hide each other.
-    let limit = if question.chart == Chart::Heatmap { 1024 } else { options.series };
+fn time(engine: &Engine, question: &Question, scope: &Scope, runs: &[Run], wish: &Wish) -> Result<Time, QueryError> {
+    let binned = engine.answer_binned(question, &wish.params, scope, wish.bins)?;
+    let limit = if question.chart == Chart::Heatmap { STRIPES } else { wish.lines };
     Ok(data::time(binned, question, runs, limit))
 }
 

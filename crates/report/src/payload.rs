@@ -1,21 +1,12 @@
-//! What the page draws, as it is embedded: the Rust side of `web/src/payload.ts`.
+//! What pages draw: the Rust side of `web/src/payload.ts`.
 
 use std::collections::BTreeMap;
 
+use fenxi_query::{Question, Value};
 use fenxi_store::RunEntry;
 use serde::Serialize;
 
 use crate::pack::Packed;
-
-#[derive(Debug, Serialize)]
-pub(crate) struct Payload {
-    pub version: u32,
-    pub title: String,
-    pub generator: String,
-    pub runs: Vec<Run>,
-    pub findings: Findings,
-    pub sections: Vec<Section>,
-}
 
 /// What stands out.
 #[derive(Debug, Serialize)]
@@ -116,19 +107,13 @@ impl Run {
     }
 }
 
-#[derive(Debug, Serialize)]
-pub(crate) struct Section {
-    pub id: String,
-    pub title: String,
-    pub panels: Vec<Panel>,
-}
-
-/// The answer to one question.
+/// A question as it stands.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Panel {
+pub(crate) struct Header {
     pub id: String,
     pub title: String,
     pub about: String,
+    pub section: &'static str,
     pub chart: &'static str,
     pub unit: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,8 +121,60 @@ pub(crate) struct Panel {
     /// The column of values, where there is a single one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
+    pub y: Vec<String>,
+    pub params: Vec<Param>,
     pub sql: String,
     pub own: bool,
+}
+
+/// A parameter of a question.
+#[derive(Debug, Serialize)]
+pub(crate) struct Param {
+    pub name: String,
+    pub default: serde_json::Value,
+    pub about: String,
+}
+
+impl Header {
+    pub(crate) fn of(question: &Question) -> Header {
+        let param = |p: &fenxi_query::Param| Param {
+            name: p.name.clone(),
+            default: match &p.default {
+                Value::Int(v) => (*v).into(),
+                Value::Float(v) => (*v).into(),
+                Value::Text(v) => v.clone().into(),
+            },
+            about: p.about.clone(),
+        };
+        let values = match question.y.as_slice() {
+            [one] => Some(one.clone()),
+            _ => None,
+        };
+        Header {
+            id: question.name.clone(),
+            title: question.title.clone(),
+            about: question.about.clone(),
+            section: question.section.word(),
+            chart: question.chart.word(),
+            unit: question.unit.symbol(),
+            series: question.series.clone(),
+            values,
+            x: question.x.clone(),
+            y: question.y.clone(),
+            params: question.params.iter().map(param).collect(),
+            sql: question.sql.trim().to_owned(),
+            own: question.own,
+        }
+    }
+}
+
+/// The answer to one question.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Panel {
+    #[serde(flatten)]
+    pub header: Header,
     /// What columns mean, by name.
     pub columns: BTreeMap<String, Meaning>,
     #[serde(skip_serializing_if = "Option::is_none")]

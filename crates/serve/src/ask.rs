@@ -36,11 +36,10 @@ pub(crate) fn routes(mut router: Router<Shared>) -> Router<Shared> {
 pub(crate) async fn answer(shared: &Shared, endpoint: &'static Endpoint, query: Query) -> Result<Response, Failure> {
     let is_free = endpoint.path == SQL || query.get("sql").is_some();
     let query = if endpoint.path == SQL { limited(query, shared.settings.limits.rows)? } else { query };
-    let content_type = content_type(endpoint, &query);
     let weight = if is_free { Weight::Free } else { Weight::Page };
     let work = move |context: &api::Context<'_>| api::answer(context, endpoint.path, &query);
-    let body = shared.pool.ask(weight, shared.settings.read_only, work).await?;
-    Ok(reply(StatusCode::OK, content_type, body))
+    let found = shared.pool.ask(weight, shared.settings.read_only, work).await?;
+    Ok(reply(StatusCode::OK, found.content_type, found.bytes))
 }
 
 /// The query with no more rows than the server gives.
@@ -48,12 +47,4 @@ fn limited(query: Query, rows: usize) -> Result<Query, Failure> {
     let limit = query.count("limit")?.unwrap_or(UNASKED).min(rows);
     let kept = query.under("").filter(|(name, _)| *name != "limit").map(|(n, v)| (n.to_owned(), v.to_owned()));
     Ok(Query::of(kept.chain([("limit".to_owned(), limit.to_string())])))
-}
-
-fn content_type(endpoint: &Endpoint, query: &Query) -> &'static str {
-    match query.get("format").filter(|_| endpoint.path == SQL) {
-        Some("arrow") => "application/vnd.apache.arrow.stream",
-        Some("csv") => "text/csv; charset=utf-8",
-        _ => "application/json",
-    }
 }

@@ -34,4 +34,4 @@ pub use parse::parse;
 pub use plan::{Factor, Kind, Level, Response, StudyPlan};
 pub use render::{Style, render};
 pub use report::{Report, report};
-pub use state::{Beginning, FAILED, Made, Record, finished, made};
+pub use state::{Beginning, FAILED, Made, Record, finished, made, names};

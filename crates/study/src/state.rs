@@ -130,8 +130,11 @@ impl Record {
     }
 }
 
-/// Names of all studies of a store.
-fn names(store: &Store) -> Result<Vec<String>, StudyError> {
+/// Names of all studies of a store, in no order.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn names(store: &Store) -> Result<Vec<String>, StudyError> {
     let entries = match fs::read_dir(store.studies_dir()) {
         Ok(entries) => entries,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -75,11 +75,7 @@ pub enum FailOn {
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let (number, factor) = text.strip_suffix('%').map_or((text, 1.0), |n| (n, 0.01));
-    match number.trim().parse::<f64>() {
-        Ok(value) if (0.0..1.0).contains(&(value * factor)) => Ok(value * factor),
-        _ => Err("expected a share such as 2% or 0.02".to_owned()),
-    }
+    fenxi_compare::share(text).ok_or_else(|| "expected a share such as 2% or 0.02".to_owned())
 }
 
 /// Compares each other group with the first.

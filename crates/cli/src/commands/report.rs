@@ -1,9 +1,12 @@
-//! `fenxi report`.
+//! `fenxi report`: runs, or any page, as one file.
 
 use std::{path::Path, process::ExitCode};
 
+use anyhow::bail;
 use fenxi_model::Unit;
 use fenxi_query::Engine;
+use fenxi_report::api::Context;
+use fenxi_store::Store;
 use fs_err as fs;
 
 use crate::{
@@ -13,12 +16,13 @@ use crate::{
     stores,
 };
 
-/// Draws runs into one HTML file.
+/// Draws runs, or the page of an address, into one HTML file.
 pub fn run(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
-    let runs = store.select_all(&args.runs)?;
+    let (address, what) = page(&store, &args.runs)?;
     let engine = Engine::open(&store, &fenxi_query::Options::default())?;
-    let html = fenxi_report::render(&engine, &store, &runs, fenxi_report::Options::default())?;
+    let context = Context { store: &store, engine: &engine, read_only: true };
+    let html = fenxi_report::page_file(&context, &address)?;
     if args.output == Path::new("-") {
         print::data(&html)?;
         return Ok(ExitCode::SUCCESS);
@@ -31,7 +35,20 @@ pub fn run(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     if !cli.quiet {
         let path = fs::canonicalize(&args.output)?;
         let size = Unit::Bytes.human(html.len() as f64);
-        print::message(&format!("{} of {}: {}", size, plural(runs.len() as u64, "run"), path.display()));
+        print::message(&format!("{size} of {what}: {}", path.display()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The address of the page that is meant, and what it is in words.
+fn page(store: &Store, words: &[String]) -> anyhow::Result<(String, String)> {
+    let is_address = |word: &String| word.starts_with('/') || word.contains("://");
+    match words {
+        [address] if is_address(address) => Ok((address.clone(), "the page".to_owned())),
+        _ if words.iter().any(is_address) => bail!("one page makes one file: name runs, or one page's address"),
+        _ => {
+            let runs = store.select_all(words)?;
+            Ok((fenxi_report::page_of_runs(&runs), plural(runs.len() as u64, "run")))
+        }
+    }
 }

@@ -5,6 +5,7 @@
 
 mod cells;
 mod table;
+mod values;
 
 use std::{io::Write, str::FromStr, sync::Arc};
 
@@ -14,6 +15,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use parquet::{arrow::ArrowWriter, basic::Compression, file::properties::WriterProperties};
 
 use crate::{Answer, AnswerColumn, QueryError};
+
+pub use values::values;
 
 /// How many rows a table looks at before it settles the widths of its columns.
 pub const LOOK_AHEAD: usize = 10_000;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{ApiError, Context, Endpoint, Query};
+use super::{ApiError, Context, Endpoint, Query, Reply};
 
 pub(super) const ABOUT: Endpoint = Endpoint {
     path: "/api/v1/about",
@@ -11,7 +11,6 @@ pub(super) const ABOUT: Endpoint = Endpoint {
     answer,
 };
 
-fn answer(context: &Context<'_>, _: &Query) -> Result<Vec<u8>, ApiError> {
-    let about = json!({ "program": "fenxi", "version": env!("CARGO_PKG_VERSION"), "read_only": context.read_only });
-    Ok(serde_json::to_vec(&about)?)
+fn answer(context: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
+    Reply::json(&json!({ "program": "fenxi", "version": env!("CARGO_PKG_VERSION"), "read_only": context.read_only }))
 }

@@ -1,18 +1,60 @@
-//! What pages ask a store, as JSON: one list of endpoints, which the server offers over HTTP and a report
+//! What pages ask a store: one list of endpoints, which the server offers over HTTP and a report
 //! file carries answered.
 //!
-//! An endpoint only reads. It knows no HTTP: a request is its path and its [`Query`], an answer is bytes of JSON.
+//! An endpoint only reads. It knows no HTTP: a request is its path and its [`Query`], an answer is
+//! bytes, nearly always of JSON.
 
 mod about;
+mod catalogue;
+pub(crate) mod chosen;
+mod compare;
+mod facts;
+mod findings;
+mod metrics;
+mod notes;
+mod panel;
 mod query;
+mod questions;
+mod reply;
+mod representative;
+pub(crate) mod run;
+mod runs;
+mod select;
+mod sort;
+mod sparkline;
+mod sql;
+mod stacks;
+mod studies;
+mod trend;
 
+use fenxi_compare::CompareError;
 use fenxi_query::{Engine, QueryError};
 use fenxi_store::{Store, StoreError};
 
 pub use query::Query;
+pub use reply::Reply;
 
 /// Every endpoint, in the order of the documentation.
-pub const ENDPOINTS: &[&Endpoint] = &[&about::ABOUT];
+pub const ENDPOINTS: &[&Endpoint] = &[
+    &about::ABOUT,
+    &runs::RUNS,
+    &select::SELECT,
+    &run::RUN,
+    &panel::PANEL,
+    &findings::FINDINGS,
+    &facts::FACTS,
+    &notes::NOTES,
+    &stacks::STACKS_ENDPOINT,
+    &compare::COMPARE,
+    &representative::REPRESENTATIVE,
+    &trend::TREND,
+    &metrics::METRICS,
+    &studies::STUDIES,
+    &studies::STUDY,
+    &questions::QUESTIONS,
+    &catalogue::CATALOGUE,
+    &sql::SQL,
+];
 
 /// What an endpoint works with.
 pub struct Context<'a> {
@@ -32,8 +74,8 @@ pub struct Endpoint {
     pub about: &'static str,
     /// What can be given with it.
     pub params: &'static [Param],
-    /// Gives the answer as JSON.
-    pub answer: fn(&Context<'_>, &Query) -> Result<Vec<u8>, ApiError>,
+    /// Gives the answer.
+    pub answer: fn(&Context<'_>, &Query) -> Result<Reply, ApiError>,
 }
 
 /// A parameter of an endpoint.
@@ -49,6 +91,23 @@ pub struct Param {
     pub many: bool,
     /// Whether there is no answer without it.
     pub required: bool,
+}
+
+impl Param {
+    /// One without which there is no answer.
+    const fn required(name: &'static str, about: &'static str, kind: Kind) -> Param {
+        Param { name, about, kind, many: false, required: true }
+    }
+
+    /// One that can be left out.
+    const fn optional(name: &'static str, about: &'static str, kind: Kind) -> Param {
+        Param { name, about, kind, many: false, required: false }
+    }
+
+    /// The same one, which may stand there several times.
+    const fn many(self) -> Param {
+        Param { many: true, ..self }
+    }
 }
 
 /// Values of a parameter.
@@ -85,7 +144,19 @@ impl From<QueryError> for ApiError {
     fn from(error: QueryError) -> ApiError {
         match error {
             QueryError::Interrupted => ApiError::Interrupted,
-            QueryError::Io(_) | QueryError::Store(_) => ApiError::Failed(error.to_string()),
+            QueryError::UnknownQuestion { .. } => ApiError::Unknown(error.to_string()),
+            QueryError::Store(error) => error.into(),
+            QueryError::Io(_) | QueryError::File { .. } | QueryError::Engine(_) => ApiError::Failed(error.to_string()),
+            _ => ApiError::Wrong(error.to_string()),
+        }
+    }
+}
+
+impl From<CompareError> for ApiError {
+    fn from(error: CompareError) -> ApiError {
+        match error {
+            CompareError::Store(error) => error.into(),
+            CompareError::NoRun(_) | CompareError::NoMetric { .. } => ApiError::Unknown(error.to_string()),
             _ => ApiError::Wrong(error.to_string()),
         }
     }
@@ -93,7 +164,11 @@ impl From<QueryError> for ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> ApiError {
-        ApiError::Failed(error.to_string())
+        match error {
+            StoreError::Unknown { .. } => ApiError::Unknown(error.to_string()),
+            StoreError::Ambiguous { .. } | StoreError::Selector(_) => ApiError::Wrong(error.to_string()),
+            _ => ApiError::Failed(error.to_string()),
+        }
     }
 }
 
@@ -107,7 +182,7 @@ impl From<serde_json::Error> for ApiError {
 ///
 /// # Errors
 /// [`ApiError`].
-pub fn answer(context: &Context<'_>, path: &str, query: &Query) -> Result<Vec<u8>, ApiError> {
+pub fn answer(context: &Context<'_>, path: &str, query: &Query) -> Result<Reply, ApiError> {
     let endpoint = ENDPOINTS.iter().find(|e| e.path == path);
     let endpoint = endpoint.ok_or_else(|| ApiError::Unknown(format!("there is no {path}")))?;
     query.check(endpoint.params)?;

@@ -22,6 +22,18 @@ impl Query {
         form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish()
     }
 
+    /// Names and values in order.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(n, v)| (n.as_str(), v.as_str()))
+    }
+
+    /// The query with one more pair.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Query {
+        self.0.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// The last value of `name`; an empty one counts as none.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().rev().find(|(n, v)| n == name && !v.is_empty()).map(|(_, v)| v.as_str())

@@ -2,11 +2,14 @@
 
 use fenxi_model::{Micros, RunId};
 use fenxi_query::Engine;
-use fenxi_report::{Options, ReportError, render};
+use fenxi_report::{
+    api::{ApiError, Context},
+    page_file, page_of_runs,
+};
 use fenxi_store::{Begin, End, Labels, Store};
 use serde_json::Value;
 
-mod synthetic;
+use crate::synthetic;
 
 fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
@@ -14,20 +17,31 @@ fn store() -> (tempfile::TempDir, Store) {
     (dir, store)
 }
 
-fn report(store: &Store, runs: &[RunId]) -> Result<String, ReportError> {
-    let engine = Engine::open(store, &fenxi_query::Options::default()).unwrap();
-    render(&engine, store, runs, Options::default()).map(|html| String::from_utf8(html).unwrap())
+fn report(store: &Store, runs: &[RunId]) -> Result<String, ApiError> {
+    page(store, &page_of_runs(runs))
 }
 
-/// The embedded answers.
+fn page(store: &Store, address: &str) -> Result<String, ApiError> {
+    let engine = Engine::open(store, &fenxi_query::Options::default()).unwrap();
+    let context = Context { store, engine: &engine, read_only: true };
+    page_file(&context, address).map(|html| String::from_utf8(html).unwrap())
+}
+
+/// What is embedded.
 fn payload(html: &str) -> Value {
     let begin = html.find("id=\"fenxi-data\">").unwrap() + "id=\"fenxi-data\">".len();
     let end = begin + html[begin..].find("</script>").unwrap();
     serde_json::from_str(&html[begin..end]).unwrap()
 }
 
+/// The answers of requests that begin so.
+fn answers<'a>(payload: &'a Value, path: &str) -> Vec<&'a Value> {
+    let all = payload["answers"].as_object().unwrap().iter();
+    all.filter(|(request, _)| request.starts_with(&format!("/api/v1/{path}?"))).map(|(_, answer)| answer).collect()
+}
+
 fn panels(payload: &Value) -> Vec<&Value> {
-    payload["sections"].as_array().unwrap().iter().flat_map(|s| s["panels"].as_array().unwrap()).collect()
+    answers(payload, "panel")
 }
 
 fn panel<'a>(payload: &'a Value, id: &str) -> &'a Value {
@@ -60,7 +74,9 @@ fn names_that_look_like_markup_stay_text() {
     store.set_labels(&id, &labels).unwrap();
     let html = report(&store, &[id]).unwrap();
     assert!(!html.contains("<img src=x") && !html.contains("<!--<script>"));
-    assert_eq!(payload(&html)["runs"][0]["name"], evil);
+    let payload = payload(&html);
+    assert_eq!(answers(&payload, "run")[0]["runs"][0]["name"], evil);
+    assert_eq!(payload["title"], evil);
 }
 
 #[test]
@@ -102,7 +118,7 @@ fn several_runs_lie_over_each_other_on_time_since_their_start() {
     let (_dir, store) = store();
     let ids = [made(&store, "same", 0.0), made(&store, "same", 1.0)];
     let payload = payload(&report(&store, &ids).unwrap());
-    let names: Vec<&str> = (0..2).map(|i| payload["runs"][i]["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = (0..2).map(|i| answers(&payload, "run")[0]["runs"][i]["name"].as_str().unwrap()).collect();
     assert_ne!(names[0], names[1], "runs of one name are told apart");
     let time = &panel(&payload, "disk-util")["time"];
     assert_eq!((time["t0"].as_f64(), time["step"].as_f64(), time["n"].as_u64()), (Some(1.0), Some(1.0), Some(20)));
@@ -134,7 +150,7 @@ fn what_stands_out_comes_with_its_evidence_and_a_wrong_rule_says_so_in_its_place
     let head = "-- title: Wrong\n-- severity: info\n-- section: cpu\n-- says: {x}\n";
     fs_err::write(folder.join("wrong.sql"), format!("{head}SELECT run, nothing_such AS x FROM cpu")).unwrap();
     let payload = payload(&report(&store, &[id]).unwrap());
-    let found = payload["findings"]["found"].as_array().unwrap();
+    let found = answers(&payload, "findings")[0]["found"].as_array().unwrap();
     let of = |id: &str| found.iter().find(|f| f["id"] == id).unwrap_or_else(|| panic!("no finding {id}: {found:?}"));
     // CPU 3 of the made-up run is saturated all the time, the others are not.
     let hot = of("one-cpu-saturated");
@@ -160,5 +176,23 @@ fn an_unknown_kind_of_chart_is_an_error_that_lists_the_known_ones() {
 #[test]
 fn a_report_of_no_run_is_refused() {
     let (_dir, store) = store();
-    assert!(matches!(report(&store, &[]), Err(ReportError::NoRuns)));
+    assert!(report(&store, &[]).unwrap_err().to_string().contains("at least one"));
+}
+
+#[test]
+fn the_whole_address_of_a_page_gives_its_file_with_runs_by_their_ids() {
+    let (_dir, store) = store();
+    let id = made(&store, "one", 0.0);
+    let html = page(&store, "https://127.0.0.1:7070/run?run=one&from=2&to=5&hide=a%26b#disk").unwrap();
+    assert_eq!(payload(&html)["page"], format!("/run?run={id}&from=2&to=5&hide=a%26b"));
+    assert!(page(&store, "/nothing").unwrap_err().to_string().contains("no file can be made of a page `/nothing`"));
+}
+
+#[test]
+fn only_the_embedded_program_may_run() {
+    let (_dir, store) = store();
+    let id = made(&store, "one", 0.0);
+    let html = report(&store, &[id]).unwrap();
+    let policy = html.split("Content-Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(policy.contains("script-src 'sha256-") && !policy.contains("script-src 'unsafe-inline'"), "{policy}");
 }

@@ -1,0 +1,58 @@
+//! `/api/v1/catalogue`: the tables of a run and what their columns mean.
+
+use fenxi_model::{Column, TABLES, Table, catalog::N_COMMON};
+use serde::Serialize;
+
+use super::{ApiError, Context, Endpoint, Query, Reply};
+
+pub(super) const CATALOGUE: Endpoint = Endpoint {
+    path: "/api/v1/catalogue",
+    about: "The tables that a run can have, with what each column means, its unit and which direction is good.",
+    params: &[],
+    answer,
+};
+
+#[derive(Serialize)]
+struct Catalogue {
+    tables: Vec<Described>,
+}
+
+#[derive(Serialize)]
+struct Described {
+    name: &'static str,
+    about: &'static str,
+    keys: Vec<&'static str>,
+    columns: Vec<DescribedColumn>,
+}
+
+#[derive(Serialize)]
+struct DescribedColumn {
+    name: &'static str,
+    #[serde(rename = "type")]
+    ty: String,
+    unit: &'static str,
+    kind: String,
+    better: String,
+    doc: &'static str,
+}
+
+fn answer(_: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
+    Reply::json(&Catalogue { tables: TABLES.iter().map(|t| described(t)).collect() })
+}
+
+fn described(table: &Table) -> Described {
+    let column = |c: &Column| DescribedColumn {
+        name: c.name,
+        ty: c.ty.to_string(),
+        unit: c.unit.symbol(),
+        kind: c.kind.to_string(),
+        better: c.better.to_string(),
+        doc: c.doc,
+    };
+    Described {
+        name: table.name,
+        about: table.doc,
+        keys: table.columns.iter().skip(N_COMMON).take(table.n_keys).map(|c| c.name).collect(),
+        columns: table.columns.iter().map(column).collect(),
+    }
+}

@@ -1,0 +1,52 @@
+//! `/api/v1/compare`: two groups of runs side by side.
+
+use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide, share, windows};
+
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply};
+
+pub(super) const COMPARE: Endpoint = Endpoint {
+    path: "/api/v1/compare",
+    about: "Whether two groups of runs may be compared, and by how much they differ: results, metrics, facts, and where \
+            the time went.",
+    params: &[
+        Param::required("a", "The first group: a selector, or several with commas", Kind::Text),
+        Param::required("b", "The other group", Kind::Text),
+        Param::optional(
+            "margin",
+            "Changes below this share are of no interest, as `2%` or `0.02`; 2% without it",
+            Kind::Text,
+        ),
+        Param::optional(
+            "window",
+            "Part of the runs: `auto` (without it), `all`, a window's name, or FROM..TO",
+            Kind::Text,
+        ),
+        Param::optional("by", "Also one by one the series that have this label, as `cpu`", Kind::Text).many(),
+        Param::optional(
+            "per",
+            "What one transaction takes: divide by this rate or number, as `result.NAME`",
+            Kind::Text,
+        ),
+        Param::optional("force", "Compare although something forbids it", Kind::Flag),
+        Param::optional("all", "Every metric, not only those that differ", Kind::Flag),
+    ],
+    answer,
+};
+
+fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
+    let by: Vec<String> = query.all("by").map(str::to_owned).collect();
+    let chosen = Chosen { by: &by, window: query.get("window").unwrap_or(windows::AUTO) };
+    let margin = match query.get("margin") {
+        None => Request::default().margin,
+        Some(text) => share(text)
+            .ok_or_else(|| ApiError::Wrong(format!("`margin` is a share such as 2% or 0.02, not `{text}`")))?,
+    };
+    let a = Group::read(context.store, query.required("a")?, chosen)?;
+    let b = Group::read(context.store, query.required("b")?, chosen)?;
+    let request = Request { margin, per: query.get("per"), force: query.flag("force") };
+    let mut found = SideBySide::of(&a, &b, request)?;
+    if !query.flag("all") {
+        found.comparison = found.comparison.map(Comparison::only_news);
+    }
+    Reply::json(&found)
+}

@@ -1,0 +1,55 @@
+//! `/api/v1/facts`: what the systems were, run beside run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+
+pub(super) const FACTS: Endpoint = Endpoint {
+    path: "/api/v1/facts",
+    about: "Facts of runs by topic and name: a value for each run, null where it has none.",
+    params: &[
+        chosen::RUN,
+        Param::optional("topic", "Only facts of this topic", Kind::Text),
+        Param::optional("differ", "Only facts that are not the same in all runs", Kind::Flag),
+    ],
+    answer,
+};
+
+#[derive(Serialize)]
+struct Facts {
+    topics: Vec<Topic>,
+}
+
+#[derive(Serialize)]
+struct Topic {
+    topic: String,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    values: Vec<Option<String>>,
+}
+
+fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
+    let runs = chosen::runs(context, query)?;
+    let mut of_runs: Vec<BTreeMap<(String, String), String>> =
+        runs.iter().map(|id| context.store.facts(id)).collect::<Result<_, _>>()?;
+    let keys: BTreeSet<(String, String)> = of_runs.iter().flat_map(|facts| facts.keys().cloned()).collect();
+    let mut topics: Vec<Topic> = Vec::new();
+    for key in keys.into_iter().filter(|(topic, _)| query.get("topic").is_none_or(|wanted| wanted == topic)) {
+        let values: Vec<Option<String>> = of_runs.iter_mut().map(|facts| facts.remove(&key)).collect();
+        if query.flag("differ") && values.windows(2).all(|w| w[0] == w[1]) {
+            continue;
+        }
+        let (topic, name) = key;
+        match topics.last_mut() {
+            Some(last) if last.topic == topic => last.rows.push(Row { name, values }),
+            _ => topics.push(Topic { topic, rows: vec![Row { name, values }] }),
+        }
+    }
+    Reply::json(&Facts { topics })
+}

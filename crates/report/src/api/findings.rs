@@ -1,0 +1,18 @@
+//! `/api/v1/findings`: what stands out in runs.
+
+use super::{ApiError, Context, Endpoint, Query, Reply, chosen};
+use crate::findings;
+
+pub(super) const FINDINGS: Endpoint = Endpoint {
+    path: "/api/v1/findings",
+    about: "What stands out in runs: rules that found something, with figures, advice and the question that shows the \
+            evidence.",
+    params: &[chosen::RUN],
+    answer,
+};
+
+fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
+    let runs = chosen::runs(context, query)?;
+    let found = findings::look(context.engine, &chosen::scope(&runs, query)?, &chosen::shown(context.store, &runs)?)?;
+    Reply::json(&found)
+}

@@ -1,0 +1,57 @@
+//! `/api/v1/metrics`: what can be followed or compared, for completion.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fenxi_query::Scope;
+use fenxi_store::Summary;
+use serde::Serialize;
+
+use super::{ApiError, Context, Endpoint, Query, Reply};
+
+/// The latest runs are looked at: others had the same things, or nobody misses them in a list to choose from.
+const RUNS: usize = 50;
+/// Keys that are offered of one column.
+const KEYS: usize = 200;
+
+pub(super) const METRICS: Endpoint = Endpoint {
+    path: "/api/v1/metrics",
+    about: "Names of the results and series that the latest runs have.",
+    params: &[],
+    answer,
+};
+
+#[derive(Serialize)]
+struct Metrics {
+    results: Vec<String>,
+    series: Vec<Series>,
+}
+
+#[derive(Serialize)]
+struct Series {
+    table: String,
+    column: String,
+    /// `KEY=VALUE,…` of series that have keys.
+    keys: BTreeSet<String>,
+}
+
+fn answer(context: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
+    let all = context.store.summaries()?;
+    let latest = |table: &str| {
+        let has = |s: &&Summary| s.tables.iter().any(|(name, _, _)| name == table);
+        Scope::of(all.iter().filter(has).take(RUNS).map(|s| s.id.clone()))
+    };
+    let results = context.engine.query("SELECT DISTINCT name FROM result ORDER BY name", &latest("result"))?;
+    let sql = "SELECT DISTINCT table_name, column_name, key FROM stats WHERE table_name != 'result'";
+    let found = context.engine.query(sql, &latest("stats"))?;
+    let mut series: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    let columns = found.strings("table_name").into_iter().zip(found.strings("column_name"));
+    for ((table, column), key) in columns.zip(found.strings("key")) {
+        let (Some(table), Some(column)) = (table, column) else { continue };
+        let keys = series.entry((table, column)).or_default();
+        if let Some(key) = key.filter(|key| !key.is_empty() && keys.len() < KEYS) {
+            keys.insert(key);
+        }
+    }
+    let series = series.into_iter().map(|((table, column), keys)| Series { table, column, keys }).collect();
+    Reply::json(&Metrics { results: results.strings("name").into_iter().flatten().collect(), series })
+}

@@ -1,0 +1,51 @@
+//! `/api/v1/notes`: what of a run could not be read.
+
+use serde::Serialize;
+
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+
+/// Rows unless others are asked for.
+const ROWS: usize = 200;
+
+pub(super) const NOTES: Endpoint = Endpoint {
+    path: "/api/v1/notes",
+    about: "What could not be read while runs were recorded or imported, with file and line.",
+    params: &[chosen::RUN, Param::optional("limit", "Most rows; 200 without it", Kind::Count)],
+    answer,
+};
+
+#[derive(Serialize)]
+struct Notes {
+    total: usize,
+    rows: Vec<Note>,
+}
+
+#[derive(Serialize)]
+struct Note {
+    run: Option<String>,
+    source: Option<String>,
+    file: Option<String>,
+    line: Option<i64>,
+    text: Option<String>,
+}
+
+fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
+    let runs = chosen::runs(context, query)?;
+    let sql = "SELECT run, source, file, line, message, count(*) OVER () AS total FROM note
+        ORDER BY run, file, line NULLS FIRST, message LIMIT $n";
+    let limit = i64::try_from(query.count("limit")?.unwrap_or(ROWS)).unwrap_or(i64::MAX);
+    let limit = ("n", fenxi_query::Value::Int(limit));
+    let answer = context.engine.query_with(sql, &[limit], &chosen::scope(&runs, query)?)?;
+    let mut columns = ["run", "source", "file", "message"].map(|name| answer.strings(name).into_iter());
+    let mut next = |place: usize| columns[place].next().flatten();
+    let rows = answer.f64s("line").into_iter().map(|line| Note {
+        run: next(0),
+        source: next(1),
+        file: next(2),
+        line: line.map(|l| l as i64),
+        text: next(3),
+    });
+    let rows = rows.collect();
+    let total = answer.f64s("total").first().copied().flatten().unwrap_or(0.0) as usize;
+    Reply::json(&Notes { total, rows })
+}

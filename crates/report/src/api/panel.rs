@@ -1,0 +1,90 @@
+//! `/api/v1/panel`: the answer to one question, as it is drawn.
+
+use fenxi_model::Unit;
+use fenxi_query::{AdHoc, Chart, QueryError, Question, Scope, question};
+
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+use crate::panel::{Wish, panel};
+
+/// Bins, rows and lines of an answer unless others are asked for.
+const BINS: usize = 600;
+const ROWS: usize = 500;
+const LINES: usize = 500;
+/// No screen has more points; no page needs more rows at once.
+const MOST_BINS: usize = 10_000;
+const MOST_ROWS: usize = 100_000;
+
+pub(super) const PANEL: Endpoint = Endpoint {
+    path: "/api/v1/panel",
+    about: "The answer to a question, by name or as SQL, ready to be drawn: series over time in bins with mean, least \
+            and greatest value, or a table. `from` and `to` show a part of the runs, statistics included.",
+    params: &[
+        Param::optional("question", "Name of a question", Kind::Text),
+        Param::optional("sql", "A statement instead of a question", Kind::Text),
+        Param::optional("chart", "How to draw the answer to `sql`: line, stacked, heatmap, table …", Kind::Text),
+        Param::optional("x", "Its column of the horizontal axis; `t` for time", Kind::Text),
+        Param::optional("y", "Its columns of values, with commas", Kind::Text),
+        Param::optional("series", "Its column that tells lines apart", Kind::Text),
+        Param::optional("unit", "Unit of the values, as %, B, B/s, /s, s, ms", Kind::Text),
+        chosen::ANY_RUN,
+        chosen::FROM,
+        chosen::TO,
+        Param::optional("bins", "Most points of a line; 600 without it", Kind::Count),
+        Param::optional("rows", "Most rows of a table; 500 without it", Kind::Count),
+        Param::optional("lines", "Most lines of a chart and run; 500 without it", Kind::Count),
+        Param::optional("p.", "Value of the question's parameter of that name, as `p.n=5`", Kind::Text).many(),
+    ],
+    answer,
+};
+
+fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
+    let runs = chosen::runs(context, query)?;
+    let scope = chosen::scope(&runs, query)?;
+    let asked = asked(context, query, &scope)?;
+    let shown = chosen::shown(context.store, &runs)?;
+    let wish = Wish {
+        params: params(query),
+        bins: query.count("bins")?.unwrap_or(BINS).clamp(1, MOST_BINS),
+        rows: query.count("rows")?.unwrap_or(ROWS).min(MOST_ROWS),
+        lines: query.count("lines")?.unwrap_or(LINES),
+    };
+    Reply::json(&panel(context.engine, &asked, &scope, &shown, &wish)?)
+}
+
+fn params(query: &Query) -> Vec<(String, String)> {
+    query.under("p.").map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// The question of a request: by its name, also one that the runs bring with them, or made of a statement.
+fn asked(context: &Context<'_>, query: &Query, scope: &Scope) -> Result<Question, ApiError> {
+    match (query.get("question"), query.get("sql")) {
+        (Some(name), None) => match question(context.store, name) {
+            Err(unknown @ QueryError::UnknownQuestion { .. }) => {
+                let carried = context.engine.carried_questions(scope)?;
+                Ok(carried.into_iter().find(|q| q.name == name).ok_or(unknown)?)
+            }
+            found => Ok(found?),
+        },
+        (None, Some(sql)) => {
+            let text = |name| query.get(name).map(str::to_owned);
+            let chart = query.get("chart").map(|word| {
+                Chart::parse(word).ok_or_else(|| {
+                    let known: Vec<&str> = Chart::ALL.iter().map(|c| c.word()).collect();
+                    ApiError::Wrong(format!("`{word}` is not a chart: one of {}", known.join(", ")))
+                })
+            });
+            let y = query.get("y").unwrap_or_default().split(',').map(|y| y.trim().to_owned());
+            let ad_hoc = AdHoc {
+                sql: sql.to_owned(),
+                chart: chart.transpose()?,
+                x: text("x"),
+                y: y.filter(|y| !y.is_empty()).collect(),
+                series: text("series"),
+                unit: query.get("unit").map(Unit::from_symbol),
+                params: params(query),
+            };
+            Ok(ad_hoc.question(context.engine, scope)?)
+        }
+        _ => Err(ApiError::Wrong("either `question` or `sql` is needed".to_owned())),
+    }
+}

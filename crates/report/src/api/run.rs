@@ -1,0 +1,166 @@
+//! `/api/v1/run`: what there is to see of runs, without data.
+
+use fenxi_model::RunId;
+use fenxi_query::{Scope, questions};
+use fenxi_store::{Manifest, RunEntry, Store};
+use serde::Serialize;
+
+use super::{ApiError, Context, Endpoint, Query, Reply, chosen};
+use crate::payload::{Header, Run};
+
+pub(super) const RUN: Endpoint = Endpoint {
+    path: "/api/v1/run",
+    about: "Runs as they stand: facts about each, its windows, what recording it cost, its tables; and the questions \
+            that can be asked about them, by section. No data.",
+    params: &[chosen::RUN],
+    answer,
+};
+
+/// What a page needs to begin with.
+#[derive(Serialize)]
+pub(crate) struct Opened {
+    pub title: String,
+    runs: Vec<Details>,
+    pub sections: Vec<Section>,
+}
+
+impl Opened {
+    /// Whether any of the runs has rows in `table`.
+    pub(crate) fn holds(&self, table: &str) -> bool {
+        self.runs.iter().any(|run| run.tables.iter().any(|held| held.table == table && held.rows > 0))
+    }
+}
+
+/// Questions about one thing.
+#[derive(Serialize)]
+pub(crate) struct Section {
+    id: &'static str,
+    title: String,
+    pub panels: Vec<Header>,
+}
+
+#[derive(Serialize)]
+struct Details {
+    #[serde(flatten)]
+    run: Run,
+    windows: Vec<Named>,
+    /// Where the steady part begins, as far as the load shows it.
+    warmup_s: Option<f64>,
+    costs: Vec<Cost>,
+    tables: Vec<Held>,
+    notes: Notes,
+}
+
+/// A part of a run, seconds since its begin.
+#[derive(Serialize)]
+struct Named {
+    name: String,
+    from_s: f64,
+    to_s: f64,
+}
+
+#[derive(Serialize)]
+struct Cost {
+    source: String,
+    ticks: u64,
+    cpu_s: f64,
+    elapsed_s: f64,
+    longest_s: f64,
+    failures: u64,
+    rows: u64,
+}
+
+#[derive(Serialize)]
+struct Held {
+    table: String,
+    rows: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Notes {
+    count: u64,
+}
+
+fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
+    Reply::json(&open(context, &chosen::runs(context, query)?)?)
+}
+
+/// What there is to see of `ids`.
+pub(crate) fn open(context: &Context<'_>, ids: &[RunId]) -> Result<Opened, ApiError> {
+    let entries = ids.iter().map(|id| context.store.run(id)).collect::<Result<Vec<_>, _>>()?;
+    let runs = Run::all(&entries);
+    let title = runs.iter().map(|r| r.name.as_str()).collect::<Vec<_>>().join(" and ");
+    let runs = runs.into_iter().zip(&entries).map(|(run, entry)| details(context.store, run, entry));
+    let runs = runs.collect::<Result<Vec<_>, _>>()?;
+    Ok(Opened { title, runs, sections: sections(context, &Scope::of(ids.iter().cloned()))? })
+}
+
+fn details(store: &Store, run: Run, entry: &RunEntry) -> Result<Details, ApiError> {
+    let m = &entry.manifest;
+    let named = |w: fenxi_store::Window| Named {
+        name: w.name,
+        from_s: w.start.seconds_since(m.start),
+        to_s: w.end.seconds_since(m.start),
+    };
+    Ok(Details {
+        run,
+        windows: entry.windows().into_iter().map(named).collect(),
+        warmup_s: fenxi_compare::windows::warmup(store, entry)?,
+        costs: costs(m),
+        tables: tables(m),
+        notes: Notes { count: m.file("note").map_or(0, |f| f.rows) },
+    })
+}
+
+fn costs(manifest: &Manifest) -> Vec<Cost> {
+    let cost = |c: &fenxi_store::SourceCost| Cost {
+        source: c.source.clone(),
+        ticks: c.samples,
+        cpu_s: c.cpu_s,
+        elapsed_s: c.wall_s,
+        longest_s: c.max_s,
+        failures: c.failures,
+        rows: c.rows,
+    };
+    manifest.costs.iter().map(cost).collect()
+}
+
+fn tables(manifest: &Manifest) -> Vec<Held> {
+    let held = |f: &fenxi_store::FileEntry| Some(Held { table: f.table.clone()?, rows: f.rows, bytes: f.bytes });
+    manifest.files.iter().filter_map(held).filter(|h| h.table != "stats").collect()
+}
+
+/// All questions, those that runs bring with them after those that are always asked.
+fn sections(context: &Context<'_>, scope: &Scope) -> Result<Vec<Section>, ApiError> {
+    let mut all = questions(context.store)?;
+    all.extend(context.engine.carried_questions(scope)?);
+    all.sort_by_key(|q| q.section);
+    let mut sections: Vec<Section> = Vec::new();
+    for question in &all {
+        let (id, header) = (question.section.word(), Header::of(question));
+        match sections.last_mut() {
+            Some(last) if last.id == id => last.panels.push(header),
+            _ => sections.push(Section { id, title: heading(id), panels: vec![header] }),
+        }
+    }
+    Ok(sections)
+}
+
+/// A section's word as a heading: short ones are abbreviations.
+fn heading(word: &str) -> String {
+    if word.len() <= 3 {
+        return word.to_uppercase();
+    }
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn short_words_of_sections_are_abbreviations() {
+        assert_eq!(super::heading("cpu"), "CPU");
+        assert_eq!(super::heading("memory"), "Memory");
+    }
+}

@@ -1,0 +1,131 @@
+//! `/api/v1/sql`: any statement that reads.
+
+use std::time::Instant;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use fenxi_query::{AnswerColumn, QueryError, render};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+
+/// Rows of an answer unless others are asked for, and at most.
+const ROWS: usize = 10_000;
+const MOST_ROWS: usize = 1_000_000;
+
+pub(super) const SQL: Endpoint = Endpoint {
+    path: "/api/v1/sql",
+    about: "The answer to any statement that only reads, over the tables of the runs. JSON: columns, and rows as lists; \
+            `cut` tells that there are more rows than `limit`, then `total` is null. Arrow (a stream) and CSV hold the \
+            first `limit` rows.",
+    params: &[
+        Param::required("q", "Statement", Kind::Text),
+        chosen::ANY_RUN,
+        Param::optional("limit", "Most rows; 10000 without it", Kind::Count),
+        Param::optional("format", "`json` (without it), `arrow` or `csv`", Kind::Text),
+    ],
+    answer,
+};
+
+/// The first rows of an answer.
+struct First {
+    columns: Vec<AnswerColumn>,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+    rows: usize,
+    cut: bool,
+}
+
+fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
+    let begin = Instant::now();
+    let write = match query.get("format").unwrap_or("json") {
+        "json" => json,
+        "arrow" => arrow,
+        "csv" => csv,
+        other => return Err(ApiError::Wrong(format!("`format` is json, arrow or csv, not `{other}`"))),
+    };
+    write(&first(context, query)?, begin)
+}
+
+/// Asks until there are enough rows.
+fn first(context: &Context<'_>, query: &Query) -> Result<First, ApiError> {
+    let scope = chosen::scope(&chosen::runs(context, query)?, query)?;
+    let limit = query.count("limit")?.unwrap_or(ROWS).min(MOST_ROWS);
+    let (mut batches, mut rows, mut cut) = (Vec::new(), 0, None);
+    let asked = context.engine.each(query.required("q")?, &[], &scope, &mut |columns, batch| {
+        let part = batch.num_rows().min(limit - rows);
+        let schema = batch.schema();
+        let more = part < batch.num_rows();
+        batches.push(batch.slice(0, part));
+        rows += part;
+        if more {
+            cut = Some((columns.to_vec(), schema));
+            // The rest is not wanted: an error is the way to say so.
+            return Err(QueryError::Interrupted);
+        }
+        Ok(())
+    });
+    let (columns, schema, cut) = match (asked, cut) {
+        (Err(QueryError::Interrupted), Some((columns, schema))) => (columns, schema, true),
+        (asked, _) => {
+            let (columns, schema) = asked?;
+            (columns, schema, false)
+        }
+    };
+    Ok(First { columns, schema, batches, rows, cut })
+}
+
+#[derive(Serialize)]
+struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Value>>,
+    total: Option<usize>,
+    cut: bool,
+    took_ms: u64,
+}
+
+#[derive(Serialize)]
+struct Column {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    unit: &'static str,
+}
+
+fn json(first: &First, begin: Instant) -> Result<Reply, ApiError> {
+    let column = |c: &AnswerColumn| Column { name: c.name.clone(), ty: c.ty.to_string(), unit: c.unit.symbol() };
+    let mut rows = Vec::with_capacity(first.rows);
+    for batch in &first.batches {
+        let columns: Vec<Vec<Value>> = batch.columns().iter().map(render::values).collect::<Result<_, _>>()?;
+        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+        rows.extend((0..batch.num_rows()).map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()));
+    }
+    Reply::json(&Table {
+        columns: first.columns.iter().map(column).collect(),
+        rows,
+        total: (!first.cut).then_some(first.rows),
+        cut: first.cut,
+        took_ms: begin.elapsed().as_millis() as u64,
+    })
+}
+
+fn csv(first: &First, _: Instant) -> Result<Reply, ApiError> {
+    let mut bytes = Vec::new();
+    let mut writer = render::Writer::new(render::Format::Csv, render::Style::default(), &mut bytes);
+    for batch in &first.batches {
+        writer.batch(&first.columns, batch)?;
+    }
+    writer.finish(&first.columns, &first.schema)?;
+    Ok(Reply { content_type: "text/csv; charset=utf-8", bytes })
+}
+
+fn arrow(first: &First, _: Instant) -> Result<Reply, ApiError> {
+    let failed = |e: arrow_schema::ArrowError| ApiError::Failed(e.to_string());
+    let mut writer = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &first.schema).map_err(failed)?;
+    for batch in &first.batches {
+        writer.write(batch).map_err(failed)?;
+    }
+    let bytes = writer.into_inner().map_err(failed)?;
+    Ok(Reply { content_type: "application/vnd.apache.arrow.stream", bytes })
+}

@@ -1,0 +1,67 @@
+//! `/api/v1/stacks`: sampled stacks, summed, for flame graphs.
+
+use fenxi_model::RunId;
+use serde::Serialize;
+
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+
+/// Most different stacks of a run; the rarest are left out and only counted.
+const STACKS: usize = 20_000;
+
+pub(super) const STACKS_ENDPOINT: Endpoint = Endpoint {
+    path: "/api/v1/stacks",
+    about: "Stacks of runs, folded (frames from the outermost to the innermost, with `;` between) and summed: how many \
+            samples, or seconds where only those are known. `total` counts also what is left out.",
+    params: &[
+        chosen::RUN,
+        chosen::FROM,
+        chosen::TO,
+        Param::optional("comm", "Only stacks of this program", Kind::Text),
+    ],
+    answer,
+};
+
+#[derive(Serialize)]
+struct Stacks {
+    runs: Vec<OfRun>,
+}
+
+#[derive(Serialize)]
+struct OfRun {
+    run: RunId,
+    total: f64,
+    unit: &'static str,
+    stacks: Vec<(String, f64)>,
+}
+
+fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
+    let runs = chosen::runs(context, query)?;
+    let sql = "WITH summed AS (
+            SELECT run, concat_ws(';', comm, nullif(stack, '')) AS stack, sum(samples) AS samples, sum(time_s) AS time_s
+            FROM stack WHERE $comm = '' OR comm = $comm GROUP BY ALL
+        ), weighed AS (
+            SELECT *, bool_or(samples > 0) OVER (PARTITION BY run) AS counted FROM summed
+        ), ranked AS (
+            SELECT run, stack, counted, CASE WHEN counted THEN samples ELSE time_s END AS weight FROM weighed
+        )
+        SELECT *, sum(weight) OVER (PARTITION BY run) AS total FROM ranked WHERE weight > 0
+        QUALIFY row_number() OVER (PARTITION BY run ORDER BY weight DESC, stack) <= $n
+        ORDER BY run, weight DESC, stack";
+    let comm = ("comm", fenxi_query::Value::Text(query.get("comm").unwrap_or_default().to_owned()));
+    let most = ("n", fenxi_query::Value::Int(STACKS as i64));
+    let answer = context.engine.query_with(sql, &[comm, most], &chosen::scope(&runs, query)?)?;
+    let (of, names) = (answer.strings("run"), answer.strings("stack"));
+    let (weights, totals, counted) = (answer.f64s("weight"), answer.f64s("total"), answer.strings("counted"));
+    let of_run = |run: RunId| {
+        let rows: Vec<usize> = (0..of.len()).filter(|row| of[*row].as_deref() == Some(run.as_str())).collect();
+        let stack = |row: &usize| Some((names[*row].clone()?, weights[*row]?));
+        let is_counted = rows.first().is_none_or(|row| counted[*row].as_deref() != Some("false"));
+        OfRun {
+            total: rows.first().and_then(|row| totals[*row]).unwrap_or(0.0),
+            unit: if is_counted { "samples" } else { "s" },
+            stacks: rows.iter().filter_map(stack).collect(),
+            run,
+        }
+    };
+    Reply::json(&Stacks { runs: runs.into_iter().map(of_run).collect() })
+}

@@ -1,0 +1,70 @@
+//! `/api/v1/studies` and `/api/v1/study`: planned experiments and what they came to.
+
+use fenxi_study::{Design, Record, StudyError, finished, made, names, parse, report};
+use serde::Serialize;
+
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply};
+
+pub(super) const STUDIES: Endpoint = Endpoint {
+    path: "/api/v1/studies",
+    about: "The studies of the store: how far each is, and over which factors.",
+    params: &[],
+    answer: list,
+};
+
+pub(super) const STUDY: Endpoint = Endpoint {
+    path: "/api/v1/study",
+    about: "What a study came to: every response against every factor, curves, the best cell, failures.",
+    params: &[Param::required("name", "Name of the study", Kind::Text)],
+    answer: one,
+};
+
+#[derive(Serialize)]
+struct Studies {
+    studies: Vec<Listed>,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    /// Runs that were made, failed ones too.
+    runs: usize,
+    /// Runs that count.
+    finished: usize,
+    planned: usize,
+    factors: Vec<String>,
+}
+
+impl From<StudyError> for ApiError {
+    fn from(error: StudyError) -> ApiError {
+        match error {
+            StudyError::Unknown { .. } => ApiError::Unknown(error.to_string()),
+            _ => ApiError::Failed(error.to_string()),
+        }
+    }
+}
+
+fn list(context: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
+    let mut studies = Vec::new();
+    let mut all = names(context.store)?;
+    all.sort();
+    for name in all {
+        let Some(record) = Record::load(context.store, &name)? else { continue };
+        let plan = parse(&record.path, &record.text).map_err(StudyError::from)?;
+        let made = made(context.store, &record)?;
+        studies.push(Listed {
+            name,
+            runs: made.len(),
+            finished: finished(&made).len(),
+            planned: Design::new(&plan, record.seed).map_err(StudyError::from)?.order.len(),
+            factors: plan.factors.iter().map(|f| f.name.clone()).collect(),
+        });
+    }
+    Reply::json(&Studies { studies })
+}
+
+fn one(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
+    let record = Record::named(context.store, query.required("name")?)?;
+    let plan = parse(&record.path, &record.text).map_err(StudyError::from)?;
+    Reply::json(&report(context.store, &plan, &record)?)
+}

@@ -1,0 +1,35 @@
+//! `/compare`: two groups of runs side by side, and the charts that both can share.
+
+use fenxi_model::RunId;
+
+use super::{Page, about, only};
+use crate::api::{ApiError, Context, Query, chosen, run};
+
+/// Charts in which two groups can be laid over each other or side by side.
+const SHARED: [&str; 4] = ["line", "stacked", "heatmap", "histogram"];
+
+pub(super) fn page(context: &Context<'_>, query: &Query) -> Result<Page, ApiError> {
+    let (a, b) = (query.required("a")?, query.required("b")?);
+    let mut asked = only(query, &["a", "b", "margin", "window", "by", "per"]);
+    if query.flag("force") {
+        asked = asked.with("force", "true");
+    }
+    let mut requests = vec![("/api/v1/compare", asked.with("all", "true"))];
+    let mut ids: Vec<RunId> = chosen::named(context.store, a)?;
+    ids.extend(chosen::named(context.store, b)?);
+    let mut seen = Vec::new();
+    ids.retain(|id| {
+        !seen.contains(id) && {
+            seen.push(id.clone());
+            true
+        }
+    });
+    let opened = run::open(context, &ids)?;
+    requests.push(about("/api/v1/run", [], &ids));
+    let shared = opened.sections.iter().flat_map(|s| &s.panels).filter(|p| SHARED.contains(&p.chart));
+    requests.extend(shared.map(|p| about("/api/v1/panel", [("question", p.id.as_str())], &ids)));
+    if opened.holds("stack") {
+        requests.push(about("/api/v1/stacks", [], &ids));
+    }
+    Ok(Page { address: format!("/compare?{}", query.text()), title: format!("{a} and {b}"), requests })
+}

@@ -1,0 +1,5 @@
+//! The API and files of pages, over made-up runs.
+
+mod api;
+mod report;
+mod synthetic;

@@ -21,8 +21,8 @@ export function silent(section: Section, runs: Run[]): boolean {
   return known(section, runs).every((p) => p?.quiet);
 }
 
-/** Links to the sections; while a stretch of time is shown also which, and `tools` for it. */
-export function Navigation({ sections, tools }: { sections: { id: string; title: string }[]; tools?: ComponentChildren }) {
+/** Links to the sections, which are there when they are `drawn`; while a stretch of time is shown also which, and `tools` for it. */
+export function Navigation({ sections, drawn = true, tools }: { sections: { id: string; title: string }[]; drawn?: boolean; tools?: ComponentChildren }) {
   const [here, setHere] = useState(sections[0]?.id);
   const stretch = useShared(zoom);
   const list = sections.map((s) => s.id).join(" ");
@@ -39,7 +39,7 @@ export function Navigation({ sections, tools }: { sections: { id: string; title:
     );
     document.querySelectorAll("main section[id^=section-]").forEach((s) => observer.observe(s));
     return () => observer.disconnect();
-  }, [list]);
+  }, [list, drawn]);
   return (
     <nav class="sections" aria-label="sections">
       <div class="nav-links">

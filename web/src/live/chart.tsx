@@ -22,13 +22,15 @@ interface Props {
   stacked: boolean;
   span_s: number;
   meaning: (stream: Stream) => string | undefined;
+  /** Takes a whole row. */
+  wide: boolean;
 }
 
-function nameOf(stream: Stream, several: boolean): string {
-  return [stream.label, several || !stream.label ? words(stream.column) : ""].filter(Boolean).join(" ");
+function nameOf(stream: Stream, several: boolean, unit: string): string {
+  return [stream.label, several || !stream.label ? words(stream.column, unit) : ""].filter(Boolean).join(" ");
 }
 
-export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, meaning }: Props) {
+export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, meaning, wide }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const near = useNear(box);
@@ -50,7 +52,7 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
       {
         width,
         height: HEIGHT,
-        padding: [8, 24, 0, 0],
+        padding: [8, 34, 0, 0],
         legend: { show: false },
         scales: { x: { time: false }, y: { range: (_, __, max) => [0, unit === "%" && max > 60 && max <= 100.5 ? 103 : max > 0 ? max * 1.08 : 1] } },
         axes: axes(unit, (splits) => splits.map((s) => moment(s * 1000).slice(11, 19))),
@@ -65,7 +67,7 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
       const place = built.posToIdx(e.clientX - built.over.getBoundingClientRect().left);
       const at = data.times[place];
       if (at === undefined) return tip.set(null);
-      const rows = drawn.map((i) => ({ colour: colour(i), name: nameOf(streams[i], several), raw: streams[i].values[place] ?? null, i }));
+      const rows = drawn.map((i) => ({ colour: colour(i), name: nameOf(streams[i], several, unit), raw: streams[i].values[place] ?? null, i }));
       rows.sort((a, b) => (b.raw ?? -1) - (a.raw ?? -1));
       tip.set({
         x: e.clientX,
@@ -97,14 +99,14 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
   });
 
   const entries: Entry[] = streams.map((s, i) => ({
-    name: nameOf(s, several),
+    name: nameOf(s, several, unit),
     colour: colour(i),
     dashed: false,
     value: human(s.values[s.values.length - 1], unit),
     title: meaning(s) ?? s.key,
   }));
   return (
-    <article class="panel" data-turn={turn}>
+    <article class={wide ? "panel wide" : "panel"} data-turn={turn}>
       <h3>{title}</h3>
       <div class="chart" ref={box} role="img" aria-label={`${title}: ${entries.slice(0, SHOWN).map((e) => `${e.name} ${e.value}`).join(", ")}`} style={{ minHeight: `${HEIGHT}px` }} />
       <Legend entries={entries} shown={shown} onChange={(next) => setHidden(new Set(next ? entries.map((_, i) => i).filter((i) => !next.has(i)) : []))} first={SHOWN} />

@@ -61,7 +61,7 @@ function LivePage({ query }: { query: URLSearchParams }) {
     <main id="main" tabIndex={-1}>
       <div class="page-head">
         <h1>{run ? `Recording ${status?.recordings.find((r) => r.id === run)?.name ?? run}` : `${status?.machine ?? "This machine"} now`}</h1>
-        <span class="quiet" role="status">{WORDS[connection]}</span>
+        <span class="quiet" role="status">{run && connection === "open" ? "as it is recorded" : WORDS[connection]}</span>
         <div class="page-tools">
           <select aria-label="stretch of time shown" value={span} onChange={(e) => refine({ span: e.currentTarget.value })}>
             {SPANS.map((s) => <option key={s} value={s}>{`last ${human(s / 60, "")} min`}</option>)}
@@ -73,8 +73,8 @@ function LivePage({ query }: { query: URLSearchParams }) {
       {error && <p class="error" role="alert">{error}</p>}
       {streams.length === 0 && connection === "lost" && <Empty title="Nothing comes from the server"><p>It is tried again every few seconds; is <code>fenxi serve</code> still running?</p></Empty>}
       <div class="panels">
-        {charts.map((c) => (
-          <LiveChart key={c.title} title={c.title} streams={c.streams} data={shown} turn={turn} unit={units(c.streams[0])?.unit ?? ""} stacked={!!c.stacked} span_s={span} meaning={(s) => (c.of ? undefined : units(s)?.doc)} />
+        {charts.map((c, i) => (
+          <LiveChart key={c.title} title={c.title} streams={c.streams} data={shown} turn={turn} unit={units(c.streams[0])?.unit ?? ""} stacked={!!c.stacked} span_s={span} wide={i === charts.length - 1 && i % 2 === 0} meaning={(s) => (c.of ? undefined : units(s)?.doc)} />
         ))}
       </div>
       {streams.length > 0 && <Everything streams={streams.filter((s) => !charted.has(s.key))} units={units} />}

@@ -61,7 +61,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
         </div>
         <RunFacts runs={runs} writable={writable} />
       </div>
-      <Navigation sections={[{ id: "findings", title: "Findings" }, ...told]} tools={writable && <SaveWindow runs={runs} />} />
+      <Navigation sections={[{ id: "findings", title: "Findings" }, ...told]} drawn={ready} tools={writable && <SaveWindow runs={runs} />} />
       <main id="main" tabIndex={-1}>
         {findings.data ? (
           <Findings all={findings.data} panels={told.flatMap((s) => s.panels)} runs={runs} />

@@ -2,7 +2,6 @@
 // one canonical text, so that both, and the cache here, know it again.
 
 import { useEffect, useReducer, useRef } from "preact/hooks";
-import { upgraded } from "./legacy";
 import { Shared, useShared } from "./shared";
 
 export type Value = string | number | boolean | null | undefined;
@@ -72,7 +71,6 @@ export const embedded: Embedded | null = (() => {
   const text = document.getElementById("fenxi-data")?.textContent;
   if (!text) return null;
   const file = JSON.parse(text) as Embedded;
-  if (file.version === 1) return upgraded(JSON.parse(text), request);
   if (file.version !== 2) throw new Error(`this page draws reports of version 2, not ${file.version}`);
   return file;
 })();

@@ -38,8 +38,7 @@ after(() => browser?.close());
 
 /** What the file holds: its findings, and its sections with their answers. */
 async function payload() {
-  const { version, answers, ...old } = await page.evaluate(() => JSON.parse(document.getElementById("fenxi-data").textContent));
-  if (version === 1) return old;
+  const { answers } = await page.evaluate(() => JSON.parse(document.getElementById("fenxi-data").textContent));
   const of = (path) => Object.entries(answers).filter(([request]) => request.startsWith(`/api/v1/${path}?`)).map(([, answer]) => answer);
   const panels = new Map(of("panel").map((p) => [p.id, p]));
   const sections = of("run")[0].sections.map((s) => ({ ...s, panels: s.panels.map((p) => panels.get(p.id)) }));

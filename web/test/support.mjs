@@ -99,6 +99,7 @@ export async function look(page, name, widths = [1280, 390, 2560]) {
   }
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.emulateMedia({ colorScheme: "light" });
+  await page.waitForSelector('html[data-theme="light"]');
 }
 
 /** Serious barriers by axe's rules. */

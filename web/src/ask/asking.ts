@@ -49,7 +49,7 @@ export function askedOf(query: URLSearchParams, known: Question[]): Asked {
   for (const [name, value] of query) if (name.startsWith("p.")) params[name.slice(2)] = value;
   return {
     question,
-    sql: query.get("q") ?? base?.sql.trim() ?? "",
+    sql: (query.get("q") ?? base?.sql ?? "").trim(),
     chart: given("chart") ?? base?.chart ?? "table",
     x: given("x") ?? base?.x ?? null,
     y: (given("y")?.split(",") ?? base?.y ?? []).filter(Boolean),

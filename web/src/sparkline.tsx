@@ -43,15 +43,17 @@ export function Sparkline({ values, max, unit, colour, width = 160, height = 30 
           return "";
         }
         const step = `${pen ? "L" : "M"}${x(i)} ${y(v)}`;
+        // A value between two gaps is a dot.
+        const alone = !pen && (list[i + 1] ?? null) === null;
         pen = true;
-        return step;
+        return alone ? `${step}h.01` : step;
       })
       .join("");
   };
   return (
     <svg class="spark" viewBox={`0 0 ${width} ${height}`} width={width} height={height} preserveAspectRatio="none" role="img" aria-label={`from ${human(low, unit)} to ${human(high, unit)}`}>
       {tops && <path d={path(tops)} fill="none" stroke={colour ?? "currentColor"} opacity="0.35" stroke-width="1" />}
-      <path d={path(line)} fill="none" stroke={colour ?? "currentColor"} stroke-width="1.5" />
+      <path d={path(line)} fill="none" stroke={colour ?? "currentColor"} stroke-width="1.5" stroke-linecap="round" />
     </svg>
   );
 }

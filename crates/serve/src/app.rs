@@ -84,7 +84,8 @@ pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken) -> 
         .route(live::status::PATH, get(live::status::get))
         .route(openapi::PATH, get(openapi::get))
         .route(files::EXPORT, get(files::export))
-        .route(files::EXPORT_MANY, get(files::export_many));
+        .route(files::EXPORT_MANY, get(files::export_many))
+        .route(files::REPORT, get(files::report));
     for page in pages::PAGES {
         router = router.route(page, get(pages::shell));
     }

@@ -16,6 +16,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::{
     app::Shared,
     change::blocking,
+    pool::Weight,
     reply::{Failure, reply},
 };
 
@@ -106,4 +107,16 @@ impl Write for Pieces {
         let sent = self.sender.blocking_send(Ok(Bytes::from(piece)));
         sent.map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone"))
     }
+}
+
+/// `GET /api/v1/report?page=…`.
+pub(crate) async fn report(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Result<Response, Failure> {
+    let query = Query::parse(query.as_deref().unwrap_or_default());
+    let page = query.required("page")?.to_owned();
+    let work = move |context: &fenxi_report::api::Context<'_>| fenxi_report::page_file(context, &page);
+    let html = shared.pool.ask(Weight::Free, shared.settings.read_only, work).await?;
+    let mut response = reply(StatusCode::OK, "text/html; charset=utf-8", html);
+    // To be kept, not shown: what is shown here has this server's rights.
+    as_file(&mut response, "report.html");
+    Ok(response)
 }

@@ -18,12 +18,13 @@ use crate::{
 pub(crate) const PATH: &str = "/api/v1/openapi.json";
 
 /// Statuses of every answer that is none, and what each says.
-const ERRORS: [(&str, &str); 8] = [
+const ERRORS: [(&str, &str); 9] = [
     ("400", "The request is wrong; the text says in what"),
     ("401", "No session and no token, or a wrong one"),
     ("403", "Another site's page asked, the header X-Fenxi is missing, or the server is read-only"),
     ("404", "There is no such run, question, study …"),
     ("408", "It took longer than the server allows"),
+    ("409", "It stands against what is there: another run of the same id"),
     ("413", "The body, or what it unpacks to, is too large"),
     ("429", "Too many wrong tokens"),
     ("503", "Too many requests wait already; Retry-After says when to come again"),
@@ -63,6 +64,7 @@ pub fn openapi() -> String {
                 "token": { "type": "http", "scheme": "bearer" },
                 "session": { "type": "apiKey", "in": "cookie", "name": "fenxi-7070" },
             },
+            "responses": errors(),
             "schemas": {
                 "Error": {
                     "type": "object", "required": ["error"],
@@ -75,6 +77,35 @@ pub fn openapi() -> String {
     serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
 }
 
+/// Values with which a request can be tried, by the parameter's name.
+const EXAMPLES: [(&str, &str); 9] = [
+    ("run", "@1"),
+    ("id", "@1"),
+    ("a", "@2"),
+    ("b", "@1"),
+    ("question", "cpu-time"),
+    ("metric", "cpu.idle"),
+    ("page", "/run?run=@1"),
+    ("sparkline", "cpu.idle"),
+    ("name", "steady"),
+];
+
+/// A parameter with a value to try, as far as one is known.
+fn tried(path: &str, mut parameter: Value) -> Value {
+    let name = parameter["name"].as_str().unwrap_or_default();
+    let known = EXAMPLES.iter().find(|(of, _)| *of == name).map(|(_, value)| *value);
+    let known = match (path, name) {
+        (ask::SQL, "q") => Some("SELECT t, usr FROM cpu WHERE cpu IS NULL"),
+        (_, "q") => Some("@1"),
+        _ => known,
+    };
+    if let Some(value) = known {
+        let many = parameter["schema"]["type"] == "array";
+        parameter["example"] = if many { json!([value]) } else { json!(value) };
+    }
+    parameter
+}
+
 fn reading(endpoint: &Endpoint) -> Value {
     let mut content = json!({ "application/json": { "schema": { "type": "object" } } });
     if endpoint.path == ask::SQL {
@@ -85,7 +116,7 @@ fn reading(endpoint: &Endpoint) -> Value {
         "operationId": id("get", endpoint.path),
         "summary": summary(endpoint.about),
         "description": endpoint.about,
-        "parameters": endpoint.params.iter().map(parameter).collect::<Vec<_>>(),
+        "parameters": endpoint.params.iter().map(|p| tried(endpoint.path, parameter(p))).collect::<Vec<_>>(),
         "responses": responses("The answer", content),
     })
 }
@@ -199,18 +230,23 @@ fn in_path(path: &str) -> Vec<Value> {
             "schema": { "type": "string", "minLength": 1 },
         })
     };
-    names.map(one).collect()
+    names.map(|name| tried(path, one(name))).collect()
 }
 
 fn responses(gives: &str, content: Value) -> Value {
-    let error = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } });
     let mut all = Map::new();
     all.insert("200".to_owned(), json!({ "description": gives, "content": content }));
-    for (status, said) in ERRORS.iter().chain(&[("409", "It stands against what is there: another run of the same id")])
-    {
-        all.insert((*status).to_owned(), json!({ "description": said, "content": error }));
+    for (status, _) in ERRORS {
+        all.insert(status.to_owned(), json!({ "$ref": format!("#/components/responses/{status}") }));
     }
     Value::Object(all)
+}
+
+/// What each of [`ERRORS`] looks like, once for all.
+fn errors() -> Value {
+    let content = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } });
+    let one = |(status, said): (&str, &str)| (status.to_owned(), json!({ "description": said, "content": content }));
+    Value::Object(ERRORS.into_iter().map(one).collect())
 }
 
 /// A name for programs made from the description: `get_runs`, `put_runs_id_labels`.

@@ -77,14 +77,15 @@ impl Record {
     /// # Errors
     /// [`StudyError::Unknown`] with near names.
     pub fn named(store: &Store, name: &str) -> Result<Record, StudyError> {
-        match Record::load(store, name)? {
-            Some(record) => Ok(record),
-            None => {
-                let names = names(store)?;
-                let near = near(name, names.iter().map(String::as_str));
-                Err(StudyError::Unknown { name: name.to_owned(), near })
-            }
+        // Looked up among those that are there: a name may come over the network, and leads to no other file.
+        let names = names(store)?;
+        if names.iter().any(|known| known == name)
+            && let Some(record) = Record::load(store, name)?
+        {
+            return Ok(record);
         }
+        let near = near(name, names.iter().map(String::as_str));
+        Err(StudyError::Unknown { name: name.to_owned(), near })
     }
 
     /// The record that `plan` would go on with, or begin: what is there, checked, or a new one. Nothing is written.

@@ -26,6 +26,7 @@ pub(super) const POST: Operation = Operation {
     takes: Takes::Json(|| {
         json!({
             "type": "object", "additionalProperties": false, "required": ["runs"],
+            "example": { "runs": ["@1", "@2"], "name": "mean", "window": "all", "drop_outliers": false },
             "properties": {
                 "runs": { "type": "array", "minItems": 1, "items": text_schema("A run, or a selector of several") },
                 "name": { "type": ["string", "null"], "description": "Name of the average" },

@@ -15,6 +15,7 @@ pub(super) const POST: Operation = Operation {
     takes: Takes::Json(|| {
         json!({
             "type": "object", "additionalProperties": false, "required": ["q"],
+            "example": { "q": "SELECT t, usr FROM cpu", "run": ["@1"], "limit": 10 },
             "properties": {
                 "q": text_schema("The statement"),
                 "run": { "type": "array", "items": text_schema("A run, or a selector of several") },

@@ -21,6 +21,7 @@ pub(super) const PUT: Operation = Operation {
     takes: Takes::Json(|| {
         json!({
             "type": "object", "additionalProperties": false, "required": ["from_s", "to_s"],
+            "example": { "from_s": 0.2, "to_s": 0.8 },
             "properties": {
                 "from_s": { "type": "number", "minimum": 0, "description": "Its begin, in seconds from the run's begin" },
                 "to_s": { "type": "number", "minimum": 0, "description": "Its end, in seconds from the run's begin" },

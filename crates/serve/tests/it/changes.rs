@@ -146,6 +146,7 @@ fn a_question_is_kept_when_the_engine_understands_it() {
     error(&served, "PUT", "/api/v1/questions/..%2Fmine", text, 400);
     error(&served, "PUT", "/api/v1/questions/%2e%2e%2f%2e%2e%2fmine", text, 400);
     assert_eq!(served.change("DELETE", "/api/v1/questions/mine", "").status, 200);
+    error(&served, "DELETE", "/api/v1/questions/mine", "", 404);
 }
 
 #[test]

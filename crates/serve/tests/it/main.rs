@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod changes;
+mod description;
+mod limits;
 mod live;
 mod requests;
 mod security;

@@ -175,6 +175,19 @@ fn no_path_leads_out_of_the_assets() {
 }
 
 #[test]
+fn no_name_leads_out_of_the_store() {
+    let served = serve();
+    fs_err::write(served.store.path().join("secret.json"), "{}").unwrap();
+    for name in ["../secret", "..%2Fsecret", "%2E%2E/secret", "../store", "%00", "a%00b", "/etc/passwd", "."] {
+        for target in ["study?name=", "panel?run=@1&question=", "run?run=", "select?q=", "runs?where="] {
+            let answer = served.get(&format!("/api/v1/{target}{name}"));
+            assert!([200, 400, 404].contains(&answer.status), "{target}{name}: {} {}", answer.status, answer.text());
+            assert!(!answer.text().contains("no record") && !answer.text().contains("root:"), "{}", answer.text());
+        }
+    }
+}
+
+#[test]
 fn errors_and_logs_take_no_markup_and_no_new_lines() {
     let served = serve();
     let answer = served.get("/%3Cscript%3Ealert(1)%3C/script%3E");

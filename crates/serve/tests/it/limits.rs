@@ -1,0 +1,115 @@
+//! What takes too long, is too much, or is no longer waited for ends.
+
+use std::{
+    io::Write,
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+
+use crate::support::{Served, serve, serve_with, wait_for};
+
+/// A statement that takes minutes.
+const SLOW: &str = "SELECT count(*) FROM range(100000000) a, range(100000) b WHERE (a.range * b.range) % 7 = 3";
+
+fn sql(served: &Served, statement: &str, more: &str) -> crate::support::Answer {
+    let encoded: String = statement.bytes().map(|b| format!("%{b:02x}")).collect();
+    served.get(&format!("/api/v1/sql?q={encoded}{more}"))
+}
+
+fn busy(served: &Served) -> String {
+    served.get("/metrics").text().lines().find(|l| l.starts_with("fenxi_engines_busy ")).unwrap().to_owned()
+}
+
+#[test]
+fn a_statement_that_takes_too_long_is_stopped_and_the_engine_works_on() {
+    let served = serve_with(|s| s.limits.time = Duration::from_millis(300));
+    let begun = Instant::now();
+    let stopped = sql(&served, SLOW, "");
+    assert_eq!(stopped.status, 408, "{}", stopped.text());
+    assert!(stopped.json()["error"].as_str().unwrap().contains("--time-limit"));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    wait_for("the engine to be free", || busy(&served) == "fenxi_engines_busy 0");
+    for _ in 0..3 {
+        assert_eq!(sql(&served, "SELECT 42 AS a", "").json()["rows"][0][0], 42);
+    }
+}
+
+#[test]
+fn a_statement_whose_client_has_gone_is_stopped() {
+    let served = serve();
+    let encoded: String = SLOW.bytes().map(|b| format!("%{b:02x}")).collect();
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    write!(stream, "GET /api/v1/sql?q={encoded} HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
+    wait_for("the statement to begin", || busy(&served) == "fenxi_engines_busy 1");
+    drop(stream);
+    let begun = Instant::now();
+    wait_for("the statement to end", || busy(&served) == "fenxi_engines_busy 0");
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(served.logged(" 499 ").contains("GET /api/v1/sql?q="));
+}
+
+#[test]
+fn pages_are_answered_beside_long_statements_and_a_full_queue_says_so() {
+    let served = serve_with(|s| s.limits.queue = 1);
+    let encoded: String = SLOW.bytes().map(|b| format!("%{b:02x}")).collect();
+    let ask = || {
+        let mut stream = TcpStream::connect(served.address).unwrap();
+        write!(stream, "GET /api/v1/sql?q={encoded} HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
+        stream
+    };
+    // Two engines: free statements take one of them at most.
+    let first = ask();
+    wait_for("the statement to begin", || busy(&served) == "fenxi_engines_busy 1");
+    let second = ask();
+    wait_for("the next to wait", || served.get("/metrics").text().contains("\nfenxi_queue 1\n"));
+    let refused = sql(&served, "SELECT 1", "");
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("2")));
+    drop(second);
+    wait_for("it to be forgotten", || served.get("/metrics").text().contains("\nfenxi_queue 0\n"));
+    assert_eq!(served.get("/api/v1/about").status, 200);
+    drop(first);
+    wait_for("the statement to end", || busy(&served) == "fenxi_engines_busy 0");
+}
+
+#[test]
+fn rows_and_memory_are_bounded() {
+    let served = serve_with(|s| {
+        s.limits.rows = 5;
+        s.limits.memory_bytes = 128 << 20;
+    });
+    let cut = sql(&served, "SELECT range FROM range(100)", "&limit=50").json();
+    assert_eq!((cut["rows"].as_array().unwrap().len(), &cut["cut"]), (5, &serde_json::json!(true)));
+    let post = served.change("POST", "/api/v1/sql", r#"{"q":"SELECT range FROM range(100)","limit":3}"#).json();
+    assert_eq!(post["rows"].as_array().unwrap().len(), 3);
+    let much = sql(&served, "SELECT length(string_agg(repeat('x', 1000), '')) FROM range(10000000)", "");
+    assert!([400, 408].contains(&much.status), "{}", much.text());
+    assert_eq!(sql(&served, "SELECT 1 AS a", "").status, 200);
+}
+
+#[test]
+fn a_statement_reads_runs_and_nothing_else() {
+    let served = serve();
+    for statement in [
+        "DROP TABLE cpu",
+        "CREATE TABLE x AS SELECT 1",
+        "COPY (SELECT 1) TO '/tmp/fenxi-must-not-be'",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SELECT * FROM '/etc/passwd'",
+        "SELECT getenv('HOME')",
+        "ATTACH '/tmp/fenxi-must-not-be.db'",
+        "INSTALL httpfs",
+        "LOAD '/tmp/x.so'",
+        "SET memory_limit='100GB'",
+        "PRAGMA threads=99",
+        "SELECT 1; DROP VIEW cpu",
+        "CALL pragma_version()",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO '/tmp/fenxi-must-not-be'",
+    ] {
+        let answer = sql(&served, statement, "");
+        assert_eq!(answer.status, 400, "{statement}: {}", answer.text());
+    }
+    assert!(!std::path::Path::new("/tmp/fenxi-must-not-be").exists());
+    let attack = sql(&served, "SELECT '</script><script>alert(1)</script>' AS \"<b>\"", "");
+    assert_eq!((attack.header("content-type"), attack.status), (Some("application/json"), 200));
+}

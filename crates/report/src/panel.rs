@@ -13,6 +13,9 @@ use crate::{
 /// Most rows of a heat map and run.
 const STRIPES: usize = 1024;
 
+/// Rows of a chart that draws a whole distribution, at least.
+const OF_MANY: usize = 20_000;
+
 /// How much of an answer is wanted.
 #[derive(Clone, Debug)]
 pub(crate) struct Wish {
@@ -47,7 +50,8 @@ pub(crate) fn panel(
     } else {
         engine.answer(question, &wish.params, scope).map(|answer| {
             panel.columns = meanings(question, answer.columns.iter().map(|c| c.name.as_str()));
-            let table = data::table(answer, runs, wish.rows);
+            let rows = if question.chart.is_of_many() { wish.rows.max(OF_MANY) } else { wish.rows };
+            let table = data::table(answer, runs, rows);
             panel.quiet = quiet_table(&table, question.chart);
             panel.table = Some(table).filter(|_| panel.quiet.is_none());
         })

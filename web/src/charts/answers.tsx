@@ -62,7 +62,19 @@ export function TableChart({ panel, table }: { panel: Panel; table: TableData })
   }
 }
 
-const columns = (panel: Panel) => (panel.y?.length ? panel.y : panel.values ? [panel.values] : []);
+/** The columns of values; where the question names none, the numbers beside the axis. */
+function columns(panel: Panel, table: TableData): string[] {
+  if (panel.y?.length) return panel.y;
+  if (panel.values) return [panel.values];
+  const axis = axisOf(panel, table);
+  return table.columns.filter((c) => c.numeric && c.name !== axis).map((c) => c.name);
+}
+
+/** The column of the axis; where the question names none, the first number of a scatter plot, the first words of others. */
+function axisOf(panel: Panel, table: TableData): string {
+  const wanted = panel.chart === "scatter";
+  return panel.x ?? table.columns.find((c) => c.numeric === wanted && c.name !== "run" && c.name !== panel.series)?.name ?? "";
+}
 
 function Flames({ panel, table }: { panel: Panel; table: TableData }) {
   // The same stacks as long as the table is the same, so that what is zoomed stays.
@@ -83,7 +95,7 @@ function Flames({ panel, table }: { panel: Panel; table: TableData }) {
 /** The stacks of each run, what stands below them first. */
 function stacksOf(panel: Panel, table: TableData): [string, Folded][] {
   const read = reader(table);
-  const [stack, count] = [panel.x ?? "stack", columns(panel)[0] ?? "samples"];
+  const [stack, count] = [axisOf(panel, table), columns(panel, table)[0]];
   const byRun = new Map<string, Folded>();
   for (const row of table.rows) {
     const run = read.text(row, "run");
@@ -97,7 +109,7 @@ function stacksOf(panel: Panel, table: TableData): [string, Folded][] {
 
 function Points({ panel, table }: { panel: Panel; table: TableData }) {
   const read = reader(table);
-  const [x, y] = [panel.x ?? "", columns(panel)[0] ?? ""];
+  const [x, y] = [axisOf(panel, table), columns(panel, table)[0] ?? ""];
   const all = [...groups(panel, table)];
   const dots = all.flatMap(([name, rows], series) => rows.flatMap((row) => {
     const [px, py] = [read.number(row, x), read.number(row, y)];
@@ -109,7 +121,7 @@ function Points({ panel, table }: { panel: Panel; table: TableData }) {
 
 function Distributions({ panel, table }: { panel: Panel; table: TableData }) {
   const read = reader(table);
-  const [lo, count] = [panel.x ?? "lo", columns(panel)[0] ?? "count"];
+  const [lo, count] = [panel.x ?? "lo", panel.y?.[0] ?? panel.values ?? "count"];
   const bucket = (row: Row) => ({ lo: read.number(row, lo) ?? 0, hi: read.number(row, "hi"), count: read.number(row, count) ?? 0 });
   const all = [...groups(panel, table)];
   const unit = read.has("unit") ? read.text(table.rows[0], "unit") : read.unit(lo) || panel.unit;
@@ -136,8 +148,8 @@ function Distributions({ panel, table }: { panel: Panel; table: TableData }) {
 
 function Estimates({ panel, table }: { panel: Panel; table: TableData }) {
   const read = reader(table);
-  const x = panel.x ?? "";
-  const [value, low, high] = columns(panel);
+  const x = axisOf(panel, table);
+  const [value, low, high] = columns(panel, table);
   const interval = (row: Row): [number, number] | null => {
     const [l, h] = [read.number(row, low), read.number(row, high)];
     return l === null || h === null ? null : [l, h];

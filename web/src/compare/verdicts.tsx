@@ -9,6 +9,8 @@ import { ChangeBar, scaleOf } from "./changebar";
 import { changeText, type Comparison, isNews, type Line, metricName, pText, signOf, type Verdict, VERDICTS } from "./types";
 
 const FIRST = 12;
+/** Resources that are not called as the word says. */
+const NAMES: Record<string, string> = { result: "Load", cpu: "CPU" };
 
 interface Props {
   found: NonNullable<Comparison["comparison"]>;
@@ -57,7 +59,7 @@ export function Verdicts({ found, query, margin }: Props) {
         {resources.map((r) => {
           const lines = metrics.filter((l) => l.group === r);
           const whole = found.metrics.filter((l) => l.group === r).length;
-          return lines.length > 0 ? <Part key={r} title={r === "result" ? "load" : r} lines={lines} most={most} margin={margin} whole={whole} /> : null;
+          return lines.length > 0 ? <Part key={r} title={NAMES[r] ?? r} lines={lines} most={most} margin={margin} whole={whole} /> : null;
         })}
       </div>
       {results.length + metrics.length === 0 && <p class="quiet">{every.length === 0 ? "The groups have no result and no metric in common." : quiet ? "No metric surely differs." : "No line fits."}</p>}

@@ -127,6 +127,32 @@ test("questions are drawn over each other, heat maps side by side and as a diffe
   await page.mouse.move(2, 2);
 });
 
+test("a stretch is asked for alone, and stands in the link", options, async () => {
+  const over = page.locator("#panel-cpu-time .u-over");
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
+  const finer = page.waitForRequest((r) => r.url().includes("question=cpu-time") && r.url().includes("from="));
+  await page.mouse.move(box.x + box.width * 0.02, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.12, box.y + 40, { steps: 5 });
+  await page.mouse.up();
+  await finer;
+  await page.waitForFunction(() => new URLSearchParams(location.search).has("from"));
+  assert.ok(Number(query().get("from")) < Number(query().get("to")));
+  await quiet(page);
+  const map = page.locator("#panel-cpu-heatmap .heat").last();
+  await map.scrollIntoViewIfNeeded();
+  const before = query().get("to");
+  const field = await map.boundingBox();
+  await page.mouse.move(field.x + field.width * 0.3, field.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(field.x + field.width * 0.6, field.y + 8, { steps: 5 });
+  await page.mouse.up();
+  await page.waitForFunction((to) => new URLSearchParams(location.search).get("to") !== to, before);
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !new URLSearchParams(location.search).has("from"));
+});
+
 test("a chart is taken away as a picture of shapes and as rows", options, async () => {
   const panel = page.locator("#panel-cpu-time");
   const take = (what) => async () => {

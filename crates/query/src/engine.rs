@@ -33,6 +33,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Where it spills; None for a folder of this process under the system's temporary one.
     pub temp_dir: Option<PathBuf>,
+    /// What it may spill, as `4GB`; None for nearly all that is free there.
+    pub spill_limit: Option<String>,
 }
 
 /// Which runs a query sees, and which part of them.
@@ -116,6 +118,7 @@ impl Engine {
             ("allow_community_extensions", "false".to_owned()),
         ];
         settings.extend(options.memory_limit.clone().map(|m| ("memory_limit", m)));
+        settings.extend(options.spill_limit.clone().map(|m| ("max_temp_directory_size", m)));
         settings.extend(options.threads.map(|n| ("threads", n.max(1).to_string())));
         let gate = Gate::open(&settings)?;
         let con = gate.connect()?;

@@ -25,6 +25,9 @@ const INTERRUPT_AGAIN: Duration = Duration::from_millis(10);
 /// The least memory an engine is of use with.
 const LEAST_MEMORY: u64 = 64 << 20;
 
+/// How many times its memory an engine may spill to disk.
+const SPILL: u64 = 8;
+
 /// What a request asks of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
@@ -73,6 +76,7 @@ impl Pool {
                 memory_limit: Some(format!("{}MiB", memory >> 20)),
                 threads: Some((cpus / 2).max(2)),
                 temp_dir: None,
+                spill_limit: Some(format!("{}MiB", (SPILL * memory) >> 20)),
             },
             spill: std::env::temp_dir().join(format!("fenxi-serve-{}", std::process::id())),
             made: AtomicUsize::new(0),

@@ -38,8 +38,12 @@ pub fn scope(store: &Store, selectors: &[String]) -> anyhow::Result<Scope> {
 
 /// An engine on `store` that Ctrl-C interrupts.
 pub fn engine(store: &Store, args: &AnswerArgs) -> anyhow::Result<Engine> {
-    let options =
-        Options { memory_limit: Some(format!("{}MiB", args.memory.max(64))), threads: args.threads, temp_dir: None };
+    let options = Options {
+        memory_limit: Some(format!("{}MiB", args.memory.max(64))),
+        threads: args.threads,
+        temp_dir: None,
+        spill_limit: None,
+    };
     let engine = Engine::open(store, &options)?;
     interrupt_on_signal(&engine)?;
     Ok(engine)

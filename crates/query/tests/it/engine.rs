@@ -196,7 +196,12 @@ fn a_query_can_be_interrupted() {
 fn memory_is_bounded_and_a_large_sort_spills() {
     let s = TestStore::new();
     let temp_dir = s.folder.path().join("spill");
-    let options = Options { memory_limit: Some("64MB".to_owned()), threads: Some(2), temp_dir: Some(temp_dir) };
+    let options = Options {
+        memory_limit: Some("64MB".to_owned()),
+        threads: Some(2),
+        temp_dir: Some(temp_dir),
+        spill_limit: None,
+    };
     let e = Engine::open(&s.store, &options).unwrap();
     let sql = "SELECT hash(i) AS h, repeat('x', 40) || i AS text FROM range(3000000) r(i) ORDER BY h";
     let mut rows = 0;

@@ -83,6 +83,10 @@ fn rows_and_memory_are_bounded() {
     assert_eq!(post["rows"].as_array().unwrap().len(), 3);
     let much = sql(&served, "SELECT length(string_agg(repeat('x', 1000), '')) FROM range(10000000)", "");
     assert!([400, 408].contains(&much.status), "{}", much.text());
+    // Sorting goes to disk, but not for ever: eight times the memory of its engine.
+    let spilt =
+        sql(&served, "SELECT x FROM (SELECT repeat(md5(range::VARCHAR), 40) AS x FROM range(3000000)) ORDER BY x", "");
+    assert_eq!(spilt.status, 400, "{}", spilt.text());
     assert_eq!(sql(&served, "SELECT 1 AS a", "").status, 200);
 }
 

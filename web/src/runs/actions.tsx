@@ -27,7 +27,7 @@ export function PickBar({ picked, writable, onClear }: Props) {
       <a class="plain" href={link("/run", { run: ids })}>{several ? "Overlay" : "Open"}</a>
       {several && <a class="plain" href={link("/compare", { a: list(a), b: list(b) })} title={`${a.map((r) => r.name).join(", ")} against ${b.map((r) => r.name).join(", ")}`}>Compare</a>}
       {several && writable && <button type="button" class="plain" onClick={() => setAsked("average")}>Average</button>}
-      <button type="button" class="plain" onClick={() => ids.forEach(download)}>Export</button>
+      <a class="plain" download href={several ? link("/api/v1/export", { run: ids }) : exportOf(ids[0])}>Export</a>
       {writable && <button type="button" class="plain" onClick={() => setAsked("label")}>Label</button>}
       {writable && <button type="button" class="plain danger" onClick={() => setAsked("delete")}>Delete</button>}
       <button type="button" class="plain" onClick={onClear}>Clear</button>
@@ -39,16 +39,6 @@ export function PickBar({ picked, writable, onClear }: Props) {
 }
 
 export const exportOf = (id: string) => `/api/v1/runs/${encodeURIComponent(id)}/export`;
-
-/** Lets the browser save a run's archive; several begin one after the other. */
-function download(id: string, place: number): void {
-  setTimeout(() => {
-    const a = document.createElement("a");
-    a.href = exportOf(id);
-    a.download = `${id}.tar.zst`;
-    a.click();
-  }, place * 400);
-}
 
 function AverageDialog({ runs, onClose }: { runs: Listed[]; onClose: () => void }) {
   const [name, setName] = useState(`${runs[0].name} average`);

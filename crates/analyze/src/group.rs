@@ -125,8 +125,8 @@ pub struct Comparison {
 
 /// Compares the runs `a` with the runs `b`.
 ///
-/// Results are few and chosen beforehand, so that each is tested alone; metrics are many and tested
-/// against chance as it shows in all of them together.
+/// All are tested against chance as it shows in all of them together. Results are few and what the runs were made
+/// for: they are adjusted for each other only, metrics for all metrics.
 pub fn compare_groups(a: &[RunSummary], b: &[RunSummary], settings: &Settings) -> Comparison {
     let metrics = pairs(a, b, |run| &run.metrics, |value| *value);
     let column = |metric: &Metric| table(&metric.table).and_then(|t| Some(&t.columns[t.index_of(&metric.column)?]));
@@ -135,19 +135,25 @@ pub fn compare_groups(a: &[RunSummary], b: &[RunSummary], settings: &Settings) -
         let unit = |own: Unit| if settings.per_transaction { unit_of_cost(metric).unwrap_or(own) } else { own };
         found.map_or((Unit::None, String::new(), Better::Neither), |c| (unit(c.unit), String::new(), c.better))
     };
-    let metrics = lines(metrics.into_iter().map(|(m, v)| (m.clone(), v)), settings, of_catalogue, true);
-
-    let results = pairs(a, b, |run| &run.results, |outcome| outcome.value).into_iter().map(|(name, values)| {
+    let results = pairs(a, b, |run| &run.results, |outcome| outcome.value);
+    let results = results.into_iter().map(|(name, values)| {
         (Metric { table: "result".to_owned(), key: String::new(), column: name.clone() }, values)
     });
+    let metrics = metrics.into_iter().map(|(metric, values)| (metric.clone(), values));
+    let n_results = results.len();
+    let (names, values): (Vec<Metric>, Vec<Values>) = results.chain(metrics).unzip();
+    let p = pooled_test(&values);
+    let all: Vec<_> = names.into_iter().zip(values).zip(p).collect();
+    let (results, metrics) = all.split_at(n_results);
     let of_result = |metric: &Metric| {
         let outcome = a.iter().chain(b).find_map(|run| run.results.get(&metric.column));
         outcome.map_or((Unit::None, String::new(), Better::Neither), |o| {
             (Unit::from_symbol(&o.unit), o.unit.clone(), o.better)
         })
     };
-    let mut results = lines(results, settings, of_result, false);
+    let mut results = lines(results, settings, of_result);
     results.sort_by_key(rank);
+    let metrics = lines(metrics, settings, of_catalogue);
     Comparison { results, metrics, facts: fact_differences(a, b) }
 }
 
@@ -185,18 +191,15 @@ fn pairs<'r, K: Ord, V: 'r>(
     found.into_iter().filter(|(_, (a, b))| !a.is_empty() && !b.is_empty()).collect()
 }
 
+/// One line for each of what was tested; p values are adjusted for these.
 fn lines(
-    pairs: impl Iterator<Item = (Metric, Values)>,
+    tested: &[((Metric, Values), f64)],
     settings: &Settings,
     describe: impl Fn(&Metric) -> (Unit, String, Better),
-    pooled: bool,
 ) -> Vec<Line> {
-    let (names, values): (Vec<Metric>, Vec<Values>) = pairs.unzip();
-    let compared: Vec<Option<Compared>> = values.iter().map(|(a, b)| compare(a, b, settings.level)).collect();
-    let alone = || compared.iter().map(|c| c.as_ref().map_or(f64::NAN, |c| c.p)).collect();
-    let mut p: Vec<f64> = if pooled { pooled_test(&values) } else { alone() };
+    let mut p: Vec<f64> = tested.iter().map(|(_, p)| *p).collect();
     // What never varies is no test that could have found anything.
-    let constant: Vec<bool> = values.iter().map(|(a, b)| a.iter().chain(b).all(|v| *v == a[0])).collect();
+    let constant: Vec<bool> = tested.iter().map(|((_, (a, b)), _)| a.iter().chain(b).all(|v| *v == a[0])).collect();
     let mark = |p: &mut [f64], value: f64| {
         for (p, _) in p.iter_mut().zip(&constant).filter(|(p, constant)| **constant && (p.is_nan() || **p >= 1.0)) {
             *p = value;
@@ -205,9 +208,9 @@ fn lines(
     mark(&mut p, f64::NAN);
     let mut adjusted = benjamini_hochberg(&p);
     mark(&mut adjusted, 1.0);
-    let line = |((metric, compared), p): ((Metric, Option<Compared>), f64)| {
-        let (unit, word, better) = describe(&metric);
-        let compared = compared?;
+    let line = |(((metric, (a, b)), _), p): (&((Metric, Values), f64), f64)| {
+        let (unit, word, better) = describe(metric);
+        let compared = compare(a, b, settings.level)?;
         Some(Line {
             metric: metric.clone(),
             unit,
@@ -218,7 +221,7 @@ fn lines(
             p,
         })
     };
-    names.into_iter().zip(compared).zip(adjusted).filter_map(line).collect()
+    tested.iter().zip(adjusted).filter_map(line).collect()
 }
 
 /// Facts that are the same in all runs of a group, and differ between the groups.

@@ -3,7 +3,7 @@
 //!
 //! A family is one comparison of two groups by 20 metrics. `DIR/a.txt` and `DIR/b.txt` hold the groups in
 //! the format of Go's benchmarks; standard output gets `family,metric,found,alone` with a line for each metric:
-//! whether a change is told among all metrics, and whether it is told of a result, which is tested alone.
+//! whether a change is told among all metrics, and whether it is told of the only result, which is adjusted for no other.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for measurements only")]
 
@@ -38,13 +38,14 @@ fn main() {
         };
         let (a, b) = (group(100.0, &mut a_text), group(100.0 * by, &mut b_text));
         let compared: Vec<_> = a.iter().zip(&b).filter_map(|(a, b)| compare(a, b, settings.level)).collect();
-        let adjusted = benjamini_hochberg(&pooled_test(&a.into_iter().zip(b).collect::<Vec<_>>()));
-        for (kind, (compared, p)) in compared.iter().zip(adjusted).enumerate() {
+        let tested = pooled_test(&a.into_iter().zip(b).collect::<Vec<_>>());
+        let adjusted = benjamini_hochberg(&tested);
+        for (kind, ((compared, p), alone)) in compared.iter().zip(adjusted).zip(tested).enumerate() {
             let found = |p: f64| {
                 let verdict = judge(compared, p, Better::Higher, &settings);
                 u8::from(matches!(verdict, Verdict::Better | Verdict::Worse | Verdict::Different))
             };
-            println!("{family},{kind},{},{}", found(p), found(compared.p));
+            println!("{family},{kind},{},{}", found(p), found(alone));
         }
     }
     fs_err::write(format!("{dir}/a.txt"), a_text).unwrap();

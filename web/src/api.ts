@@ -222,7 +222,16 @@ export async function ask<T>(path: string, values: Values = {}, signal?: AbortSi
 /** Counts changes of the store made from here: what shows it asks again. */
 export const generation = new Shared(0);
 
-/** Changes the store; `body` is sent as JSON, or as it is when it is a file or text. */
+/** Forgets what may have changed, and lets what shows it ask again. */
+export function changed(): void {
+  for (const key of [...answers.keys()]) {
+    if (CHANGING.some((c) => key === ROOT + c || key.startsWith(`${ROOT}${c}?`))) drop(key);
+  }
+  generation.set(generation.value + 1);
+}
+
+/** Changes the store; `body` is sent as JSON, or as it is when it is a file or text. What is removed may still be shown:
+ * who removes it calls `changed` when it no longer is. */
 export async function change<T>(method: "PUT" | "POST" | "DELETE", path: string, body?: unknown): Promise<T> {
   const raw = body instanceof Blob || typeof body === "string";
   const response = await send(ROOT + path, {
@@ -230,10 +239,7 @@ export async function change<T>(method: "PUT" | "POST" | "DELETE", path: string,
     headers: { "X-Fenxi": "1", ...(body !== undefined && !raw ? { "Content-Type": "application/json" } : {}) },
     body: body === undefined ? undefined : raw ? (body as BodyInit) : JSON.stringify(body),
   });
-  for (const key of [...answers.keys()]) {
-    if (CHANGING.some((c) => key === ROOT + c || key.startsWith(`${ROOT}${c}?`))) drop(key);
-  }
-  generation.set(generation.value + 1);
+  if (method !== "DELETE") changed();
   const text = await response.text();
   return (text ? JSON.parse(text) : undefined) as T;
 }

@@ -62,6 +62,7 @@ test("filters narrow the list, stand in the address, and survive going there aga
 });
 
 test("results become columns, and the list is sorted by them", options, async () => {
+  await visit(page, "/?where=workload%3Dpack");
   await page.locator(".filters .menu > summary").click();
   const box = page.locator(".menu-box").getByLabel("elapsed", { exact: true });
   if (!(await box.isChecked())) await box.check();

@@ -1,7 +1,7 @@
 // SQL over runs: begin with a question or with nothing, draw the answer as one likes, keep it as a question of one's own.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { change, offline, request, useAnswer } from "../api";
+import { change, changed, offline, request, useAnswer } from "../api";
 import { askedOf, type Asked, DEFAULT_RUN, type Question, requestOf, useAsked, writeAsked } from "../ask/asking";
 import { ChartSettings, ParamFields, SaveDialog } from "../ask/settings";
 import { sheetOf } from "../charts/sheet";
@@ -71,7 +71,7 @@ function Asking({ query, known }: { query: URLSearchParams; known: Question[] })
       </div>
       {dialog === "save" && <SaveDialog asked={draft} base={base} onClose={() => setDialog(null)} onSaved={(name) => refine({ question: name, q: null, chart: null, x: null, y: null, series: null, unit: null }, true)} />}
       {dialog !== null && dialog !== "save" && (
-        <Dialog title={`Delete the question ${dialog.title}?`} act="Delete" danger onClose={() => setDialog(null)} onAct={() => change("DELETE", `questions/${encodeURIComponent(dialog.id)}`)}>
+        <Dialog title={`Delete the question ${dialog.title}?`} act="Delete" danger onClose={() => setDialog(null)} onAct={() => change("DELETE", `questions/${encodeURIComponent(dialog.id)}`).then(changed)}>
           <p>Reports made from now on will not have it. Runs are not touched.</p>
         </Dialog>
       )}

@@ -1,7 +1,7 @@
 // What can be done with the runs that were picked: look, compare, average, export, label, delete.
 
 import { useState } from "preact/hooks";
-import { change } from "../api";
+import { change, changed } from "../api";
 import { Dialog, Field } from "../dialog";
 import { go, link } from "../router";
 import { halves, type Listed } from "./list";
@@ -105,6 +105,7 @@ export function DeleteDialog({ runs, onClose, onDone }: { runs: { id: string; na
   const act = async () => {
     for (const run of runs) await change("DELETE", `runs/${encodeURIComponent(run.id)}`);
     onDone();
+    changed();
   };
   return (
     <Dialog title={runs.length === 1 ? `Delete ${runs[0].name}?` : `Delete ${runs.length} runs?`} act="Delete" danger onAct={act} onClose={onClose}>

@@ -1,7 +1,7 @@
 // Named parts of a run: a click shows one, the stretch that is shown can become one.
 
 import { useState } from "preact/hooks";
-import { change } from "../api";
+import { change, changed } from "../api";
 import { Dialog, Field } from "../dialog";
 import type { Named, Run } from "../payload";
 import { useShared, zoom } from "../shared";
@@ -26,7 +26,7 @@ export function Windows({ run, writable }: { run: Run; writable: boolean }) {
         ))}
       </dd>
       {leaving && (
-        <Dialog title={`Remove the window ${leaving.name}?`} act="Remove" danger onClose={() => setLeaving(null)} onAct={() => change("DELETE", address(run, leaving.name))}>
+        <Dialog title={`Remove the window ${leaving.name}?`} act="Remove" danger onClose={() => setLeaving(null)} onAct={() => change("DELETE", address(run, leaving.name)).then(changed)}>
           <p>{`${span(leaving)} of ${run.name} loses its name; what was recorded stays.`}</p>
         </Dialog>
       )}

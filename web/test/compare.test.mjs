@@ -97,14 +97,15 @@ test("a run is moved against the others by its bar, and the link says by how muc
   await bar.scrollIntoViewIfNeeded();
   await bar.focus();
   for (let i = 0; i < 5; i++) await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(() => document.querySelector(".shift-bar").getAttribute("aria-valuenow") === "0.5");
   const [run, seconds] = query().get("shift").split(/:(?=[^:]*$)/);
   assert.ok(Math.abs(Number(seconds) - 0.5) < 1e-9, query().get("shift"));
-  assert.equal(await bar.getAttribute("aria-valuenow"), "0.5");
   const box = await bar.boundingBox();
   await page.mouse.move(box.x + 20, box.y + 6);
   await page.mouse.down();
   await page.mouse.move(box.x + 120, box.y + 6, { steps: 4 });
   await page.mouse.up();
+  await page.waitForFunction((was) => new URLSearchParams(location.search).get("shift") !== was, `${run}:${seconds}`);
   const dragged = query().get("shift");
   assert.ok(dragged.startsWith(run) && Number(dragged.slice(run.length + 1)) > 0.5, dragged);
   await page.goto(page.url());
@@ -142,6 +143,7 @@ test("a stretch is asked for alone, and stands in the link", options, async () =
   await quiet(page);
   const map = page.locator("#panel-cpu-heatmap .heat").last();
   await map.scrollIntoViewIfNeeded();
+  await quiet(page);
   const before = query().get("to");
   const field = await map.boundingBox();
   await page.mouse.move(field.x + field.width * 0.3, field.y + 8);

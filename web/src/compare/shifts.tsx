@@ -54,10 +54,16 @@ function Bar({ run, name, scale, least, onShift }: BarProps) {
   const shift = drag ? drag.shift : run.shift;
   const step = run.duration > 120 ? 1 : 0.1;
   const tidy = (s: number) => Math.round(s / step) * step;
-  const move = (s: number) => onShift(run.id, Number(tidy(s).toFixed(3)));
+  // Keys that repeat come faster than the page is drawn.
+  const now = useRef(run.shift);
+  now.current = run.shift;
+  const move = (s: number) => {
+    now.current = Number(tidy(s).toFixed(3));
+    onShift(run.id, now.current);
+  };
   const keys = (e: KeyboardEvent) => {
     const by = { ArrowLeft: -1, ArrowRight: 1, PageDown: -10, PageUp: 10 }[e.key];
-    if (by) move(run.shift + by * step * (e.shiftKey ? 10 : 1));
+    if (by) move(now.current + by * step * (e.shiftKey ? 10 : 1));
     else if (e.key === "Home" || e.key === "0") move(0);
     else return;
     e.preventDefault();

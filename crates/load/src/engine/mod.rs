@@ -19,6 +19,7 @@ use std::{
     time::Instant,
 };
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 
 use self::worker::Worker;
@@ -203,10 +204,18 @@ fn ends(plan: &Plan) -> Vec<u64> {
     ends
 }
 
+/// Raises the number of files that this process may have open to what is needed, as far as it may; how many it may have.
+fn allow_files(needed: u64) -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let (current, most) = (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX));
+    let raised = Rlimit { current: Some(needed.min(most)), maximum: limit.maximum };
+    if current < needed && setrlimit(Resource::Nofile, raised).is_ok() { needed.min(most) } else { current }
+}
+
 fn check(plan: &Plan) -> Result<(), EngineError> {
     let wrong = |what: String| Err(EngineError::Plan(what));
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
     let needed = plan.connections as u64 + 64;
+    let limit = allow_files(needed);
     if plan.connections == 0 || plan.threads == 0 {
         return wrong("a load needs at least one connection and one thread".to_owned());
     }

@@ -108,7 +108,7 @@ pub struct WorkloadOption {
     pub value: Setting,
     /// What it means.
     pub about: String,
-    /// Whether tables are another with another value: [`Workload::identity`] has only such.
+    /// Whether it decides what is loaded, so that another value needs tables to be prepared again.
     #[serde(default)]
     pub shapes_tables: bool,
 }
@@ -260,12 +260,6 @@ impl Workload {
             option.value = setting;
         }
         Ok(())
-    }
-
-    /// What decides which tables there are and what is in them, as text.
-    pub fn identity(&self) -> String {
-        let shaping = self.options.iter().filter(|(_, option)| option.shapes_tables);
-        shaping.map(|(key, option)| format!("{key}={}", option.value)).collect::<Vec<_>>().join(" ")
     }
 
     /// Makes it ready to run.

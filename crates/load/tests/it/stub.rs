@@ -1,4 +1,7 @@
-//! A server that speaks as much of PostgreSQL's protocol as a load needs, and answers when it is told to.
+//! A server that speaks as much of PostgreSQL's protocol as a load needs, and answers when it is told to. The tests of
+//! the command use it too.
+
+#![allow(dead_code, reason = "each of two tests uses a part of it")]
 
 use std::{
     io::{Read, Write},
@@ -51,9 +54,12 @@ impl Stub {
         Stub::start(|_, _| Answer::NotBefore(Duration::ZERO))
     }
 
+    pub fn url(&self) -> String {
+        format!("postgres://u@127.0.0.1:{}/d", self.port)
+    }
+
     pub fn target(&self) -> Target {
-        let url = format!("postgres://u@127.0.0.1:{}/d", self.port);
-        Target::parse(&url, &Surroundings::default()).unwrap()
+        Target::parse(&self.url(), &Surroundings::default()).unwrap()
     }
 
     /// When queries came, and their texts.

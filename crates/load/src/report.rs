@@ -1,0 +1,484 @@
+//! What is told about a load: a line for each interval, the summary at the end, rows and results of a run. Everything here
+//! returns what it makes; printing is for others.
+
+use std::fmt::Write as _;
+
+use fenxi_model::{
+    Micros, Rows,
+    catalog::{histogram, load, result},
+};
+use serde::Serialize;
+
+use crate::{
+    engine::{Interval, Outcome},
+    tally::{Latencies, Tally},
+};
+
+/// The name of this generator in tables.
+pub const GENERATOR: &str = "fenxi";
+
+/// Percentiles that are told.
+const PERCENTILES: &[(f64, &str)] =
+    &[(0.50, "p50"), (0.90, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p999"), (0.9999, "p9999")];
+
+/// Latencies in milliseconds; None where nothing was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// Mean.
+    pub mean_ms: Option<f64>,
+    /// Standard deviation.
+    pub sd_ms: Option<f64>,
+    /// Shortest.
+    pub min_ms: Option<f64>,
+    /// Percentiles.
+    pub p50_ms: Option<f64>,
+    /// As `p50_ms`.
+    pub p90_ms: Option<f64>,
+    /// As `p50_ms`.
+    pub p95_ms: Option<f64>,
+    /// As `p50_ms`.
+    pub p99_ms: Option<f64>,
+    /// As `p50_ms`.
+    pub p999_ms: Option<f64>,
+    /// As `p50_ms`.
+    pub p9999_ms: Option<f64>,
+    /// Longest.
+    pub max_ms: Option<f64>,
+}
+
+impl Spread {
+    /// Of a histogram.
+    pub fn of(latencies: &Latencies) -> Spread {
+        if latencies.is_empty() {
+            return Spread::default();
+        }
+        let ms = |ns: f64| Some(ns / 1e6);
+        let at = |quantile| ms(latencies.value_at_quantile(quantile) as f64);
+        let [p50_ms, p90_ms, p95_ms, p99_ms, p999_ms, p9999_ms] = [0, 1, 2, 3, 4, 5].map(|i| at(PERCENTILES[i].0));
+        Spread {
+            mean_ms: ms(latencies.mean()),
+            sd_ms: ms(latencies.stdev()),
+            min_ms: ms(latencies.min() as f64),
+            p50_ms,
+            p90_ms,
+            p95_ms,
+            p99_ms,
+            p999_ms,
+            p9999_ms,
+            max_ms: ms(latencies.max() as f64),
+        }
+    }
+
+    /// The values with their names, as they are in results.
+    fn named(&self) -> [(&'static str, Option<f64>); 10] {
+        [
+            ("mean", self.mean_ms),
+            ("sd", self.sd_ms),
+            ("min", self.min_ms),
+            ("p50", self.p50_ms),
+            ("p90", self.p90_ms),
+            ("p95", self.p95_ms),
+            ("p99", self.p99_ms),
+            ("p999", self.p999_ms),
+            ("p9999", self.p9999_ms),
+            ("max", self.max_ms),
+        ]
+    }
+}
+
+/// An interval in numbers: small, however long a run is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Seconds after the beginning.
+    pub begin_s: f64,
+    /// As `begin_s`.
+    pub end_s: f64,
+    /// Whether it is not part of the total.
+    pub warmup: bool,
+    /// Connections that were logged in at its end.
+    pub connected: u64,
+    /// The rate asked for.
+    pub offered_per_s: Option<f64>,
+    /// Transactions completed.
+    pub transactions_per_s: f64,
+    /// Statements.
+    pub statements_per_s: f64,
+    /// Of those, reads.
+    pub reads_per_s: f64,
+    /// Of those, writes.
+    pub writes_per_s: f64,
+    /// Of those, others.
+    pub others_per_s: f64,
+    /// Rows that came.
+    pub rows_per_s: f64,
+    /// Errors of all kinds.
+    pub errors_per_s: f64,
+    /// Transactions given up.
+    pub failed_per_s: f64,
+    /// Further attempts.
+    pub retries_per_s: f64,
+    /// Connections made again.
+    pub reconnects_per_s: f64,
+    /// Transactions that are due and have no connection, at its end.
+    pub waiting: u64,
+    /// From the intended start.
+    pub latency: Spread,
+    /// From the real start.
+    pub service: Spread,
+    /// How late the driver was.
+    pub lag: Spread,
+    /// Microseconds of the driver's processor time for a transaction.
+    pub client_cpu_us: Option<f64>,
+}
+
+impl Summary {
+    /// Of an interval.
+    pub fn of(interval: &Interval) -> Summary {
+        let tally = &interval.tally;
+        let per_s = |count: u64| interval.per_s(count);
+        Summary {
+            begin_s: interval.begin_s,
+            end_s: interval.end_s,
+            warmup: interval.warmup,
+            connected: tally.connected,
+            offered_per_s: interval.offered_per_s,
+            transactions_per_s: per_s(tally.transactions),
+            statements_per_s: per_s(tally.statements()),
+            reads_per_s: per_s(tally.reads),
+            writes_per_s: per_s(tally.writes),
+            others_per_s: per_s(tally.others),
+            rows_per_s: per_s(tally.rows),
+            errors_per_s: per_s(tally.error_count()),
+            failed_per_s: per_s(tally.failed),
+            retries_per_s: per_s(tally.retries),
+            reconnects_per_s: per_s(tally.reconnects),
+            waiting: tally.waiting,
+            latency: Spread::of(&tally.latency),
+            service: Spread::of(&tally.service),
+            lag: Spread::of(&tally.lag),
+            client_cpu_us: client_cpu_us(tally),
+        }
+    }
+
+    /// A line for a person who watches.
+    pub fn line(&self) -> String {
+        let ms = |value: Option<f64>| value.map_or("-".to_owned(), |ms| format!("{ms:.2}"));
+        let mut line = format!(
+            "[ {:.0}s ] conn: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms): p50 {} p95 {} p99 {} max {} err/s: {:.2} reconn/s: {:.2}",
+            self.end_s,
+            self.connected,
+            self.transactions_per_s,
+            self.statements_per_s,
+            self.reads_per_s,
+            self.writes_per_s,
+            self.others_per_s,
+            ms(self.latency.p50_ms),
+            ms(self.latency.p95_ms),
+            ms(self.latency.p99_ms),
+            ms(self.latency.max_ms),
+            self.errors_per_s,
+            self.reconnects_per_s,
+        );
+        if self.offered_per_s.is_some() {
+            // Writing to a string cannot fail.
+            let _ = write!(line, " waiting: {}", self.waiting);
+        }
+        if self.warmup {
+            line.push_str(" warm-up");
+        }
+        line
+    }
+
+    /// A row of the table `load`.
+    pub fn row(&self, rows: &mut Rows, t: Micros) {
+        let mut row = rows.row(&load::TABLE, t, self.end_s - self.begin_s);
+        row.str(load::generator, GENERATOR);
+        for (place, value) in [
+            (load::clients, Some(self.connected as f64)),
+            (load::offered_per_s, self.offered_per_s),
+            (load::transactions_per_s, Some(self.transactions_per_s)),
+            (load::requests_per_s, Some(self.statements_per_s)),
+            (load::reads_per_s, Some(self.reads_per_s)),
+            (load::writes_per_s, Some(self.writes_per_s)),
+            (load::others_per_s, Some(self.others_per_s)),
+            (load::errors_per_s, Some(self.errors_per_s)),
+            (load::retries_per_s, Some(self.retries_per_s)),
+            (load::reconnects_per_s, Some(self.reconnects_per_s)),
+            (load::latency_mean_ms, self.latency.mean_ms),
+            (load::latency_sd_ms, self.latency.sd_ms),
+            (load::latency_min_ms, self.latency.min_ms),
+            (load::latency_p50_ms, self.latency.p50_ms),
+            (load::latency_p90_ms, self.latency.p90_ms),
+            (load::latency_p95_ms, self.latency.p95_ms),
+            (load::latency_p99_ms, self.latency.p99_ms),
+            (load::latency_p999_ms, self.latency.p999_ms),
+            (load::latency_max_ms, self.latency.max_ms),
+            (load::lag_ms, self.lag.mean_ms),
+            (load::queue_length, self.offered_per_s.map(|_| self.waiting as f64)),
+        ] {
+            row.f64(place, value);
+        }
+    }
+}
+
+fn client_cpu_us(tally: &Tally) -> Option<f64> {
+    (tally.transactions > 0).then(|| tally.cpu_ns as f64 / 1e3 / tally.transactions as f64)
+}
+
+/// A result of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// Its name; the same as that of other generators' results.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which direction is good: `higher`, `lower` or `neither`.
+    pub better: &'static str,
+}
+
+/// The results of a run.
+pub fn figures(outcome: &Outcome) -> Vec<Figure> {
+    let tally = &outcome.total.tally;
+    let mut figures = Vec::new();
+    let mut add = |name: &str, value: Option<f64>, unit, better| {
+        figures.extend(value.map(|value| Figure { name: name.to_owned(), value, unit, better }));
+    };
+    let per_s = |count: u64| Some(outcome.total.per_s(count));
+    let count = |count: u64| Some(count as f64);
+    add("throughput", per_s(tally.transactions), "/s", "higher");
+    add("requests_per_s", per_s(tally.statements()), "/s", "higher");
+    add("offered_per_s", outcome.total.offered_per_s, "/s", "neither");
+    add("elapsed", Some(outcome.total.end_s - outcome.total.begin_s), "s", "neither");
+    add("clients", count(tally.connected), "", "neither");
+    add("transactions", count(tally.transactions), "", "neither");
+    add("requests", count(tally.statements()), "", "neither");
+    add("reads", count(tally.reads), "", "neither");
+    add("writes", count(tally.writes), "", "neither");
+    add("others", count(tally.others), "", "neither");
+    add("errors", count(tally.failed), "", "lower");
+    add("retries", count(tally.retries), "", "lower");
+    add("reconnects", count(tally.reconnects), "", "lower");
+    add("skipped", outcome.total.offered_per_s.map(|_| outcome.unstarted as f64), "", "lower");
+    for (prefix, spread) in [("latency", Spread::of(&tally.latency)), ("service", Spread::of(&tally.service))] {
+        for (name, value) in spread.named() {
+            add(&format!("{prefix}_{name}"), value, "ms", "lower");
+        }
+    }
+    let lag = Spread::of(&tally.lag);
+    add("lag_mean", lag.mean_ms, "ms", "lower");
+    add("lag_p99", lag.p99_ms, "ms", "lower");
+    add("lag_max", lag.max_ms, "ms", "lower");
+    add("client_cpu_per_transaction", client_cpu_us(tally).map(|us| us / 1e6), "s", "lower");
+    figures
+}
+
+/// Adds results and histograms of a run to its rows; what casts doubt on them becomes a note.
+pub fn rows(outcome: &Outcome, rows: &mut Rows) {
+    for figure in figures(outcome) {
+        let mut row = rows.row(&result::TABLE, None, None);
+        row.str(result::name, figure.name.as_str()).f64(result::value, figure.value);
+        row.str(result::unit, Some(figure.unit).filter(|unit| !unit.is_empty()));
+        row.str(result::better, figure.better).str(result::source, GENERATOR);
+    }
+    let tally = &outcome.total.tally;
+    for (name, latencies) in [("latency_ms", &tally.latency), ("service_ms", &tally.service), ("lag_ms", &tally.lag)] {
+        for value in latencies.iter_recorded() {
+            let highest = value.value_iterated_to();
+            let (lo, hi) = (latencies.lowest_equivalent(highest), latencies.next_non_equivalent(highest));
+            let mut row = rows.row(&histogram::TABLE, None, None);
+            row.str(histogram::name, name).f64(histogram::lo, lo as f64 / 1e6).f64(histogram::hi, hi as f64 / 1e6);
+            row.str(histogram::unit, "ms").f64(histogram::count, value.count_at_value() as f64);
+        }
+    }
+    for doubt in outcome.doubts() {
+        rows.note("load", None, &doubt);
+    }
+    for (failure, (count, example)) in &tally.errors {
+        rows.note("load", None, &format!("error {failure}, {count} times: {example}"));
+    }
+}
+
+/// The summary at the end, in sysbench's form.
+pub fn text(outcome: &Outcome) -> String {
+    let tally = &outcome.total.tally;
+    let per_s = |count: u64| outcome.total.per_s(count);
+    let ms = |value: Option<f64>| value.map_or("-".to_owned(), |ms| format!("{ms:.3}"));
+    let mut out = String::from("\nSQL statistics:\n    queries performed:\n");
+    for (name, count) in
+        [("read", tally.reads), ("write", tally.writes), ("other", tally.others), ("total", tally.statements())]
+    {
+        let _ = writeln!(out, "        {:<33}{count}", format!("{name}:"));
+    }
+    for (name, count) in [
+        ("transactions", tally.transactions),
+        ("queries", tally.statements()),
+        ("failed transactions", tally.failed),
+        ("retries", tally.retries),
+        ("reconnects", tally.reconnects),
+    ] {
+        let _ = writeln!(out, "    {:<37}{count:<6} ({:.2} per sec.)", format!("{name}:"), per_s(count));
+    }
+    if !tally.errors.is_empty() {
+        out.push_str("\nErrors:\n");
+        for (failure, (count, example)) in &tally.errors {
+            let _ = writeln!(out, "    {:<37}{count:<6} {example}", format!("{failure}:"));
+        }
+    }
+    out.push_str("\nThroughput:\n");
+    if let Some(offered) = outcome.total.offered_per_s {
+        let _ = writeln!(out, "    {:<37}{offered:.4}", "asked for (transactions/s):");
+    }
+    let _ = writeln!(out, "    {:<37}{:.4}", "transactions/s:", per_s(tally.transactions));
+    let _ = writeln!(out, "    {:<37}{:.4}s", "time elapsed:", outcome.total.end_s - outcome.total.begin_s);
+    let _ = writeln!(out, "    {:<37}{}", "total number of events:", tally.transactions);
+    let _ = writeln!(out, "\n{:<41}{:>12}{:>12}{:>12}", "Latency (ms):", "latency", "service", "lag");
+    let spreads = [&tally.latency, &tally.service, &tally.lag].map(|l| Spread::of(l).named());
+    for ((latency, service), lag) in spreads[0].iter().zip(&spreads[1]).zip(&spreads[2]) {
+        let _ = writeln!(
+            out,
+            "    {:<37}{:>12}{:>12}{:>12}",
+            format!("{}:", latency.0),
+            ms(latency.1),
+            ms(service.1),
+            ms(lag.1)
+        );
+    }
+    out.push_str("\nDriver:\n");
+    if let Some(us) = client_cpu_us(tally) {
+        let _ = writeln!(out, "    {:<37}{us:.2} µs", "CPU time per transaction:");
+    }
+    let _ = writeln!(out, "    {:<37}{:.0} %", "busiest thread:", 100.0 * tally.busiest);
+    out
+}
+
+/// The last interval and the counts since the beginning, as Prometheus reads them.
+#[derive(Clone, Debug, Default)]
+pub struct Exposition {
+    transactions: u64,
+    failed: u64,
+    retries: u64,
+    reconnects: u64,
+    statements: [u64; 3],
+    errors: std::collections::BTreeMap<String, u64>,
+    last: Option<Summary>,
+}
+
+impl Exposition {
+    /// Adds an interval.
+    pub fn add(&mut self, interval: &Interval) {
+        let tally = &interval.tally;
+        self.transactions += tally.transactions;
+        self.failed += tally.failed;
+        self.retries += tally.retries;
+        self.reconnects += tally.reconnects;
+        for (sum, count) in self.statements.iter_mut().zip([tally.reads, tally.writes, tally.others]) {
+            *sum += count;
+        }
+        for (failure, (count, _)) in &tally.errors {
+            *self.errors.entry(failure.to_string()).or_default() += count;
+        }
+        self.last = Some(Summary::of(interval));
+    }
+
+    /// The text.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let mut counter = |name: &str, help: &str, values: &[(String, u64)]| {
+            let _ = writeln!(out, "# HELP fenxi_load_{name} {help}\n# TYPE fenxi_load_{name} counter");
+            for (labels, value) in values {
+                let _ = writeln!(out, "fenxi_load_{name}{labels} {value}");
+            }
+        };
+        let bare = |value: u64| [(String::new(), value)];
+        counter("transactions_total", "Transactions completed", &bare(self.transactions));
+        counter("failed_total", "Transactions given up", &bare(self.failed));
+        counter("retries_total", "Further attempts of transactions", &bare(self.retries));
+        counter("reconnects_total", "Connections made again", &bare(self.reconnects));
+        let kinds = ["read", "write", "other"].map(|kind| format!("{{kind=\"{kind}\"}}"));
+        let statements: Vec<_> = kinds.into_iter().zip(self.statements).collect();
+        counter("statements_total", "Statements answered", &statements);
+        let errors: Vec<_> = self.errors.iter().map(|(code, n)| (format!("{{code=\"{code}\"}}"), *n)).collect();
+        counter("errors_total", "Errors by code", &errors);
+        let Some(last) = &self.last else { return out };
+        let _ = writeln!(out, "# HELP fenxi_load_latency_seconds Latency from the intended start, last interval");
+        out.push_str("# TYPE fenxi_load_latency_seconds gauge\n");
+        for (name, value) in last.latency.named() {
+            if let Some(ms) = value {
+                let _ = writeln!(out, "fenxi_load_latency_seconds{{statistic=\"{name}\"}} {}", ms / 1e3);
+            }
+        }
+        for (name, value) in [
+            ("transactions_per_second", last.transactions_per_s),
+            ("connected", last.connected as f64),
+            ("waiting", last.waiting as f64),
+        ] {
+            let _ = writeln!(out, "# TYPE fenxi_load_{name} gauge\nfenxi_load_{name} {value}");
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Failure;
+
+    fn interval() -> Interval {
+        let mut tally =
+            Tally { transactions: 200, reads: 200, others: 400, cpu_ns: 2_000_000, connected: 8, ..Tally::default() };
+        for ms in 1..=100 {
+            tally.latency.saturating_record(ms * 1_000_000);
+        }
+        tally.fail(Failure::Lost, || "gone".to_owned());
+        Interval { begin_s: 2.0, end_s: 4.0, warmup: false, offered_per_s: Some(100.0), tally }
+    }
+
+    fn outcome() -> Outcome {
+        Outcome { total: interval(), drained: Tally::default(), unfinished: 0, unstarted: 0, stopped: None }
+    }
+
+    #[test]
+    fn a_summary_has_rates_and_percentiles_and_nothing_where_nothing_was() {
+        let summary = Summary::of(&interval());
+        assert_eq!((summary.transactions_per_s, summary.statements_per_s), (100.0, 300.0));
+        assert!((summary.latency.p95_ms.unwrap() - 95.0).abs() < 0.1 && summary.service == Spread::default());
+        assert_eq!(summary.client_cpu_us, Some(10.0));
+        assert!(
+            summary
+                .line()
+                .starts_with("[ 4s ] conn: 8 tps: 100.00 qps: 300.00 (r/w/o: 100.00/0.00/200.00) lat (ms): p50 50.0")
+        );
+    }
+
+    #[test]
+    fn a_run_gets_a_row_results_histograms_and_notes() {
+        let mut all = Rows::new("host");
+        Summary::of(&interval()).row(&mut all, Micros(0));
+        rows(&outcome(), &mut all);
+        let counts: Vec<_> = all.tables().map(|t| (t.table().name, t.n_rows())).collect();
+        let count = |name: &str| counts.iter().find(|(n, _)| *n == name).unwrap().1;
+        assert_eq!((count("load"), count("histogram"), count("note")), (1, 100, 1));
+        let figures = figures(&outcome());
+        assert_eq!((count("result"), figures[0].name.as_str(), figures[0].value), (figures.len(), "throughput", 100.0));
+    }
+
+    #[test]
+    fn the_text_says_what_was_asked_for_and_what_went_wrong() {
+        let text = text(&outcome());
+        for said in ["transactions:", "(100.00 per sec.)", "lost:", "gone", "asked for", "CPU time per transaction:"] {
+            assert!(text.contains(said), "{said}\n{text}");
+        }
+    }
+
+    #[test]
+    fn prometheus_reads_counts_and_the_last_interval() {
+        let mut exposition = Exposition::default();
+        exposition.add(&interval());
+        exposition.add(&interval());
+        let text = exposition.text();
+        assert!(text.contains("fenxi_load_transactions_total 400\n") && text.contains("{code=\"lost\"} 2\n"), "{text}");
+        assert!(text.contains("fenxi_load_latency_seconds{statistic=\"max\"} 0.1"), "{text}");
+    }
+}

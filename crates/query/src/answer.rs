@@ -69,6 +69,20 @@ impl Answer {
         out
     }
 
+    /// A column of lists of numbers, empty for NULL; empty when there is no such column or it holds no such lists.
+    pub(crate) fn lists(&self, name: &str) -> Vec<Vec<Option<f64>>> {
+        let Some(place) = self.index_of(name) else { return Vec::new() };
+        let mut out = Vec::with_capacity(self.n_rows());
+        for batch in &self.batches {
+            let Some(lists) = batch.column(place).as_list_opt::<i32>() else { return Vec::new() };
+            let Ok(values) = arrow_cast::cast(lists.values(), &DataType::Float64) else { return Vec::new() };
+            let values = values.as_primitive::<Float64Type>();
+            let offsets = lists.value_offsets().windows(2);
+            out.extend(offsets.map(|o| values.slice(o[0] as usize, (o[1] - o[0]) as usize).iter().collect::<Vec<_>>()));
+        }
+        out
+    }
+
     /// A column as text, None for NULL; empty when there is no such column.
     pub fn strings(&self, name: &str) -> Vec<Option<String>> {
         let Some(place) = self.index_of(name) else { return Vec::new() };

@@ -24,6 +24,9 @@ const MACROS: &str = "
 CREATE MACRO wmean(x, dt) AS sum(x * dt) / nullif(sum(dt) FILTER (x IS NOT NULL), 0);
 CREATE MACRO approx_percentile(x, q) AS approx_quantile(x, q);";
 
+/// From so many rows on, binning them takes longer than people like to wait.
+const COARSE_FROM: u64 = 2_000_000;
+
 /// Bounds of what a query may use.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -31,6 +34,9 @@ pub struct Options {
     pub memory_limit: Option<String>,
     /// Threads; None for one per CPU.
     pub threads: Option<usize>,
+    /// Rows of a table from which on coarse bins of it are kept in the store's cache, made of so many rows at a
+    /// time; None for two million.
+    pub coarse_from: Option<u64>,
     /// Where it spills; None for a folder of this process under the system's temporary one.
     pub temp_dir: Option<PathBuf>,
     /// What it may spill, as `4GB`; None for nearly all that is free there.
@@ -94,6 +100,8 @@ pub struct Engine {
     con: Connection,
     gate: Gate,
     store: Store,
+    /// Rows of a table from which on coarse bins of it are kept.
+    pub(crate) coarse_from: u64,
     /// For which runs the views stand, by table.
     made: RefCell<BTreeMap<String, Scope>>,
 }
@@ -122,17 +130,19 @@ impl Engine {
         settings.extend(options.threads.map(|n| ("threads", n.max(1).to_string())));
         let gate = Gate::open(&settings)?;
         let con = gate.connect()?;
-        // The lock comes last: after it no setting can be changed, not by ourselves either.
+        // Sealed runs never change: what stands at the end of their files is read once. The lock comes last: after
+        // it no setting can be changed, not by ourselves either.
         let schemas: String = APART.iter().map(|schema| format!("CREATE SCHEMA {schema}; ")).collect();
         let store_path = fs_err::canonicalize(store.path())?;
         con.execute_batch(&format!(
-            "SET GLOBAL TimeZone = 'UTC'; {MACROS} {schemas}
+            "SET GLOBAL TimeZone = 'UTC'; SET parquet_metadata_cache = true; {MACROS} {schemas}
              SET allowed_directories = [{}, {}]; SET enable_external_access = false; SET lock_configuration = true;",
             literal(&store_path.to_string_lossy()),
             literal(&store.path().to_string_lossy()),
         ))
         .map_err(|e| QueryError::from_engine(&e))?;
-        Ok(Engine { con, gate, store: store.clone(), made: RefCell::default() })
+        let coarse_from = options.coarse_from.unwrap_or(COARSE_FROM);
+        Ok(Engine { con, gate, store: store.clone(), coarse_from, made: RefCell::default() })
     }
 
     /// The store that is asked.
@@ -201,8 +211,18 @@ impl Engine {
         self.store.run_dir(&run).is_dir().then(|| Scope { runs: Some(vec![run]), part: scope.part })
     }
 
+    /// Lets only reading through: gives the SQL to run, or says why not.
+    pub(crate) fn check(&self, sql: &str) -> Result<String, QueryError> {
+        self.gate.check(sql)
+    }
+
+    /// Runs a statement of our own.
+    pub(crate) fn run(&self, sql: &str) -> Result<(), QueryError> {
+        self.con.execute_batch(sql).map_err(|e| QueryError::from_engine(&e))
+    }
+
     /// Makes the views that `sql` needs, unless they stand already.
-    fn make_views(&self, sql: &str, scope: &Scope) -> Result<(), QueryError> {
+    pub(crate) fn make_views(&self, sql: &str, scope: &Scope) -> Result<(), QueryError> {
         let mentions = Mentions::of(sql);
         let pruned = self.prune(sql, scope);
         let scope = pruned.as_ref().unwrap_or(scope);

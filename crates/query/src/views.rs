@@ -114,20 +114,36 @@ fn within(path: &Path, start: Micros, part: Part) -> Result<String, QueryError> 
 
 /// The longest interval of any row of the file, as its statistics have it; None when they do not say.
 fn longest_us(path: &Path) -> Result<Option<i64>, QueryError> {
+    let longest = greatest(path, "dt")?;
+    Ok(longest.filter(|s| s.is_finite()).map(|s| (s * 1e6) as i64))
+}
+
+/// The latest moment in the file, in microseconds since 1970, as its statistics have it; None when they do not say.
+pub(crate) fn last_us(path: &Path) -> Result<Option<i64>, QueryError> {
+    Ok(greatest(path, "t")?.map(|t| t as i64))
+}
+
+/// The greatest value of a column, 0 where it has none; None when the statistics do not say.
+fn greatest(path: &Path, column: &str) -> Result<Option<f64>, QueryError> {
     let file = footer(path)?;
-    let Some(place) = file.parquet_schema().columns().iter().position(|c| c.name() == "dt") else { return Ok(Some(0)) };
-    let mut longest = 0.0_f64;
+    let Some(place) = file.parquet_schema().columns().iter().position(|c| c.name() == column) else {
+        return Ok(Some(0.0));
+    };
+    let mut greatest = 0.0_f64;
     for group in file.metadata().row_groups() {
-        match group.column(place).statistics() {
-            Some(Statistics::Double(of)) => match of.max_opt() {
-                Some(most) => longest = longest.max(*most),
-                None if of.null_count_opt() == Some(group.num_rows() as u64) => {}
-                None => return Ok(None),
-            },
+        let (most, nulls) = match group.column(place).statistics() {
+            Some(Statistics::Double(of)) => (of.max_opt().copied(), of.null_count_opt()),
+            // Microseconds of our time are whole in a float.
+            Some(Statistics::Int64(of)) => (of.max_opt().map(|most| *most as f64), of.null_count_opt()),
             _ => return Ok(None),
+        };
+        match most {
+            Some(most) => greatest = greatest.max(most),
+            None if nulls == Some(group.num_rows() as u64) => {}
+            None => return Ok(None),
         }
     }
-    Ok(longest.is_finite().then_some((longest * 1e6) as i64))
+    Ok(Some(greatest))
 }
 
 /// What stands at the end of a file: its columns, and statistics of its row groups.

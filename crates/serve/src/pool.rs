@@ -75,8 +75,8 @@ impl Pool {
             options: Options {
                 memory_limit: Some(format!("{}MiB", memory >> 20)),
                 threads: Some((cpus / 2).max(2)),
-                temp_dir: None,
                 spill_limit: Some(format!("{}MiB", (SPILL * memory) >> 20)),
+                ..Options::default()
             },
             spill: std::env::temp_dir().join(format!("fenxi-serve-{}", std::process::id())),
             made: AtomicUsize::new(0),

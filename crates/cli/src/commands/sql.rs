@@ -41,8 +41,7 @@ pub fn engine(store: &Store, args: &AnswerArgs) -> anyhow::Result<Engine> {
     let options = Options {
         memory_limit: Some(format!("{}MiB", args.memory.max(64))),
         threads: args.threads,
-        temp_dir: None,
-        spill_limit: None,
+        ..Options::default()
     };
     let engine = Engine::open(store, &options)?;
     interrupt_on_signal(&engine)?;

@@ -200,7 +200,7 @@ fn memory_is_bounded_and_a_large_sort_spills() {
         memory_limit: Some("64MB".to_owned()),
         threads: Some(2),
         temp_dir: Some(temp_dir),
-        spill_limit: None,
+        ..Options::default()
     };
     let e = Engine::open(&s.store, &options).unwrap();
     let sql = "SELECT hash(i) AS h, repeat('x', 40) || i AS text FROM range(3000000) r(i) ORDER BY h";

@@ -83,7 +83,7 @@ fn every_endpoint_answers_and_refuses_what_it_does_not_know() {
     for endpoint in ENDPOINTS {
         let short = endpoint.path.trim_start_matches("/api/v1/");
         let is_asked = |r: &String| r.split('?').next() == Some(short);
-        assert!(short == "study" || short == "status" || requests.iter().any(is_asked), "{short} is not tested");
+        assert!(short == "study" || requests.iter().any(is_asked), "{short} is not tested");
         let sentence = endpoint.about.ends_with('.') && !endpoint.about.contains("  ");
         assert!(sentence, "{}: {}", endpoint.path, endpoint.about);
     }
@@ -129,10 +129,29 @@ fn runs_are_filtered_sorted_and_given_page_by_page() {
 #[test]
 fn a_part_of_a_run_has_the_values_that_are_in_it() {
     let (asked, ids) = Asked::with(&["one"]);
-    let id = &ids[0];
+    // Once from rows, once from coarse bins that are kept.
+    for coarse_from in [None, Some(100)] {
+        let options = fenxi_query::Options { coarse_from, ..Default::default() };
+        let engine = Engine::open(&asked.store, &options).unwrap();
+        agrees_with_rows(&asked.store, &engine, &ids[0], 30);
+    }
+    let made = Made { name: "long", seconds: 2000, cpus: 2, phase: 0.5 };
+    let long = run(&asked.store, &made).unwrap();
+    let options = fenxi_query::Options { coarse_from: Some(1000), ..Default::default() };
+    agrees_with_rows(&asked.store, &Engine::open(&asked.store, &options).unwrap(), &long, 2000);
+    let kept = fs_err::read_dir(asked.store.path().join("cache/windows")).unwrap();
+    let kept = kept.filter(|e| e.as_ref().unwrap().file_name().to_string_lossy().contains(".bins-")).count();
+    assert!(kept >= 2, "{kept} levels are kept");
+    asked.store.remove(&long).unwrap();
+    let left = fs_err::read_dir(asked.store.path().join("cache/windows")).unwrap();
+    let left = left.filter(|e| e.as_ref().unwrap().file_name().to_string_lossy().contains(long.as_str())).count();
+    assert_eq!(left, 0, "they go with their run");
+}
+
+/// Compares random parts of the CPU heat map with the rows they are made of.
+fn agrees_with_rows(store: &Store, engine: &Engine, id: &RunId, seconds: u64) {
     let scope = Scope::of([id.clone()]);
-    let raw = asked
-        .engine
+    let raw = engine
         .query(
             "SELECT cpu, (epoch_us(t) - epoch_us(r.start)) / 1e6 AS rel, 100 - idle - coalesce(iowait, 0) AS busy
              FROM cpu JOIN runs r USING (run) WHERE cpu IS NOT NULL ORDER BY cpu, t",
@@ -140,24 +159,25 @@ fn a_part_of_a_run_has_the_values_that_are_in_it() {
         )
         .unwrap();
     let (cpus, rel, busy) = (raw.strings("cpu"), raw.f64s("rel"), raw.f64s("busy"));
-    let heatmap = question(&asked.store, "cpu-heatmap").unwrap();
+    let heatmap = question(store, "cpu-heatmap").unwrap();
     let mut random = 7_u64;
     let mut next = |below: u64| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) % below
     };
     for _ in 0..40 {
-        let from = next(28) as f64 + next(10) as f64 / 10.0;
-        let to = (from + 1.0 + next(30) as f64).min(31.0);
+        let from = next(seconds - 2) as f64 + next(10) as f64 / 10.0;
+        let to = (from + 1.0 + next(seconds) as f64).min(seconds as f64 + 1.0);
         let bins = 1 + next(40) as usize;
         let part = scope.clone().between(Some(from), Some(to));
-        let found = asked.engine.answer_binned(&heatmap, &[], &part, bins).unwrap();
-        // The same by hand: a sample belongs to the bin in which the middle of its second lies.
+        let found = engine.answer_binned(&heatmap, &[], &part, bins).unwrap();
+        // The same by hand: a sample belongs to the bin in which the middle of its second lies, and bins are whole.
+        let (first, end) = ((from / found.step_s).floor() as i64, (to / found.step_s).ceil() as i64);
         let mut bins_of: BTreeMap<(&str, i64), Vec<f64>> = BTreeMap::new();
         for ((cpu, rel), busy) in cpus.iter().zip(&rel).zip(&busy) {
             let middle = rel.unwrap() - 0.5;
-            if middle >= from && middle <= to {
-                let bin = (middle / found.step_s).floor() as i64;
+            let bin = (middle / found.step_s).floor() as i64;
+            if bin >= first && bin < end {
                 bins_of.entry((cpu.as_deref().unwrap(), bin)).or_default().push(busy.unwrap());
             }
         }

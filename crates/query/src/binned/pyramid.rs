@@ -1,0 +1,161 @@
+//! Long runs in coarse bins, made when they are first asked for and kept beside the statistics of windows.
+//!
+//! A bin of a level holds least and greatest value, the sum over time and the time of every series: coarser bins
+//! are made of them without looking at rows. The files are in `cache/windows`, named after their run, so that
+//! they go with it; deleting them is harmless.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use fenxi_model::RunId;
+use fs_err as fs;
+
+use super::{BinSql, timewise::Timewise};
+use crate::{
+    Engine, Part, QueryError, Question, Scope,
+    views::{last_us, literal},
+};
+
+/// Sampling intervals in a bin of each level, the finest first; each is a multiple of the one before.
+const LEVELS: [u64; 2] = [8, 64];
+/// Files that are kept of all runs and questions; the oldest go first.
+const KEPT: usize = 512;
+
+/// A whole number of intervals, not less than `n`, that a level divides where bins are that coarse.
+///
+/// The bins of a level are to be thinned by two at least: a finer bin is read from the rows as quickly.
+pub(super) fn rounded(n: u64) -> u64 {
+    match LEVELS.into_iter().rev().find(|level| n >= 2 * level) {
+        Some(level) => n.div_ceil(level) * level,
+        None => n,
+    }
+}
+
+/// What the levels of one run and question are made of.
+pub(super) struct Source<'a> {
+    pub engine: &'a Engine,
+    pub question: &'a Question,
+    pub timewise: &'a Timewise<'a>,
+    /// Length of a sampling interval, seconds.
+    pub step_s: f64,
+}
+
+impl Source<'_> {
+    /// The files of the coarsest level that bins of `n` intervals can be made of, with the intervals in its bins. None when bins are finer, or the level could not be kept.
+    pub(super) fn level(&self, runs: &[RunId], n: u64) -> Result<Option<(Vec<PathBuf>, u64)>, QueryError> {
+        let Some(place) = LEVELS.iter().rposition(|level| n >= 2 * level && n.is_multiple_of(*level)) else {
+            return Ok(None);
+        };
+        if !self.question.params.is_empty() {
+            return Ok(None);
+        }
+        let dir = self.engine.store().path().join("cache/windows");
+        if fs::create_dir_all(&dir).is_err() {
+            // A store that cannot be written is read all the same, only slower.
+            return Ok(None);
+        }
+        let mut files = Vec::new();
+        for run in runs {
+            match self.files(&dir, run, place) {
+                Ok(more) => files.extend(more),
+                Err(QueryError::Interrupted) => return Err(QueryError::Interrupted),
+                Err(_) => return Ok(None),
+            }
+        }
+        forget_oldest(&dir);
+        Ok(Some((files, LEVELS[place])))
+    }
+
+    /// The files of one level of a run, made if they are not there: those of the finest level from rows, one for
+    /// each slice of time, so that little memory is enough; that of another one from the finest.
+    fn files(&self, dir: &Path, run: &RunId, place: usize) -> Result<Vec<PathBuf>, QueryError> {
+        let level = LEVELS[place];
+        let sql = BinSql { question: self.question, timewise: self.timewise };
+        let path = |slice: u64| dir.join(format!("{run}.bins-{}-{level}-{slice}.parquet", self.name()));
+        if place > 0 {
+            let path = path(0);
+            if !path.exists() {
+                let finest = self.files(dir, run, 0)?;
+                self.engine.keep(&sql.merged(&finest, level / LEVELS[0], None), &path)?;
+            }
+            return Ok(vec![path]);
+        }
+        let (store, whole) = (self.engine.store(), [run.clone()]);
+        let start = store.run(run)?.manifest.start;
+        let Some(file) = store.files(self.timewise.table.name, Some(&whole))?.pop() else { return Ok(Vec::new()) };
+        let width_us = self.step_s * 1e6 * level as f64;
+        let end_us = last_us(&file.path)?.unwrap_or(start.0).saturating_sub(start.0) as f64;
+        let slices = file.rows.div_ceil(self.engine.coarse_from.max(1)).max(1);
+        let bins = ((end_us / width_us).ceil() as u64).div_ceil(slices).max(1);
+        let mut files = Vec::new();
+        for slice in 0..slices {
+            let path = path(slice);
+            if !path.exists() {
+                let (first, after) = (slice * bins, (slice + 1) * bins);
+                let last = (slice + 1 < slices).then_some(after as f64 * width_us);
+                let from_us = Some((first as f64 * width_us).floor() as i64).filter(|us| *us > 0);
+                let part = Part { from_us, to_us: last.map(|us| us.ceil() as i64) };
+                let part = Some(part).filter(|part| *part != Part::default());
+                self.engine.make_views(self.timewise.sql, &Scope { runs: Some(whole.to_vec()), part })?;
+                let sums = sql.sums(&[(run.clone(), start)], width_us / 1e6);
+                let before = last.map(|_| format!(" AND fenxi_bin < {after}")).unwrap_or_default();
+                self.engine.keep(&format!("SELECT * FROM ({sums}) WHERE fenxi_bin >= {first}{before}"), &path)?;
+            }
+            files.push(path);
+        }
+        Ok(files)
+    }
+
+    /// Tells levels of one question from those of another, or of the same one as it was before.
+    fn name(&self) -> String {
+        let q = self.question;
+        let text = format!("1\n{}\n{:?}\n{:?}\n{:?}", self.timewise.sql, q.series, q.y, self.step_s);
+        blake3::hash(text.as_bytes()).to_hex().chars().take(20).collect()
+    }
+}
+
+impl Engine {
+    /// Writes what `sql` answers to `path`, whole or not at all.
+    fn keep(&self, sql: &str, path: &Path) -> Result<(), QueryError> {
+        // Only what may run for anybody is run here.
+        let sql = self.check(sql)?;
+        static PARTS: AtomicU64 = AtomicU64::new(0);
+        let part = format!("{}-{}.part", std::process::id(), PARTS.fetch_add(1, Ordering::Relaxed));
+        let part = path.with_extension(part);
+        let copy = format!("COPY ({sql}) TO {} (FORMAT parquet, COMPRESSION zstd)", literal(&part.to_string_lossy()));
+        let made = self.run(&copy).and_then(|()| Ok(fs::rename(&part, path)?));
+        if made.is_err() {
+            // The first error is the one worth telling; what is left is hidden and harmless.
+            let _ = fs::remove_file(&part);
+        }
+        made
+    }
+}
+
+/// Removes files of levels beyond those that are kept.
+fn forget_oldest(dir: &Path) {
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    let level = |entry: std::io::Result<fs::DirEntry>| {
+        let path = entry.ok()?.path();
+        let is_level = path.file_name()?.to_string_lossy().contains(".bins-");
+        let modified = fs::metadata(&path).and_then(|m| m.modified()).ok()?;
+        is_level.then_some((modified, path))
+    };
+    let mut levels: Vec<_> = entries.filter_map(level).collect();
+    levels.sort();
+    for (_, path) in levels.iter().take(levels.len().saturating_sub(KEPT)) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn coarse_bins_are_whole_bins_of_a_level() {
+        assert_eq!([1, 7, 15, 16, 17, 36, 127, 128, 144].map(rounded), [1, 7, 15, 16, 24, 40, 128, 128, 192]);
+    }
+}

@@ -138,11 +138,7 @@ impl Source for Chunks {
     fn next(&mut self, job: &mut Job) -> Result<bool, Error> {
         job.reset(self.offset);
         let got = match &mut self.from {
-            From::Stream(reader) => {
-                let got = fill(reader, &mut job.input_of(self.block)[..self.block])?;
-                self.meter.read(got as u64);
-                got
-            }
+            From::Stream(reader) => fill(reader, &mut job.input_of(self.block)[..self.block])?,
             From::File { file, at, end, keep } => {
                 // Only said here, and read by the worker: one thread would be too few to read for many.
                 let len = self.block.min(usize::try_from(*end - *at).unwrap_or(usize::MAX));
@@ -151,6 +147,7 @@ impl Source for Chunks {
                 len
             }
         };
+        self.meter.read(got as u64);
         job.input_len = got;
         job.room = self.block;
         self.offset += got as u64;

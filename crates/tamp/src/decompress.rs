@@ -17,8 +17,10 @@ use crate::{
     zst,
 };
 
-/// The largest frame that is gathered for a worker: the largest block that is written.
-const FRAME_MOST: u64 = 128 << 20;
+/// The largest frame that is gathered for a worker.
+const FRAME_MOST: u64 = 16 << 20;
+/// The same for our own frames: the largest block that is written.
+const OWN_FRAME_MOST: u64 = 128 << 20;
 /// Bytes in flight for each thread, when nothing else is asked for.
 const BYTES_PER_THREAD: u64 = 64 << 20;
 /// The window of `zstd -d` when nothing else is asked for.
@@ -89,8 +91,8 @@ pub fn decompress(
 
 /// What a frame may need when blocks may hold this.
 pub(crate) fn bounds(memory: Option<u64>) -> Bounds {
-    let frame = memory.map_or(FRAME_MOST, |memory| (memory / 4).min(FRAME_MOST));
-    Bounds { frame, window: memory.unwrap_or(WINDOW) }
+    let most = |most: u64| memory.map_or(most, |memory| (memory / 4).min(most));
+    Bounds { frame: most(FRAME_MOST), one_of_many: most(OWN_FRAME_MOST), window: memory.unwrap_or(WINDOW) }
 }
 
 /// Decodes blocks of any format.

@@ -40,11 +40,12 @@ pub enum Existing {
 }
 
 impl Making {
-    /// Begins a file that will be called `path`, in the same directory.
+    /// Begins a file that will be called `path`, in the same directory, with this mode as far as the process may give it:
+    /// 0o600 if it will get that of another file, so that nobody reads it before.
     ///
     /// # Errors
     /// The directory cannot be written.
-    pub fn begin(path: &Path) -> io::Result<(Making, File)> {
+    pub fn begin(path: &Path, mode: u32) -> io::Result<(Making, File)> {
         let name =
             path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no name"))?;
         for _ in 0..TRIES {
@@ -53,9 +54,8 @@ impl Making {
             hidden.push(shortened(name));
             hidden.push(format!(".tamp-{}-{count}", std::process::id()));
             let temporary = path.with_file_name(hidden);
-            // Nobody else reads it before it has the mode that it shall have.
             let mut options = OpenOptions::new();
-            options.write(true).create_new(true).mode(0o600);
+            options.write(true).create_new(true).mode(mode);
             match options.open(&temporary) {
                 Ok(file) => return Ok((Making { path: path.to_owned(), temporary, kept: false }, file)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -70,9 +70,8 @@ impl Making {
     /// # Errors
     /// The file cannot be synced or renamed; there is a file of that name, and it stays.
     pub fn keep(mut self, file: &File, like: Option<&Metadata>, existing: Existing) -> io::Result<()> {
-        match like {
-            Some(like) => copy_facts(file, like)?,
-            None => fchmod(file, Mode::from_raw_mode(0o666 & !umask()))?,
+        if let Some(like) = like {
+            copy_facts(file, like)?;
         }
         file.sync_all()?;
         match existing {
@@ -119,16 +118,6 @@ fn copy_facts(file: &File, like: &Metadata) -> io::Result<()> {
         },
     )?;
     Ok(())
-}
-
-/// What files are made without; read once, as it can only be read by setting it.
-fn umask() -> u32 {
-    static MASK: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
-    *MASK.get_or_init(|| {
-        let mask = rustix::process::umask(Mode::from_raw_mode(0o077));
-        rustix::process::umask(mask);
-        mask.as_raw_mode()
-    })
 }
 
 fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
@@ -206,7 +195,7 @@ mod tests {
     fn a_file_that_is_not_kept_leaves_nothing() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("made");
-        let (making, _file) = Making::begin(&path).expect("begins");
+        let (making, _file) = Making::begin(&path, 0o666).expect("begins");
         drop(making);
         assert_eq!(fs_err::read_dir(directory.path()).expect("readable").count(), 0);
     }
@@ -216,11 +205,11 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("made");
         fs_err::write(&path, "old").expect("written");
-        let (making, file) = Making::begin(&path).expect("begins");
+        let (making, file) = Making::begin(&path, 0o666).expect("begins");
         let error = making.keep(&file, None, Existing::Stays).expect_err("exists");
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs_err::read_to_string(&path).expect("read"), "old");
-        let (making, file) = Making::begin(&path).expect("begins");
+        let (making, file) = Making::begin(&path, 0o666).expect("begins");
         making.keep(&file, None, Existing::Replaced).expect("replaced");
         assert_eq!(fs_err::read_to_string(&path).expect("read"), "");
         assert_eq!(fs_err::read_dir(directory.path()).expect("readable").count(), 1);
@@ -236,7 +225,7 @@ mod tests {
         let then = Timespec { tv_sec: 1_000_000_000, tv_nsec: 123_456_789 };
         futimens(&file, &Timestamps { last_access: then, last_modification: then }).expect("times");
         let like = fs_err::metadata(&old).expect("facts");
-        let (making, file) = Making::begin(&new).expect("begins");
+        let (making, file) = Making::begin(&new, 0o600).expect("begins");
         making.keep(&file, Some(&like), Existing::Stays).expect("kept");
         let made = fs_err::metadata(&new).expect("facts");
         assert_eq!((made.mode(), made.uid(), made.gid()), (like.mode(), like.uid(), like.gid()));

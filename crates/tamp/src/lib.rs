@@ -32,7 +32,7 @@ pub use input::Input;
 pub use level::{Format, Level};
 pub use list::{Listing, list};
 pub use meter::{Meter, Totals, Watch, unwatched};
-pub use output::{Output, Written};
+pub use output::{Memory, Output, Written};
 pub use recover::{Lost, Recovered, recover};
 
 /// How many threads are useful: CPUs that this process may run on, and not more than its control group may use.

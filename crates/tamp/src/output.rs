@@ -3,6 +3,7 @@
 use std::{
     fmt,
     io::{self, Seek, SeekFrom, Write},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use fs_err::File;
@@ -39,6 +40,28 @@ impl fmt::Debug for To {
     }
 }
 
+/// What was written to [`Output::memory`].
+#[derive(Clone, Debug, Default)]
+pub struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Memory {
+    /// Takes what was written so far.
+    pub fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// What is left of an [`Output`] when all is written.
 #[derive(Debug)]
 pub struct Written {
@@ -61,6 +84,12 @@ impl Output {
     /// Whatever can be written.
     pub fn stream(writer: impl Write + Send + 'static) -> Output {
         Output::of(To::Stream(Box::new(writer)))
+    }
+
+    /// Memory, which grows; and a handle to what is in it.
+    pub fn memory() -> (Output, Memory) {
+        let memory = Memory::default();
+        (Output::stream(memory.clone()), memory)
     }
 
     /// A regular file, from where it stands.

@@ -18,8 +18,11 @@ use crate::{
 /// What one frame may need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Bytes of contents up to which a frame is gathered for a worker.
+    /// Bytes of contents up to which a frame is gathered for a worker: a larger one may be all there is, and is begun
+    /// to be written sooner when it is decoded in order.
     pub frame: u64,
+    /// The same for frames of which more will follow.
+    pub one_of_many: u64,
     /// Bytes of a window.
     pub window: u64,
 }

@@ -43,7 +43,7 @@ impl Stream {
     pub fn begin(&mut self, reader: &mut Reader, job: &mut Job, bounds: Bounds, unwanted: u64) -> Result<Begun, Error> {
         let at = reader.offset();
         let (head, known) = header_of(reader)?;
-        let Some(known) = known.filter(|known| known.len as u64 <= bounds.frame) else {
+        let Some(known) = known.filter(|known| known.len as u64 <= bounds.one_of_many) else {
             reader.consume(head);
             return Ok(Begun::Serial(Box::new(Serial::new(at))));
         };

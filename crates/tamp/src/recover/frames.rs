@@ -39,7 +39,8 @@ impl Work<'_> {
     /// Decodes a gathered zstd frame into the job; its end and the length of its contents.
     pub(super) fn frame(&mut self, at: u64) -> Result<Option<(u64, u64)>, Error> {
         let mut reader = self.reader(at)?;
-        let bounds = Bounds { frame: u64::from(u32::MAX), ..self.bounds() };
+        let most = u64::from(u32::MAX);
+        let bounds = Bounds { frame: most, one_of_many: most, ..self.bounds() };
         match zst::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
             Ok(zst::Begun::Gathered) => {}
             Err(error) if !error.is_damage() => return Err(error),

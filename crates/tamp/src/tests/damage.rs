@@ -57,9 +57,9 @@ fn every_corruption_of_one_byte_is_detected_or_harmless() {
 /// What `--recover` makes of a file with these bytes.
 fn recovered(made: &[u8]) -> (Vec<u8>, Vec<crate::Lost>) {
     let (_directory, file) = in_file(made);
-    let kept = Kept::default();
-    let outcome = recover(file, Output::stream(kept.clone()), None, &Meter::default(), &mut unwatched);
-    (kept.bytes(), outcome.expect("recovers").lost)
+    let (output, memory) = Output::memory();
+    let outcome = recover(file, output, None, &Meter::default(), &mut unwatched);
+    (memory.take(), outcome.expect("recovers").lost)
 }
 
 #[test]
@@ -126,9 +126,9 @@ fn recovery_ends_whatever_the_bytes_are() {
             damaged[at] ^= 0x55;
             damaged.truncate(made.len() - at % 11);
             let (_directory, file) = in_file(&damaged);
-            let kept = Kept::default();
+            let (output, _) = Output::memory();
             // It may say that there is nothing; it may not hang or panic.
-            let _ = recover(file, Output::stream(kept), None, &Meter::default(), &mut unwatched);
+            let _ = recover(file, output, None, &Meter::default(), &mut unwatched);
         }
     }
 }

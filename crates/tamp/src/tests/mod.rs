@@ -6,33 +6,9 @@ mod range;
 mod round_trip;
 mod stock;
 
-use std::{
-    io::{self, Cursor, Read, Write},
-    sync::{Arc, Mutex},
-};
+use std::io::{self, Cursor, Read, Write};
 
 use crate::{Compress, Decompress, Error, Format, Input, Level, Meter, Output, compress, decompress, unwatched};
-
-/// A writer whose bytes can be looked at afterwards.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Kept {
-    pub fn bytes(&self) -> Vec<u8> {
-        self.0.lock().expect("nobody panicked").clone()
-    }
-}
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("nobody panicked").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Options with a block size.
 pub(crate) fn options(format: Format, level: Level, threads: usize, block: Option<usize>) -> Compress {
@@ -46,9 +22,9 @@ pub(crate) fn packed(data: &[u8], options: &Compress) -> Vec<u8> {
 
 /// An input compressed.
 pub(crate) fn pack_from(input: Input, options: &Compress) -> Vec<u8> {
-    let kept = Kept::default();
-    compress(input, Output::stream(kept.clone()), options, &Meter::default(), &mut unwatched).expect("compresses");
-    kept.bytes()
+    let (output, memory) = Output::memory();
+    compress(input, output, options, &Meter::default(), &mut unwatched).expect("compresses");
+    memory.take()
 }
 
 /// What was written, and how it ended.
@@ -58,9 +34,9 @@ pub(crate) fn unpack(data: &[u8], options: &Decompress) -> (Vec<u8>, Result<(), 
 
 /// As [`unpack`], from any input.
 pub(crate) fn unpack_from(input: Input, options: &Decompress) -> (Vec<u8>, Result<(), Error>) {
-    let kept = Kept::default();
-    let outcome = decompress(input, Output::stream(kept.clone()), options, &Meter::default(), &mut unwatched);
-    (kept.bytes(), outcome.map(|_| ()))
+    let (output, memory) = Output::memory();
+    let outcome = decompress(input, output, options, &Meter::default(), &mut unwatched);
+    (memory.take(), outcome.map(|_| ()))
 }
 
 /// `data` decompressed by so many threads.

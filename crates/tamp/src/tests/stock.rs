@@ -120,6 +120,8 @@ fn blocks_of_the_stock_tools_are_decoded_side_by_side() {
         ("lz4", &["-qc"][..], false),
         ("bgzip", &["-c"], false),
         ("gzip", &["-c", "-1"], true),
+        ("zstd", &["-qc"], true),
+        ("zstd", &["-qc", "--no-check"], true),
         ("lz4", &["-qc", "-l"], false),
     ] {
         let Some(made) = through(tool, args, &data) else { continue };

@@ -74,6 +74,8 @@ impl Stream {
         }
         job.reset(at);
         job.input.clear();
+        let promises = header.dictionary.is_some();
+        let bounds = Bounds { frame: if promises { bounds.one_of_many } else { bounds.frame }, ..bounds };
         if header.content.is_some_and(|content| content > bounds.frame) || !gather(reader, job, header, bounds)? {
             let frame = Serial::new(at, std::mem::take(&mut job.input), header, bounds)?;
             return Ok(Begun::Serial(Box::new(frame)));

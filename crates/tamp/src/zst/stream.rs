@@ -44,15 +44,15 @@ impl Serial {
         while filled < CHUNK && !self.over {
             let early = self.used < self.begun.len();
             let input = if early { &self.begun[self.used..] } else { reader.peek(1)? };
-            if input.is_empty() {
-                return self.cut_off(reader, job, filled);
-            }
+            let ended = input.is_empty();
             let mut from = InBuffer::around(input);
             let mut to = OutBuffer::around_pos(job.room_of(CHUNK), filled);
             let hint = self
                 .context
                 .decompress_stream(&mut to, &mut from)
                 .map_err(|code| Error::damaged(self.at, get_error_name(code)))?;
+            // Without input there may still be contents that were decoded already.
+            let stuck = ended && hint != 0 && to.pos() == filled;
             filled = to.pos();
             let used = from.pos();
             if early {
@@ -61,6 +61,9 @@ impl Serial {
                 reader.consume(used)
             }
             self.over = hint == 0;
+            if stuck {
+                return self.cut_off(reader, job, filled);
+            }
         }
         job.output_len = filled;
         Ok(true)

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{Error, Level, Output, compress::Container, engine::Worker, job::Job};
 
-/// Entries of a seek table at most; beyond them (4 TiB of blocks of 1 MiB) it is left out, so that memory is bounded.
+/// Entries of a seek table at most; beyond them (8 TiB of blocks of 2 MiB) it is left out, so that memory is bounded.
 const MOST_ENTRIES: usize = 4 << 20;
 
-/// Bytes that a compressor keeps beside its blocks, about, as `ZSTD_sizeof_CCtx` gave for blocks of 1 MiB.
+/// Bytes that a compressor keeps beside its blocks, roughly: its tables grow with the level.
 pub(crate) fn context(level: Level) -> u64 {
     match level.zstd() {
         ..=3 => 3 << 20,

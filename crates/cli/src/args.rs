@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::parse_seconds;
 
 use crate::commands::{
-    average, compare, findings, manual, memstat, mpstat, nicstat, pstime, representative, serve, study, trend, util,
-    window,
+    average, compare, findings, manual, memstat, mpstat, nicstat, pstime, representative, serve, study, tamp, trend,
+    util, window,
 };
 
 /// Record a Linux system, keep the run, ask it, draw it
@@ -91,6 +91,8 @@ pub enum Command {
     Util(util::UtilArgs),
     /// Where memory went, and what of a database's files is cached
     Memstat(memstat::MemstatArgs),
+    /// Compress and decompress with every core, in standard formats
+    Tamp(Box<tamp::TampArgs>),
     /// Show the manual page of a command
     Man(manual::ManArgs),
     /// Print what a shell needs to complete the command line

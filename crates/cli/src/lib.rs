@@ -45,6 +45,7 @@ pub fn fenxi() -> ExitCode {
         Command::Pstime(args) => commands::pstime::run(cli, args),
         Command::Util(args) => commands::util::run(cli, args),
         Command::Memstat(args) => commands::memstat::run(cli, args),
+        Command::Tamp(args) => commands::tamp::run(cli, args),
         Command::Sql(_) | Command::Ask(_) | Command::Findings(_) | Command::Report(_) | Command::Serve(_) => {
             Err(handover::to_engine())
         }
@@ -63,8 +64,8 @@ pub fn engine() -> ExitCode {
     })
 }
 
-/// Live tools that this program is when it is called by their names, through a link.
-const CALLED_BY_NAME: [&str; 5] = ["nicstat", "mpstat", "pstime", "util", "memstat"];
+/// Tools that this program is when it is called by their names, through a link.
+const CALLED_BY_NAME: [&str; 6] = ["nicstat", "mpstat", "pstime", "util", "memstat", "tamp"];
 
 /// The command line; called as `nicstat` it is that of `fenxi nicstat`.
 fn arguments() -> Vec<OsString> {

@@ -2,15 +2,17 @@
 
 use std::{
     io::{self, IsTerminal},
+    ops::ControlFlow,
     time::{Duration, Instant},
 };
 
 use fenxi_model::Unit;
 use fenxi_record::{Progress, Stage};
 use fenxi_study::Event;
+use fenxi_tamp::Totals;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::print;
+use crate::{print, stop::Stop};
 
 /// Draws a recording's progress on the terminal, or nothing when there is none.
 #[derive(Debug)]
@@ -124,6 +126,41 @@ impl Steps {
         self.bar.set_length(n as u64);
         self.bar.set_position(i as u64);
         self.bar.set_message(name.to_owned());
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The line that shows data on its way: how fast, how much smaller or larger, and how long it will take.
+#[derive(Debug)]
+pub struct Transfer {
+    bar: ProgressBar,
+    begun: Instant,
+}
+
+impl Transfer {
+    /// A line on stderr; `total` is how many bytes there are to be read, if that is known.
+    pub fn new(quiet: bool, total: Option<u64>) -> Transfer {
+        let known = "{bar:20} {percent}% {bytes}/{total_bytes} {msg}, {eta} left";
+        let bar = bar(!quiet, total, if total.is_some() { known } else { "{spinner} {bytes} {msg}" });
+        Transfer { bar, begun: Instant::now() }
+    }
+
+    /// Shows how much was moved, and gives back whether to go on.
+    pub fn show(&self, totals: Totals, stop: &Stop) -> ControlFlow<()> {
+        let elapsed = self.begun.elapsed();
+        if !self.bar.is_hidden() && elapsed >= SHORT {
+            let rate = Unit::BytesPerS.human(totals.read as f64 / elapsed.as_secs_f64());
+            self.bar.set_position(totals.read);
+            self.bar.set_message(match totals.read {
+                0 => rate.to_string(),
+                read => format!("{rate}, ratio {:.3}", totals.written as f64 / read as f64),
+            });
+        }
+        if stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Takes the line away.

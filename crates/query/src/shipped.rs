@@ -14,6 +14,7 @@ shipped! {
     SHIPPED, "questions":
     "busiest-interfaces",
     "cgroup-usage",
+    "compression-front",
     "cpu-balance",
     "cpu-heatmap",
     "cpu-summary",

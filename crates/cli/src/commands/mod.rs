@@ -24,6 +24,7 @@ pub mod sql;
 pub mod study;
 pub mod tables;
 pub mod tag;
+pub mod tamp;
 pub mod trend;
 pub mod util;
 pub mod verify;

@@ -81,7 +81,7 @@ pub struct ServeArgs {
 }
 
 /// A number of bytes as it is typed: `1GB`, `512MiB`, `1048576`.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let bad = || "expected a size such as 512MB or 2GB".to_owned();
     let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 = text[..at].parse().map_err(|_| bad())?;

@@ -20,4 +20,5 @@ mod runs;
 mod serve;
 mod study;
 mod support;
+mod tamp;
 mod util;

@@ -12,7 +12,15 @@ fn every_command_has_a_page_that_man_reads_without_complaint() {
     let mut names: Vec<String> =
         fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    for name in ["fenxi.1", "fenxi-nicstat.1", "fenxi-mpstat.1", "fenxi-pstime.1", "fenxi-util.1", "fenxi-memstat.1"] {
+    for name in [
+        "fenxi.1",
+        "fenxi-nicstat.1",
+        "fenxi-mpstat.1",
+        "fenxi-pstime.1",
+        "fenxi-util.1",
+        "fenxi-memstat.1",
+        "fenxi-tamp.1",
+    ] {
         assert!(names.iter().any(|n| n == name), "{name} is not among {names:?}");
     }
     let page = fenxi.ok(&["man", "nicstat"]);

@@ -1,0 +1,288 @@
+//! `fenxi tamp`, which is also the command `tamp`: compresses and decompresses with every core.
+
+mod bench;
+mod files;
+mod one;
+mod picture;
+
+use std::{ops::Range, path::PathBuf, process::ExitCode};
+
+use clap::{Args, Subcommand};
+use fenxi_tamp::{Format, Level};
+
+use super::serve::size;
+use crate::{args::Cli, print};
+
+/// `fenxi tamp`
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = "\
+Without FILE, or where it is `-`, standard input goes to standard output. A file is replaced by FILE.zst (or .lz4, .gz),
+which gets its mode, owner and times; the file is removed only after the new one is on disk. Formats are recognised
+when they are read.
+
+Levels   -1     -2    -3    -4    -5    -6    -7    -8    -9    --fast
+  zstd    1      2     3     5     7     9    12    15    19    --fast=3
+  LZ4     1      1    HC 3  HC 4  HC 5  HC 6  HC 8  HC 9  HC 12 --fast=8
+  gzip    1      2     3     4     5     6     8     9    12    1         (of libdeflate)
+
+Examples:
+  tamp backup.tar                            backup.tar.zst instead of it
+  tamp -d backup.tar.zst                     and back
+  pg_dump -Fc db | tamp --lz4 > db.lz4       as little CPU as possible, on all cores
+  tamp -dc db.lz4 | pg_restore -d db
+  tamp -l *.zst                              sizes; -t checks
+  tamp -d --range 10G:+1M -c disk.img.zst    a part; only what is needed is read
+  tamp -d --recover disk.img.zst             what is undamaged, and which bytes are not
+  tamp bench data.tar                        which format and level for this data?")]
+pub struct TampArgs {
+    /// Files; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// What else it can do
+    #[command(subcommand)]
+    pub other: Option<Other>,
+    /// What to do with the files
+    #[command(flatten)]
+    pub mode: Mode,
+    /// Where to
+    #[command(flatten)]
+    pub place: Place,
+    /// Into what
+    #[command(flatten)]
+    pub into: Into,
+    /// With what
+    #[command(flatten)]
+    pub means: Means,
+}
+
+/// What to do with the files.
+#[derive(Debug, Args)]
+#[group(id = "tamp_mode")]
+pub struct Mode {
+    /// Decompress
+    #[arg(short, long, visible_alias = "uncompress")]
+    pub decompress: bool,
+    /// Check that files are whole; nothing is written
+    #[arg(short, long, conflicts_with = "list")]
+    pub test: bool,
+    /// List sizes, true ones: what the file does not say is counted
+    #[arg(short, long)]
+    pub list: bool,
+    /// Decompress only a part: FROM:TO, FROM:+BYTES or FROM: (sizes such as 10G)
+    #[arg(long, value_name = "RANGE", value_parser = range, requires = "decompress")]
+    pub range: Option<Range<u64>>,
+    /// Decompress what is undamaged, with zeros for what is lost, and say what that is
+    #[arg(long, requires = "decompress", conflicts_with = "range")]
+    pub recover: bool,
+}
+
+/// Where to.
+#[derive(Debug, Args)]
+#[group(id = "tamp_place")]
+pub struct Place {
+    /// To standard output; files stay
+    #[arg(short = 'c', long, visible_alias = "to-stdout", conflicts_with = "output")]
+    pub stdout: bool,
+    /// To this file; the input stays
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Keep the files
+    #[arg(short, long)]
+    pub keep: bool,
+    /// Replace files that exist, follow symbolic links, write to terminals
+    #[arg(short, long)]
+    pub force: bool,
+    /// All files below directories
+    #[arg(short, long)]
+    pub recursive: bool,
+    /// Leave holes where contents are zero, when decompressing into files
+    #[arg(long)]
+    pub sparse: bool,
+    /// Keep the data out of the page cache
+    #[arg(long)]
+    pub nocache: bool,
+    /// Say what became of each file
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// Into what.
+#[derive(Debug, Args)]
+#[group(id = "tamp_into")]
+pub struct Into {
+    /// In the LZ4 format: the fastest
+    #[arg(long, conflicts_with_all = ["gzip", "zstd"])]
+    pub lz4: bool,
+    /// In the gzip format: readable everywhere
+    #[arg(long, visible_alias = "gz", conflicts_with = "zstd")]
+    pub gzip: bool,
+    /// In the zstd format (the default)
+    #[arg(long, visible_alias = "zst")]
+    pub zstd: bool,
+    /// Faster than -1, at the cost of size
+    #[arg(long)]
+    pub fast: bool,
+    /// The same as -9
+    #[arg(long, conflicts_with = "fast")]
+    pub best: bool,
+    /// The level
+    #[command(flatten)]
+    pub levels: Levels,
+    /// Bytes of a block; 64K, 256K, 1M or 4M for LZ4 [default: 2M for zstd, else 1M]
+    #[arg(short, long, value_name = "SIZE", value_parser = size)]
+    pub block: Option<u64>,
+    /// Leave out the table by which other tools seek in zstd files
+    #[arg(long)]
+    pub no_index: bool,
+}
+
+macro_rules! levels {
+    ($($field:ident $flag:literal $number:literal $doc:literal),*) => {
+        /// The level.
+        #[derive(Debug, Args)]
+        #[group(id = "tamp_level", multiple = false)]
+        pub struct Levels {
+            $(
+                #[doc = $doc]
+                #[arg(short = $flag, hide = $number != 1 && $number != 9)]
+                pub $field: bool,
+            )*
+        }
+
+        impl Levels {
+            fn number(&self) -> Option<u8> {
+                [$((self.$field, $number)),*].iter().find(|(given, _)| *given).map(|(_, number)| *number)
+            }
+        }
+    };
+}
+
+levels! {
+    one '1' 1 "Level, from here (the default) …",
+    two '2' 2 "Level 2",
+    three '3' 3 "Level 3",
+    four '4' 4 "Level 4",
+    five '5' 5 "Level 5",
+    six '6' 6 "Level 6",
+    seven '7' 7 "Level 7",
+    eight '8' 8 "Level 8",
+    nine '9' 9 "… to here: smaller, and slower"
+}
+
+/// With what.
+#[derive(Debug, Args)]
+#[group(id = "tamp_means")]
+pub struct Means {
+    /// Threads; 0 and no number are as many as this process may use CPUs
+    #[arg(
+        short = 'p',
+        long,
+        short_alias = 'T',
+        visible_alias = "processes",
+        value_name = "N",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub threads: usize,
+    /// Memory for blocks, about
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
+    /// Bytes that are to come through the pipe, for the progress bar
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub size_hint: Option<u64>,
+}
+
+/// What else it can do.
+#[derive(Debug, Subcommand)]
+pub enum Other {
+    /// Try formats and levels on a file: ratio against speed, drawn, and kept as a run
+    Bench(bench::BenchArgs),
+}
+
+impl TampArgs {
+    fn format(&self) -> Format {
+        match (self.into.lz4, self.into.gzip) {
+            (true, _) => Format::Lz4,
+            (_, true) => Format::Gz,
+            _ => Format::Zst,
+        }
+    }
+
+    fn level(&self) -> Level {
+        match (self.into.fast, self.into.best) {
+            (true, _) => Level::Fast,
+            (_, true) => Level::Of(9),
+            _ => self.into.levels.number().map_or(Level::default(), Level::Of),
+        }
+    }
+
+    fn threads(&self) -> usize {
+        if self.means.threads == 0 { fenxi_tamp::threads() } else { self.means.threads }
+    }
+
+    /// Whether the inputs are compressed.
+    fn reads_compressed(&self) -> bool {
+        self.mode.decompress || self.mode.test || self.mode.list
+    }
+}
+
+/// Compresses, decompresses, tests or lists.
+pub fn run(cli: &Cli, args: &TampArgs) -> anyhow::Result<ExitCode> {
+    if let Some(Other::Bench(bench)) = &args.other {
+        return bench::run(cli, bench);
+    }
+    if let Some(wrong) = wrong(args) {
+        print::message(&format!("error: {wrong}"));
+        return Ok(ExitCode::from(2));
+    }
+    files::run(cli, args)
+}
+
+/// What cannot be asked for.
+fn wrong(args: &TampArgs) -> Option<&'static str> {
+    let several = args.files.len() > 1 || args.place.recursive;
+    match args {
+        _ if several && args.place.output.is_some() => {
+            Some("`-o` takes one file; `-c` writes several one after the other")
+        }
+        _ if args.mode.list && args.files.is_empty() => Some("`-l` needs files"),
+        _ if args.place.recursive && args.files.is_empty() => Some("`-r` needs directories"),
+        _ if args.mode.recover && several => Some("`--recover` takes one file at a time"),
+        _ if args.into.lz4 && args.into.block.is_some_and(|block| block > 4 << 20) => {
+            Some("blocks of LZ4 are at most 4M")
+        }
+        _ if args.into.block.is_some_and(|block| block > 128 << 20) => Some("blocks are at most 128M"),
+        _ => None,
+    }
+}
+
+/// `10G:11G`, `10G:+1M`, `10G:`, `:4K`.
+fn range(text: &str) -> Result<Range<u64>, String> {
+    let bad = || "expected FROM:TO, FROM:+BYTES or FROM:, as 10G:+1M".to_owned();
+    let number = |text: &str| if text == "0" { Ok(0) } else { size(text).map_err(|_| bad()) };
+    let (from, to) = text.split_once(':').ok_or_else(bad)?;
+    let from = if from.is_empty() { 0 } else { number(from)? };
+    let to = match to.strip_prefix('+') {
+        Some(len) => from.saturating_add(number(len)?),
+        None if to.is_empty() => u64::MAX,
+        None => number(to)?,
+    };
+    if from <= to { Ok(from..to) } else { Err("the range ends before it begins".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read() {
+        assert_eq!(range("1K:+1M"), Ok(1024..1024 + (1 << 20)));
+        assert_eq!(range("0:10"), Ok(0..10));
+        assert_eq!(range("5:"), Ok(5..u64::MAX));
+        assert_eq!(range(":2G"), Ok(0..2 << 30));
+        for bad in ["", "5", "6:5", "x:y", "1:-1"] {
+            assert!(range(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! `fenxi tamp` on real files: what it makes, what it leaves alone, and what it does when things go wrong.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+    time::{Duration, SystemTime},
+};
+
+use crate::support::{Fenxi, skipped, text};
+
+struct Place {
+    fenxi: Fenxi,
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place { fenxi: Fenxi::new(), dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn write(&self, name: &str, data: &[u8]) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, data).unwrap();
+        path
+    }
+
+    /// Runs in the directory.
+    fn run(&self, args: &[&str]) -> Output {
+        let all: Vec<&str> = std::iter::once("tamp").chain(args.iter().copied()).collect();
+        self.fenxi.command(&all).current_dir(self.dir.path()).output().unwrap()
+    }
+
+    fn ok(&self, args: &[&str]) -> Output {
+        let output = self.run(args);
+        assert!(output.status.success(), "tamp {args:?}: {}", text(&output.stderr));
+        output
+    }
+
+    fn fails(&self, code: i32, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert_eq!(output.status.code(), Some(code), "tamp {args:?}: {}", text(&output.stderr));
+        text(&output.stderr)
+    }
+
+    /// Names in the directory, hidden ones too.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(self.dir.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn data(len: usize) -> Vec<u8> {
+    (0..len).map(|i| ((i / 7) ^ (i >> 11)) as u8).collect()
+}
+
+/// Whether this user may write where it may not: then a read-only directory proves nothing.
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+#[test]
+fn a_file_is_replaced_and_comes_back_with_mode_and_times() {
+    for (flag, suffix) in [("--zstd", "zst"), ("--lz4", "lz4"), ("--gzip", "gz")] {
+        let place = Place::new();
+        let path = place.write("file", &data(3_000_000));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let then = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
+        fs::File::open(&path).unwrap().set_modified(then).unwrap();
+        place.ok(&[flag, "-3", "file"]);
+        let made = format!("file.{suffix}");
+        assert_eq!(place.names(), [made.as_str()]);
+        place.ok(&["-d", &made]);
+        assert_eq!(place.names(), ["file"]);
+        assert!(fs::read(&path).unwrap() == data(3_000_000));
+        let facts = fs::metadata(&path).unwrap();
+        assert_eq!((facts.mode() & 0o7777, facts.modified().unwrap()), (0o640, then));
+    }
+}
+
+#[test]
+fn standard_input_goes_to_standard_output() {
+    let place = Place::new();
+    let sample = data(2_000_000);
+    let through = |args: &[&str], input: &[u8]| {
+        let all: Vec<&str> = std::iter::once("tamp").chain(args.iter().copied()).collect();
+        let mut child = place.fenxi.command(&all).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        let input = input.to_vec();
+        let writer = std::thread::spawn(move || pipe.write_all(&input));
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap().unwrap();
+        assert!(output.status.success());
+        output.stdout
+    };
+    for flag in ["--zstd", "--lz4", "--gzip"] {
+        let made = through(&[flag], &sample);
+        assert!(made.len() < sample.len());
+        assert!(through(&["-d", "-p", "3"], &made) == sample);
+    }
+}
+
+#[test]
+fn files_that_are_meant_for_something_else_stay() {
+    let place = Place::new();
+    let sample = data(1000);
+    place.write("file", &sample);
+    place.write("file.zst", b"mine");
+    assert!(place.fails(1, &["file"]).contains("exists already"));
+    assert_eq!(fs::read(place.path("file.zst")).unwrap(), b"mine");
+    assert!(place.fails(1, &["file.zst"]).contains("once more"));
+    place.ok(&["-f", "file"]);
+    assert_eq!(place.names(), ["file.zst"]);
+    assert!(place.ok(&["-dc", "file.zst"]).stdout == sample);
+
+    place.write("one", &sample);
+    symlink("one", place.path("link")).unwrap();
+    fs::hard_link(place.path("one"), place.path("other")).unwrap();
+    assert!(place.fails(1, &["link"]).contains("symbolic link"));
+    assert!(place.fails(1, &["one"]).contains("2 names"));
+    assert!(place.fails(1, &["."]).contains("directory"));
+    assert_eq!(place.names(), ["file.zst", "link", "one", "other"]);
+    place.ok(&["-k", "one"]);
+    assert!(place.ok(&["-dc", "one.zst"]).stdout == sample);
+    assert!(place.fails(1, &["-d", "link"]).contains("no ending that is known"));
+    assert!(place.fails(2, &["-o", "x", "one", "other"]).contains("`-o` takes one file"));
+}
+
+#[test]
+fn one_that_fails_does_not_keep_others_from_being_done() {
+    let place = Place::new();
+    place.write("a", &data(1000));
+    place.write("c", &data(1000));
+    let said = place.fails(1, &["a", "b", "c"]);
+    assert!(said.contains("`b`") || said.contains("b:") || said.contains("b\""), "{said}");
+    assert_eq!(place.names(), ["a.zst", "c.zst"]);
+}
+
+#[test]
+fn damage_leaves_the_input_and_no_output() {
+    let place = Place::new();
+    place.write("file", &data(3_000_000));
+    place.ok(&["file"]);
+    let mut made = fs::read(place.path("file.zst")).unwrap();
+    let middle = made.len() / 3;
+    made[middle] ^= 0xFF;
+    fs::write(place.path("file.zst"), &made).unwrap();
+    assert!(place.fails(1, &["-t", "file.zst"]).contains("damaged"));
+    assert!(place.fails(1, &["-d", "file.zst"]).contains("--recover"));
+    assert_eq!(place.names(), ["file.zst"]);
+    let said = place.fails(1, &["-d", "--recover", "file.zst"]);
+    assert!(said.contains("lost: bytes "), "{said}");
+    assert_eq!(place.names(), ["file", "file.zst"]);
+    let recovered = fs::read(place.path("file")).unwrap();
+    let sample = data(3_000_000);
+    assert_eq!(recovered.len(), sample.len());
+    let wrong = recovered.iter().zip(&sample).filter(|(a, b)| a != b).count();
+    assert!(wrong > 0 && wrong <= 2 << 20, "{wrong} bytes differ");
+    fs::write(place.path("short.zst"), &made[..made.len() / 4]).unwrap();
+    assert!(place.fails(1, &["-d", "short.zst"]).contains("cut off"));
+    fs::write(place.path("text.zst"), "no archive").unwrap();
+    assert!(place.fails(1, &["-d", "text.zst"]).contains("not in zstd, LZ4 or gzip format"));
+}
+
+#[test]
+fn parts_sizes_and_whole_directories() {
+    let place = Place::new();
+    let sample = data(5_000_000);
+    place.write("file", &sample);
+    place.ok(&["-k", "file"]);
+    assert!(place.ok(&["-dc", "--range", "3M:+1K", "file.zst"]).stdout == sample[3 << 20..(3 << 20) + 1024]);
+    let listed = text(&place.ok(&["-l", "file.zst"]).stdout);
+    assert!(listed.contains("5000000") && listed.contains("zst"), "{listed}");
+    fs::create_dir_all(place.path("tree/below")).unwrap();
+    for name in ["tree/a", "tree/b", "tree/below/c"] {
+        place.write(name, &sample[..100_000]);
+    }
+    place.ok(&["-r", "--lz4", "tree"]);
+    assert!(place.path("tree/below/c.lz4").exists() && !place.path("tree/a").exists());
+    place.ok(&["-t", "-r", "tree"]);
+    place.ok(&["-dr", "tree"]);
+    assert!(fs::read(place.path("tree/below/c")).unwrap() == sample[..100_000]);
+}
+
+#[test]
+fn a_fifo_is_read_and_stays() {
+    let place = Place::new();
+    let fifo = place.path("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert!(place.fails(1, &["fifo"]).contains("no regular file"));
+    let theirs = fifo.clone();
+    let writer = std::thread::spawn(move || fs::write(theirs, data(500_000)).unwrap());
+    place.ok(&["-o", "made.zst", "fifo"]);
+    writer.join().unwrap();
+    assert!(fifo.exists());
+    assert!(place.ok(&["-dc", "made.zst"]).stdout == data(500_000));
+}
+
+#[test]
+fn a_reader_that_leaves_ends_it_quietly() {
+    let place = Place::new();
+    place.write("file", &data(20_000_000));
+    let mut child = place
+        .fenxi
+        .command(&["tamp", "--gzip", "-c", "file"])
+        .current_dir(place.dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 10];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_full_disk_leaves_the_input_and_no_output() {
+    let dir = tempfile::tempdir().unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"]).arg(dir.path()).output();
+    if !mounted.is_ok_and(|mounted| mounted.status.success()) {
+        return skipped("tamp on a full disk", "no file system can be mounted");
+    }
+    let place = Place::new();
+    let noise: Vec<u8> = (0..1_500_000u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
+    fs::write(dir.path().join("file"), &noise).unwrap();
+    let path = dir.path().join("file");
+    let said = place.fails(1, &[path.to_str().unwrap()]);
+    let names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let whole = fs::read(&path).unwrap() == noise;
+    assert!(Command::new("umount").arg(dir.path()).status().unwrap().success());
+    assert!(said.contains("No space left"), "{said}");
+    assert!(whole && names == ["file"], "{names:?}");
+}
+
+#[test]
+fn directories_and_files_that_may_not_be_used_are_said() {
+    if is_root() {
+        return skipped("tamp in a read-only directory", "root may write everywhere");
+    }
+    let place = Place::new();
+    let path = place.write("file", &data(1000));
+    fs::set_permissions(place.dir.path(), fs::Permissions::from_mode(0o500)).unwrap();
+    let said = place.fails(1, &["file"]);
+    fs::set_permissions(place.dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    assert!(said.contains("ermission denied") && path.exists(), "{said}");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    assert!(place.fails(1, &["file"]).contains("ermission denied"));
+}
+
+#[test]
+fn an_interrupt_leaves_the_input_and_no_output() {
+    let place = Place::new();
+    let fifo = place.path("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let child = place
+        .fenxi
+        .command(&["tamp", "-o", "made.zst", "fifo"])
+        .current_dir(place.dir.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut writer = fs::OpenOptions::new().write(true).open(&fifo).unwrap();
+    writer.write_all(&data(100_000)).unwrap();
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while !place.names().iter().any(|name| name.contains(".tamp-")) {
+        assert!(std::time::Instant::now() < deadline, "it does not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id() as i32), nix::sys::signal::Signal::SIGTERM).unwrap();
+    // The pipe is still open and silent.
+    let output = child.wait_with_output().unwrap();
+    drop(writer);
+    assert!(!output.status.success());
+    assert!(text(&output.stderr).contains("interrupted"), "{}", text(&output.stderr));
+    assert_eq!(place.names(), ["fifo"]);
+}
+
+#[test]
+fn memory_does_not_grow_with_the_input() {
+    let place = Place::new();
+    // A sparse file of zeros: larger than memory may become.
+    let path = place.path("zeros");
+    fs::File::create(&path).unwrap().set_len(1 << 30).unwrap();
+    let script = format!(
+        "ulimit -v 600000; exec {} tamp -c -p 2 {} > {}",
+        env!("CARGO_BIN_EXE_fenxi"),
+        path.display(),
+        place.path("zeros.zst").display()
+    );
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let listed = text(&place.ok(&["-l", "zeros.zst"]).stdout);
+    assert!(listed.contains(&(4u61 << 30).to_string()), "{listed}");
+    place.ok(&["-d", "--sparse", "-o", "again", "zeros.zst"]);
+    let facts = fs::metadata(place.path("again")).unwrap();
+    assert_eq!((facts.len(), facts.blocks()), (1 << 30, 0));
+}
+
+#[test]
+fn a_bench_is_drawn_and_kept_as_a_run() {
+    let place = Place::new();
+    place.write("file", &data(2_000_000));
+    let drawn = text(&place.ok(&["bench", "--rounds", "1", "file"]).stdout);
+    assert!(drawn.contains("zst -1") && drawn.contains("ratio +---"), "{drawn}");
+    let answer = place.fenxi.ok(&["ask", "compression-front", "@1"]);
+    assert!(answer.contains("lz4 -1") && answer.contains("front"), "{answer}");
+    assert!(place.fenxi.ok(&["show", "@1"]).contains("decompress"));
+}

@@ -1,4 +1,4 @@
-//! Feeds damaged inputs to the importers: `cargo run -p fenxi-fuzz -- linux --seconds 600`.
+//! Feeds damaged inputs to the importers, and to the readers of compressed data: `cargo run -p fenxi-fuzz -- linux --seconds 600`.
 //!
 //! It begins with the importers' fixtures, changes them in the ways in which files really are
 //! damaged (cut, interleaved, repeated, other numbers, other bytes) and lets formats of the family
@@ -8,6 +8,7 @@
 
 #![allow(clippy::print_stdout, reason = "a tool for developers: what it found is its output")]
 
+mod archives;
 mod mutate;
 
 use std::{
@@ -34,10 +35,10 @@ const MEMORY: u64 = 2 << 30;
 /// The longest that one input, of at most [`mutate::MAX_BYTES`], may take.
 const HANG: Duration = Duration::from_secs(10);
 
-/// Feed damaged inputs to the importers of one family
+/// Feed damaged inputs to the importers of one family, or to the reader of a compressed format
 #[derive(Debug, Parser)]
 struct Args {
-    /// Family: linux, unix, trace, load, database, generic
+    /// Family: linux, unix, trace, load, database, generic; or format: zst, lz4, gz
     family: String,
     /// How long
     #[arg(long, default_value_t = 60)]
@@ -63,10 +64,9 @@ struct Current {
 
 fn main() -> Result<ExitCode> {
     let args = Args::parse();
-    let family = family(&args.family)?;
+    let subject = Subject::named(&args.family)?;
     setrlimit(Resource::RLIMIT_AS, MEMORY, MEMORY)?;
-    let targets: Vec<&'static Format> = formats().filter(|f| f.family == family).collect();
-    let seeds = seeds(&args.fixtures)?;
+    let seeds = subject.seeds(&args.fixtures)?;
     let current = Arc::new(Current::default());
     let begun = Instant::now();
     watch_for_hangs(Arc::clone(&current), begun, args.save.clone());
@@ -74,30 +74,67 @@ fn main() -> Result<ExitCode> {
     let (mut runs, mut bytes, mut rows) = (0u64, 0u64, 0u64);
     while begun.elapsed() < Duration::from_secs(args.seconds) {
         let input = mutate(&seeds, &mut random);
-        let target = targets[random.below(targets.len())];
-        // Mostly what sniffing would choose, to get deep; else any format of the family.
-        let head = String::from_utf8_lossy(&input[..input.len().min(64 << 10)]).into_owned();
-        let found = detect(&Head { text: &head }).filter(|f| f.family == family);
-        let format = if random.below(4) == 0 { target } else { found.unwrap_or(target) };
-        *current.bytes.lock().unwrap_or_else(PoisonError::into_inner) = (input.clone(), format.name);
+        let (name, read) = subject.reader(&input, &mut random);
+        *current.bytes.lock().unwrap_or_else(PoisonError::into_inner) = (input.clone(), name);
         current.since.store(begun.elapsed().as_millis() as u64 + 1, Ordering::SeqCst);
-        let read = catch_unwind(AssertUnwindSafe(|| read(format, &input)));
+        let read = catch_unwind(AssertUnwindSafe(|| read(&input)));
         current.since.store(0, Ordering::SeqCst);
         let Ok(n) = read else {
             fs_err::write(&args.save, &input)?;
-            println!("{}: a panic; the input is in {}", format.name, args.save.display());
+            println!("{name}: a panic; the input is in {}", args.save.display());
             return Ok(ExitCode::FAILURE);
         };
         (runs, bytes, rows) = (runs + 1, bytes + input.len() as u64, rows + n);
     }
     let mib = bytes >> 20;
-    println!(
-        "{}: {} formats, {runs} inputs, {mib} MiB, {rows} rows, {} s: clean",
-        args.family,
-        targets.len(),
-        args.seconds
-    );
+    println!("{}: {runs} inputs, {mib} MiB, {rows} {}, {} s: clean", args.family, subject.unit(), args.seconds);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is fuzzed.
+enum Subject {
+    Importers(Family, Vec<&'static Format>),
+    Archives(fenxi_tamp::Format),
+}
+
+impl Subject {
+    fn named(name: &str) -> Result<Subject> {
+        if let Some(format) = archives::format(name) {
+            return Ok(Subject::Archives(format));
+        }
+        let family = family(name)?;
+        Ok(Subject::Importers(family, formats().filter(|f| f.family == family).collect()))
+    }
+
+    fn seeds(&self, fixtures: &Path) -> Result<Vec<Vec<u8>>> {
+        match self {
+            Subject::Importers(..) => seeds(fixtures),
+            Subject::Archives(format) => Ok(archives::seeds(*format)),
+        }
+    }
+
+    /// What reads this input, and its name.
+    fn reader(&self, input: &[u8], random: &mut Random) -> (&'static str, Box<dyn Fn(&[u8]) -> u64>) {
+        match self {
+            Subject::Archives(format) => (format.suffix(), Box::new(archives::read)),
+            Subject::Importers(family, targets) => {
+                let target = targets[random.below(targets.len())];
+                // Mostly what sniffing would choose, to get deep; else any format of the family.
+                let head = String::from_utf8_lossy(&input[..input.len().min(64 << 10)]).into_owned();
+                let found = detect(&Head { text: &head }).filter(|f| f.family == *family);
+                let format = if random.below(4) == 0 { target } else { found.unwrap_or(target) };
+                (format.name, Box::new(move |bytes| read(format, bytes)))
+            }
+        }
+    }
+
+    /// What comes out.
+    fn unit(&self) -> &'static str {
+        match self {
+            Subject::Importers(..) => "rows",
+            Subject::Archives(_) => "bytes of contents",
+        }
+    }
 }
 
 fn family(name: &str) -> Result<Family> {
@@ -108,7 +145,7 @@ fn family(name: &str) -> Result<Family> {
         "load" => Family::Load,
         "database" => Family::Database,
         "generic" => Family::Generic,
-        _ => bail!("{name} is no family: linux, unix, trace, load, database or generic"),
+        _ => bail!("{name} is no family: linux, unix, trace, load, database or generic; and no format: zst, lz4 or gz"),
     })
 }
 

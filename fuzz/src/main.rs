@@ -97,6 +97,9 @@ enum Subject {
     Archives(fenxi_tamp::Format),
 }
 
+/// Reads an input whole, and gives how much came out.
+type Reader = Box<dyn Fn(&[u8]) -> u64>;
+
 impl Subject {
     fn named(name: &str) -> Result<Subject> {
         if let Some(format) = archives::format(name) {
@@ -114,7 +117,7 @@ impl Subject {
     }
 
     /// What reads this input, and its name.
-    fn reader(&self, input: &[u8], random: &mut Random) -> (&'static str, Box<dyn Fn(&[u8]) -> u64>) {
+    fn reader(&self, input: &[u8], random: &mut Random) -> (&'static str, Reader) {
         match self {
             Subject::Archives(format) => (format.suffix(), Box::new(archives::read)),
             Subject::Importers(family, targets) => {

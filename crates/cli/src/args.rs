@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::parse_seconds;
 
 use crate::commands::{
-    average, compare, findings, manual, memstat, mpstat, nicstat, pstime, representative, serve, study, tamp, trend,
-    util, window,
+    average, compare, findings, load, manual, memstat, mpstat, nicstat, pstime, representative, serve, study, tamp,
+    trend, util, window,
 };
 
 /// Record a Linux system, keep the run, ask it, draw it
@@ -79,6 +79,8 @@ pub enum Command {
     Trend(trend::TrendArgs),
     /// Name parts of runs, as the steady one
     Window(window::WindowArgs),
+    /// Load a database: make tables, run transactions at a steady rate, with honest latencies
+    Load(load::LoadArgs),
     /// List what can be recorded, or describe a table
     Tables(TablesArgs),
     /// Network interfaces, live: throughput, utilisation, saturation, errors

@@ -39,6 +39,7 @@ pub fn fenxi() -> ExitCode {
         Command::Window(args) => commands::window::run(cli, args),
         Command::Man(args) => commands::manual::man(args),
         Command::Completions(args) => commands::manual::completions(args),
+        Command::Load(args) => commands::load::run(cli, args),
         Command::Tables(args) => commands::tables::run(cli, args),
         Command::Nicstat(args) => commands::nicstat::run(cli, args),
         Command::Mpstat(args) => commands::mpstat::run(cli, args),

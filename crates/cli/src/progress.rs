@@ -1,6 +1,7 @@
 //! The lines that show a recording or an import in progress.
 
 use std::{
+    cell::OnceCell,
     io::{self, IsTerminal},
     ops::ControlFlow,
     time::{Duration, Instant},
@@ -161,6 +162,44 @@ impl Transfer {
             });
         }
         if stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The line that shows tables being loaded.
+#[derive(Debug)]
+pub struct LoadLine {
+    bar: ProgressBar,
+    /// When it began, and how many rows were there then.
+    begun: OnceCell<(Instant, u64)>,
+}
+
+impl LoadLine {
+    /// A line on stderr.
+    pub fn new(quiet: bool) -> LoadLine {
+        LoadLine { bar: bar(!quiet, Some(1), "{bar:20} {percent}% {wide_msg}"), begun: OnceCell::new() }
+    }
+
+    /// Shows how far it is.
+    pub fn show(&self, progress: &fenxi_load::prepare::Progress) {
+        self.bar.set_length(progress.of.max(1));
+        self.bar.set_position(progress.rows);
+        let (begun, before) = *self.begun.get_or_init(|| (Instant::now(), progress.rows));
+        if progress.rows >= progress.of {
+            self.bar.set_message(format!("keys and indexes, {} of {}", progress.after, progress.after_of));
+            return;
+        }
+        let per_s = (progress.rows - before) as f64 / begun.elapsed().as_secs_f64();
+        let mut text = format!("{} of {} rows", progress.rows, progress.of);
+        if per_s > 0.0 {
+            let left = Unit::Seconds.human((progress.of - progress.rows) as f64 / per_s);
+            text.push_str(&format!(", {per_s:.0} rows/s, {left} left"));
+        }
+        self.bar.set_message(text);
     }
 
     /// Takes the line away.

@@ -7,6 +7,7 @@ pub mod findings;
 pub mod formats;
 pub mod import;
 pub mod live;
+pub mod load;
 pub mod manual;
 pub mod memstat;
 pub mod mpstat;

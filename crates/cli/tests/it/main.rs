@@ -10,6 +10,7 @@ mod compare;
 mod crash;
 mod honesty;
 mod import;
+mod load;
 mod manual;
 mod memstat;
 mod mpstat;
@@ -18,6 +19,8 @@ mod pstime;
 mod record;
 mod runs;
 mod serve;
+#[path = "../../../load/tests/it/stub.rs"]
+mod stub;
 mod study;
 mod support;
 mod tamp;

@@ -1,13 +1,14 @@
 //! `fenxi tamp` on real files: what it makes, what it leaves alone, and what it does when things go wrong.
 
 use std::{
-    fs,
     io::{Read, Write},
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::PathBuf,
     process::{Command, Output, Stdio},
     time::{Duration, SystemTime},
 };
+
+use fs_err as fs;
 
 use crate::support::{Fenxi, skipped, text};
 
@@ -72,7 +73,7 @@ fn a_file_is_replaced_and_comes_back_with_mode_and_times() {
     for (flag, suffix) in [("--zstd", "zst"), ("--lz4", "lz4"), ("--gzip", "gz")] {
         let place = Place::new();
         let path = place.write("file", &data(3_000_000));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let then = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
         fs::File::open(&path).unwrap().set_modified(then).unwrap();
         place.ok(&[flag, "-3", "file"]);
@@ -248,11 +249,11 @@ fn directories_and_files_that_may_not_be_used_are_said() {
     }
     let place = Place::new();
     let path = place.write("file", &data(1000));
-    fs::set_permissions(place.dir.path(), fs::Permissions::from_mode(0o500)).unwrap();
+    fs::set_permissions(place.dir.path(), std::fs::Permissions::from_mode(0o500)).unwrap();
     let said = place.fails(1, &["file"]);
-    fs::set_permissions(place.dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::set_permissions(place.dir.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
     assert!(said.contains("ermission denied") && path.exists(), "{said}");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     assert!(place.fails(1, &["file"]).contains("ermission denied"));
 }
 
@@ -299,7 +300,7 @@ fn memory_does_not_grow_with_the_input() {
     let output = Command::new("bash").args(["-c", &script]).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let listed = text(&place.ok(&["-l", "zeros.zst"]).stdout);
-    assert!(listed.contains(&(4u61 << 30).to_string()), "{listed}");
+    assert!(listed.contains(&(4u64 << 30).to_string()), "{listed}");
     place.ok(&["-d", "--sparse", "-o", "again", "zeros.zst"]);
     let facts = fs::metadata(place.path("again")).unwrap();
     assert_eq!((facts.len(), facts.blocks()), (1 << 30, 0));

@@ -391,6 +391,15 @@ mod tests {
     }
 
     #[test]
+    fn the_workload_of_the_guide_compiles() {
+        let guide = include_str!("../../../../docs/load.md");
+        let text = guide.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let program = Workload::parse("guide", text).unwrap().compile(Dialect::Postgres).unwrap();
+        assert_eq!(trace(&program, 0).len(), 8);
+        assert_eq!(program.tables[0].rows, 10_000);
+    }
+
+    #[test]
     fn errors_name_the_place() {
         let broken = |step: &str| {
             let text = format!("about = 'x'\n[[transaction]]\nname = 'main'\n[[transaction.step]]\n{step}\n");

@@ -17,7 +17,7 @@ use fenxi_tamp::{
 use fs_err::File;
 
 use super::files::{Work, described};
-use crate::{print, progress::Transfer, stop::Stop};
+use crate::{print, progress::Transfer};
 
 /// Where the data comes from.
 struct From {

@@ -1,0 +1,215 @@
+//! `fenxi load`: workloads, loading of tables, and their removal; running is in `load/run.rs`.
+
+mod exporter;
+mod run;
+
+use std::{ops::ControlFlow, path::PathBuf, process::ExitCode};
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use fenxi_load::{
+    login::Password,
+    prepare::{self, Progress},
+    target::{Surroundings, Target},
+    workload::{Program, SHIPPED, Workload},
+};
+use serde_json::json;
+
+use self::run::RunArgs;
+use crate::{
+    args::{Cli, key_value},
+    print,
+    progress::{LoadLine, plural},
+    stop::Stop,
+};
+
+/// `fenxi load`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A URL is postgres://USER[:PASSWORD]@HOST[:PORT]/DATABASE or mysql://…; without a host it is the server's
+socket on this host. PostgreSQL: sslmode, sslrootcert, host=/DIRECTORY. MySQL and MariaDB: ssl-mode,
+ssl-ca, socket=/PATH. Passwords may also come from PGPASSWORD, PGPASSFILE, ~/.pgpass and MYSQL_PWD.
+
+Examples:
+  fenxi load workloads
+  fenxi load prepare postgres://postgres@127.0.0.1/test -w oltp_read_write --set tables=4
+  fenxi load run postgres://postgres@127.0.0.1/test -w oltp_read_write --set tables=4 -c 64 --for 60s
+  fenxi load run mysql://root@127.0.0.1/test -w oltp_point_select -c 64 --rate 5000 --record
+  fenxi load cleanup postgres://postgres@127.0.0.1/test -w oltp_read_write --set tables=4")]
+pub struct LoadArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: LoadCommand,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub enum LoadCommand {
+    /// List the workloads, or the options of one
+    Workloads(WorkloadsArgs),
+    /// Make and fill the tables of a workload; what was cut off goes on
+    Prepare(PrepareArgs),
+    /// Run a workload at a rate, or as fast as its connections can
+    Run(Box<RunArgs>),
+    /// Remove the tables of a workload
+    Cleanup(CleanupArgs),
+}
+
+/// `fenxi load workloads`
+#[derive(Debug, Args)]
+pub struct WorkloadsArgs {
+    /// Name of a workload, or path of one's file
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which workload goes where.
+#[derive(Debug, Args)]
+pub struct Where {
+    /// The database
+    #[arg(value_name = "URL")]
+    pub url: String,
+    /// Name of a workload, or path of one's file
+    #[arg(long, short, value_name = "WORKLOAD")]
+    pub workload: String,
+    /// Option of the workload, KEY=VALUE; can be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub set: Vec<(String, String)>,
+    /// Seed of all random numbers
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+}
+
+/// `fenxi load prepare`
+#[derive(Debug, Args)]
+pub struct PrepareArgs {
+    /// Which workload goes where
+    #[command(flatten)]
+    pub place: Where,
+    /// Connections that load
+    #[arg(long, short, default_value_t = 4, value_name = "N")]
+    pub connections: usize,
+}
+
+/// `fenxi load cleanup`
+#[derive(Debug, Args)]
+pub struct CleanupArgs {
+    /// Which workload goes where
+    #[command(flatten)]
+    pub place: Where,
+}
+
+/// Runs a subcommand.
+pub fn run(cli: &Cli, args: &LoadArgs) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        LoadCommand::Workloads(args) => workloads(args),
+        LoadCommand::Prepare(args) => fill(cli, args),
+        LoadCommand::Run(args) => run::run(cli, args),
+        LoadCommand::Cleanup(args) => {
+            let (_, target, program) = resolve(&args.place)?;
+            let removed = prepare::cleanup(&target, &program)?;
+            if !cli.quiet {
+                print::message(&format!("removed {} from {target}", plural(removed as u64, "table")));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// The workload of a name or of a file.
+fn workload(name: &str) -> anyhow::Result<Workload> {
+    if name.contains('/') || name.ends_with(".toml") {
+        let text = fs_err::read_to_string(name)?;
+        return Ok(Workload::parse(name, &text)?);
+    }
+    Ok(Workload::shipped(name)?)
+}
+
+/// What a command line names: the workload with its options, the database, and what is done there.
+fn resolve(place: &Where) -> anyhow::Result<(Workload, Target, Program)> {
+    let target = Target::parse(&place.url, &surroundings(&place.url)?)?;
+    let mut workload = workload(&place.workload)?;
+    for (key, value) in &place.set {
+        workload.set(key, value)?;
+    }
+    let program = workload.compile(target.login.dialect)?;
+    Ok((workload, target, program))
+}
+
+/// What the environment says that a URL may leave open.
+fn surroundings(url: &str) -> anyhow::Result<Surroundings> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let mysql = url.starts_with("mysql") || url.starts_with("mariadb");
+    let (user, password) = if mysql { ("MYSQL_USER", "MYSQL_PWD") } else { ("PGUSER", "PGPASSWORD") };
+    let named = variable("PGPASSFILE").map(PathBuf::from);
+    let home = variable("HOME").map(|home| PathBuf::from(home).join(".pgpass")).filter(|path| path.exists());
+    let password_file = match named.or(home) {
+        Some(path) if !mysql => Some(fs_err::read_to_string(path).context("the password file cannot be read")?),
+        _ => None,
+    };
+    let user = variable(user).or_else(|| variable("USER"));
+    Ok(Surroundings { user, password: variable(password).map(Password::new), password_file })
+}
+
+fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {
+    let Some(name) = &args.workload else {
+        let all = SHIPPED.iter().map(|(name, _)| workload(name)).collect::<anyhow::Result<Vec<_>>>()?;
+        let text = if args.json {
+            let list: Vec<_> = all.iter().map(|w| json!({ "name": w.name, "about": w.about })).collect();
+            format!("{}\n", serde_json::to_string_pretty(&list)?)
+        } else {
+            let rows: Vec<_> = all.iter().map(|w| vec![w.name.clone(), w.about.clone()]).collect();
+            print::columns(&["workload", "what it does"], &[], &rows)
+        };
+        print::data(text.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let workload = workload(name)?;
+    let text = if args.json {
+        let option = |(key, option): (&String, &fenxi_load::workload::WorkloadOption)| json!({ "name": key, "value": option.value.to_string(), "about": option.about, "shapes_tables": option.shapes_tables });
+        let options: Vec<_> = workload.options.iter().map(option).collect();
+        let whole = json!({ "name": workload.name, "about": workload.about, "options": options });
+        format!("{}\n", serde_json::to_string_pretty(&whole)?)
+    } else {
+        let rows: Vec<_> = workload
+            .options
+            .iter()
+            .map(|(key, option)| {
+                let prepared = if option.shapes_tables { "prepare" } else { "" };
+                vec![key.clone(), option.value.to_string(), prepared.to_owned(), option.about.clone()]
+            })
+            .collect();
+        format!("{}\n\n{}", workload.about, print::columns(&["option", "default", "for", "what it is"], &[], &rows))
+    };
+    print::data(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fill(cli: &Cli, args: &PrepareArgs) -> anyhow::Result<ExitCode> {
+    let (_, target, program) = resolve(&args.place)?;
+    let stop = Stop::on_interrupt();
+    let line = LoadLine::new(cli.quiet);
+    let watch = &mut |progress: Progress| {
+        line.show(&progress);
+        if stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let prepared = prepare::prepare(&target, &program, args.place.seed, args.connections, watch);
+    line.clear();
+    let prepared = prepared?;
+    if !cli.quiet {
+        let mut text =
+            format!("{} with {} in {target}", plural(prepared.tables as u64, "table"), plural(prepared.rows, "row"));
+        if prepared.loaded > 0 {
+            let per_s = prepared.loaded as f64 / prepared.seconds;
+            text.push_str(&format!("; {} loaded in {:.1} s ({per_s:.0} rows/s)", prepared.loaded, prepared.seconds));
+        }
+        if prepared.by_statements {
+            text.push_str("; by INSERT, because the server takes no LOAD DATA LOCAL (`local_infile`)");
+        }
+        print::message(&text);
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,368 @@
+//! `fenxi load run`: from the arguments to a plan, and from what was counted to what is printed and kept.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    ops::ControlFlow,
+    path::PathBuf,
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use fenxi_load::{
+    client::Client,
+    engine::{self, Interval, Outcome, Plan},
+    policy::{Action, Policy},
+    prepare,
+    report::{self, Summary},
+    schedule::{Arrival, MAX_JITTER, Rate, Schedule},
+    wire::Mode,
+    workload::Workload,
+};
+use fenxi_model::Micros;
+use fenxi_record::Stage;
+use fenxi_source::Root;
+use serde_json::json;
+
+use super::{Where, exporter::Exporter, resolve};
+use crate::{
+    args::{Cli, interval, key_value, seconds},
+    commands::record::{choose, hostname},
+    print,
+    stop::Stop,
+    stores,
+};
+
+/// Connections that one thread serves unless it is said otherwise.
+const CONNECTIONS_PER_THREAD: usize = 64;
+/// How long the first connection may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How transactions come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalArg {
+    /// Evenly, moved by the jitter
+    Steady,
+    /// As independent users come
+    Poisson,
+}
+
+/// How statements are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProtocolArg {
+    /// As text
+    Simple,
+    /// Prepared by each connection when it first uses them
+    Prepared,
+    /// All of a transaction at once (PostgreSQL)
+    Pipelined,
+}
+
+/// `fenxi load run`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Latency counts from when a transaction was meant to begin, so that a server that stops for a second
+is seen in all that was due meanwhile; service time counts from its real beginning. Classes of errors
+are a SQLSTATE (40P01) or its class (40), a number of MySQL's (1213), connect, login, lost, all.
+Deadlocks, failed serialisations and duplicate keys are tried again unless it is said otherwise.
+
+Examples:
+  fenxi load run postgres://postgres@/test -w tpcb_like -c 16 --for 60s --warmup 10s
+  fenxi load run mysql://root@127.0.0.1/test -w oltp_read_write -c 256 --rate 500 --jitter 10%
+  fenxi load run mysql://root@127.0.0.1/test -w oltp_point_select -c 64 --rate 1000@30s,1000..20000@2m
+  fenxi load run mysql://root@127.0.0.1/test -w oltp_net --set idle_pct=90 -c 10000 --connect-rate 2000")]
+pub struct RunArgs {
+    /// Which workload goes where
+    #[command(flatten)]
+    pub place: Where,
+    /// Connections
+    #[arg(long, short, default_value_t = 1, value_name = "N")]
+    pub connections: usize,
+    /// Threads of the driver [default: one for 64 connections, at most one for each processor]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Time that counts
+    #[arg(long = "for", default_value = "10s", value_name = "TIME", value_parser = seconds)]
+    pub duration: f64,
+    /// Time before it that does not count
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub warmup: Option<f64>,
+    /// Time between two reports
+    #[arg(long, short, default_value = "1s", value_name = "TIME", value_parser = interval)]
+    pub interval: f64,
+    /// Transactions per second: 500, in steps 100@30s,200@30s,400 or in a ramp 100..2000@60s
+    /// [default: each connection begins one when its last one is done]
+    #[arg(long, value_name = "RATE", value_parser = Rate::parse)]
+    pub rate: Option<Rate>,
+    /// How they come at that rate
+    #[arg(long, value_enum, default_value = "steady", requires = "rate")]
+    pub arrival: ArrivalArg,
+    /// How far a steady start is moved at most, in percent of the period: 0% to 50%
+    #[arg(long, default_value = "0%", value_name = "PERCENT", value_parser = share, requires = "rate")]
+    pub jitter: f64,
+    /// Begin transactions when a recorded trace did: a file with a number of seconds in each line
+    #[arg(long, value_name = "FILE", conflicts_with = "rate")]
+    pub trace: Option<PathBuf>,
+    /// How statements are sent
+    #[arg(long, value_enum, default_value = "prepared")]
+    pub protocol: ProtocolArg,
+    /// Connections made per second at most
+    #[arg(long, value_name = "N")]
+    pub connect_rate: Option<f64>,
+    /// Time to wait at the end for transactions under way
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = seconds)]
+    pub drain: f64,
+    /// Errors after which the same transaction is tried again; can be repeated
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    pub retry: Vec<String>,
+    /// Errors after which it is given up and counted; can be repeated
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    pub ignore: Vec<String>,
+    /// Errors that end the test; can be repeated
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    pub stop: Vec<String>,
+    /// How often a transaction is tried again at most
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    pub max_retries: u32,
+    /// A line of JSON for each interval, and one for the total
+    #[arg(long)]
+    pub json: bool,
+    /// Let Prometheus ask at this address, as 127.0.0.1:9100
+    #[arg(long, value_name = "ADDRESS")]
+    pub prometheus: Option<SocketAddr>,
+    /// Record this machine meanwhile, and keep it with the results as a run
+    #[arg(long)]
+    pub record: bool,
+    /// Name of the run [default: the workload's]
+    #[arg(long, short, requires = "record")]
+    pub name: Option<String>,
+    /// Label of the run, KEY=VALUE; can be repeated
+    #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value, requires = "record")]
+    pub tag: Vec<(String, String)>,
+    /// Sources to record; `+name` adds to the default ones, `-name` leaves one out
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, requires = "record")]
+    pub source: Vec<String>,
+}
+
+/// A share in percent.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok().map(|pct| pct / 100.0);
+    let share = number.filter(|share| (0.0..=MAX_JITTER).contains(share));
+    share.ok_or_else(|| "expected 0% to 50%: beyond, starts would overtake each other".to_owned())
+}
+
+/// Runs a load.
+pub fn run(cli: &Cli, args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let (workload, plan) = plan(args)?;
+    let exporter = args.prometheus.map(Exporter::listen).transpose().context("--prometheus")?;
+    let shown = Shown { cli, args, exporter };
+    let outcome = if args.record {
+        recorded(cli, args, &workload, &plan, &shown)?
+    } else {
+        let stop = Stop::on_interrupt();
+        engine::run(&plan, &mut |interval| {
+            shown.interval(interval, &Summary::of(interval));
+            if stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?
+    };
+    shown.total(&outcome)?;
+    let done = outcome.total.tally.transactions > 0;
+    Ok(if done && outcome.stopped.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn plan(args: &RunArgs) -> anyhow::Result<(Workload, Plan)> {
+    let (workload, target, program) = resolve(&args.place)?;
+    let schedule = match (&args.rate, &args.trace) {
+        (Some(rate), _) => {
+            let arrival = match args.arrival {
+                ArrivalArg::Steady => Arrival::Steady { jitter: args.jitter },
+                ArrivalArg::Poisson => Arrival::Poisson,
+            };
+            Schedule::Open { rate: rate.clone(), arrival }
+        }
+        (None, Some(path)) => {
+            Schedule::trace(&fs_err::read_to_string(path)?).with_context(|| path.display().to_string())?
+        }
+        (None, None) => Schedule::Closed,
+    };
+    let mut policy = Policy::of(target.login.dialect);
+    policy.max_retries = args.max_retries;
+    for (classes, action) in [(&args.retry, Action::Retry), (&args.ignore, Action::Ignore), (&args.stop, Action::Stop)]
+    {
+        for class in classes {
+            policy.add(class, action).map_err(anyhow::Error::msg)?;
+        }
+    }
+    // A refused login, a wrong address and a missing table are said at once, and not counted ten thousand times.
+    let mut client = Client::connect(&target, PATIENCE)?;
+    if let Some(table) = prepare::missing(&mut client, &program)? {
+        bail!("{target} has no table {table}; make it with `fenxi load prepare` and the same options");
+    }
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.unwrap_or(args.connections.div_ceil(CONNECTIONS_PER_THREAD).clamp(1, processors));
+    let plan = Plan {
+        endpoint: client.endpoint().clone(),
+        target,
+        program: Arc::new(program),
+        mode: match args.protocol {
+            ProtocolArg::Simple => Mode::Simple,
+            ProtocolArg::Prepared => Mode::Prepared,
+            ProtocolArg::Pipelined => Mode::Pipelined,
+        },
+        schedule: Arc::new(schedule),
+        connections: args.connections,
+        threads,
+        warmup_s: args.warmup.unwrap_or(0.0),
+        duration_s: args.duration,
+        interval_s: args.interval,
+        drain_s: args.drain,
+        connects_per_s: args.connect_rate,
+        seed: args.place.seed,
+        policy,
+    };
+    Ok((workload, plan))
+}
+
+/// What is shown while a load runs and when it has ended.
+struct Shown<'a> {
+    cli: &'a Cli,
+    args: &'a RunArgs,
+    exporter: Option<Exporter>,
+}
+
+impl Shown<'_> {
+    fn interval(&self, interval: &Interval, summary: &Summary) {
+        if let Some(exporter) = &self.exporter {
+            exporter.add(interval);
+        }
+        if self.args.json {
+            // Whether the reader has gone is seen when the total is written.
+            let _ = print::data(format!("{}\n", json!({ "interval": summary })).as_bytes());
+        } else if !self.cli.quiet {
+            print::message(&summary.line());
+        }
+    }
+
+    fn total(&self, outcome: &Outcome) -> anyhow::Result<()> {
+        let errors: BTreeMap<String, _> = outcome
+            .total
+            .tally
+            .errors
+            .iter()
+            .map(|(failure, (count, example))| (failure.to_string(), json!({ "count": count, "example": example })))
+            .collect();
+        if self.args.json {
+            let total = json!({ "total": {
+                "summary": Summary::of(&outcome.total),
+                "results": report::figures(outcome),
+                "errors": errors,
+                "doubts": outcome.doubts(),
+                "stopped": outcome.stopped,
+            }});
+            print::data(format!("{total}\n").as_bytes())?;
+        } else {
+            print::data(report::text(outcome).as_bytes())?;
+        }
+        for doubt in outcome.doubts() {
+            print::message(&format!("warning: {doubt}"));
+        }
+        if let Some(reason) = &outcome.stopped {
+            print::message(&format!("the test was stopped: {reason}"));
+        }
+        if outcome.total.tally.transactions == 0 {
+            print::message("no transaction was completed");
+        }
+        Ok(())
+    }
+}
+
+/// Runs the load while this machine is recorded, and keeps both as one run.
+fn recorded(cli: &Cli, args: &RunArgs, workload: &Workload, plan: &Plan, shown: &Shown<'_>) -> anyhow::Result<Outcome> {
+    let root = Root::live();
+    let record = fenxi_record::Plan {
+        store: Some(stores::create(cli)?),
+        name: args.name.clone().unwrap_or_else(|| workload.name.rsplit('/').next().unwrap_or("load").to_owned()),
+        host: hostname(&root),
+        tags: args.tag.iter().cloned().collect(),
+        params: parameters(args, workload, plan),
+        interval_s: args.interval,
+        duration_s: None,
+        sources: choose(&args.source)?,
+        root,
+        command: None,
+        contained: None,
+        random: stores::random(),
+        since_boot: false,
+        whole: false,
+    };
+    let (ended, interrupted) = (AtomicBool::new(false), AtomicBool::new(false));
+    let mut work = Some(|| {
+        let mut intervals: Vec<(Micros, Summary)> = Vec::new();
+        let outcome = engine::run(plan, &mut |interval| {
+            let summary = Summary::of(interval);
+            shown.interval(interval, &summary);
+            intervals.push((stores::now(), summary));
+            if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        ended.store(true, Ordering::Relaxed);
+        (outcome, intervals)
+    });
+    let (load, observed) = std::thread::scope(|scope| {
+        let mut load = None;
+        let observed = fenxi_record::observe(record, &mut |_: Stage<'_>| {
+            // Not before the recorder takes the signals: a thread begins with those that its maker leaves to others.
+            if let Some(work) = work.take() {
+                load = Some(scope.spawn(work));
+            }
+            if ended.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        // A signal, or a store that is full, ends the load as well.
+        interrupted.store(true, Ordering::Relaxed);
+        (load.map(std::thread::ScopedJoinHandle::join), observed)
+    });
+    let mut observed = observed?;
+    let Some(Ok((outcome, intervals))) = load else { bail!("the load ended without a result") };
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            observed.discard()?;
+            return Err(error.into());
+        }
+    };
+    for (t, summary) in &intervals {
+        summary.row(observed.rows(), *t);
+    }
+    report::rows(&outcome, observed.rows());
+    let kept = observed.seal()?;
+    if let (Some(run), false) = (kept.run, cli.quiet) {
+        print::message(&format!("recorded {run}\nnext: fenxi show @1, fenxi ask, fenxi report @1"));
+    }
+    Ok(outcome)
+}
+
+/// What says how a run was made.
+fn parameters(args: &RunArgs, workload: &Workload, plan: &Plan) -> BTreeMap<String, String> {
+    let mut all: BTreeMap<String, String> =
+        workload.options.iter().map(|(key, option)| (key.clone(), option.value.to_string())).collect();
+    let protocol = args.protocol.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned());
+    for (key, value) in [
+        ("workload", workload.name.clone()),
+        ("server", plan.target.login.dialect.word().to_owned()),
+        ("connections", plan.connections.to_string()),
+        ("threads", plan.threads.to_string()),
+        ("protocol", protocol),
+        ("seed", plan.seed.to_string()),
+    ] {
+        all.insert(key.to_owned(), value);
+    }
+    if let Some(rate) = plan.schedule.offered_per_s(plan.warmup_s, plan.warmup_s + plan.duration_s) {
+        all.insert("rate_per_s".to_owned(), rate.to_string());
+    }
+    all
+}

@@ -6,8 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::parse_seconds;
 
 use crate::commands::{
-    average, compare, findings, load, manual, memstat, mpstat, nicstat, pstime, representative, serve, study, tamp,
-    trend, util, window,
+    average, compare, export, findings, load, manual, memstat, mpstat, nicstat, pstime, representative, serve, study, tamp, trend, util, window,
 };
 
 /// Record a Linux system, keep the run, ask it, draw it
@@ -43,8 +42,10 @@ pub struct Cli {
 pub enum Command {
     /// Record this machine, alone or while a command runs
     Record(RecordArgs),
-    /// Import what other tools printed, as one run
+    /// Import what other tools printed, as one run; or the runs of an archive
     Import(ImportArgs),
+    /// Write runs into one file, to be imported elsewhere
+    Export(export::ExportArgs),
     /// List the formats that can be imported, or describe one
     Formats(FormatsArgs),
     /// Make the runs of a planned experiment: factors, levels, repeats, in random order, resumable
@@ -141,13 +142,15 @@ pub struct RecordArgs {
 A directory becomes one run with all files in it. Files may be compressed (gz, zst, bz2, xz); their
 formats are recognised from their contents. Inputs are kept in the run, compressed. Averages since
 boot, with which many tools begin, are set apart: they are in the tables `boot.cpu`, `boot.disk` …
+An archive that `fenxi export` wrote is recognised too: its runs are taken in as they are.
 
 Examples:
   fenxi import mpstat.log iostat.log --name baseline
   vmstat 1 60 | fenxi import -
   fenxi import results/ --tag kernel=6.18
   fenxi import vmstat.txt --start '2026-11-21 14:00' --interval 10
-  fenxi import --again baseline          read its inputs once more with today's importers")]
+  fenxi import --again baseline          read its inputs once more with today's importers
+  fenxi import oltp.tar.zst              take in the runs of an archive")]
 pub struct ImportArgs {
     /// Files or directories; `-` is standard input
     #[arg(required_unless_present = "again", value_name = "PATH")]

@@ -25,8 +25,9 @@ pub fn fenxi() -> ExitCode {
     finish(|cli| match &cli.command {
         Command::Record(args) => commands::record::run(cli, args),
         Command::Import(args) => commands::import::run(cli, args),
+        Command::Export(args) => commands::export::run(cli, args),
         Command::Formats(args) => commands::formats::run(cli, args),
-        Command::Study(args) => commands::study::run(cli, args),
+        Command::Study(args) => commands::study::run(cli, args, None),
         Command::Runs(args) => commands::runs::run(cli, args),
         Command::Show(args) => commands::show::run(cli, args),
         Command::Tag(args) => commands::tag::run(cli, args),
@@ -60,6 +61,7 @@ pub fn engine() -> ExitCode {
         Command::Ask(args) => commands::ask::run(cli, args),
         Command::Findings(args) => commands::findings::run(cli, args),
         Command::Report(args) => commands::report::run(cli, args),
+        Command::Study(args) => commands::study::run(cli, args, Some(commands::study_asks::open)),
         Command::Serve(args) => commands::serve::run(cli, args),
         _ => anyhow::bail!("`fenxi-engine` only answers for `fenxi`; run `fenxi` instead"),
     })

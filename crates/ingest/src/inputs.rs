@@ -30,8 +30,8 @@ pub struct Source {
 pub enum Content {
     /// In a file, perhaps compressed.
     File(PathBuf),
-    /// On standard input.
-    Stdin,
+    /// On standard input, of which this much was read.
+    Stdin(Vec<u8>),
 }
 
 impl Content {
@@ -39,7 +39,7 @@ impl Content {
     pub(crate) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Content::File(path) => Box::new(fs::File::open(path)?),
-            Content::Stdin => Box::new(io::stdin()),
+            Content::Stdin(begun) => Box::new(io::Cursor::new(begun.clone()).chain(io::stdin())),
         })
     }
 
@@ -55,7 +55,7 @@ impl Content {
     pub fn bytes(&self) -> Option<u64> {
         match self {
             Content::File(path) => fs::metadata(path).ok().map(|m| m.len()),
-            Content::Stdin => None,
+            Content::Stdin(_) => None,
         }
     }
 }
@@ -67,7 +67,12 @@ impl Content {
 /// When it is not there, cannot be read, or holds no file.
 pub fn collect(path: &Path) -> io::Result<Vec<Source>> {
     if path.as_os_str() == "-" {
-        return Ok(vec![Source { name: "stdin".to_owned(), content: Content::Stdin, host: None, modified: None }]);
+        return Ok(vec![Source {
+            name: "stdin".to_owned(),
+            content: Content::Stdin(Vec::new()),
+            host: None,
+            modified: None,
+        }]);
     }
     if !fs::metadata(path)?.is_dir() {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();

@@ -1,9 +1,9 @@
 //! `fenxi import`.
 
-use std::{collections::BTreeMap, process::ExitCode};
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, bail};
-use fenxi_ingest::{Imported, Outcome, Plan, Source, collect, import, kept};
+use fenxi_ingest::{Content, Imported, Outcome, Plan, Source, collect, import, kept};
 use fenxi_model::{Micros, RunId, Unit};
 use fenxi_store::{RunEntry, Store};
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     args::{Cli, ImportArgs},
-    commands::formats,
+    commands::{export, formats},
     print,
     progress::{Bar, plural},
     stop::Stop,
@@ -21,9 +21,15 @@ use crate::{
 /// Imports, and says what each file gave.
 pub fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let store = stores::create(cli)?;
+    let mut paths = args.paths.clone();
+    let (archives, of_stdin) = export::archives(&mut paths)?;
+    for archive in &archives {
+        export::take_in(cli, args, &store, archive)?;
+    }
     let plans = match &args.again {
         Some(run) => vec![again(&store, args, run)?],
-        None => plans(&store, args)?,
+        None if paths.is_empty() => Vec::new(),
+        None => plans(&store, args, &paths, of_stdin)?,
     };
     let stop = Stop::on_interrupt();
     for plan in &plans {
@@ -46,17 +52,20 @@ pub fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One plan for all paths, or with `--each` one for each file.
-fn plans(store: &Store, args: &ImportArgs) -> anyhow::Result<Vec<Plan>> {
+/// One plan for all paths, or with `--each` one for each file. `of_stdin` is what was read of standard input.
+fn plans(store: &Store, args: &ImportArgs, paths: &[PathBuf], of_stdin: Vec<u8>) -> anyhow::Result<Vec<Plan>> {
     let mut sources = Vec::new();
-    for path in &args.paths {
+    for path in paths {
         sources.extend(collect(path).with_context(|| format!("cannot import {}", path.display()))?);
+    }
+    if let Some(source) = sources.iter_mut().find(|s| matches!(s.content, Content::Stdin(_))) {
+        source.content = Content::Stdin(of_stdin);
     }
     if args.each {
         let one = |source: Source| plan(store, args, vec![source], None);
         return sources.into_iter().map(one).collect();
     }
-    let name = args.paths.first().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned());
+    let name = paths.first().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned());
     Ok(vec![plan(store, args, sources, name.filter(|n| n != "-"))?])
 }
 

@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod average;
 pub mod compare;
+pub mod export;
 pub mod findings;
 pub mod formats;
 pub mod import;
@@ -23,6 +24,7 @@ pub mod serve;
 pub mod show;
 pub mod sql;
 pub mod study;
+pub mod study_asks;
 pub mod tables;
 pub mod tag;
 pub mod tamp;

@@ -5,6 +5,7 @@
 
 mod agree;
 mod answers;
+mod archive;
 mod average;
 mod compare;
 mod crash;

@@ -10,7 +10,8 @@ const RESAMPLES: usize = 1_000;
 pub struct Scaling {
     /// Throughput of one: in the unit of the throughput.
     pub gamma: f64,
-    /// Contention: the share of work that only one can do at a time.
+    /// Contention: the share of work that only one can do at a time, from 0 to 1. Exactly 0 or 1 where the
+    /// points alone would give less or more, which no share can be.
     pub alpha: f64,
     /// Coherency: what it costs that everybody must agree with everybody; 0 in Amdahl's law.
     pub beta: f64,
@@ -98,26 +99,40 @@ fn fit(points: &[(f64, f64)], coherency: bool) -> Option<Scaling> {
     Some(Scaling { gamma: best[0], alpha: best[1], beta: best[2], intervals, r_squared })
 }
 
+/// Where contention is looked for.
+#[derive(Clone, Copy, PartialEq)]
+enum Contention {
+    Free,
+    None,
+    All,
+}
+
 /// Least squares of `N / X = (1 + alpha (N - 1) + beta N (N - 1)) / gamma`, which is linear; weighed so that
-/// relative errors of X count alike. A negative contention or coherency has no meaning and is held at 0.
+/// relative errors of X count alike. Contention is a share, and held within 0 and 1; a negative coherency has no
+/// meaning and is held at 0. The best within such bounds is the best of the fits with some of them held.
 pub(crate) fn coefficients(points: &[(f64, f64)], coherency: bool) -> Option<[f64; 3]> {
-    let tries: &[[bool; 2]] = if coherency {
-        &[[true, true], [true, false], [false, true], [false, false]]
-    } else {
-        &[[true, false], [false, false]]
-    };
     let mut best: Option<(f64, [f64; 3])> = None;
-    for [with_alpha, with_beta] in tries {
-        let terms =
-            |n: f64| [1.0, if *with_alpha { n - 1.0 } else { 0.0 }, if *with_beta { n * (n - 1.0) } else { 0.0 }];
-        let Some(c) = least_squares(points, terms) else { continue };
-        if c[0] <= 0.0 || c[1] < 0.0 || c[2] < 0.0 {
-            continue;
-        }
-        let found = [1.0 / c[0], c[1] / c[0], c[2] / c[0]];
-        let error: f64 = points.iter().map(|(n, x)| (1.0 - x / law(found, *n)).powi(2)).sum();
-        if best.is_none_or(|(least, _)| error < least) {
-            best = Some((error, found));
+    for contention in [Contention::Free, Contention::None, Contention::All] {
+        for with_beta in if coherency { &[true, false][..] } else { &[false] } {
+            // With contention 1 what is left of 1 + alpha (N - 1) is N.
+            let terms = |n: f64| {
+                let beta = if *with_beta { n * (n - 1.0) } else { 0.0 };
+                match contention {
+                    Contention::Free => [1.0, n - 1.0, beta],
+                    Contention::None => [1.0, 0.0, beta],
+                    Contention::All => [n, 0.0, beta],
+                }
+            };
+            let Some(c) = least_squares(points, terms) else { continue };
+            if c[0] <= 0.0 || c[1] < 0.0 || c[1] > c[0] || c[2] < 0.0 {
+                continue;
+            }
+            let alpha = if contention == Contention::All { 1.0 } else { c[1] / c[0] };
+            let found = [1.0 / c[0], alpha, c[2] / c[0]];
+            let error: f64 = points.iter().map(|(n, x)| (1.0 - x / law(found, *n)).powi(2)).sum();
+            if best.is_none_or(|(least, _)| error < least) {
+                best = Some((error, found));
+            }
         }
     }
     best.map(|(_, found)| found)
@@ -197,6 +212,26 @@ mod tests {
         }
         let linear = Scaling { gamma: 1.0, alpha: 0.0, beta: 0.0, intervals: [none; 3], r_squared: 1.0 };
         assert_eq!(linear.knee(), None);
+    }
+
+    /// By hand: throughput falls, so that contention is held at 1 and the law is a constant. The least sum of
+    /// (1 - X / gamma)^2 is at gamma = sum X^2 / sum X = (100 + 64 + 36) / 24. Without the bound the same points
+    /// give N / X = 0.1, 0.25, 0.667 and a contention above 1.
+    #[test]
+    fn contention_is_a_share() {
+        let falling = [(1.0, 10.0), (2.0, 8.0), (4.0, 6.0)];
+        let fitted = amdahl(&falling).unwrap();
+        assert_eq!(fitted.alpha, 1.0);
+        assert!((fitted.gamma - 200.0 / 24.0).abs() < 1e-12, "{}", fitted.gamma);
+        assert!(fitted.intervals[1].high <= 1.0 && fitted.knee() == Some(1.0) && fitted.peak().is_none());
+        // What falls is coherency's to explain: N / X grows faster than N.
+        let fitted = usl(&falling).unwrap();
+        assert!((0.0..=1.0).contains(&fitted.alpha) && fitted.beta > 0.0, "{fitted:?}");
+        // More than in proportion is no negative contention: gamma = sum (X/N)^2 / sum X/N = (100 + 121 + 144) / 33.
+        let rising = [(1.0, 10.0), (2.0, 22.0), (4.0, 48.0)];
+        let fitted = amdahl(&rising).unwrap();
+        assert_eq!(fitted.alpha, 0.0);
+        assert!((fitted.gamma - 365.0 / 33.0).abs() < 1e-12, "{}", fitted.gamma);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::parse_seconds;
 
 use crate::commands::{
-    average, compare, export, findings, load, manual, memstat, mpstat, nicstat, pstime, representative, serve, study, tamp, trend, util, window,
+    average, compare, export, findings, load, manual, memstat, mpstat, nicstat, pstime, representative, serve, study,
+    tamp, trend, util, window,
 };
 
 /// Record a Linux system, keep the run, ask it, draw it

@@ -6,9 +6,10 @@ use fenxi_model::{Better, RunId};
 use fenxi_store::{Store, StoreError};
 
 use crate::{
-    StudyError,
+    Asks, StudyError,
+    ask::answer,
     design::Design,
-    plan::{Kind, StudyPlan},
+    plan::{From, Kind, StudyPlan},
     state::{Made, Record, finished, made},
 };
 
@@ -36,12 +37,19 @@ pub(crate) struct Collected {
     pub(crate) elapsed: Series,
     pub(crate) runs: Vec<Vec<Option<RunId>>>,
     pub(crate) made: Vec<Made>,
+    /// Finished runs without an answer to a question, and why.
+    pub(crate) unanswered: Vec<(RunId, String)>,
 }
 
 /// A result of a run: value, unit, and which direction is good.
 type Results = BTreeMap<String, (f64, String, Better)>;
 
-pub(crate) fn collect(store: &Store, plan: &StudyPlan, record: &Record) -> Result<Collected, StudyError> {
+pub(crate) fn collect(
+    store: &Store,
+    plan: &StudyPlan,
+    record: &Record,
+    asks: Option<&dyn Asks>,
+) -> Result<Collected, StudyError> {
     let design = Design::new(plan, record.seed)?;
     let made = made(store, record)?;
     let blank = vec![vec![f64::NAN; plan.repeats as usize]; design.cells.len()];
@@ -63,6 +71,7 @@ pub(crate) fn collect(store: &Store, plan: &StudyPlan, record: &Record) -> Resul
             ..own("")
         })
         .collect();
+    let mut unanswered = Vec::new();
     let mut runs = vec![vec![None; plan.repeats as usize]; design.cells.len()];
     let done = finished(&made);
     for slot in &design.order {
@@ -71,7 +80,21 @@ pub(crate) fn collect(store: &Store, plan: &StudyPlan, record: &Record) -> Resul
         let results = results(store, &made.run)?;
         let value = |name: &str| results.get(name).map(|(value, ..)| *value);
         for (series, response) in series.iter_mut().zip(&plan.responses) {
-            let Some((value, unit, better)) = results.get(response.result_name()) else { continue };
+            let answered;
+            let found = match &response.from {
+                From::Asked(asked) => match answer(plan, asks, &made.run, response, asked) {
+                    Ok(answer) => {
+                        answered = (answer.value, answer.unit, Better::Neither);
+                        Some(&answered)
+                    }
+                    Err(why) => {
+                        unanswered.push((made.run.clone(), why));
+                        None
+                    }
+                },
+                _ => results.get(response.result_name()),
+            };
+            let Some((value, unit, better)) = found else { continue };
             series.values[cell][block] = *value;
             if response.unit.is_empty() {
                 series.unit.clone_from(unit);
@@ -87,7 +110,7 @@ pub(crate) fn collect(store: &Store, plan: &StudyPlan, record: &Record) -> Resul
     for (series, response) in series.iter_mut().zip(&plan.responses) {
         series.kind = response.kind(&series.unit, series.better);
     }
-    Ok(Collected { design, series, command_cpu, machine_cpu, elapsed, runs, made })
+    Ok(Collected { design, series, command_cpu, machine_cpu, elapsed, runs, made, unanswered })
 }
 
 /// CPU seconds that all CPUs of the machine were busy in a run of `seconds`; None when it did not sample them.

@@ -8,7 +8,7 @@ use fenxi_source::{Root, Source};
 use fenxi_store::{Store, StoreError};
 
 use crate::{
-    StudyError,
+    Asks, StudyError,
     design::{Cell, Design, Slot},
     estimate::Estimate,
     plan::StudyPlan,
@@ -31,6 +31,8 @@ pub struct Means<'a> {
     pub random: &'a dyn Fn() -> u64,
     /// The time.
     pub now: &'a dyn Fn() -> Micros,
+    /// Who answers questions about runs; a plan that asks none needs nobody.
+    pub asks: Option<&'a dyn Asks>,
 }
 
 /// What happens in a study, told to the caller.
@@ -110,7 +112,7 @@ pub type Watch<'a> = dyn FnMut(Event<'_>) + 'a;
 /// Makes the runs of `plan` that are not there yet.
 ///
 /// # Errors
-/// When another process makes them, a run fails and the plan says to stop then, or the store can no longer be
+/// When a question cannot be asked, another process makes the study, a run fails and the plan says to stop then, or the store can no longer be
 /// written. Finished runs are kept.
 pub fn conduct(
     plan: &StudyPlan,
@@ -118,6 +120,7 @@ pub fn conduct(
     means: Means<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, StudyError> {
+    crate::ask::check(plan, means.asks)?;
     let _lock = Lock::take(means.store, &plan.name)?;
     let design = Design::new(plan, record.seed)?;
     record.save(means.store)?;

@@ -81,6 +81,9 @@ pub enum StudyError {
         /// Why, with the last lines that it printed.
         why: String,
     },
+    /// A plan asks questions, and nobody is there who answers.
+    #[error("the plan asks questions about its runs, which takes the SQL engine")]
+    NobodyAnswers,
     /// A run could not be recorded.
     #[error(transparent)]
     Record(#[from] RecordError),

@@ -83,6 +83,7 @@ fn put_named(plan: &StudyPlan, all: &mut Facets) {
             From::Result(name) => format!("result {name}"),
             From::Pattern(pattern) => format!("pattern {pattern}"),
             From::Work(work) => format!("work {work}"),
+            From::Asked(asked) => asked.to_string(),
         };
         all.insert(format!("response.{}", response.name), from);
     }

@@ -9,6 +9,7 @@
 //! A run says by its parameters which study, block and cell it belongs to. What is finished is found there
 //! and nowhere else, so that a study goes on where it was cut off.
 
+mod ask;
 mod collect;
 mod conduct;
 mod design;
@@ -26,6 +27,7 @@ mod report;
 mod run;
 mod state;
 
+pub use ask::{Answered, Asked, Asking, Asks, check};
 pub use conduct::{Event, Means, Outcome, Watch, conduct};
 pub use design::{Cell, Design, Slot};
 pub use error::{PlanError, StudyError};

@@ -115,6 +115,8 @@ impl Printed {
                 },
                 From::Pattern(pattern) => by_pattern(pattern, &text),
                 From::Work(work) => by_work(work, results, value),
+                // Asked when the run is sealed.
+                From::Asked(_) => continue,
             };
             match found {
                 Ok(number) => add(response, number, t, observed.rows()),

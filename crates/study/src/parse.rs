@@ -8,6 +8,7 @@ use regex::Regex;
 use toml::de::{DeTable, DeValue};
 
 use crate::{
+    ask::{Asked, Asking},
     error::{PlanError, perhaps},
     fill::{fill, is_name},
     plan::{
@@ -296,9 +297,10 @@ fn response(reader: &Reader<'_>, factors: &[Factor]) -> Result<Response, PlanErr
     let pattern = reader.string("pattern")?;
     let work = reader.get("work").map(|v| plain(v.get_ref()).unwrap_or_default());
     let name = reader.string("name")?;
-    let from = match (result, pattern, work) {
-        (Some(result), None, None) => From::Result(result.to_owned()),
-        (None, Some(pattern), None) => {
+    let asked = asked(reader)?;
+    let from = match (result, pattern, work, asked) {
+        (Some(result), None, None, None) => From::Result(result.to_owned()),
+        (None, Some(pattern), None, None) => {
             let regex = Regex::new(pattern).map_err(|e| reader.error_at("pattern", format!("`pattern`: {e}")))?;
             if regex.captures_len() < 2 {
                 let message = "`pattern` has no group: put the number in parentheses, as `rate: ([0-9.]+)`";
@@ -306,15 +308,20 @@ fn response(reader: &Reader<'_>, factors: &[Factor]) -> Result<Response, PlanErr
             }
             From::Pattern(regex)
         }
-        (None, None, Some(work)) => {
+        (None, None, Some(work), None) => {
             let names = factor_names(factors);
             fill(&work, |name| known(name, &names))
                 .map_err(|name| reader.error_at("work", no_factor("work", &name, &names)))?;
             From::Work(work)
         }
-        _ => return Err(reader.error("a response has one of `result`, `pattern` and `work`")),
+        (None, None, None, Some(asked)) => From::Asked(asked),
+        _ => return Err(reader.error("a response has one of `result`, `pattern`, `work`, `question` and `sql`")),
     };
-    let Some(name) = name.or(result) else {
+    let question = match &from {
+        From::Asked(Asked { question: Asking::Named { name, .. }, .. }) => Some(name.as_str()),
+        _ => None,
+    };
+    let Some(name) = name.or(result).or(question) else {
         return Err(reader.error("`name`, the name of the response, is missing"));
     };
     let better = reader.word("better", &["higher", "lower", "neither"])?.map(|word| match word {
@@ -332,6 +339,21 @@ fn response(reader: &Reader<'_>, factors: &[Factor]) -> Result<Response, PlanErr
     let unit = reader.string("unit")?.unwrap_or(if by_work { "/s" } else { "" }).to_owned();
     let better = better.or(by_work.then_some(Better::Higher));
     Ok(Response { name: name.to_owned(), from, unit, better, kind })
+}
+
+/// `question` with `params`, or `sql`; and `column`.
+fn asked(reader: &Reader<'_>) -> Result<Option<Asked>, PlanError> {
+    let (name, sql) = (reader.string("question")?, reader.string("sql")?);
+    let (params, column) = (reader.pairs("params")?, reader.string("column")?.map(str::to_owned));
+    let question = match (name, sql) {
+        (Some(name), None) => Asking::Named { name: name.to_owned(), params },
+        (None, Some(sql)) if params.is_empty() => Asking::Sql(sql.to_owned()),
+        (None, Some(_)) => return Err(reader.error_at("params", "`params` are those of a `question`, not of `sql`")),
+        (Some(_), Some(_)) => return Err(reader.error("a response has one of `question` and `sql`")),
+        (None, None) if params.is_empty() && column.is_none() => return Ok(None),
+        (None, None) => return Err(reader.error("`params` and `column` belong to a `question` or `sql`")),
+    };
+    Ok(Some(Asked { question, column, line: reader.text.line(reader.at) }))
 }
 
 /// `[run]`: what is done before and after each run.

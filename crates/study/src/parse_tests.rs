@@ -56,11 +56,23 @@ fn every_mistake_names_its_line_and_the_way_out() {
             "plan.toml:4: `tcp` is `localhost`; expected is an address and port as \"127.0.0.1:5432\"",
         ),
         (with("[run]\nready = {}"), "plan.toml:4: `ready` has one of `command` and `tcp`"),
-        (with("[[response]]\nname = \"x\""), "plan.toml:3: a response has one of `result`, `pattern` and `work`"),
+        (
+            with("[[response]]\nname = \"x\""),
+            "plan.toml:3: a response has one of `result`, `pattern`, `work`, `question` and `sql`",
+        ),
         (
             with("[[response]]\nname = \"x\"\npattern = 'rate'"),
             "plan.toml:5: `pattern` has no group: put the number in parentheses, as `rate: ([0-9.]+)`",
         ),
+        (
+            with("[[response]]\nresult = \"x\"\ncolumn = \"y\""),
+            "plan.toml:3: `params` and `column` belong to a `question` or `sql`",
+        ),
+        (
+            with("[[response]]\nsql = \"select 1\"\nparams = { n = 1 }"),
+            "plan.toml:5: `params` are those of a `question`, not of `sql`",
+        ),
+        (with("[[response]]\nsql = \"select 1\""), "plan.toml:3: `name`, the name of the response, is missing"),
         (with("[[response]]\npattern = '(1)'"), "plan.toml:3: `name`, the name of the response, is missing"),
     ];
     for (message, expected) in cases {

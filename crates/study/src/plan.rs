@@ -5,6 +5,8 @@ use std::{fmt, path::PathBuf};
 use fenxi_model::{Better, Unit};
 use regex::Regex;
 
+use crate::ask::Asked;
+
 /// A study as it is planned.
 #[derive(Clone, Debug)]
 pub struct StudyPlan {
@@ -190,6 +192,8 @@ pub enum From {
     Pattern(Regex),
     /// So much work, a number after its placeholders are filled, per second elapsed.
     Work(String),
+    /// The answer to a question about the run.
+    Asked(Asked),
 }
 
 /// What a response means for the report.
@@ -205,12 +209,19 @@ pub enum Kind {
     Other,
 }
 
+impl StudyPlan {
+    /// Whether a response is the answer to a question, so that it takes somebody who answers.
+    pub fn asks(&self) -> bool {
+        crate::ask::asked(self).next().is_some()
+    }
+}
+
 impl Response {
     /// The name of the `result` rows that hold it.
     pub fn result_name(&self) -> &str {
         match &self.from {
             From::Result(name) => name,
-            From::Pattern(_) | From::Work(_) => &self.name,
+            From::Pattern(_) | From::Work(_) | From::Asked(_) => &self.name,
         }
     }
 

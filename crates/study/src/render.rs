@@ -289,6 +289,13 @@ impl Page {
     }
 
     fn interactions(&mut self, response: &OfResponse) {
+        if response.effects.len() > 1 && response.interactions.is_empty() {
+            self.line(match response.pairs_tested {
+                0 => "Whether factors depend on each other was not tested: it takes two blocks with a run in every cell.",
+                _ => "Factors do not depend on each other, as far as these runs tell (effects that differ by less than 5 % \
+                      are left out).",
+            });
+        }
         for together in &response.interactions {
             let [a, b] = &together.factors;
             let effect = |(level, ratio): &(String, f64)| format!("{ratio:.2} times with {a}={level}");
@@ -348,6 +355,12 @@ fn law(name: &str, fit: &Fit) -> String {
     let mut text = format!("{name}: contention {}", with(fit.alpha, fit.alpha_interval));
     if name == "USL" {
         text.push_str(&format!(", coherency {}", with(fit.beta, fit.beta_interval)));
+    }
+    if fit.alpha_is_held {
+        text.push_str(match fit.alpha >= 1.0 {
+            true => " (held at 1, the most that a share can be: more does not help)",
+            false => " (held at 0, the least that a share can be: it grows in proportion or faster)",
+        });
     }
     text.push_str(&format!(", explains {:.1} %", fit.r_squared * 100.0));
     match fit.knee {

@@ -9,7 +9,7 @@ use fenxi_store::Store;
 use serde::Serialize;
 
 use crate::{
-    StudyError,
+    Asks, StudyError,
     collect::{Collected, Series, collect},
     plan::{Kind, StudyPlan},
     state::Record,
@@ -69,6 +69,8 @@ pub struct OfResponse {
     pub best: Option<BestCell>,
     /// Pairs of factors whose effects depend on each other.
     pub interactions: Vec<Together>,
+    /// Pairs of factors that were tested for it: with a run in every cell of two blocks.
+    pub pairs_tested: usize,
     /// Runs far from the others of their cell.
     pub outliers: Vec<Far>,
 }
@@ -155,6 +157,8 @@ pub struct Fit {
     pub alpha: f64,
     /// 95 % interval of alpha.
     pub alpha_interval: Range,
+    /// Whether alpha is held at 0 or 1: a share cannot be less or more.
+    pub alpha_is_held: bool,
     /// Coherency.
     pub beta: f64,
     /// 95 % interval of beta.
@@ -225,19 +229,26 @@ pub struct Failure {
     pub made_later: bool,
 }
 
-/// Reports on the study that `plan` is and `record` tells of.
+/// Reports on the study that `plan` is and `record` tells of; `asks` answers its questions about runs, if it has any.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn report(store: &Store, plan: &StudyPlan, record: &Record) -> Result<Report, StudyError> {
-    let all = collect(store, plan, record)?;
+pub fn report(store: &Store, plan: &StudyPlan, record: &Record, asks: Option<&dyn Asks>) -> Result<Report, StudyError> {
+    let all = collect(store, plan, record, asks)?;
     let done = |block: u32, cell: &str| {
         let place = all.design.cells.iter().position(|c| c.label == cell);
         place.is_some_and(|p| all.runs[p].get(block as usize - 1).is_some_and(Option::is_some))
     };
     let failure = |made: &crate::Made| {
-        let (run, why) = (made.run.to_string(), made.failed.clone()?);
-        Some(Failure { run, block: made.block, cell: made.cell.clone(), why, made_later: done(made.block, &made.cell) })
+        let unanswered = || all.unanswered.iter().find(|(run, _)| *run == made.run).map(|(_, why)| why.clone());
+        let (run, why) = (made.run.to_string(), made.failed.clone().or_else(unanswered)?);
+        Some(Failure {
+            run,
+            block: made.block,
+            cell: made.cell.clone(),
+            why,
+            made_later: made.failed.is_some() && done(made.block, &made.cell),
+        })
     };
     Ok(Report {
         study: plan.name.clone(),
@@ -266,6 +277,7 @@ fn mean_known(values: &[f64]) -> Option<f64> {
 
 fn of_response(plan: &StudyPlan, all: &Collected, series: &Series) -> OfResponse {
     let aligned = without_blocks(&series.values);
+    let (interactions, pairs_tested) = interactions(plan, all, series);
     let far = |o: &fenxi_analyze::Outlier| Far {
         run: all.runs[o.group][o.place].as_ref().map_or(String::new(), ToString::to_string),
         block: o.place + 1,
@@ -282,7 +294,8 @@ fn of_response(plan: &StudyPlan, all: &Collected, series: &Series) -> OfResponse
         effects: (0..plan.factors.len()).filter_map(|factor| effect(plan, all, series, factor)).collect(),
         curves: curves(plan, all, series),
         best: best_cell(all, series, &aligned),
-        interactions: interactions(plan, all, series),
+        interactions,
+        pairs_tested,
         outliers: outliers(&aligned).iter().map(far).collect(),
     }
 }
@@ -411,6 +424,7 @@ fn fit(series: &Series, cells: &[usize], level: &dyn Fn(usize) -> f64, law: Law)
         gamma: law.gamma,
         alpha: law.alpha,
         alpha_interval: Some(range(law.intervals[1])),
+        alpha_is_held: law.alpha <= 0.0 || law.alpha >= 1.0,
         beta: law.beta,
         beta_interval: Some(range(law.intervals[2])),
         r_squared: law.r_squared,
@@ -438,8 +452,9 @@ fn best_cell(all: &Collected, series: &Series, aligned: &[Vec<f64>]) -> Option<B
     })
 }
 
-/// Pairs of factors whose effects depend on each other, by tests within blocks, adjusted for their number.
-fn interactions(plan: &StudyPlan, all: &Collected, series: &Series) -> Vec<Together> {
+/// Pairs of factors whose effects depend on each other, by tests within blocks, adjusted for their number; and how
+/// many pairs were tested.
+fn interactions(plan: &StudyPlan, all: &Collected, series: &Series) -> (Vec<Together>, usize) {
     let mut tested = Vec::new();
     for a in 0..plan.factors.len() {
         for b in a + 1..plan.factors.len() {
@@ -454,8 +469,9 @@ fn interactions(plan: &StudyPlan, all: &Collected, series: &Series) -> Vec<Toget
         let least = together.effects.iter().map(|(_, ratio)| *ratio).fold(f64::INFINITY, f64::min);
         most > least * (1.0 + WORTH_KNOWING)
     };
+    let n_tested = tested.len();
     let found = tested.into_iter().zip(adjusted).filter(|((_, together), p)| *p <= ALPHA && counts(together));
-    found.map(|((_, together), p)| Together { p, ..together }).collect()
+    (found.map(|((_, together), p)| Together { p, ..together }).collect(), n_tested)
 }
 
 fn together(

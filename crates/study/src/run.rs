@@ -14,6 +14,7 @@ use fenxi_store::{Begin, End, StoreError};
 
 use crate::{
     StudyError,
+    ask::{answer, asked},
     conduct::{Event, Means, Watch},
     design::{Cell, Slot},
     output::Printed,
@@ -300,6 +301,10 @@ impl<'a> OneRun<'a> {
             open.tag(FAILED, why);
         }
         let run = observed.seal()?.run;
+        let why = match (why, &run) {
+            (None, Some(run)) => self.ask(run)?,
+            (why, _) => why,
+        };
         match (why, run) {
             (Some(short), _) => {
                 let broken = Broken::Failed(Why { short, lines: printed.last_lines() });
@@ -308,6 +313,17 @@ impl<'a> OneRun<'a> {
             (None, Some(run)) => Ok(Kept { run, seconds }),
             (None, None) => Err(io::Error::other("the run was not kept").into()),
         }
+    }
+
+    /// Asks the plan's questions about a run that is sealed; gives why an answer is missing, which the run's tag then
+    /// says too.
+    fn ask(&self, run: &RunId) -> Result<Option<String>, StoreError> {
+        let answer = |(response, asked)| answer(self.plan, self.means.asks, run, response, asked).err();
+        let Some(why) = asked(self.plan).find_map(answer) else { return Ok(None) };
+        let mut labels = self.means.store.run(run)?.labels;
+        labels.tags.insert(FAILED.to_owned(), why.clone());
+        self.means.store.set_labels(run, &labels)?;
+        Ok(Some(why))
     }
 
     fn name(&self) -> String {

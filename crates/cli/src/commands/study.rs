@@ -11,7 +11,8 @@ use fenxi_model::Unit;
 use fenxi_source::Root;
 use fenxi_store::Store;
 use fenxi_study::{
-    Beginning, Design, Estimate, Means, Outcome, Record, StudyError, StudyPlan, Style, conduct, finished, made, parse,
+    Asks, Beginning, Design, Estimate, Means, Outcome, Record, StudyError, StudyPlan, Style, check, conduct, finished,
+    made, parse,
 };
 use fs_err as fs;
 use serde_json::json;
@@ -19,7 +20,7 @@ use serde_json::json;
 use super::record::{choose, hostname};
 use crate::{
     args::Cli,
-    print,
+    handover, print,
     progress::{StudyLine, plural},
     stores,
 };
@@ -45,7 +46,8 @@ A plan is a TOML file:
   [record]
   interval = \"1s\"
   sources = [\"+thread\"]
-  [[response]]                       # from the output, or a result of the run, or work per second
+  [[response]]                       # from the output, a result of the run, work per second,
+                                     # or the answer to a question about the run (question, sql)
   name = \"rate\"
   pattern = 'rate: ([0-9.]+)'
   unit = \"/s\"
@@ -95,20 +97,25 @@ pub struct StudyReportArgs {
     pub json: bool,
 }
 
+/// What opens the SQL engine on a store for the questions of a study; None in the program that has none.
+pub type Answers = Option<fn(&Store) -> Box<dyn Asks>>;
+
 /// Makes the runs of a plan that are not there yet.
-pub fn run(cli: &Cli, args: &StudyArgs) -> anyhow::Result<ExitCode> {
+///
+/// Becomes the program with the SQL engine when the plan asks questions about its runs.
+pub fn run(cli: &Cli, args: &StudyArgs, answers: Answers) -> anyhow::Result<ExitCode> {
     if let Some(StudyCommand::Report(args)) = &args.command {
-        return report_on(cli, args);
+        return report_on(cli, args, answers);
     }
     let Some(path) = &args.plan else { bail!("no plan is given") };
     let text = fs::read_to_string(path)?;
     let plan = match parse(path, &text) {
         Ok(plan) => plan,
-        Err(error) => {
-            print::error(&error.into());
-            return Ok(ExitCode::from(2));
-        }
+        Err(error) => return refuse(error.into()),
     };
+    if plan.asks() && answers.is_none() {
+        return Err(handover::to_engine());
+    }
     if !plan.directory.is_dir() {
         bail!("{}: `directory` is {}, which is no directory", path.display(), plan.directory.display());
     }
@@ -116,12 +123,14 @@ pub fn run(cli: &Cli, args: &StudyArgs) -> anyhow::Result<ExitCode> {
     let store = stores::create(cli)?;
     let how = Beginning { extends: args.extend, random: stores::random(), now: stores::now() };
     let record = match Record::plan(&store, &plan, &text, how) {
-        Err(error @ StudyError::Changed { .. }) => {
-            print::error(&error.into());
-            return Ok(ExitCode::from(2));
-        }
-        record => record?,
+        Ok(record) => record,
+        Err(error) => return refuse(error),
     };
+    let asks = answers.map(|open| open(&store));
+    let asks = asks.as_deref();
+    if let Err(error) = check(&plan, asks) {
+        return refuse(error);
+    }
     if args.dry_run {
         return dry_run(&store, &plan, &record, args.json);
     }
@@ -134,14 +143,26 @@ pub fn run(cli: &Cli, args: &StudyArgs) -> anyhow::Result<ExitCode> {
         sources: &sources,
         random: &stores::random,
         now: &stores::now,
+        asks,
     };
     let line = StudyLine::new(cli.quiet);
     let result = conduct(&plan, &record, means, &mut |event| line.show(&plan.name, record.seed, &event));
     line.clear();
     let go_on = || format!("finished runs are kept; `fenxi study {}` goes on", path.display());
     match result {
-        Ok(outcome) => end(cli, args, &Study { store: &store, plan: &plan, record: &record }, &outcome, &go_on()),
+        Ok(outcome) => end(cli, args, &Study { store: &store, plan: &plan, record: &record, asks }, &outcome, &go_on()),
         Err(error) => Err(anyhow::Error::from(error).context(go_on())),
+    }
+}
+
+/// What a plan that is wrong or has changed comes to: exit code 2.
+fn refuse(error: StudyError) -> anyhow::Result<ExitCode> {
+    match error {
+        StudyError::Plan(_) | StudyError::Changed { .. } => {
+            print::error(&error.into());
+            Ok(ExitCode::from(2))
+        }
+        error => Err(error.into()),
     }
 }
 
@@ -150,6 +171,7 @@ struct Study<'a> {
     store: &'a Store,
     plan: &'a StudyPlan,
     record: &'a Record,
+    asks: Option<&'a dyn Asks>,
 }
 
 /// Says how the study ended, and what it came to; gives the exit code.
@@ -157,7 +179,7 @@ fn end(cli: &Cli, args: &StudyArgs, study: &Study<'_>, outcome: &Outcome, go_on:
     let plan = study.plan;
     if outcome.interrupted.is_none() && outcome.finished > 0 && (!cli.quiet || args.json) {
         let style = if args.json { None } else { Some(Style::Text) };
-        print_report(&fenxi_study::report(study.store, plan, study.record)?, style)?;
+        print_report(&fenxi_study::report(study.store, plan, study.record, study.asks)?, style)?;
     }
     if let Some(signal) = outcome.interrupted {
         print::message(&format!("interrupted after {} of {} runs: {go_on}", outcome.finished, outcome.planned));
@@ -241,7 +263,7 @@ fn print_report(report: &fenxi_study::Report, style: Option<Style>) -> anyhow::R
 }
 
 /// `fenxi study report`: of a plan, by its file, or of a study that the store knows, by name.
-fn report_on(cli: &Cli, args: &StudyReportArgs) -> anyhow::Result<ExitCode> {
+fn report_on(cli: &Cli, args: &StudyReportArgs, answers: Answers) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     let path = Path::new(&args.study);
     let (plan, record) = match path.is_file() {
@@ -255,7 +277,11 @@ fn report_on(cli: &Cli, args: &StudyReportArgs) -> anyhow::Result<ExitCode> {
             (parse(&record.path, &record.text)?, record)
         }
     };
-    let report = fenxi_study::report(&store, &plan, &record)?;
+    if plan.asks() && answers.is_none() {
+        return Err(handover::to_engine());
+    }
+    let asks = answers.map(|open| open(&store));
+    let report = fenxi_study::report(&store, &plan, &record, asks.as_deref())?;
     if report.finished == 0 {
         bail!("no run of the study `{}` is finished yet", plan.name);
     }

@@ -5,7 +5,7 @@ use std::{collections::hash_map::RandomState, hash::BuildHasher, path::Path, tim
 use fenxi_store::Store;
 use nix::sys::signal::Signal;
 
-use crate::support::{Fenxi, signal, walk};
+use crate::support::{Fenxi, Tmpfs, signal, skipped, walk};
 
 /// How often the recorder is killed.
 const KILLS: u64 = 100;
@@ -58,28 +58,18 @@ fn a_recorder_killed_at_any_moment_loses_nothing_that_was_written() {
 fn a_full_disk_stops_the_recording_with_a_clear_error_and_keeps_what_was_written() {
     let fenxi = Fenxi::new();
     fs_err::create_dir_all(fenxi.path()).unwrap();
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=400k", "fenxi-test"])
-        .arg(fenxi.path())
-        .output()
-        .is_ok_and(|o| o.status.success());
-    if !mounted {
-        return crate::support::skipped("full disk", "mounting a small tmpfs is not permitted here");
-    }
-    let message = fenxi.fails(1, &["record", "--interval", "10ms", "--for", "20s"]);
-    let unmounted = || {
-        let status = std::process::Command::new("umount").arg(fenxi.path()).status();
-        assert!(status.is_ok_and(|s| s.success()));
+    let Some(disk) = Tmpfs::mount(&fenxi.path(), 400 << 10) else {
+        return skipped("full disk", "mounting a small tmpfs is not permitted here");
     };
+    let message = fenxi.fails(1, &["record", "--interval", "10ms", "--for", "20s"]);
     let said = message.contains("No space left") && message.contains("kept");
     // Given room, the next command that opens the store seals what was recorded.
-    let status = std::process::Command::new("mount").args(["-o", "remount,size=64m"]).arg(fenxi.path()).status();
-    let grown = status.is_ok_and(|s| s.success());
+    disk.resize(64 << 20);
     let listed = fenxi.run(&["runs", "--json"]);
     let rows = fenxi.run(&["sql", "-o", "csv", "select count(*) from cpu"]);
-    unmounted();
+    drop(disk);
     assert!(said, "{message}");
-    assert!(grown && String::from_utf8_lossy(&listed.stdout).contains("\"recovered\":true"), "{listed:?}");
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("\"recovered\":true"), "{listed:?}");
     let rows = String::from_utf8_lossy(&rows.stdout).lines().last().unwrap_or("0").parse::<u64>();
     assert!(rows.is_ok_and(|n| n > 0));
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use fenxi_store::{RunEntry, Store};
 use nix::sys::signal::Signal;
 
-use crate::support::{Fenxi, signal, text, wait_for};
+use crate::support::{Fenxi, Tmpfs, signal, skipped, text, wait_for};
 
 /// A plan in a directory of its own, and the store beside it.
 struct Study {
@@ -316,4 +316,152 @@ better = "lower"
     let plan = study.plan().display().to_string();
     assert!(study.fenxi.ok(&["study", "report", &plan, "--markdown"]).contains("| cell "));
     assert!(study.fenxi.fails(1, &["study", "report", "reportd"]).contains("meant is perhaps `reported`"));
+}
+
+#[test]
+fn an_answer_about_each_run_is_a_response() {
+    let study = Study::new(
+        r#"
+name = "asked"
+repeats = 2
+command = "sleep 0.35"
+[factors]
+n = [1, 2]
+[[response]]
+name = "busy"
+sql = "select avg(100 - idle) as busy from cpu where cpu is null"
+unit = "%"
+better = "lower"
+[[response]]
+question = "samples"
+params = { times = 3 }
+column = "n"
+"#,
+    );
+    let own = study.fenxi.path().join("questions");
+    Store::open_or_create(study.fenxi.path()).unwrap();
+    fs_err::write(
+        own.join("samples.sql"),
+        "-- title: Samples\n-- param: times = 1, how often each counts\n\
+         SELECT 'all' AS word, count(*) * $times AS n, 1 AS other FROM cpu WHERE cpu IS NULL\n",
+    )
+    .unwrap();
+    study.ok(&["--dry-run"]);
+    let said = study.ok(&[]);
+    assert!(said.contains("busy") && said.contains("samples"), "{said}");
+    let json: serde_json::Value =
+        serde_json::from_str(&study.fenxi.ok(&["study", "report", "asked", "--json"])).unwrap();
+    for cell in ["n=1", "n=2"] {
+        let mean = |response: usize| {
+            let cells = json["responses"][response]["cells"].as_array().unwrap();
+            cells.iter().find(|c| c["cell"] == cell).unwrap()["mean"].as_f64().unwrap()
+        };
+        let of_runs = |value: &str| {
+            let runs = study.runs().into_iter().filter(|r| r.manifest.params["cell"] == cell);
+            let ids: Vec<String> = runs.map(|r| format!("'{}'", r.manifest.id)).collect();
+            let ids = ids.join(", ");
+            let each = format!("select {value} as v from cpu where cpu is null and run in ({ids}) group by run");
+            study.fenxi.number(&format!("select avg(v) from ({each})"))
+        };
+        assert!((mean(0) - of_runs("avg(100 - idle)")).abs() < 1e-9);
+        assert!((mean(1) - of_runs("3 * count(*)")).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_question_that_cannot_be_asked_is_told_before_the_first_run() {
+    let plan = |response: &str| {
+        format!("name = \"asking\"\ncommand = \"echo ran >> log; sleep 0.3\"\n[[response]]\nname = \"r\"\n{response}\n")
+    };
+    let cases = [
+        ("question = \"hotest-cpu\"", "the response `r`: there is no question `hotest-cpu`"),
+        ("question = \"hottest-cpu\"\nparams = { nn = 1 }", "there is no parameter `nn`"),
+        ("sql = \"selec 1\"", "the response `r`: "),
+        ("sql = \"select usr from cpus\"", "cpus"),
+        ("sql = \"select usr, sys from cpu\"", "several columns of numbers; name one with `column`: `usr`, `sys`"),
+        ("sql = \"select usr from cpu\"\ncolumn = \"user\"", "the answer has no column `user`; there are `usr`"),
+        ("sql = \"select 'a' as a, 1 as b\"\ncolumn = \"a\"", "`a` of the answer is Utf8 where a number is expected"),
+        ("sql = \"create table x (a int)\"", "the response `r`: "),
+    ];
+    for (response, words) in cases {
+        let study = Study::new(&plan(response));
+        for more in [&["--dry-run"][..], &[]] {
+            let said = study.fails(2, more);
+            assert!(said.contains("plan.toml:3: ") && said.contains(words), "{said}");
+        }
+        assert_eq!((study.log(), study.runs().len()), (String::new(), 0));
+    }
+    // What only a run can show fails the run, which is kept and says why.
+    let cases = [
+        ("sql = \"select usr from cpu where cpu = 'none'\"", "no row where one is expected"),
+        ("sql = \"select usr from cpu limit 2\"", "2 rows where one is expected"),
+        ("sql = \"select max(usr) as most from cpu where cpu = 'none'\"", "`most` of the answer is NULL"),
+    ];
+    for (response, words) in cases {
+        let study = Study::new(&plan(response));
+        let said = study.fails(1, &[]);
+        assert!(said.contains("no response `r`: ") && said.contains(words), "{said}");
+        assert!(study.runs()[0].labels.tags["failed"].contains(words));
+        assert!(study.finished().is_empty());
+    }
+}
+
+#[test]
+fn two_studies_at_once_are_two_plans() {
+    let slow = "command = \"echo ran >> log; sleep 1\"\nrepeats = 2\n";
+    let study = Study::new(&format!("name = \"first\"\n{slow}"));
+    let other = study.dir.path().join("other.toml");
+    fs_err::write(&other, format!("name = \"second\"\n{slow}[record]\nsources = [\"cpu\"]\n")).unwrap();
+    let plan = study.plan().display().to_string();
+    let [first, second] = [plan.as_str(), other.to_str().unwrap()].map(|plan| study.fenxi.spawn(&["study", plan]));
+    wait_for("both to run", || study.log().lines().count() >= 2);
+    let said = study.fails(1, &[]);
+    assert!(
+        said.contains("the study `first` is being made by another process (its lock is ")
+            && said.contains("first.lock"),
+        "{said}"
+    );
+    for child in [first, second] {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    let of = |name: &str| study.fenxi.ok(&["runs", &format!("study={name}"), "--json"]).lines().count();
+    assert_eq!((of("first"), of("second"), study.log().lines().count()), (2, 2, 4));
+}
+
+#[test]
+fn a_disk_that_fills_up_stops_a_study_which_goes_on_when_there_is_room() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let Some(disk) = Tmpfs::mount(dir.path(), 3 << 20) else {
+        skipped("a disk that fills up", "mounting a tmpfs is not permitted here");
+        return;
+    };
+    let (store, filler) = (dir.path().join("store"), dir.path().join("filler"));
+    let study = Study::new(&format!(
+        "name = \"full\"\norder = \"given\"\n\
+         command = \"test {{n}} = 1 || test -e go || dd if=/dev/zero of={} bs=64k 2>/dev/null; sleep 0.3\"\n\
+         [factors]\nn = [1, 2]\n",
+        filler.display()
+    ));
+    let plan = study.plan().display().to_string();
+    let store = store.to_str().unwrap();
+    let run = |more: &[&str]| study.fenxi.run(&[&["--store", store], more].concat());
+    let full = run(&["study", &plan]);
+    let said = text(&full.stderr);
+    assert_eq!(full.status.code(), Some(1), "{said}");
+    assert!(said.contains("No space left on device") && said.contains("make room"), "{said}");
+    assert!(said.contains("finished runs are kept; `fenxi study "), "{said}");
+    let finished = |store: &str| {
+        let all = Store::open(store).unwrap().summaries().unwrap();
+        all.into_iter().filter(|s| !s.recovered && !s.labels.tags.contains_key("failed")).count()
+    };
+    assert_eq!(finished(store), 1);
+    assert!(run(&["verify"]).status.success());
+    fs_err::remove_file(&filler).unwrap();
+    fs_err::write(study.dir.path().join("go"), "").unwrap();
+    let again = run(&["study", &plan]);
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    assert_eq!(finished(store), 2);
+    assert!(run(&["verify"]).status.success());
+    drop(disk);
 }

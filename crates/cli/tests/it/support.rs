@@ -1,7 +1,7 @@
 //! A store of its own for each test, and the binary to run in it.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
 };
@@ -102,4 +102,27 @@ pub fn signal(child: &Child, signal: nix::sys::signal::Signal) {
 /// Says loudly that a test could not be made here, and why.
 pub fn skipped(test: &str, why: &str) {
     eprintln!("SKIPPED {test}: {why}");
+}
+
+/// A file system of its own at a directory, gone with the value.
+pub struct Tmpfs(PathBuf);
+
+impl Tmpfs {
+    /// One of `bytes` at `path`; None where mounting is not permitted.
+    pub fn mount(path: &Path, bytes: usize) -> Option<Tmpfs> {
+        let size = format!("size={bytes}");
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(path).output().ok()?;
+        mount.status.success().then(|| Tmpfs(path.to_owned()))
+    }
+
+    pub fn resize(&self, bytes: usize) {
+        let options = format!("remount,size={bytes}");
+        assert!(Command::new("mount").args(["-o", &options]).arg(&self.0).status().unwrap().success());
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
 }

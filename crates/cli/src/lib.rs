@@ -61,7 +61,7 @@ pub fn engine() -> ExitCode {
         Command::Ask(args) => commands::ask::run(cli, args),
         Command::Findings(args) => commands::findings::run(cli, args),
         Command::Report(args) => commands::report::run(cli, args),
-        Command::Study(args) => commands::study::run(cli, args, Some(commands::study_asks::open)),
+        Command::Study(args) => commands::study::run(cli, args, Some(fenxi_report::study_asks)),
         Command::Serve(args) => commands::serve::run(cli, args),
         _ => anyhow::bail!("`fenxi-engine` only answers for `fenxi`; run `fenxi` instead"),
     })

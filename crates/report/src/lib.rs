@@ -12,12 +12,15 @@ mod pack;
 mod pages;
 mod panel;
 mod payload;
+mod study_asks;
 
 use std::time::{Duration, Instant};
 
 use fenxi_model::RunId;
 
 use api::{ApiError, Context, Query};
+
+pub use study_asks::study_asks;
 
 /// The address of the page that shows `runs`.
 pub fn page_of_runs(runs: &[RunId]) -> String {

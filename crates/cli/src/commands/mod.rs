@@ -24,7 +24,6 @@ pub mod serve;
 pub mod show;
 pub mod sql;
 pub mod study;
-pub mod study_asks;
 pub mod tables;
 pub mod tag;
 pub mod tamp;

@@ -1,5 +1,4 @@
-//! Questions of a study, answered by the SQL engine. Only `fenxi-engine` refers to this file, so that `fenxi` makes
-//! studies without the engine's library.
+//! Questions of a study, answered by the SQL engine.
 
 use std::{
     sync::mpsc::{RecvTimeoutError, channel},
@@ -15,17 +14,17 @@ use fenxi_study::{Answered, Asked, Asking, Asks};
 const CHECK_S: f64 = 60.0;
 
 /// Answers questions about runs of a store.
-pub struct Questions(Store);
+struct Questions(Store);
 
-/// What answers a study's questions.
-pub fn open(store: &Store) -> Box<dyn Asks> {
+/// What answers a study's questions, each in an engine of its own that is there only meanwhile.
+pub fn study_asks(store: &Store) -> Box<dyn Asks> {
     Box::new(Questions(store.clone()))
 }
 
 impl Questions {
     /// Answers over `scope`. The engine is there only meanwhile: nothing of it runs beside a measurement.
     fn answer(&self, asked: &Asked, scope: &Scope, limit_s: f64) -> Result<Answer, String> {
-        let engine = Engine::open(&self.0, &Options::default()).map_err(words)?;
+        let engine = Engine::open(&self.0, &Options::default()).map_err(|e| e.to_string())?;
         let interrupt = engine.interrupt();
         let (done, end) = channel::<()>();
         let watch = std::thread::spawn(move || {
@@ -42,20 +41,15 @@ impl Questions {
         let _ = watch.join();
         answer.map_err(|error| match error {
             QueryError::Interrupted => format!("the answer took longer than {limit_s} s"),
-            error => words(error),
+            error => error.to_string(),
         })
     }
-}
-
-/// An error in words, with its way out.
-fn words(error: QueryError) -> String {
-    format!("{:#}", anyhow::Error::from(error))
 }
 
 impl Asks for Questions {
     fn check(&self, asked: &Asked) -> Result<(), String> {
         if let Asking::Named { name, params } = &asked.question {
-            question(&self.0, name).and_then(|q| q.bind(params).map(|_| ())).map_err(words)?;
+            question(&self.0, name).and_then(|q| q.bind(params).map(|_| ())).map_err(|e| e.to_string())?;
         }
         // Over no runs the columns are known, and a wrong statement is told.
         let answer = self.answer(asked, &Scope::of([]), CHECK_S)?;

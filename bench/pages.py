@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Pages out of one recording of sadc: `fenxi report` against `sadf -g` and, where it is installed, pgCluu.
 
-All three get the same binary file. Fenxi reads it as the text of `sar -A`, once; drawing is what is repeated,
-and both are told.
+All get the same recording: sadf the binary file, Fenxi and pgCluu the text of `sar -A` on it. Fenxi reads that once, into a
+run, and draws the run; both are told.
 
 Settings: BENCH_SECONDS (900) to record at one sample a second, or BENCH_SADC, a file that is there already;
 BENCH_ROUNDS (5).
@@ -31,10 +31,10 @@ def recorded(folder):
 
 def subjects(folder, recording):
     """Name, what it makes, and the commands that make it."""
-    env = dict(environment(), LC_ALL="C", S_TIME_FORMAT="ISO", TZ="UTC")
+    env = dict(environment(), LC_ALL="C", TZ="UTC")
     store, text, page, svg, site = (folder / name for name in ("store", "sar.txt", "report.html", "sadf.svg", "pgcluu"))
     fenxi = [FENXI, "--store", store, "--quiet"]
-    text.write_text(output(["env", "LC_ALL=C", "S_TIME_FORMAT=ISO", "TZ=UTC", "sar", "-A", "-f", recording]))
+    text.write_text(output(["env", "LC_ALL=C", "TZ=UTC", "sar", "-A", "-f", recording]))
     measure([*fenxi, "import", text, "--zone", "UTC"])
 
     def draw():
@@ -50,10 +50,10 @@ def subjects(folder, recording):
     def pgcluu():
         shutil.rmtree(site, ignore_errors=True)
         site.mkdir()
-        return measure(["pgcluu", "-I", recording, "-o", site], env=env, cwd=folder)
+        return measure(["pgcluu", "-i", text, "-o", site], env=env, cwd=folder)
 
     found = [("fenxi report", page, draw), ("fenxi import, before it", None, read), ("sadf -g -- -A", svg, sadf)]
-    return found + ([("pgcluu -I", site, pgcluu)] if shutil.which("pgcluu") else [])
+    return found + ([("pgcluu -i", site, pgcluu)] if shutil.which("pgcluu") else [])
 
 
 def main():
@@ -82,7 +82,7 @@ def main():
     report("pages", "Pages out of one recording of sadc",
            ["command", "CPU s, median (least–most)", "times fenxi report", "seconds", "MB", "times fenxi report"], rows,
            [f"About {samples} samples of everything that sadc knows (`-S XALL`), {size_of(recording) / 1e6:.2f} MB; "
-            f"{rounds} rounds after one that is not counted, in turn.",
+            f"{rounds} rounds after one that is not counted, in turn. Where the machine was busy, believe the CPU times.",
             "Fenxi's page is one file that works without a network, with every question and finding that has an answer; "
             "`sadf -g` gives one SVG without interaction; pgCluu gives a folder of pages, of which those of PostgreSQL are "
             "empty here, together with the scripts that they need."])

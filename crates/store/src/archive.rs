@@ -102,6 +102,8 @@ impl Store {
         let head = Head { fenxi_archive: ARCHIVE, runs: ids.iter().map(ToString::to_string).collect() };
         let head = serde_json::to_vec(&head).map_err(|e| StoreError::damaged(HEAD, e))?;
         append(&mut archive, HEAD, head.len() as u64, &head[..])?;
+        // A block of its own: what it is can be told from its beginning, however short it was cut.
+        archive.get_mut().flush()?;
         let mut exported = Exported::default();
         for id in ids {
             self.export_run(id, &mut archive, &mut exported)?;

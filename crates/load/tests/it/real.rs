@@ -276,9 +276,14 @@ fn a_dropped_table_is_counted(server: &Server, code: &str) {
     assert!(tally.failed >= 45 && tally.transactions == 0);
 }
 
+/// Says, where the closing lines of a test run are gathered, what was not tried.
+fn skipped(server: &str) {
+    eprintln!("SKIPPED load on {server}: it is not installed here");
+}
+
 #[test]
 fn postgres_runs_every_workload_and_keeps_what_it_should() {
-    let Some(server) = Server::postgres() else { return eprintln!("there is no PostgreSQL here") };
+    let Some(server) = Server::postgres() else { return skipped("PostgreSQL") };
     a_dropped_table_is_counted(&server, "42P01");
     loading_goes_on_and_is_the_same_for_a_seed(&server);
     every_workload_runs(&server, &[Mode::Simple, Mode::Prepared, Mode::Pipelined]);
@@ -318,7 +323,7 @@ fn passwords_of_postgres(server: &Server) {
 
 #[test]
 fn mariadb_runs_every_workload_and_keeps_what_it_should() {
-    let Some(server) = Server::mariadb() else { return eprintln!("there is no MariaDB here") };
+    let Some(server) = Server::mariadb() else { return skipped("MariaDB") };
     a_dropped_table_is_counted(&server, "1146/42S02");
     loading_goes_on_and_is_the_same_for_a_seed(&server);
     every_workload_runs(&server, &[Mode::Simple, Mode::Prepared]);

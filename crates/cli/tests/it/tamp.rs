@@ -131,7 +131,8 @@ fn files_that_are_meant_for_something_else_stay() {
     assert_eq!(place.names(), ["file.zst", "link", "one", "other"]);
     place.ok(&["-k", "one"]);
     assert!(place.ok(&["-dc", "one.zst"]).stdout == sample);
-    assert!(place.fails(1, &["-d", "link"]).contains("no ending that is known"));
+    place.write("plain", b"text");
+    assert!(place.fails(1, &["-d", "plain"]).contains("no ending that is known"));
     assert!(place.fails(2, &["-o", "x", "one", "other"]).contains("`-o` takes one file"));
 }
 
@@ -231,7 +232,14 @@ fn a_full_disk_leaves_the_input_and_no_output() {
         return skipped("tamp on a full disk", "no file system can be mounted");
     }
     let place = Place::new();
-    let noise: Vec<u8> = (0..1_500_000u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut next = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 56) as u8
+    };
+    let noise: Vec<u8> = (0..1_500_000).map(|_| next()).collect();
     fs::write(dir.path().join("file"), &noise).unwrap();
     let path = dir.path().join("file");
     let said = place.fails(1, &[path.to_str().unwrap()]);
@@ -300,7 +308,7 @@ fn memory_does_not_grow_with_the_input() {
     let output = Command::new("bash").args(["-c", &script]).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let listed = text(&place.ok(&["-l", "zeros.zst"]).stdout);
-    assert!(listed.contains(&(4u64 << 30).to_string()), "{listed}");
+    assert!(listed.contains(&(1u64 << 30).to_string()), "{listed}");
     place.ok(&["-d", "--sparse", "-o", "again", "zeros.zst"]);
     let facts = fs::metadata(place.path("again")).unwrap();
     assert_eq!((facts.len(), facts.blocks()), (1 << 30, 0));
@@ -312,7 +320,7 @@ fn a_bench_is_drawn_and_kept_as_a_run() {
     place.write("file", &data(2_000_000));
     let drawn = text(&place.ok(&["bench", "--rounds", "1", "file"]).stdout);
     assert!(drawn.contains("zst -1") && drawn.contains("ratio +---"), "{drawn}");
-    let answer = place.fenxi.ok(&["ask", "compression-front", "@1"]);
+    let answer = place.fenxi.ok(&["ask", "compression-front", "-r", "@1"]);
     assert!(answer.contains("lz4 -1") && answer.contains("front"), "{answer}");
     assert!(place.fenxi.ok(&["show", "@1"]).contains("decompress"));
 }

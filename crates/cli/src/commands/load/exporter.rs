@@ -8,6 +8,7 @@ use std::{
 };
 
 use fenxi_load::{engine::Interval, report::Exposition};
+use nix::sys::signal::SigSet;
 
 /// The longest that a client may take to ask.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -26,6 +27,8 @@ impl Exporter {
         let exposition = Arc::new(Mutex::new(Exposition::default()));
         let given = Arc::clone(&exposition);
         std::thread::spawn(move || {
+            // Signals are for the thread that waits for them; here they would end the process.
+            let _ = SigSet::all().thread_block();
             // One after the other: a load is asked once in some seconds.
             for stream in listener.incoming().flatten() {
                 let text = given.lock().unwrap_or_else(PoisonError::into_inner).text();

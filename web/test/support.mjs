@@ -29,7 +29,7 @@ export async function openBrowser() {
   });
   const page = await context.newPage();
   const [complaints, requests] = [[], []];
-  page.on("console", (m) => m.type() === "error" && complaints.push(m.text()));
+  page.on("console", (m) => m.type() === "error" && complaints.push(`${m.text()} ${m.location().url}`));
   page.on("pageerror", (e) => complaints.push(String(e)));
   page.on("request", (r) => requests.push(r.url()));
   // How much of what is in the window moved by itself, as browsers score it.

@@ -332,7 +332,7 @@ test("a server that is gone, a run that is not there and a session that ended ar
   assert.match(await page.locator("main .error").innerText(), /does not answer/);
   await page.unroute("**/api/v1/**");
   await page.route("**/api/v1/about", (route) => route.fulfill({ status: 401, contentType: "application/json", body: '{"error":"log in"}' }));
-  await page.route("**/login?*", (route) => route.fulfill({ contentType: "text/html", body: "<title>Log in</title>" }));
+  await page.route("**/login?*", (route) => route.fulfill({ contentType: "text/html", body: '<link rel="icon" href="data:,"><title>Log in</title>' }));
   await page.goto(`${server}/?text=quick`);
   await page.waitForURL((url) => url.pathname === "/login" && url.searchParams.get("next") === "/?text=quick");
   await page.unroute("**/api/v1/about");

@@ -8,10 +8,9 @@ use std::{
     process::{Command, Stdio},
 };
 
+use fenxi_model::Random;
 use fenxi_tamp::{Compress, Decompress, Format, Input, Level, Meter, Output, compress, decompress, recover, unwatched};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-
-use crate::mutate::Random;
 
 /// The format of this name.
 pub fn format(name: &str) -> Option<Format> {

@@ -24,11 +24,11 @@ use std::{
 
 use anyhow::{Result, bail};
 use clap::Parser;
-use fenxi_model::Micros;
+use fenxi_model::{Micros, Random};
 use fenxi_source::import::{Family, Format, Head, Hints, Input, Out, detect, formats};
 use nix::sys::resource::{Resource, setrlimit};
 
-use mutate::{Random, mutate};
+use mutate::mutate;
 
 /// Address space that the whole process may take: a blow-up ends it at once.
 const MEMORY: u64 = 2 << 30;

@@ -1,5 +1,7 @@
 //! Changes to inputs, as files are damaged in life and as an enemy would damage them.
 
+use fenxi_model::Random;
+
 /// The largest input that is made.
 pub const MAX_BYTES: usize = 256 << 10;
 
@@ -42,28 +44,6 @@ const PIECES: [&str; 36] = [
     "\u{fffd}é漢",
     "%",
 ];
-
-/// A quick generator of numbers (splitmix64): the same seed gives the same sequence.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `n`, which must not be 0.
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-}
 
 /// One of `seeds`, changed a few times.
 pub fn mutate(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {

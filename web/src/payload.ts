@@ -35,7 +35,8 @@ export interface Said {
   text: string;
 }
 
-export interface Run {
+/** What lists and pages say of a run. */
+export interface RunHead {
   id: string;
   name: string;
   kind: string;
@@ -43,7 +44,6 @@ export interface Run {
   /** Milliseconds since the epoch, UTC. */
   start_ms: number;
   duration_s: number;
-  interval_s: number | null;
   command: string;
   exit_status: number | null;
   signal: number | null;
@@ -52,6 +52,10 @@ export interface Run {
   params: Record<string, string>;
   tags: Record<string, string>;
   remarks: string[];
+}
+
+export interface Run extends RunHead {
+  interval_s: number | null;
   ticks: number | null;
   missed_ticks: number | null;
   /** CPU seconds that recording itself took. */

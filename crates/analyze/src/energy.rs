@@ -1,6 +1,6 @@
 //! Where a history of runs changed.
 
-use crate::random::Random;
+use fenxi_model::Random;
 
 /// Runs on either side of a change point, at least.
 const LEAST: usize = 3;

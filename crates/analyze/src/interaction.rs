@@ -1,6 +1,6 @@
 //! Whether the effect of one factor depends on the level of another.
 
-use crate::random::Random;
+use fenxi_model::Random;
 
 /// Random ways tried.
 const WAYS: u32 = 1_999;

@@ -2,7 +2,9 @@
 
 use std::f64::consts::{FRAC_PI_2, SQRT_2};
 
-use crate::{random::Random, sample::quantile};
+use fenxi_model::Random;
+
+use crate::sample::quantile;
 
 /// Resamples drawn.
 const RESAMPLES: usize = 2_000;

@@ -7,7 +7,9 @@
 //! are far off hide a change from means but not from ranks, and as every way is judged by the larger of
 //! the two, nothing is counted twice. It needs no distribution and is exact for small groups.
 
-use crate::{random::Random, rank::ranks, sample::mean};
+use fenxi_model::Random;
+
+use crate::{rank::ranks, sample::mean};
 
 /// Ways up to which all are tried.
 const ALL_WAYS: f64 = 50_000.0;

@@ -1,6 +1,8 @@
 //! How throughput grows with load or with CPUs: the laws of Amdahl and Gunther.
 
-use crate::{Interval, random::Random, sample::quantile};
+use fenxi_model::Random;
+
+use crate::{Interval, sample::quantile};
 
 /// Resamples drawn for the intervals.
 const RESAMPLES: usize = 1_000;

@@ -1,6 +1,8 @@
 //! Laws of scaling of an experiment: several runs at each level, and intervals from how much runs differ.
 
-use crate::{Interval, Scaling, amdahl, random::Random, sample::mean, scaling::coefficients, usl};
+use fenxi_model::Random;
+
+use crate::{Interval, Scaling, amdahl, sample::mean, scaling::coefficients, usl};
 
 /// Resamples drawn.
 const RESAMPLES: usize = 2_000;

@@ -81,11 +81,11 @@ pub fn judge(compared: &Compared, adjusted_p: f64, better: Better, settings: &Se
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare;
+    use crate::{compare, permutation_test};
 
     fn verdict(a: &[f64], b: &[f64], better: Better) -> Verdict {
         let compared = compare(a, b, 0.95).unwrap();
-        judge(&compared, compared.p, better, &Settings::default())
+        judge(&compared, permutation_test(a, b).unwrap_or(f64::NAN), better, &Settings::default())
     }
 
     #[test]

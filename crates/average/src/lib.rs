@@ -205,14 +205,10 @@ fn end(entries: &[RunEntry], spans: &Spans) -> End {
     let missed = entries.iter().filter_map(|e| e.manifest.missed_ticks).sum();
     End {
         start: Some(spans.start),
-        end: spans.end(),
         exit_status: if same { entries.first().and_then(status) } else { None },
-        signal: None,
-        costs: Vec::new(),
-        windows: Vec::new(),
         ticks: entries.iter().filter_map(|e| e.manifest.ticks).sum(),
         missed_ticks: missed,
-        inputs: Vec::new(),
+        ..End::at(spans.end())
     }
 }
 

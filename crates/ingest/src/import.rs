@@ -412,14 +412,8 @@ impl Work<'_> {
         let start = self.plan.start.or(first).unwrap_or(self.plan.now);
         End {
             start: Some(start),
-            end: last.unwrap_or(start).max(start),
-            exit_status: None,
-            signal: None,
-            costs: Vec::new(),
-            windows: Vec::new(),
-            ticks: 0,
-            missed_ticks: 0,
             inputs: std::mem::take(&mut self.entries),
+            ..End::at(last.unwrap_or(start).max(start))
         }
     }
 }

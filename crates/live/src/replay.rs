@@ -208,17 +208,7 @@ mod tests {
             random: 1,
             sources: Vec::new(),
         };
-        let end = End {
-            start: None,
-            end: Micros(20),
-            exit_status: None,
-            signal: None,
-            costs: Vec::new(),
-            windows: Vec::new(),
-            ticks: 2,
-            missed_ticks: 0,
-            inputs: Vec::new(),
-        };
+        let end = End { ticks: 2, ..End::at(Micros(20)) };
         let mut open = store.begin(begin).unwrap();
         let mut rows = Rows::new("h");
         rows.row(&cpu::TABLE, Micros(5), 99.0).f64(cpu::usr, 1.5);

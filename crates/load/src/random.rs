@@ -3,32 +3,27 @@
 
 use std::f64::consts::TAU;
 
-/// A generator: SplitMix64 (Steele, Lea, Flood 2014).
+/// A generator of a load's numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Random(u64);
+pub struct Random(fenxi_model::Random);
 
 impl Random {
     /// The generator of one of many streams of a seed.
     pub fn of(seed: u64, stream: u64) -> Random {
         // Two rounds, so that neighbouring streams have nothing in common.
-        let mut mixed = Random(seed);
-        let salt = mixed.bits();
-        let mut mixed = Random(salt ^ stream.wrapping_mul(0xd605_bbb5_8c8a_bc03));
-        Random(mixed.bits())
+        let first = |seed: u64| fenxi_model::Random::new(seed).bits();
+        let mixed = first(first(seed) ^ stream.wrapping_mul(0xd605_bbb5_8c8a_bc03));
+        Random(fenxi_model::Random::new(mixed))
     }
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     /// At least 0 and below 1.
     pub fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.unit()
     }
 
     /// Below `bound`; 0 when that is 0. The bias (Lemire's multiplication without rejection) is below 2⁻³² for ranges
@@ -165,7 +160,7 @@ mod tests {
     #[test]
     fn the_generator_is_the_published_one() {
         // The first values of the reference implementation with seed 1234567.
-        let mut random = Random(1_234_567);
+        let mut random = Random(fenxi_model::Random::new(1_234_567));
         assert_eq!([random.bits(), random.bits()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
     }
 

@@ -5,6 +5,7 @@
 
 pub mod catalog;
 mod near;
+mod random;
 mod rows;
 mod schema;
 mod selector;
@@ -13,6 +14,7 @@ mod unit;
 
 pub use catalog::{Better, Column, Kind, TABLES, Table, TableId, Type, table};
 pub use near::near;
+pub use random::Random;
 pub use rows::{Row, Rows, TableRows};
 pub use schema::{fingerprint, schema_of};
 pub use selector::{RunId, Selector, SelectorError};

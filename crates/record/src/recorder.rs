@@ -456,15 +456,12 @@ impl Recording<'_> {
         let mut costs = self.sampler.into_costs();
         costs.push(self.append_cost);
         let end = End {
-            end: self.wall_at_start.max(t),
             exit_status: exit_code,
             signal: self.ended.as_ref().and_then(Ended::signal),
             costs,
             ticks: self.progress.ticks,
             missed_ticks: self.progress.missed,
-            start: None,
-            inputs: Vec::new(),
-            windows: Vec::new(),
+            ..End::at(self.wall_at_start.max(t))
         };
         let outcome = Outcome {
             run: None,

@@ -13,69 +13,95 @@ use fenxi_study::{Answered, Asked, Asking, Asks};
 /// Seconds that a question over no runs at all may take.
 const CHECK_S: f64 = 60.0;
 
-/// Answers questions about runs of a store.
-struct Questions(Store);
-
-/// What answers a study's questions, each in an engine of its own that is there only meanwhile.
+/// What answers a study's questions while its runs are made, each in an engine of its own that is there only
+/// meanwhile: nothing of it runs beside a measurement.
 pub fn study_asks(store: &Store) -> Box<dyn Asks> {
-    Box::new(Questions(store.clone()))
+    Box::new(Apart(store.clone()))
 }
 
-impl Questions {
-    /// Answers over `scope`. The engine is there only meanwhile: nothing of it runs beside a measurement.
-    fn answer(&self, asked: &Asked, scope: &Scope, limit_s: f64) -> Result<Answer, String> {
-        let engine = Engine::open(&self.0, &Options::default()).map_err(|e| e.to_string())?;
-        let interrupt = engine.interrupt();
-        let (done, end) = channel::<()>();
-        let watch = std::thread::spawn(move || {
-            if end.recv_timeout(Duration::from_secs_f64(limit_s)) == Err(RecvTimeoutError::Timeout) {
-                interrupt.interrupt();
-            }
-        });
+/// Answers in an engine that is at hand, and whose bounds hold: for who reports on a study.
+pub(crate) struct AtHand<'e>(pub &'e Engine);
+
+impl Asks for AtHand<'_> {
+    fn check(&self, asked: &Asked) -> Result<(), String> {
+        if let Asking::Named { name, params } = &asked.question {
+            question(self.0.store(), name).and_then(|q| q.bind(params).map(|_| ())).map_err(|e| e.to_string())?;
+        }
+        // Over no runs the columns are known, and a wrong statement is told.
+        let answer = self.answer(asked, &Scope::of([]))?;
+        column(&answer, asked).map(|_| ())
+    }
+
+    fn ask(&self, run: &RunId, asked: &Asked, _: f64) -> Result<Answered, String> {
+        number(&self.answer(asked, &Scope::of([run.clone()]))?, asked)
+    }
+}
+
+impl AtHand<'_> {
+    fn answer(&self, asked: &Asked, scope: &Scope) -> Result<Answer, String> {
         let answer = match &asked.question {
-            Asking::Named { name, params } => engine.ask(name, params, scope),
-            Asking::Sql(sql) => engine.query(sql, scope),
+            Asking::Named { name, params } => self.0.ask(name, params, scope),
+            Asking::Sql(sql) => self.0.query(sql, scope),
         };
-        drop(done);
-        // It cannot panic, and ends as soon as the sender is gone.
-        let _ = watch.join();
         answer.map_err(|error| match error {
-            QueryError::Interrupted => format!("the answer took longer than {limit_s} s"),
+            QueryError::Interrupted => "the answer took too long".to_owned(),
             error => error.to_string(),
         })
     }
 }
 
-impl Asks for Questions {
+/// Answers about runs of a store in an engine that is opened for each answer.
+struct Apart(Store);
+
+impl Apart {
+    /// Does `work` in an engine that is interrupted after `limit_s`.
+    fn within<T>(&self, limit_s: f64, work: impl FnOnce(&AtHand<'_>) -> Result<T, String>) -> Result<T, String> {
+        let engine = Engine::open(&self.0, &Options::default()).map_err(|e| e.to_string())?;
+        let interrupt = engine.interrupt();
+        let (done, end) = channel::<()>();
+        let watch = std::thread::spawn(move || {
+            let over = end.recv_timeout(Duration::from_secs_f64(limit_s)) == Err(RecvTimeoutError::Timeout);
+            if over {
+                interrupt.interrupt();
+            }
+            over
+        });
+        let outcome = work(&AtHand(&engine));
+        drop(done);
+        // It cannot panic, and ends as soon as the sender is gone.
+        let over = watch.join().unwrap_or(false);
+        outcome.map_err(|why| if over { format!("the answer took longer than {limit_s} s") } else { why })
+    }
+}
+
+impl Asks for Apart {
     fn check(&self, asked: &Asked) -> Result<(), String> {
-        if let Asking::Named { name, params } = &asked.question {
-            question(&self.0, name).and_then(|q| q.bind(params).map(|_| ())).map_err(|e| e.to_string())?;
-        }
-        // Over no runs the columns are known, and a wrong statement is told.
-        let answer = self.answer(asked, &Scope::of([]), CHECK_S)?;
-        column(&answer, asked).map(|_| ())
+        self.within(CHECK_S, |engine| engine.check(asked))
     }
 
     fn ask(&self, run: &RunId, asked: &Asked, limit_s: f64) -> Result<Answered, String> {
-        let answer = self.answer(asked, &Scope::of([run.clone()]), limit_s)?;
-        let place = column(&answer, asked)?;
-        let column = &answer.columns[place];
-        let rows = answer.n_rows();
-        if rows != 1 {
-            let (n, way_out) = match rows {
-                0 => ("no row".to_owned(), "was what it asks for recorded?"),
-                n => (format!("{n} rows"), "aggregate them, or take one with LIMIT 1"),
-            };
-            return Err(format!("the answer has {n} where one is expected; {way_out}"));
-        }
-        match answer.f64s(&column.name).first().copied().flatten() {
-            Some(value) if value.is_finite() => Ok(Answered { value, unit: column.unit.symbol().to_owned() }),
-            Some(value) => Err(format!("`{}` of the answer is {value} where a number is expected", column.name)),
-            None => Err(format!(
-                "`{}` of the answer is NULL where a number is expected; it was not recorded, or nothing of it happened",
-                column.name
-            )),
-        }
+        self.within(limit_s, |engine| engine.ask(run, asked, limit_s))
+    }
+}
+
+/// The one number of an answer.
+fn number(answer: &Answer, asked: &Asked) -> Result<Answered, String> {
+    let column = &answer.columns[column(answer, asked)?];
+    let rows = answer.n_rows();
+    if rows != 1 {
+        let (n, way_out) = match rows {
+            0 => ("no row".to_owned(), "was what it asks for recorded?"),
+            n => (format!("{n} rows"), "aggregate them, or take one with LIMIT 1"),
+        };
+        return Err(format!("the answer has {n} where one is expected; {way_out}"));
+    }
+    match answer.f64s(&column.name).first().copied().flatten() {
+        Some(value) if value.is_finite() => Ok(Answered { value, unit: column.unit.symbol().to_owned() }),
+        Some(value) => Err(format!("`{}` of the answer is {value} where a number is expected", column.name)),
+        None => Err(format!(
+            "`{}` of the answer is NULL where a number is expected; it was not recorded, or nothing of it happened",
+            column.name
+        )),
     }
 }
 

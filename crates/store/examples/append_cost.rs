@@ -117,15 +117,5 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The end of a recording of so many ticks of a second.
 fn end(ticks: u64) -> End {
-    End {
-        end: Micros(1_795_271_753_000_000 + ticks as i64 * 1_000_000),
-        exit_status: None,
-        signal: None,
-        costs: Vec::new(),
-        windows: Vec::new(),
-        ticks,
-        missed_ticks: 0,
-        start: None,
-        inputs: Vec::new(),
-    }
+    End { ticks, ..End::at(Micros(1_795_271_753_000_000 + ticks as i64 * 1_000_000)) }
 }

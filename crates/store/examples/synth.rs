@@ -68,17 +68,7 @@ fn write_run(path: &str, run: i64, seconds: i64, cpus: i64, full: bool) -> Resul
             open.append(&mut rows)?;
         }
     }
-    open.seal(End {
-        end: Micros(start.0 + seconds * 1_000_000),
-        exit_status: None,
-        signal: None,
-        costs: Vec::new(),
-        windows: Vec::new(),
-        ticks: seconds as u64,
-        missed_ticks: 0,
-        start: None,
-        inputs: Vec::new(),
-    })?;
+    open.seal(End { ticks: seconds as u64, ..End::at(Micros(start.0 + seconds * 1_000_000)) })?;
     Ok(())
 }
 

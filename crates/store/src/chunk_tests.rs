@@ -52,17 +52,7 @@ fn fill(store: &Store, kind: &str, random: u64, limit: usize) -> OpenRun {
 }
 
 fn end() -> End {
-    End {
-        end: Micros(1_795_272_053_000_000),
-        exit_status: None,
-        signal: None,
-        costs: Vec::new(),
-        windows: Vec::new(),
-        ticks: 300,
-        missed_ticks: 0,
-        start: None,
-        inputs: Vec::new(),
-    }
+    End { ticks: 300, ..End::at(Micros(1_795_272_053_000_000)) }
 }
 
 fn read(store: &Store, id: &RunId, table: &str) -> Vec<RecordBatch> {

@@ -59,6 +59,23 @@ pub struct End {
     pub inputs: Vec<InputEntry>,
 }
 
+impl End {
+    /// The end of a run at `end` of which nothing else is to be said.
+    pub fn at(end: Micros) -> End {
+        End {
+            start: None,
+            end,
+            exit_status: None,
+            signal: None,
+            costs: Vec::new(),
+            windows: Vec::new(),
+            ticks: 0,
+            missed_ticks: 0,
+            inputs: Vec::new(),
+        }
+    }
+}
+
 /// One input of an import: a file that another tool wrote.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InputEntry {

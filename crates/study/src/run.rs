@@ -358,17 +358,7 @@ impl<'a> OneRun<'a> {
         let mut rows = fenxi_model::Rows::new(self.means.host);
         rows.event(now, "failed", "study", &why.to_string());
         open.append(&mut rows)?;
-        open.seal(End {
-            start: None,
-            end: now,
-            exit_status: None,
-            signal: None,
-            costs: Vec::new(),
-            windows: Vec::new(),
-            ticks: 0,
-            missed_ticks: 0,
-            inputs: Vec::new(),
-        })?;
+        open.seal(End::at(now))?;
         Ok(())
     }
 }

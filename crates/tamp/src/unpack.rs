@@ -27,6 +27,16 @@ pub(crate) struct Bounds {
     pub window: u64,
 }
 
+/// What a frame or member turned out to be; `S` decodes one in order.
+pub(crate) enum Begun<S> {
+    /// The job holds it whole.
+    Gathered,
+    /// It must be decoded in order.
+    Serial(Box<S>),
+    /// It was passed over; so many bytes of contents.
+    Passed(u64),
+}
+
 /// What was found in the input, for whoever wants to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
@@ -177,9 +187,9 @@ impl Unpack {
             self.begins(Format::Zst);
             let unwanted = self.unwanted();
             return Ok(match self.zst.begin(&mut self.reader, job, self.bounds, unwanted)? {
-                zst::Begun::Gathered => Step::Job,
-                zst::Begun::Passed(content) => self.passed(content),
-                zst::Begun::Serial(frame) => self.serial(Inside::Zstd(frame)),
+                Begun::Gathered => Step::Job,
+                Begun::Passed(content) => self.passed(content),
+                Begun::Serial(frame) => self.serial(Inside::Zstd(frame)),
             });
         }
         if lz4::is_magic(seen) || lz4::is_legacy(seen) {
@@ -191,9 +201,9 @@ impl Unpack {
             self.begins(Format::Gz);
             let unwanted = self.unwanted();
             return Ok(match self.gz.begin(&mut self.reader, job, self.bounds, unwanted)? {
-                gz::Begun::Gathered => Step::Job,
-                gz::Begun::Passed(content) => self.passed(content),
-                gz::Begun::Serial(member) => self.serial(Inside::Gzip(member)),
+                Begun::Gathered => Step::Job,
+                Begun::Passed(content) => self.passed(content),
+                Begun::Serial(member) => self.serial(Inside::Gzip(member)),
             });
         }
         // gzip's own files may be padded, as on tapes.

@@ -11,6 +11,12 @@ export interface Question extends Header {
   order?: number;
 }
 
+/** A part of a report. */
+export interface SectionName {
+  id: string;
+  title: string;
+}
+
 /** The parameters of the address that belong to the question. */
 export interface Asked {
   /** The name of the question it began with. */

@@ -1,25 +1,28 @@
 // The questions that there are, the own ones first; a click begins with one.
 
 import { useState } from "preact/hooks";
-import type { Question } from "./asking";
+import type { Question, SectionName } from "./asking";
+
+const OWN = "Own questions";
 
 interface Props {
   questions: Question[];
+  sections: SectionName[];
   chosen: string | null;
   onChoose: (question: Question) => void;
   onDelete?: (question: Question) => void;
 }
 
-export function QuestionList({ questions, chosen, onChoose, onDelete }: Props) {
+export function QuestionList({ questions, sections, chosen, onChoose, onDelete }: Props) {
   const [text, setText] = useState("");
   const wanted = text.toLowerCase();
   const found = questions.filter((q) => `${q.id} ${q.title} ${q.about}`.toLowerCase().includes(wanted));
   const groups = new Map<string, Question[]>();
   for (const q of found) {
-    const group = q.own ? "own questions" : (q.section ?? "questions");
+    const group = q.own ? OWN : (sections.find((s) => s.id === q.section)?.title ?? "Others");
     groups.set(group, [...(groups.get(group) ?? []), q]);
   }
-  const order = [...groups.keys()].sort((a, b) => Number(b === "own questions") - Number(a === "own questions"));
+  const order = [...groups.keys()].sort((a, b) => Number(b === OWN) - Number(a === OWN));
   return (
     <aside class="question-list" aria-label="questions">
       <input type="search" class="wide-search" placeholder={`find in ${questions.length} questions`} aria-label="find a question" value={text} onInput={(e) => setText(e.currentTarget.value)} />

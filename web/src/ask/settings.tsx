@@ -2,12 +2,11 @@
 
 import { useState } from "preact/hooks";
 import { change } from "../api";
-import { type Asked, CHARTS, namesOf, type Question, questionText } from "./asking";
+import { type Asked, CHARTS, namesOf, type Question, questionText, type SectionName } from "./asking";
 import { Dialog, Field } from "../dialog";
 import { Typed } from "../parts";
 
 const UNITS = ["", "%", "B", "B/s", "/s", "s", "ms", "us"];
-const SECTIONS = ["result", "cpu", "memory", "disk", "network", "process", "interrupt", "database", "facts"];
 
 /** Which columns a chart needs to be told; time charts find `t` themselves. */
 function needs(chart: string): ("x" | "y" | "series" | "unit")[] {
@@ -68,7 +67,7 @@ export function ParamFields({ asked, base, onChange }: { asked: Asked; base?: Qu
 /** Letters, digits and dashes, as a file is called. */
 const slug = (text: string) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
 
-export function SaveDialog({ asked, base, onClose, onSaved }: { asked: Asked; base?: Question; onClose: () => void; onSaved: (name: string) => void }) {
+export function SaveDialog({ asked, base, sections, onClose, onSaved }: { asked: Asked; base?: Question; sections: SectionName[]; onClose: () => void; onSaved: (name: string) => void }) {
   const [title, setTitle] = useState(base ? (base.own ? base.title : `${base.title} (mine)`) : "");
   const [name, setName] = useState(base?.own ? base.id : "");
   const [about, setAbout] = useState(base?.about ?? "");
@@ -86,7 +85,7 @@ export function SaveDialog({ asked, base, onClose, onSaved }: { asked: Asked; ba
       <Field label="Name" help="As `fenxi ask` calls it."><input type="text" value={name} placeholder={called || "which-disks"} onInput={(e) => setName(slug(e.currentTarget.value))} /></Field>
       <Field label="About" help="One sentence: what it shows and what to look for."><textarea rows={2} value={about} onInput={(e) => setAbout(e.currentTarget.value)} /></Field>
       <Field label="Section">
-        <select value={section} onChange={(e) => setSection(e.currentTarget.value)}>{SECTIONS.map((s) => <option key={s}>{s}</option>)}</select>
+        <select value={section} onChange={(e) => setSection(e.currentTarget.value)}>{sections.map((s) => <option key={s.id} value={s.id}>{s.title}</option>)}</select>
       </Field>
     </Dialog>
   );

@@ -6,7 +6,7 @@ import { type Panel, type Run, type SeriesData, type TimeData, unpack } from "..
 import { diverging } from "../shared";
 import { timesOf } from "../timechart";
 import { clock, human, words } from "../units";
-import { type Cell, Grid } from "./grid";
+import { bands, type Cell, Grid } from "./grid";
 import { DivergingScale } from "./legend-scale";
 
 interface Props {
@@ -47,7 +47,7 @@ export function DifferenceMap({ panel, time, runs, a, b, shift = [0, 0] }: Props
   if (map.rows.length === 0) return <p class="quiet">The runs have no series in common.</p>;
   return (
     <div>
-      <Grid label={`${panel.title}: ${runs[b].name} less ${runs[a].name}`} times={times} span={[times[0] - time.step, times[times.length - 1]]} height={map.rows.length * map.high} cells={map.cells} names={map.names} told={told} />
+      <Grid label={`${panel.title}: ${runs[b].name} less ${runs[a].name}`} times={times} span={[times[0] - time.step, times[times.length - 1]]} height={map.height} cells={map.cells} names={map.names} told={told} />
       {map.most === 0 ? <p class="quiet">They are equal throughout.</p> : <DivergingScale low={`less in ${runs[b].name}`} high={`more in ${runs[b].name}`} most={map.most} text={(v) => human(v, panel.unit)} />}
     </div>
   );
@@ -62,7 +62,7 @@ function lay(time: TimeData, times: number[], a: number, b: number, shift: [numb
   const of = (run: number) => new Map(time.series.filter((s) => s.run === run).map((s) => [s.name, s]));
   const [left, right] = [of(a), of(b)];
   const rows: Row[] = [...left].flatMap(([name, s]) => (right.has(name) ? [{ name, a: s, b: right.get(name)! }] : []));
-  const high = Math.max(4, Math.min(18, Math.floor(320 / Math.max(1, rows.length))));
+  const { high, filled, height, names } = bands(rows.map((row) => row.name));
   const changes = rows.map((row) => times.map((_, i) => {
     const [va, vb] = [value(row.a, i, shift[0], time), value(row.b, i, shift[1], time)];
     return va === null || vb === null ? null : vb - va;
@@ -71,10 +71,7 @@ function lay(time: TimeData, times: number[], a: number, b: number, shift: [numb
   const cells: Cell[] = [];
   changes.forEach((row, r) => row.forEach((change, i) => {
     if (change === null) return;
-    cells.push({ from: times[i] - time.step, to: times[i], top: r * high, height: high - (high > 8 ? 1 : 0), rgb: diverging(most > 0 ? change / most : 0) });
+    cells.push({ from: times[i] - time.step, to: times[i], top: r * high, height: filled, rgb: diverging(most > 0 ? change / most : 0) });
   }));
-  const every = Math.ceil(14 / high);
-  const tidy = [1, 2, 4, 8, 16, 32, 64, 128].find((n) => n >= every) ?? every;
-  const names = rows.flatMap((row, r) => (r % tidy === 0 ? [[r * high + high / 2 + 1, words(row.name)] as [number, string]] : []));
-  return { rows, high, cells, names, most };
+  return { rows, high, height, cells, names, most };
 }

@@ -94,7 +94,7 @@ function gradient(bar: HTMLElement): SVGElement {
 }
 
 /** Names of legends, keys and scales, which are words of the page and not of a drawing, and their colours. */
-const WORDS = '.legend button[aria-pressed="true"], .key > span, .heat-scale > span, .scale > span';
+const WORDS = '.legend button[aria-pressed="true"], .key > span, .scale > span';
 
 function words(element: HTMLElement, put: (what: SVGElement, at: Element) => void, fill: string): void {
   for (const entry of element.querySelectorAll<HTMLElement>(WORDS)) {

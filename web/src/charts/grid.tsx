@@ -1,11 +1,11 @@
-// A field of coloured cells over time: the one drawing of maps that need no zoom of their own data
-// (latency × time of histograms, the difference of two runs).
+// A field of coloured cells over time: the one drawing of every heat map (series × time, latency × time of
+// histograms, the difference of two runs).
 
 import { useEffect, useRef } from "preact/hooks";
 import { chartKeys } from "../plot";
 import { cursor, extent, theme, useNear, useShared, useWidth, zoom } from "../shared";
 import { type Tip, tip } from "../tooltip";
-import { clock } from "../units";
+import { clock, words } from "../units";
 import { LEFT, RIGHT } from "./axes";
 import { linear } from "./scale";
 import "./charts.css";
@@ -26,11 +26,32 @@ interface Props {
   times: number[];
   span: [number, number];
   height: number;
-  cells: Cell[];
+  /** Gone over once for each drawing; a cell is not kept, so that it may be the same object each time. */
+  cells: Iterable<Cell>;
   /** Names at the left: where and what. */
   names: [number, string][];
   /** What is under the pointer. */
   told: (t: number, y: number) => Omit<Tip, "x" | "y"> | null;
+}
+
+/** Rows of equal height beneath each other. */
+export interface Bands {
+  /** Pixels from one to the next. */
+  high: number;
+  /** Pixels that are filled: of thick ones a line is left between two. */
+  filled: number;
+  /** Pixels of all. */
+  height: number;
+  /** Those names for which there is room, as `Grid` wants them. */
+  names: [number, string][];
+}
+
+export function bands(names: string[]): Bands {
+  const high = Math.max(4, Math.min(18, Math.floor(320 / Math.max(1, names.length))));
+  const least = Math.ceil(14 / high);
+  const every = [1, 2, 4, 8, 16, 32, 64, 128].find((n) => n >= least) ?? least;
+  const shown = names.flatMap((name, r) => (r % every === 0 ? [[r * high + high / 2 + 1, words(name)] as [number, string]] : []));
+  return { high, filled: high - (high > 8 ? 1 : 0), height: names.length * high, names: shown };
 }
 
 const BELOW = 22;

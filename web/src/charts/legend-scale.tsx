@@ -1,15 +1,17 @@
 // Scales of colour beneath heat maps: from none to most, and from less over equal to more.
 
+import type { ComponentChildren } from "preact";
 import { diverging, heat } from "../shared";
 
 const stops = (of: (share: number) => number[]) => Array.from({ length: 9 }, (_, i) => `rgb(${of(i / 8).join(",")})`).join(",");
 
-export function HeatScale({ least, most }: { least: string; most: string }) {
+export function HeatScale({ least, most, children }: { least: string; most: string; children?: ComponentChildren }) {
   return (
     <div class="scale">
       <span>{least}</span>
       <span class="heat-bar" style={{ background: `linear-gradient(90deg, ${stops(heat)})` }} />
       <span>{most}</span>
+      {children}
     </div>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { change, changed, offline, request, useAnswer } from "../api";
-import { askedOf, type Asked, DEFAULT_RUN, type Question, requestOf, useAsked, writeAsked } from "../ask/asking";
+import { askedOf, type Asked, DEFAULT_RUN, type Question, requestOf, type SectionName, useAsked, writeAsked } from "../ask/asking";
 import { ChartSettings, ParamFields, SaveDialog } from "../ask/settings";
 import { sheetOf } from "../charts/sheet";
 import { TakeAway } from "../charts/takeaway";
@@ -21,15 +21,15 @@ import type { Page } from ".";
 export const ask: Page = { path: "/ask", title: "Ask", View: AskPage };
 
 function AskPage({ query }: { query: URLSearchParams }) {
-  const questions = useAnswer<{ questions: Question[] }>("questions", {});
+  const questions = useAnswer<{ questions: Question[]; sections: SectionName[] }>("questions", {});
   const known = questions.data?.questions ?? [];
   if (query.get("question") && !query.get("q") && !questions.data) {
     return <main id="main" tabIndex={-1}>{questions.error ? <Failure error={questions.error} /> : <Pending what="Reading the questions" />}</main>;
   }
-  return <Asking query={query} known={known} />;
+  return <Asking query={query} known={known} sections={questions.data?.sections ?? []} />;
 }
 
-function Asking({ query, known }: { query: URLSearchParams; known: Question[] }) {
+function Asking({ query, known, sections }: { query: URLSearchParams; known: Question[]; sections: SectionName[] }) {
   const asked = useMemo(() => askedOf(query, known), [query, known]);
   // What is being written; it becomes the address when it is run.
   const [draft, setDraft] = useState(asked);
@@ -51,7 +51,7 @@ function Asking({ query, known }: { query: URLSearchParams; known: Question[] })
   return (
     <main id="main" tabIndex={-1} class="ask">
       <h1 class="unseen">Ask</h1>
-      {!offline && <QuestionList questions={known} chosen={draft.question} onChoose={choose} onDelete={writable ? setDialog : undefined} />}
+      {!offline && <QuestionList questions={known} sections={sections} chosen={draft.question} onChoose={choose} onDelete={writable ? setDialog : undefined} />}
       <div class="ask-main">
         {base && <p class="about"><strong>{base.title}</strong> {base.about}</p>}
         {offline ? <pre class="sql-text" tabIndex={0}>{asked.sql}</pre> : <SqlField text={draft.sql} onChange={(sql) => setDraft((d) => ({ ...d, sql }))} onRun={() => submit()} />}
@@ -69,7 +69,7 @@ function Asking({ query, known }: { query: URLSearchParams; known: Question[] })
         )}
         <Result running={running} runs={runs} asked={asked} />
       </div>
-      {dialog === "save" && <SaveDialog asked={draft} base={base} onClose={() => setDialog(null)} onSaved={(name) => refine({ question: name, q: null, chart: null, x: null, y: null, series: null, unit: null }, true)} />}
+      {dialog === "save" && <SaveDialog asked={draft} base={base} sections={sections} onClose={() => setDialog(null)} onSaved={(name) => refine({ question: name, q: null, chart: null, x: null, y: null, series: null, unit: null }, true)} />}
       {dialog !== null && dialog !== "save" && (
         <Dialog title={`Delete the question ${dialog.title}?`} act="Delete" danger onClose={() => setDialog(null)} onAct={() => change("DELETE", `questions/${encodeURIComponent(dialog.id)}`).then(changed)}>
           <p>Reports made from now on will not have it. Runs are not touched.</p>

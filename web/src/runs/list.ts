@@ -1,23 +1,10 @@
 // What the API says about the runs of a store, and the state of the list in the address.
 
 import type { Values } from "../api";
+import type { RunHead } from "../payload";
 import { zone } from "../shared";
 
-export interface Listed {
-  id: string;
-  name: string;
-  kind: string;
-  hosts: string[];
-  start_ms: number;
-  duration_s: number;
-  command: string;
-  exit_status: number | null;
-  signal: number | null;
-  recovered: boolean;
-  baseline: boolean;
-  params: Record<string, string>;
-  tags: Record<string, string>;
-  remarks: string[];
+export interface Listed extends RunHead {
   tables: string[];
   bytes: number;
   study?: string | null;

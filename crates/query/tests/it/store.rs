@@ -28,21 +28,7 @@ impl TestStore {
 
     /// Adds a run of `seconds` with the rows that `fill` makes.
     pub fn run(&mut self, name: &str, seconds: f64, fill: impl FnOnce(&mut Rows)) -> RunId {
-        self.run_with(
-            name,
-            fill,
-            End {
-                end: at(seconds),
-                exit_status: Some(0),
-                signal: None,
-                costs: Vec::new(),
-                windows: Vec::new(),
-                ticks: seconds as u64,
-                missed_ticks: 0,
-                start: None,
-                inputs: Vec::new(),
-            },
-        )
+        self.run_with(name, fill, End { exit_status: Some(0), ticks: seconds as u64, ..End::at(at(seconds)) })
     }
 
     /// Adds a run that ends as `end` says.

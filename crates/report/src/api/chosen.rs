@@ -1,5 +1,6 @@
 //! Which runs a request is about.
 
+use fenxi_compare::windows;
 use fenxi_model::RunId;
 use fenxi_query::Scope;
 use fenxi_store::Store;
@@ -16,6 +17,14 @@ pub(super) const ANY_RUN: Param =
 pub(super) const FROM: Param =
     Param::optional("from", "Only what is later, seconds since the run's begin", Kind::Number);
 pub(super) const TO: Param = Param::optional("to", "Only what is earlier, seconds since the run's begin", Kind::Number);
+/// The part of runs whose statistics are asked.
+pub(super) const WINDOW: Param =
+    Param::optional("window", "Part of the runs: `auto` (without it), `all`, a window's name, or FROM..TO", Kind::Text);
+
+/// What [`WINDOW`] says.
+pub(super) fn window(query: &Query) -> &str {
+    query.get("window").unwrap_or(windows::AUTO)
+}
 
 /// The runs that selectors with commas between them name, each once.
 pub(crate) fn named(store: &Store, selectors: &str) -> Result<Vec<RunId>, ApiError> {

@@ -1,8 +1,8 @@
 //! `/api/v1/compare`: two groups of runs side by side.
 
-use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide, share, windows};
+use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide, share};
 
-use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply};
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
 
 pub(super) const COMPARE: Endpoint = Endpoint {
     path: "/api/v1/compare",
@@ -16,11 +16,7 @@ pub(super) const COMPARE: Endpoint = Endpoint {
             "Changes below this share are of no interest, as `2%` or `0.02`; 2% without it",
             Kind::Text,
         ),
-        Param::optional(
-            "window",
-            "Part of the runs: `auto` (without it), `all`, a window's name, or FROM..TO",
-            Kind::Text,
-        ),
+        chosen::WINDOW,
         Param::optional("by", "Also one by one the series that have this label, as `cpu`", Kind::Text).many(),
         Param::optional(
             "per",
@@ -35,7 +31,7 @@ pub(super) const COMPARE: Endpoint = Endpoint {
 
 fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
     let by: Vec<String> = query.all("by").map(str::to_owned).collect();
-    let chosen = Chosen { by: &by, window: query.get("window").unwrap_or(windows::AUTO) };
+    let chosen = Chosen { by: &by, window: chosen::window(query) };
     let margin = match query.get("margin") {
         None => Request::default().margin,
         Some(text) => share(text)

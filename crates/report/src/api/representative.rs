@@ -1,24 +1,17 @@
 //! `/api/v1/representative`: which of several runs stands best for all of them.
 
-use fenxi_compare::{Representative, windows};
+use fenxi_compare::Representative;
 
-use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+use super::{ApiError, Context, Endpoint, Query, Reply, chosen};
 
 pub(super) const REPRESENTATIVE: Endpoint = Endpoint {
     path: "/api/v1/representative",
     about: "Which of several runs stands best for all of them, how far each is from it, and which are outliers.",
-    params: &[
-        chosen::RUN,
-        Param::optional(
-            "window",
-            "Part of the runs: `auto` (without it), `all`, a window's name, or FROM..TO",
-            Kind::Text,
-        ),
-    ],
+    params: &[chosen::RUN, chosen::WINDOW],
     answer,
 };
 
 fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
     let runs = chosen::runs(context, query)?;
-    Reply::json(&Representative::of(context.store, &runs, query.get("window").unwrap_or(windows::AUTO))?)
+    Reply::json(&Representative::of(context.store, &runs, chosen::window(query))?)
 }

@@ -148,7 +148,7 @@ fn sections(context: &Context<'_>, scope: &Scope) -> Result<Vec<Section>, ApiErr
 }
 
 /// A section's word as a heading: short ones are abbreviations.
-fn heading(word: &str) -> String {
+pub(super) fn heading(word: &str) -> String {
     if word.len() <= 3 {
         return word.to_uppercase();
     }

@@ -4,7 +4,7 @@ use fenxi_study::{Design, Record, StudyError, finished, made, names, parse, repo
 use serde::Serialize;
 
 use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply};
-use crate::study_asks;
+use crate::study_asks::AtHand;
 
 pub(super) const STUDIES: Endpoint = Endpoint {
     path: "/api/v1/studies",
@@ -67,6 +67,5 @@ fn list(context: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
 fn one(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
     let record = Record::named(context.store, query.required("name")?)?;
     let plan = parse(&record.path, &record.text).map_err(StudyError::from)?;
-    let asks = study_asks(context.store);
-    Reply::json(&report(context.store, &plan, &record, Some(&*asks))?)
+    Reply::json(&report(context.store, &plan, &record, Some(&AtHand(context.engine)))?)
 }

@@ -1,8 +1,8 @@
 //! `/api/v1/trend`: one metric over runs.
 
-use fenxi_compare::{Trend, TrendRequest, windows};
+use fenxi_compare::{Trend, TrendRequest};
 
-use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply};
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
 
 pub(super) const TREND: Endpoint = Endpoint {
     path: "/api/v1/trend",
@@ -11,11 +11,7 @@ pub(super) const TREND: Endpoint = Endpoint {
         Param::required("metric", "A result by its name, `TABLE.COLUMN`, or `TABLE.COLUMN[KEY=VALUE]`", Kind::Text),
         Param::optional("where", "Only runs that this selector names", Kind::Text).many(),
         Param::optional("last", "Only the latest so many runs", Kind::Count),
-        Param::optional(
-            "window",
-            "Part of the runs: `auto` (without it), `all`, a window's name, or FROM..TO",
-            Kind::Text,
-        ),
+        chosen::WINDOW,
     ],
     answer,
 };
@@ -26,7 +22,7 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         metric: query.required("metric")?,
         only: &only,
         last: query.count("last")?,
-        window: query.get("window").unwrap_or(windows::AUTO),
+        window: chosen::window(query),
     };
     Reply::json(&Trend::read(context.store, request)?)
 }

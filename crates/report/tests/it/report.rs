@@ -95,17 +95,7 @@ fn a_run_without_rows_gives_a_page_with_everything_folded_away() {
         sources: Vec::new(),
     };
     let open = store.begin(begin).unwrap();
-    let end = End {
-        end: Micros(1_795_271_754_000_000),
-        exit_status: None,
-        signal: None,
-        costs: Vec::new(),
-        windows: Vec::new(),
-        ticks: 0,
-        missed_ticks: 0,
-        start: None,
-        inputs: Vec::new(),
-    };
+    let end = End::at(Micros(1_795_271_754_000_000));
     let id = open.seal(end).unwrap();
     let payload = payload(&report(&store, &[id]).unwrap());
     for p in panels(&payload) {

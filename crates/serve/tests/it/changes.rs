@@ -40,17 +40,7 @@ pub fn run(store: &Store, name: &str, random: u64) -> RunId {
         tick(i, &mut rows);
         open.append(&mut rows).unwrap();
     }
-    let end = End {
-        start: None,
-        end: Micros(START + 10_000_000),
-        exit_status: Some(0),
-        signal: None,
-        costs: Vec::new(),
-        windows: Vec::new(),
-        ticks: 10,
-        missed_ticks: 0,
-        inputs: Vec::new(),
-    };
+    let end = End { exit_status: Some(0), ticks: 10, ..End::at(Micros(START + 10_000_000)) };
     open.seal(end).unwrap()
 }
 

@@ -36,17 +36,7 @@ pub fn begin(name: &str, random: u64) -> Begin {
 }
 
 pub fn end(ticks: u64) -> End {
-    End {
-        end: Micros(START.0 + ticks as i64 * 1_000_000),
-        exit_status: Some(0),
-        signal: None,
-        costs: Vec::new(),
-        windows: Vec::new(),
-        ticks,
-        missed_ticks: 0,
-        start: None,
-        inputs: Vec::new(),
-    }
+    End { exit_status: Some(0), ticks, ..End::at(Micros(START.0 + ticks as i64 * 1_000_000)) }
 }
 
 /// Rows of tick `i` (from 1): four CPUs and all of them, two disks, a few processes, one new each tick.

@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 pub(crate) use header::{Known, Parsed, parse};
-pub(crate) use read::{Begun, Serial, Stream, decode, is_magic};
+pub(crate) use read::{Serial, Stream, decode, is_magic};
 pub(crate) use write::{Encoder, Members};
 
 /// First bytes of a member: the two of gzip, and the only method there is.

@@ -8,7 +8,7 @@ use crate::{
     Error,
     input::Reader,
     job::{Job, Task},
-    unpack::Bounds,
+    unpack::{Begun, Bounds},
     zst::word,
 };
 
@@ -22,16 +22,6 @@ pub(crate) fn is_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// What a member turned out to be.
-pub(crate) enum Begun {
-    /// The job holds it whole.
-    Gathered,
-    /// It must be decoded in order.
-    Serial(Box<Serial>),
-    /// It was passed over; so many bytes of contents.
-    Passed(u64),
-}
-
 /// What is known of the members so far.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
@@ -40,7 +30,13 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Reads the member that begins here; one whose contents are all within the next `unwanted` bytes is passed over.
-    pub fn begin(&mut self, reader: &mut Reader, job: &mut Job, bounds: Bounds, unwanted: u64) -> Result<Begun, Error> {
+    pub fn begin(
+        &mut self,
+        reader: &mut Reader,
+        job: &mut Job,
+        bounds: Bounds,
+        unwanted: u64,
+    ) -> Result<Begun<Serial>, Error> {
         let at = reader.offset();
         let (head, known) = header_of(reader)?;
         let Some(known) = known.filter(|known| known.len as u64 <= bounds.one_of_many) else {

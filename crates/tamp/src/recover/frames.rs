@@ -1,6 +1,12 @@
 //! One frame of a file that may be damaged.
 
-use crate::{Error, Format, engine::Worker, gz, unpack::Bounds, zst};
+use crate::{
+    Error, Format,
+    engine::Worker,
+    gz,
+    unpack::{Begun, Bounds},
+    zst,
+};
 
 use super::{Work, window::begins};
 
@@ -42,7 +48,7 @@ impl Work<'_> {
         let most = u64::from(u32::MAX);
         let bounds = Bounds { frame: most, one_of_many: most, ..self.bounds() };
         match zst::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
-            Ok(zst::Begun::Gathered) => {}
+            Ok(Begun::Gathered) => {}
             Err(error) if !error.is_damage() => return Err(error),
             _ => return Ok(None),
         }
@@ -57,7 +63,7 @@ impl Work<'_> {
         let content = zst::header(head).and_then(|header| header.content);
         let (mut reader, bounds) = (self.reader(at)?, self.bounds());
         let mut frame = match zst::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
-            Ok(zst::Begun::Serial(frame)) => frame,
+            Ok(Begun::Serial(frame)) => frame,
             Ok(_) => {
                 if self.decoder.work(&mut self.job).is_err() {
                     return self.damaged(at, at + reader.offset(), format, content);
@@ -87,7 +93,7 @@ impl Work<'_> {
         let format = Some(Format::Gz);
         let (mut reader, bounds) = (self.reader(at)?, self.bounds());
         let mut member = match gz::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
-            Ok(gz::Begun::Serial(member)) => member,
+            Ok(Begun::Serial(member)) => member,
             Ok(_) => {
                 if self.decoder.work(&mut self.job).is_err() {
                     let content = self.job.room as u64;

@@ -13,18 +13,8 @@ use crate::{
     Error,
     input::Reader,
     job::{Job, Task},
-    unpack::Bounds,
+    unpack::{Begun, Bounds},
 };
-
-/// What a frame turned out to be.
-pub(crate) enum Begun {
-    /// The job holds it whole.
-    Gathered,
-    /// It must be decoded in order.
-    Serial(Box<Serial>),
-    /// It was passed over; so many bytes of contents.
-    Passed(u64),
-}
 
 /// What is known of the frames since the last trailer.
 #[derive(Debug, Default)]
@@ -52,7 +42,13 @@ impl Stream {
     }
 
     /// Reads the frame that begins here; one whose contents are all within the next `unwanted` bytes is passed over.
-    pub fn begin(&mut self, reader: &mut Reader, job: &mut Job, bounds: Bounds, unwanted: u64) -> Result<Begun, Error> {
+    pub fn begin(
+        &mut self,
+        reader: &mut Reader,
+        job: &mut Job,
+        bounds: Bounds,
+        unwanted: u64,
+    ) -> Result<Begun<Serial>, Error> {
         let at = reader.offset();
         let seen = reader.peek(MOST)?;
         let cut = seen.len() < MOST;

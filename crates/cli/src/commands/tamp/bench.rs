@@ -252,17 +252,7 @@ fn save(
     let end = stores::now();
     let mut rows = rows(points, &host, &args.file, end);
     open.append(&mut rows)?;
-    let nothing = End {
-        start: None,
-        end,
-        exit_status: None,
-        signal: None,
-        costs: Vec::new(),
-        windows: Vec::new(),
-        ticks: 0,
-        missed_ticks: 0,
-        inputs: Vec::new(),
-    };
+    let nothing = End::at(end);
     open.seal(nothing).context("the run cannot be kept")
 }
 

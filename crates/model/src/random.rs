@@ -1,7 +1,8 @@
 //! Random numbers that are the same in every run of the program.
 
-/// The generator SplitMix64 (Steele, Lea and Flood 2014): quick, and good enough to resample with.
-#[derive(Clone, Debug)]
+/// The generator SplitMix64 (Steele, Lea and Flood 2014): quick, small, and good
+/// enough to resample with; no secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Random(u64);
 
 impl Random {

@@ -1,0 +1,1 @@
+//! Observers in the kernel.

@@ -7,7 +7,7 @@ use fenxi_model::parse_seconds;
 
 use crate::commands::{
     average, compare, export, findings, load, manual, memstat, mpstat, nicstat, pstime, representative, serve, study,
-    tamp, trend, util, window,
+    tamp, trace, trend, util, window,
 };
 
 /// Record a Linux system, keep the run, ask it, draw it
@@ -95,6 +95,8 @@ pub enum Command {
     Util(util::UtilArgs),
     /// Where memory went, and what of a database's files is cached
     Memstat(memstat::MemstatArgs),
+    /// Observe what counters cannot say: system calls, queries, interrupts, locks, I/O patterns, stacks (eBPF)
+    Trace(Box<trace::TraceArgs>),
     /// Compress and decompress with every core, in standard formats
     Tamp(Box<tamp::TampArgs>),
     /// Show the manual page of a command

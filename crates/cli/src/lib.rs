@@ -47,6 +47,7 @@ pub fn fenxi() -> ExitCode {
         Command::Pstime(args) => commands::pstime::run(cli, args),
         Command::Util(args) => commands::util::run(cli, args),
         Command::Memstat(args) => commands::memstat::run(cli, args),
+        Command::Trace(args) => commands::trace::run(cli, args),
         Command::Tamp(args) => commands::tamp::run(cli, args),
         Command::Sql(_) | Command::Ask(_) | Command::Findings(_) | Command::Report(_) | Command::Serve(_) => {
             Err(handover::to_engine())

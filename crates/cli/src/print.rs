@@ -7,6 +7,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+pub use fenxi_live::columns;
 use rustix::termios::tcgetwinsize;
 
 /// Whether the reader of our output has gone; libraries between us and stdout may forget why they failed.
@@ -121,35 +122,6 @@ pub fn fit(header: &[&str], rows: &mut [Vec<String>], width: usize) {
     }
 }
 
-/// A table of texts: columns two blanks apart, those in `right` aligned to the right.
-pub fn columns(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
-    let width = |i: usize| {
-        rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).chain([header[i].chars().count()]).max()
-    };
-    let widths: Vec<usize> = (0..header.len()).map(|i| width(i).unwrap_or(0)).collect();
-    let mut out = String::new();
-    let header: Vec<String> = header.iter().map(|h| (*h).to_owned()).collect();
-    for row in std::iter::once(&header).chain(rows) {
-        let mut line = String::new();
-        for (i, cell) in row.iter().enumerate() {
-            if i > 0 {
-                line.push_str("  ");
-            }
-            let pad = " ".repeat(widths[i].saturating_sub(cell.chars().count()));
-            if right.contains(&i) {
-                line.push_str(&pad);
-                line.push_str(cell);
-            } else {
-                line.push_str(cell);
-                line.push_str(&pad);
-            }
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::{columns, fit};
@@ -162,11 +134,5 @@ mod tests {
         let before = rows.clone();
         fit(&["n", "x", "y"], &mut rows, 80);
         assert_eq!(rows, before);
-    }
-
-    #[test]
-    fn columns_are_aligned() {
-        let rows = vec![vec!["a".to_owned(), "1".to_owned()], vec!["böse".to_owned(), "10".to_owned()]];
-        assert_eq!(columns(&["name", "n"], &[1], &rows), "name   n\na      1\nböse  10\n");
     }
 }

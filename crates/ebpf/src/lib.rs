@@ -1,1 +1,36 @@
-//! Observers in the kernel.
+//! Observers in the kernel: what counters cannot say, asked of BPF programs.
+//!
+//! An observer is a C file below `bpf/`, which adds up in the kernel, and a Rust file of the same name, which
+//! reads the sums at each tick and makes rows of them: to the rest of Fenxi it is a [`Source`] like any other. The C is
+//! compiled by `scripts/bpf` and committed compiled, so that building and using Fenxi needs no compiler of BPF.
+//!
+//! ```text
+//! Loader::open ──set, track──▶ Loader::load ──▶ Loaded: attach, map ──▶ Sums: what was added since the last tick
+//! ```
+//!
+//! Programs are attached by descriptors that this process holds: however it ends, the kernel detaches them.
+
+mod bpf;
+pub mod buckets;
+mod bytes;
+mod check;
+mod cost;
+mod elf;
+mod error;
+mod observing;
+mod perf;
+mod procsystime;
+mod sums;
+mod syscalls;
+mod tracked;
+
+use fenxi_source::Source;
+
+pub use bpf::{Loaded, Loader};
+pub use check::{Ability, Finding, abilities, observers};
+pub use error::EbpfError;
+pub use procsystime::Procsystime;
+pub use tracked::Tracked;
+
+/// Every observer, each observing all processes.
+pub static SOURCES: &[&dyn Source] = &[&Procsystime::ALL];

@@ -4,6 +4,7 @@
 //! is not its business: from sources as they are sampled, or from a run ([`replay`]). The views
 //! [`Json`] and [`Csv`] show any tool's rows as they are.
 
+mod columns;
 pub mod memstat;
 mod moments;
 pub mod mpstat;
@@ -11,8 +12,10 @@ pub mod nicstat;
 mod plain;
 mod pstime;
 mod replay;
+pub mod trace;
 mod util;
 
+pub use columns::columns;
 pub use moments::Moments;
 pub use plain::{Csv, Json};
 pub use pstime::{Chooses, Order, Pstime, PstimeOptions, Scale};

@@ -7,6 +7,7 @@ mod command;
 mod observed;
 mod recorder;
 mod sampler;
+mod sources;
 mod summary;
 mod wake;
 
@@ -14,4 +15,5 @@ pub use attend::{Attended, Cause, Hold, attend, pause};
 pub use command::Contained;
 pub use observed::Observed;
 pub use recorder::{Outcome, Plan, RecordError, Stage, observe, record};
+pub use sources::sources;
 pub use summary::Progress;

@@ -114,6 +114,9 @@ pub enum RecordError {
         /// Why.
         source: io::Error,
     },
+    /// Of what was to be observed, nothing can be: a line for each source.
+    #[error("nothing can be observed: {0}")]
+    NoSource(String),
     /// The kernel refused timers or signal descriptors.
     #[error("cannot wait for the next sample: {0}")]
     Wait(#[from] io::Error),
@@ -161,7 +164,7 @@ pub fn observe(plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordErro
     let sleeper = Sleeper::new(plan.command.is_some())?;
     let cpu_before = clock::process_cpu();
     let mut rows = Rows::new(&plan.host);
-    let mut sampler = Sampler::start(&plan.sources, &plan.root, &mut rows);
+    let mut sampler = Sampler::start(&plan.sources, &plan.root, &mut rows)?;
     let begun = clock::wall();
     sampler.sample_facts(begun, &mut rows);
     let mut open = plan.store.as_ref().map(|store| store.begin(begin(&plan, &sampler, begun))).transpose()?;

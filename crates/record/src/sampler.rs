@@ -9,7 +9,7 @@ use fenxi_model::{Micros, Rows};
 use fenxi_source::{Collector, Root, Source, SourceError, Take, Tick};
 use fenxi_store::SourceCost;
 
-use crate::clock;
+use crate::{RecordError, clock};
 
 /// One source at work.
 struct Active {
@@ -44,8 +44,12 @@ pub enum Round {
 
 impl Sampler {
     /// Starts `sources`; one that cannot start becomes a note.
-    pub fn start(sources: &[&'static dyn Source], root: &Root, rows: &mut Rows) -> Sampler {
+    ///
+    /// # Errors
+    /// When there are sources and none of them can: each with why.
+    pub fn start(sources: &[&'static dyn Source], root: &Root, rows: &mut Rows) -> Result<Sampler, RecordError> {
         let mut active = Vec::new();
+        let mut refused = Vec::new();
         for source in sources {
             let spec = source.spec();
             rows.set_source(spec.name);
@@ -58,10 +62,16 @@ impl Sampler {
                     cost: SourceCost { source: spec.name.to_owned(), ..SourceCost::default() },
                     noted: BTreeSet::new(),
                 }),
-                Err(e) => rows.note("", None, &format!("not recorded: {e}")),
+                Err(e) => {
+                    rows.note("", None, &format!("not recorded: {e}"));
+                    refused.push(format!("{}: {e}", spec.name));
+                }
             }
         }
-        Sampler { active }
+        if active.is_empty() && !refused.is_empty() {
+            return Err(RecordError::NoSource(refused.join("\n")));
+        }
+        Ok(Sampler { active })
     }
 
     /// Names of the sources that started.

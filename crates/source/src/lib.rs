@@ -124,6 +124,9 @@ pub enum SourceError {
     /// A file could not be read; the text names it.
     #[error("{0}")]
     Io(#[from] std::io::Error),
+    /// It cannot be had; the text says what, why and the way out.
+    #[error("{0}")]
+    Refused(String),
     /// The system does not offer this at all.
     #[error("{what} is not available: {why}")]
     Unavailable {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fenxi_model::{Better, near};
-use fenxi_source::{SOURCES, import};
+use fenxi_source::import;
 use regex::Regex;
 use toml::de::{DeTable, DeValue};
 
@@ -242,7 +242,7 @@ fn recording(root: &Reader<'_>) -> Result<Recording, PlanError> {
     let mut sources = Vec::new();
     for value in reader.array("sources", "names of sources")?.unwrap_or_default() {
         let name = plain(value.get_ref()).unwrap_or_default();
-        let names = SOURCES.iter().map(|s| s.spec().name);
+        let names = fenxi_record::sources().map(|s| s.spec().name);
         if !names.clone().any(|known| known == name.trim_start_matches(['+', '-'])) {
             let near = near(name.trim_start_matches(['+', '-']), names.clone());
             let hint = if near.is_empty() {

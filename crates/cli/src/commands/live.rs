@@ -13,7 +13,7 @@ use clap::Args;
 use fenxi_live::{Csv, Frame, Json, View, replay};
 use fenxi_model::{Rows, Table, catalog::note};
 use fenxi_record::{Outcome, Plan, Stage};
-use fenxi_source::{SOURCES, Source};
+use fenxi_source::Source;
 
 use super::record::{exit_code, hostname, root};
 use crate::{
@@ -71,7 +71,7 @@ pub struct Tool {
 
 /// The sources of these names, which exist.
 pub fn sources(names: &[&str]) -> Vec<&'static dyn Source> {
-    SOURCES.iter().copied().filter(|source| names.contains(&source.spec().name)).collect()
+    fenxi_record::sources().filter(|source| names.contains(&source.spec().name)).collect()
 }
 
 /// Shows frames of the system or of a run until there are no more, the count is reached, a signal or

@@ -27,6 +27,7 @@ pub mod study;
 pub mod tables;
 pub mod tag;
 pub mod tamp;
+pub mod trace;
 pub mod trend;
 pub mod util;
 pub mod verify;

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, ops::ControlFlow, path::Path, process::ExitCode
 
 use anyhow::bail;
 use fenxi_model::{RunId, Unit};
-use fenxi_record::{Outcome, Plan, RecordError};
-use fenxi_source::{Root, SOURCES, Source};
+use fenxi_record::{Outcome, Plan, RecordError, sources};
+use fenxi_source::{Root, Source};
 
 use crate::{
     args::{Cli, RecordArgs},
@@ -110,16 +110,16 @@ pub fn hostname(root: &Root) -> String {
 /// The sources that the list names: all named ones, or the default ones with `+more` and `-less`.
 pub fn choose(list: &[String]) -> anyhow::Result<Vec<&'static dyn Source>> {
     let named = |name: &str| -> anyhow::Result<&'static dyn Source> {
-        match SOURCES.iter().find(|s| s.spec().name == name) {
-            Some(source) => Ok(*source),
+        match sources().find(|s| s.spec().name == name) {
+            Some(source) => Ok(source),
             None => {
-                let names: Vec<_> = SOURCES.iter().map(|s| s.spec().name).collect();
+                let names: Vec<_> = sources().map(|s| s.spec().name).collect();
                 bail!("no source is called `{name}`; there are {}", names.join(", "))
             }
         }
     };
     let only = list.iter().any(|name| !name.starts_with(['+', '-']));
-    let mut chosen: Vec<&'static dyn Source> = SOURCES.iter().copied().filter(|s| !only && s.spec().default).collect();
+    let mut chosen: Vec<&'static dyn Source> = sources().filter(|s| !only && s.spec().default).collect();
     for name in list {
         let bare = name.trim_start_matches(['+', '-']);
         let source = named(bare)?;

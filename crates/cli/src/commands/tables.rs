@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use fenxi_model::{TABLES, Table, table};
-use fenxi_source::SOURCES;
+use fenxi_record::sources;
 use serde_json::json;
 
 use crate::{
@@ -26,8 +26,8 @@ pub fn run(_cli: &Cli, args: &TablesArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn sources_of(table: &Table) -> Vec<&'static str> {
-    let fills = |s: &&&'static dyn fenxi_source::Source| s.spec().tables.iter().any(|t| t.id == table.id);
-    SOURCES.iter().filter(fills).map(|s| s.spec().name).collect()
+    let fills = |s: &&'static dyn fenxi_source::Source| s.spec().tables.iter().any(|t| t.id == table.id);
+    sources().filter(fills).map(|s| s.spec().name).collect()
 }
 
 fn list(json: bool) -> String {

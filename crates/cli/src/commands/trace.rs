@@ -1,0 +1,85 @@
+//! `fenxi trace`: observers in the kernel, each in a file of its own below `trace/`.
+
+mod check;
+mod procsystime;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{Args, Subcommand};
+use fenxi_ebpf::Tracked;
+use fenxi_live::trace::When;
+
+use super::live::LiveArgs;
+use crate::args::Cli;
+
+/// `fenxi trace`
+#[derive(Debug, Args)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+Observers need root, or CAP_BPF and CAP_PERFMON, and a kernel that describes its types (BTF). What they see can also be
+recorded: `fenxi record --source +procsystime`.
+
+Examples:
+  fenxi trace check                       what works on this kernel, and what does not
+  fenxi trace procsystime -c -- ls -l     system calls of one command
+  fenxi trace procsystime -p 1234 1       of a process, every second"
+)]
+pub struct TraceArgs {
+    /// What to observe
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+/// The observers.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Say what works on this kernel, what does not, and what is lost by it
+    Check(check::CheckArgs),
+    /// System calls: how many, how long, how much of it on a CPU, how many failed
+    Procsystime(procsystime::ProcsystimeArgs),
+}
+
+/// Observes.
+pub fn run(cli: &Cli, args: &TraceArgs) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        TraceCommand::Check(args) => check::run(args),
+        TraceCommand::Procsystime(args) => procsystime::run(cli, args),
+    }
+}
+
+/// Whom an observer observes.
+#[derive(Clone, Debug, Args)]
+pub struct Who {
+    /// These processes and the children they will have [default: all]
+    #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',', conflicts_with_all = ["run", "command"])]
+    pub pid: Vec<u32>,
+    /// Run this command and observe it and its children; they end the observation
+    #[arg(value_name = "COMMAND", last = true, conflicts_with = "run")]
+    pub command: Vec<OsString>,
+}
+
+impl Who {
+    /// As observers want it.
+    fn tracked(&self) -> Tracked {
+        match (self.pid.is_empty(), self.command.is_empty()) {
+            (true, true) => Tracked::All,
+            (false, _) => Tracked::Processes(self.pid.clone()),
+            (true, false) => Tracked::Children,
+        }
+    }
+
+    fn command(&self) -> Option<Vec<OsString>> {
+        (!self.command.is_empty()).then(|| self.command.clone())
+    }
+}
+
+/// Sums at the end, unless an interval is given.
+fn when(live: &LiveArgs) -> When {
+    if live.interval.is_some() || live.run.is_some() && live.count.is_some() {
+        When::EachInterval
+    } else {
+        When::AtTheEnd
+    }
+}

@@ -1,0 +1,296 @@
+//! Loading a BPF object: its settings, its programs, their attachment.
+
+use std::path::Path;
+
+use libbpf_rs::{
+    Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramMut, UprobeMultiOpts, UprobeOpts, UsdtOpts,
+};
+use object::{Object as _, ObjectSection, ObjectSymbol};
+
+use crate::{EbpfError, cost::Costs, error::listen, sums};
+
+/// A committed object.
+#[derive(Clone, Copy, Debug)]
+pub struct Compiled {
+    /// Its file's name without `.bpf.o`.
+    pub name: &'static str,
+    /// Its bytes.
+    pub bytes: &'static [u8],
+}
+
+/// The object that `bpf/<name>.bpf.c` was compiled to.
+macro_rules! compiled {
+    ($name:literal) => {
+        $crate::bpf::Compiled {
+            name: $name,
+            bytes: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/objects/", $name, ".bpf.o")),
+        }
+    };
+}
+pub(crate) use compiled;
+
+/// An object that is not yet loaded: its settings can be changed, programs left out.
+pub struct Loader {
+    compiled: Compiled,
+    open: OpenObject,
+}
+
+impl std::fmt::Debug for Loader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Loader").field(&self.compiled.name).finish()
+    }
+}
+
+impl Loader {
+    /// Reads the object.
+    ///
+    /// # Errors
+    /// When this kernel has no BTF, or libbpf cannot read the object.
+    pub fn open(compiled: Compiled) -> Result<Loader, EbpfError> {
+        listen();
+        if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+            return Err(EbpfError::Refused {
+                what: format!("programs like `{}`", compiled.name),
+                why: "it does not describe its types (/sys/kernel/btf/vmlinux is missing): CONFIG_DEBUG_INFO_BTF=y is \
+                      needed, as most distributions have it since 2021"
+                    .to_owned(),
+            });
+        }
+        let open = ObjectBuilder::default()
+            .name(compiled.name)
+            .and_then(|builder| builder.open_memory(compiled.bytes))
+            .map_err(|error| EbpfError::refused(format!("the object `{}`", compiled.name), &error))?;
+        Ok(Loader { compiled, open })
+    }
+
+    /// Sets a `const volatile` variable of the C source.
+    ///
+    /// # Errors
+    /// When there is none of that name and size.
+    pub fn set(&mut self, variable: &str, value: impl Setting) -> Result<(), EbpfError> {
+        let missing = |what: String| EbpfError::Object { object: self.compiled.name, what };
+        let value = value.bytes();
+        let at = place_of(self.compiled.bytes, variable)
+            .filter(|(_, size)| *size == value.len())
+            .ok_or_else(|| missing(format!("constant `{variable}` of {} bytes", value.len())))?
+            .0;
+        let mut maps = self.open.maps_mut();
+        let mut constants = maps
+            .find(|map| map.name().to_string_lossy().ends_with(".rodata"))
+            .ok_or_else(|| missing("constants".to_owned()))?;
+        let bytes = constants.initial_value_mut().and_then(|bytes| bytes.get_mut(at..at + value.len()));
+        bytes.ok_or_else(|| missing(format!("room for `{variable}`")))?.copy_from_slice(&value);
+        Ok(())
+    }
+
+    /// Leaves programs out: they are neither loaded nor attached.
+    pub fn leave_out(&mut self, unwanted: impl Fn(&str) -> bool) {
+        for mut program in self.open.progs_mut() {
+            if program.name().to_str().is_some_and(&unwanted) {
+                program.set_autoload(false);
+            }
+        }
+    }
+
+    /// Gives a map room for `entries`.
+    ///
+    /// # Errors
+    /// When there is no such map.
+    pub fn room(&mut self, map: &str, entries: u32) -> Result<(), EbpfError> {
+        let found = self.open.maps_mut().find(|m| m.name() == map);
+        let mut found =
+            found.ok_or_else(|| EbpfError::Object { object: self.compiled.name, what: format!("map `{map}`") })?;
+        found.set_max_entries(entries).map_err(|source| EbpfError::Map { map: map.to_owned(), source })
+    }
+
+    /// Has the kernel check and take the programs.
+    ///
+    /// # Errors
+    /// When it refuses one.
+    pub fn load(self) -> Result<Loaded, EbpfError> {
+        let name = self.compiled.name;
+        let object =
+            self.open.load().map_err(|error| EbpfError::refused(format!("the programs of `{name}`"), &error))?;
+        Ok(Loaded { name, object, links: Vec::new(), costs: Costs::default() })
+    }
+}
+
+/// Where a variable stands in `.rodata`, and its size.
+fn place_of(bytes: &[u8], variable: &str) -> Option<(usize, usize)> {
+    let file = object::File::parse(bytes).ok()?;
+    let constants = file.section_by_name(".rodata")?.index();
+    let symbol = file.symbols().find(|s| s.name() == Ok(variable) && s.section_index() == Some(constants))?;
+    Some((usize::try_from(symbol.address()).ok()?, usize::try_from(symbol.size()).ok()?))
+}
+
+/// What a variable can be set to.
+pub trait Setting {
+    /// As it stands in memory.
+    fn bytes(&self) -> Vec<u8>;
+}
+
+macro_rules! settings {
+    ($($ty:ty),*) => { $(impl Setting for $ty {
+        fn bytes(&self) -> Vec<u8> {
+            self.to_ne_bytes().to_vec()
+        }
+    })* };
+}
+settings!(u32, u64, i64);
+
+/// Programs that the kernel has taken.
+pub struct Loaded {
+    name: &'static str,
+    object: Object,
+    // Dropped, they are detached.
+    links: Vec<Link>,
+    costs: Costs,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loaded").field("name", &self.name).field("links", &self.links.len()).finish_non_exhaustive()
+    }
+}
+
+/// Where in a program's file a probe is put.
+#[derive(Clone, Debug)]
+pub struct Probe<'a> {
+    /// The file.
+    pub file: &'a Path,
+    /// Only in this process; None: in all that have the file.
+    pub pid: Option<u32>,
+    /// The function's symbol; None: `offset` is from the begin of the file.
+    pub function: Option<&'a str>,
+    /// Bytes after the function's begin.
+    pub offset: usize,
+    /// At the function's return instead of its begin.
+    pub at_return: bool,
+}
+
+impl Loaded {
+    /// Attaches every loaded program whose section says to what.
+    ///
+    /// # Errors
+    /// When one cannot be; those attached before are detached when `self` goes.
+    pub fn attach(&mut self) -> Result<(), EbpfError> {
+        self.attach_where(|_| true)
+    }
+
+    /// As [`Loaded::attach`], those programs that are wanted.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn attach_where(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), EbpfError> {
+        for program in self.object.progs_mut().filter(|program| program.autoload()) {
+            let name = program.name().to_string_lossy().into_owned();
+            // Probes of programs need to be told where; their sections do not say it.
+            let section = program.section().to_string_lossy().into_owned();
+            if !wanted(&name) || is_probe(&section) {
+                continue;
+            }
+            let link = program.attach().map_err(|error| EbpfError::refused(format!("`{section}`"), &error))?;
+            self.links.push(link);
+        }
+        Ok(())
+    }
+
+    /// Puts a probe into a program's file.
+    ///
+    /// # Errors
+    /// When there is no such function, or the kernel refuses it.
+    pub fn attach_probe(&mut self, program: &str, probe: &Probe<'_>) -> Result<(), EbpfError> {
+        let options = UprobeOpts {
+            func_name: probe.function.map(str::to_owned),
+            retprobe: probe.at_return,
+            ..UprobeOpts::default()
+        };
+        let link = self.program(program)?.attach_uprobe_with_opts(pid(probe.pid), probe.file, probe.offset, options);
+        let what = || format!("a probe at {} of {}", probe.function.unwrap_or("an offset"), probe.file.display());
+        self.links.push(link.map_err(|error| EbpfError::refused(what(), &error))?);
+        Ok(())
+    }
+
+    /// Puts probes at many offsets of a file at once (Linux 6.6); of the whole, one that cannot be makes all fail.
+    ///
+    /// # Errors
+    /// When the kernel refuses it.
+    pub fn attach_probes(
+        &mut self,
+        program: &str,
+        file: &Path,
+        of: Option<u32>,
+        offsets: &[u64],
+    ) -> Result<(), EbpfError> {
+        let options = UprobeMultiOpts {
+            offsets: offsets.iter().map(|offset| usize::try_from(*offset).unwrap_or(usize::MAX)).collect(),
+            ..UprobeMultiOpts::default()
+        };
+        let link = self.program(program)?.attach_uprobe_multi_with_opts(pid(of), file, "", options);
+        let what = || format!("{} probes of {}", offsets.len(), file.display());
+        self.links.push(link.map_err(|error| EbpfError::refused(what(), &error))?);
+        Ok(())
+    }
+
+    /// Attaches a program to a probe that the file's authors put there (USDT).
+    ///
+    /// # Errors
+    /// When the file has no such probe, or the kernel refuses it.
+    pub fn attach_usdt(
+        &mut self,
+        program: &str,
+        file: &Path,
+        of: Option<u32>,
+        provider: &str,
+        probe: &str,
+    ) -> Result<(), EbpfError> {
+        let link = self.program(program)?.attach_usdt_with_opts(pid(of), file, provider, probe, UsdtOpts::default());
+        let what = || format!("the probe {provider}:{probe} of {}", file.display());
+        self.links.push(link.map_err(|error| EbpfError::refused(what(), &error))?);
+        Ok(())
+    }
+
+    /// Attaches a program to an open perf event.
+    ///
+    /// # Errors
+    /// When the kernel refuses it.
+    pub fn attach_perf(&mut self, program: &str, event: i32) -> Result<(), EbpfError> {
+        let link = self.program(program)?.attach_perf_event(event);
+        self.links.push(link.map_err(|error| EbpfError::refused("sampling", &error))?);
+        Ok(())
+    }
+
+    fn program(&self, name: &str) -> Result<ProgramMut<'_>, EbpfError> {
+        let found = self.object.progs_mut().find(|program| program.name() == name);
+        found.ok_or_else(|| EbpfError::Object { object: self.name, what: format!("program `{name}`") })
+    }
+
+    /// A map, to be kept beside.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn map(&self, name: &str) -> Result<MapHandle, EbpfError> {
+        let found = self.object.maps().find(|map| map.name() == name);
+        let map = found.ok_or_else(|| EbpfError::Object { object: self.name, what: format!("map `{name}`") })?;
+        MapHandle::try_from(&map).map_err(|source| EbpfError::Map { map: name.to_owned(), source })
+    }
+
+    /// What could not be counted so far, in the order of `enum loss`.
+    pub(crate) fn lost(&self) -> Result<Vec<u64>, EbpfError> {
+        sums::array("lost", &self.map("lost")?)
+    }
+
+    /// What the programs cost, if it was measured in the interval that ends now.
+    pub(crate) fn cost(&mut self) -> Option<Vec<crate::cost::Cost>> {
+        self.costs.take(&self.object)
+    }
+}
+
+fn pid(of: Option<u32>) -> i32 {
+    // -1: whoever has the file.
+    of.and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1)
+}
+
+fn is_probe(section: &str) -> bool {
+    ["uprobe", "uretprobe", "usdt", "perf_event"].iter().any(|kind| section.trim_start_matches('?').starts_with(kind))
+}

@@ -1,0 +1,45 @@
+//! Bounds of the histograms that are gathered in the kernel (`bucket_of` in `bpf/common.h`).
+
+/// Each power of two has `1 << SUB_BITS` buckets; numbers below that have one each.
+const SUB_BITS: u32 = 3;
+/// How many there are.
+pub const BUCKETS: usize = ((64 - SUB_BITS + 1) << SUB_BITS) as usize;
+
+/// The values that bucket `place` counts: from, and up to but without.
+pub fn bounds(place: usize) -> (f64, f64) {
+    let low = |place: usize| {
+        let sub = 1usize << SUB_BITS;
+        if place < sub {
+            return place as f64;
+        }
+        let (power, part) = (place / sub - 1, place % sub);
+        (sub + part) as f64 * 2f64.powi(i32::try_from(power).unwrap_or(i32::MAX))
+    };
+    (low(place), low(place + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `bucket_of` in C.
+    fn bucket_of(v: u64) -> usize {
+        if v < 1 << SUB_BITS {
+            return v as usize;
+        }
+        let power = v.ilog2();
+        (((power - SUB_BITS + 1) << SUB_BITS) + ((v >> (power - SUB_BITS)) as u32 & ((1 << SUB_BITS) - 1))) as usize
+    }
+
+    #[test]
+    fn every_value_is_within_its_bucket() {
+        let values = (0..64).flat_map(|p| [0, 1, 3].map(|more| (1u64 << p).saturating_add(more << p >> 2)));
+        for v in values.chain(0..5000).chain([u64::MAX]) {
+            let place = bucket_of(v);
+            assert!(place < BUCKETS, "{v}");
+            let (low, high) = bounds(place);
+            assert!(low <= v as f64 && (v as f64) < high || v > 1 << 53, "{v}: {low}..{high}");
+            assert!(high - low <= (low / 8.0).max(1.0));
+        }
+    }
+}

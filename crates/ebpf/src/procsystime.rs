@@ -1,0 +1,79 @@
+//! `procsystime`: system calls by process and call — how many, how long, how much of it on a CPU, how many failed.
+
+use fenxi_model::{Rows, catalog::syscall};
+use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
+
+use crate::{
+    Tracked,
+    bpf::{Compiled, compiled},
+    bytes::Bytes,
+    error::live_only,
+    observing::Observing,
+    sums::Sums,
+    syscalls,
+};
+
+static OBJECT: Compiled = compiled!("procsystime");
+static SPEC: Spec = Spec {
+    name: "procsystime",
+    summary: "system calls by process: count, elapsed and CPU time, errors (eBPF)",
+    tables: &[&syscall::TABLE],
+    take: Take::EveryTick,
+    default: false,
+};
+
+/// Counts system calls.
+#[derive(Clone, Debug)]
+pub struct Procsystime {
+    /// Whose.
+    pub tracked: Tracked,
+    /// Whether threads are told apart: `pid` is then the thread's number.
+    pub by_thread: bool,
+}
+
+impl Procsystime {
+    /// Every process.
+    pub const ALL: Procsystime = Procsystime { tracked: Tracked::All, by_thread: false };
+}
+
+impl Source for Procsystime {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
+        live_only(root)?;
+        let set = |loader: &mut crate::Loader| loader.set("by_thread", u32::from(self.by_thread));
+        let observing = Observing::begin(SPEC.name, OBJECT, &self.tracked, set, crate::Loaded::attach)?;
+        let sums = Sums::new("calls", observing.map("calls")?);
+        Ok(Box::new(Observed { observing, sums }))
+    }
+}
+
+struct Observed {
+    observing: Observing,
+    /// `struct sums`: calls, errors, elapsed, CPU time; then the program's name.
+    sums: Sums<4>,
+}
+
+impl Collector for Observed {
+    fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
+        self.sums.added(|added| {
+            if tick.dt.is_none() {
+                return;
+            }
+            let mut key = Bytes(added.key);
+            let (pid, number) = (key.u32(), key.u32());
+            let [calls, errors, elapsed, cpu] = added.sums.map(|sum| sum as f64);
+            let mut row = rows.row(&syscall::TABLE, tick.t, tick.dt);
+            row.str(syscall::comm, Bytes(added.rest).text(16).as_str());
+            row.i64(syscall::pid, i64::from(pid));
+            row.str(syscall::syscall, syscalls::name(number).as_ref());
+            row.f64(syscall::calls, calls);
+            row.f64(syscall::errors, errors);
+            row.f64(syscall::elapsed_s, elapsed / 1e9);
+            row.f64(syscall::cpu_s, cpu / 1e9);
+        })?;
+        Ok(self.observing.report(tick, rows)?)
+    }
+}

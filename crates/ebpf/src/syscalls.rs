@@ -1,0 +1,9 @@
+//! Names of system calls.
+
+use std::borrow::Cow;
+
+/// The name of system call `number` of this machine's architecture.
+pub(crate) fn name(number: u32) -> Cow<'static, str> {
+    let known = usize::try_from(number).ok().and_then(syscalls::Sysno::new);
+    known.map_or_else(|| format!("syscall {number}").into(), |call| call.name().into())
+}

@@ -1,0 +1,55 @@
+//! Runs an observer around some work and gives what it has seen.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use fenxi_ebpf::EbpfError;
+use fenxi_model::{Micros, Rows};
+use fenxi_source::{Collector, Root, Source, SourceError, Tick};
+
+/// An observer at work, and what it has said so far.
+pub struct Observed {
+    /// Tests whose observers follow the children of this process must not have any at the same time.
+    _alone: MutexGuard<'static, ()>,
+    collector: Box<dyn Collector>,
+    began: Instant,
+    /// Everything it has seen.
+    pub rows: Rows,
+}
+
+impl Observed {
+    /// Begins it; None, said aloud, when this kernel or this user may not.
+    pub fn begin(source: &dyn Source) -> Option<Observed> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut collector = match source.start(&Root::live()) {
+            Ok(collector) => collector,
+            Err(SourceError::Refused(why)) => {
+                eprintln!("SKIPPED {}: {why}", source.spec().name);
+                return None;
+            }
+            Err(other) => panic!("{other}"),
+        };
+        let mut rows = Rows::new("here");
+        rows.set_source(source.spec().name);
+        collector.sample(Tick::new(Micros(0), None), &mut rows).unwrap();
+        Some(Observed { _alone: alone, collector, began: Instant::now(), rows })
+    }
+
+    /// Reads what was seen since the last reading.
+    pub fn read(&mut self) -> &Rows {
+        let dt = self.began.elapsed().as_secs_f64();
+        self.began = Instant::now();
+        self.collector.sample(Tick::new(Micros(1), Some(dt)), &mut self.rows).unwrap();
+        &self.rows
+    }
+}
+
+/// What has to be true of all refusals: they say what is missing.
+#[test]
+fn refusals_say_what_is_missing() {
+    let error = EbpfError::Refused { what: "`tp_btf/sched_switch`".to_owned(), why: "no BTF".to_owned() };
+    assert_eq!(error.to_string(), "the kernel refuses `tp_btf/sched_switch`: no BTF");
+}

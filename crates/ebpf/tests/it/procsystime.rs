@@ -1,0 +1,85 @@
+//! System calls are counted exactly as `strace -c` counts them.
+
+use std::{collections::BTreeMap, process::Command};
+
+use fenxi_ebpf::{Procsystime, Tracked};
+use fenxi_model::{Rows, catalog::syscall as c};
+
+use crate::observed::Observed;
+
+/// Calls and errors of each system call.
+type Counts = BTreeMap<String, (u64, u64)>;
+
+fn counts(rows: &Rows) -> Counts {
+    let mut counts = Counts::new();
+    for rows in rows.tables().filter(|rows| rows.table().id == c::TABLE.id) {
+        for row in 0..rows.n_rows() {
+            let count = counts.entry(rows.str(row, c::syscall).unwrap().to_owned()).or_default();
+            count.0 += rows.f64(row, c::calls).unwrap() as u64;
+            count.1 += rows.f64(row, c::errors).unwrap() as u64;
+        }
+    }
+    counts
+}
+
+/// A program whose system calls are the same each time: it has no threads, draws nothing, asks no time.
+fn program() -> Command {
+    let mut command = Command::new("find");
+    command.args(["/proc/self/net", "/proc/sys/fs", "-maxdepth", "1"]).env_clear().stdout(std::process::Stdio::null());
+    command
+}
+
+/// The table that `strace -c` writes.
+fn by_strace() -> Option<Counts> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("counts");
+    let mut strace = Command::new("strace");
+    strace.args(["-c", "-o"]).arg(&file).arg("--").arg(program().get_program()).args(program().get_args());
+    if !strace.env_clear().stdout(std::process::Stdio::null()).status().is_ok_and(|status| status.success()) {
+        return None;
+    }
+    let text = std::fs::read_to_string(file).unwrap();
+    let lines = text.lines().skip_while(|line| !line.starts_with("---")).skip(1).take_while(|l| !l.starts_with("---"));
+    let parse = |line: &str| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let errors = if words.len() == 6 { words[4].parse().unwrap() } else { 0 };
+        (words[words.len() - 1].to_owned(), (words[3].parse().unwrap(), errors))
+    };
+    Some(lines.map(parse).collect())
+}
+
+#[test]
+fn calls_and_errors_are_those_of_strace() {
+    let Some(expected) = by_strace() else {
+        eprintln!("SKIPPED procsystime against strace: strace cannot trace here");
+        return;
+    };
+    let Some(mut observed) = Observed::begin(&Procsystime { tracked: Tracked::Children, by_thread: false }) else {
+        return;
+    };
+    assert!(program().status().unwrap().success());
+    let seen = counts(observed.read());
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn waiting_is_elapsed_but_not_cpu_time() {
+    let Some(mut observed) = Observed::begin(&Procsystime { tracked: Tracked::Children, by_thread: false }) else {
+        return;
+    };
+    assert!(Command::new("sleep").arg("0.2").status().unwrap().success());
+    let rows = observed.read();
+    let table = rows.tables().find(|rows| rows.table().id == c::TABLE.id).unwrap();
+    let sleep = (0..table.n_rows()).find(|row| table.str(*row, c::syscall) == Some("clock_nanosleep")).unwrap();
+    let value = |place| table.f64(sleep, place).unwrap();
+    assert_eq!((table.str(sleep, c::comm), value(c::calls)), (Some("sleep"), 1.0));
+    assert!((0.2..0.5).contains(&value(c::elapsed_s)), "{}", value(c::elapsed_s));
+    assert!(value(c::cpu_s) < 0.02, "{}", value(c::cpu_s));
+}
+
+#[test]
+fn a_process_that_is_not_there_is_said() {
+    let source = Procsystime { tracked: Tracked::Processes(vec![u32::MAX >> 2]), by_thread: false };
+    let error = fenxi_source::Source::start(&source, &fenxi_source::Root::live()).err().unwrap().to_string();
+    assert!(error.contains("there is no process") || error.contains("the kernel refuses"), "{error}");
+}

@@ -1,0 +1,14 @@
+//! What observers see, as text: one file each.
+
+mod procsystime;
+
+pub use procsystime::{Group, Procsystime, ProcsystimeOptions};
+
+/// How often something is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// After each interval, what was in it.
+    EachInterval,
+    /// At the end, all of it.
+    AtTheEnd,
+}

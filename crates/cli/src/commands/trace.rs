@@ -38,7 +38,7 @@ pub enum TraceCommand {
     /// Say what works on this kernel, what does not, and what is lost by it
     Check(check::CheckArgs),
     /// System calls: how many, how long, how much of it on a CPU, how many failed
-    Procsystime(procsystime::ProcsystimeArgs),
+    Procsystime(Box<procsystime::ProcsystimeArgs>),
 }
 
 /// Observes.

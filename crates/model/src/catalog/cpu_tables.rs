@@ -71,8 +71,10 @@ table! {
         idle_states_cpus: rate(CpuSecondsPerS, Neither),
         /// Time that tasks ran, as the scheduler measures it in nanoseconds. More than usr and sys together: work hides from the clock tick.
         run_cpus: rate(CpuSecondsPerS, Neither),
-        /// Where `run_cpus` comes from: `cpuacct` (the root control group), `schedstat` (/proc/schedstat, counted when a task leaves the CPU), `processes` (the sum over processes, ended ones included).
+        /// Where `run_cpus` comes from: `cpuacct` (the root control group), `schedstat` (/proc/schedstat, counted when a task leaves the CPU), `processes` (the sum over processes, ended ones included), `switches` (each switch of each CPU, observed in the kernel).
         run_by: label(),
+        /// Ticks of the timer that came while a task had the CPU, from one switch to the next: sampling, made again from the switches. NULL where switches are not observed.
+        tick_cpus: rate(CpuSecondsPerS, Neither),
         /// How usr and sys come about, as was observed: `tick` (sampled by the timer), `exact` (measured at each change), `mixed` (some CPUs of each).
         accounting: label(),
     }

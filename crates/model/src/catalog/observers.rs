@@ -45,24 +45,30 @@ table! {
 }
 
 table! {
-    /// Interrupts that held up a running thread.
-    pin [cpu, driver, comm, pid] {
+    /// Interrupts, and the threads that they held up. Times are each interrupt's own: what interrupted it is not in it. Rows without a driver say how long the process ran.
+    pin [cpu, driver, class, handler, after, comm, pid] {
         /// CPU on which it happened.
         cpu: label(),
-        /// Driver or soft interrupt that ran.
+        /// Driver or soft interrupt that ran, or a processor's own interrupt, by its name in /proc/interrupts or /proc/softirqs. NULL in the row of what the process ran.
         driver: label(),
-        /// Program that was held up.
+        /// `hard`, `soft` or `self` (a soft interrupt that the thread caused itself).
+        class: label(),
+        /// Function that handled it; NULL where that was not asked for.
+        handler: label(),
+        /// Interrupt that a soft interrupt followed at once; NULL where that was not asked for.
+        after: label(),
+        /// Program that was held up; NULL where nobody was (the CPU was idle) and where programs are added up.
         comm: label(),
         /// Process that was held up.
         pid: id(),
-        /// `hard`, `soft` or `self` (a soft interrupt the thread caused itself).
-        class: label(),
         /// Interruptions in the interval.
         events: count(Lower),
-        /// Time taken from the thread.
+        /// Time taken from the thread; where nobody was held up, time of the interrupt.
         pinned_s: gauge(Seconds, Lower),
-        /// Time the thread then waited on the run queue.
+        /// Time the thread then waited on the run queue; without a driver, after it lost the CPU otherwise.
         run_queue_wait_s: gauge(Seconds, Lower),
+        /// Time the process ran on that CPU, interrupts taken out; only in rows without a driver.
+        run_s: gauge(Seconds, Neither),
     }
 }
 

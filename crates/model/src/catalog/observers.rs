@@ -131,6 +131,22 @@ table! {
 }
 
 table! {
+    /// Who pushed a server's threads off the CPU while they executed queries, over the interval.
+    preemption [server, by_comm, by_pid] {
+        /// Server process.
+        server: label(),
+        /// Name of the program that ran instead.
+        by_comm: label(),
+        /// Its process; NULL where programs of one name are added up.
+        by_pid: id(),
+        /// Times that a thread was pushed off.
+        preemptions: count(Lower),
+        /// Time until the threads were on a CPU again, all together.
+        waited_s: gauge(Seconds, Lower),
+    }
+}
+
+table! {
     /// Sampled stacks, folded.
     stack [comm, pid, event, stack] {
         /// Name of the program.

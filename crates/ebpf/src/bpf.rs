@@ -1,6 +1,9 @@
 //! Loading a BPF object: its settings, its programs, their attachment.
 
-use std::path::Path;
+use std::{
+    os::fd::{AsRawFd, IntoRawFd, OwnedFd},
+    path::Path,
+};
 
 use libbpf_rs::{
     Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramMut, UprobeMultiOpts, UprobeOpts, UsdtOpts,
@@ -254,9 +257,12 @@ impl Loaded {
     ///
     /// # Errors
     /// When the kernel refuses it.
-    pub fn attach_perf(&mut self, program: &str, event: i32) -> Result<(), EbpfError> {
-        let link = self.program(program)?.attach_perf_event(event);
-        self.links.push(link.map_err(|error| EbpfError::refused("sampling", &error))?);
+    pub fn attach_perf(&mut self, program: &str, event: OwnedFd) -> Result<(), EbpfError> {
+        let link = self.program(program)?.attach_perf_event(event.as_raw_fd());
+        let link = link.map_err(|error| EbpfError::refused("sampling", &error))?;
+        // The link closes the event with itself.
+        let _ = event.into_raw_fd();
+        self.links.push(link);
         Ok(())
     }
 

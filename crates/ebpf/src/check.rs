@@ -123,7 +123,7 @@ fn attached(program: &str) -> Result<Loaded, EbpfError> {
         }
         "kind_perf_event" => {
             let event = crate::perf::clock(0, 1_000_000_000)?;
-            loaded.attach_perf(program, std::os::fd::AsRawFd::as_raw_fd(&event))?;
+            loaded.attach_perf(program, event)?;
         }
         _ => loaded.attach()?,
     }

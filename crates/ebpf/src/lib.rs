@@ -20,7 +20,9 @@ mod error;
 mod observing;
 mod perf;
 mod procsystime;
+mod profile;
 mod sums;
+pub mod symbols;
 mod syscalls;
 mod tracked;
 
@@ -30,7 +32,8 @@ pub use bpf::{Loaded, Loader};
 pub use check::{Ability, Finding, abilities, observers};
 pub use error::EbpfError;
 pub use procsystime::Procsystime;
+pub use profile::Profile;
 pub use tracked::Tracked;
 
 /// Every observer, each observing all processes.
-pub static SOURCES: &[&dyn Source] = &[&Procsystime::ALL];
+pub static SOURCES: &[&dyn Source] = &[&Procsystime::ALL, &Profile::ALL];

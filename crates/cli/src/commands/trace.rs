@@ -2,6 +2,7 @@
 
 mod check;
 mod procsystime;
+mod profile;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -24,7 +25,8 @@ recorded: `fenxi record --source +procsystime`.
 Examples:
   fenxi trace check                       what works on this kernel, and what does not
   fenxi trace procsystime -c -- ls -l     system calls of one command
-  fenxi trace procsystime -p 1234 1       of a process, every second"
+  fenxi trace procsystime -p 1234 1       of a process, every second
+  fenxi trace profile -- make             functions in which CPU time goes"
 )]
 pub struct TraceArgs {
     /// What to observe
@@ -39,6 +41,8 @@ pub enum TraceCommand {
     Check(check::CheckArgs),
     /// System calls: how many, how long, how much of it on a CPU, how many failed
     Procsystime(Box<procsystime::ProcsystimeArgs>),
+    /// Stacks: the functions in which time goes, on the CPUs and waiting
+    Profile(Box<profile::ProfileArgs>),
 }
 
 /// Observes.
@@ -46,6 +50,7 @@ pub fn run(cli: &Cli, args: &TraceArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         TraceCommand::Check(args) => check::run(args),
         TraceCommand::Procsystime(args) => procsystime::run(cli, args),
+        TraceCommand::Profile(args) => profile::run(cli, args),
     }
 }
 

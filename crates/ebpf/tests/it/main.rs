@@ -1,4 +1,7 @@
 //! Observers on the kernel that runs the tests. What it refuses is said aloud as skipped.
 
+#![allow(clippy::print_stderr, reason = "what is skipped is said where the closing lines of a test run are gathered")]
+
 mod observed;
 mod procsystime;
+mod profile;

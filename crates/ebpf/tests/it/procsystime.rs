@@ -38,7 +38,7 @@ fn by_strace() -> Option<Counts> {
     if !strace.env_clear().stdout(std::process::Stdio::null()).status().is_ok_and(|status| status.success()) {
         return None;
     }
-    let text = std::fs::read_to_string(file).unwrap();
+    let text = fs_err::read_to_string(file).unwrap();
     let lines = text.lines().skip_while(|line| !line.starts_with("---")).skip(1).take_while(|l| !l.starts_with("---"));
     let parse = |line: &str| {
         let words: Vec<_> = line.split_whitespace().collect();

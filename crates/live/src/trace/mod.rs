@@ -1,8 +1,12 @@
 //! What observers see, as text: one file each.
 
+mod cost;
 mod procsystime;
+mod profile;
 
+pub use cost::WithCost;
 pub use procsystime::{Group, Procsystime, ProcsystimeOptions};
+pub use profile::{Profile, ProfileOptions};
 
 /// How often something is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use fenxi_live::trace::{Group, Procsystime, ProcsystimeOptions};
+use fenxi_live::trace::{Group, Procsystime, ProcsystimeOptions, WithCost};
 use fenxi_model::catalog::syscall;
 
 use super::{Who, when};
@@ -72,7 +72,7 @@ pub fn run(cli: &Cli, args: &ProcsystimeArgs) -> anyhow::Result<ExitCode> {
             // One of these lives as long as the program, as all sources do.
             sources: vec![Box::leak(Box::new(source))],
             tables: vec![&syscall::TABLE],
-            view: Box::new(Procsystime::new(options)),
+            view: Box::new(WithCost::new(Procsystime::new(options))),
             since_boot: false,
             command: args.who.command(),
         },

@@ -1,0 +1,271 @@
+//! `profile`: stacks of what runs on the CPUs, sampled by a clock; on request of what waits off them.
+
+use std::time::Duration;
+
+use fenxi_model::{Rows, catalog::stack as c};
+use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use crate::{
+    EbpfError, Loaded, Loader, Tracked,
+    bpf::{Compiled, compiled},
+    bytes::Bytes,
+    error::live_only,
+    observing::Observing,
+    perf,
+    sums::Sums,
+    symbols::Symbols,
+};
+
+static OBJECT: Compiled = compiled!("profile");
+static SPEC: Spec = Spec {
+    name: "profile",
+    summary: "stacks of what runs on the CPUs, 97 times a second on each (eBPF)",
+    tables: &[&c::TABLE],
+    take: Take::EveryTick,
+    default: false,
+};
+
+/// Samples stacks.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Of whom.
+    pub tracked: Tracked,
+    /// Samples per second on each CPU. A number that divides no other clock does not beat with it.
+    pub frequency: u32,
+    /// Whether waits are taken, too.
+    pub off_cpu: bool,
+}
+
+impl Profile {
+    /// Every process, on CPUs only.
+    pub const ALL: Profile = Profile { tracked: Tracked::All, frequency: 97, off_cpu: false };
+}
+
+impl Source for Profile {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
+        live_only(root)?;
+        let set = |loader: &mut Loader| {
+            // Different stacks in one interval: of more CPUs there are more.
+            let stacks = 4096 * u32::try_from(perf::online_cpus().len()).unwrap_or(1).clamp(2, 16);
+            for map in ["stacks_0", "stacks_1"] {
+                loader.room(map, stacks)?;
+            }
+            if self.off_cpu {
+                return loader.room("wait_stacks", 2 * stacks);
+            }
+            loader.leave_out(|program| program == "off_cpu");
+            // Nothing is put there; maps without room are refused.
+            loader.room("wait_stacks", 1)?;
+            loader.room("wait_places", 1)
+        };
+        let attach = |loaded: &mut Loaded| {
+            loaded.attach()?;
+            sample(loaded, self.frequency.max(1))
+        };
+        let observing = Observing::begin(SPEC.name, OBJECT, &self.tracked, set, attach)?;
+        let sides = [Side::new(&observing, 0)?, Side::new(&observing, 1)?];
+        let waits = match self.off_cpu {
+            true => Some(Sums::new("wait_places", observing.map("wait_places")?)),
+            false => None,
+        };
+        Ok(Box::new(Observed {
+            which: observing.map("side")?,
+            wait_stacks: observing.map("wait_stacks")?,
+            observing,
+            sides,
+            writing: 0,
+            waits,
+            period_s: 1.0 / f64::from(self.frequency.max(1)),
+            folded: Folded::default(),
+        }))
+    }
+}
+
+/// Lets a clock call the program on every CPU.
+fn sample(loaded: &mut Loaded, frequency: u32) -> Result<(), EbpfError> {
+    let period_ns = 1_000_000_000 / u64::from(frequency);
+    for cpu in perf::online_cpus() {
+        let event = perf::clock(cpu, period_ns)?;
+        loaded.attach_perf("on_cpu", event)?;
+    }
+    Ok(())
+}
+
+/// One of the two sides to which stacks go.
+struct Side {
+    stacks: MapHandle,
+    places: MapHandle,
+}
+
+impl Side {
+    fn new(observing: &Observing, number: u32) -> Result<Side, EbpfError> {
+        Ok(Side {
+            stacks: observing.map(&format!("stacks_{number}"))?,
+            places: observing.map(&format!("places_{number}"))?,
+        })
+    }
+}
+
+struct Observed {
+    observing: Observing,
+    sides: [Side; 2],
+    /// Says the programs to which side they write.
+    which: MapHandle,
+    writing: usize,
+    wait_stacks: MapHandle,
+    /// `struct sum`: times, nanoseconds.
+    waits: Option<Sums<2>>,
+    period_s: f64,
+    folded: Folded,
+}
+
+/// How long a program that has begun to write to a side may take to end: they take microseconds.
+const GRACE: Duration = Duration::from_millis(1);
+
+impl Observed {
+    /// Empties the side that was written to until now: calls `each` with the place and its samples.
+    fn drain(&mut self, mut each: impl FnMut(&mut Folded, &Place, &MapHandle, u64)) -> Result<(), EbpfError> {
+        let side = &self.sides[self.writing];
+        self.writing = 1 - self.writing;
+        let number = u32::from(self.writing == 1);
+        let failed = |map: &str| {
+            let map = map.to_owned();
+            move |source| EbpfError::Map { map, source }
+        };
+        self.which.update(&[0; 4], &number.to_ne_bytes(), MapFlags::ANY).map_err(failed("side"))?;
+        std::thread::sleep(GRACE);
+        for key in side.places.keys().collect::<Vec<_>>() {
+            let value = side.places.lookup_and_delete(&key).map_err(failed("places"))?;
+            let samples = Bytes(&value.unwrap_or_default()).u64();
+            each(&mut self.folded, &Place::of(&key), &side.stacks, samples);
+        }
+        for key in side.stacks.keys().collect::<Vec<_>>() {
+            side.stacks.delete(&key).map_err(failed("stacks"))?;
+        }
+        Ok(())
+    }
+}
+
+/// `struct place` of the program.
+struct Place {
+    pid: u32,
+    /// Keys of the stacks; 0: there is none.
+    kernel: u64,
+    user: u64,
+    comm: String,
+}
+
+impl Place {
+    fn of(key: &[u8]) -> Place {
+        let mut key = Bytes(key);
+        let (pid, _, kernel, user) = (key.u32(), key.u32(), key.u64(), key.u64());
+        Place { pid, kernel, user, comm: key.text(16) }
+    }
+}
+
+impl Collector for Observed {
+    fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
+        self.folded.symbols.turn();
+        let period_s = self.period_s;
+        self.drain(|folded, place, stacks, samples| {
+            // What is read first was seen before the recording began.
+            if tick.dt.is_some() && samples > 0 {
+                let stack = folded.stack(place, stacks);
+                row(rows, tick, place, &stack, "on-cpu", samples as f64, samples as f64 * period_s);
+            }
+        })?;
+        if let Some(waits) = &mut self.waits {
+            let (folded, stacks) = (&mut self.folded, &self.wait_stacks);
+            waits.added(|added| {
+                if tick.dt.is_some() {
+                    let place = Place::of(added.key);
+                    let stack = folded.stack(&place, stacks);
+                    let [times, ns] = added.sums.map(|sum| sum as f64);
+                    row(rows, tick, &place, &stack, "off-cpu", times, ns / 1e9);
+                }
+            })?;
+        }
+        let unknown = std::mem::take(&mut self.folded.unknown);
+        if unknown > 0 && !std::mem::replace(&mut self.folded.said, true) {
+            let text = "processes had ended before their stacks could be named; they are [unknown] there";
+            rows.note(SPEC.name, None, text);
+        }
+        Ok(self.observing.report(tick, rows)?)
+    }
+}
+
+fn row(rows: &mut Rows, tick: Tick, place: &Place, stack: &str, event: &str, samples: f64, time_s: f64) {
+    let mut row = rows.row(&c::TABLE, tick.t, tick.dt);
+    row.str(c::comm, place.comm.as_str());
+    row.i64(c::pid, i64::from(place.pid));
+    row.str(c::stack, stack);
+    row.str(c::event, event);
+    row.f64(c::samples, samples);
+    row.f64(c::time_s, time_s);
+}
+
+/// Stacks as texts.
+#[derive(Default)]
+struct Folded {
+    symbols: Symbols,
+    /// Processes of which nothing was known.
+    unknown: u64,
+    said: bool,
+}
+
+impl Folded {
+    /// Frames from the outermost to the innermost, separated by `;`: those of the program, then those of the kernel,
+    /// which have `_[k]` at their ends, as others write them, too.
+    fn stack(&mut self, place: &Place, stacks: &MapHandle) -> String {
+        let mut frames: Vec<String> = Vec::new();
+        for (n, address) in addresses(stacks, place.kernel).into_iter().enumerate() {
+            let function = self.symbols.kernel(address - u64::from(n > 0)).function;
+            if !(frames.is_empty() && is_of_switching(&function)) {
+                frames.push(format!("{function}_[k]"));
+            }
+        }
+        for (n, address) in addresses(stacks, place.user).into_iter().enumerate() {
+            // All but the innermost are where calls return to.
+            let address = if n > 0 { address.saturating_sub(1) } else { address };
+            let function = self.symbols.resolve(place.pid, address).function;
+            self.unknown += u64::from(n == 0 && self.symbols.is_unknown(place.pid));
+            // Code without frame pointers leads into nowhere, often for many frames: one says as much.
+            if !(is_nowhere(&function) && frames.last().is_some_and(|last| is_nowhere(last))) {
+                frames.push(function.replace(';', ":"));
+            }
+        }
+        if frames.is_empty() {
+            frames.push("[no stack]".to_owned());
+        }
+        frames.reverse();
+        frames.join(";")
+    }
+}
+
+fn is_nowhere(function: &str) -> bool {
+    function == "[unknown]"
+}
+
+/// What is on every stack of a wait: the switch itself, and our program in it.
+fn is_of_switching(function: &str) -> bool {
+    ["bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_", "trace_event_raw_event_"]
+        .iter()
+        .any(|s| function.starts_with(s))
+        || ["__schedule", "schedule", "schedule_idle", "preempt_schedule_irq"].contains(&function)
+}
+
+/// The addresses of a stack, the innermost first.
+fn addresses(stacks: &MapHandle, key: u64) -> Vec<u64> {
+    if key == 0 {
+        return Vec::new();
+    }
+    let value = stacks.lookup(&key.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
+    let mut value = Bytes(&value);
+    let n = usize::try_from(value.u64() / 8).unwrap_or(0);
+    value.0.chunks_exact(8).take(n).map(|word| Bytes(word).u64()).collect()
+}

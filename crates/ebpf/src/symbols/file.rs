@@ -1,0 +1,112 @@
+//! Symbols of a program's or library's file.
+
+use std::{
+    io::BufReader,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use fs_err::File;
+use object::{Object, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
+use rustc_hash::FxHashMap;
+
+use super::demangled;
+
+/// The functions of a file, by their addresses in it.
+#[derive(Debug, Default)]
+pub(super) struct FileSymbols {
+    /// Sorted by address.
+    functions: Vec<Function>,
+    /// All names, one after the other.
+    names: String,
+    /// Loaded parts: offset in the file, size, address.
+    segments: Vec<(u64, u64, u64)>,
+    /// Names that were asked for, as they are shown.
+    shown: Mutex<FxHashMap<u32, Arc<str>>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Function {
+    address: u64,
+    /// 0: not known.
+    size: u64,
+    name: (u32, u32),
+}
+
+/// Where distributions keep what was stripped.
+const DEBUG: &str = "/usr/lib/debug/.build-id";
+
+impl FileSymbols {
+    /// Reads a file; what is no program has no functions.
+    pub(super) fn read(path: &Path) -> FileSymbols {
+        let mut symbols = FileSymbols::default();
+        let debug = symbols.take(path, true);
+        if let Some(debug) = debug.filter(|debug| debug.exists()) {
+            symbols.take(&debug, false);
+        }
+        symbols.functions.sort_unstable_by_key(|f| (f.address, std::cmp::Reverse(f.size)));
+        symbols.functions.dedup_by_key(|f| f.address);
+        symbols
+    }
+
+    /// Takes the symbols of a file, and says where its stripped ones would be.
+    fn take(&mut self, path: &Path, with_segments: bool) -> Option<PathBuf> {
+        let cache = ReadCache::new(BufReader::new(File::open(path).ok()?));
+        let file = object::File::parse(&cache).ok()?;
+        if with_segments {
+            self.segments = file
+                .segments()
+                .map(|segment| {
+                    let (offset, size) = segment.file_range();
+                    (offset, size, segment.address())
+                })
+                .collect();
+        }
+        self.add(file.symbols());
+        self.add(file.dynamic_symbols());
+        let id = file.build_id().ok()??;
+        let (first, rest) = id.split_first()?;
+        let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(Path::new(DEBUG).join(format!("{first:02x}")).join(format!("{rest}.debug")))
+    }
+
+    fn add<'data, R: ReadRef<'data>>(&mut self, symbols: object::SymbolIterator<'data, '_, R>) {
+        for symbol in symbols {
+            // Assembler code often does not say that its labels are functions.
+            let is_code = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Label)
+                || symbol.size() > 0 && symbol.kind() == SymbolKind::Unknown;
+            let Some(name) = symbol.name().ok().filter(|name| !name.is_empty()) else { continue };
+            if !is_code || symbol.is_undefined() || symbol.address() == 0 {
+                continue;
+            }
+            let (Ok(begin), Ok(length)) = (u32::try_from(self.names.len()), u32::try_from(name.len())) else { return };
+            self.names.push_str(name);
+            self.functions.push(Function { address: symbol.address(), size: symbol.size(), name: (begin, length) });
+        }
+    }
+
+    /// The address in the file of the byte at `offset`.
+    fn address(&self, offset: u64) -> Option<u64> {
+        self.segments.iter().find_map(|(begin, size, address)| {
+            let into = offset.checked_sub(*begin)?;
+            (into < *size).then_some(address + into)
+        })
+    }
+
+    /// The function that the byte at `offset` of the file belongs to, and how far into it that is.
+    pub(super) fn at(&self, offset: u64) -> Option<(Arc<str>, u64)> {
+        let address = self.address(offset)?;
+        let place = self.functions.partition_point(|f| f.address <= address).checked_sub(1)?;
+        let function = self.functions.get(place)?;
+        let into = address - function.address;
+        if function.size > 0 && into >= function.size {
+            return None;
+        }
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = shown.entry(function.name.0).or_insert_with(|| {
+            let (begin, length) = (function.name.0 as usize, function.name.1 as usize);
+            demangled(self.names.get(begin..begin + length).unwrap_or("?"))
+        });
+        Some((Arc::clone(name), into))
+    }
+}

@@ -1,0 +1,123 @@
+//! Names of code: which function an address of a process, or of the kernel, belongs to.
+//!
+//! What a process has mapped is read when it is first asked about, and again when an address is in none of it. Files
+//! are read once, whatever number of processes have them.
+
+mod file;
+mod kernel;
+mod process;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use self::{file::FileSymbols, kernel::Kernel, process::Process};
+
+/// What an address belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The function, demangled; `[file]` where it has no name, `[unknown]` where not even the file is known.
+    pub function: Arc<str>,
+    /// Name of the file without its folder; empty where it is not known.
+    pub file: Arc<str>,
+    /// Bytes from the function's begin, or from the file's where the function has no name.
+    pub offset: u64,
+}
+
+/// Names of what was asked about so far.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    kernel: Option<Kernel>,
+    /// By device and inode.
+    files: FxHashMap<(u64, u64), Arc<FileSymbols>>,
+    processes: FxHashMap<u32, Process>,
+    turn: u64,
+}
+
+/// Turns after which an ended process that nobody asks about is forgotten.
+const IDLE: u64 = 30;
+
+impl Symbols {
+    /// Knows nothing yet.
+    pub fn new() -> Symbols {
+        Symbols::default()
+    }
+
+    /// Begins a turn: a number that was another process's until now is noticed, ended processes are forgotten in time.
+    pub fn turn(&mut self) {
+        self.turn += 1;
+        let turn = self.turn;
+        self.processes.retain(|pid, process| turn - process.asked < IDLE || process::start_of(*pid).is_some());
+    }
+
+    /// The function of process `pid` that `address` is in. Of a return address, ask for the byte before: the call may
+    /// be the function's last instruction.
+    pub fn resolve(&mut self, pid: u32, address: u64) -> Frame {
+        let turn = self.turn;
+        let process = self.processes.entry(pid).or_insert_with(|| Process::read(pid, turn));
+        if process.asked != turn {
+            process.asked = turn;
+            // An ended process is known as it was; a new one of its number is read anew.
+            if process::start_of(pid).is_some_and(|start| Some(start) != process.start) {
+                *process = Process::read(pid, turn);
+            }
+        }
+        process.resolve(pid, address, turn, &mut self.files)
+    }
+
+    /// The function of the kernel that `address` is in.
+    pub fn kernel(&mut self, address: u64) -> Frame {
+        self.kernel.get_or_insert_with(Kernel::read).resolve(address)
+    }
+
+    /// Whether nothing could be read about the process: it had ended before it was first asked about.
+    pub fn is_unknown(&self, pid: u32) -> bool {
+        self.processes.get(&pid).is_some_and(Process::is_unknown)
+    }
+}
+
+/// A name as its authors wrote it, without the parameters of its type.
+fn demangled(name: &str) -> Arc<str> {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}").into();
+    }
+    if name.starts_with("_Z") {
+        let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type().hide_expression_literal_types();
+        if let Some(text) = cpp_demangle::Symbol::new(name).ok().and_then(|s| s.demangle_with_options(&options).ok()) {
+            return text.into();
+        }
+    }
+    // Versions of shared objects are part of their symbols: `memcpy@@GLIBC_2.14`.
+    name.split('@').next().unwrap_or(name).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_their_authors_wrote_them() {
+        assert_eq!(&*demangled("_Z16dispatch_command19enum_server_commandP3THDPcjb"), "dispatch_command");
+        assert_eq!(
+            &*demangled("_ZN4core3ptr8non_null16NonNull$LT$T$GT$6as_ptr17h0123456789abcdefE"),
+            "core::ptr::non_null::NonNull<T>::as_ptr"
+        );
+        assert_eq!(&*demangled("memcpy@@GLIBC_2.14"), "memcpy");
+        assert_eq!(&*demangled("main"), "main");
+    }
+
+    #[test]
+    fn a_function_of_this_process_is_found() {
+        let mut symbols = Symbols::new();
+        symbols.turn();
+        let address = a_function_of_this_process_is_found as *const () as usize as u64;
+        let frame = symbols.resolve(std::process::id(), address);
+        assert!(frame.function.contains("a_function_of_this_process_is_found"), "{frame:?}");
+        assert_eq!(frame.offset, 0);
+        let frame = symbols.resolve(std::process::id(), 8);
+        assert_eq!(&*frame.function, "[unknown]");
+        assert!(!symbols.is_unknown(std::process::id()));
+        symbols.resolve(u32::MAX >> 2, address);
+        assert!(symbols.is_unknown(u32::MAX >> 2));
+    }
+}

@@ -1,0 +1,202 @@
+//! What a process has mapped.
+
+use std::{
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use fs_err as fs;
+use rustc_hash::FxHashMap;
+
+use super::{Frame, demangled, file::FileSymbols};
+
+/// The mapped files of a process, and what it says itself of code that it made.
+#[derive(Debug)]
+pub(super) struct Process {
+    /// When it began, in the kernel's ticks: tells it from another of its number.
+    pub start: Option<u64>,
+    /// The turn when it was last asked about.
+    pub asked: u64,
+    /// The turn when its maps were read.
+    read: u64,
+    /// Sorted by address; they do not overlap.
+    regions: Vec<Region>,
+    /// Code made at run time, as it says in `/tmp/perf-PID.map`: begin, end, name.
+    made: Vec<(u64, u64, Arc<str>)>,
+}
+
+#[derive(Clone, Debug)]
+struct Region {
+    begin: u64,
+    end: u64,
+    /// Of `begin`, in the file.
+    offset: u64,
+    /// Device and inode; None: no file.
+    file: Option<(u64, u64)>,
+    path: PathBuf,
+    name: Arc<str>,
+}
+
+/// When the process began; None: there is no such process.
+pub(super) fn start_of(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+impl Process {
+    pub(super) fn read(pid: u32, turn: u64) -> Process {
+        let mut process =
+            Process { start: start_of(pid), asked: turn, read: turn, regions: Vec::new(), made: Vec::new() };
+        process.read_maps(pid);
+        process
+    }
+
+    fn read_maps(&mut self, pid: u32) {
+        // Of an ended process, what is known stays known.
+        let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) else { return };
+        let regions: Vec<Region> = maps.lines().filter_map(|line| region(pid, line)).collect();
+        if !regions.is_empty() {
+            self.regions = regions;
+        }
+        self.made = made_code(pid);
+    }
+
+    pub(super) fn is_unknown(&self) -> bool {
+        self.regions.is_empty()
+    }
+
+    pub(super) fn resolve(
+        &mut self,
+        pid: u32,
+        address: u64,
+        turn: u64,
+        files: &mut FxHashMap<(u64, u64), Arc<FileSymbols>>,
+    ) -> Frame {
+        let mut found = self.known(address);
+        if found.is_none() && self.read != turn {
+            // Something was mapped, or made, since: once in a turn.
+            self.read = turn;
+            self.read_maps(pid);
+            found = self.known(address);
+        }
+        match found {
+            Some(Known::Made(name, offset)) => Frame { function: name, file: "".into(), offset },
+            Some(Known::Mapped(region)) => {
+                let offset = address - region.begin + region.offset;
+                let symbols = region
+                    .file
+                    .map(|id| files.entry(id).or_insert_with(|| Arc::new(FileSymbols::read(&region.readable(pid)))));
+                match symbols.and_then(|symbols| symbols.at(offset)) {
+                    Some((function, offset)) => Frame { function, file: region.name, offset },
+                    None => Frame { function: bracketed(&region.name), file: region.name, offset },
+                }
+            }
+            None => Frame { function: "[unknown]".into(), file: "".into(), offset: address },
+        }
+    }
+
+    fn known(&self, address: u64) -> Option<Known> {
+        let made = self.made.partition_point(|(begin, _, _)| *begin <= address).checked_sub(1);
+        if let Some((begin, end, name)) = made.and_then(|place| self.made.get(place))
+            && address < *end
+        {
+            return Some(Known::Made(Arc::clone(name), address - begin));
+        }
+        let place = self.regions.partition_point(|region| region.begin <= address).checked_sub(1)?;
+        let region = self.regions.get(place).filter(|region| address < region.end)?;
+        Some(Known::Mapped(region.clone()))
+    }
+}
+
+enum Known {
+    Made(Arc<str>, u64),
+    Mapped(Region),
+}
+
+impl Region {
+    /// A path that leads to the file whatever root directory the process has, and if it was replaced meanwhile.
+    fn readable(&self, pid: u32) -> PathBuf {
+        let mapped = PathBuf::from(format!("/proc/{pid}/map_files/{:x}-{:x}", self.begin, self.end));
+        if mapped.exists() {
+            return mapped;
+        }
+        let rooted = Path::new(&format!("/proc/{pid}/root")).join(self.path.strip_prefix("/").unwrap_or(&self.path));
+        if rooted.exists() { rooted } else { self.path.clone() }
+    }
+}
+
+/// `[libc.so.6]`; what has brackets already keeps them: `[vdso]`.
+fn bracketed(name: &str) -> Arc<str> {
+    if name.starts_with('[') { name.into() } else { format!("[{name}]").into() }
+}
+
+/// A line of `/proc/PID/maps` that code can be in.
+fn region(pid: u32, line: &str) -> Option<Region> {
+    let mut words = line.splitn(6, ' ');
+    let (begin, end) = words.next()?.split_once('-')?;
+    let (begin, end) = (u64::from_str_radix(begin, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+    if !words.next()?.contains('x') {
+        return None;
+    }
+    let offset = u64::from_str_radix(words.next()?, 16).ok()?;
+    let device = words.next()?;
+    let inode: u64 = words.next()?.parse().ok()?;
+    let path = words.next().unwrap_or("").trim().trim_end_matches(" (deleted)");
+    let name = match path.rsplit('/').next() {
+        Some("") | None => format!("anonymous memory of {pid}"),
+        Some(name) => name.to_owned(),
+    };
+    let (major, minor) = device.split_once(':')?;
+    let device = rustix::fs::makedev(u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
+    let file = (inode != 0).then_some((device, inode));
+    Some(Region { begin, end, offset, file, path: PathBuf::from(path), name: name.into() })
+}
+
+/// What a run-time compiler says of the code it made: `/tmp/perf-PID.map`, with the number that the process has for
+/// itself, below the root directory that it has.
+fn made_code(pid: u32) -> Vec<(u64, u64, Arc<str>)> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let own = status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_ascii_whitespace().last());
+    let path = Path::new(&format!("/proc/{pid}/root")).join(format!("tmp/perf-{}.map", own.unwrap_or("0")));
+    // Anybody can write to /tmp: only what the process's owner wrote is believed.
+    let owner = fs::metadata(format!("/proc/{pid}")).map(|m| m.uid()).ok();
+    let believed = fs::symlink_metadata(&path).is_ok_and(|m| m.is_file() && (Some(m.uid()) == owner || m.uid() == 0));
+    if !believed {
+        return Vec::new();
+    }
+    let bytes = fs::read(&path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let mut made: Vec<_> = text
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.splitn(3, ' ');
+            let begin = u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok()?;
+            let size = u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok()?;
+            Some((begin, begin.checked_add(size)?, demangled(words.next()?)))
+        })
+        .collect();
+    // Of what was made twice at one place, the later counts.
+    made.reverse();
+    made.sort_by_key(|(begin, _, _)| *begin);
+    made.dedup_by_key(|(begin, _, _)| *begin);
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_maps_are_taken_apart() {
+        let line = "7f00a000-7f00b000 r-xp 00002000 fe:01 77   /usr/lib/a name.so (deleted)";
+        let region = region(1, line).unwrap();
+        assert_eq!(
+            (region.begin, region.end, region.offset, &*region.name),
+            (0x7f00_a000, 0x7f00_b000, 0x2000, "a name.so")
+        );
+        assert_eq!(region.path, Path::new("/usr/lib/a name.so"));
+        assert!(super::region(1, "7f00a000-7f00b000 rw-p 00000000 00:00 0 [heap]").is_none());
+        assert_eq!(&*bracketed(&super::region(1, "1000-2000 r-xp 0 00:00 0  [vdso]").unwrap().name), "[vdso]");
+    }
+}

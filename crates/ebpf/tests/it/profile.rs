@@ -1,0 +1,77 @@
+//! Samples go to the functions in which time goes.
+
+use std::{collections::BTreeMap, path::PathBuf, process::Command};
+
+use fenxi_ebpf::{Profile, Tracked};
+use fenxi_model::{Rows, catalog::stack as c};
+
+use crate::observed::Observed;
+
+/// Works for half a second in `hot`, then waits for 0.3 s in `pause_here`.
+const PROGRAM: &str = r"
+#include <time.h>
+volatile unsigned long sink;
+__attribute__((noinline)) void hot(void) { for (long i = 0; i < 200000; i++) sink += i * i; }
+__attribute__((noinline)) void work(void) { hot(); sink++; }
+__attribute__((noinline)) void pause_here(void) {
+    struct timespec t = {0, 300000000};
+    nanosleep(&t, 0);
+    sink++;
+}
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+int main(void) {
+    double begin = now();
+    do { for (int i = 0; i < 20; i++) work(); } while (now() - begin < 0.5);
+    pause_here();
+    return 0;
+}";
+
+fn compiled(folder: &tempfile::TempDir) -> Option<PathBuf> {
+    let (source, program) = (folder.path().join("hot.c"), folder.path().join("hot"));
+    fs_err::write(&source, PROGRAM).unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(["-O0", "-o"]).arg(&program).arg(&source);
+    if cc.status().is_ok_and(|status| status.success()) {
+        return Some(program);
+    }
+    eprintln!("SKIPPED profile of a C program: there is no C compiler");
+    None
+}
+
+/// Samples and seconds of the stacks of `event`.
+fn stacks(rows: &Rows, event: &str) -> BTreeMap<String, (f64, f64)> {
+    let mut stacks = BTreeMap::new();
+    for rows in rows.tables().filter(|rows| rows.table().id == c::TABLE.id) {
+        for row in (0..rows.n_rows()).filter(|row| rows.str(*row, c::event) == Some(event)) {
+            let sum: &mut (f64, f64) = stacks.entry(rows.str(row, c::stack).unwrap().to_owned()).or_default();
+            sum.0 += rows.f64(row, c::samples).unwrap();
+            sum.1 += rows.f64(row, c::time_s).unwrap();
+        }
+    }
+    stacks
+}
+
+#[test]
+fn a_hot_function_has_the_samples_and_a_waiting_one_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(&folder) else { return };
+    // Fast, so that half a second gives many samples on a busy machine, too.
+    let source = Profile { tracked: Tracked::Children, frequency: 997, off_cpu: true };
+    let Some(mut observed) = Observed::begin(&source) else { return };
+    let mut child = Command::new(&program).spawn().unwrap();
+    // Its maps are read while it lives, as in a recording.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    observed.read();
+    assert!(child.wait().unwrap().success());
+    let rows = observed.read();
+    let running = stacks(rows, "on-cpu");
+    let all: f64 = running.values().map(|(samples, _)| samples).sum();
+    // Interrupts came there, too.
+    let is_hot = |stack: &str| stack.ends_with("main;work;hot") || stack.contains("main;work;hot;asm_sysvec");
+    let hot: f64 = running.iter().filter(|(stack, _)| is_hot(stack)).map(|(_, (samples, _))| samples).sum();
+    assert!(all > 50.0 && hot >= 0.95 * all, "{hot} of {all}: {running:?}");
+    let waiting = stacks(rows, "off-cpu");
+    let paused = waiting.iter().filter(|(stack, _)| stack.contains("main;pause_here;"));
+    let paused_s: f64 = paused.map(|(_, (_, time_s))| time_s).sum();
+    assert!((0.3..0.6).contains(&paused_s), "{paused_s}: {waiting:?}");
+}

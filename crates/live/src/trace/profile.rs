@@ -1,0 +1,228 @@
+//! `trace profile`: functions in which time goes, the hottest first.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
+
+use fenxi_model::{
+    TableRows, Unit,
+    catalog::stack::{self as c},
+};
+
+use super::When;
+use crate::{Frame, View, columns};
+
+/// What is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct ProfileOptions {
+    /// When.
+    pub when: When,
+    /// Functions are shown until they have this share of all samples, percent.
+    pub until_pct: f64,
+    /// Whole stacks to show; 0: none.
+    pub stacks: usize,
+    /// Nothing but stacks with their samples, a line each, as flame graphs are made of.
+    pub folded: bool,
+}
+
+/// Shows the table `stack`.
+#[derive(Debug)]
+pub struct Profile {
+    options: ProfileOptions,
+    /// By event; program and stack to samples and seconds.
+    sums: BTreeMap<String, BTreeMap<(String, String), Sum>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    samples: f64,
+    time_s: f64,
+}
+
+impl Sum {
+    fn add(&mut self, more: Sum) {
+        self.samples += more.samples;
+        self.time_s += more.time_s;
+    }
+}
+
+/// A function: where it was on top, and where it was anywhere in the stack.
+#[derive(Clone, Copy, Debug, Default)]
+struct Function {
+    own: Sum,
+    with_callees: Sum,
+}
+
+impl Profile {
+    /// Shows as `options` say.
+    pub fn new(options: ProfileOptions) -> Profile {
+        Profile { options, sums: BTreeMap::new() }
+    }
+
+    fn take(&mut self, rows: &TableRows) {
+        for row in 0..rows.n_rows() {
+            let text = |place| rows.str(row, place).unwrap_or("").to_owned();
+            let value = |place| rows.f64(row, place).unwrap_or(0.0);
+            let sum = Sum { samples: value(c::samples), time_s: value(c::time_s) };
+            let of_event = self.sums.entry(text(c::event)).or_default();
+            of_event.entry((text(c::comm), text(c::stack))).or_default().add(sum);
+        }
+    }
+
+    fn show(&mut self, out: &mut String) {
+        let sums = std::mem::take(&mut self.sums);
+        if sums.is_empty() && !self.options.folded {
+            out.push_str("no samples\n");
+        }
+        // On a CPU first: the names are in the other order.
+        for (event, stacks) in sums.into_iter().rev() {
+            if self.options.folded {
+                fold(&stacks, out);
+            } else {
+                self.hottest(&event, &stacks, out);
+            }
+        }
+    }
+
+    fn hottest(&self, event: &str, stacks: &BTreeMap<(String, String), Sum>, out: &mut String) {
+        let mut total = Sum::default();
+        let mut functions: BTreeMap<&str, Function> = BTreeMap::new();
+        for ((_, stack), sum) in stacks {
+            total.add(*sum);
+            if let Some(top) = stack.rsplit(';').next() {
+                functions.entry(top).or_default().own.add(*sum);
+            }
+            // Once, however often it calls itself.
+            for function in stack.split(';').collect::<BTreeSet<_>>() {
+                functions.entry(function).or_default().with_callees.add(*sum);
+            }
+        }
+        let waits = event == "off-cpu";
+        let weight = |sum: Sum| if waits { sum.time_s } else { sum.samples };
+        let of = weight(total);
+        let what = if waits { "waits" } else { "samples" };
+        let _ = writeln!(out, "{event}: {:.0} {what}, {}", total.samples, Unit::Seconds.human(total.time_s));
+        let mut lines: Vec<_> = functions.into_iter().filter(|(_, f)| f.own.samples > 0.0).collect();
+        lines.sort_by(|(_, a), (_, b)| weight(b.own).total_cmp(&weight(a.own)));
+        let share = |part: f64| if of > 0.0 { 100.0 * part / of } else { 0.0 };
+        let (mut so_far, mut rows) = (0.0, Vec::new());
+        for (name, function) in &lines {
+            so_far += weight(function.own);
+            rows.push(vec![
+                format!("{:.0}", function.own.samples),
+                Unit::Seconds.human(function.own.time_s).to_string(),
+                format!("{:.1}", share(weight(function.own))),
+                format!("{:.1}", share(so_far)),
+                format!("{:.1}", share(weight(function.with_callees))),
+                (*name).to_owned(),
+            ]);
+            if share(so_far) >= self.options.until_pct {
+                break;
+            }
+        }
+        let count = if waits { "WAITS" } else { "SAMPLES" };
+        let header = [count, "TIME", "%", "CUM%", "%WITH CALLEES", "FUNCTION"];
+        out.push_str(&columns(&header, &[0, 1, 2, 3, 4], &rows));
+        let hidden = lines.len() - rows.len();
+        if hidden > 0 {
+            let _ = writeln!(out, "({hidden} more, {:.1} % together: --until)", 100.0 - share(so_far));
+        }
+        self.whole_stacks(stacks, weight, of, out);
+    }
+
+    fn whole_stacks(
+        &self,
+        stacks: &BTreeMap<(String, String), Sum>,
+        weight: impl Fn(Sum) -> f64,
+        of: f64,
+        out: &mut String,
+    ) {
+        let mut lines: Vec<_> = stacks.iter().collect();
+        lines.sort_by(|(_, a), (_, b)| weight(**b).total_cmp(&weight(**a)));
+        for ((comm, stack), sum) in lines.into_iter().take(self.options.stacks) {
+            let share = if of > 0.0 { 100.0 * weight(*sum) / of } else { 0.0 };
+            let _ = writeln!(out, "\n{share:.1} %, {:.0}, {}: {comm}", sum.samples, Unit::Seconds.human(sum.time_s));
+            for frame in stack.rsplit(';') {
+                let _ = writeln!(out, "    {frame}");
+            }
+        }
+    }
+}
+
+fn fold(stacks: &BTreeMap<(String, String), Sum>, out: &mut String) {
+    for ((comm, stack), sum) in stacks {
+        // As perf and flame graphs have it: the program first, blanks in names would end the stack.
+        let _ = writeln!(out, "{};{} {:.0}", comm.replace([' ', ';'], "_"), stack.replace(' ', "_"), sum.samples);
+    }
+}
+
+impl View for Profile {
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
+        frame.rows.tables().filter(|rows| rows.table().id == c::TABLE.id).for_each(|rows| self.take(rows));
+        if self.options.when == When::EachInterval {
+            if !self.options.folded {
+                let _ = writeln!(out, "{}", frame.t.iso());
+            }
+            self.show(out);
+            if !self.options.folded {
+                out.push('\n');
+            }
+        }
+    }
+
+    fn end(&mut self, out: &mut String) {
+        if self.options.when == When::AtTheEnd {
+            self.show(out);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fenxi_model::{Micros, Rows};
+
+    use super::*;
+
+    fn shown(options: ProfileOptions) -> String {
+        let mut rows = Rows::new("h");
+        for (stack, samples) in [("main;a;hot", 90.0), ("main;hot", 5.0), ("main;a;b;a", 4.0), ("idle f", 1.0)] {
+            let mut row = rows.row(&c::TABLE, Micros(0), 1.0);
+            row.str(c::comm, "prog");
+            row.str(c::event, "on-cpu");
+            row.str(c::stack, stack);
+            row.f64(c::samples, samples);
+            row.f64(c::time_s, samples / 100.0);
+        }
+        let mut view = Profile::new(options);
+        let mut out = String::new();
+        view.frame(&Frame { t: Micros(0), dt: 1.0, since_boot: false, rows: &rows }, &mut out);
+        view.end(&mut out);
+        out
+    }
+
+    #[test]
+    fn functions_are_added_up_until_nearly_all_is_told() {
+        let options = ProfileOptions { when: When::AtTheEnd, until_pct: 95.0, stacks: 1, folded: false };
+        let expected = "\
+on-cpu: 100 samples, 1.00 s
+SAMPLES    TIME     %  CUM%  %WITH CALLEES  FUNCTION
+     95  950 ms  95.0  95.0           95.0  hot
+(2 more, 5.0 % together: --until)
+
+90.0 %, 90, 900 ms: prog
+    hot
+    a
+    main
+";
+        assert_eq!(shown(options), expected);
+        let all = shown(ProfileOptions { until_pct: 100.0, stacks: 0, ..options });
+        assert!(all.contains("      4   40 ms   4.0  99.0           94.0  a\n"), "{all}");
+    }
+
+    #[test]
+    fn folded_stacks_are_as_flame_graphs_want_them() {
+        let options = ProfileOptions { when: When::AtTheEnd, until_pct: 95.0, stacks: 0, folded: true };
+        assert_eq!(shown(options), "prog;idle_f 1\nprog;main;a;b;a 4\nprog;main;a;hot 90\nprog;main;hot 5\n");
+    }
+}

@@ -25,4 +25,5 @@ mod stub;
 mod study;
 mod support;
 mod tamp;
+mod trace;
 mod util;

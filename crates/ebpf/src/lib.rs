@@ -15,6 +15,7 @@ pub mod buckets;
 mod bytes;
 mod check;
 mod cost;
+mod drain;
 mod elf;
 mod error;
 mod observing;

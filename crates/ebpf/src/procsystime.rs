@@ -7,9 +7,9 @@ use crate::{
     Tracked,
     bpf::{Compiled, compiled},
     bytes::Bytes,
+    drain::Drain,
     error::live_only,
     observing::Observing,
-    sums::Sums,
     syscalls,
 };
 
@@ -43,17 +43,26 @@ impl Source for Procsystime {
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
         live_only(root)?;
-        let set = |loader: &mut crate::Loader| loader.set("by_thread", u32::from(self.by_thread));
+        let set = |loader: &mut crate::Loader| {
+            loader.room("calls", room())?;
+            loader.set("by_thread", u32::from(self.by_thread))
+        };
         let observing = Observing::begin(SPEC.name, OBJECT, &self.tracked, set, crate::Loaded::attach)?;
-        let sums = Sums::new("calls", observing.map("calls")?);
+        let sums = Drain::new("calls", observing.map("calls")?)?;
         Ok(Box::new(Observed { observing, sums }))
     }
+}
+
+/// Keys of one interval, a process and a call each: for fewer CPUs more, as each CPU has sums of its own.
+fn room() -> u32 {
+    let cpus = u32::try_from(crate::perf::online_cpus().len()).unwrap_or(1).max(1);
+    ((1 << 18) / cpus).max(8192)
 }
 
 struct Observed {
     observing: Observing,
     /// `struct sums`: calls, errors, elapsed, CPU time; then the program's name.
-    sums: Sums<4>,
+    sums: Drain<4>,
 }
 
 impl Collector for Observed {

@@ -5,11 +5,13 @@ use std::time::Duration;
 use fenxi_model::{Rows, catalog::stack as c};
 use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use rustc_hash::FxHashMap;
 
 use crate::{
     EbpfError, Loaded, Loader, Tracked,
     bpf::{Compiled, compiled},
     bytes::Bytes,
+    drain::Drain,
     error::live_only,
     observing::Observing,
     perf,
@@ -98,15 +100,17 @@ fn sample(loaded: &mut Loaded, frequency: u32) -> Result<(), EbpfError> {
 
 /// One of the two sides to which stacks go.
 struct Side {
-    stacks: MapHandle,
-    places: MapHandle,
+    /// `struct stack`: bytes of addresses, then these.
+    stacks: Drain<1>,
+    /// `struct sum`: samples, nanoseconds.
+    places: Drain<2>,
 }
 
 impl Side {
     fn new(observing: &Observing, number: u32) -> Result<Side, EbpfError> {
         Ok(Side {
-            stacks: observing.map(&format!("stacks_{number}"))?,
-            places: observing.map(&format!("places_{number}"))?,
+            stacks: Drain::new("stacks", observing.map(&format!("stacks_{number}"))?)?,
+            places: Drain::new("places", observing.map(&format!("places_{number}"))?)?,
         })
     }
 }
@@ -128,26 +132,48 @@ struct Observed {
 const GRACE: Duration = Duration::from_millis(1);
 
 impl Observed {
-    /// Empties the side that was written to until now: calls `each` with the place and its samples.
-    fn drain(&mut self, mut each: impl FnMut(&mut Folded, &Place, &MapHandle, u64)) -> Result<(), EbpfError> {
-        let side = &self.sides[self.writing];
+    /// Lets the programs write to the other side.
+    fn turn(&mut self) -> Result<(), EbpfError> {
         self.writing = 1 - self.writing;
         let number = u32::from(self.writing == 1);
-        let failed = |map: &str| {
-            let map = map.to_owned();
-            move |source| EbpfError::Map { map, source }
-        };
-        self.which.update(&[0; 4], &number.to_ne_bytes(), MapFlags::ANY).map_err(failed("side"))?;
+        let failed = |source| EbpfError::Map { map: "side".to_owned(), source };
+        self.which.update(&[0; 4], &number.to_ne_bytes(), MapFlags::ANY).map_err(failed)?;
         std::thread::sleep(GRACE);
-        for key in side.places.keys().collect::<Vec<_>>() {
-            let value = side.places.lookup_and_delete(&key).map_err(failed("places"))?;
-            let samples = Bytes(&value.unwrap_or_default()).u64();
-            each(&mut self.folded, &Place::of(&key), &side.stacks, samples);
-        }
-        for key in side.stacks.keys().collect::<Vec<_>>() {
-            side.stacks.delete(&key).map_err(failed("stacks"))?;
-        }
         Ok(())
+    }
+
+    /// Empties the side that was written to until now: a row for each place where there were samples.
+    fn on_cpu(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), EbpfError> {
+        self.turn()?;
+        let side = &mut self.sides[1 - self.writing];
+        let mut stacks: FxHashMap<u64, Vec<u64>> = FxHashMap::default();
+        side.stacks.added(|added| {
+            stacks.insert(Bytes(added.key).u64(), addresses(added.sums[0], added.rest));
+        })?;
+        let (folded, period_s) = (&mut self.folded, self.period_s);
+        side.places.added(|added| {
+            // What is read first was seen before the recording began.
+            if tick.dt.is_some() {
+                let place = Place::of(added.key);
+                let stack = folded.stack(&place, |key| stacks.get(&key).cloned().unwrap_or_default());
+                let samples = added.sums[0] as f64;
+                row(rows, tick, &place, &stack, "on-cpu", samples, samples * period_s);
+            }
+        })
+    }
+
+    /// A row for each place where threads waited.
+    fn off_cpu(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), EbpfError> {
+        let Some(waits) = &mut self.waits else { return Ok(()) };
+        let (folded, stacks) = (&mut self.folded, &self.wait_stacks);
+        waits.added(|added| {
+            if tick.dt.is_some() {
+                let place = Place::of(added.key);
+                let stack = folded.stack(&place, |key| kept(stacks, key));
+                let [times, ns] = added.sums.map(|sum| sum as f64);
+                row(rows, tick, &place, &stack, "off-cpu", times, ns / 1e9);
+            }
+        })
     }
 }
 
@@ -171,25 +197,8 @@ impl Place {
 impl Collector for Observed {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         self.folded.symbols.turn();
-        let period_s = self.period_s;
-        self.drain(|folded, place, stacks, samples| {
-            // What is read first was seen before the recording began.
-            if tick.dt.is_some() && samples > 0 {
-                let stack = folded.stack(place, stacks);
-                row(rows, tick, place, &stack, "on-cpu", samples as f64, samples as f64 * period_s);
-            }
-        })?;
-        if let Some(waits) = &mut self.waits {
-            let (folded, stacks) = (&mut self.folded, &self.wait_stacks);
-            waits.added(|added| {
-                if tick.dt.is_some() {
-                    let place = Place::of(added.key);
-                    let stack = folded.stack(&place, stacks);
-                    let [times, ns] = added.sums.map(|sum| sum as f64);
-                    row(rows, tick, &place, &stack, "off-cpu", times, ns / 1e9);
-                }
-            })?;
-        }
+        self.on_cpu(tick, rows)?;
+        self.off_cpu(tick, rows)?;
         let unknown = std::mem::take(&mut self.folded.unknown);
         if unknown > 0 && !std::mem::replace(&mut self.folded.said, true) {
             let text = "processes had ended before their stacks could be named; they are [unknown] there";
@@ -221,15 +230,15 @@ struct Folded {
 impl Folded {
     /// Frames from the outermost to the innermost, separated by `;`: those of the program, then those of the kernel,
     /// which have `_[k]` at their ends, as others write them, too.
-    fn stack(&mut self, place: &Place, stacks: &MapHandle) -> String {
+    fn stack(&mut self, place: &Place, addresses: impl Fn(u64) -> Vec<u64>) -> String {
         let mut frames: Vec<String> = Vec::new();
-        for (n, address) in addresses(stacks, place.kernel).into_iter().enumerate() {
+        for (n, address) in addresses(place.kernel).into_iter().enumerate() {
             let function = self.symbols.kernel(address - u64::from(n > 0)).function;
             if !(frames.is_empty() && is_of_switching(&function)) {
                 frames.push(format!("{function}_[k]"));
             }
         }
-        for (n, address) in addresses(stacks, place.user).into_iter().enumerate() {
+        for (n, address) in addresses(place.user).into_iter().enumerate() {
             // All but the innermost are where calls return to.
             let address = if n > 0 { address.saturating_sub(1) } else { address };
             let function = self.symbols.resolve(place.pid, address).function;
@@ -260,12 +269,17 @@ fn is_of_switching(function: &str) -> bool {
 }
 
 /// The addresses of a stack, the innermost first.
-fn addresses(stacks: &MapHandle, key: u64) -> Vec<u64> {
+fn addresses(size: u64, words: &[u8]) -> Vec<u64> {
+    let n = usize::try_from(size / 8).unwrap_or(0);
+    words.chunks_exact(8).take(n).map(|word| Bytes(word).u64()).collect()
+}
+
+/// The addresses of a stack of the map.
+fn kept(stacks: &MapHandle, key: u64) -> Vec<u64> {
     if key == 0 {
         return Vec::new();
     }
     let value = stacks.lookup(&key.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
     let mut value = Bytes(&value);
-    let n = usize::try_from(value.u64() / 8).unwrap_or(0);
-    value.0.chunks_exact(8).take(n).map(|word| Bytes(word).u64()).collect()
+    addresses(value.u64(), value.0)
 }

@@ -21,6 +21,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/source/src/residency/pages.rs", "cachestat, and mincore over a mapping, have no safe wrapper"),
     ("crates/source/src/proc/facts/ethtool.rs", "an interface's offloads are told by an ioctl only"),
     ("crates/ebpf/src/cost.rs", "what libbpf-rs has no call for: measuring programs"),
+    ("crates/ebpf/src/drain.rs", "what libbpf-rs has no call for: batches of per-CPU maps"),
     ("crates/ebpf/src/perf.rs", "perf_event_open(2)"),
 ];
 

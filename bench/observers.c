@@ -4,6 +4,7 @@
  *   pipe      two context switches: a byte to another process of the same CPU, and back
  *   pread     4 KiB at a random place of a file that is in the page cache
  *   fault     a page of a file, mapped anew
+ *   datagram  a datagram to oneself, which is a soft interrupt
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -11,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <arpa/inet.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -55,6 +58,18 @@ static void echo(int from, int to)
 	_exit(0);
 }
 
+/* A socket that is connected to itself. */
+static int loop(void)
+{
+	struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof own;
+	int ends = socket(AF_INET, SOCK_DGRAM, 0);
+	if (ends < 0 || bind(ends, (struct sockaddr *)&own, size) || getsockname(ends, (struct sockaddr *)&own, &size) ||
+	    connect(ends, (struct sockaddr *)&own, size))
+		fail("socket");
+	return ends;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 4)
@@ -73,6 +88,8 @@ int main(int argc, char **argv)
 	sched_setaffinity(0, sizeof first, &first);
 	if (!strcmp(mode, "pread") || !strcmp(mode, "fault"))
 		file = filled();
+	if (!strcmp(mode, "datagram"))
+		file = loop();
 	if (!strcmp(mode, "pipe")) {
 		if (pipe(there) || pipe(back))
 			fail("pipe");
@@ -101,6 +118,9 @@ int main(int argc, char **argv)
 			} else if (!strcmp(mode, "pread")) {
 				if (pread(file, buffer, PAGE, (off_t)(rand_r(&seed) % PAGES) * PAGE) != PAGE)
 					fail("pread");
+			} else if (!strcmp(mode, "datagram")) {
+				if (send(file, buffer, 64, 0) != 64 || recv(file, buffer, 64, 0) != 64)
+					fail("datagram");
 			} else {
 				map[(size_t)(i % PAGES) * PAGE] = 1;
 			}

@@ -14,6 +14,9 @@ import time
 
 from common import DATA, FENXI, ROOT, environment, measure, need, output, report, setting
 
+SOFT = ("tracepoint:irq:softirq_entry { @begin[cpu] = nsecs; } tracepoint:irq:softirq_exit /@begin[cpu]/ { "
+        "@ns[args->vec, pid] = sum(nsecs - @begin[cpu]); @n[args->vec, pid] = count(); }")
+
 # What happens, how the workload is called, events of one of its steps, our observer, a bpftrace program.
 CASES = [
     ("system call", "getppid", 2000, 1, ["trace", "procsystime"],
@@ -22,6 +25,12 @@ CASES = [
      "@ns[pid, args->id] = sum(nsecs - @begin[tid]); delete(@begin[tid]); }"),
     ("context switch", "pipe", 500, 2, ["trace", "util"],
      "tracepoint:sched:sched_switch { @ns[args->prev_pid] = sum(nsecs - @begin[cpu]); @begin[cpu] = nsecs; }"),
+    ("context switch", "pipe", 500, 2, ["trace", "pin"],
+     "tracepoint:sched:sched_switch { @ns[cpu, args->prev_pid] = sum(nsecs - @begin[cpu]); @begin[cpu] = nsecs; "
+     "if (args->prev_state == 0) { @left[args->prev_pid] = nsecs; } if (@left[args->next_pid]) { "
+     "@waited[args->next_pid] = sum(nsecs - @left[args->next_pid]); delete(@left[args->next_pid]); } }"),
+    ("soft interrupt", "datagram", 500, 1, ["trace", "pin"], SOFT),
+    ("soft interrupt", "datagram", 500, 1, ["trace", "pin", "--light"], SOFT),
     ("pread from the page cache", "pread", 1000, 1, ["trace", "iopattern"],
      "tracepoint:syscalls:sys_enter_pread64 { @begin[tid] = nsecs; @last[args->fd] = args->pos; } "
      "tracepoint:syscalls:sys_exit_pread64 /@begin[tid]/ { @n[comm] = count(); @bytes[comm] = sum(args->ret); "

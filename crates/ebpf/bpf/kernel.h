@@ -25,6 +25,7 @@ typedef __s64 s64;
 typedef _Bool bool;
 #define true 1
 #define false 0
+#define NULL ((void *)0)
 
 /* Numbers of the kernel's interface; they never change. */
 enum bpf_map_type_numbers {
@@ -148,6 +149,8 @@ struct vm_area_struct {
 struct irqaction {
 	unsigned int irq;
 	const char *name;
+	void *handler;
+	void *thread_fn;
 } KERNEL;
 
 struct trace_event_raw_sys_enter {

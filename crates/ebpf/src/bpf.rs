@@ -5,9 +5,12 @@ use std::{
     path::Path,
 };
 
+use fenxi_source::{Root, online_cpus};
 use libbpf_rs::{
-    Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramMut, UprobeMultiOpts, UprobeOpts, UsdtOpts,
+    Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut, UprobeMultiOpts, UprobeOpts,
+    UsdtOpts,
 };
+use libbpf_sys::BPF_F_TEST_RUN_ON_CPU;
 use object::{Object as _, ObjectSection, ObjectSymbol};
 
 use crate::{EbpfError, cost::Costs, error::listen, sums};
@@ -263,6 +266,29 @@ impl Loaded {
         // The link closes the event with itself.
         let _ = event.into_raw_fd();
         self.links.push(link);
+        Ok(())
+    }
+
+    /// Runs a raw tracepoint's program, which need not be attached, once on each CPU that is online, from an interrupt:
+    /// its current task is what runs there (Linux 5.10).
+    ///
+    /// # Errors
+    /// When the kernel cannot do that.
+    pub fn run_on_each_cpu(&mut self, program: &str) -> Result<(), EbpfError> {
+        let online = || online_cpus(&Root::live()).unwrap_or_default();
+        let program = self.program(program)?;
+        for cpu in online() {
+            let Ok(number) = u32::try_from(cpu) else { continue };
+            let run =
+                program.test_run(ProgramInput { cpu: number, flags: BPF_F_TEST_RUN_ON_CPU, ..ProgramInput::default() });
+            match run {
+                // It may have gone offline just now.
+                Err(error) if online().contains(&cpu) => {
+                    return Err(EbpfError::refused(format!("a look at CPU {cpu} (Linux 5.10)"), &error));
+                }
+                _ => {}
+            }
+        }
         Ok(())
     }
 

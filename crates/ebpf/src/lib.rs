@@ -20,21 +20,25 @@ mod elf;
 mod error;
 mod observing;
 mod perf;
+mod pin;
 mod procsystime;
 mod profile;
 mod sums;
 pub mod symbols;
 mod syscalls;
 mod tracked;
+mod util;
 
 use fenxi_source::Source;
 
 pub use bpf::{Loaded, Loader};
 pub use check::{Ability, Finding, abilities, observers};
 pub use error::EbpfError;
+pub use pin::{Detail, Pin};
 pub use procsystime::Procsystime;
 pub use profile::Profile;
 pub use tracked::Tracked;
+pub use util::Util;
 
 /// Every observer, each observing all processes.
-pub static SOURCES: &[&dyn Source] = &[&Procsystime::ALL, &Profile::ALL];
+pub static SOURCES: &[&dyn Source] = &[&Procsystime::ALL, &Profile::ALL, &Util, &Pin::ALL];

@@ -46,6 +46,11 @@ impl Observing {
         self.loaded.map(name)
     }
 
+    /// Runs a program, which is attached to nothing, once on each CPU that is online, on behalf of whatever runs there.
+    pub(crate) fn run_on_each_cpu(&mut self, program: &str) -> Result<(), EbpfError> {
+        self.loaded.run_on_each_cpu(program)
+    }
+
     /// Adds rows of `metric` for losses and costs in the interval that ends now; the first loss of a kind is a note, too.
     pub(crate) fn report(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), EbpfError> {
         let lost = self.loaded.lost()?;

@@ -1,8 +1,10 @@
 //! `fenxi trace`: observers in the kernel, each in a file of its own below `trace/`.
 
 mod check;
+mod pin;
 mod procsystime;
 mod profile;
+mod util;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -26,7 +28,9 @@ Examples:
   fenxi trace check                       what works on this kernel, and what does not
   fenxi trace procsystime -c -- ls -l     system calls of one command
   fenxi trace procsystime -p 1234 1       of a process, every second
-  fenxi trace profile -- make             functions in which CPU time goes"
+  fenxi trace profile -- make             functions in which CPU time goes
+  fenxi trace util 5                      how busy, by events and by samples
+  fenxi trace pin --by process 5          which interrupts hold up which processes"
 )]
 pub struct TraceArgs {
     /// What to observe
@@ -43,6 +47,10 @@ pub enum TraceCommand {
     Procsystime(Box<procsystime::ProcsystimeArgs>),
     /// Stacks: the functions in which time goes, on the CPUs and waiting
     Profile(Box<profile::ProfileArgs>),
+    /// Interrupts that hold up threads: by driver, by process, by CPU
+    Pin(Box<pin::PinArgs>),
+    /// Utilisation by events against utilisation by samples, on one line
+    Util(Box<util::UtilArgs>),
 }
 
 /// Observes.
@@ -51,6 +59,8 @@ pub fn run(cli: &Cli, args: &TraceArgs) -> anyhow::Result<ExitCode> {
         TraceCommand::Check(args) => check::run(args),
         TraceCommand::Procsystime(args) => procsystime::run(cli, args),
         TraceCommand::Profile(args) => profile::run(cli, args),
+        TraceCommand::Pin(args) => pin::run(cli, args),
+        TraceCommand::Util(args) => util::run(cli, args),
     }
 }
 

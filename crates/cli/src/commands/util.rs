@@ -1,6 +1,6 @@
 //! `fenxi util`.
 
-mod demo;
+pub(crate) mod demo;
 
 use std::{ffi::OsString, io, process::ExitCode};
 

@@ -18,27 +18,27 @@ use serde_json::Value;
 use crate::support::{Fenxi, signal, skipped, text};
 
 /// The rows for all CPUs that `--json` printed.
-fn rows_of_all(output: &Output) -> Vec<Value> {
+pub fn rows_of_all(output: &Output) -> Vec<Value> {
     let text = text(&output.stdout);
     let rows = text.lines().map(|l| serde_json::from_str::<Value>(l).unwrap());
     rows.filter(|row| row.get("cpu").is_none()).collect()
 }
 
-fn number(row: &Value, column: &str) -> Option<f64> {
+pub fn number(row: &Value, column: &str) -> Option<f64> {
     row.get(column).and_then(Value::as_f64)
 }
 
 /// CPU seconds of `column` in all rows.
-fn sum(rows: &[Value], column: &str) -> Option<f64> {
+pub fn sum(rows: &[Value], column: &str) -> Option<f64> {
     rows.iter().map(|row| Some(number(row, column)? * number(row, "dt")?)).sum()
 }
 
-fn ticks(rows: &[Value]) -> f64 {
+pub fn ticks(rows: &[Value]) -> f64 {
     ["usr_cpus", "sys_cpus", "irq_cpus"].iter().map(|column| sum(rows, column).unwrap()).sum()
 }
 
 /// Seconds that the hiding thread ran as measured, and as usr and sys of the kernel count it.
-fn told_by_demo(output: &Output) -> (f64, f64) {
+pub fn told_by_demo(output: &Output) -> (f64, f64) {
     let message = text(&output.stderr);
     let line = message.lines().find(|l| l.starts_with("demo:")).unwrap_or_else(|| panic!("no verdict in {message}"));
     let seconds: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();

@@ -3,5 +3,7 @@
 #![allow(clippy::print_stderr, reason = "what is skipped is said where the closing lines of a test run are gathered")]
 
 mod observed;
+mod pin;
 mod procsystime;
 mod profile;
+mod util;

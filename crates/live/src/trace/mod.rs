@@ -1,12 +1,16 @@
 //! What observers see, as text: one file each.
 
 mod cost;
+mod pin;
 mod procsystime;
 mod profile;
+mod util;
 
 pub use cost::WithCost;
+pub use pin::{Pin, PinGroup, PinOptions};
 pub use procsystime::{Group, Procsystime, ProcsystimeOptions};
 pub use profile::{Profile, ProfileOptions};
+pub use util::OldNew;
 
 /// How often something is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,12 +14,14 @@
 //! The `cpu.stat` of the root group of version 2 is none: it holds the ticks of /proc/stat again.
 
 mod accounting;
+mod given;
 mod measured;
 
 use fenxi_model::{Row, Rows, catalog::cpu_time};
 use measured::Measured;
 
 pub use accounting::{Accounting, Seen, thread_ticks_ns, timer_tick_ns};
+pub use given::{Given, Measure};
 
 use super::{
     keyed::Resets,
@@ -47,12 +49,17 @@ impl Source for CpuTime {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        Ok(Box::new(Times {
-            stat: root.open("/proc/stat")?,
-            measured: Measured::find(root),
-            accounting: Accounting::observe(root),
-            cpus: Vec::new(),
-        }))
+        Ok(Box::new(Times::new(root, Measured::find(root))?))
+    }
+}
+
+impl CpuTime {
+    /// Collects the table with another measure of what ran than /proc has.
+    ///
+    /// # Errors
+    /// When /proc/stat cannot be read.
+    pub fn measured_by(root: &Root, measure: Box<dyn Measure>) -> Result<Box<dyn Collector>, SourceError> {
+        Ok(Box::new(Times::new(root, Measured::given(root, measure))?))
     }
 }
 
@@ -64,12 +71,13 @@ const SMALL_STEP_NS: u64 = 1000 * TICK_NS;
 const MAX_CPUS: usize = 1 << 16;
 
 /// Accounts of a CPU, in the order of their columns.
-const N_ACCOUNTS: usize = 7;
+const N_ACCOUNTS: usize = 8;
 const TICK_ACCOUNTS: usize = 5;
 const STEAL: usize = 3;
 const IDLE: usize = 4;
 const IDLE_STATES: usize = 5;
 const RUN: usize = 6;
+const TICK_RUN: usize = 7;
 const COLUMNS: [usize; N_ACCOUNTS] = [
     cpu_time::usr_cpus,
     cpu_time::sys_cpus,
@@ -78,8 +86,9 @@ const COLUMNS: [usize; N_ACCOUNTS] = [
     cpu_time::idle_cpus,
     cpu_time::idle_states_cpus,
     cpu_time::run_cpus,
+    cpu_time::tick_cpus,
 ];
-const NAMES: [&str; N_ACCOUNTS] = ["usr", "sys", "irq", "steal", "idle", "idle_states", "run"];
+const NAMES: [&str; N_ACCOUNTS] = ["usr", "sys", "irq", "steal", "idle", "idle_states", "run", "ticks"];
 /// The account of each state of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
 /// Guests are in user and nice already.
 const ACCOUNT_OF: [usize; 8] = [0, 0, 1, IDLE, IDLE, 2, 2, STEAL];
@@ -139,11 +148,16 @@ struct Times {
 impl Collector for Times {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         let mut resets = Resets::default();
-        self.measured.read(tick, rows);
+        self.measured.read(tick, rows)?;
         self.take_ticks(tick, &mut resets)?;
         self.measured.read_idle_states();
         for (i, cpu) in self.cpus.iter_mut().enumerate().filter(|(_, cpu)| cpu.online) {
-            for (account, now) in [(RUN, self.measured.of_cpu(i)), (IDLE_STATES, self.measured.idle_states(i))] {
+            let measured = [
+                (RUN, self.measured.of_cpu(i)),
+                (IDLE_STATES, self.measured.idle_states(i)),
+                (TICK_RUN, self.measured.ticks_of_cpu(i)),
+            ];
+            for (account, now) in measured {
                 if let Some(name) = cpu.step(account, now, tick) {
                     resets.add(format_args!("{name} of cpu{i}"));
                 }
@@ -158,6 +172,11 @@ impl Collector for Times {
 }
 
 impl Times {
+    fn new(root: &Root, measured: Measured) -> Result<Times, SourceError> {
+        let stat = root.open("/proc/stat")?;
+        Ok(Times { stat, measured, accounting: Accounting::observe(root), cpus: Vec::new() })
+    }
+
     /// Reads /proc/stat, whose lines of CPUs come first.
     fn take_ticks(&mut self, tick: Tick, resets: &mut Resets) -> Result<(), SourceError> {
         let Times { stat, measured, cpus, .. } = self;

@@ -8,7 +8,7 @@ use nix::{
     time::{ClockId, clock_getres, clock_gettime},
 };
 
-use crate::Root;
+use crate::{Root, cpus::ranges};
 
 /// How usr and sys come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,22 +116,12 @@ impl Accounting {
     }
 }
 
-/// The ranges of a list of CPUs: `1-3,8`.
-fn ranges(list: &str) -> Vec<(usize, usize)> {
-    let range = |part: &str| {
-        let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
-        Some((first.parse().ok()?, last.parse().ok()?))
-    };
-    list.split(',').filter_map(range).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Accounting, Seen, ranges, thread_ticks_ns, watch_a_spinning_thread};
+    use super::{Accounting, Seen, thread_ticks_ns, watch_a_spinning_thread};
 
     #[test]
     fn cpus_without_a_tick_are_told_apart() {
-        assert_eq!((ranges("1-3,8"), ranges("(null)"), ranges("")), (vec![(1, 3), (8, 8)], vec![], vec![]));
         let accounting = Accounting { seen: Some(Seen::Tick), cpu: 0, full: ranges("1-3") };
         assert_eq!(accounting.of_cpu(0), Some(Seen::Tick));
         assert_eq!(accounting.of_cpu(3), Some(Seen::Exact));

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use fenxi_model::{Rows, catalog::process};
 
+use super::given::{Given, Measure};
 use crate::{
-    Collector, ProcFile, Root, Source, Tick,
+    Collector, ProcFile, Root, Source, SourceError, Tick,
     proc::{
         fs::unescape,
         process::CpuTimes,
@@ -21,6 +22,9 @@ const MAX_IDLE_STATES: usize = 16;
 /// Measured time, nanoseconds since boot.
 pub struct Measured {
     root: Root,
+    /// A measure from elsewhere; there is then none of the others.
+    given: Option<Box<dyn Measure>>,
+    given_cpus: Vec<Option<Given>>,
     /// `cpuacct.usage_percpu` of the root control group.
     cpuacct: Option<ProcFile>,
     schedstat: Option<ProcFile>,
@@ -45,11 +49,22 @@ impl Measured {
         let cpuacct = open_cpuacct(root);
         let processes = if cpuacct.is_none() { Processes::start(root) } else { None };
         let schedstat = if cpuacct.is_none() { root.open("/proc/schedstat").ok() } else { None };
+        Measured { cpuacct, schedstat, processes, ..Measured::nothing(root) }
+    }
+
+    /// Has `measure` say what ran.
+    pub fn given(root: &Root, measure: Box<dyn Measure>) -> Measured {
+        Measured { given: Some(measure), ..Measured::nothing(root) }
+    }
+
+    fn nothing(root: &Root) -> Measured {
         Measured {
             root: root.clone(),
-            cpuacct,
-            schedstat,
-            processes,
+            given: None,
+            given_cpus: Vec::new(),
+            cpuacct: None,
+            schedstat: None,
+            processes: None,
             cpus: Vec::new(),
             idle: Vec::new(),
             n_idle_files: 0,
@@ -75,8 +90,17 @@ impl Measured {
     }
 
     /// Reads what tasks ran. What cannot be read is None.
-    pub fn read(&mut self, tick: Tick, rows: &mut Rows) {
+    ///
+    /// # Errors
+    /// When a measure that was given fails.
+    pub fn read(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         self.cpus.fill(None);
+        if let Some(given) = &mut self.given {
+            self.given_cpus.clear();
+            given.read(tick, rows, &mut self.given_cpus)?;
+            self.cpus.clear();
+            self.cpus.extend(self.given_cpus.iter().map(|cpu| cpu.map(|given| given.run_ns)));
+        }
         let cpus = &mut self.cpus;
         let mut set = |cpu: usize, ns: u64| {
             if cpu >= cpus.len() {
@@ -100,6 +124,7 @@ impl Measured {
         if let Some(processes) = &mut self.processes {
             processes.read(tick, rows);
         }
+        Ok(())
     }
 
     /// Reads how long CPUs were in idle states.
@@ -119,6 +144,11 @@ impl Measured {
         self.cpus.get(cpu).copied().flatten()
     }
 
+    /// Ticks that found a task on CPU `cpu`, as nanoseconds.
+    pub fn ticks_of_cpu(&self, cpu: usize) -> Option<u64> {
+        self.given_cpus.get(cpu).copied().flatten()?.tick_ns
+    }
+
     /// What CPU `cpu` spent in idle states.
     pub fn idle_states(&self, cpu: usize) -> Option<u64> {
         self.idle_states.get(cpu).copied().flatten()
@@ -126,6 +156,9 @@ impl Measured {
 
     /// Where the measure for each CPU comes from.
     pub fn by_cpu(&self) -> Option<&'static str> {
+        if let Some(given) = &self.given {
+            return Some(given.name());
+        }
         match (&self.cpuacct, &self.schedstat) {
             (Some(_), _) => Some("cpuacct"),
             (None, Some(_)) => Some("schedstat"),
@@ -136,6 +169,9 @@ impl Measured {
     /// Where the measure for all CPUs comes from, and the growth in the interval, of which `sum` is the
     /// part that CPUs have.
     pub fn of_all(&self, sum: Option<u64>, dt: f64) -> (Option<&'static str>, Option<u64>) {
+        if let Some(given) = &self.given {
+            return (Some(given.name()), sum);
+        }
         match (&self.cpuacct, &self.processes) {
             (Some(_), _) => (Some("cpuacct"), sum),
             (None, Some(processes)) => (Some("processes"), processes.rate.map(|rate| (rate * dt * 1e9) as u64)),

@@ -30,7 +30,7 @@ fn states_of_proc_stat_become_accounts_and_guests_are_not_counted_twice() {
     let (cpu, amounts) = parse(b"cpu3 1 2 3 4 5 6 7 8 1 2").unwrap();
     let ticks: Vec<_> = amounts.iter().map(|ns| ns.map(|ns| ns / 10_000_000)).collect();
     // usr 1+2, sys 3, irq 6+7, steal 8, idle 4+5.
-    assert_eq!((cpu, &ticks[..]), (3, &[Some(3), Some(3), Some(13), Some(8), Some(9), None, None][..]));
+    assert_eq!((cpu, &ticks[..]), (3, &[Some(3), Some(3), Some(13), Some(8), Some(9), None, None, None][..]));
     assert!(parse(b"cpu 1 2 3 4").is_none() && parse(b"cpu0 1 2 3").is_none() && parse(b"cpu0 1 x 3 4").is_none());
     let (_, old) = parse(b"cpu0 1 2 3 4").unwrap();
     assert_eq!((old[2], old[3]), (None, None), "a kernel without them does not say 0");

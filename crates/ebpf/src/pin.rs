@@ -1,0 +1,235 @@
+//! `pin`: interrupts by what handled them and whom they held up, and how long threads then waited for a CPU.
+
+use std::collections::BTreeMap;
+
+use fenxi_model::{Rows, catalog::pin};
+use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick, online_cpus};
+
+use crate::{
+    EbpfError, Loaded, Loader, Tracked,
+    bpf::{Compiled, compiled},
+    bytes::Bytes,
+    error::live_only,
+    observing::Observing,
+    sums::Sums,
+    symbols::Symbols,
+};
+
+static OBJECT: Compiled = compiled!("pin");
+static SPEC: Spec = Spec {
+    name: "pin",
+    summary: "interrupts that hold up threads, by driver and process (eBPF)",
+    tables: &[&pin::TABLE],
+    take: Take::EveryTick,
+    default: false,
+};
+
+/// How much is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Sums by driver only, of devices' and soft interrupts: four programs, and switches cost nothing.
+    Light,
+    /// By driver and process, with the processors' own interrupts and the waits that followed.
+    Processes,
+    /// As `Processes`; also the function that handled it, and what a soft interrupt followed.
+    Flow,
+}
+
+/// Observes interrupts.
+#[derive(Clone, Debug)]
+pub struct Pin {
+    /// Whom they hold up.
+    pub tracked: Tracked,
+    /// How much is asked.
+    pub detail: Detail,
+}
+
+impl Pin {
+    /// Every process.
+    pub const ALL: Pin = Pin { tracked: Tracked::All, detail: Detail::Processes };
+
+    fn begin(&self, vectors: bool) -> Result<Observing, EbpfError> {
+        let light = self.detail == Detail::Light;
+        let set = |loader: &mut Loader| {
+            loader.set("by_process", u32::from(!light))?;
+            loader.set("with_flow", u32::from(self.detail == Detail::Flow))?;
+            loader.leave_out(|program| {
+                let vector = program.starts_with(VECTOR_PROGRAM);
+                vector && !vectors || light && NOT_LIGHT.contains(&program)
+            });
+            let cpus = online_cpus(&Root::live()).map_or(1, |cpus| cpus.len());
+            loader.room("pins", u32::try_from(cpus).unwrap_or(1).saturating_mul(ROOM_EACH).clamp(LEAST_ROOM, MOST_ROOM))
+        };
+        let attach = |loaded: &mut Loaded| loaded.attach_where(|program| program != COUNT_OPEN);
+        Observing::begin(SPEC.name, OBJECT, &self.tracked, set, attach)
+    }
+}
+
+/// The program that counts what runs at the moment.
+const COUNT_OPEN: &str = "count_open";
+/// Programs that are not needed for sums by driver.
+const NOT_LIGHT: [&str; 3] = [COUNT_OPEN, "switched", "softirq_raise"];
+/// What the programs for the processors' own interrupts are called, up to the interrupt.
+const VECTOR_PROGRAM: &str = "vector_";
+/// Pairs of interrupt and process that there is room for, for each CPU, and in all.
+const ROOM_EACH: u32 = 2048;
+const LEAST_ROOM: u32 = 16384;
+const MOST_ROOM: u32 = 1 << 18;
+
+/// The processors' own interrupts by their numbers in `pin.bpf.c`, named as in /proc/interrupts.
+const VECTORS: [&str; 4] = ["LOC", "RES", "CAL", "IWI"];
+/// Soft interrupts by their numbers, named as in /proc/softirqs.
+const SOFTIRQS: [&str; 10] =
+    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
+// As in `pin.bpf.c`.
+const SOFTIRQ: u32 = 0x4000_0000;
+const VECTOR: u32 = 0x8000_0000;
+const NOTHING: u32 = u32::MAX;
+const SOMEBODY: u32 = u32::MAX;
+const RAN: u32 = 3;
+const CLASSES: [&str; 3] = ["hard", "soft", "self"];
+
+impl Source for Pin {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
+        live_only(root)?;
+        let wanted = self.detail != Detail::Light;
+        let (observing, without) = match self.begin(wanted) {
+            // The processors' own interrupts have these names on x86 only.
+            Err(error) if wanted => (self.begin(false).map_err(|_| error)?, true),
+            other => (other?, false),
+        };
+        let sums = Sums::new("pins", observing.map("pins")?);
+        Ok(Box::new(Observed {
+            observing,
+            sums,
+            detail: self.detail,
+            note: without.then_some(WITHOUT_VECTORS),
+            drivers: BTreeMap::new(),
+            symbols: Symbols::new(),
+        }))
+    }
+}
+
+const WITHOUT_VECTORS: &str = "this kernel does not tell of the processors' own interrupts (timer, reschedule, call \
+                               function): they are not counted, and soft interrupts that they ask for are taken for \
+                               the thread's own";
+
+struct Observed {
+    observing: Observing,
+    /// `struct sums`: events, their time, waits, run time; then names and functions.
+    sums: Sums<4>,
+    detail: Detail,
+    /// What is not seen; said once.
+    note: Option<&'static str>,
+    /// Names of drivers by the number of their interrupt.
+    drivers: BTreeMap<u32, String>,
+    symbols: Symbols,
+}
+
+/// What was added under one key of `pins`.
+struct Pinned {
+    process: u32,
+    cpu: u32,
+    what: u32,
+    after: u32,
+    class: u32,
+    sums: [f64; 4],
+    comm: String,
+    handlers: [u64; 2],
+}
+
+impl Collector for Observed {
+    fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
+        if let Some(note) = self.note.take() {
+            rows.note(SPEC.name, None, note);
+        }
+        if self.detail != Detail::Light {
+            self.observing.run_on_each_cpu(COUNT_OPEN)?;
+        }
+        let mut seen = Vec::new();
+        let drivers = &mut self.drivers;
+        self.sums.added(|added| {
+            let mut key = Bytes(added.key);
+            key.u64();
+            let (process, cpu, what, after, class) = (key.u32(), key.u32(), key.u32(), key.u32(), key.u32());
+            let mut rest = Bytes(added.rest);
+            let (comm, name, handlers) = (rest.text(16), rest.text(32), [rest.u64(), rest.u64()]);
+            if !name.is_empty() {
+                drivers.insert(what, name);
+            }
+            let sums = added.sums.map(|sum| sum as f64);
+            seen.push(Pinned { process, cpu, what, after, class, sums, comm, handlers });
+        })?;
+        if tick.dt.is_some() {
+            for pinned in seen {
+                self.row(&pinned, tick, rows);
+            }
+        }
+        Ok(self.observing.report(tick, rows)?)
+    }
+}
+
+impl Observed {
+    /// What handles an interrupt: the function, and the one that its thread calls where it has one (else 0). None when
+    /// the kernel does not tell names (kptr_restrict).
+    fn handler(&mut self, functions: [u64; 2]) -> Option<String> {
+        let begins = functions.into_iter().filter(|address| *address != 0);
+        let names: Option<Vec<String>> = begins
+            .map(|address| {
+                let found = self.symbols.kernel(address);
+                (found.offset == 0).then(|| found.function.to_string())
+            })
+            .collect();
+        names.filter(|names| !names.is_empty()).map(|names| names.join(", thread "))
+    }
+
+    fn row(&mut self, pinned: &Pinned, tick: Tick, rows: &mut Rows) {
+        let [events, ns, wait_ns, run_ns] = pinned.sums;
+        let ran = pinned.class == RAN;
+        let handler = if self.detail == Detail::Flow { self.handler(pinned.handlers) } else { None };
+        let mut row = rows.row(&pin::TABLE, tick.t, tick.dt);
+        row.str(pin::cpu, pinned.cpu.to_string().as_str());
+        row.str(pin::comm, Some(pinned.comm.as_str()).filter(|comm| !comm.is_empty()));
+        row.i64(pin::pid, (pinned.process != SOMEBODY).then_some(i64::from(pinned.process)));
+        // Nobody waits where it is not watched, nor when the CPU was idle.
+        let waits = self.detail != Detail::Light && pinned.process != 0;
+        row.f64(pin::run_queue_wait_s, waits.then_some(wait_ns / 1e9));
+        if ran {
+            row.f64(pin::run_s, run_ns / 1e9);
+            return;
+        }
+        row.str(pin::driver, name(&self.drivers, pinned.what).as_str());
+        row.str(pin::class, CLASSES.get(pinned.class as usize).copied());
+        row.str(pin::handler, handler.as_deref());
+        row.str(pin::after, (pinned.after != NOTHING).then(|| name(&self.drivers, pinned.after)).as_deref());
+        row.f64(pin::events, events);
+        row.f64(pin::pinned_s, ns / 1e9);
+    }
+}
+
+/// What an interrupt is called.
+fn name(drivers: &BTreeMap<u32, String>, what: u32) -> String {
+    let known = match what {
+        _ if what & VECTOR != 0 => VECTORS.get((what & !VECTOR) as usize).map(|name| (*name).to_owned()),
+        _ if what & SOFTIRQ != 0 => SOFTIRQS.get((what & !SOFTIRQ) as usize).map(|name| (*name).to_owned()),
+        _ => drivers.get(&what).cloned(),
+    };
+    known.unwrap_or_else(|| format!("irq {}", what & !(VECTOR | SOFTIRQ)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupts_have_the_names_of_proc() {
+        let drivers = BTreeMap::from([(36, "virtio1-req.0".to_owned())]);
+        let name = |what| name(&drivers, what);
+        assert_eq!([name(36), name(SOFTIRQ | 3), name(VECTOR)], ["virtio1-req.0", "NET_RX", "LOC"]);
+        assert_eq!([name(7), name(VECTOR | 9)], ["irq 7", "irq 9"]);
+    }
+}

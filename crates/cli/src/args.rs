@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::parse_seconds;
 
 use crate::commands::{
-    average, compare, export, findings, load, manual, memstat, mpstat, nicstat, pstime, representative, serve, study,
-    tamp, trace, trend, util, window,
+    average, compare, export, fence, findings, load, manual, memstat, mpstat, nicstat, pstime, representative, serve,
+    study, tamp, trace, trend, util, window,
 };
 
 /// Record a Linux system, keep the run, ask it, draw it
@@ -97,6 +97,8 @@ pub enum Command {
     Memstat(memstat::MemstatArgs),
     /// Observe what counters cannot say: system calls, queries, interrupts, locks, I/O patterns, stacks (eBPF)
     Trace(Box<trace::TraceArgs>),
+    /// Keep a process on CPUs of its own, and interrupts away from them; undo it
+    Fence(fence::FenceArgs),
     /// Compress and decompress with every core, in standard formats
     Tamp(Box<tamp::TampArgs>),
     /// Show the manual page of a command

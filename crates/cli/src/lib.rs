@@ -45,6 +45,7 @@ pub fn fenxi() -> ExitCode {
         Command::Nicstat(args) => commands::nicstat::run(cli, args),
         Command::Mpstat(args) => commands::mpstat::run(cli, args),
         Command::Pstime(args) => commands::pstime::run(cli, args),
+        Command::Fence(args) => commands::fence::run(args),
         Command::Util(args) => commands::util::run(cli, args),
         Command::Memstat(args) => commands::memstat::run(cli, args),
         Command::Trace(args) => commands::trace::run(cli, args),

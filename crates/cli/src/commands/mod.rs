@@ -4,6 +4,7 @@ pub mod ask;
 pub mod average;
 pub mod compare;
 pub mod export;
+pub mod fence;
 pub mod findings;
 pub mod formats;
 pub mod import;

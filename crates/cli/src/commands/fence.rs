@@ -1,0 +1,251 @@
+//! `fenxi fence`: CPUs of its own for a process, and interrupts sent elsewhere.
+
+mod apply;
+mod machine;
+mod plan;
+mod state;
+
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fenxi_source::{format_cpus, online_cpus, parse_cpus};
+use fs_err as fs;
+use machine::{Cpus, Irq, Means, Process};
+use plan::Plan;
+use serde_json::json;
+use state::State;
+
+use super::record::root;
+use crate::{args::interval, print};
+
+/// `fenxi fence`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+An interrupt takes the CPU from the thread that runs there (`fenxi trace pin` shows how much). A fence keeps a process
+on CPUs of its own and sends the interrupts of devices to the others. Nothing is changed without --apply; what --apply
+changes is written to a file before, and --undo restores it.
+
+The process is kept by a cpuset (control groups, version 1 or 2), or by the affinity of its threads where there is none.
+CPUs are chosen: those that the process is bound to already, else as many as it keeps busy, with the fewest interrupts.
+
+Examples:
+  fenxi fence                            interrupts, and where they may go
+  fenxi fence -p 1234                    what would be changed for a process
+  fenxi fence -p 1234 --cpus 2-3 --apply fence it on these CPUs
+  fenxi fence --undo                     undo all fences")]
+pub struct FenceArgs {
+    /// Process to fence
+    #[arg(short, long, value_name = "PID")]
+    pub pid: Option<u32>,
+    /// CPUs to keep it on, as 2-3,7 [default: chosen]
+    #[arg(long, value_name = "LIST", requires = "pid", value_parser = cpu_list)]
+    pub cpus: Option<Cpus>,
+    /// Change it
+    #[arg(long, requires = "pid", conflicts_with_all = ["undo", "root"])]
+    pub apply: bool,
+    /// Restore what fences changed: all of them, or that of one process
+    #[arg(long, conflicts_with_all = ["cpus", "root", "json"])]
+    pub undo: bool,
+    /// How long to watch interrupts and the process before choosing
+    #[arg(long, value_name = "TIME", default_value = "1", value_parser = interval)]
+    pub watch: f64,
+    /// Where files of fences are kept [default: $XDG_STATE_HOME/fenxi]
+    #[arg(long, value_name = "DIR", env = "FENXI_STATE")]
+    pub state: Option<PathBuf>,
+    /// One JSON object
+    #[arg(long, conflicts_with = "apply")]
+    pub json: bool,
+    /// Read a saved copy of /proc and /sys below this directory instead of the live ones
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+fn cpu_list(text: &str) -> Result<Cpus, String> {
+    parse_cpus(text).filter(|cpus| !cpus.is_empty()).ok_or_else(|| "expected a list of CPUs, as 2-3,7".to_owned())
+}
+
+/// Shows, fences or undoes.
+pub fn run(args: &FenceArgs) -> anyhow::Result<ExitCode> {
+    let folder = args.state.clone().unwrap_or_else(state::default_folder);
+    if args.undo {
+        return undo(args.pid, &folder);
+    }
+    let root = root(args.root.as_deref())?;
+    let online = online_cpus(&root).context("/sys/devices/system/cpu/online does not tell which CPUs there are")?;
+    let mut irqs = machine::irqs(&root)?;
+    let mut process = args.pid.map(|pid| Process::find(&root, pid)).transpose()?;
+    if root.is_live() {
+        machine::watch(&root, args.watch, &mut irqs, process.as_mut())?;
+    }
+    let plan = match &process {
+        Some(process) => {
+            let means = Means::find(&root, process.pid);
+            Some(Plan::make(process, &irqs, &online, args.cpus.as_ref(), means)?)
+        }
+        None => None,
+    };
+    match (&process, &plan) {
+        (Some(process), Some(plan)) if args.apply => apply(process, plan, &folder),
+        _ if args.json => {
+            print::data(format!("{:#}\n", to_json(&irqs, process.as_ref(), plan.as_ref())).as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => {
+            print::data(text(&irqs, process.as_ref(), plan.as_ref()).as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn apply(process: &Process, plan: &Plan, folder: &Path) -> anyhow::Result<ExitCode> {
+    let path = state::file(folder, process.pid);
+    if path.exists() {
+        let pid = process.pid;
+        bail!("process {pid} is fenced already ({}); undo it first: fenxi fence --undo -p {pid}", path.display());
+    }
+    let mut state = apply::state(process, plan)?;
+    state.write(&path)?;
+    match apply::apply(&state) {
+        Ok(outcome) => {
+            say(&outcome);
+            print::message(&format!("undo it with: fenxi fence --undo -p {}", process.pid));
+            if is_running("irqbalance") {
+                print::message("irqbalance runs: it may move interrupts back; stop it, or ban these interrupts there");
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            say(&apply::undo(&mut state));
+            apply::settle(&state, &path)?;
+            Err(error.context(format!("process {} could not be fenced; nothing is left changed", process.pid)))
+        }
+    }
+}
+
+fn undo(pid: Option<u32>, folder: &Path) -> anyhow::Result<ExitCode> {
+    let files = match pid {
+        Some(pid) => vec![state::file(folder, pid)],
+        None => state::files(folder)?,
+    };
+    if files.is_empty() || pid.is_some() && !files[0].exists() {
+        let whom = pid.map_or_else(|| "any process".to_owned(), |pid| format!("process {pid}"));
+        bail!("there is nothing to undo: {} has no file of a fence around {whom}", folder.display());
+    }
+    let mut all = true;
+    for path in files {
+        let mut state = State::read(&path)?;
+        let outcome = apply::undo(&mut state);
+        say(&outcome);
+        apply::settle(&state, &path)?;
+        if !outcome.failed.is_empty() {
+            all = false;
+            print::message(&format!("what is not restored is kept in {}", path.display()));
+        }
+    }
+    Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn say(outcome: &apply::Outcome) {
+    outcome.done.iter().chain(&outcome.failed).for_each(|line| print::message(line));
+}
+
+fn is_running(program: &str) -> bool {
+    let Ok(entries) = fs::read_dir("/proc") else { return false };
+    let mut names = entries.filter_map(|entry| fs::read_to_string(entry.ok()?.path().join("comm")).ok());
+    names.any(|name| name.trim() == program)
+}
+
+/// Interrupts against the process's CPUs, and what would be changed.
+fn text(irqs: &[Irq], process: Option<&Process>, plan: Option<&Plan>) -> String {
+    let mut out = String::new();
+    let allowed = process.map(Process::allowed);
+    if let (Some(process), Some(allowed)) = (process, &allowed) {
+        let busy = process.busy.map_or_else(String::new, |busy| format!(", keeps {busy:.2} CPUs busy"));
+        let _ = writeln!(
+            out,
+            "process {} ({}): {} threads, may run on CPUs {}, ran on {}{busy}",
+            process.pid,
+            process.command,
+            process.threads.len(),
+            format_cpus(allowed),
+            format_cpus(&process.ran_on()),
+        );
+    }
+    let mut header = vec!["IRQ", "DRIVER", "MAY GO TO", "GOES TO", "/S"];
+    header.extend(process.map(|_| "/S ON ITS CPUS"));
+    header.extend(plan.map(|_| "WOULD GO TO"));
+    let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}"));
+    let rows: Vec<Vec<String>> = irqs
+        .iter()
+        .map(|irq| {
+            let all = irq.rate();
+            let mut cells = vec![
+                irq.number.to_string(),
+                irq.driver.clone(),
+                format_cpus(&irq.allowed),
+                format_cpus(irq.goes_to()),
+                rate(all),
+            ];
+            cells.extend(allowed.as_ref().map(|allowed| rate(irq.rate_on(allowed))));
+            cells.extend(plan.map(|plan| {
+                plan.moves
+                    .iter()
+                    .find(|planned| planned.irq == irq.number)
+                    .map_or_else(String::new, |planned| format_cpus(&planned.to))
+            }));
+            cells
+        })
+        .collect();
+    let right: &[usize] = if process.is_some() { &[0, 4, 5] } else { &[0, 4] };
+    out.push_str(&print::columns(&header, right, &rows));
+    if let (Some(plan), Some(process)) = (plan, process) {
+        let _ = writeln!(
+            out,
+            "\nA fence would keep the process on CPUs {}, by {},\nand send {} interrupts elsewhere. Nothing is changed yet: fenxi fence -p {} --cpus {} --apply",
+            format_cpus(&plan.cpus),
+            means(&plan.means),
+            plan.moves.len(),
+            process.pid,
+            format_cpus(&plan.cpus),
+        );
+    }
+    out
+}
+
+fn means(means: &Means) -> String {
+    match means {
+        Means::Version1 { new, .. } => format!("a new cpuset, {}", new.display()),
+        Means::Version2 { own } => format!("the cpuset of its own control group, {}", own.display()),
+        Means::Affinity { why } => format!("the affinity of its threads ({why})"),
+    }
+}
+
+fn to_json(irqs: &[Irq], process: Option<&Process>, plan: Option<&Plan>) -> serde_json::Value {
+    let allowed = process.map(Process::allowed);
+    let irqs: Vec<_> = irqs
+        .iter()
+        .map(|irq| {
+            let to = plan.and_then(|plan| plan.moves.iter().find(|planned| planned.irq == irq.number));
+            json!({
+                "irq": irq.number, "driver": irq.driver, "cpus": format_cpus(&irq.allowed),
+                "effective": irq.effective.as_ref().map(format_cpus),
+                "intr_per_s": irq.rate(),
+                "intr_per_s_on_its_cpus": allowed.as_ref().and_then(|allowed| irq.rate_on(allowed)),
+                "would_go_to": to.map(|to| format_cpus(&to.to)),
+            })
+        })
+        .collect();
+    let process = process.map(|process| {
+        json!({
+            "pid": process.pid, "command": process.command, "threads": process.threads.len(),
+            "cpus": format_cpus(&process.allowed()), "ran_on": format_cpus(&process.ran_on()), "busy_cpus": process.busy,
+        })
+    });
+    let fence = plan.map(|plan| json!({"cpus": format_cpus(&plan.cpus), "by": means(&plan.means)}));
+    json!({"process": process, "irqs": irqs, "fence": fence})
+}

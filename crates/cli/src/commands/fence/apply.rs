@@ -1,0 +1,262 @@
+//! Changing the machine, and changing it back.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use fenxi_source::{Root, format_cpus, parse_cpus};
+use fs_err as fs;
+use nix::{
+    sched::{CpuSet, sched_setaffinity},
+    unistd::Pid,
+};
+
+use super::{
+    machine::{self, Cpus, Means, Process},
+    plan::Plan,
+    state::{Group, IrqWas, State, ThreadWas, boot},
+};
+
+/// What became of a change: what was done, and what could not be.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub done: Vec<String>,
+    pub failed: Vec<String>,
+}
+
+/// How things are before `plan` is carried out.
+pub fn state(process: &Process, plan: &Plan) -> anyhow::Result<State> {
+    let root = Root::live();
+    let group = match &plan.means {
+        Means::Version1 { own, new } => Group::New { folder: new.clone(), above: own.clone() },
+        Means::Version2 { own } => {
+            let was = fs::read_to_string(own.join("cpuset.cpus"))?.trim().to_owned();
+            Group::Own { folder: own.clone(), was }
+        }
+        Means::Affinity { .. } => Group::None,
+    };
+    let version1 = matches!(plan.means, Means::Version1 { .. });
+    let threads = process.threads.iter().map(|thread| ThreadWas {
+        tid: thread.tid,
+        allowed: thread.allowed.clone(),
+        group: if version1 { machine::hierarchy(&root, thread.tid, "cpuset") } else { None },
+    });
+    let irqs = plan.moves.iter().map(|planned| IrqWas {
+        irq: planned.irq,
+        driver: planned.driver.clone(),
+        allowed: planned.from.clone(),
+        effective: planned.effective.clone(),
+        to: planned.to.clone(),
+    });
+    Ok(State {
+        boot: boot(&root),
+        pid: process.pid,
+        began: process.began,
+        command: process.command.clone(),
+        cpus: plan.cpus.clone(),
+        group,
+        threads: threads.collect(),
+        irqs: irqs.collect(),
+    })
+}
+
+/// Keeps the process on its CPUs and sends interrupts elsewhere. Interrupts that refuse are told and stay.
+///
+/// # Errors
+/// When the process could not be kept there: nothing else was changed then.
+pub fn apply(state: &State) -> anyhow::Result<Outcome> {
+    let list = format_cpus(&state.cpus);
+    match &state.group {
+        Group::New { folder, above } => {
+            fs::create_dir(folder)?;
+            fs::write(folder.join("cpuset.mems"), fs::read_to_string(above.join("cpuset.mems"))?)?;
+            fs::write(folder.join("cpuset.cpus"), &list)?;
+            fs::write(folder.join("cgroup.procs"), state.pid.to_string())?;
+        }
+        Group::Own { folder, .. } => fs::write(folder.join("cpuset.cpus"), &list)?,
+        Group::None => bind(state.pid, &state.cpus)?,
+    }
+    check(state)?;
+    let mut outcome = Outcome::default();
+    outcome.done.push(format!("process {} ({}) is kept on CPUs {list}", state.pid, state.command));
+    for irq in &state.irqs {
+        match send(irq.irq, &irq.to) {
+            Ok(()) => {
+                outcome.done.push(format!("irq {} ({}) goes to CPUs {}", irq.irq, irq.driver, format_cpus(&irq.to)))
+            }
+            Err(error) => outcome.failed.push(format!("irq {} ({}) stays: {}", irq.irq, irq.driver, refused(&error))),
+        }
+    }
+    Ok(outcome)
+}
+
+/// Every thread may run on the fence's CPUs and nowhere else.
+fn check(state: &State) -> anyhow::Result<()> {
+    let process = Process::find(&Root::live(), state.pid)?;
+    if let Some(thread) = process.threads.iter().find(|thread| !thread.allowed.is_subset(&state.cpus)) {
+        let may = format_cpus(&thread.allowed);
+        bail!("thread {} of process {} still may run on CPUs {may}", thread.tid, state.pid);
+    }
+    Ok(())
+}
+
+/// Binds all threads; those that begin meanwhile too.
+fn bind(pid: u32, cpus: &Cpus) -> anyhow::Result<()> {
+    const ROUNDS: usize = 100;
+    for _ in 0..ROUNDS {
+        let threads = Process::find(&Root::live(), pid)?.threads;
+        let mut unbound = threads.iter().filter(|thread| thread.allowed != *cpus).peekable();
+        if unbound.peek().is_none() {
+            return Ok(());
+        }
+        for thread in unbound {
+            match set_affinity(thread.tid, cpus) {
+                // It has ended.
+                Err(nix::Error::ESRCH) => {}
+                other => {
+                    other.with_context(|| format!("binding thread {} to CPUs {}", thread.tid, format_cpus(cpus)))?
+                }
+            }
+        }
+    }
+    bail!("process {pid} starts threads faster than they can be bound")
+}
+
+fn set_affinity(tid: u32, cpus: &Cpus) -> nix::Result<()> {
+    let mut set = CpuSet::new();
+    cpus.iter().try_for_each(|cpu| set.set(*cpu))?;
+    sched_setaffinity(Pid::from_raw(i32::try_from(tid).map_err(|_| nix::Error::ESRCH)?), &set)
+}
+
+fn affinity_file(irq: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/irq/{irq}/smp_affinity_list"))
+}
+
+/// Sends an interrupt to `cpus`, and makes sure that it goes there.
+fn send(irq: u32, cpus: &Cpus) -> io::Result<()> {
+    // Not `fs_err`: the number of the error tells who refused, and the interrupt is named by the caller.
+    #[expect(clippy::disallowed_methods, reason = "the bare error is wanted")]
+    std::fs::write(affinity_file(irq), format_cpus(cpus))?;
+    let now = fs::read_to_string(affinity_file(irq))?;
+    if parse_cpus(&now).as_ref() == Some(cpus) {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("the kernel made it {}", now.trim())))
+}
+
+fn refused(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(nix::libc::EIO | nix::libc::EPERM) => {
+            "the kernel manages it itself, or its controller cannot send it elsewhere".to_owned()
+        }
+        Some(nix::libc::EACCES) => "only root may move interrupts".to_owned(),
+        Some(nix::libc::ENOSPC) => "those CPUs have no interrupt vector left".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Restores what a fence changed, as far as it can; what could not be restored is left in `state`.
+pub fn undo(state: &mut State) -> Outcome {
+    let root = Root::live();
+    let mut outcome = Outcome::default();
+    if state.boot != boot(&root) {
+        outcome.done.push(format!("the fence around process {} ended when the machine did", state.pid));
+        (state.threads, state.irqs, state.group) = (Vec::new(), Vec::new(), Group::None);
+        return outcome;
+    }
+    state.irqs.retain(|irq| undo_irq(irq, &mut outcome));
+    let alive = machine::began(&root, state.pid) == Some(state.began);
+    match undo_group(state, alive) {
+        Ok(()) => {
+            state.group = Group::None;
+            undo_threads(state, alive, &mut outcome);
+        }
+        Err(error) => outcome.failed.push(format!("process {} stays fenced: {error:#}", state.pid)),
+    }
+    outcome
+}
+
+/// Whether an interrupt could not be restored.
+fn undo_irq(irq: &IrqWas, outcome: &mut Outcome) -> bool {
+    let name = format!("irq {} ({})", irq.irq, irq.driver);
+    let Ok(now) = fs::read_to_string(affinity_file(irq.irq)) else {
+        outcome.done.push(format!("{name} is gone"));
+        return false;
+    };
+    let now = parse_cpus(&now);
+    if now.as_ref() == Some(&irq.allowed) {
+        outcome.done.push(format!("{name} may go to CPUs {} as before", format_cpus(&irq.allowed)));
+        return false;
+    }
+    // An interrupt stays where it is when it may: first sent where it was, it goes there again.
+    if let Some(effective) = &irq.effective {
+        let _ = send(irq.irq, effective);
+    }
+    if let Err(error) = send(irq.irq, &irq.allowed) {
+        outcome.failed.push(format!("{name} is not restored: {}", refused(&error)));
+        return true;
+    }
+    let changed = if now.as_ref() == Some(&irq.to) { "" } else { "; somebody else had changed it meanwhile" };
+    outcome.done.push(format!("{name} may go to CPUs {} again{changed}", format_cpus(&irq.allowed)));
+    false
+}
+
+fn undo_group(state: &State, alive: bool) -> anyhow::Result<()> {
+    match &state.group {
+        Group::New { folder, above } => {
+            if alive {
+                for thread in &state.threads {
+                    let group = thread.group.as_deref().unwrap_or(above);
+                    // It may have ended.
+                    let _ = fs::write(group.join("tasks"), thread.tid.to_string());
+                }
+            }
+            if !folder.exists() {
+                return Ok(());
+            }
+            // Threads and children that began within the fence.
+            for pid in machine::members(folder) {
+                let _ = fs::write(above.join("cgroup.procs"), pid.to_string());
+            }
+            Ok(fs::remove_dir(folder)?)
+        }
+        Group::Own { folder, was } => {
+            let file = folder.join("cpuset.cpus");
+            // A group that is gone needs no restoring; an empty list is written as an empty line.
+            if file.exists() { Ok(fs::write(file, format!("{was}\n"))?) } else { Ok(()) }
+        }
+        Group::None => Ok(()),
+    }
+}
+
+/// Gives threads their affinity back: moving to another cpuset sets it, and without one it was the fence.
+fn undo_threads(state: &mut State, alive: bool, outcome: &mut Outcome) {
+    let what = format!("process {} ({})", state.pid, state.command);
+    let was = std::mem::take(&mut state.threads);
+    let Some(first) = was.first().map(|thread| thread.allowed.clone()).filter(|_| alive) else {
+        outcome.done.push(format!("{what} has ended"));
+        return;
+    };
+    let mut restored = 0;
+    for tid in machine::tids(&Root::live(), state.pid).unwrap_or_default() {
+        let before = was.iter().find(|thread| thread.tid == tid);
+        // A thread that began within the fence is given what the process's first one had.
+        match set_affinity(tid, before.map_or(&first, |thread| &thread.allowed)) {
+            Ok(()) => restored += 1,
+            Err(nix::Error::ESRCH) => {}
+            Err(error) => {
+                outcome.failed.push(format!("thread {tid} of {what} is not restored: {error}"));
+                state.threads.extend(before.cloned());
+            }
+        }
+    }
+    outcome.done.push(format!("{what}: {restored} threads may run where they might before"));
+}
+
+/// Removes the file of a fence of which nothing is left, or keeps in it what is.
+pub fn settle(state: &State, path: &Path) -> anyhow::Result<()> {
+    let nothing = state.threads.is_empty() && state.irqs.is_empty() && state.group == Group::None;
+    if nothing { Ok(fs::remove_file(path)?) } else { state.write(path) }
+}

@@ -36,6 +36,7 @@ enum bpf_map_type_numbers {
 	BPF_MAP_TYPE_STACK_TRACE = 7,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_LRU_PERCPU_HASH = 10,
+	BPF_MAP_TYPE_LPM_TRIE = 11,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
@@ -104,6 +105,7 @@ struct path {
 struct file {
 	s64 f_pos;
 	unsigned int f_flags;
+	unsigned int f_mode;
 	struct inode *f_inode;
 	struct path f_path;
 } KERNEL;
@@ -117,6 +119,10 @@ struct files_struct {
 	struct fdtable *fdt;
 } KERNEL;
 
+struct fs_struct {
+	struct path root, pwd;
+} KERNEL;
+
 struct address_space {
 	struct inode *host;
 } KERNEL;
@@ -125,7 +131,12 @@ struct signal_struct {
 	atomic_t live;
 } KERNEL;
 
+struct thread_info {
+	u32 status;
+} KERNEL;
+
 struct task_struct {
+	struct thread_info thread_info;
 	int pid;
 	int tgid;
 	char comm[16];
@@ -133,6 +144,7 @@ struct task_struct {
 	unsigned int __state;
 	struct signal_struct *signal;
 	struct files_struct *files;
+	struct fs_struct *fs;
 	struct task_struct *group_leader;
 } KERNEL;
 

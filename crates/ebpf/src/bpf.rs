@@ -206,7 +206,16 @@ impl Loaded {
     /// # Errors
     /// When there is no such function, or the kernel refuses it.
     pub fn attach_probe(&mut self, program: &str, probe: &Probe<'_>) -> Result<(), EbpfError> {
+        self.attach_probe_with(program, probe, 0)
+    }
+
+    /// As [`Loaded::attach_probe`], with a `cookie` that the program can ask for.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn attach_probe_with(&mut self, program: &str, probe: &Probe<'_>, cookie: u64) -> Result<(), EbpfError> {
         let options = UprobeOpts {
+            cookie,
             func_name: probe.function.map(str::to_owned),
             retprobe: probe.at_return,
             ..UprobeOpts::default()

@@ -103,8 +103,8 @@ pub fn abilities() -> Vec<Ability> {
 const KINDS: &[(&str, &str, &str)] = &[
     ("kind_tp_btf", "typed tracepoints (tp_btf)", "all observers"),
     ("kind_raw_tp", "raw tracepoints", "nothing, where typed ones work"),
-    ("kind_tracepoint", "tracepoints of system calls", "iopattern; plockstat's waits"),
-    ("kind_fentry", "entries of kernel functions (fentry)", "iopattern: direct I/O through io_uring and libaio"),
+    ("kind_tracepoint", "tracepoints of system calls", "plockstat's waits"),
+    ("kind_fentry", "entries of kernel functions (fentry)", "nothing"),
     ("kind_kprobe", "kernel probes (kprobe)", "nothing, where fentry works; else as fentry"),
     ("kind_perf_event", "sampling by a clock (perf_event)", "profile"),
     ("kind_uprobe", "probes in programs (uprobe)", "querystat of MariaDB and MySQL; plockstat's holds"),

@@ -18,9 +18,12 @@ mod cost;
 mod drain;
 mod elf;
 mod error;
+mod iopattern;
+mod kernel;
 mod observing;
 mod perf;
 mod pin;
+mod plockstat;
 mod procsystime;
 mod profile;
 mod sums;
@@ -34,11 +37,14 @@ use fenxi_source::Source;
 pub use bpf::{Loaded, Loader};
 pub use check::{Ability, Finding, abilities, observers};
 pub use error::EbpfError;
+pub use iopattern::Iopattern;
 pub use pin::{Detail, Pin};
+pub use plockstat::Plockstat;
 pub use procsystime::Procsystime;
 pub use profile::Profile;
 pub use tracked::Tracked;
 pub use util::Util;
 
 /// Every observer, each observing all processes.
-pub static SOURCES: &[&dyn Source] = &[&Procsystime::ALL, &Profile::ALL, &Util, &Pin::ALL];
+pub static SOURCES: &[&dyn Source] =
+    &[&Procsystime::ALL, &Profile::ALL, &Util, &Pin::ALL, &Iopattern::ALL, &Plockstat::ALL];

@@ -1,7 +1,9 @@
 //! `fenxi trace`: observers in the kernel, each in a file of its own below `trace/`.
 
 mod check;
+mod iopattern;
 mod pin;
+mod plockstat;
 mod procsystime;
 mod profile;
 mod util;
@@ -43,6 +45,10 @@ pub struct TraceArgs {
 pub enum TraceCommand {
     /// Say what works on this kernel, what does not, and what is lost by it
     Check(check::CheckArgs),
+    /// Files: read and written in sequence or at random, through mappings, past the page cache; their names
+    Iopattern(Box<iopattern::IopatternArgs>),
+    /// Locks: who waits for which, where, how long; how long they are held
+    Plockstat(Box<plockstat::PlockstatArgs>),
     /// System calls: how many, how long, how much of it on a CPU, how many failed
     Procsystime(Box<procsystime::ProcsystimeArgs>),
     /// Stacks: the functions in which time goes, on the CPUs and waiting
@@ -57,6 +63,8 @@ pub enum TraceCommand {
 pub fn run(cli: &Cli, args: &TraceArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         TraceCommand::Check(args) => check::run(args),
+        TraceCommand::Iopattern(args) => iopattern::run(cli, args),
+        TraceCommand::Plockstat(args) => plockstat::run(cli, args),
         TraceCommand::Procsystime(args) => procsystime::run(cli, args),
         TraceCommand::Profile(args) => profile::run(cli, args),
         TraceCommand::Pin(args) => pin::run(cli, args),

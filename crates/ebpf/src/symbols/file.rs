@@ -12,15 +12,19 @@ use rustc_hash::FxHashMap;
 
 use super::demangled;
 
-/// The functions of a file, by their addresses in it.
+/// The functions and variables of a file, by their addresses in it.
 #[derive(Debug, Default)]
 pub(super) struct FileSymbols {
     /// Sorted by address.
     functions: Vec<Function>,
+    /// The same of variables.
+    variables: Vec<Function>,
     /// All names, one after the other.
     names: String,
     /// Loaded parts: offset in the file, size, address.
     segments: Vec<(u64, u64, u64)>,
+    /// Their sizes in memory: what is larger there begins as 0.
+    sizes: Vec<u64>,
     /// Names that were asked for, as they are shown.
     shown: Mutex<FxHashMap<u32, Arc<str>>>,
 }
@@ -44,8 +48,14 @@ impl FileSymbols {
         if let Some(debug) = debug.filter(|debug| debug.exists()) {
             symbols.take(&debug, false);
         }
-        symbols.functions.sort_unstable_by_key(|f| (f.address, std::cmp::Reverse(f.size)));
-        symbols.functions.dedup_by_key(|f| f.address);
+        for list in [&mut symbols.functions, &mut symbols.variables] {
+            let name = |f: &Function| symbols.names.get(f.name.0 as usize..).unwrap_or("");
+            // Of several names the plainest: `pthread_mutex_lock`, not `___pthread_mutex_lock`.
+            let underscores = |f: &Function| name(f).bytes().take_while(|byte| *byte == b'_').count();
+            let internal = |f: &Function| name(f).starts_with("__GI_");
+            list.sort_by_key(|f| (f.address, std::cmp::Reverse(f.size), internal(f), underscores(f)));
+            list.dedup_by_key(|f| f.address);
+        }
         symbols
     }
 
@@ -61,6 +71,7 @@ impl FileSymbols {
                     (offset, size, segment.address())
                 })
                 .collect();
+            self.sizes = file.segments().map(|segment| segment.size()).collect();
         }
         self.add(file.symbols());
         self.add(file.dynamic_symbols());
@@ -76,12 +87,14 @@ impl FileSymbols {
             let is_code = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Label)
                 || symbol.size() > 0 && symbol.kind() == SymbolKind::Unknown;
             let Some(name) = symbol.name().ok().filter(|name| !name.is_empty()) else { continue };
-            if !is_code || symbol.is_undefined() || symbol.address() == 0 {
+            let is_data = symbol.kind() == SymbolKind::Data && symbol.size() > 0;
+            if !(is_code || is_data) || symbol.is_undefined() || symbol.address() == 0 {
                 continue;
             }
             let (Ok(begin), Ok(length)) = (u32::try_from(self.names.len()), u32::try_from(name.len())) else { return };
             self.names.push_str(name);
-            self.functions.push(Function { address: symbol.address(), size: symbol.size(), name: (begin, length) });
+            let list = if is_code { &mut self.functions } else { &mut self.variables };
+            list.push(Function { address: symbol.address(), size: symbol.size(), name: (begin, length) });
         }
     }
 
@@ -95,9 +108,21 @@ impl FileSymbols {
 
     /// The function that the byte at `offset` of the file belongs to, and how far into it that is.
     pub(super) fn at(&self, offset: u64) -> Option<(Arc<str>, u64)> {
-        let address = self.address(offset)?;
-        let place = self.functions.partition_point(|f| f.address <= address).checked_sub(1)?;
-        let function = self.functions.get(place)?;
+        self.named(&self.functions, self.address(offset)?)
+    }
+
+    /// The variable that stands `into` bytes into a mapping that begins with the byte at `offset` of the file.
+    pub(super) fn variable(&self, offset: u64, into: u64) -> Option<(Arc<str>, u64)> {
+        // Mappings begin at whole pages, parts need not; the last part that begins before is the one that is mapped.
+        let parts = self.segments.iter().zip(&self.sizes).filter(|((begin, _, _), _)| begin & !0xfff <= offset);
+        let ((begin, _, address), size) = parts.max_by_key(|((begin, _, _), _)| *begin)?;
+        let own = (offset + into).checked_sub(*begin).filter(|own| own < size)?;
+        self.named(&self.variables, address + own)
+    }
+
+    fn named(&self, list: &[Function], address: u64) -> Option<(Arc<str>, u64)> {
+        let place = list.partition_point(|f| f.address <= address).checked_sub(1)?;
+        let function = list.get(place)?;
         let into = address - function.address;
         if function.size > 0 && into >= function.size {
             return None;

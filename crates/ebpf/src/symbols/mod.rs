@@ -6,11 +6,13 @@
 mod file;
 mod kernel;
 mod process;
+mod watch;
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+pub use self::watch::Watched;
 use self::{file::FileSymbols, kernel::Kernel, process::Process};
 
 /// What an address belongs to.
@@ -65,6 +67,18 @@ impl Symbols {
         process.resolve(pid, address, turn, &mut self.files)
     }
 
+    /// Reads what a process has mapped, so that its addresses have names when it has ended.
+    pub fn meet(&mut self, pid: u32) {
+        let turn = self.turn;
+        self.processes.entry(pid).or_insert_with(|| Process::read(pid, turn));
+    }
+
+    /// The variable of process `pid` that `address` is in; None where it is in none that has a name.
+    pub fn variable(&mut self, pid: u32, address: u64) -> Option<Frame> {
+        self.meet(pid);
+        self.processes.get(&pid)?.variable(pid, address, &mut self.files)
+    }
+
     /// The function of the kernel that `address` is in.
     pub fn kernel(&mut self, address: u64) -> Frame {
         self.kernel.get_or_insert_with(Kernel::read).resolve(address)
@@ -93,6 +107,8 @@ fn demangled(name: &str) -> Arc<str> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
 
     #[test]
@@ -104,6 +120,21 @@ mod tests {
         );
         assert_eq!(&*demangled("memcpy@@GLIBC_2.14"), "memcpy");
         assert_eq!(&*demangled("main"), "main");
+    }
+
+    /// A variable that begins as 0 stands in no file, another does.
+    #[test]
+    fn variables_of_this_process_are_found() {
+        static NOTHING_YET: AtomicU64 = AtomicU64::new(0);
+        static SOMETHING: AtomicU64 = AtomicU64::new(7);
+        assert_eq!(NOTHING_YET.load(Ordering::Relaxed) + SOMETHING.load(Ordering::Relaxed), 7);
+        let (mut symbols, pid) = (Symbols::new(), std::process::id());
+        let mut name = |address: usize| symbols.variable(pid, address as u64).map(|frame| frame.function);
+        let (empty, full) = (name(&raw const NOTHING_YET as usize), name(&raw const SOMETHING as usize));
+        assert!(empty.as_deref().is_some_and(|name| name.ends_with("::NOTHING_YET")), "{empty:?}");
+        assert!(full.as_deref().is_some_and(|name| name.ends_with("::SOMETHING")), "{full:?}");
+        let heap = Box::new(1u64);
+        assert_eq!(name(&raw const *heap as usize), None);
     }
 
     #[test]

@@ -20,8 +20,10 @@ pub(super) struct Process {
     pub asked: u64,
     /// The turn when its maps were read.
     read: u64,
-    /// Sorted by address; they do not overlap.
+    /// Those with code. Sorted by address; they do not overlap.
     regions: Vec<Region>,
+    /// Those without code that have a file: variables, for the most part. Sorted, too.
+    data: Vec<Region>,
     /// Code made at run time, as it says in `/tmp/perf-PID.map`: begin, end, name.
     made: Vec<(u64, u64, Arc<str>)>,
 }
@@ -46,8 +48,14 @@ pub(super) fn start_of(pid: u32) -> Option<u64> {
 
 impl Process {
     pub(super) fn read(pid: u32, turn: u64) -> Process {
-        let mut process =
-            Process { start: start_of(pid), asked: turn, read: turn, regions: Vec::new(), made: Vec::new() };
+        let mut process = Process {
+            start: start_of(pid),
+            asked: turn,
+            read: turn,
+            regions: Vec::new(),
+            data: Vec::new(),
+            made: Vec::new(),
+        };
         process.read_maps(pid);
         process
     }
@@ -55,9 +63,10 @@ impl Process {
     fn read_maps(&mut self, pid: u32) {
         // Of an ended process, what is known stays known.
         let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) else { return };
-        let regions: Vec<Region> = maps.lines().filter_map(|line| region(pid, line)).collect();
+        let regions: Vec<Region> = maps.lines().filter_map(|line| region(pid, line, Part::Code)).collect();
         if !regions.is_empty() {
             self.regions = regions;
+            self.data = maps.lines().filter_map(|line| region(pid, line, Part::Data)).collect();
         }
         self.made = made_code(pid);
     }
@@ -96,6 +105,20 @@ impl Process {
         }
     }
 
+    /// The variable at an address. Those that begin as 0 stand behind what is mapped of their file.
+    pub(super) fn variable(
+        &self,
+        pid: u32,
+        address: u64,
+        files: &mut FxHashMap<(u64, u64), Arc<FileSymbols>>,
+    ) -> Option<Frame> {
+        let place = self.data.partition_point(|region| region.begin <= address).checked_sub(1)?;
+        let region = self.data.get(place)?;
+        let symbols = files.entry(region.file?).or_insert_with(|| Arc::new(FileSymbols::read(&region.readable(pid))));
+        let (function, offset) = symbols.variable(region.offset, address - region.begin)?;
+        Some(Frame { function, file: Arc::clone(&region.name), offset })
+    }
+
     fn known(&self, address: u64) -> Option<Known> {
         let made = self.made.partition_point(|(begin, _, _)| *begin <= address).checked_sub(1);
         if let Some((begin, end, name)) = made.and_then(|place| self.made.get(place))
@@ -131,12 +154,19 @@ fn bracketed(name: &str) -> Arc<str> {
     if name.starts_with('[') { name.into() } else { format!("[{name}]").into() }
 }
 
-/// A line of `/proc/PID/maps` that code can be in.
-fn region(pid: u32, line: &str) -> Option<Region> {
+/// What a region is looked into for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Code,
+    Data,
+}
+
+/// A line of `/proc/PID/maps` that code, or variables of a file, can be in.
+fn region(pid: u32, line: &str, part: Part) -> Option<Region> {
     let mut words = line.splitn(6, ' ');
     let (begin, end) = words.next()?.split_once('-')?;
     let (begin, end) = (u64::from_str_radix(begin, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
-    if !words.next()?.contains('x') {
+    if words.next()?.contains('x') != (part == Part::Code) {
         return None;
     }
     let offset = u64::from_str_radix(words.next()?, 16).ok()?;
@@ -150,6 +180,9 @@ fn region(pid: u32, line: &str) -> Option<Region> {
     let (major, minor) = device.split_once(':')?;
     let device = rustix::fs::makedev(u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
     let file = (inode != 0).then_some((device, inode));
+    if part == Part::Data && file.is_none() {
+        return None;
+    }
     Some(Region { begin, end, offset, file, path: PathBuf::from(path), name: name.into() })
 }
 
@@ -190,13 +223,16 @@ mod tests {
     #[test]
     fn lines_of_maps_are_taken_apart() {
         let line = "7f00a000-7f00b000 r-xp 00002000 fe:01 77   /usr/lib/a name.so (deleted)";
-        let region = region(1, line).unwrap();
+        let region = region(1, line, Part::Code).unwrap();
         assert_eq!(
             (region.begin, region.end, region.offset, &*region.name),
             (0x7f00_a000, 0x7f00_b000, 0x2000, "a name.so")
         );
         assert_eq!(region.path, Path::new("/usr/lib/a name.so"));
-        assert!(super::region(1, "7f00a000-7f00b000 rw-p 00000000 00:00 0 [heap]").is_none());
-        assert_eq!(&*bracketed(&super::region(1, "1000-2000 r-xp 0 00:00 0  [vdso]").unwrap().name), "[vdso]");
+        let heap = "7f00a000-7f00b000 rw-p 00000000 00:00 0 [heap]";
+        assert!(super::region(1, heap, Part::Code).is_none() && super::region(1, heap, Part::Data).is_none());
+        let vdso = super::region(1, "1000-2000 r-xp 0 00:00 0  [vdso]", Part::Code).unwrap();
+        assert_eq!(&*bracketed(&vdso.name), "[vdso]");
+        assert!(super::region(1, "1000-2000 rw-p 00003000 fe:01 77 /usr/bin/x", Part::Data).is_some());
     }
 }

@@ -2,8 +2,10 @@
 
 #![allow(clippy::print_stderr, reason = "what is skipped is said where the closing lines of a test run are gathered")]
 
+mod iopattern;
 mod observed;
 mod pin;
+mod plockstat;
 mod procsystime;
 mod profile;
 mod util;

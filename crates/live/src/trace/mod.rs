@@ -1,13 +1,18 @@
 //! What observers see, as text: one file each.
 
 mod cost;
+mod distribution;
+mod iopattern;
 mod pin;
+mod plockstat;
 mod procsystime;
 mod profile;
 mod util;
 
 pub use cost::WithCost;
+pub use iopattern::{Iopattern, IopatternBy, IopatternOptions};
 pub use pin::{Pin, PinGroup, PinOptions};
+pub use plockstat::{Plockstat, PlockstatOptions};
 pub use procsystime::{Group, Procsystime, ProcsystimeOptions};
 pub use profile::{Profile, ProfileOptions};
 pub use util::OldNew;

@@ -83,9 +83,10 @@ table! {
         comm: label(),
         /// Number of the process.
         pid: id(),
-        /// `read`, `write`, `lookup`, `create`, `remove`, `attr`.
+        /// `read`, `write`, `lookup`, `create`, `remove`, `attr`, `readdir` or `sync`.
         op: label(),
-        /// `sequential`, `random`, `page` (through a mapping) or `direct`.
+        /// `sequential`, `random`, `page` (through a mapping), `direct` past the page cache (`direct sequential`, `direct random`);
+        /// NULL of what neither reads nor writes.
         pattern: label(),
         /// Operations per second.
         ops_per_s: rate(PerS, Neither),

@@ -1,0 +1,223 @@
+//! `plockstat`: locks of programs — who waits for which, where, how long; on request how long they are held.
+
+mod holds;
+mod judge;
+
+use std::collections::BTreeMap;
+
+use fenxi_model::{
+    Rows,
+    catalog::{histogram, lock as c},
+};
+use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
+
+use self::judge::{Judged, Kind, judge};
+use crate::{
+    Loaded, Tracked,
+    bpf::{Compiled, compiled},
+    bytes::Bytes,
+    error::live_only,
+    observing::Observing,
+    sums::{Added, Sums},
+    symbols::{Frame, Symbols, Watched},
+};
+
+static OBJECT: Compiled = compiled!("plockstat");
+static SPEC: Spec = Spec {
+    name: "plockstat",
+    summary: "locks of programs: who waits for which, where and how long (eBPF)",
+    tables: &[&c::TABLE, &histogram::TABLE],
+    take: Take::EveryTick,
+    default: false,
+};
+
+/// Observes locks.
+#[derive(Clone, Debug)]
+pub struct Plockstat {
+    /// Of whom.
+    pub tracked: Tracked,
+    /// Whether all acquisitions are observed, and how long locks are held: it costs the observed programs time at each.
+    pub holds: bool,
+    /// Whether waits that are for no lock (conditions, joins, semaphores) are shown, too.
+    pub all_waits: bool,
+}
+
+impl Plockstat {
+    /// Contention in every process.
+    pub const ALL: Plockstat = Plockstat { tracked: Tracked::All, holds: false, all_waits: false };
+}
+
+impl Source for Plockstat {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
+        live_only(root)?;
+        let mut notes = Vec::new();
+        let attach = |loaded: &mut Loaded| {
+            loaded.attach()?;
+            if self.holds {
+                notes = holds::attach(loaded, &self.tracked)?;
+            }
+            Ok(())
+        };
+        let observing = Observing::begin(SPEC.name, OBJECT, &self.tracked, |_| Ok(()), attach)?;
+        let locks = Sums::new("locks", observing.map("locks")?);
+        let watched = Watched::new(observing.map("met")?)?;
+        Ok(Box::new(Observed { locks, watched, observing, notes, all_waits: self.all_waits, advised: false }))
+    }
+}
+
+/// Powers of two of nanoseconds that are told apart (`POWERS` in `bpf/plockstat.bpf.c`).
+const POWERS: usize = 40;
+/// Addresses of a stack that are kept: where the thread was, then its callers.
+const FRAMES: usize = 8;
+/// Locks whose distributions become rows at each tick: those with the most time.
+const DISTRIBUTIONS: usize = 20;
+
+struct Observed {
+    /// `struct sums`: events, nanoseconds, events by power of two; then the program's name.
+    locks: Sums<{ 2 + POWERS }>,
+    watched: Watched,
+    observing: Observing,
+    notes: Vec<String>,
+    all_waits: bool,
+    /// Whether what helps against contention of malloc was said.
+    advised: bool,
+}
+
+/// What makes a row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    comm: String,
+    pid: u32,
+    event: &'static str,
+    lock: String,
+    caller: String,
+}
+
+#[derive(Clone, Debug)]
+struct Value {
+    events: u64,
+    ns: u64,
+    powers: [u64; POWERS],
+}
+
+/// The rest of `struct key` and its value.
+struct Entry {
+    comm: String,
+    pid: u32,
+    lock: u64,
+    judged: Judged,
+    frames: Vec<Frame>,
+}
+
+impl Entry {
+    fn read(added: &Added<'_, { 2 + POWERS }>, symbols: &mut Symbols) -> Entry {
+        let mut at = Bytes(added.key);
+        let (lock, pid, kind) = (at.u64(), at.u32(), Kind::of(at.u32()));
+        let addresses = (0..FRAMES).map(|_| at.u64()).take_while(|address| *address != 0);
+        let frames: Vec<Frame> = addresses.map(|address| caller(symbols, pid, address)).collect();
+        let judged = judge(kind, &frames);
+        Entry { comm: Bytes(added.rest).text(16), pid, lock, judged, frames }
+    }
+
+    fn key(self, symbols: &mut Symbols) -> Key {
+        let at = symbols.variable(self.pid, self.lock);
+        let name = at.map_or_else(|| format!("{:#x}", self.lock), |at| object_and_name(&at));
+        let lock = if self.judged.malloc { format!("malloc's {name}") } else { name };
+        let caller = self.judged.caller.and_then(|place| self.frames.get(place)).or(self.frames.last());
+        let caller = caller.map_or_else(|| "?".to_owned(), object_and_name);
+        Key { comm: self.comm, pid: self.pid, event: self.judged.event, lock, caller }
+    }
+}
+
+/// As plockstat writes it: the file, a backquote, the function and how far into it.
+fn object_and_name(frame: &Frame) -> String {
+    let Frame { function, file, offset } = frame;
+    match (function.starts_with('['), file.is_empty(), *offset) {
+        (true, true, address) => format!("{address:#x}"),
+        (true, false, offset) => format!("{file}+{offset:#x}"),
+        (false, _, 0) => format!("{file}`{function}"),
+        (false, _, offset) => format!("{file}`{function}+{offset:#x}"),
+    }
+}
+
+/// What an address after a call belongs to: the call may be the function's last instruction.
+fn caller(symbols: &mut Symbols, pid: u32, address: u64) -> Frame {
+    let frame = symbols.resolve(pid, address.saturating_sub(1));
+    Frame { offset: frame.offset + 1, ..frame }
+}
+
+impl Collector for Observed {
+    fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
+        for note in self.notes.drain(..) {
+            rows.note(SPEC.name, None, &note);
+        }
+        let mut symbols = self.watched.symbols();
+        symbols.turn();
+        let mut lines: BTreeMap<Key, Value> = BTreeMap::new();
+        let (all_waits, mut of_malloc) = (self.all_waits, None);
+        self.locks.added(|added| {
+            let entry = Entry::read(&added, &mut symbols);
+            if !entry.judged.is_lock && !all_waits {
+                return;
+            }
+            if entry.judged.malloc {
+                of_malloc = Some((entry.comm.clone(), entry.pid));
+            }
+            let value = lines.entry(entry.key(&mut symbols));
+            let value = value.or_insert(Value { events: 0, ns: 0, powers: [0; POWERS] });
+            value.events += added.sums[0];
+            value.ns += added.sums[1];
+            value.powers.iter_mut().zip(&added.sums[2..]).for_each(|(power, more)| *power += more);
+        })?;
+        drop(symbols);
+        if tick.dt.is_some() {
+            if let Some((comm, pid)) = of_malloc.filter(|_| !self.advised) {
+                self.advised = true;
+                rows.note(SPEC.name, None, &advice(&comm, pid));
+            }
+            put(&lines, tick, rows);
+        }
+        Ok(self.observing.report(tick, rows)?)
+    }
+}
+
+fn advice(comm: &str, pid: u32) -> String {
+    format!(
+        "threads of {comm} ({pid}) wait for each other in malloc: try an allocator made for threads, for example \
+         LD_PRELOAD=libjemalloc.so.2 or libtcmalloc_minimal.so.4, and compare"
+    )
+}
+
+fn put(lines: &BTreeMap<Key, Value>, tick: Tick, rows: &mut Rows) {
+    let mut of_event: BTreeMap<&str, u64> = BTreeMap::new();
+    lines.iter().for_each(|(key, value)| *of_event.entry(key.event).or_default() += value.events);
+    for (key, value) in lines {
+        let events = value.events as f64;
+        let mut row = rows.row(&c::TABLE, tick.t, tick.dt);
+        row.str(c::comm, key.comm.as_str()).i64(c::pid, i64::from(key.pid)).str(c::event, key.event);
+        row.str(c::lock, key.lock.as_str()).str(c::caller, key.caller.as_str());
+        row.f64(c::events, events).f64(c::total_s, value.ns as f64 / 1e9);
+        row.f64(c::mean_us, (events > 0.0).then(|| value.ns as f64 / 1e3 / events));
+        let of = of_event.get(key.event).copied().unwrap_or(0) as f64;
+        row.f64(c::share, (of > 0.0).then(|| 100.0 * events / of));
+    }
+    let mut longest: Vec<_> = lines.iter().collect();
+    longest.sort_by_key(|(_, value)| std::cmp::Reverse(value.ns));
+    for (key, value) in longest.into_iter().take(DISTRIBUTIONS) {
+        // Labels are separated by commas.
+        let of = |text: &str| text.replace(',', ";");
+        let labels = format!("event={},lock={},caller={}", key.event, of(&key.lock), of(&key.caller));
+        for (power, count) in value.powers.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let lo = if power == 0 { 0.0 } else { (1u64 << power) as f64 / 1e3 };
+            let hi = (1u64 << (power + 1)) as f64 / 1e3;
+            let mut row = rows.row(&histogram::TABLE, tick.t, tick.dt);
+            row.str(histogram::name, "lock_us").str(histogram::labels, labels.as_str()).str(histogram::unit, "us");
+            row.f64(histogram::lo, lo).f64(histogram::hi, Some(hi).filter(|_| power + 1 < POWERS));
+            row.f64(histogram::count, *count as f64);
+        }
+    }
+}

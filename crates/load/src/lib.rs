@@ -6,14 +6,17 @@
 mod channel;
 pub mod client;
 pub mod engine;
+pub mod exposition;
 pub mod login;
 pub mod policy;
 pub mod prepare;
 pub mod random;
 pub mod report;
 pub mod schedule;
+pub mod server;
 pub mod tally;
 pub mod target;
+pub mod team;
 mod tls;
 pub mod wire;
 pub mod workload;

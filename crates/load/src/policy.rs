@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::wire::{Dialect, ServerError};
 
 /// What follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
     /// The same transaction again, with its own values and its own intended start.
     Retry,
@@ -16,7 +18,7 @@ pub enum Action {
 }
 
 /// What went wrong, as it is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Failure {
     /// The server refused a statement or a login: SQLSTATE and MySQL's number, 0 with PostgreSQL.
     Server([u8; 5], u16),
@@ -26,6 +28,8 @@ pub enum Failure {
     Login,
     /// A connection ended within a session.
     Lost,
+    /// A process that made a part of the load was lost.
+    Worker,
 }
 
 impl From<&ServerError> for Failure {
@@ -42,12 +46,13 @@ impl fmt::Display for Failure {
             Failure::Connect => f.write_str("connect"),
             Failure::Login => f.write_str("login"),
             Failure::Lost => f.write_str("lost"),
+            Failure::Worker => f.write_str("worker"),
         }
     }
 }
 
 /// A class of failures.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Class {
     All,
     /// The beginning of a SQLSTATE.
@@ -65,6 +70,7 @@ impl Class {
             "connect" => Class::Word(Failure::Connect),
             "login" => Class::Word(Failure::Login),
             "lost" => Class::Word(Failure::Lost),
+            "worker" => Class::Word(Failure::Worker),
             // MySQL's numbers have three or four digits, states five characters and classes of them two.
             _ if matches!(text.len(), 3 | 4) => Class::Number(text.parse().ok()?),
             _ if matches!(text.len(), 2 | 5) && is_code => Class::State(upper),
@@ -84,7 +90,7 @@ impl Class {
 }
 
 /// An action for each class of failures.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Later ones win.
     rules: Vec<(Class, Action)>,
@@ -104,12 +110,14 @@ impl Policy {
         Policy { rules, max_retries: 100 }
     }
 
-    /// Adds a rule for a class: a SQLSTATE or two characters of it, MySQL's number, `connect`, `login`, `lost` or `all`.
+    /// Adds a rule for a class: a SQLSTATE or two characters of it, MySQL's number, `connect`, `login`, `lost`,
+    /// `worker` or `all`.
     ///
     /// # Errors
     /// When it is no class.
     pub fn add(&mut self, class: &str, action: Action) -> Result<(), String> {
-        let known = "a SQLSTATE (40P01) or its class (40), a number of MySQL's (1213), connect, login, lost, all";
+        let known = "a SQLSTATE (40P01) or its class (40), a number of MySQL's (1213), connect, login, lost, \
+                     worker, all";
         let class = Class::parse(class).ok_or_else(|| format!("`{class}` is no class of errors; there are {known}"))?;
         self.rules.push((class, action));
         Ok(())

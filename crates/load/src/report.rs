@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::{
     engine::{Interval, Outcome},
+    server::Usage,
     tally::{Latencies, Tally},
 };
 
@@ -70,7 +71,7 @@ impl Spread {
     }
 
     /// The values with their names, as they are in results.
-    fn named(&self) -> [(&'static str, Option<f64>); 10] {
+    pub(crate) fn named(&self) -> [(&'static str, Option<f64>); 10] {
         [
             ("mean", self.mean_ms),
             ("sd", self.sd_ms),
@@ -271,6 +272,13 @@ pub fn figures(outcome: &Outcome) -> Vec<Figure> {
     add("lag_p99", lag.p99_ms, "ms", "lower");
     add("lag_max", lag.max_ms, "ms", "lower");
     add("client_cpu_per_transaction", client_cpu_us(tally).map(|us| us / 1e6), "s", "lower");
+    let server = outcome.server.as_ref();
+    let each = |amount: fn(&Usage) -> Option<f64>| server.and_then(|used| used.per_transaction(amount(used)?));
+    add("server_cpu_per_transaction", each(|used| Some(used.cpu_s)), "s", "lower");
+    add("server_wait_per_transaction", each(|used| used.wait_s), "s", "lower");
+    add("server_switches_per_transaction", each(|used| Some(used.switches? as f64)), "", "lower");
+    add("server_growth_per_transaction", each(|used| Some(used.grown_bytes? as f64)), "B", "lower");
+    add("server_memory", server.and_then(|used| Some(used.memory_bytes? as f64)), "B", "lower");
     figures
 }
 
@@ -350,82 +358,36 @@ pub fn text(outcome: &Outcome) -> String {
         let _ = writeln!(out, "    {:<37}{us:.2} µs", "CPU time per transaction:");
     }
     let _ = writeln!(out, "    {:<37}{:.0} %", "busiest thread:", 100.0 * tally.busiest);
+    if let Some(used) = &outcome.server {
+        server_text(used, &mut out);
+    }
     out
 }
 
-/// The last interval and the counts since the beginning, as Prometheus reads them.
-#[derive(Clone, Debug, Default)]
-pub struct Exposition {
-    transactions: u64,
-    failed: u64,
-    retries: u64,
-    reconnects: u64,
-    statements: [u64; 3],
-    errors: std::collections::BTreeMap<String, u64>,
-    last: Option<Summary>,
-}
-
-impl Exposition {
-    /// Adds an interval.
-    pub fn add(&mut self, interval: &Interval) {
-        let tally = &interval.tally;
-        self.transactions += tally.transactions;
-        self.failed += tally.failed;
-        self.retries += tally.retries;
-        self.reconnects += tally.reconnects;
-        for (sum, count) in self.statements.iter_mut().zip([tally.reads, tally.writes, tally.others]) {
-            *sum += count;
-        }
-        for (failure, (count, _)) in &tally.errors {
-            *self.errors.entry(failure.to_string()).or_default() += count;
-        }
-        self.last = Some(Summary::of(interval));
-    }
-
-    /// The text.
-    pub fn text(&self) -> String {
-        let mut out = String::new();
-        let mut counter = |name: &str, help: &str, values: &[(String, u64)]| {
-            let _ = writeln!(out, "# HELP fenxi_load_{name} {help}\n# TYPE fenxi_load_{name} counter");
-            for (labels, value) in values {
-                let _ = writeln!(out, "fenxi_load_{name}{labels} {value}");
-            }
-        };
-        let bare = |value: u64| [(String::new(), value)];
-        counter("transactions_total", "Transactions completed", &bare(self.transactions));
-        counter("failed_total", "Transactions given up", &bare(self.failed));
-        counter("retries_total", "Further attempts of transactions", &bare(self.retries));
-        counter("reconnects_total", "Connections made again", &bare(self.reconnects));
-        let kinds = ["read", "write", "other"].map(|kind| format!("{{kind=\"{kind}\"}}"));
-        let statements: Vec<_> = kinds.into_iter().zip(self.statements).collect();
-        counter("statements_total", "Statements answered", &statements);
-        let errors: Vec<_> = self.errors.iter().map(|(code, n)| (format!("{{code=\"{code}\"}}"), *n)).collect();
-        counter("errors_total", "Errors by code", &errors);
-        let Some(last) = &self.last else { return out };
-        let _ = writeln!(out, "# HELP fenxi_load_latency_seconds Latency from the intended start, last interval");
-        out.push_str("# TYPE fenxi_load_latency_seconds gauge\n");
-        for (name, value) in last.latency.named() {
-            if let Some(ms) = value {
-                let _ = writeln!(out, "fenxi_load_latency_seconds{{statistic=\"{name}\"}} {}", ms / 1e3);
-            }
-        }
-        for (name, value) in [
-            ("transactions_per_second", last.transactions_per_s),
-            ("connected", last.connected as f64),
-            ("waiting", last.waiting as f64),
-        ] {
-            let _ = writeln!(out, "# TYPE fenxi_load_{name} gauge\nfenxi_load_{name} {value}");
-        }
-        out
+fn server_text(used: &Usage, out: &mut String) {
+    let _ = writeln!(out, "\nServer ({}), per transaction:", used.name);
+    let us = |amount: Option<f64>| amount.and_then(|s| used.per_transaction(s * 1e6)).map(|us| format!("{us:.2} µs"));
+    let mib = |bytes: f64| format!("{:.1} MiB", bytes / 1_048_576.0);
+    let switches = used.switches.and_then(|n| used.per_transaction(n as f64)).map(|n| format!("{n:.2}"));
+    let grown = used.grown_bytes.and_then(|n| used.per_transaction(n as f64)).map(|n| format!("{n:.1} B"));
+    for (name, value) in [
+        ("CPU time:", us(Some(used.cpu_s))),
+        ("waiting for a processor:", us(used.wait_s)),
+        ("context switches:", switches),
+        ("memory, growth:", grown),
+        ("memory at the end, not per transaction:", used.memory_bytes.map(|n| mib(n as f64))),
+    ] {
+        let _ = writeln!(out, "    {name:<41}{}", value.unwrap_or_else(|| "-".to_owned()));
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::policy::Failure;
 
-    fn interval() -> Interval {
+    /// Two seconds, with an error.
+    pub fn interval() -> Interval {
         let mut tally =
             Tally { transactions: 200, reads: 200, others: 400, cpu_ns: 2_000_000, connected: 8, ..Tally::default() };
         for ms in 1..=100 {
@@ -436,7 +398,23 @@ mod tests {
     }
 
     fn outcome() -> Outcome {
-        Outcome { total: interval(), drained: Tally::default(), unfinished: 0, unstarted: 0, stopped: None }
+        Outcome {
+            total: interval(),
+            drained: Tally::default(),
+            unfinished: 0,
+            unstarted: 0,
+            stopped: None,
+            lost: Vec::new(),
+            server: Some(Usage {
+                name: "postgres".to_owned(),
+                transactions: 200,
+                cpu_s: 0.04,
+                wait_s: Some(0.01),
+                switches: None,
+                memory_bytes: Some(1 << 20),
+                grown_bytes: Some(-400),
+            }),
+        }
     }
 
     #[test]
@@ -467,18 +445,17 @@ mod tests {
     #[test]
     fn the_text_says_what_was_asked_for_and_what_went_wrong() {
         let text = text(&outcome());
-        for said in ["transactions:", "(100.00 per sec.)", "lost:", "gone", "asked for", "CPU time per transaction:"] {
+        for said in [
+            "transactions:",
+            "(100.00 per sec.)",
+            "lost:",
+            "gone",
+            "asked for",
+            "CPU time per transaction:",
+            "200.00 µs",
+            "-2.0 B",
+        ] {
             assert!(text.contains(said), "{said}\n{text}");
         }
-    }
-
-    #[test]
-    fn prometheus_reads_counts_and_the_last_interval() {
-        let mut exposition = Exposition::default();
-        exposition.add(&interval());
-        exposition.add(&interval());
-        let text = exposition.text();
-        assert!(text.contains("fenxi_load_transactions_total 400\n") && text.contains("{code=\"lost\"} 2\n"), "{text}");
-        assert!(text.contains("fenxi_load_latency_seconds{statistic=\"max\"} 0.1"), "{text}");
     }
 }

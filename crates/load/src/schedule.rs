@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::random::Random;
@@ -23,10 +24,11 @@ pub struct RateError {
 }
 
 /// A part of a run with a rate that is constant or changes evenly.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Part {
     from_per_s: f64,
     to_per_s: f64,
+    #[serde(with = "endless")]
     seconds: f64,
 }
 
@@ -54,8 +56,36 @@ impl Part {
     }
 }
 
+/// JSON has no infinity: a part that lasts has no number of seconds there.
+mod endless {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(seconds: &f64, to: S) -> Result<S::Ok, S::Error> {
+        Some(*seconds).filter(|s| s.is_finite()).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(from)?.unwrap_or(f64::INFINITY))
+    }
+}
+
+/// A shared list as a plain one.
+mod starts {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(starts: &Arc<[u64]>, to: S) -> Result<S::Ok, S::Error> {
+        starts[..].serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<[u64]>, D::Error> {
+        Ok(Vec::deserialize(from)?.into())
+    }
+}
+
 /// A rate over time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rate(Vec<Part>);
 
 impl Rate {
@@ -138,7 +168,7 @@ impl Rate {
 }
 
 /// How starts lie around the rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Arrival {
     /// Evenly, each moved by up to `jitter` of the period either way; at most [`MAX_JITTER`].
     Steady {
@@ -150,7 +180,7 @@ pub enum Arrival {
 }
 
 /// When transactions begin.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Schedule {
     /// Each connection begins one when its last one is done.
     Closed,
@@ -162,7 +192,7 @@ pub enum Schedule {
         arrival: Arrival,
     },
     /// At these nanoseconds after the beginning, in order.
-    Trace(Arc<[u64]>),
+    Trace(#[serde(with = "starts")] Arc<[u64]>),
 }
 
 impl Schedule {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 use crate::policy::Failure;
 
@@ -23,8 +24,48 @@ pub fn latencies() -> Latencies {
     Histogram::new_with_bounds(SHORTEST_NS, LONGEST_NS, DIGITS).expect("the bounds are in order")
 }
 
+/// How histograms and errors travel between the processes of a load: what is there, as lists. Bounds are the same
+/// everywhere, so that a histogram put together from them is the same one.
+mod travel {
+    pub mod latencies {
+        use serde::{Deserialize, Deserializer, Serializer};
+
+        use crate::tally::{Latencies, latencies};
+
+        pub fn serialize<S: Serializer>(from: &Latencies, to: S) -> Result<S::Ok, S::Error> {
+            to.collect_seq(from.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value())))
+        }
+
+        pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Latencies, D::Error> {
+            let mut all = latencies();
+            for (value, count) in Vec::<(u64, u64)>::deserialize(from)? {
+                all.saturating_record_n(value, count);
+            }
+            Ok(all)
+        }
+    }
+
+    pub mod errors {
+        use std::collections::BTreeMap;
+
+        use serde::{Deserialize, Deserializer, Serializer};
+
+        use crate::policy::Failure;
+
+        type Errors = BTreeMap<Failure, (u64, String)>;
+
+        pub fn serialize<S: Serializer>(from: &Errors, to: S) -> Result<S::Ok, S::Error> {
+            to.collect_seq(from)
+        }
+
+        pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Errors, D::Error> {
+            Ok(Vec::deserialize(from)?.into_iter().collect())
+        }
+    }
+}
+
 /// Counts and latencies.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tally {
     /// Transactions that were completed.
     pub transactions: u64,
@@ -45,12 +86,16 @@ pub struct Tally {
     /// Of those, ones in the place of a lost or ended one.
     pub reconnects: u64,
     /// From the intended start to the end, of completed transactions.
+    #[serde(with = "travel::latencies")]
     pub latency: Latencies,
     /// From the start to the end.
+    #[serde(with = "travel::latencies")]
     pub service: Latencies,
     /// By how much the driver was late: from when a transaction was due and a connection free.
+    #[serde(with = "travel::latencies")]
     pub lag: Latencies,
     /// Errors, with the first message of each.
+    #[serde(with = "travel::errors")]
     pub errors: BTreeMap<Failure, (u64, String)>,
     /// Transactions that are due and have no connection, at the end of the interval.
     pub waiting: u64,
@@ -162,5 +207,20 @@ mod tests {
         assert_eq!((a.latency.len(), a.error_count()), (2, 2));
         assert_eq!(a.errors[&Failure::Lost].1, "first");
         assert!(a.latency.max() >= LONGEST_NS && a.latency.min() >= 999_000);
+    }
+
+    #[test]
+    fn a_tally_that_travelled_is_the_same() {
+        let mut here = Tally { transactions: 3, cpu_ns: u64::MAX, busiest: 0.5, ..Tally::default() };
+        for ns in [0, 1, 99, 100, 12_345, 1_000_000, 1_000_001, LONGEST_NS, LONGEST_NS * 2] {
+            here.latency.saturating_record(ns);
+        }
+        here.lag.saturating_record(7);
+        here.fail(Failure::Server(*b"40P01", 0), || "a deadlock".to_owned());
+        here.fail(Failure::Worker, || "gone".to_owned());
+        let there: Tally = serde_json::from_slice(&serde_json::to_vec(&here).unwrap()).unwrap();
+        assert_eq!((&there.latency, &there.service, &there.lag), (&here.latency, &here.service, &here.lag));
+        assert_eq!((there.latency.max(), there.latency.min()), (here.latency.max(), here.latency.min()));
+        assert_eq!((there.errors, there.cpu_ns, there.busiest), (here.errors, here.cpu_ns, here.busiest));
     }
 }

@@ -80,38 +80,13 @@ impl Tokens {
     /// # Errors
     /// When it cannot be read, others may read it, or a token can be guessed.
     pub fn read(path: &Path) -> Result<Tokens, TokenError> {
-        let file = fs::File::open(path)?;
-        let meta = file.metadata()?;
-        let mode = meta.permissions().mode() & 0o777;
-        // The group of a secret that systemd hands over is the mask of its access list, and nobody's right.
-        let handed_over = std::env::var_os("CREDENTIALS_DIRECTORY").is_some_and(|dir| path.starts_with(dir));
-        let others = if handed_over { 0o007 } else { 0o077 };
-        if meta.is_file() && mode & others != 0 {
-            return Err(TokenError::Readable { path: path.to_owned(), mode });
-        }
-        let text = io::read_to_string(file)?;
-        let mut tokens = Vec::new();
-        for (at, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#')) {
-            let words: Vec<&str> = line.split_ascii_whitespace().collect();
-            let (name, token) = match words.as_slice() {
-                [token] => (format!("token{}", tokens.len() + 1), *token),
-                [name, token] => ((*name).to_owned(), *token),
-                _ => ("".to_owned(), ""),
-            };
-            if token.chars().count() < SHORTEST {
-                return Err(TokenError::Weak { path: path.to_owned(), line: at + 1 });
-            }
-            tokens.push((name, *blake3::hash(token.as_bytes()).as_bytes()));
-        }
-        if tokens.is_empty() {
-            return Err(TokenError::Weak { path: path.to_owned(), line: 1 });
-        }
-        Ok(Tokens(tokens))
+        let tokens = lines(path)?.into_iter().map(|(name, token)| (name, *blake3::hash(token.as_bytes()).as_bytes()));
+        Ok(Tokens(tokens.collect()))
     }
 
     /// Whose token it is. Takes as long for a wrong one as for a right one: hashes are compared, all of them,
     /// and to the end.
-    fn who(&self, token: &str) -> Option<&str> {
+    pub fn who(&self, token: &str) -> Option<&str> {
         let given = blake3::hash(token.as_bytes());
         let mut found = None;
         for (name, hash) in &self.0 {
@@ -121,6 +96,46 @@ impl Tokens {
         }
         found
     }
+}
+
+/// The first token of a file, for who has to show one.
+///
+/// # Errors
+/// As [`Tokens::read`].
+pub fn own_token(path: &Path) -> Result<String, TokenError> {
+    let weak = || TokenError::Weak { path: path.to_owned(), line: 1 };
+    lines(path)?.into_iter().next().map(|(_, token)| token).ok_or_else(weak)
+}
+
+/// Names and tokens of a file; there is at least one.
+fn lines(path: &Path) -> Result<Vec<(String, String)>, TokenError> {
+    let file = fs::File::open(path)?;
+    let meta = file.metadata()?;
+    let mode = meta.permissions().mode() & 0o777;
+    // The group of a secret that systemd hands over is the mask of its access list, and nobody's right.
+    let handed_over = std::env::var_os("CREDENTIALS_DIRECTORY").is_some_and(|dir| path.starts_with(dir));
+    let others = if handed_over { 0o007 } else { 0o077 };
+    if meta.is_file() && mode & others != 0 {
+        return Err(TokenError::Readable { path: path.to_owned(), mode });
+    }
+    let text = io::read_to_string(file)?;
+    let mut tokens = Vec::new();
+    for (at, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#')) {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (name, token) = match words.as_slice() {
+            [token] => (format!("token{}", tokens.len() + 1), *token),
+            [name, token] => ((*name).to_owned(), *token),
+            _ => ("".to_owned(), ""),
+        };
+        if token.chars().count() < SHORTEST {
+            return Err(TokenError::Weak { path: path.to_owned(), line: at + 1 });
+        }
+        tokens.push((name, token.to_owned()));
+    }
+    if tokens.is_empty() {
+        return Err(TokenError::Weak { path: path.to_owned(), line: 1 });
+    }
+    Ok(tokens)
 }
 
 /// Who has come in: sessions and attempts.

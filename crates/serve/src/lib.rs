@@ -23,7 +23,7 @@ mod sessions;
 mod settings;
 mod tls;
 
-pub use access::{Access, TokenError, Tokens};
+pub use access::{Access, TokenError, Tokens, own_token};
 pub use listen::{ServeError, Server};
 pub use openapi::openapi;
 pub use settings::{Audit, Limits, Settings};

@@ -2,6 +2,7 @@
 
 mod exporter;
 mod run;
+mod team;
 
 use std::{ops::ControlFlow, path::PathBuf, process::ExitCode};
 
@@ -15,7 +16,7 @@ use fenxi_load::{
 };
 use serde_json::json;
 
-use self::run::RunArgs;
+use self::{run::RunArgs, team::WorkerArgs};
 use crate::{
     args::{Cli, key_value},
     print,
@@ -53,6 +54,8 @@ pub enum LoadCommand {
     Run(Box<RunArgs>),
     /// Remove the tables of a workload
     Cleanup(CleanupArgs),
+    /// Make a part of a load that `fenxi load run --workers` on another host leads
+    Worker(WorkerArgs),
 }
 
 /// `fenxi load workloads`
@@ -108,6 +111,7 @@ pub fn run(cli: &Cli, args: &LoadArgs) -> anyhow::Result<ExitCode> {
         LoadCommand::Workloads(args) => workloads(args),
         LoadCommand::Prepare(args) => fill(cli, args),
         LoadCommand::Run(args) => run::run(cli, args),
+        LoadCommand::Worker(args) => team::worker(cli, args),
         LoadCommand::Cleanup(args) => {
             let (_, target, program) = resolve(&args.place)?;
             let removed = prepare::cleanup(&target, &program)?;
@@ -121,11 +125,15 @@ pub fn run(cli: &Cli, args: &LoadArgs) -> anyhow::Result<ExitCode> {
 
 /// The workload of a name or of a file.
 fn workload(name: &str) -> anyhow::Result<Workload> {
+    Ok(Workload::parse(name, &workload_text(name)?)?)
+}
+
+/// The text of the workload of a name or of a file.
+fn workload_text(name: &str) -> anyhow::Result<String> {
     if name.contains('/') || name.ends_with(".toml") {
-        let text = fs_err::read_to_string(name)?;
-        return Ok(Workload::parse(name, &text)?);
+        return Ok(fs_err::read_to_string(name)?);
     }
-    Ok(Workload::shipped(name)?)
+    Ok(Workload::shipped_text(name)?.to_owned())
 }
 
 /// What a command line names: the workload with its options, the database, and what is done there.

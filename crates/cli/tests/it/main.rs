@@ -13,6 +13,7 @@ mod fence;
 mod honesty;
 mod import;
 mod load;
+mod load_team;
 mod manual;
 mod memstat;
 mod mpstat;

@@ -4,6 +4,8 @@
 //! and its own counts, which it hands over at the end of an interval.
 
 mod connection;
+pub(crate) mod gather;
+pub mod pin;
 mod sockets;
 mod transact;
 mod worker;
@@ -16,16 +18,20 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc,
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 
-use self::worker::Worker;
+use self::{
+    gather::{Crew, Gatherer},
+    worker::Worker,
+};
 use crate::{
     policy::Policy,
     schedule::Schedule,
+    server::Usage,
     tally::Tally,
     target::{Endpoint, Target},
     wire::{Dialect, Mode},
@@ -49,6 +55,10 @@ pub struct Plan {
     pub connections: usize,
     /// Threads; at most as many as connections are used.
     pub threads: usize,
+    /// Which part of the load is this process's; None when it makes all of it.
+    pub share: Option<Share>,
+    /// Processors that the threads are bound to, one after the other; empty for wherever the kernel puts them.
+    pub pin: Vec<usize>,
     /// Seconds that are run but not counted in the total.
     pub warmup_s: f64,
     /// Seconds that are.
@@ -63,6 +73,16 @@ pub struct Plan {
     pub seed: u64,
     /// What follows from errors.
     pub policy: Policy,
+}
+
+/// A process's part of a load that several make. Threads are counted over all of them, and a thread has its own connections
+/// and its own starts by its number: so the same seed is the same load, however many processes make it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Threads of the processes before this one.
+    pub first: usize,
+    /// Threads of all processes.
+    pub of: usize,
 }
 
 /// Why a run could not begin.
@@ -111,13 +131,21 @@ pub struct Outcome {
     pub unstarted: u64,
     /// Why the run ended before its time.
     pub stopped: Option<String>,
+    /// Processes of the load that were lost, each with when and why: what they did then is in no figure.
+    pub lost: Vec<String>,
+    /// What the server used, where it runs on this host.
+    pub server: Option<Usage>,
 }
 
 impl Outcome {
     /// Why the figures are not those of the load that was asked for; empty when they are.
     pub fn doubts(&self) -> Vec<String> {
         let tally = &self.total.tally;
-        let mut doubts = Vec::new();
+        let mut doubts: Vec<_> = self
+            .lost
+            .iter()
+            .map(|lost| format!("the figures are incomplete: {lost}; its share is missing from then on"))
+            .collect();
         if let Some(offered) = self.total.offered_per_s {
             let done = self.total.per_s(tally.transactions + tally.failed);
             let due = offered * (self.total.end_s - self.total.begin_s);
@@ -158,6 +186,8 @@ struct Shared {
     /// The beginning, in nanoseconds of the clock; 0 until every connection was tried.
     origin: AtomicU64,
     stop: AtomicBool,
+    /// Whether who watches has seen the last interval.
+    told: AtomicBool,
     reason: Mutex<Option<String>>,
     /// Ends of the intervals, in nanoseconds after the beginning.
     ends: Vec<u64>,
@@ -175,19 +205,46 @@ impl Shared {
     }
 }
 
-/// What a thread tells.
-#[derive(Debug)]
-enum Word {
-    /// Every connection of it was tried.
-    Ready,
-    /// An interval has ended.
-    Interval { number: usize, tally: Box<Tally> },
-    /// The run has ended: what came after the end, what is under way, what was never begun.
-    End { drained: Box<Tally>, unfinished: u64, unstarted: u64 },
+impl Crew for Shared {
+    fn begin(&self, at: Instant) {
+        let origin = at.saturating_duration_since(self.clock).as_nanos() as u64;
+        self.origin.store(origin.max(1), Ordering::Release);
+    }
+
+    fn stop(&self, reason: &str) {
+        Shared::stop(self, reason.to_owned());
+    }
+
+    fn told(&self) {
+        self.told.store(true, Ordering::Relaxed);
+    }
+
+    fn reason(&self) -> Option<String> {
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
+/// Who follows a run.
+pub trait Watch {
+    /// Every connection was tried: when the load begins, a moment from now. None gives it up.
+    fn ready(&mut self) -> Option<Instant> {
+        Some(Instant::now() + A_MOMENT)
+    }
+
+    /// An interval has ended. What comes back may end the run.
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()>;
+
+    /// Asked many times a second: whether the run shall end.
+    fn wants_end(&mut self) -> bool {
+        false
+    }
+}
+
+/// So long that all threads see it before it comes.
+pub const A_MOMENT: Duration = Duration::from_millis(5);
+
 /// Ends of the intervals in nanoseconds: a multiple of the interval from the beginning, and from the warm-up's end.
-fn ends(plan: &Plan) -> Vec<u64> {
+pub(crate) fn ends(plan: &Plan) -> Vec<u64> {
     let ns = |s: f64| (s * 1e9).round() as u64;
     let mut ends = Vec::new();
     for (begin, end) in [(0.0, plan.warmup_s), (plan.warmup_s, plan.warmup_s + plan.duration_s)] {
@@ -212,17 +269,19 @@ fn allow_files(needed: u64) -> u64 {
     if current < needed && setrlimit(Resource::Nofile, raised).is_ok() { needed.min(most) } else { current }
 }
 
-fn check(plan: &Plan) -> Result<(), EngineError> {
+fn check(plan: &Plan, share: Share) -> Result<(), EngineError> {
     let wrong = |what: String| Err(EngineError::Plan(what));
-    let needed = plan.connections as u64 + 64;
+    let own: usize =
+        (share.first..share.first + plan.threads).map(|n| (n..plan.connections).step_by(share.of).len()).sum();
+    let needed = own as u64 + 64;
     let limit = allow_files(needed);
     if plan.connections == 0 || plan.threads == 0 {
         return wrong("a load needs at least one connection and one thread".to_owned());
     }
     if needed > limit {
         return wrong(format!(
-            "{} connections need {needed} open files and {limit} are allowed; raise it with `ulimit -n`",
-            plan.connections
+            "{own} connections need {needed} open files and {limit} are allowed; raise it with `ulimit -n`, or share them \
+             among processes with `--processes`"
         ));
     }
     if plan.mode == Mode::Pipelined && plan.program.dialect == Dialect::Mysql {
@@ -232,7 +291,7 @@ fn check(plan: &Plan) -> Result<(), EngineError> {
     if !positive(plan.duration_s) || !positive(plan.interval_s) || !plan.warmup_s.is_finite() {
         return wrong("durations must be above 0 and have an end".to_owned());
     }
-    Ok(())
+    pin::check(&plan.pin).map_err(EngineError::Plan)
 }
 
 /// Runs the load. `watch` is called at the end of each interval and may end the run.
@@ -240,107 +299,85 @@ fn check(plan: &Plan) -> Result<(), EngineError> {
 /// # Errors
 /// When it cannot begin. Whatever the server does is counted and no error.
 pub fn run(plan: &Plan, watch: &mut dyn FnMut(&Interval) -> ControlFlow<()>) -> Result<Outcome, EngineError> {
-    check(plan)?;
+    /// Only the ends of intervals are of interest.
+    struct Ends<'a>(&'a mut dyn FnMut(&Interval) -> ControlFlow<()>);
+    impl Watch for Ends<'_> {
+        fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+            (self.0)(interval)
+        }
+    }
+    run_watched(plan, &mut Ends(watch))
+}
+
+/// As [`run`], for who also has a say in when it begins and ends.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, EngineError> {
     let threads = plan.threads.min(plan.connections);
+    let share = plan.share.unwrap_or(Share { first: 0, of: threads });
+    check(plan, share)?;
     let shared = Shared {
         clock: Instant::now(),
         origin: AtomicU64::new(0),
         stop: AtomicBool::new(false),
+        told: AtomicBool::new(false),
         reason: Mutex::new(None),
         ends: ends(plan),
     };
     let (sender, words) = mpsc::channel();
     let workers =
-        (0..threads).map(|n| Worker::new(plan, &shared, n, threads, sender.clone())).collect::<Result<Vec<_>, _>>()?;
+        (0..threads).map(|n| Worker::new(plan, &shared, share, n, sender.clone())).collect::<Result<Vec<_>, _>>()?;
     drop(sender);
     std::thread::scope(|scope| {
         for (number, worker) in workers.into_iter().enumerate() {
             let thread = std::thread::Builder::new().name(format!("load-{number}"));
-            if let Err(error) = thread.spawn_scoped(scope, || worker.run()) {
+            let work = move || {
+                pin::this_thread(&plan.pin, share.first + number);
+                worker.run();
+            };
+            if let Err(error) = thread.spawn_scoped(scope, work) {
                 shared.stop.store(true, Ordering::Relaxed);
                 return Err(error.into());
             }
         }
-        Ok(Collector::new(plan, &shared, threads).collect(&words, watch))
+        Gatherer::new(plan, &shared, threads).gather(&words, watch)
     })
 }
 
-/// Puts together what threads tell.
-struct Collector<'a> {
-    plan: &'a Plan,
-    shared: &'a Shared,
-    threads: usize,
-    ready: usize,
-    /// Intervals that some threads have told and others have not, from `first` on.
-    open: Vec<(usize, Tally)>,
-    first: usize,
-    total: Tally,
-    outcome: Outcome,
-}
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::{target::Surroundings, workload::Workload};
 
-impl<'a> Collector<'a> {
-    fn new(plan: &'a Plan, shared: &'a Shared, threads: usize) -> Collector<'a> {
-        let tally = Tally::default();
-        let total = Interval { begin_s: 0.0, end_s: 0.0, warmup: false, offered_per_s: None, tally: tally.clone() };
-        let outcome = Outcome { total, drained: tally.clone(), unfinished: 0, unstarted: 0, stopped: None };
-        Collector { plan, shared, threads, ready: 0, open: Vec::new(), first: 0, total: tally, outcome }
+    /// A plan that is not run: three intervals of a second, at 100 per second.
+    pub fn plan() -> Plan {
+        let target = Target::parse("postgres://u@127.0.0.1:1/d", &Surroundings::default()).unwrap();
+        Plan {
+            endpoint: target.endpoints().unwrap().remove(0),
+            target,
+            program: Arc::new(Workload::shipped("select_only").unwrap().compile(Dialect::Postgres).unwrap()),
+            mode: Mode::Simple,
+            schedule: Arc::new(Schedule::Closed),
+            connections: 8,
+            threads: 2,
+            share: None,
+            pin: Vec::new(),
+            warmup_s: 0.0,
+            duration_s: 3.0,
+            interval_s: 1.0,
+            drain_s: 1.0,
+            connects_per_s: None,
+            seed: 1,
+            policy: Policy::of(Dialect::Postgres),
+        }
     }
 
-    fn collect(mut self, words: &mpsc::Receiver<Word>, watch: &mut dyn FnMut(&Interval) -> ControlFlow<()>) -> Outcome {
-        // The channel ends when the last thread has.
-        for word in words {
-            match word {
-                Word::Ready => {
-                    self.ready += 1;
-                    if self.ready == self.threads {
-                        // A moment from now, so that all threads see it before it comes.
-                        let origin = self.shared.now() + 5_000_000;
-                        self.shared.origin.store(origin, Ordering::Release);
-                    }
-                }
-                Word::Interval { number, tally } => {
-                    let place = number - self.first;
-                    while self.open.len() <= place {
-                        self.open.push((0, Tally::default()));
-                    }
-                    self.open[place].0 += 1;
-                    self.open[place].1.beside(&tally);
-                    while self.open.first().is_some_and(|(told, _)| *told == self.threads) {
-                        let (_, tally) = self.open.remove(0);
-                        self.interval(tally, watch);
-                    }
-                }
-                Word::End { drained, unfinished, unstarted } => {
-                    self.outcome.drained.beside(&drained);
-                    self.outcome.unfinished += unfinished;
-                    self.outcome.unstarted += unstarted;
-                }
-            }
-        }
-        self.outcome.stopped = self.shared.reason.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.outcome.total.begin_s = self.plan.warmup_s;
-        self.outcome.total.end_s = self.end_of(self.first).max(self.plan.warmup_s + 1e-9);
-        let (begin, end) = (self.outcome.total.begin_s, self.outcome.total.end_s);
-        self.outcome.total.offered_per_s = self.plan.schedule.offered_per_s(begin, end);
-        self.outcome.total.tally = self.total;
-        self.outcome
-    }
-
-    /// The end of the interval before the `number`-th, in seconds.
-    fn end_of(&self, number: usize) -> f64 {
-        number.checked_sub(1).and_then(|n| self.shared.ends.get(n)).map_or(0.0, |ns| *ns as f64 / 1e9)
-    }
-
-    fn interval(&mut self, tally: Tally, watch: &mut dyn FnMut(&Interval) -> ControlFlow<()>) {
-        let (begin_s, end_s) = (self.end_of(self.first), self.end_of(self.first + 1));
-        self.first += 1;
-        let warmup = end_s <= self.plan.warmup_s + 1e-9;
-        if !warmup {
-            self.total.then(&tally);
-        }
-        let offered_per_s = self.plan.schedule.offered_per_s(begin_s, end_s);
-        if watch(&Interval { begin_s, end_s, warmup, offered_per_s, tally }).is_break() {
-            self.shared.stop("it was interrupted".to_owned());
-        }
+    #[test]
+    fn a_share_needs_files_only_for_its_own_connections() {
+        let plan = Plan { connections: 4_000_000, threads: 1, ..plan() };
+        let all = check(&plan, Share { first: 0, of: 1 }).unwrap_err().to_string();
+        assert!(all.contains("4000000 connections") && all.contains("`ulimit -n`"), "{all}");
+        assert!(check(&plan, Share { first: 1, of: 1_000_000 }).is_ok());
     }
 }

@@ -6,6 +6,7 @@ use std::{
     io,
     os::fd::OwnedFd,
     sync::{atomic::Ordering, mpsc::Sender},
+    time::Duration,
 };
 
 use rustix::{
@@ -14,8 +15,9 @@ use rustix::{
 };
 
 use super::{
-    Plan, Shared, Word,
+    Plan, Share, Shared,
     connection::{Connection, Phase},
+    gather::Word,
 };
 use crate::{policy::Failure, random::Random, schedule::Cursor, tally::Tally};
 
@@ -23,6 +25,8 @@ use crate::{policy::Failure, random::Random, schedule::Cursor, tally::Tally};
 pub(super) const MAX_DIALING: usize = 64;
 /// The longest sleep: the flag to stop is looked at in between.
 const LONGEST_SLEEP_NS: u64 = 50_000_000;
+/// How long connections are kept for who still looks at the server.
+const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 /// What the kernel tells at once.
 const EVENTS: usize = 256;
 
@@ -42,6 +46,8 @@ pub(super) struct Worker<'a> {
     pub plan: &'a Plan,
     pub shared: &'a Shared,
     words: Sender<Word>,
+    /// Which of this process's threads it is.
+    from: usize,
     pub epoll: OwnedFd,
     pub connections: Vec<Connection>,
     pub stage: Stage,
@@ -81,14 +87,15 @@ pub(super) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    /// The `number`-th of `threads`.
+    /// The `from`-th thread of a process.
     pub fn new(
         plan: &'a Plan,
         shared: &'a Shared,
-        number: usize,
-        threads: usize,
+        share: Share,
+        from: usize,
         words: Sender<Word>,
     ) -> io::Result<Worker<'a>> {
+        let (number, threads) = (share.first + from, share.of);
         let idle_pct = usize::try_from(plan.program.idle_pct).unwrap_or(0);
         // Every so-manieth of all connections is idle, whichever thread has it.
         let parked = |n: usize| (n + 1) * idle_pct / 100 > n * idle_pct / 100;
@@ -99,6 +106,7 @@ impl<'a> Worker<'a> {
             plan,
             shared,
             words,
+            from,
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             stage: Stage::Opening,
             origin: 0,
@@ -139,7 +147,7 @@ impl<'a> Worker<'a> {
             let now = self.shared.now();
             if self.stage == Stage::Opening && self.untried == 0 && !told_ready {
                 told_ready = true;
-                let _ = self.words.send(Word::Ready);
+                let _ = self.words.send(Word::Ready { from: self.from });
             }
             self.go_on(now);
             if self.stage == Stage::Draining && (self.running == 0 || now >= self.drain_end()) {
@@ -226,12 +234,20 @@ impl<'a> Worker<'a> {
         tally.running = self.running;
         tally.connected = self.connected;
         (self.cpu, self.interval_began) = (cpu, now);
-        let _ = self.words.send(Word::Interval { number: self.interval, tally });
+        let _ = self.words.send(Word::Interval { from: self.from, number: self.interval, tally });
         self.interval += 1;
     }
 
     fn end(mut self) {
         let unstarted = self.arrived.saturating_sub(self.begun);
+        let drained = Box::new(std::mem::take(&mut self.tally));
+        let _ = self.words.send(Word::End { drained, unfinished: self.running, unstarted });
+        // Who measures the server does so while its connections are there.
+        let until = self.shared.now() + LONGEST_WAIT_NS;
+        let is_over = || self.shared.told.load(Ordering::Relaxed) || self.shared.stop.load(Ordering::Relaxed);
+        while !is_over() && self.shared.now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         for connection in &mut self.connections {
             if let (Some(session), Some(channel)) = (&mut connection.session, &mut connection.channel) {
                 self.output.clear();
@@ -239,8 +255,6 @@ impl<'a> Worker<'a> {
                 let _ = channel.send(&self.output);
             }
         }
-        let drained = Box::new(self.tally);
-        let _ = self.words.send(Word::End { drained, unfinished: self.running, unstarted });
     }
 
     /// Begins what is due, as far as connections are free.

@@ -8,6 +8,7 @@ pub mod pg;
 
 use std::{fmt, sync::Arc};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::login::Login;
@@ -41,7 +42,7 @@ impl fmt::Display for Dialect {
 }
 
 /// How statements are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// As text with the values in it, one at a time.
     Simple,

@@ -221,8 +221,16 @@ impl Workload {
     /// # Errors
     /// When there is none of that name.
     pub fn shipped(name: &str) -> Result<Workload, WorkloadError> {
+        Workload::parse(name, Workload::shipped_text(name)?)
+    }
+
+    /// The text of a workload that comes with the program.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn shipped_text(name: &str) -> Result<&'static str, WorkloadError> {
         match SHIPPED.iter().find(|(known, _)| *known == name) {
-            Some((_, text)) => Workload::parse(name, text),
+            Some((_, text)) => Ok(text),
             None => {
                 let known: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
                 let what = format!(

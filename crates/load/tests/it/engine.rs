@@ -19,7 +19,7 @@ use fenxi_load::{
 
 use crate::stub::{Answer, Stub};
 
-fn plan(stub: &Stub, steps: &str, schedule: Schedule) -> Plan {
+pub fn plan(stub: &Stub, steps: &str, schedule: Schedule) -> Plan {
     let text = format!("about = 'x'\n[[transaction]]\nname = 'x'\n{steps}");
     let target = stub.target();
     Plan {
@@ -30,6 +30,8 @@ fn plan(stub: &Stub, steps: &str, schedule: Schedule) -> Plan {
         schedule: Arc::new(schedule),
         connections: 16,
         threads: 2,
+        share: None,
+        pin: Vec::new(),
         warmup_s: 0.0,
         duration_s: 2.0,
         interval_s: 0.5,
@@ -40,7 +42,7 @@ fn plan(stub: &Stub, steps: &str, schedule: Schedule) -> Plan {
     }
 }
 
-const QUERY: &str = "[[transaction.step]]\nsql = 'SELECT :{uniform(1, 1000000)}'\n";
+pub const QUERY: &str = "[[transaction.step]]\nsql = 'SELECT :{uniform(1, 1000000)}'\n";
 
 fn steady(per_s: f64, jitter: f64) -> Schedule {
     Schedule::Open { rate: Rate::constant(per_s), arrival: Arrival::Steady { jitter } }

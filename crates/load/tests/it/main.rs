@@ -3,5 +3,9 @@
 #![expect(clippy::print_stderr, reason = "a test says why a server did not start")]
 
 mod engine;
+mod faults;
 mod real;
+mod server;
+mod sha2;
 mod stub;
+mod tls;

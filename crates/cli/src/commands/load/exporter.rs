@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use fenxi_load::{engine::Interval, report::Exposition};
+use fenxi_load::{engine::Interval, exposition::Exposition};
 use nix::sys::signal::SigSet;
 
 /// The longest that a client may take to ask.

@@ -10,18 +10,20 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use fenxi_load::{
     client::Client,
-    engine::{self, Interval, Outcome, Plan},
+    engine::{self, A_MOMENT, Interval, Outcome, Plan, Watch, pin},
     policy::{Action, Policy},
     prepare,
     report::{self, Summary},
     schedule::{Arrival, MAX_JITTER, Rate, Schedule},
+    server::{Meter, Server},
+    team::{self, Job, threads_for},
     wire::Mode,
     workload::Workload,
 };
@@ -30,7 +32,7 @@ use fenxi_record::Stage;
 use fenxi_source::Root;
 use serde_json::json;
 
-use super::{Where, exporter::Exporter, resolve};
+use super::{Where, exporter::Exporter, resolve, team::TeamArgs, workload_text};
 use crate::{
     args::{Cli, interval, key_value, seconds},
     commands::record::{choose, hostname},
@@ -39,8 +41,6 @@ use crate::{
     stores,
 };
 
-/// Connections that one thread serves unless it is said otherwise.
-const CONNECTIONS_PER_THREAD: usize = 64;
 /// How long the first connection may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -69,14 +69,15 @@ pub enum ProtocolArg {
 #[command(after_help = "\
 Latency counts from when a transaction was meant to begin, so that a server that stops for a second
 is seen in all that was due meanwhile; service time counts from its real beginning. Classes of errors
-are a SQLSTATE (40P01) or its class (40), a number of MySQL's (1213), connect, login, lost, all.
+are a SQLSTATE (40P01) or its class (40), a number of MySQL's (1213), connect, login, lost, worker, all.
 Deadlocks, failed serialisations and duplicate keys are tried again unless it is said otherwise.
 
 Examples:
   fenxi load run postgres://postgres@/test -w tpcb_like -c 16 --for 60s --warmup 10s
   fenxi load run mysql://root@127.0.0.1/test -w oltp_read_write -c 256 --rate 500 --jitter 10%
   fenxi load run mysql://root@127.0.0.1/test -w oltp_point_select -c 64 --rate 1000@30s,1000..20000@2m
-  fenxi load run mysql://root@127.0.0.1/test -w oltp_net --set idle_pct=90 -c 10000 --connect-rate 2000")]
+  fenxi load run mysql://root@127.0.0.1/test -w oltp_net --set idle_pct=90 -c 10000 --connect-rate 2000
+  fenxi load run mysql://root@db1/test -w oltp_read_only -c 20000 --workers 127.0.0.1:7071,host2:7071")]
 pub struct RunArgs {
     /// Which workload goes where
     #[command(flatten)]
@@ -84,9 +85,16 @@ pub struct RunArgs {
     /// Connections
     #[arg(long, short, default_value_t = 1, value_name = "N")]
     pub connections: usize,
-    /// Threads of the driver [default: one for 64 connections, at most one for each processor]
+    /// Threads of the driver, or of each of its processes [default: one for 64 connections, at most one
+    /// for each processor]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    /// Processors to which its threads are bound, one after the other, as 0-1,3
+    #[arg(long, value_name = "LIST", value_parser = processors)]
+    pub pin: Option<Processors>,
+    /// Who makes the load
+    #[command(flatten)]
+    pub team: TeamArgs,
     /// Time that counts
     #[arg(long = "for", default_value = "10s", value_name = "TIME", value_parser = seconds)]
     pub duration: f64,
@@ -150,6 +158,14 @@ pub struct RunArgs {
     pub source: Vec<String>,
 }
 
+/// Processors by number.
+#[derive(Clone, Debug)]
+pub struct Processors(Vec<usize>);
+
+fn processors(text: &str) -> Result<Processors, String> {
+    pin::parse(text).map(Processors)
+}
+
 /// A share in percent.
 fn share(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok().map(|pct| pct / 100.0);
@@ -166,14 +182,67 @@ pub fn run(cli: &Cli, args: &RunArgs) -> anyhow::Result<ExitCode> {
         recorded(cli, args, &workload, &plan, &shown)?
     } else {
         let stop = Stop::on_interrupt();
-        engine::run(&plan, &mut |interval| {
-            shown.interval(interval, &Summary::of(interval));
-            if stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?
+        drive(args, &plan, &shown, &mut |_| {}, &|| stop.asked())?
     };
     shown.total(&outcome)?;
     let done = outcome.total.tally.transactions > 0;
     Ok(if done && outcome.stopped.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Makes the load, in this process or with workers. `each` is told of every interval; `ends` whether it shall end.
+fn drive(
+    args: &RunArgs,
+    plan: &Plan,
+    shown: &Shown<'_>,
+    each: &mut (dyn FnMut(Summary) + Send),
+    ends: &(dyn Fn() -> bool + Sync),
+) -> anyhow::Result<Outcome> {
+    let meter = Meter::new(Server::find(&plan.endpoint), plan.warmup_s + plan.duration_s);
+    let mut follower = Follower { shown, meter, each, ends };
+    let mut outcome = match args.team.gather()? {
+        None => engine::run_watched(plan, &mut follower)?,
+        Some(team) => {
+            let job = Job {
+                url: args.place.url.clone(),
+                workload: args.place.workload.clone(),
+                text: workload_text(&args.place.workload)?,
+                settings: args.place.set.clone(),
+                threads: args.threads,
+            };
+            let outcome = team::run(plan, &job, team.links, &mut follower)?;
+            drop(team.children);
+            outcome
+        }
+    };
+    outcome.server = follower.meter.usage();
+    Ok(outcome)
+}
+
+/// Shows a run as it goes, and measures the server meanwhile.
+struct Follower<'a> {
+    shown: &'a Shown<'a>,
+    meter: Meter,
+    each: &'a mut (dyn FnMut(Summary) + Send),
+    ends: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Watch for Follower<'_> {
+    fn ready(&mut self) -> Option<Instant> {
+        self.meter.begin();
+        Some(Instant::now() + A_MOMENT)
+    }
+
+    fn interval(&mut self, interval: &Interval) -> ControlFlow<()> {
+        self.meter.interval(interval);
+        let summary = Summary::of(interval);
+        self.shown.interval(interval, &summary);
+        (self.each)(summary);
+        ControlFlow::Continue(())
+    }
+
+    fn wants_end(&mut self) -> bool {
+        (self.ends)()
+    }
 }
 
 fn plan(args: &RunArgs) -> anyhow::Result<(Workload, Plan)> {
@@ -205,7 +274,7 @@ fn plan(args: &RunArgs) -> anyhow::Result<(Workload, Plan)> {
         bail!("{target} has no table {table}; make it with `fenxi load prepare` and the same options");
     }
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.threads.unwrap_or(args.connections.div_ceil(CONNECTIONS_PER_THREAD).clamp(1, processors));
+    let threads = args.threads.unwrap_or_else(|| threads_for(args.connections, processors));
     let plan = Plan {
         endpoint: client.endpoint().clone(),
         target,
@@ -218,6 +287,8 @@ fn plan(args: &RunArgs) -> anyhow::Result<(Workload, Plan)> {
         schedule: Arc::new(schedule),
         connections: args.connections,
         threads,
+        share: None,
+        pin: args.pin.as_ref().map(|list| list.0.clone()).unwrap_or_default(),
         warmup_s: args.warmup.unwrap_or(0.0),
         duration_s: args.duration,
         interval_s: args.interval,
@@ -304,12 +375,8 @@ fn recorded(cli: &Cli, args: &RunArgs, workload: &Workload, plan: &Plan, shown: 
     let (ended, interrupted) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut work = Some(|| {
         let mut intervals: Vec<(Micros, Summary)> = Vec::new();
-        let outcome = engine::run(plan, &mut |interval| {
-            let summary = Summary::of(interval);
-            shown.interval(interval, &summary);
-            intervals.push((stores::now(), summary));
-            if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+        let each = &mut |summary| intervals.push((stores::now(), summary));
+        let outcome = drive(args, plan, shown, each, &|| interrupted.load(Ordering::Relaxed));
         ended.store(true, Ordering::Relaxed);
         (outcome, intervals)
     });
@@ -332,7 +399,7 @@ fn recorded(cli: &Cli, args: &RunArgs, workload: &Workload, plan: &Plan, shown: 
         Ok(outcome) => outcome,
         Err(error) => {
             observed.discard()?;
-            return Err(error.into());
+            return Err(error);
         }
     };
     for (t, summary) in &intervals {
@@ -360,6 +427,9 @@ fn parameters(args: &RunArgs, workload: &Workload, plan: &Plan) -> BTreeMap<Stri
         ("seed", plan.seed.to_string()),
     ] {
         all.insert(key.to_owned(), value);
+    }
+    if let Some(count) = args.team.count() {
+        all.insert("processes".to_owned(), count.to_string());
     }
     if let Some(rate) = plan.schedule.offered_per_s(plan.warmup_s, plan.warmup_s + plan.duration_s) {
         all.insert("rate_per_s".to_owned(), rate.to_string());

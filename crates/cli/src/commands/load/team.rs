@@ -1,0 +1,151 @@
+//! Several processes for one load: `fenxi load worker`, and how `fenxi load run` finds or starts workers.
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    os::unix::process::CommandExt,
+    path::PathBuf,
+    process::{Child, Command, ExitCode, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fenxi_load::team::{self, Link};
+use fenxi_serve::{Tokens, own_token};
+
+use crate::{args::Cli, print, stop::Stop};
+
+/// How long a child may take to end once it has nobody to talk to.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Who makes a load.
+#[derive(Debug, Args)]
+pub struct TeamArgs {
+    /// Share the load among workers, `fenxi load worker` on these addresses
+    #[arg(long, value_name = "HOST:PORT,…", value_delimiter = ',', conflicts_with = "processes")]
+    pub workers: Vec<String>,
+    /// Share the load among so many processes on this host
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub processes: Option<u16>,
+    /// File whose first token the workers want
+    #[arg(long, value_name = "FILE", requires = "workers")]
+    pub token_file: Option<PathBuf>,
+}
+
+/// `fenxi load worker`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A worker waits for `fenxi load run --workers`, which tells it its share of connections and of the rate, the
+workload and the database with its password; it keeps nothing. It makes loads on databases for whoever
+reaches it: other addresses than loopback need --token-file. Nothing is encrypted; over networks that
+others share, use a tunnel (ssh -L 7071:127.0.0.1:7071).
+
+Examples:
+  fenxi load worker --listen 127.0.0.1:7071
+  fenxi load worker --listen 10.0.0.7:7071 --token-file ~/.fenxi-token")]
+pub struct WorkerArgs {
+    /// Address and port to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7071")]
+    pub listen: SocketAddr,
+    /// File with the tokens that let coordinators in: a TOKEN or NAME TOKEN on each line
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Serve the process that has started this one, over standard input and output
+    #[arg(long, hide = true, conflicts_with_all = ["listen", "token_file"])]
+    pub pipe: bool,
+}
+
+/// Makes parts of loads until Ctrl-C.
+pub fn worker(cli: &Cli, args: &WorkerArgs) -> anyhow::Result<ExitCode> {
+    if args.pipe {
+        team::serve_pipe(io::stdin(), io::stdout())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let tokens = args.token_file.as_deref().map(Tokens::read).transpose()?;
+    if !args.listen.ip().is_loopback() {
+        if tokens.is_none() {
+            bail!("{}: others than this host's users can reach it; give a --token-file", args.listen);
+        }
+        print::message("warning: orders, with the database's password, and the token cross the network unencrypted");
+    }
+    let stop = Stop::on_interrupt();
+    let listener = TcpListener::bind(args.listen).with_context(|| format!("cannot listen at {}", args.listen))?;
+    // The one thing that others may want to read: on stdout.
+    print::data(format!("{}\n", listener.local_addr()?).as_bytes())?;
+    let access = move |token: Option<&str>| {
+        tokens.as_ref().is_none_or(|tokens| token.is_some_and(|token| tokens.who(token).is_some()))
+    };
+    let log = |line: &str| {
+        if !cli.quiet {
+            print::message(line);
+        }
+    };
+    team::serve(&listener, &access, &|| stop.asked(), &log)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The workers of a load; those that this process has started end with it.
+pub struct Team {
+    /// The ways to them.
+    pub links: Vec<Link>,
+    /// Waited for once their links are gone.
+    pub children: Children,
+}
+
+impl TeamArgs {
+    /// How many make the load; None when this process alone does.
+    pub fn count(&self) -> Option<usize> {
+        self.processes.map(usize::from).or(Some(self.workers.len()).filter(|count| *count > 0))
+    }
+
+    /// Finds the workers, or starts them; None when this process makes the load alone.
+    pub fn gather(&self) -> anyhow::Result<Option<Team>> {
+        let mut children = Children::default();
+        let links = match self.processes {
+            Some(count) => (1..=count).map(|n| child(n, &mut children)).collect::<anyhow::Result<_>>()?,
+            None if self.workers.is_empty() => return Ok(None),
+            None => {
+                let token = self.token_file.as_deref().map(own_token).transpose()?;
+                let links = self.workers.iter().map(|place| Link::connect(place, token.as_deref()));
+                links.collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Some(Team { links, children }))
+    }
+}
+
+/// Starts a worker on this host.
+fn child(number: u16, children: &mut Children) -> anyhow::Result<Link> {
+    let program = std::env::current_exe().context("cannot tell where this program stands")?;
+    let mut command = Command::new(&program);
+    command.args(["load", "worker", "--pipe"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    // Ctrl-C is for this process, which ends its workers; they end by themselves when it has gone.
+    command.process_group(0);
+    let mut child = command.spawn().with_context(|| format!("cannot run {}", program.display()))?;
+    let (output, input) = (child.stdout.take(), child.stdin.take());
+    children.0.push(child);
+    let (Some(output), Some(input)) = (output, input) else { bail!("a worker has no pipes") };
+    Ok(Link::child(&number.to_string(), output, input)?)
+}
+
+/// Processes that end when nobody talks to them.
+#[derive(Debug, Default)]
+pub struct Children(Vec<Child>);
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        let until = Instant::now() + PATIENCE;
+        for child in &mut self.0 {
+            while matches!(child.try_wait(), Ok(None)) {
+                if Instant::now() >= until {
+                    // It is held up; what it does is of no use to anybody.
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+}

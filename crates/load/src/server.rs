@@ -1,0 +1,395 @@
+//! What the server itself uses, when it runs on this host: processor time, waiting for a processor, switches, memory.
+//!
+//! Its process is the one that listens where the load connects; with all of its children it is the server, so that one
+//! process with threads (MariaDB) and one process for each connection (PostgreSQL) are measured alike. What cannot be read
+//! is None: another host, another user's processes, a kernel without `schedstat`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use fs_err as fs;
+use serde::Serialize;
+
+use crate::{engine::Interval, target::Endpoint};
+
+/// A sample may take at most this share of the time since the last one: reading the threads of ten thousand connections
+/// every second would be a load of its own.
+const SHARE_OF_TIME: u32 = 100;
+
+/// The server's process, and those that come from it.
+#[derive(Clone, Debug)]
+pub struct Server {
+    proc: PathBuf,
+    pid: u32,
+    name: String,
+}
+
+/// What a server used while transactions were counted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Usage {
+    /// Name of its process.
+    pub name: String,
+    /// Transactions that were completed meanwhile.
+    pub transactions: u64,
+    /// Processor time of its threads, in seconds; a hundredth is the unit of the kernel.
+    pub cpu_s: f64,
+    /// Time in which its threads were ready to run and had no processor, in seconds. Threads that ended meanwhile are not in it.
+    pub wait_s: Option<f64>,
+    /// How often a processor was given to one of its threads; as `wait_s`.
+    pub switches: Option<u64>,
+    /// Its own memory and what its processes share, in bytes, at the end.
+    pub memory_bytes: Option<u64>,
+    /// By how much that grew meanwhile.
+    pub grown_bytes: Option<i64>,
+}
+
+impl Usage {
+    /// An amount for each transaction; None when there was none.
+    pub fn per_transaction(&self, amount: f64) -> Option<f64> {
+        (self.transactions > 0).then(|| amount / self.transactions as f64)
+    }
+}
+
+/// Running time, waiting time (both nanoseconds) and turns of a thread, by its number.
+type Turns = BTreeMap<u32, (u64, u64)>;
+
+/// A server at a moment.
+#[derive(Clone, Debug, PartialEq)]
+struct Sample {
+    /// Clock ticks of all its processes, ended ones included.
+    ticks: u64,
+    /// Nanoseconds waited and turns of each thread; None when the kernel does not count them.
+    turns: Option<Turns>,
+    memory_bytes: Option<u64>,
+}
+
+/// A process as its `stat` tells.
+struct Stat {
+    parent: u32,
+    name: String,
+    /// Its own clock ticks and those of children that it has waited for.
+    ticks: u64,
+}
+
+impl Server {
+    /// The process that listens at an endpoint; None when it is not on this host or may not be looked at.
+    pub fn find(endpoint: &Endpoint) -> Option<Server> {
+        let here = match endpoint {
+            Endpoint::Unix(_) => true,
+            // Only an address of this host can be bound.
+            Endpoint::Tcp(address) => UdpSocket::bind((address.ip(), 0)).is_ok(),
+        };
+        if here { Server::find_in(Path::new("/proc"), endpoint) } else { None }
+    }
+
+    fn find_in(proc: &Path, endpoint: &Endpoint) -> Option<Server> {
+        let sockets = match endpoint {
+            Endpoint::Tcp(address) => listening(proc, *address),
+            Endpoint::Unix(path) => bound(proc, path),
+        };
+        let links: BTreeSet<String> = sockets.iter().map(|inode| format!("socket:[{inode}]")).collect();
+        let mut holders: BTreeSet<u32> = processes(proc).filter(|pid| holds(proc, *pid, &links)).collect();
+        if holders.len() > 1 {
+            // What hands sockets over to services holds them too, and is none.
+            holders.remove(&1);
+        }
+        let (pid, name) = holders.iter().find_map(|pid| {
+            let stat = stat(proc, *pid)?;
+            (!holders.contains(&stat.parent)).then_some((*pid, stat.name))
+        })?;
+        Some(Server { proc: proc.to_owned(), pid, name })
+    }
+
+    /// Its process's number.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The server's processes: the one that listens, and all that come from it.
+    fn family(&self) -> BTreeMap<u32, Stat> {
+        let mut others: BTreeMap<u32, Stat> =
+            processes(&self.proc).filter_map(|pid| Some((pid, stat(&self.proc, pid)?))).collect();
+        let mut family = BTreeMap::new();
+        family.extend(others.remove_entry(&self.pid));
+        loop {
+            let (young, rest) = others.into_iter().partition(|(_, stat)| family.contains_key(&stat.parent));
+            others = rest;
+            let young: BTreeMap<u32, Stat> = young;
+            if young.is_empty() {
+                return family;
+            }
+            family.extend(young);
+        }
+    }
+
+    /// None when it has ended.
+    fn sample(&self) -> Option<Sample> {
+        let family = self.family();
+        family.get(&self.pid)?;
+        let mut turns = Some(Turns::new());
+        let (mut own, mut shared) = (Some(0), 0);
+        for pid in family.keys() {
+            let folder = self.proc.join(pid.to_string());
+            let threads = fs::read_dir(folder.join("task")).into_iter().flatten().flatten();
+            for thread in threads {
+                let Some(number) = thread.file_name().to_str().and_then(|n| n.parse().ok()) else { continue };
+                // A thread may have ended since; a kernel that does not count has no such file for any.
+                match fs::read_to_string(thread.path().join("schedstat")) {
+                    Ok(text) => {
+                        let read = turn(&text).map(|turn| (number, turn));
+                        turns.iter_mut().for_each(|turns| turns.extend(read));
+                    }
+                    Err(_) if thread.path().exists() => turns = None,
+                    Err(_) => {}
+                }
+            }
+            let Ok(status) = fs::read_to_string(folder.join("status")) else { continue };
+            own = own.zip(kilobytes(&status, "RssAnon:")).map(|(sum, kb)| sum + kb * 1024);
+            // Every process of a server has the same memory of all of them.
+            shared = shared.max(kilobytes(&status, "RssShmem:").unwrap_or(0) * 1024);
+        }
+        let turns = turns.filter(|turns| !turns.is_empty());
+        Some(Sample {
+            ticks: family.values().map(|stat| stat.ticks).sum(),
+            turns,
+            memory_bytes: own.map(|own| own + shared),
+        })
+    }
+}
+
+fn usage(name: &str, transactions: u64, first: &Sample, last: &Sample) -> Usage {
+    let sum = |of: fn(&(u64, u64)) -> u64| {
+        let (before, after) = (first.turns.as_ref()?, last.turns.as_ref()?);
+        let grown = after.iter().map(|(thread, turns)| {
+            let then = before.get(thread).map_or(0, of);
+            // A number may have come to another thread.
+            of(turns).checked_sub(then).unwrap_or_else(|| of(turns))
+        });
+        Some(grown.sum::<u64>())
+    };
+    let memory = first.memory_bytes.zip(last.memory_bytes);
+    Usage {
+        name: name.to_owned(),
+        transactions,
+        cpu_s: last.ticks.saturating_sub(first.ticks) as f64 / rustix::param::clock_ticks_per_second() as f64,
+        wait_s: sum(|turns| turns.0).map(|ns| ns as f64 / 1e9),
+        switches: sum(|turns| turns.1),
+        memory_bytes: last.memory_bytes,
+        grown_bytes: memory.map(|(first, last)| last as i64 - first as i64),
+    }
+}
+
+/// Follows a server through a load. A server that was started anew has ended: what it used is known up to then.
+#[derive(Debug)]
+pub struct Meter {
+    server: Option<Server>,
+    /// Seconds after the beginning at which the last interval ends.
+    end_s: f64,
+    first: Option<Sample>,
+    last: Option<(Sample, u64)>,
+    transactions: u64,
+    sampled: Instant,
+    cost: Duration,
+}
+
+impl Meter {
+    /// Of a server, until a load's last interval has ended, so many seconds after it began.
+    pub fn new(server: Option<Server>, end_s: f64) -> Meter {
+        let (sampled, cost) = (Instant::now(), Duration::ZERO);
+        Meter { server, end_s, first: None, last: None, transactions: 0, sampled, cost }
+    }
+
+    /// The load begins.
+    pub fn begin(&mut self) {
+        self.first = self.sample();
+    }
+
+    /// An interval has ended.
+    pub fn interval(&mut self, interval: &Interval) {
+        if interval.warmup {
+            return self.begin();
+        }
+        self.transactions += interval.tally.transactions;
+        let is_last = interval.end_s >= self.end_s - 1e-6;
+        if is_last || self.sampled.elapsed() > self.cost * SHARE_OF_TIME {
+            let transactions = self.transactions;
+            self.last = self.sample().map(|sample| (sample, transactions)).or(self.last.take());
+        }
+    }
+
+    fn sample(&mut self) -> Option<Sample> {
+        let began = Instant::now();
+        let sample = self.server.as_ref()?.sample();
+        (self.sampled, self.cost) = (Instant::now(), began.elapsed());
+        sample
+    }
+
+    /// What was used.
+    pub fn usage(&self) -> Option<Usage> {
+        let (last, transactions) = self.last.as_ref()?;
+        Some(usage(&self.server.as_ref()?.name, *transactions, self.first.as_ref()?, last))
+    }
+}
+
+fn processes(proc: &Path) -> impl Iterator<Item = u32> {
+    fs::read_dir(proc).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn holds(proc: &Path, pid: u32, links: &BTreeSet<String>) -> bool {
+    let files = fs::read_dir(proc.join(format!("{pid}/fd"))).into_iter().flatten().flatten();
+    files.filter_map(|file| fs::read_link(file.path()).ok()).any(|to| to.to_str().is_some_and(|to| links.contains(to)))
+}
+
+fn stat(proc: &Path, pid: u32) -> Option<Stat> {
+    let text = fs::read_to_string(proc.join(format!("{pid}/stat"))).ok()?;
+    // A name may have blanks and parentheses of its own.
+    let (begin, end) = (text.find('(')?, text.rfind(')')?);
+    let fields: Vec<&str> = text.get(end + 1..)?.split_ascii_whitespace().collect();
+    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    // utime, stime, cutime and cstime are the 14th to 17th field, of which three stand before `fields`.
+    let ticks = (11..15).map(number).sum::<Option<u64>>()?;
+    Some(Stat { parent: number(1)?.try_into().ok()?, name: text.get(begin + 1..end)?.to_owned(), ticks })
+}
+
+/// Nanoseconds waited and turns: the second and third number of `schedstat`.
+fn turn(text: &str) -> Option<(u64, u64)> {
+    let mut numbers = text.split_ascii_whitespace().skip(1).map(|n| n.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+fn kilobytes(status: &str, key: &str) -> Option<u64> {
+    status.lines().find_map(|line| line.strip_prefix(key))?.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Inodes of the sockets that listen at an address; those of every address only when there is no other.
+fn listening(proc: &Path, address: SocketAddr) -> Vec<u64> {
+    let (mut exact, mut any) = (Vec::new(), Vec::new());
+    for table in ["net/tcp", "net/tcp6"] {
+        let text = fs::read_to_string(proc.join(table)).unwrap_or_default();
+        for line in text.lines().skip(1) {
+            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+            let [_, local, _, "0A", .., inode] = fields.get(..10).unwrap_or_default() else { continue };
+            let (Some(local), Ok(inode)) = (socket_address(local), inode.parse()) else { continue };
+            if local.port() != address.port() {
+                continue;
+            }
+            if local.ip().to_canonical() == address.ip().to_canonical() {
+                exact.push(inode);
+            } else if local.ip().is_unspecified() {
+                any.push(inode);
+            }
+        }
+    }
+    if exact.is_empty() { any } else { exact }
+}
+
+/// `0100007F:1F90`: words of four bytes in the machine's own order, and the port.
+fn socket_address(text: &str) -> Option<SocketAddr> {
+    let (address, port) = text.split_once(':')?;
+    let words: Option<Vec<u8>> = (0..address.len() / 8)
+        .map(|n| Some(u32::from_str_radix(address.get(n * 8..n * 8 + 8)?, 16).ok()?.to_ne_bytes()))
+        .collect::<Option<Vec<_>>>()
+        .map(|words| words.concat());
+    let words = words?;
+    let ip = match words.len() {
+        4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(words).ok()?)),
+        _ => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(words).ok()?)),
+    };
+    Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
+}
+
+/// Inodes of the Unix sockets that listen at a path, which the server may have named through a link.
+fn bound(proc: &Path, path: &Path) -> Vec<u64> {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let wanted = real(path);
+    let text = fs::read_to_string(proc.join("net/unix")).unwrap_or_default();
+    let listening = text.lines().skip(1).filter_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [_, _, _, "00010000", _, _, inode, name] = fields.as_slice() else { return None };
+        (name.starts_with('/') && real(Path::new(name)) == wanted).then(|| inode.parse().ok())?
+    });
+    listening.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::TcpListener, os::unix::net::UnixListener};
+
+    use super::*;
+
+    #[test]
+    fn who_listens_is_found_by_address_and_by_path() {
+        let own = std::process::id();
+        for place in ["127.0.0.1:0", "[::1]:0", "0.0.0.0:0"] {
+            let Ok(listener) = TcpListener::bind(place) else { continue };
+            let port = listener.local_addr().unwrap().port();
+            let ip =
+                if place.starts_with('[') { IpAddr::from(Ipv6Addr::LOCALHOST) } else { Ipv4Addr::LOCALHOST.into() };
+            let server = Server::find(&Endpoint::Tcp((ip, port).into())).unwrap();
+            assert_eq!(server.pid(), own, "{place}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let _listener = UnixListener::bind(&path).unwrap();
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("link")).unwrap();
+        assert_eq!(Server::find(&Endpoint::Unix(folder.path().join("link/s"))).unwrap().pid(), own);
+        assert!(Server::find(&Endpoint::Unix(folder.path().join("other"))).is_none());
+        assert!(Server::find(&Endpoint::Tcp("203.0.113.7:80".parse().unwrap())).is_none());
+    }
+
+    /// A process of a saved /proc.
+    fn process(proc: &Path, pid: u32, parent: u32, ticks: [u64; 4], threads: &[(u32, u64, u64)], kb: [u64; 2]) {
+        let folder = proc.join(pid.to_string());
+        fs::create_dir_all(folder.join("fd")).unwrap();
+        let [user, system, child_user, child_system] = ticks;
+        let stat =
+            format!("{pid} (a (b) c) S {parent} 1 1 0 -1 0 9 9 9 9 {user} {system} {child_user} {child_system} 20 0");
+        fs::write(folder.join("stat"), stat).unwrap();
+        fs::write(folder.join("status"), format!("Name:\ta\nRssAnon:\t{} kB\nRssShmem:\t{} kB\n", kb[0], kb[1]))
+            .unwrap();
+        for (thread, waited, turns) in threads {
+            let task = folder.join(format!("task/{thread}"));
+            fs::create_dir_all(&task).unwrap();
+            fs::write(task.join("schedstat"), format!("5 {waited} {turns}\n")).unwrap();
+        }
+    }
+
+    #[test]
+    fn children_count_ended_ones_too_and_what_they_share_counts_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let proc = folder.path();
+        fs::create_dir_all(proc.join("net")).unwrap();
+        let line = "   0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000   101        0 777 1 0 100 0 0 10 0";
+        fs::write(proc.join("net/tcp"), format!("  sl  local_address\n{line}\n")).unwrap();
+        process(proc, 10, 1, [100, 50, 0, 0], &[(10, 0, 1)], [100, 10]);
+        process(proc, 11, 10, [7, 3, 0, 0], &[(11, 1000, 5)], [50, 400]);
+        process(proc, 12, 11, [1, 0, 0, 0], &[(12, 0, 0)], [1, 0]);
+        process(proc, 99, 1, [1_000_000, 0, 0, 0], &[(99, 0, 0)], [9_999, 0]);
+        for pid in [10, 11] {
+            std::os::unix::fs::symlink("socket:[777]", proc.join(format!("{pid}/fd/3"))).unwrap();
+        }
+        let server = Server::find_in(proc, &Endpoint::Tcp("127.0.0.1:5432".parse().unwrap())).unwrap();
+        assert_eq!((server.pid, server.name.as_str()), (10, "a (b) c"));
+        let first = server.sample().unwrap();
+        assert_eq!((first.ticks, first.memory_bytes), (161, Some((151 + 400) * 1024)));
+        // The child has ended, after 90 ticks more, and another one has come.
+        fs::remove_dir_all(proc.join("11")).unwrap();
+        fs::remove_dir_all(proc.join("12")).unwrap();
+        process(proc, 10, 1, [100, 50, 71, 30], &[(10, 2_000_000_000, 4)], [100, 10]);
+        process(proc, 13, 10, [20, 0, 0, 0], &[(13, 500_000_000, 6)], [50, 400]);
+        let used = usage("x", 10, &first, &server.sample().unwrap());
+        let ticks = rustix::param::clock_ticks_per_second() as f64;
+        assert_eq!((used.cpu_s, used.wait_s, used.switches), (110.0 / ticks, Some(2.5), Some(9)));
+        assert_eq!((used.memory_bytes, used.grown_bytes), (Some(550 * 1024), Some(-1024)));
+        assert!((used.per_transaction(used.cpu_s).unwrap() - 11.0 / ticks).abs() < 1e-9);
+        // A kernel that does not count turns.
+        fs::remove_file(proc.join("13/task/13/schedstat")).unwrap();
+        assert_eq!(server.sample().unwrap().turns, None);
+        fs::remove_dir_all(proc.join("10")).unwrap();
+        assert_eq!(server.sample(), None);
+    }
+}

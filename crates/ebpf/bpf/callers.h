@@ -10,6 +10,8 @@
 #define WORDS 128
 
 #define VM_EXEC 4
+/* So far from the stack pointer are words that point into the stack. */
+#define STACK_REACH (1ULL << 20)
 /* Below is no code, above is no user's. */
 #define LOWEST_CODE 0x10000ULL
 #define HIGHEST_CODE 0x7fffffffffffULL
@@ -19,6 +21,8 @@ struct search {
 	u64 found[CALLERS];
 	/* The last mapping with code that was met. */
 	u64 begin, end;
+	/* Where the stack is: what points into it is no code. */
+	u64 stack;
 	u32 n;
 	u32 code;
 };
@@ -64,7 +68,7 @@ static long look_at_word(u32 place, struct searching *searching)
 	if (place >= WORDS || search->n >= CALLERS)
 		return 1;
 	word = search->words[place];
-	if (word < LOWEST_CODE || word > HIGHEST_CODE)
+	if (word < LOWEST_CODE || word > HIGHEST_CODE || word - search->stack + STACK_REACH < 2 * STACK_REACH)
 		return 0;
 	if (bpf_probe_read_user(before, 7, (void *)(word - 7)) || !ends_a_call(before))
 		return 0;
@@ -89,6 +93,7 @@ static __always_inline void callers(u64 sp, u64 *into)
 	if (!search)
 		return;
 	search->n = 0;
+	search->stack = sp;
 	search->begin = search->end = 0;
 	__builtin_memset(search->found, 0, sizeof(search->found));
 	/* A stack may end before that. */

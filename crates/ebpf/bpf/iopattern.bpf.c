@@ -187,8 +187,10 @@ static __always_inline int end_io(struct call *call, s64 result)
 	done.bytes = result;
 	done.timed = done.counted = 1;
 	done.key.pattern = pattern_of(&done.key, call->at, done.bytes, call->direct);
-	name_of(call->fd, call->inode, call->device);
-	return add(&done);
+	add(&done);
+	if (done.first)
+		name_of(call->fd, call->inode, call->device);
+	return 0;
 }
 
 static __always_inline u32 begin_name(struct call *call, struct pt_regs *regs)
@@ -230,8 +232,10 @@ static __always_inline int end_name(struct call *call, s64 result)
 			if (BPF_CORE_READ(file, f_mode) & MODE_CREATED) {
 				done.key.op = OP_CREATE;
 				/* It may have the number of a file that was removed. */
-				if (regular(file, &id))
+				if (regular(file, &id)) {
 					bpf_map_delete_elem(&paths, &id);
+					name(file, &id);
+				}
 			}
 		}
 	}

@@ -108,6 +108,9 @@ struct done {
 	/* Whether its end was seen, so that `ns` is known. */
 	u32 timed;
 	u32 counted;
+	/* Set when it is the first one of its cell: its file may not be named yet. */
+	u32 first;
+	u32 unused;
 };
 
 /* The pattern of a read or write (`op`) of `bytes` at `at`, the next of its file and process. */
@@ -148,15 +151,13 @@ static __always_inline struct cell *fresh_cell(void *map, struct cell_key *key)
 	return bpf_map_lookup_elem(map, key);
 }
 
-static __noinline struct cell *cell_of(struct cell_key *key)
+static __always_inline struct cell *cell_of(struct done *done)
 {
-	struct cell_key all = {};
-	struct cell *cell;
-	if (!key)
-		return 0;
-	cell = bpf_map_lookup_elem(&cells, key);
+	struct cell_key *key = &done->key, all = {};
+	struct cell *cell = bpf_map_lookup_elem(&cells, key);
 	if (cell)
 		return cell;
+	done->first = 1;
 	cell = fresh_cell(&cells, key);
 	if (cell)
 		return cell;
@@ -194,7 +195,7 @@ static __noinline int add(struct done *done)
 	struct cell *cell;
 	if (!done)
 		return 0;
-	cell = cell_of(&done->key);
+	cell = cell_of(done);
 	if (!cell) {
 		lose(LOST_ROOM);
 		return 0;

@@ -2,11 +2,13 @@
 
 use std::{
     collections::BTreeMap,
+    os::fd::OwnedFd,
     path::Path,
     process::{Child, Command},
 };
 
 use fs_err as fs;
+use nix::fcntl::{Flock, FlockArg};
 use serde_json::Value;
 
 use crate::support::{Fenxi, skipped, text};
@@ -81,6 +83,12 @@ fn what_cannot_be_fenced_is_said() {
     assert!(fenxi.fails(1, &["fence", "--undo", "-p", "77", "--state", state]).contains("77"));
 }
 
+/// Held while interrupts are moved: they are the whole machine's, and another test, or this one run twice, moves them, too.
+fn alone() -> Flock<OwnedFd> {
+    let (file, _) = fs::File::create(std::env::temp_dir().join("fenxi-test-fence.lock")).unwrap().into_parts();
+    Flock::lock(OwnedFd::from(file), FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap()
+}
+
 /// A process to be fenced, ended when dropped; before that every fence of `state` is undone, whatever failed.
 struct Fenced<'a> {
     child: Child,
@@ -117,6 +125,7 @@ fn a_fence_is_put_up_and_undone_exactly() {
     let Some((_, last)) = online.trim().rsplit_once(['-', ',']) else {
         return skipped("a fence", "there is one CPU");
     };
+    let _alone = alone();
     let child = Command::new("sleep").arg("600").spawn().unwrap();
     let fenced = Fenced { child, fenxi: &fenxi, state: &state };
     let pid = fenced.child.id();
@@ -157,6 +166,7 @@ fn a_fence_whose_process_has_ended_is_undone_all_the_same() {
     let fenxi = Fenxi::new();
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().display().to_string();
+    let _alone = alone();
     let child = Command::new("sleep").arg("600").spawn().unwrap();
     let mut fenced = Fenced { child, fenxi: &fenxi, state: &state };
     let pid = fenced.child.id().to_string();
@@ -172,4 +182,22 @@ fn a_fence_whose_process_has_ended_is_undone_all_the_same() {
     let after = now(std::process::id()).2;
     assert_eq!(after, before);
     assert!(fs::read_dir(&state).unwrap().next().is_none(), "no file is left");
+}
+
+#[test]
+fn a_group_of_version_2_is_used_only_by_who_is_alone_in_it() {
+    let (fenxi, saved) = (Fenxi::new(), saved());
+    let at = saved.path();
+    put(at, "proc/77/cgroup", "0::/db\n");
+    put(at, "proc/self/mountinfo", "30 25 0:26 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw\n");
+    let by = || {
+        let shown = fenxi.ok(&["fence", "--root", at.to_str().unwrap(), "-p", "77", "--json"]);
+        serde_json::from_str::<Value>(&shown).unwrap()["fence"]["by"].as_str().unwrap().to_owned()
+    };
+    assert!(by().contains("affinity of its threads (its control group has no cpuset"), "{}", by());
+    put(at, "sys/fs/cgroup/db/cpuset.cpus", "\n");
+    put(at, "sys/fs/cgroup/db/cgroup.procs", "77\n");
+    assert!(by().contains("its own control group") && by().ends_with("/sys/fs/cgroup/db"), "{}", by());
+    put(at, "sys/fs/cgroup/db/cgroup.procs", "12\n77\n");
+    assert!(by().contains("affinity of its threads (others are in its control group"), "{}", by());
 }

@@ -10,7 +10,7 @@ use std::{
 
 use rustix::{
     buffer::spare_capacity,
-    net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt},
+    net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt},
 };
 use rustls::ClientConnection;
 
@@ -19,8 +19,10 @@ use crate::target::{Endpoint, Target};
 /// What became of an attempt to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// Bytes were added.
+    /// Bytes were added, and there may be more.
     Some,
+    /// Bytes were added, and there are no more at the moment.
+    All,
     /// There are none at the moment.
     Later,
     /// The server has closed the connection.
@@ -151,7 +153,7 @@ impl Channel {
         !self.unsent.is_empty()
     }
 
-    /// Adds what has come to `into`.
+    /// Adds what has come to `into`; of what is encrypted it may be nothing.
     ///
     /// # Errors
     /// When the connection is lost or the encryption broken.
@@ -167,7 +169,6 @@ impl Channel {
         let mut raw = Vec::with_capacity(READ);
         let received = read(&self.socket, &mut raw)?;
         let mut rest = raw.as_slice();
-        let before = into.len();
         if let Some(tls) = &mut self.tls {
             while !rest.is_empty() {
                 tls.read_tls(&mut rest)?;
@@ -178,18 +179,18 @@ impl Channel {
             }
         }
         self.push_tls()?;
-        Ok(match received {
-            Received::Some if into.len() == before => Received::Later,
-            other => other,
-        })
+        Ok(received)
     }
 }
 
 fn read(socket: &OwnedFd, into: &mut Vec<u8>) -> io::Result<Received> {
-    match rustix::io::read(socket, spare_capacity(into)) {
-        Ok(0) => Ok(Received::End),
+    match rustix::net::recv(socket, spare_capacity(into), RecvFlags::empty()) {
+        Ok((0, _)) => Ok(Received::End),
+        // A stream that gives less than there is room for has no more.
+        Ok(_) if into.len() < into.capacity() => Ok(Received::All),
         Ok(_) => Ok(Received::Some),
-        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(Received::Later),
+        Err(rustix::io::Errno::AGAIN) => Ok(Received::Later),
+        Err(rustix::io::Errno::INTR) => Ok(Received::Some),
         Err(error) => Err(error.into()),
     }
 }

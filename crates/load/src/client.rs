@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::{
     channel::{Channel, Received},
     target::{Endpoint, Target, TargetError},
-    wire::{Event, Reply, ServerError, Session, WireError},
+    wire::{Dialect, Event, Reply, ServerError, Session, WireError},
 };
 
 /// Why something was not done.
@@ -121,6 +121,14 @@ impl Client {
     /// The address that answered.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+
+    /// Which protocol it speaks.
+    pub fn dialect(&self) -> Dialect {
+        match self.session {
+            Session::Postgres(_) => Dialect::Postgres,
+            Session::Mysql(_) => Dialect::Mysql,
+        }
     }
 
     /// Runs a statement, however long it takes.
@@ -247,7 +255,7 @@ impl Client {
     fn read(&mut self, until: Option<Instant>) -> io::Result<()> {
         loop {
             match self.channel.receive(&mut self.input)? {
-                Received::Some => return Ok(()),
+                Received::Some | Received::All => return Ok(()),
                 Received::End => return Err(io::Error::other("the server closed it")),
                 Received::Later => wait_for(&self.channel, PollFlags::IN, until)?,
             }

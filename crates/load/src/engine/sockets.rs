@@ -18,6 +18,25 @@ const LOGIN_NS: u64 = 30_000_000_000;
 const FIRST_BACK_OFF_NS: u64 = 10_000_000;
 const LAST_BACK_OFF_NS: u64 = 5_000_000_000;
 
+/// What the kernel says when no more will come.
+const ENDED: epoll::EventFlags = epoll::EventFlags::HUP.union(epoll::EventFlags::RDHUP).union(epoll::EventFlags::ERR);
+
+/// Whether something waits until there is room to send it.
+#[derive(Clone, Copy)]
+enum Room {
+    Awaited,
+    Enough,
+}
+
+/// What the kernel is asked to tell about a socket: what is new, once.
+fn wanted(room: Room) -> epoll::EventFlags {
+    let flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+    match room {
+        Room::Awaited => flags | epoll::EventFlags::OUT,
+        Room::Enough => flags,
+    }
+}
+
 impl Worker<'_> {
     /// Begins to connect, as many as may at a time and at the rate that is wanted.
     pub(super) fn dial_some(&mut self, now: u64) {
@@ -31,7 +50,7 @@ impl Worker<'_> {
             self.dialing += 1;
             self.connections[id].phase = Phase::Connecting;
             let channel = Channel::connect(&self.plan.endpoint).and_then(|channel| {
-                let flags = epoll::EventFlags::IN | epoll::EventFlags::OUT;
+                let flags = wanted(Room::Awaited);
                 epoll::add(&self.epoll, &channel, epoll::EventData::new_u64(id as u64), flags)?;
                 Ok(channel)
             });
@@ -66,8 +85,9 @@ impl Worker<'_> {
             }
             self.watch_room(id);
         }
-        if flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR) {
-            self.read(id, now);
+        let ended = flags.intersects(ENDED);
+        if ended || flags.contains(epoll::EventFlags::IN) {
+            self.read(id, ended, now);
             self.start_ready(now);
         }
     }
@@ -85,25 +105,36 @@ impl Worker<'_> {
     fn watch_room(&mut self, id: usize) {
         let connection = &mut self.connections[id];
         let Some(channel) = &connection.channel else { return };
-        let wanted = channel.has_unsent();
-        if std::mem::replace(&mut connection.awaits_room, wanted) != wanted {
-            let room = if wanted { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
-            // The socket is known to the kernel, so there is nothing that it could refuse.
-            let _ =
-                epoll::modify(&self.epoll, channel, epoll::EventData::new_u64(id as u64), epoll::EventFlags::IN | room);
+        let unsent = channel.has_unsent();
+        if std::mem::replace(&mut connection.awaits_room, unsent) != unsent {
+            let what = wanted(if unsent { Room::Awaited } else { Room::Enough });
+            // The socket is known to the kernel, so there is nothing that it could refuse. What has come meanwhile is told
+            // again.
+            let _ = epoll::modify(&self.epoll, channel, epoll::EventData::new_u64(id as u64), what);
         }
     }
 
-    fn read(&mut self, id: usize, now: u64) {
+    /// Reads what has come. The kernel tells only what is new: of a stream that has ended, everything is read.
+    fn read(&mut self, id: usize, ended: bool, now: u64) {
+        while self.read_once(id, ended, now) {}
+    }
+
+    /// Whether there may be more.
+    fn read_once(&mut self, id: usize, ended: bool, now: u64) -> bool {
         let mut input = std::mem::take(&mut self.input);
         input.clear();
         let connection = &mut self.connections[id];
         input.append(&mut connection.rest);
         let received = connection.channel.as_mut().map(|channel| channel.receive(&mut input));
         let mut used = 0;
-        if matches!(received, Some(Ok(_))) {
+        if matches!(received, Some(Ok(Received::Some | Received::All))) {
             used = self.feed(id, &input, now);
         }
+        let more = match received {
+            Some(Ok(Received::Some)) => true,
+            Some(Ok(Received::All)) => ended,
+            _ => false,
+        };
         match received {
             _ if self.connections[id].session.is_none() => {}
             Some(Ok(Received::End)) => self.disconnect(id, now, Failure::Lost, || "the server closed it".to_owned()),
@@ -112,6 +143,7 @@ impl Worker<'_> {
             _ => self.connections[id].rest = input[used..].to_vec(),
         }
         self.input = input;
+        more && self.connections[id].session.is_some()
     }
 
     /// Lets the session read what has come; how much of it was whole messages.

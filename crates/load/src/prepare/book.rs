@@ -44,6 +44,13 @@ impl Book {
         note(client, &item, value)
     }
 
+    /// Writes what is written about a table again. Where commits of loading did not wait for the disk, this one does, and
+    /// all before it are there with it.
+    pub fn settle(client: &mut Client, name: &str) -> Result<(), ClientError> {
+        client.run(&format!("UPDATE {BOOK} SET value = value WHERE item = {}", literal(&format!("{name}:table"))))?;
+        Ok(())
+    }
+
     /// Writes that a part is there.
     pub fn note_part(client: &mut Client, name: &str, number: u64, rows: u64) -> Result<(), ClientError> {
         note(client, &literal(&format!("{name}:part {number}")), &rows.to_string())
@@ -74,6 +81,6 @@ fn note(client: &mut Client, item: &str, value: &str) -> Result<(), ClientError>
 }
 
 /// Text as a literal. Names of tables and fingerprints have no backslashes.
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

@@ -6,6 +6,7 @@
 
 mod book;
 mod rows;
+mod session;
 
 use std::{
     ops::ControlFlow,
@@ -121,6 +122,8 @@ struct Loader<'a> {
     seed: u64,
     parts: Vec<Part>,
     after: Vec<(usize, usize)>,
+    /// For each table, the character set in which MySQL is to take its rows.
+    character_sets: Vec<String>,
     next: AtomicUsize,
     rows: AtomicU64,
     done: AtomicUsize,
@@ -150,6 +153,7 @@ pub fn prepare(
         seed,
         parts: Vec::new(),
         after: Vec::new(),
+        character_sets: Vec::new(),
         next: AtomicUsize::new(0),
         rows: AtomicU64::new(0),
         done: AtomicUsize::new(0),
@@ -162,7 +166,10 @@ pub fn prepare(
         create(&mut client, &book, table, seed)?;
         of += table.rows;
         there += loader.plan(&book, place, table);
+        loader.character_sets.push(session::character_set(&mut client, table)?);
     }
+    // Connections that fill one table of MySQL's wait for each other: its numbers are drawn by one at a time.
+    loader.parts.sort_by_key(|part| (part.number, part.table));
     loader.rows.store(there, Ordering::Relaxed);
     let after_of = loader.after.len();
     let mut tell = |after| watch(Progress { rows: loader.rows.load(Ordering::Relaxed), of, after, after_of });
@@ -172,6 +179,7 @@ pub fn prepare(
     loader.in_threads(connections, after_of, &mut tell, &|client, n| loader.finish(client, n))?;
     for table in &program.tables {
         count(&mut client, table)?;
+        Book::settle(&mut client, &table.name)?;
     }
     let rows = loader.rows.load(Ordering::Relaxed);
     Ok(Prepared {
@@ -318,7 +326,7 @@ impl Loader<'_> {
                 break;
             }
             if client.is_none() {
-                client = Some(Client::connect(self.target, PATIENCE)?);
+                client = Some(session::open(self.target)?);
             }
             if let Some(client) = &mut client {
                 act(client, number)?;
@@ -356,7 +364,8 @@ impl Loader<'_> {
         let sql = match self.program.dialect {
             Dialect::Postgres => format!("COPY {name} ({columns}) FROM STDIN"),
             Dialect::Mysql => {
-                format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name} CHARACTER SET utf8mb4 ({columns})")
+                let set = &self.character_sets[part.table];
+                format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name} CHARACTER SET {set} ({columns})")
             }
         };
         let mut maker = RowMaker::new(table, self.seed);

@@ -39,7 +39,7 @@ const PINGS: usize = 5;
 /// Longer than any way, so that every worker knows the moment before it comes.
 const MARGIN: Duration = Duration::from_millis(200);
 /// Connections that a thread serves unless it is said otherwise.
-pub const CONNECTIONS_PER_THREAD: usize = 64;
+pub const CONNECTIONS_PER_THREAD: usize = 8;
 
 /// What workers must know beside the plan.
 #[derive(Clone, Debug)]

@@ -115,6 +115,14 @@ pub enum Text {
 }
 
 impl Text {
+    /// Whether it has no byte outside ASCII, whatever is drawn.
+    pub fn is_ascii(&self) -> bool {
+        match self {
+            Text::Pattern(text) | Text::Fixed(text) => text.is_ascii(),
+            Text::Letters(_) => true,
+        }
+    }
+
     /// Adds the text to `out`.
     pub fn write(&self, frame: &mut Frame<'_>, out: &mut Vec<u8>) {
         match self {

@@ -44,16 +44,16 @@ pub fn plan(stub: &Stub, steps: &str, schedule: Schedule) -> Plan {
 
 pub const QUERY: &str = "[[transaction.step]]\nsql = 'SELECT :{uniform(1, 1000000)}'\n";
 
-fn steady(per_s: f64, jitter: f64) -> Schedule {
+pub fn steady(per_s: f64, jitter: f64) -> Schedule {
     Schedule::Open { rate: Rate::constant(per_s), arrival: Arrival::Steady { jitter } }
 }
 
-fn go(plan: &Plan) -> Outcome {
+pub fn go(plan: &Plan) -> Outcome {
     run(plan, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 /// Makes runs until `check` holds; its last complaint fails the test. Tests of times do not disturb each other.
-fn eventually(mut check: impl FnMut() -> Result<(), String>) {
+pub fn eventually(mut check: impl FnMut() -> Result<(), String>) {
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut complaint = String::new();

@@ -4,6 +4,7 @@
 
 mod engine;
 mod faults;
+mod many;
 mod real;
 mod server;
 mod sha2;

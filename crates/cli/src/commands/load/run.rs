@@ -85,7 +85,7 @@ pub struct RunArgs {
     /// Connections
     #[arg(long, short, default_value_t = 1, value_name = "N")]
     pub connections: usize,
-    /// Threads of the driver, or of each of its processes [default: one for 64 connections, at most one
+    /// Threads of the driver, or of each of its processes [default: one for 8 connections, at most one
     /// for each processor]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,

@@ -237,7 +237,7 @@ pub fn hierarchy(root: &Root, pid: u32, controller: &str) -> Option<PathBuf> {
         let (top, folder, kind) = (head.next()?, head.next()?, tail.next()?);
         let is_it = match controller {
             "" => kind == "cgroup2",
-            _ => kind == "cgroup" && tail.last()?.split(',').any(|option| option == controller),
+            _ => kind == "cgroup" && tail.next_back()?.split(',').any(|option| option == controller),
         };
         // A container sees the hierarchy from its own group on.
         let below = path.strip_prefix(top.trim_end_matches('/'))?;

@@ -225,7 +225,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), 1);
         for text in ["", "{}", "{\"format\": 9}", "{\"format\": 1}"] {
-            std::fs::write(&path, text).unwrap();
+            fs_err::write(&path, text).unwrap();
             assert!(State::read(&path).is_err(), "{text}");
         }
     }

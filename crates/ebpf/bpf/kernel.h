@@ -146,6 +146,8 @@ struct task_struct {
 	struct files_struct *files;
 	struct fs_struct *fs;
 	struct task_struct *group_leader;
+	struct task_struct *real_parent;
+	unsigned int in_iowait : 1;
 } KERNEL;
 
 /* Before Linux 5.14. */

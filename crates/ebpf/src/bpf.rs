@@ -172,6 +172,8 @@ pub struct Probe<'a> {
     pub offset: usize,
     /// At the function's return instead of its begin.
     pub at_return: bool,
+    /// Where in the file the counter stands that has to be raised for the probe to be passed; None: there is none.
+    pub semaphore: Option<usize>,
 }
 
 impl Loaded {
@@ -218,6 +220,7 @@ impl Loaded {
             cookie,
             func_name: probe.function.map(str::to_owned),
             retprobe: probe.at_return,
+            ref_ctr_offset: probe.semaphore.unwrap_or(0),
             ..UprobeOpts::default()
         };
         let link = self.program(program)?.attach_uprobe_with_opts(pid(probe.pid), probe.file, probe.offset, options);

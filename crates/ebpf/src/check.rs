@@ -139,7 +139,8 @@ struct Own {
 impl Own {
     fn probe(&self) -> Probe<'_> {
         let offset = usize::try_from(self.offset).unwrap_or(0);
-        Probe { file: &self.file, pid: Some(std::process::id()), function: None, offset, at_return: false }
+        let pid = Some(std::process::id());
+        Probe { file: &self.file, pid, function: None, offset, at_return: false, semaphore: None }
     }
 }
 

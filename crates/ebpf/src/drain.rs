@@ -77,7 +77,7 @@ impl<const N: usize> Drain<N> {
                         rest = at.0;
                     }
                 }
-                each(Added { key, sums, rest });
+                each(Added { key, sums, rest, rests: &[] });
             }
             if step.last {
                 return Ok(());

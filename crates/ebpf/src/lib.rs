@@ -26,6 +26,7 @@ mod pin;
 mod plockstat;
 mod procsystime;
 mod profile;
+mod querystat;
 mod sums;
 pub mod symbols;
 mod syscalls;
@@ -42,9 +43,10 @@ pub use pin::{Detail, Pin};
 pub use plockstat::Plockstat;
 pub use procsystime::Procsystime;
 pub use profile::Profile;
+pub use querystat::{Querystat, Servers};
 pub use tracked::Tracked;
 pub use util::Util;
 
 /// Every observer, each observing all processes.
 pub static SOURCES: &[&dyn Source] =
-    &[&Procsystime::ALL, &Profile::ALL, &Util, &Pin::ALL, &Iopattern::ALL, &Plockstat::ALL];
+    &[&Procsystime::ALL, &Profile::ALL, &Util, &Pin::ALL, &Iopattern::ALL, &Plockstat::ALL, &Querystat::ALL];

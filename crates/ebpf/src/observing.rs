@@ -41,6 +41,11 @@ impl Observing {
         Ok(Observing { observer, loaded, lost: vec![0; LOSSES.len()], said: vec![false; LOSSES.len()] })
     }
 
+    /// The programs, to attach more of them.
+    pub(crate) fn loaded(&mut self) -> &mut Loaded {
+        &mut self.loaded
+    }
+
     /// A map of the programs.
     pub(crate) fn map(&self, name: &str) -> Result<MapHandle, EbpfError> {
         self.loaded.map(name)

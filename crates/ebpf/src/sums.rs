@@ -31,8 +31,8 @@ struct Before<const N: usize> {
     seen: u64,
 }
 
-/// The sums of a value, and the bytes after them.
-type Value<const N: usize> = ([u64; N], Vec<u8>);
+/// The sums of a value, and the bytes after them, of each CPU.
+type Value<const N: usize> = ([u64; N], Vec<Vec<u8>>);
 
 /// What was added under one key.
 pub(crate) struct Added<'a, const N: usize> {
@@ -42,6 +42,8 @@ pub(crate) struct Added<'a, const N: usize> {
     pub sums: [u64; N],
     /// The bytes of the value after the sums, of a CPU where they are not all 0.
     pub rest: &'a [u8],
+    /// These bytes of each CPU, where they were kept apart ([`Sums`]).
+    pub rests: &'a [Vec<u8>],
 }
 
 impl<const N: usize> Sums<N> {
@@ -55,7 +57,7 @@ impl<const N: usize> Sums<N> {
         self.turn += 1;
         let mut idle = Vec::new();
         for key in self.map.keys() {
-            let Some((sums, rest)) = self.read(&key)? else { continue };
+            let Some((sums, rests)) = self.read(&key)? else { continue };
             let before = match self.before.entry(key.clone()) {
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => entry.insert(Before { sums: [0; N], changed: self.turn, seen: 0 }),
@@ -69,7 +71,9 @@ impl<const N: usize> Sums<N> {
             (before.sums, before.seen) = (sums, self.turn);
             if added.iter().any(|n| *n > 0) {
                 before.changed = self.turn;
-                each(Added { key: &key, sums: added, rest: &rest });
+                let used = rests.iter().find(|rest| rest.iter().any(|byte| *byte != 0));
+                let rest = used.or(rests.first()).map_or(&[][..], |rest| rest);
+                each(Added { key: &key, sums: added, rest, rests: &rests });
             } else if self.turn - before.changed >= IDLE {
                 idle.push(key);
             }
@@ -97,15 +101,13 @@ impl<const N: usize> Sums<N> {
         };
         Ok(values.map(|values| {
             let mut sums = [0; N];
-            let mut rest = Vec::new();
-            for value in &values {
+            let rest_of = |value: &Vec<u8>| {
                 let mut at = Bytes(value);
                 sums.iter_mut().for_each(|sum| *sum += at.u64());
-                if rest.is_empty() && at.0.iter().any(|byte| *byte != 0) {
-                    rest = at.0.to_vec();
-                }
-            }
-            (sums, rest)
+                at.0.to_vec()
+            };
+            let rests = values.iter().map(rest_of).collect();
+            (sums, rests)
         }))
     }
 }

@@ -6,6 +6,7 @@ mod pin;
 mod plockstat;
 mod procsystime;
 mod profile;
+mod querystat;
 mod util;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -32,7 +33,8 @@ Examples:
   fenxi trace procsystime -p 1234 1       of a process, every second
   fenxi trace profile -- make             functions in which CPU time goes
   fenxi trace util 5                      how busy, by events and by samples
-  fenxi trace pin --by process 5          which interrupts hold up which processes"
+  fenxi trace pin --by process 5          which interrupts hold up which processes
+  fenxi trace querystat --slower 5ms      queries inside database servers"
 )]
 pub struct TraceArgs {
     /// What to observe
@@ -57,6 +59,8 @@ pub enum TraceCommand {
     Pin(Box<pin::PinArgs>),
     /// Utilisation by events against utilisation by samples, on one line
     Util(Box<util::UtilArgs>),
+    /// Queries inside PostgreSQL, MariaDB and MySQL: latency, where it went, who pushed their threads off the CPU
+    Querystat(Box<querystat::QuerystatArgs>),
 }
 
 /// Observes.
@@ -69,6 +73,7 @@ pub fn run(cli: &Cli, args: &TraceArgs) -> anyhow::Result<ExitCode> {
         TraceCommand::Profile(args) => profile::run(cli, args),
         TraceCommand::Pin(args) => pin::run(cli, args),
         TraceCommand::Util(args) => util::run(cli, args),
+        TraceCommand::Querystat(args) => querystat::run(cli, args),
     }
 }
 

@@ -94,7 +94,7 @@ fn the_check_tries_everything() {
     let observers = found["observers"].as_array().unwrap();
     let works = observers.iter().all(|observer| observer["refused"].is_null());
     assert_eq!(output.status.code(), Some(i32::from(!works)), "{found}");
-    for name in ["procsystime", "profile"] {
+    for name in ["procsystime", "profile", "querystat"] {
         assert!(observers.iter().any(|observer| observer["observer"] == name), "{found}");
     }
     assert!(found["abilities"].as_array().unwrap().len() > 5, "{found}");

@@ -102,7 +102,7 @@ fn attach_to(
         let Some(offset) = elf::file_offset(&file, at).and_then(|offset| usize::try_from(offset).ok()) else {
             continue;
         };
-        let probe = Probe { file: library, pid, function: None, offset, at_return: false };
+        let probe = Probe { file: library, pid, function: None, offset, at_return: false, semaphore: None };
         loaded.attach_probe_with(program, &probe, *kind as u64)?;
         attached += 1;
     }

@@ -8,4 +8,8 @@ mod pin;
 mod plockstat;
 mod procsystime;
 mod profile;
+mod querystat;
+#[allow(dead_code, reason = "tests of loads use more of it")]
+#[path = "../../../load/tests/it/server.rs"]
+mod server;
 mod util;

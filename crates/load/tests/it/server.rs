@@ -30,7 +30,7 @@ pub struct Server {
     user: &'static str,
     pub port: u16,
     command: Command,
-    child: Child,
+    pub child: Child,
     pub folder: tempfile::TempDir,
 }
 

@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 /// An identifier of a statement's text: the same for the same words, whatever stands between them.
-pub(super) fn digest_of(statement: &str) -> String {
+pub fn digest_of(statement: &str) -> String {
     let mut hasher = rustc_hash::FxHasher::default();
     for word in statement.split_ascii_whitespace() {
         word.hash(&mut hasher);

@@ -3,6 +3,8 @@
 mod digest;
 mod psql;
 
+pub use digest::digest_of;
+
 formats! {
     pgstatspack,
     oracle,

@@ -1,0 +1,203 @@
+//! Queries of real servers, whose number and forms are known, are counted exactly.
+
+use std::{
+    collections::BTreeMap,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use fenxi_ebpf::{Querystat, Servers};
+use fenxi_load::{client::Client, schedule::Schedule, wire::Mode, workload::Workload};
+use fenxi_model::{
+    Rows, TableRows,
+    catalog::{event, preemption as p, query as c},
+};
+
+use crate::{observed::Observed, server::Server};
+
+/// Queries of a statement, and microseconds of all of them.
+type Seen = BTreeMap<String, (u64, f64)>;
+
+fn tables<'a>(rows: &'a Rows, table: &'static fenxi_model::Table) -> impl Iterator<Item = &'a TableRows> {
+    rows.tables().filter(|rows| rows.table().id == table.id)
+}
+
+/// By statement; what was pre-empted is in it.
+fn statements(rows: &Rows) -> Seen {
+    let mut seen = Seen::new();
+    for rows in tables(rows, &c::TABLE) {
+        for row in (0..rows.n_rows()).filter(|row| rows.str(*row, c::preempted).is_none()) {
+            let Some(statement) = rows.str(row, c::statement) else { continue };
+            let queries = rows.f64(row, c::queries).unwrap();
+            let sums = seen.entry(statement.to_owned()).or_default();
+            sums.0 += queries as u64;
+            sums.1 += queries * rows.f64(row, c::mean_us).unwrap();
+        }
+    }
+    seen
+}
+
+fn of(server: &Server) -> Querystat {
+    Querystat { servers: Servers::Processes(vec![server.child.id()]), slower_ns: None, cache: server.scheme == "mysql" }
+}
+
+fn skipped(server: &str) {
+    eprintln!("SKIPPED querystat of {server}: it is not installed here");
+}
+
+/// Sends `count` statements and gives how long each took for the client, in microseconds.
+fn send(client: &mut Client, count: u64, sql: impl Fn(u64) -> String) -> Vec<f64> {
+    let mut took = Vec::new();
+    for number in 0..count {
+        let sql = sql(number);
+        let began = Instant::now();
+        let _ = client.run(&sql);
+        took.push(began.elapsed().as_secs_f64() * 1e6);
+    }
+    took
+}
+
+/// Ten thousand statements of five forms, each text another one.
+fn ten_thousand_are_ten_thousand(server: &Server) {
+    let mut client = server.client(server.database());
+    client.run("CREATE TABLE t (id int PRIMARY KEY, v int, s varchar(40))").unwrap();
+    let Some(mut observed) = Observed::begin(&of(server)) else { return };
+    send(&mut client, 3000, |n| format!("INSERT INTO t VALUES ({n}, {}, 'it''s {n}')", n * 7));
+    let selects = send(&mut client, 4000, |n| format!("select v from t where id = {n}"));
+    observed.read();
+    send(&mut client, 1000, |n| format!("SELECT  v\nFROM t WHERE id={n} -- no {n}"));
+    send(&mut client, 1500, |n| format!("UPDATE t SET v = v + {n} WHERE id = {n} AND s <> 'x{n}'"));
+    send(&mut client, 400, |n| format!("SELECT v FROM t WHERE id IN ({})", "1, ".repeat(n as usize % 9 + 1) + "2"));
+    // Errors are queries, too.
+    send(&mut client, 100, |n| format!("selec {n}"));
+    let seen = statements(observed.read());
+    let counts: BTreeMap<&str, u64> = seen.iter().map(|(text, (queries, _))| (text.as_str(), *queries)).collect();
+    let expected = [
+        ("insert into t values (?, ...)", 3000),
+        ("select v from t where id = ?", 4000),
+        ("select v from t where id=?", 1000),
+        ("update t set v = v + ? where id = ? and s <> ?", 1500),
+        ("select v from t where id in (?, ...)", 400),
+        ("selec ?", 100),
+    ];
+    assert_eq!(counts, BTreeMap::from(expected), "{}", server.scheme);
+    let (queries, inside_us) = seen["select v from t where id = ?"];
+    let outside_us: f64 = selects.iter().sum();
+    assert!(inside_us < outside_us, "{queries}: {inside_us} us inside, {outside_us} us outside");
+    assert!(inside_us > 0.02 * outside_us, "{queries}: {inside_us} us inside, {outside_us} us outside");
+    a_known_time_is_measured(server, observed);
+}
+
+/// Queries that sleep 20 ms, told as slow ones.
+fn a_known_time_is_measured(server: &Server, observed: Observed) {
+    drop(observed);
+    let mut client = server.client(server.database());
+    let slow = Querystat { slower_ns: Some(15_000_000), ..of(server) };
+    let Some(mut observed) = Observed::begin(&slow) else { return };
+    let sleep = if server.scheme == "mysql" { "SELECT sleep(0.02)" } else { "SELECT pg_sleep(0.02)" };
+    let took = send(&mut client, 20, |_| sleep.to_owned());
+    let rows = observed.read();
+    let seen = statements(rows);
+    let (queries, inside_us) = seen[&sleep.to_lowercase().replace("0.02", "?")];
+    assert_eq!(queries, 20);
+    assert!(inside_us >= 20.0 * 20_000.0 && inside_us < took.iter().sum(), "{inside_us} of {took:?}");
+    let slow = tables(rows, &event::TABLE).map(TableRows::n_rows).sum::<usize>();
+    assert_eq!(slow, 20);
+    let waited: f64 = tables(rows, &c::TABLE)
+        .flat_map(|rows| (0..rows.n_rows()).filter_map(|row| rows.f64(row, c::cpu_us)))
+        .fold(0.0, f64::max);
+    assert!(waited < 5_000.0, "sleeping is not on a CPU: {waited} us");
+}
+
+/// Transactions of a workload of one statement are its queries, however they are sent.
+fn every_way_of_sending_is_counted_once(server: &Server, modes: &[Mode]) {
+    let target = server.target(server.database());
+    let mut client = server.client(server.database());
+    client.run("CREATE TABLE sbtest1 (id int PRIMARY KEY, k int, c char(120), pad char(60))").unwrap();
+    for mode in modes {
+        let mut workload = Workload::shipped("oltp_point_select").unwrap();
+        workload.set("table_size", "100").unwrap();
+        let Some(mut observed) = Observed::begin(&of(server)) else { return };
+        let program = workload.compile(target.login.dialect).unwrap();
+        let outcome = server.run(program, *mode, Schedule::Closed);
+        let sent = outcome.total.tally.transactions + outcome.drained.transactions;
+        let seen = statements(observed.read());
+        let counted: u64 =
+            seen.iter().filter(|(text, _)| text.starts_with("select c from sbtest1")).map(|(_, (n, _))| n).sum();
+        assert!(sent > 0);
+        assert_eq!(counted, sent, "{} {mode:?}: {seen:?}", server.scheme);
+    }
+}
+
+fn pin_to_cpu_0(thread: u32) {
+    let done = Command::new("taskset").args(["-cp", "0", &thread.to_string()]).output();
+    assert!(done.is_ok_and(|output| output.status.success()), "taskset cannot pin {thread}");
+}
+
+/// A loop on the same CPU as the session that executes.
+fn a_hog_is_the_preemptor(server: &Server) {
+    let mut client = server.client(server.database());
+    let session = client.number("SELECT pg_backend_pid()").unwrap().unwrap();
+    pin_to_cpu_0(u32::try_from(session).unwrap());
+    let mut hog = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    pin_to_cpu_0(hog.id());
+    let observing = Observed::begin(&of(server));
+    if let Some(mut observed) = observing {
+        let until = Instant::now() + Duration::from_millis(1500);
+        while Instant::now() < until {
+            client.run("SELECT count(*) FROM generate_series(1, 300000)").unwrap();
+        }
+        let rows = observed.read();
+        let by = |rows: &TableRows, row: usize| {
+            rows.i64(row, p::by_pid) == Some(i64::from(hog.id())) && rows.str(row, p::by_comm) == Some("sh")
+        };
+        let times: f64 = tables(rows, &p::TABLE)
+            .flat_map(|rows| (0..rows.n_rows()).filter(move |row| by(rows, *row)).map(move |row| (rows, row)))
+            .filter_map(|(rows, row)| rows.f64(row, p::preemptions))
+            .sum();
+        let waited_us: f64 = tables(rows, &c::TABLE)
+            .flat_map(|rows| (0..rows.n_rows()).map(move |row| (rows, row)))
+            .filter(|(rows, row)| rows.str(*row, c::preempted) == Some("yes") && rows.str(*row, c::digest).is_none())
+            .map(|(rows, row)| rows.f64(row, c::run_queue_us).unwrap() * rows.f64(row, c::queries).unwrap())
+            .sum();
+        let _ = hog.kill();
+        assert!(times >= 5.0, "pushed off {times} times");
+        // It had at most about half of the CPU.
+        assert!(waited_us > 300_000.0, "waited {waited_us} us for the CPU");
+    }
+    let _ = hog.kill();
+    let _ = hog.wait();
+}
+
+/// A row that another session has locked is waited for.
+fn a_lock_is_a_lock(server: &Server) {
+    let (mut holder, mut waiter) = (server.client(server.database()), server.client(server.database()));
+    let Some(mut observed) = Observed::begin(&of(server)) else { return };
+    holder.run("BEGIN").unwrap();
+    holder.run("UPDATE t SET v = 0 WHERE id = 5").unwrap();
+    let waiting = std::thread::spawn(move || waiter.run("UPDATE t SET s = 'y' WHERE id = 5").unwrap());
+    std::thread::sleep(Duration::from_millis(300));
+    holder.run("COMMIT").unwrap();
+    waiting.join().unwrap();
+    let rows = observed.read();
+    let locks = tables(rows, &c::TABLE).flat_map(|rows| (0..rows.n_rows()).map(move |row| (rows, row)));
+    let most = locks.filter_map(|(rows, row)| rows.f64(row, c::lock_us)).fold(0.0, f64::max);
+    assert!((200_000.0..2_000_000.0).contains(&most), "{most} us");
+}
+
+#[test]
+fn postgres_queries_are_counted_once_timed_and_their_waits_told_apart() {
+    let Some(server) = Server::postgres() else { return skipped("PostgreSQL") };
+    ten_thousand_are_ten_thousand(&server);
+    every_way_of_sending_is_counted_once(&server, &[Mode::Simple, Mode::Prepared, Mode::Pipelined]);
+    a_lock_is_a_lock(&server);
+    a_hog_is_the_preemptor(&server);
+}
+
+#[test]
+fn mariadb_queries_are_counted_once_timed_and_their_waits_told_apart() {
+    let Some(server) = Server::mariadb() else { return skipped("MariaDB") };
+    ten_thousand_are_ten_thousand(&server);
+    every_way_of_sending_is_counted_once(&server, &[Mode::Simple, Mode::Prepared]);
+    a_lock_is_a_lock(&server);
+}

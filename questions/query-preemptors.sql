@@ -1,0 +1,12 @@
+-- title: Who pushed queries off the CPU?
+-- about: Programs that ran instead of a server's thread while it executed a query, how often, and how long until it was back.
+-- section: database
+-- chart: table
+-- order: 33
+-- param: n = 30, how many programs to show
+SELECT run, host, server, by_comm, sum(preemptions) AS preemptions, sum(waited_s) AS waited_s,
+    1e6 * sum(waited_s) / nullif(sum(preemptions), 0) AS mean_us, count(DISTINCT by_pid) AS processes
+FROM preemption
+GROUP BY run, host, server, by_comm
+ORDER BY run, preemptions DESC NULLS LAST, waited_s DESC
+LIMIT $n

@@ -15,7 +15,7 @@ use crate::{
 fn counts() -> BTreeMap<(String, usize), u64> {
     let mut counts = BTreeMap::new();
     for file in ["/proc/interrupts", "/proc/softirqs"] {
-        let text = std::fs::read_to_string(file).unwrap();
+        let text = fs_err::read_to_string(file).unwrap();
         let mut lines = text.lines();
         let cpus: Vec<usize> = lines.next().unwrap().split_whitespace().map(|cpu| cpu[3..].parse().unwrap()).collect();
         for line in lines {
@@ -136,8 +136,8 @@ fn disk_interrupts_are_charged_to_the_hog_on_their_cpu() {
     // Not below /tmp, which can be a file system in memory.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = folder.path().join("read");
-    std::fs::write(&file, vec![7; READS as usize * 4096]).unwrap();
-    std::fs::File::open(&file).unwrap().sync_all().unwrap();
+    fs_err::write(&file, vec![7; READS as usize * 4096]).unwrap();
+    fs_err::File::open(&file).unwrap().sync_all().unwrap();
     let Some((driver, cpu, _)) = interrupt_of(&file, cpus[0]).filter(|_| cpus.len() > 1) else {
         eprintln!("SKIPPED pinning by disk I/O: reads here raise no interrupt, or there is one CPU");
         return;

@@ -29,7 +29,7 @@ impl Hog {
 
     /// Nanoseconds that it ran, by its own clock.
     fn ran_ns(&self) -> u64 {
-        let text = std::fs::read_to_string(format!("/proc/{}/schedstat", self.pid())).unwrap();
+        let text = fs_err::read_to_string(format!("/proc/{}/schedstat", self.pid())).unwrap();
         text.split_whitespace().next().unwrap().parse().unwrap()
     }
 }
@@ -49,14 +49,14 @@ pub fn cpus() -> Vec<usize> {
 /// Nanoseconds that all tasks ran, as the root control group counts them (version 1).
 fn all_ran_ns() -> Option<u64> {
     ["cpuacct", "cpu,cpuacct"].iter().find_map(|name| {
-        let text = std::fs::read_to_string(format!("/sys/fs/cgroup/{name}/cpuacct.usage")).ok()?;
+        let text = fs_err::read_to_string(format!("/sys/fs/cgroup/{name}/cpuacct.usage")).ok()?;
         text.trim().parse().ok()
     })
 }
 
 /// Seconds that the hypervisor took, of all CPUs.
 fn stolen_s() -> f64 {
-    let text = std::fs::read_to_string("/proc/stat").unwrap();
+    let text = fs_err::read_to_string("/proc/stat").unwrap();
     text.lines().next().unwrap().split_whitespace().nth(8).map_or(0.0, |ticks| ticks.parse::<f64>().unwrap() / 100.0)
 }
 

@@ -118,7 +118,7 @@ impl Accounting {
 
 #[cfg(test)]
 mod tests {
-    use super::{Accounting, Seen, thread_ticks_ns, watch_a_spinning_thread};
+    use super::{Accounting, Seen, ranges, thread_ticks_ns, watch_a_spinning_thread};
 
     #[test]
     fn cpus_without_a_tick_are_told_apart() {

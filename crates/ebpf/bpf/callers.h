@@ -10,8 +10,9 @@
 #define WORDS 128
 
 #define VM_EXEC 4
-/* So far from the stack pointer are words that point into the stack. */
-#define STACK_REACH (1ULL << 20)
+/* So far from the stack pointer are words that point into the stack. Of threads it ends below the next library, whose
+ * code is farther away than this. */
+#define STACK_REACH (1ULL << 13)
 /* Below is no code, above is no user's. */
 #define LOWEST_CODE 0x10000ULL
 #define HIGHEST_CODE 0x7fffffffffffULL

@@ -70,6 +70,8 @@ fn ten_thousand_are_ten_thousand(server: &Server) {
     send(&mut client, 400, |n| format!("SELECT v FROM t WHERE id IN ({})", "1, ".repeat(n as usize % 9 + 1) + "2"));
     // Errors are queries, too.
     send(&mut client, 100, |n| format!("selec {n}"));
+    // A client has its answer before the server is done with the query.
+    std::thread::sleep(Duration::from_millis(300));
     let seen = statements(observed.read());
     let counts: BTreeMap<&str, u64> = seen.iter().map(|(text, (queries, _))| (text.as_str(), *queries)).collect();
     let expected = [
@@ -96,6 +98,7 @@ fn a_known_time_is_measured(server: &Server, observed: Observed) {
     let Some(mut observed) = Observed::begin(&slow) else { return };
     let sleep = if server.scheme == "mysql" { "SELECT sleep(0.02)" } else { "SELECT pg_sleep(0.02)" };
     let took = send(&mut client, 20, |_| sleep.to_owned());
+    std::thread::sleep(Duration::from_millis(300));
     let rows = observed.read();
     let seen = statements(rows);
     let (queries, inside_us) = seen[&sleep.to_lowercase().replace("0.02", "?")];

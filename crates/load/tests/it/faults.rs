@@ -94,7 +94,8 @@ fn a_server_is_full(server: &Server, code: &str) {
     let program = server.program("select_only", &[]);
     server.prepare(&program).unwrap();
     let mut plan = server.plan(program, Mode::Prepared, steady(200.0));
-    (plan.connections, plan.duration_s, plan.drain_s) = (40, 3.0, 5.0);
+    // Of two threads one might have none of the connections, and its share of the transactions would not begin.
+    (plan.connections, plan.threads, plan.duration_s, plan.drain_s) = (40, 1, 3.0, 5.0);
     let outcome = run(&plan, &mut |_| ControlFlow::Continue(())).unwrap();
     let tally = &outcome.total.tally;
     assert_eq!(codes(&outcome), [code], "{:?}", tally.errors);
@@ -213,7 +214,9 @@ fn a_full_disk_of_the_server_is_counted_and_survived() {
     assert!(*count > 0 && example.contains("No space left on device"), "{count} {example}");
     assert!(outcome.total.end_s < 60.0 && outcome.total.tally.transactions > 100);
     let rows = u64::try_from(server.number("SELECT count(*) FROM sbtest1")).unwrap();
-    assert_eq!(rows, 1000 + outcome.total.tally.transactions + outcome.drained.transactions + outcome.unfinished);
+    let done = 1000 + outcome.total.tally.transactions + outcome.drained.transactions;
+    // What had no answer yet when the test ended may have been done or not.
+    assert!((done..=done + outcome.unfinished).contains(&rows), "{rows}, {done} and {}", outcome.unfinished);
     drop(client);
     drop(server);
 }

@@ -47,9 +47,19 @@ fn every_shipped_question_runs_on_an_empty_store_and_on_a_full_one() {
             on_empty.answer_binned(&q, &[], &Scope::all(), 10).unwrap_or_else(|e| panic!("{}: {e}", q.name));
             on_full.answer_binned(&q, &[], &Scope::all(), 10).unwrap_or_else(|e| panic!("{}: {e}", q.name));
         }
-        if !["compression-front", "cpu-time", "cpu-summary", "what-changed"].contains(&q.name.as_str())
-            && !q.sql.contains("class")
-        {
+        // These choose rows by words that no made-up row has.
+        let chooses = [
+            "compression-front",
+            "cpu-summary",
+            "cpu-time",
+            "interrupts-that-pin",
+            "io-files",
+            "query-preempted",
+            "query-statements",
+            "query-time",
+            "what-changed",
+        ];
+        if !chooses.contains(&q.name.as_str()) && !q.sql.contains("class") {
             assert!(answer.n_rows() > 0, "{} has no rows", q.name);
         }
     }

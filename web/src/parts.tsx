@@ -64,3 +64,15 @@ export function Typed({ value, onCommit, ...rest }: TypedProps) {
 export function Prose({ text }: { text: string }) {
   return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }
+
+/** Characters that surely fit into a long cell without scrolling, at its least width. */
+const FITS = 80;
+
+/** A cell of several lines. Where it may scroll, the keyboard reaches it. */
+export function LongCell({ text }: { text: string }) {
+  return (
+    <td class="long">
+      <div tabIndex={text.length > FITS ? 0 : undefined}>{text}</div>
+    </td>
+  );
+}

@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { Panel, TableData } from "./payload";
+import { LongCell } from "./parts";
 import { Sparkline } from "./sparkline";
 import { human, MISSING, words } from "./units";
 
@@ -95,5 +96,5 @@ function TableCell({ cell, unit, numeric, whole }: { cell: Cell; unit: string; n
   if (Array.isArray(cell)) return <td><Sparkline values={cell} unit={unit} /></td>;
   const text = cellText(cell, unit, numeric, whole);
   if (numeric) return <td class="num" title={cell === null ? "missing" : String(cell)}>{text}</td>;
-  return text.length > 60 ? <td class="long"><div>{text}</div></td> : <td>{text}</td>;
+  return text.length > 60 ? <LongCell text={text} /> : <td>{text}</td>;
 }

@@ -4,6 +4,7 @@
 import { useState } from "preact/hooks";
 import { offline } from "../api";
 import { TakeAway } from "../charts/takeaway";
+import { LongCell } from "../parts";
 import { link } from "../router";
 import { human } from "../units";
 import { factorsOf, levelsOf, type Report, type Response, runsOf } from "./types";
@@ -124,7 +125,7 @@ export function Failures({ report }: { report: Report }) {
           <thead><tr><th>run</th><th class="num">block</th><th>cell</th><th>why</th><th>made later</th></tr></thead>
           <tbody>
             {report.failures.map((f) => (
-              <tr key={f.run}><td>{runLink(f.run)}</td><td class="num">{f.block}</td><td>{f.cell}</td><td class="long"><div>{f.why}</div></td><td>{f.made_later ? "yes" : "no: the cell lacks it"}</td></tr>
+              <tr key={f.run}><td>{runLink(f.run)}</td><td class="num">{f.block}</td><td>{f.cell}</td><LongCell text={f.why} /><td>{f.made_later ? "yes" : "no: the cell lacks it"}</td></tr>
             ))}
           </tbody>
         </table>

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What observers cost a database that they observe: transactions per second, the 99th percentile of latency and CPU time of
-the server for a transaction, with and without each of them, in turns; and querystat beside a bpftrace script that keeps a
-histogram of the same queries.
+the server for a transaction, with and without each of them, in turns; and querystat beside bpftrace scripts: one that keeps
+a histogram of the same queries, one that adds up by statement, wait and pre-emptor as querystat does.
 
-Starts servers of its own. Needs root. Settings: BENCH_ROUNDS (5), BENCH_SECONDS (3), BENCH_CLIENTS (8), BENCH_PORT (16432).
+Starts servers of its own. Needs root. Settings: BENCH_ROUNDS (5), BENCH_SECONDS (3), BENCH_CLIENTS (8), BENCH_OBSERVERS (all;
+or names of them), BENCH_PORT (16432).
 """
 
 import contextlib
@@ -21,7 +22,9 @@ from observers import Observer
 ROUNDS = setting("BENCH_ROUNDS", 5)
 SECONDS = setting("BENCH_SECONDS", 3)
 CLIENTS = setting("BENCH_CLIENTS", 8)
-PEER = "bpftrace, a histogram of queries"
+CHOSEN = setting("BENCH_OBSERVERS", "")
+HISTOGRAM = "bpftrace, a histogram of queries"
+STATEMENTS = "bpftrace, querystat's sums"
 OURS = {
     "querystat": ["trace", "querystat"],
     "util": ["trace", "util"],
@@ -44,19 +47,31 @@ def probes(server):
     return [f"{kind}:{program}:*dispatch_command*" for kind in ("uprobe", "uretprobe")]
 
 
-def peer(server):
+def script(server, kind):
+    """A histogram of latencies alone; or sums by statement too, with what waited and who pre-empted, as querystat has them."""
     begin, end = probes(server)
-    return ("BEGIN { printf(\"ready\\n\"); } "
-            f"{begin} {{ @begin[tid] = nsecs; }} "
-            f"{end} /@begin[tid]/ {{ @ns = hist(nsecs - @begin[tid]); @n = count(); delete(@begin[tid]); }}")
+    ready = "BEGIN { printf(\"ready\\n\"); } "
+    if kind == HISTOGRAM:
+        return (ready + f"{begin} {{ @begin[tid] = nsecs; }} "
+                f"{end} /@begin[tid]/ {{ @ns = hist(nsecs - @begin[tid]); @n = count(); delete(@begin[tid]); }}")
+    text = "arg0" if server.name == "PostgreSQL" else "arg2"
+    return (ready + f"{begin} {{ @begin[tid] = nsecs; @text[tid] = str({text}); @pushed[tid] = 0; @off[tid] = 0; }} "
+            "tracepoint:sched:sched_switch { "
+            "if (@begin[args->prev_pid]) { @left[args->prev_pid] = nsecs; @state[args->prev_pid] = args->prev_state; "
+            "if (args->prev_state == 0) { @pushed[args->prev_pid] = 1; @by[args->next_comm] = count(); } } "
+            "if (@left[args->next_pid]) { $ns = nsecs - @left[args->next_pid]; @off[args->next_pid] += $ns; "
+            "@waited[@state[args->next_pid]] = sum($ns); delete(@left[args->next_pid]); } } "
+            f"{end} /@begin[tid]/ {{ $ns = nsecs - @begin[tid]; @ns[@pushed[tid]] = hist($ns); @n[@text[tid]] = count(); "
+            "@sum[@text[tid]] = sum($ns); @max[@text[tid]] = max($ns); @away[@text[tid]] = sum(@off[tid]); "
+            "delete(@begin[tid]); delete(@text[tid]); delete(@pushed[tid]); delete(@off[tid]); }")
 
 
 def observer(kind, server):
     """What observes while a turn lasts."""
     if kind == "alone":
         return contextlib.nullcontext()
-    if kind == PEER:
-        return Observer(["bpftrace", "-e", peer(server)], ready="ready")
+    if kind in (HISTOGRAM, STATEMENTS):
+        return Observer(["bpftrace", "-e", script(server, kind)], ready="ready")
     return Observer([FENXI, *OURS[kind]])
 
 
@@ -72,7 +87,9 @@ def turn(server):
 
 
 def rows_of(server):
-    kinds = ["alone", *OURS] + ([PEER] if shutil.which("bpftrace") else [])
+    kinds = ["alone", *OURS] + ([HISTOGRAM, STATEMENTS] if shutil.which("bpftrace") else [])
+    if CHOSEN:
+        kinds = [kind for kind in kinds if kind in ("alone", *CHOSEN.split(";"))]
     found = {kind: [] for kind in kinds}
     for number in range(ROUNDS):
         for kind in kinds[number % len(kinds):] + kinds[:number % len(kinds)]:

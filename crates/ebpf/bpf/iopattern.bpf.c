@@ -483,12 +483,25 @@ int BPF_PROG(call_ends, struct pt_regs *regs, long result)
 	return end_name(call, result);
 }
 
+/* A mapping of a process, and how often its mappings had changed when it was found. */
+struct mapping {
+	u64 begin;
+	u64 end;
+	u32 changes;
+	u32 tgid;
+	u32 shared;
+	/* Whether it can be used again: the kernel counts changes. */
+	u32 lasts;
+};
+
 /* The page fault that a CPU is at; what it is in the page cache comes after it. */
 struct fault {
 	u64 address;
 	u32 pid;
 	u16 write;
 	u16 counted;
+	/* Where the last one was: to look for a mapping costs more than all the rest. */
+	struct mapping mapping;
 };
 
 struct {
@@ -526,19 +539,46 @@ int BPF_PROG(fault_kernel, unsigned long address, struct pt_regs *regs, unsigned
 	return faulted(address, error);
 }
 
-/* What is found out about a mapping. */
-struct mapping {
-	u32 shared;
-};
+/* How often mappings of the current process have changed; false where the kernel does not say, or one changes now. */
+static __always_inline bool changes_now(u32 *changes)
+{
+	struct mm_struct *mm = bpf_get_current_task_btf()->mm;
+	if (!mm)
+		return false;
+	if (bpf_core_field_exists(mm->mm_lock_seq)) {
+		*changes = mm->mm_lock_seq.sequence;
+		return !(*changes & 1);
+	}
+	if (bpf_core_field_exists(((struct mm_struct___6_4 *)mm)->mm_lock_seq)) {
+		*changes = BPF_CORE_READ((struct mm_struct___6_4 *)mm, mm_lock_seq);
+		return true;
+	}
+	return false;
+}
 
 static long look_at(struct task_struct *task, struct vm_area_struct *area, struct mapping *mapping)
 {
 	struct file_id id = {};
 	struct file *file = BPF_CORE_READ(area, vm_file);
+	mapping->begin = BPF_CORE_READ(area, vm_start);
+	mapping->end = BPF_CORE_READ(area, vm_end);
 	mapping->shared = (BPF_CORE_READ(area, vm_flags) & VM_SHARED) != 0;
 	if (file && regular(file, &id))
 		name(file, &id);
 	return 0;
+}
+
+/* Whether the mapping of a fault is shared. Its file is named the first time. */
+static __always_inline u32 is_shared(struct fault *fault, u32 tgid)
+{
+	struct mapping fresh = { .tgid = tgid }, *last = &fault->mapping;
+	fresh.lasts = changes_now(&fresh.changes);
+	if (fresh.lasts && last->lasts && last->tgid == tgid && last->changes == fresh.changes &&
+	    last->begin <= fault->address && fault->address < last->end)
+		return last->shared;
+	bpf_find_vma(bpf_get_current_task_btf(), fault->address, look_at, &fresh, 0);
+	*last = fresh;
+	return fresh.shared;
 }
 
 /* A page fault found its page in `file`'s cache, or has to read it. */
@@ -546,10 +586,9 @@ static __always_inline int paged(struct address_space *cache)
 {
 	struct done done = {};
 	struct file_id id = {};
-	struct mapping mapping = {};
 	struct fault *fault;
 	struct inode *inode;
-	u32 zero = 0;
+	u32 zero = 0, shared = 0;
 	done.key.tgid = tgid_now();
 	if (!is_wanted(done.key.tgid))
 		return 0;
@@ -558,13 +597,14 @@ static __always_inline int paged(struct address_space *cache)
 	if (!fault || fault->pid != (u32)bpf_get_current_pid_tgid() || fault->counted)
 		return 0;
 	fault->counted = 1;
-	inode = BPF_CORE_READ(cache, host);
-	id.inode = done.key.inode = BPF_CORE_READ(inode, i_ino);
-	id.device = done.key.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	/* Read directly, which is much cheaper than by a helper. */
+	inode = cache->host;
+	id.inode = done.key.inode = inode->i_ino;
+	id.device = done.key.device = inode->i_sb->s_dev;
 	if (fault->write || !bpf_map_lookup_elem(&paths, &id))
-		bpf_find_vma(bpf_get_current_task_btf(), fault->address, look_at, &mapping, 0);
+		shared = is_shared(fault, done.key.tgid);
 	/* A page that is private is only read: what is written is a copy. */
-	done.key.op = fault->write && mapping.shared ? OP_WRITE : OP_READ;
+	done.key.op = fault->write && shared ? OP_WRITE : OP_READ;
 	done.key.pattern = PATTERN_PAGE;
 	done.bytes = page_bytes;
 	done.counted = 1;

@@ -135,6 +135,20 @@ struct thread_info {
 	u32 status;
 } KERNEL;
 
+struct seqcount {
+	unsigned int sequence;
+} KERNEL;
+
+/* `mm_lock_seq` counts changes of the mappings; odd while there is one. */
+struct mm_struct {
+	struct seqcount mm_lock_seq;
+} KERNEL;
+
+/* Linux 6.4 to 6.12. */
+struct mm_struct___6_4 {
+	int mm_lock_seq;
+} KERNEL;
+
 struct task_struct {
 	struct thread_info thread_info;
 	int pid;
@@ -145,6 +159,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct files_struct *files;
 	struct fs_struct *fs;
+	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
 	unsigned int in_iowait : 1;

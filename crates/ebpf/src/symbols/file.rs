@@ -7,7 +7,10 @@ use std::{
 };
 
 use fs_err::File;
-use object::{Object, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
+use object::{
+    Endianness, Object, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SymbolKind,
+    read::elf::{ElfFile, ElfSymbol, FileHeader, SectionHeader, Sym},
+};
 use rustc_hash::FxHashMap;
 
 use super::demangled;
@@ -37,6 +40,13 @@ struct Function {
     name: (u32, u32),
 }
 
+/// The less, the plainer: `pthread_mutex_lock` stands before `___pthread_mutex_lock`. Then the order of the file.
+fn plainness(names: &str, function: &Function) -> (bool, usize, u32) {
+    let name = names.get(function.name.0 as usize..).unwrap_or("");
+    let underscores = name.bytes().take_while(|byte| *byte == b'_').count();
+    (name.starts_with("__GI_"), underscores, function.name.0)
+}
+
 /// Where distributions keep what was stripped.
 const DEBUG: &str = "/usr/lib/debug/.build-id";
 
@@ -48,12 +58,13 @@ impl FileSymbols {
         if let Some(debug) = debug.filter(|debug| debug.exists()) {
             symbols.take(&debug, false);
         }
+        let names = &symbols.names;
         for list in [&mut symbols.functions, &mut symbols.variables] {
-            let name = |f: &Function| symbols.names.get(f.name.0 as usize..).unwrap_or("");
-            // Of several names the plainest: `pthread_mutex_lock`, not `___pthread_mutex_lock`.
-            let underscores = |f: &Function| name(f).bytes().take_while(|byte| *byte == b'_').count();
-            let internal = |f: &Function| name(f).starts_with("__GI_");
-            list.sort_by_key(|f| (f.address, std::cmp::Reverse(f.size), internal(f), underscores(f)));
+            // Names are looked at where there are several only: a compiler's library has half a million symbols.
+            list.sort_unstable_by(|a, b| {
+                let by_place = a.address.cmp(&b.address).then_with(|| b.size.cmp(&a.size));
+                by_place.then_with(|| plainness(names, a).cmp(&plainness(names, b)))
+            });
             list.dedup_by_key(|f| f.address);
         }
         symbols
@@ -73,29 +84,54 @@ impl FileSymbols {
                 .collect();
             self.sizes = file.segments().map(|segment| segment.size()).collect();
         }
-        self.add(file.symbols());
-        self.add(file.dynamic_symbols());
+        match &file {
+            object::File::Elf32(elf) => self.add_all(elf),
+            object::File::Elf64(elf) => self.add_all(elf),
+            // The kernel runs no others.
+            _ => {}
+        }
         let id = file.build_id().ok()??;
         let (first, rest) = id.split_first()?;
         let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
         Some(Path::new(DEBUG).join(format!("{first:02x}")).join(format!("{rest}.debug")))
     }
 
-    fn add<'data, R: ReadRef<'data>>(&mut self, symbols: object::SymbolIterator<'data, '_, R>) {
-        for symbol in symbols {
-            // Assembler code often does not say that its labels are functions.
-            let is_code = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Label)
-                || symbol.size() > 0 && symbol.kind() == SymbolKind::Unknown;
-            let Some(name) = symbol.name().ok().filter(|name| !name.is_empty()) else { continue };
-            let is_data = symbol.kind() == SymbolKind::Data && symbol.size() > 0;
-            if !(is_code || is_data) || symbol.is_undefined() || symbol.address() == 0 {
-                continue;
-            }
-            let (Ok(begin), Ok(length)) = (u32::try_from(self.names.len()), u32::try_from(name.len())) else { return };
-            self.names.push_str(name);
-            let list = if is_code { &mut self.functions } else { &mut self.variables };
-            list.push(Function { address: symbol.address(), size: symbol.size(), name: (begin, length) });
+    fn add_all<'data, Elf, R>(&mut self, file: &ElfFile<'data, Elf, R>)
+    where
+        Elf: FileHeader<Endian = Endianness>,
+        R: ReadRef<'data>,
+    {
+        let tables =
+            [(file.elf_symbol_table(), file.symbols()), (file.elf_dynamic_symbol_table(), file.dynamic_symbols())];
+        for (table, symbols) in tables {
+            // Read at once: asked for one by one, each name would be a read of its own.
+            let section = file.elf_section_table().section(table.string_section());
+            let names = section.and_then(|section| section.data(file.endian(), file.data())).unwrap_or_default();
+            symbols.for_each(|symbol| self.add(&symbol, names));
         }
+    }
+
+    fn add<'data, Elf, R>(&mut self, symbol: &ElfSymbol<'data, '_, Elf, R>, names: &[u8])
+    where
+        Elf: FileHeader<Endian = Endianness>,
+        R: ReadRef<'data>,
+    {
+        // Assembler code often does not say that its labels are functions.
+        let is_code = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Label)
+            || symbol.size() > 0 && symbol.kind() == SymbolKind::Unknown;
+        let is_data = symbol.kind() == SymbolKind::Data && symbol.size() > 0;
+        if !(is_code || is_data) || symbol.is_undefined() || symbol.address() == 0 {
+            return;
+        }
+        let at = symbol.elf_symbol().st_name(symbol.endian()) as usize;
+        let name = names.get(at..).and_then(|rest| rest.split(|byte| *byte == 0).next());
+        let Some(name) = name.and_then(|name| str::from_utf8(name).ok()).filter(|name| !name.is_empty()) else {
+            return;
+        };
+        let (Ok(begin), Ok(length)) = (u32::try_from(self.names.len()), u32::try_from(name.len())) else { return };
+        self.names.push_str(name);
+        let list = if is_code { &mut self.functions } else { &mut self.variables };
+        list.push(Function { address: symbol.address(), size: symbol.size(), name: (begin, length) });
     }
 
     /// The address in the file of the byte at `offset`.

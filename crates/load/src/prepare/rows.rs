@@ -68,7 +68,11 @@ fn put(text: &[u8], form: Form, out: &mut Vec<u8>) {
     if form == Form::Values {
         out.push(b'\'');
     }
-    for byte in text {
+    let is_plain = !text.iter().any(|byte| matches!(byte, b'\\' | b'\t' | b'\n' | b'\''));
+    if is_plain {
+        out.extend_from_slice(text);
+    }
+    for byte in if is_plain { &[] } else { text } {
         match (*byte, form) {
             (b'\\', _) => out.extend_from_slice(b"\\\\"),
             (b'\t', Form::Lines) => out.extend_from_slice(b"\\t"),

@@ -139,22 +139,21 @@ impl Text {
 /// Fills a pattern in. One random number serves for twelve places.
 fn write(pattern: impl Iterator<Item = u8>, random: &mut Random, out: &mut Vec<u8>) {
     let (mut bits, mut left) = (0_u64, 0);
+    out.reserve(pattern.size_hint().0);
     for byte in pattern {
-        let choices = match byte {
-            b'#' => 10,
-            b'@' => 26,
-            other => {
-                out.push(other);
-                continue;
-            }
-        };
+        if !matches!(byte, b'#' | b'@') {
+            out.push(byte);
+            continue;
+        }
         if left == 0 {
             (bits, left) = (random.bits(), 12);
         }
         left -= 1;
-        let first = if byte == b'#' { b'0' } else { b'a' };
-        out.push(first + (bits % choices) as u8);
-        bits /= choices;
+        // Divisors that the compiler knows make these multiplications: half of the time of making a row.
+        let (first, drawn, rest) =
+            if byte == b'#' { (b'0', bits % 10, bits / 10) } else { (b'a', bits % 26, bits / 26) };
+        out.push(first + drawn as u8);
+        bits = rest;
     }
 }
 

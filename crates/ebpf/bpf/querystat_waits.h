@@ -75,6 +75,8 @@ static __always_inline void leave(struct query *query, bool preempted, struct ta
 	query->why = RUN_QUEUE;
 	query->preemptions += 1;
 	query->by_pid = BPF_CORE_READ(next, tgid);
+	/* What follows a shorter name is not part of it. */
+	__builtin_memset(query->by_comm, 0, sizeof(query->by_comm));
 	BPF_CORE_READ_STR_INTO(&query->by_comm, next, comm);
 }
 

@@ -1,5 +1,6 @@
 //! `querystat`: queries inside a database server — how long, where their time went, who pushed their threads off the CPU.
 
+mod dispatch;
 mod forms;
 mod observed;
 mod servers;

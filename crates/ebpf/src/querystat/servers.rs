@@ -9,6 +9,7 @@ use fenxi_source::residency::{Processes, Server, System};
 use fs_err as fs;
 use object::{Object, ObjectSymbol};
 
+use super::dispatch::{Order, is_dispatch};
 use crate::{
     EbpfError, Loaded,
     bpf::Probe,
@@ -144,8 +145,8 @@ pub(super) enum Places {
     Dispatch {
         /// Of `dispatch_command`.
         dispatch: u64,
-        /// Whether its arguments are in the order of MySQL 5.7 and later.
-        as_mysql: bool,
+        /// The order of its arguments.
+        order: Order,
         /// Where a prepared statement gets its number.
         statement: Option<u64>,
         /// Of the query cache's answer.
@@ -175,10 +176,10 @@ impl Places {
             return Ok(Places::Postgres(places));
         }
         let at = |begin: &str| functions.find(|name| name.starts_with(begin)).map(|(_, at)| at);
-        if let Some((name, dispatch)) = functions.find(|name| name.starts_with("_Z16dispatch_command")) {
+        if let Some((name, dispatch)) = functions.find(is_dispatch) {
             return Ok(Places::Dispatch {
                 dispatch,
-                as_mysql: name.contains("COM_DATA"),
+                order: Order::of(&name).map_err(target)?,
                 statement: at("_ZN9StatementC2EP3LEXP11st_mem_rootN11Query_arena10enum_stateEm"),
                 cache: at("_ZN11Query_cache21send_result_to_client"),
             });
@@ -197,9 +198,8 @@ impl Places {
     pub fn attach(&self, loaded: &mut Loaded, program: &Path, pid: u32, cache: bool) -> Result<Vec<String>, EbpfError> {
         let mut notes = Vec::new();
         match self {
-            Places::Dispatch { dispatch, as_mysql, statement, cache: of_cache } => {
-                let begin = if *as_mysql { "mysql_request" } else { "mariadb_request" };
-                probe(loaded, begin, program, Some(pid), *dispatch, false)?;
+            Places::Dispatch { dispatch, order, statement, cache: of_cache } => {
+                probe(loaded, order.program(), program, Some(pid), *dispatch, false)?;
                 probe(loaded, "response", program, Some(pid), *dispatch, true)?;
                 match statement {
                     Some(place) => probe(loaded, "statement_made", program, Some(pid), *place, false)?,

@@ -62,7 +62,8 @@ pub fn quietly(command: &mut Command) -> bool {
     good
 }
 
-fn postgres_programs() -> Option<PathBuf> {
+/// The folder of PostgreSQL's programs.
+pub fn postgres_programs() -> Option<PathBuf> {
     let mut found: Vec<_> = fs::read_dir("/usr/lib/postgresql").ok()?.flatten().map(|e| e.path().join("bin")).collect();
     found.sort();
     found.pop().filter(|bin| bin.join("initdb").exists())
@@ -75,6 +76,11 @@ impl Server {
 
     /// With more arguments.
     pub fn postgres_with(more: &[&str]) -> Option<Server> {
+        Server::postgres_by(&postgres_programs()?.join("postgres"), more)
+    }
+
+    /// By a program of the installed version, with more arguments.
+    pub fn postgres_by(program: &Path, more: &[&str]) -> Option<Server> {
         let bin = postgres_programs()?;
         let folder = tempfile::tempdir().unwrap();
         quietly(Command::new("chmod").arg("777").arg(folder.path()));
@@ -82,7 +88,7 @@ impl Server {
         let initdb = ["-A", "trust", "-U", "postgres", "--no-sync", "-D"];
         assert!(quietly(as_user("postgres", bin.join("initdb")).args(initdb).arg(&data)));
         let port = free_port();
-        let mut command = as_user("postgres", bin.join("postgres"));
+        let mut command = as_user("postgres", program);
         command.arg("-D").arg(&data).args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]);
         // The eight connections of a short run would otherwise all wait a second in a deadlock.
         command.args(["-c", "deadlock_timeout=10ms", "-p"]);

@@ -68,6 +68,16 @@ static __always_inline bool may_be_wanted(u32 tgid)
 	return !only_tracked || tracked_state(tgid) != 0;
 }
 
+/* Whether the system call that the current task is in was made as a 32-bit program makes it, with numbers of its own. */
+static __always_inline bool call_is_32_bit(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return task->thread_info.status & 2;
+#else
+	return false;
+#endif
+}
+
 static __always_inline u32 log2_of(u64 v)
 {
 	u32 r = 0, s;

@@ -104,9 +104,6 @@ struct {
 	__type(value, u32);
 } meanings SEC(".maps");
 
-/* Of a thread: the call was made as a 32-bit program makes it, with other numbers. */
-#define CALL_IS_32_BIT 2
-
 static __always_inline u32 meaning_of(u32 number)
 {
 	u32 *meaning = bpf_map_lookup_elem(&meanings, &number);
@@ -444,7 +441,7 @@ int BPF_PROG(call_begins, struct pt_regs *regs, long number)
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 meaning = meaning_of(number);
 	struct call *call;
-	if (!meaning || !is_wanted(task->tgid) || (task->thread_info.status & CALL_IS_32_BIT))
+	if (!meaning || !is_wanted(task->tgid) || call_is_32_bit(task))
 		return 0;
 	call = call_now(true);
 	if (!call) {

@@ -1,4 +1,5 @@
-/* Tells the user part of a process the first time that it is met, so that its mappings are read while it is there. */
+/* Tells the user part of a process the first time that it is met, and again when it has begun another program, so that its
+   mappings are read while it is there. */
 #pragma once
 #include "common.h"
 
@@ -22,4 +23,12 @@ static __always_inline void meet(u32 tgid)
 	bpf_map_update_elem(&known, &tgid, &yes, BPF_ANY);
 	if (bpf_ringbuf_output(&met, &tgid, sizeof(tgid), 0))
 		lose(LOST_RING);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(met_anew, struct task_struct *task, int old_pid, struct linux_binprm *binary)
+{
+	u32 tgid = BPF_CORE_READ(task, tgid);
+	bpf_map_delete_elem(&known, &tgid);
+	return 0;
 }

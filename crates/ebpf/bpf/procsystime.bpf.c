@@ -4,6 +4,9 @@
 /* Whether threads are told apart. */
 const volatile u32 by_thread = 0;
 
+/* Added to the number of a call that was made as a 32-bit program makes it; crates/ebpf/src/syscalls.rs knows it. */
+#define IS_32_BIT 0x80000000
+
 /* A call that has begun. */
 struct call {
 	u64 begun;
@@ -54,7 +57,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long number)
 		lose(LOST_ROOM);
 		return 0;
 	}
-	call->number = number;
+	call->number = (u32)number | (call_is_32_bit(task) ? IS_32_BIT : 0);
 	call->left = 0;
 	call->off = 0;
 	call->open = 1;

@@ -1,5 +1,6 @@
 /* Stacks: what runs on the CPUs, sampled by a clock; what waits off them, and how long. */
 #include "follow.h"
+#include "met.h"
 
 /* Waits shorter than this are not taken (their stacks cost more than they tell). */
 const volatile u64 least_wait_ns = 1000;
@@ -164,6 +165,8 @@ int on_cpu(struct bpf_perf_event_data *context)
 	place.tgid = both >> 32;
 	if (!is_wanted(place.tgid))
 		return 0;
+	if (!(bpf_get_current_task_btf()->flags & PF_KTHREAD))
+		meet(place.tgid);
 	bpf_get_current_comm(&place.comm, sizeof(place.comm));
 	if (writing_side()) {
 		walk(context, &place, &stacks_1, WALKER_ON_CPU, true);
@@ -195,7 +198,11 @@ int BPF_PROG(off_cpu, bool preempted, struct task_struct *prev, struct task_stru
 		lose(LOST_ROOM);
 		return 0;
 	}
+	if (!(prev->flags & PF_KTHREAD))
+		meet(prev->tgid);
 	wait->place.tgid = prev->tgid;
+	/* What follows a shorter name is not part of it. */
+	__builtin_memset(wait->place.comm, 0, sizeof(wait->place.comm));
 	BPF_CORE_READ_STR_INTO(&wait->place.comm, prev, comm);
 	/* Here the current stack is still that of the thread that leaves. */
 	walk(ctx, &wait->place, &wait_stacks, WALKER_OFF_CPU, !(prev->flags & PF_KTHREAD));

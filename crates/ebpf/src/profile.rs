@@ -16,7 +16,7 @@ use crate::{
     observing::Observing,
     perf,
     sums::Sums,
-    symbols::Symbols,
+    symbols::Watched,
 };
 
 static OBJECT: Compiled = compiled!("profile");
@@ -75,6 +75,7 @@ impl Source for Profile {
             true => Some(Sums::new("wait_places", observing.map("wait_places")?)),
             false => None,
         };
+        let watched = Watched::new(observing.map("met")?)?;
         Ok(Box::new(Observed {
             which: observing.map("side")?,
             wait_stacks: observing.map("wait_stacks")?,
@@ -83,7 +84,7 @@ impl Source for Profile {
             writing: 0,
             waits,
             period_s: 1.0 / f64::from(self.frequency.max(1)),
-            folded: Folded::default(),
+            folded: Folded { watched, ended: 0, said: false },
         }))
     }
 }
@@ -196,13 +197,16 @@ impl Place {
 
 impl Collector for Observed {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
-        self.folded.symbols.turn();
+        self.folded.watched.symbols().turn();
         self.on_cpu(tick, rows)?;
         self.off_cpu(tick, rows)?;
-        let unknown = std::mem::take(&mut self.folded.unknown);
-        if unknown > 0 && !std::mem::replace(&mut self.folded.said, true) {
-            let text = "processes had ended before their stacks could be named; they are [unknown] there";
-            rows.note(SPEC.name, None, text);
+        let ended = std::mem::take(&mut self.folded.ended);
+        if ended > 0 && !std::mem::replace(&mut self.folded.said, true) {
+            let text = format!(
+                "programs had ended before their functions could be named: {ENDED} stands for them in {ended} stacks, \
+                 their names are in the column `comm`"
+            );
+            rows.note(SPEC.name, None, &text);
         }
         Ok(self.observing.report(tick, rows)?)
     }
@@ -218,12 +222,14 @@ fn row(rows: &mut Rows, tick: Tick, place: &Place, stack: &str, event: &str, sam
     row.f64(c::time_s, time_s);
 }
 
+/// Stands for the functions of a program that ended within milliseconds of its first sample.
+const ENDED: &str = "[program ended]";
+
 /// Stacks as texts.
-#[derive(Default)]
 struct Folded {
-    symbols: Symbols,
-    /// Processes of which nothing was known.
-    unknown: u64,
+    watched: Watched,
+    /// Stacks of programs of which nothing could be read any more.
+    ended: u64,
     said: bool,
 }
 
@@ -231,9 +237,10 @@ impl Folded {
     /// Frames from the outermost to the innermost, separated by `;`: those of the program, then those of the kernel,
     /// which have `_[k]` at their ends, as others write them, too.
     fn stack(&mut self, place: &Place, addresses: impl Fn(u64) -> Vec<u64>) -> String {
+        let mut symbols = self.watched.symbols();
         let mut frames: Vec<String> = Vec::new();
         for (n, address) in addresses(place.kernel).into_iter().enumerate() {
-            let function = self.symbols.kernel(address - u64::from(n > 0)).function;
+            let function = symbols.kernel(address - u64::from(n > 0)).function;
             if !(frames.is_empty() && is_of_switching(&function)) {
                 frames.push(format!("{function}_[k]"));
             }
@@ -241,8 +248,12 @@ impl Folded {
         for (n, address) in addresses(place.user).into_iter().enumerate() {
             // All but the innermost are where calls return to.
             let address = if n > 0 { address.saturating_sub(1) } else { address };
-            let function = self.symbols.resolve(place.pid, address).function;
-            self.unknown += u64::from(n == 0 && self.symbols.is_unknown(place.pid));
+            let function = symbols.resolve(place.pid, address).function;
+            if symbols.had_ended(place.pid) {
+                self.ended += 1;
+                frames.push(ENDED.to_owned());
+                break;
+            }
             // Code without frame pointers leads into nowhere, often for many frames: one says as much.
             if !(is_nowhere(&function) && frames.last().is_some_and(|last| is_nowhere(last))) {
                 frames.push(function.replace(';', ":"));

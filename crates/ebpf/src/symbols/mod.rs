@@ -67,16 +67,20 @@ impl Symbols {
         process.resolve(pid, address, turn, &mut self.files)
     }
 
-    /// Reads what a process has mapped, so that its addresses have names when it has ended.
+    /// Reads what a process has mapped now, so that its addresses have names when it has ended.
     pub fn meet(&mut self, pid: u32) {
-        let turn = self.turn;
-        self.processes.entry(pid).or_insert_with(|| Process::read(pid, turn));
+        let process = Process::read(pid, self.turn);
+        // If it has ended already, what was known of it is all there is.
+        if !process.is_unknown() || !self.processes.contains_key(&pid) {
+            self.processes.insert(pid, process);
+        }
     }
 
     /// The variable of process `pid` that `address` is in; None where it is in none that has a name.
     pub fn variable(&mut self, pid: u32, address: u64) -> Option<Frame> {
-        self.meet(pid);
-        self.processes.get(&pid)?.variable(pid, address, &mut self.files)
+        let turn = self.turn;
+        let process = self.processes.entry(pid).or_insert_with(|| Process::read(pid, turn));
+        process.variable(pid, address, &mut self.files)
     }
 
     /// The function of the kernel that `address` is in.
@@ -84,9 +88,9 @@ impl Symbols {
         self.kernel.get_or_insert_with(Kernel::read).resolve(address)
     }
 
-    /// Whether nothing could be read about the process: it had ended before it was first asked about.
-    pub fn is_unknown(&self, pid: u32) -> bool {
-        self.processes.get(&pid).is_some_and(Process::is_unknown)
+    /// Whether nothing could be read about the process, as it had ended before it was first met or asked about.
+    pub fn had_ended(&self, pid: u32) -> bool {
+        self.processes.get(&pid).is_some_and(|process| process.is_unknown() && process.start.is_none())
     }
 }
 
@@ -147,8 +151,8 @@ mod tests {
         assert_eq!(frame.offset, 0);
         let frame = symbols.resolve(std::process::id(), 8);
         assert_eq!(&*frame.function, "[unknown]");
-        assert!(!symbols.is_unknown(std::process::id()));
+        assert!(!symbols.had_ended(std::process::id()));
         symbols.resolve(u32::MAX >> 2, address);
-        assert!(symbols.is_unknown(u32::MAX >> 2));
+        assert!(symbols.had_ended(u32::MAX >> 2));
     }
 }

@@ -40,10 +40,12 @@ struct Region {
     name: Arc<str>,
 }
 
-/// When the process began; None: there is no such process.
+/// When the process began; None: there is no such process, or it has ended and only waits to be asked how.
 pub(super) fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+    let mut words = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+    words.next().filter(|state| *state != "Z")?;
+    words.nth(18)?.parse().ok()
 }
 
 impl Process {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 use fenxi_ebpf::{Iopattern, Tracked};
 use fenxi_model::{Rows, TableRows, catalog::io_pattern as c};
 
-use crate::observed::Observed;
+use crate::{observed::Observed, programs::compiled};
 
 /// Operations by operation and pattern, of one file.
 type Seen = BTreeMap<(String, String), f64>;
@@ -138,6 +138,24 @@ fn a_mapping_is_seen_as_page_faults_and_that_is_said() {
     let faults = seen.get(&("write".to_owned(), "page".to_owned())).copied().unwrap_or(0.0);
     assert!(faults > 0.0 && faults <= made.writes * 1.01, "{seen:?}");
     assert!(!seen.keys().any(|(_, pattern)| pattern == "random"), "{seen:?}");
+}
+
+/// A page of a private mapping is read, whatever is written then is a copy; the same address may be another mapping later.
+#[test]
+fn writes_to_private_mappings_are_reads_of_the_file() {
+    let Some(program) = compiled("mappings", &["-O1"]) else { return };
+    let folder = folder();
+    let file = folder.path().join("mapped.dat");
+    fs_err::write(&file, vec![7; 16 << 20]).unwrap();
+    for more in [&[][..], &["reads"]] {
+        let Some(mut observed) = Observed::begin(&Iopattern { tracked: Tracked::Children }) else { return };
+        assert!(Command::new(&program).arg(&file).args(more).status().unwrap().success());
+        let seen = seen(observed.read(), "mapped.dat");
+        let pages = |op: &str| seen.get(&(op.to_owned(), "page".to_owned())).map_or(0.0, |pages| pages.round());
+        let reads = if more.is_empty() { 0.0 } else { 16.0 };
+        assert_eq!((pages("read"), pages("write")), (64.0 + 32.0 + reads, 48.0), "{seen:?}");
+        assert_eq!(seen.len(), 2, "{seen:?}");
+    }
 }
 
 #[test]

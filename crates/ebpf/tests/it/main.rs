@@ -8,6 +8,7 @@ mod pin;
 mod plockstat;
 mod procsystime;
 mod profile;
+mod programs;
 mod querystat;
 #[allow(dead_code, reason = "tests of loads use more of it")]
 #[path = "../../../load/tests/it/server.rs"]

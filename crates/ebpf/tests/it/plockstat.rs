@@ -1,6 +1,6 @@
 //! A program with a hot lock: it and who takes it come first; one without contention shows nothing.
 
-use std::{path::PathBuf, process::Command, sync::OnceLock};
+use std::{path::PathBuf, process::Command};
 
 use fenxi_ebpf::{Plockstat, Tracked};
 use fenxi_model::{
@@ -8,21 +8,11 @@ use fenxi_model::{
     catalog::{lock as c, note},
 };
 
-use crate::observed::Observed;
+use crate::{observed::Observed, programs::compiled};
 
-/// The program of `programs/locks.c`, compiled; None, said aloud, when there is no compiler.
-fn program() -> Option<&'static PathBuf> {
-    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| {
-        let into = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("locks-{}", std::process::id()));
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/programs/locks.c");
-        let compiled = Command::new("cc").args(["-O2", "-g", "-pthread", "-o"]).arg(&into).arg(source).status();
-        compiled.is_ok_and(|status| status.success()).then_some(into)
-    });
-    if built.is_none() {
-        eprintln!("SKIPPED plockstat: `cc` cannot compile here");
-    }
-    built.as_ref()
+/// The program of `programs/locks.c`.
+fn program() -> Option<PathBuf> {
+    compiled("locks", &["-O2", "-g", "-pthread"])
 }
 
 /// One line of the table.

@@ -5,16 +5,17 @@ use std::{collections::BTreeMap, process::Command};
 use fenxi_ebpf::{Procsystime, Tracked};
 use fenxi_model::{Rows, catalog::syscall as c};
 
-use crate::observed::Observed;
+use crate::{observed::Observed, programs::compiled};
 
 /// Calls and errors of each system call.
 type Counts = BTreeMap<String, (u64, u64)>;
 
-fn counts(rows: &Rows) -> Counts {
+/// Those of a command.
+fn counts(rows: &Rows, comm: &str) -> Counts {
     let mut counts = Counts::new();
     for rows in rows.tables().filter(|rows| rows.table().id == c::TABLE.id) {
         // Servers that other tests start are children of this process, too.
-        for row in (0..rows.n_rows()).filter(|row| rows.str(*row, c::comm) == Some("find")) {
+        for row in (0..rows.n_rows()).filter(|row| rows.str(*row, c::comm) == Some(comm)) {
             let count = counts.entry(rows.str(row, c::syscall).unwrap().to_owned()).or_default();
             count.0 += rows.f64(row, c::calls).unwrap() as u64;
             count.1 += rows.f64(row, c::errors).unwrap() as u64;
@@ -25,7 +26,10 @@ fn counts(rows: &Rows) -> Counts {
 
 /// A program whose system calls are the same each time: it has no threads, draws nothing, asks no time.
 fn program() -> Command {
-    let mut command = Command::new("find");
+    // By its whole path: it is given no PATH to be found by.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let find = std::env::split_paths(&path).map(|folder| folder.join("find")).find(|file| file.exists());
+    let mut command = Command::new(find.unwrap_or_else(|| "find".into()));
     command.args(["/proc/self/net", "/proc/sys/fs", "-maxdepth", "1"]).env_clear().stdout(std::process::Stdio::null());
     command
 }
@@ -34,6 +38,7 @@ fn program() -> Command {
 fn by_strace() -> Option<Counts> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("counts");
+    // Its environment goes on to the program.
     let mut strace = Command::new("strace");
     strace.args(["-c", "-o"]).arg(&file).arg("--").arg(program().get_program()).args(program().get_args());
     if !strace.env_clear().stdout(std::process::Stdio::null()).status().is_ok_and(|status| status.success()) {
@@ -59,8 +64,29 @@ fn calls_and_errors_are_those_of_strace() {
         return;
     };
     assert!(program().status().unwrap().success());
-    let seen = counts(observed.read());
+    let seen = counts(observed.read(), "find");
     assert_eq!(seen, expected);
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn calls_of_32_bit_programs_are_not_taken_for_others_of_their_numbers() {
+    let Some(program) = compiled("calls_32", &["-O1"]) else { return };
+    let ran = |program: &std::path::Path| Command::new(program).status().unwrap().success();
+    if !ran(&program) {
+        eprintln!("SKIPPED procsystime of 32-bit calls: this kernel takes none");
+        return;
+    }
+    let Some(mut observed) = Observed::begin(&Procsystime { tracked: Tracked::Children, by_thread: false }) else {
+        return;
+    };
+    assert!(ran(&program));
+    let seen = counts(observed.read(), "calls_32");
+    let of = |name: &str| seen.get(name).copied().unwrap_or_default();
+    assert_eq!(of("32-bit getpid"), (100, 0), "{seen:?}");
+    assert_eq!(of("32-bit close"), (50, 50), "{seen:?}");
+    assert_eq!((of("writev"), of("getpid")), ((10, 0), (100, 0)), "{seen:?}");
+    assert!(!seen.contains_key("lstat"), "that is what 6 is elsewhere: {seen:?}");
 }
 
 #[test]

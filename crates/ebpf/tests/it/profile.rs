@@ -1,41 +1,11 @@
 //! Samples go to the functions in which time goes.
 
-use std::{collections::BTreeMap, path::PathBuf, process::Command};
+use std::{collections::BTreeMap, process::Command};
 
 use fenxi_ebpf::{Profile, Tracked};
 use fenxi_model::{Rows, catalog::stack as c};
 
-use crate::observed::Observed;
-
-/// Uses half a second of a CPU in `hot`, then waits for 0.3 s.
-const PROGRAM: &str = r"
-#include <time.h>
-volatile unsigned long sink;
-__attribute__((noinline)) void hot(void) { for (long i = 0; i < 200000; i++) sink += i * i; }
-__attribute__((noinline)) void work(void) { hot(); sink++; }
-__attribute__((noinline)) void wait_a_while(void) {
-    struct timespec t = {0, 300000000};
-    nanosleep(&t, 0);
-    sink++;
-}
-static double used(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec / 1e9; }
-int main(void) {
-    do { for (int i = 0; i < 20; i++) work(); } while (used() < 0.5);
-    wait_a_while();
-    return 0;
-}";
-
-fn compiled(folder: &tempfile::TempDir) -> Option<PathBuf> {
-    let (source, program) = (folder.path().join("hot.c"), folder.path().join("hot"));
-    fs_err::write(&source, PROGRAM).unwrap();
-    let mut cc = Command::new("cc");
-    cc.args(["-O0", "-o"]).arg(&program).arg(&source);
-    if cc.status().is_ok_and(|status| status.success()) {
-        return Some(program);
-    }
-    eprintln!("SKIPPED profile of a C program: there is no C compiler");
-    None
-}
+use crate::{observed::Observed, programs::compiled};
 
 /// Samples and seconds of the stacks of `event`.
 fn stacks(rows: &Rows, event: &str) -> BTreeMap<String, (f64, f64)> {
@@ -54,8 +24,7 @@ fn stacks(rows: &Rows, event: &str) -> BTreeMap<String, (f64, f64)> {
 
 #[test]
 fn a_hot_function_has_the_samples_and_a_waiting_one_the_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(&folder) else { return };
+    let Some(program) = compiled("hot", &["-O0"]) else { return };
     // Fast, so that half a second gives many samples on a busy machine, too.
     let source = Profile { tracked: Tracked::Children, frequency: 997, off_cpu: true };
     let Some(mut observed) = Observed::begin(&source) else { return };
@@ -76,4 +45,20 @@ fn a_hot_function_has_the_samples_and_a_waiting_one_the_time() {
     let paused = waiting.iter().filter(|(stack, _)| stack.contains("main;") && stack.contains("nanosleep"));
     let paused_s: f64 = paused.map(|(_, (_, time_s))| time_s).sum();
     assert!((0.3..2.0).contains(&paused_s), "{paused_s}: {waiting:?}");
+}
+
+/// It runs a fifth of a second within an interval: what it has mapped is read when it is met.
+#[test]
+fn a_program_that_ends_within_an_interval_has_its_names() {
+    let Some(program) = compiled("hot", &["-O0"]) else { return };
+    let Some(mut observed) = Observed::begin(&Profile { tracked: Tracked::Children, frequency: 997, off_cpu: false })
+    else {
+        return;
+    };
+    assert!(Command::new(&program).arg("200").status().unwrap().success());
+    let running = stacks(observed.read(), "on-cpu");
+    let all: f64 = running.values().map(|(samples, _)| samples).sum();
+    let named = running.iter().filter(|(stack, _)| stack.contains("main;work;hot"));
+    let named: f64 = named.map(|(_, (samples, _))| samples).sum();
+    assert!(all > 50.0 && named >= 0.9 * all, "{named} of {all}: {running:?}");
 }

@@ -9,7 +9,9 @@ use std::{
 };
 
 use fenxi_model::Random;
-use fenxi_tamp::{Compress, Decompress, Format, Input, Level, Meter, Output, compress, decompress, recover, unwatched};
+use fenxi_tamp::{
+    Compress, Decompress, Format, Input, Level, Lost, Meter, Output, compress, decompress, recover, unwatched,
+};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 /// The format of this name.
@@ -61,9 +63,16 @@ pub fn read(bytes: &[u8]) -> u64 {
         let done = decompress(stream(), Output::nowhere(), &options, &Meter::default(), &mut unwatched);
         made += done.map_or(0, |done| done.written.len);
     }
-    let recovered = file(bytes)
-        .and_then(|file| recover(file, Output::nowhere(), Some(1 << 20), &Meter::default(), &mut unwatched).ok());
-    made + recovered.map_or(0, |recovered| recovered.written.len)
+    let (alone, together) = (recovered(bytes, 1), recovered(bytes, 2));
+    assert_eq!(alone, together, "two threads recovered something else than one");
+    made + alone.map_or(0, |(len, _)| len)
+}
+
+/// How much is recovered, and what is lost; `None` if there is nothing.
+fn recovered(bytes: &[u8], threads: usize) -> Option<(u64, Vec<Lost>)> {
+    let options = Decompress { threads, memory: Some(1 << 20), range: None };
+    let recovered = recover(file(bytes)?, Output::nowhere(), &options, &Meter::default(), &mut unwatched).ok()?;
+    Some((recovered.written.len, recovered.lost))
 }
 
 /// A file in memory.

@@ -70,10 +70,7 @@ pub fn decompress(
     meter: &Meter,
     watch: Watch<'_>,
 ) -> Result<Unpacked, Error> {
-    let threads = options.threads.max(1);
-    let memory = options.memory.unwrap_or(BYTES_PER_THREAD * threads as u64);
-    let limits = Limits { threads, jobs: 4 * threads, bytes: memory };
-    let bounds = bounds(options.memory);
+    let (limits, bounds) = (limits(options), bounds(options.memory));
     let shared = Shared::default();
     let reader = Reader::new(input, meter.clone());
     let source = Unpack::new(reader, bounds, options.range.clone(), shared.clone())?;
@@ -87,6 +84,12 @@ pub fn decompress(
         blocks: facts.blocks,
         serial: facts.serial,
     })
+}
+
+/// Four blocks for each thread, or what fits into the memory.
+pub(crate) fn limits(options: &Decompress) -> Limits {
+    let threads = options.threads.max(1);
+    Limits { threads, jobs: 4 * threads, bytes: options.memory.unwrap_or(BYTES_PER_THREAD * threads as u64) }
 }
 
 /// What a frame may need when blocks may hold this.

@@ -80,6 +80,11 @@ impl Error {
         matches!(self, Error::Truncated { .. } | Error::Damaged { .. } | Error::Unknown { .. })
     }
 
+    /// Whether one frame is at fault, and others may be read: it is damaged, or needs what nobody can give it.
+    pub(crate) fn is_of_a_frame(&self) -> bool {
+        self.is_damage() || matches!(self, Error::Dictionary { .. })
+    }
+
     pub(crate) fn damaged(at: u64, what: impl Into<String>) -> Error {
         Error::Damaged { at, what: what.into() }
     }

@@ -1,6 +1,6 @@
 //! A block on its way through the engine, in either direction.
 
-use crate::{engine, input::Piece};
+use crate::{Format, engine, input::Piece};
 
 /// A block with the buffers that it needs. Buffers only grow, so that they are cleared once and then used again.
 #[derive(Debug, Default)]
@@ -38,6 +38,18 @@ pub(crate) enum Task {
     Lz4 { stored: bool, sum: Option<u32> },
     /// A whole member of gzip whose compressed data begins at `data`.
     Gzip { data: usize },
+}
+
+impl Task {
+    /// The format of the input.
+    pub fn format(&self) -> Option<Format> {
+        match self {
+            Task::Ready => None,
+            Task::Zstd { .. } => Some(Format::Zst),
+            Task::Lz4 { .. } => Some(Format::Lz4),
+            Task::Gzip { .. } => Some(Format::Gz),
+        }
+    }
 }
 
 /// What is checked over several blocks, in their order.

@@ -45,6 +45,11 @@ impl Meter {
         self.0.read.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Everything up to this offset was read.
+    pub(crate) fn read_to(&self, offset: u64) {
+        self.read(offset.saturating_sub(self.totals().read));
+    }
+
     pub(crate) fn written(&self, bytes: u64) {
         self.0.written.fetch_add(bytes, Ordering::Relaxed);
     }

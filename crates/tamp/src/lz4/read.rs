@@ -29,7 +29,7 @@ pub(crate) fn is_legacy(bytes: &[u8]) -> bool {
 }
 
 /// A frame on its way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Frame {
     /// Bytes that a block decodes to at most.
     pub block: usize,
@@ -120,6 +120,16 @@ impl Frame {
     /// Bytes with which the frame ends.
     pub fn end_len(&self) -> u64 {
         if self.content_sum { 8 } else { 4 }
+    }
+
+    /// Whether blocks can be decoded without those before them.
+    pub fn is_independent(&self) -> bool {
+        self.independent
+    }
+
+    /// Whether its end was read.
+    pub fn is_over(&self) -> bool {
+        self.over
     }
 
     /// Whether a block can be recognised and decoded without those before it.

@@ -1,14 +1,11 @@
 //! One frame of a file that may be damaged.
 
-use crate::{
-    Error, Format,
-    engine::Worker,
-    gz,
-    unpack::{Begun, Bounds},
-    zst,
-};
+use crate::{Error, Format, engine::Worker, gz, unpack::Begun, zst};
 
-use super::{Work, window::begins};
+use super::{
+    Work,
+    window::{HEAD, begins},
+};
 
 /// What is at a place.
 pub(super) enum Next {
@@ -26,10 +23,9 @@ pub(super) enum Next {
 impl Work<'_> {
     /// Decodes what begins at `at`, and writes it.
     pub(super) fn next(&mut self, at: u64, format: Option<Format>) -> Result<Next, Error> {
-        let head = self.window.at(at, 64)?.to_vec();
+        let head = self.window.at(at, HEAD)?.to_vec();
         if zst::is_skippable(&head) {
-            let len = head.get(4..).and_then(zst::word);
-            let end = len.map(|len| at + 8 + u64::from(len)).filter(|end| *end <= self.len);
+            let end = zst::skippable_len(&head).map(|len| at + len).filter(|end| *end <= self.len);
             return Ok(end.map_or(Next::Bad { format, content: None }, |end| Next::Good { end, found: None }));
         }
         if !begins(&head, format) {
@@ -44,12 +40,10 @@ impl Work<'_> {
 
     /// Decodes a gathered zstd frame into the job; its end and the length of its contents.
     pub(super) fn frame(&mut self, at: u64) -> Result<Option<(u64, u64)>, Error> {
-        let mut reader = self.reader(at)?;
-        let most = u64::from(u32::MAX);
-        let bounds = Bounds { frame: most, one_of_many: most, ..self.bounds() };
+        let (mut reader, bounds) = (self.reader(at)?, self.listed_bounds());
         match zst::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
             Ok(Begun::Gathered) => {}
-            Err(error) if !error.is_damage() => return Err(error),
+            Err(error) if !error.is_of_a_frame() => return Err(error),
             _ => return Ok(None),
         }
         if self.decoder.work(&mut self.job).is_err() {
@@ -61,7 +55,7 @@ impl Work<'_> {
     fn zstd(&mut self, at: u64, head: &[u8]) -> Result<Next, Error> {
         let format = Some(Format::Zst);
         let content = zst::header(head).and_then(|header| header.content);
-        let (mut reader, bounds) = (self.reader(at)?, self.bounds());
+        let (mut reader, bounds) = (self.reader(at)?, self.bounds);
         let mut frame = match zst::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
             Ok(Begun::Serial(frame)) => frame,
             Ok(_) => {
@@ -71,7 +65,7 @@ impl Work<'_> {
                 self.write()?;
                 return Ok(Next::Good { end: at + reader.offset(), found: format });
             }
-            Err(error) if error.is_damage() => return Ok(Next::Bad { format, content }),
+            Err(error) if error.is_of_a_frame() => return Ok(Next::Bad { format, content }),
             Err(error) => return Err(error),
         };
         let mut written = 0;
@@ -80,6 +74,7 @@ impl Work<'_> {
                 Ok(true) => {
                     written += self.job.output_len as u64;
                     self.write()?;
+                    self.step(at + reader.offset())?;
                 }
                 Ok(false) => return Ok(Next::Good { end: at + reader.offset(), found: format }),
                 Err(_) => {
@@ -91,7 +86,7 @@ impl Work<'_> {
 
     fn gzip(&mut self, at: u64) -> Result<Next, Error> {
         let format = Some(Format::Gz);
-        let (mut reader, bounds) = (self.reader(at)?, self.bounds());
+        let (mut reader, bounds) = (self.reader(at)?, self.bounds);
         let mut member = match gz::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
             Ok(Begun::Serial(member)) => member,
             Ok(_) => {
@@ -102,12 +97,15 @@ impl Work<'_> {
                 self.write()?;
                 return Ok(Next::Good { end: at + reader.offset(), found: format });
             }
-            Err(error) if error.is_damage() => return Ok(Next::Bad { format, content: None }),
+            Err(error) if error.is_of_a_frame() => return Ok(Next::Bad { format, content: None }),
             Err(error) => return Err(error),
         };
         loop {
             match member.next(&mut reader, &mut self.job) {
-                Ok(true) => self.write()?,
+                Ok(true) => {
+                    self.write()?;
+                    self.step(at + reader.offset())?;
+                }
                 Ok(false) => return Ok(Next::Good { end: at + reader.offset(), found: format }),
                 Err(_) => return self.broken(at, at + reader.offset(), format, None),
             }
@@ -116,7 +114,7 @@ impl Work<'_> {
 
     /// A frame is damaged whose end is believed if something begins there.
     fn damaged(&mut self, at: u64, end: u64, format: Option<Format>, content: Option<u64>) -> Result<Next, Error> {
-        let after = self.window.at(end, 64)?;
+        let after = self.window.at(end, HEAD)?;
         if !after.is_empty() && !begins(after, format) && !zst::is_skippable(after) {
             return Ok(Next::Bad { format, content });
         }
@@ -126,8 +124,8 @@ impl Work<'_> {
 
     /// A frame broke in the middle, after its beginning was written.
     fn broken(&mut self, at: u64, from: u64, format: Option<Format>, content: Option<u64>) -> Result<Next, Error> {
-        let to = self.window.find_magic(at + 1, format)?;
-        let to = if to < from { self.window.find_magic(from, format)? } else { to };
+        let to = self.find(at + 1, format)?;
+        let to = if to < from { self.find(from, format)? } else { to };
         self.lose(from, to, content)?;
         Ok(Next::Good { end: to, found: format })
     }

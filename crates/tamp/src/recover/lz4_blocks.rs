@@ -8,8 +8,15 @@ use crate::{
     zst::word,
 };
 
-use super::{Work, frames::Next, window::begins};
+use super::{
+    Work,
+    fast::Blocks,
+    frames::Next,
+    window::{HEAD, begins},
+};
 
+/// Bytes after which is asked whether to go on searching.
+const LOOK: u64 = 64 << 10;
 const FORMAT: Option<Format> = Some(Format::Lz4);
 
 impl Work<'_> {
@@ -17,17 +24,26 @@ impl Work<'_> {
         let mut reader = self.reader(at)?;
         let mut frame = match Reading::begin(&mut reader) {
             Ok(frame) => frame,
-            Err(error) if error.is_damage() => return Ok(Next::Bad { format: FORMAT, content: None }),
+            Err(error) if error.is_of_a_frame() => return Ok(Next::Bad { format: FORMAT, content: None }),
             Err(error) => return Err(error),
         };
         let (content, begin) = (frame.content(), self.output.len());
         let mut base = at;
         loop {
+            if frame.is_independent() {
+                let from = base + reader.offset();
+                let passed = self.fast(from, |reader| Blocks { reader, base: from, frame: frame.clone() })?;
+                if passed.parts > 0 {
+                    base = passed.at;
+                    reader = self.reader(base)?;
+                }
+            }
             let block_at = base + reader.offset();
+            self.step(block_at)?;
             let whole = match frame.next(&mut reader, &mut self.job) {
                 Ok(false) => return Ok(Next::Good { end: base + reader.offset(), found: FORMAT }),
                 Ok(true) => self.decoder.work(&mut self.job).is_ok(),
-                Err(error) if error.is_damage() => false,
+                Err(error) if error.is_of_a_frame() => false,
                 Err(error) => return Err(error),
             };
             if whole {
@@ -35,7 +51,7 @@ impl Work<'_> {
                 continue;
             }
             if !frame.can_resume() {
-                let to = self.window.find_magic(block_at, FORMAT)?;
+                let to = self.find(block_at, FORMAT)?;
                 self.lose(block_at, to, None)?;
                 return Ok(Next::Good { end: to, found: FORMAT });
             }
@@ -74,7 +90,10 @@ impl Work<'_> {
         }
         let mut at = damaged + 1;
         while at < self.len {
-            if begins(self.window.at(at, 64)?, FORMAT) {
+            if at.is_multiple_of(LOOK) {
+                self.step(at)?;
+            }
+            if begins(self.window.at(at, HEAD)?, FORMAT) {
                 return Ok((at, true));
             }
             if self.is_block(at, most)? {
@@ -90,7 +109,7 @@ impl Work<'_> {
         if word(self.window.at(at, 4)?) != Some(0) {
             return Ok(false);
         }
-        Ok(at + len == self.len || begins(self.window.at(at + len, 64)?, FORMAT))
+        Ok(at + len == self.len || begins(self.window.at(at + len, HEAD)?, FORMAT))
     }
 
     /// Whether there is a block with a right checksum.

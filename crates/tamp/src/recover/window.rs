@@ -1,6 +1,6 @@
 //! A look at any place of a file, and the search for where a frame begins.
 
-use std::os::unix::fs::FileExt;
+use std::{ops::ControlFlow, os::unix::fs::FileExt};
 
 use fs_err::File;
 
@@ -9,7 +9,7 @@ use crate::{Error, Format, gz, lz4, zst};
 /// Bytes read at a time.
 const CHUNK: usize = 4 << 20;
 /// Bytes by which a header is recognised.
-const HEAD: usize = 64;
+pub(super) const HEAD: usize = 64;
 
 /// A part of a file that is in memory.
 pub(super) struct Window {
@@ -39,21 +39,19 @@ impl Window {
         Ok(&self.bytes[from..from + n])
     }
 
-    /// The first place from `at` on where a frame begins, of this format if it is known; the file's end if none does.
-    pub fn find_magic(&mut self, mut at: u64, format: Option<Format>) -> Result<u64, Error> {
-        while at < self.len {
-            let bytes = self.at(at, CHUNK)?;
-            let found = (0..bytes.len()).find(|i| begins(&bytes[*i..], format));
-            let (seen, last) = (bytes.len(), at + bytes.len() as u64 >= self.len);
-            match found {
-                Some(i) if last || seen - i >= HEAD => return Ok(at + i as u64),
-                // Looked at once more, with what follows it.
-                Some(i) if i > 0 => at += i as u64,
-                _ if last => return Ok(self.len),
-                _ => at += (seen - HEAD) as u64,
-            }
-        }
-        Ok(self.len)
+    /// Looks at some bytes from `at` on for a place where a frame begins, of this format if it is known: `Break` with
+    /// it, or with the file's end; `Continue` with where to look next.
+    pub fn look(&mut self, at: u64, format: Option<Format>) -> Result<ControlFlow<u64, u64>, Error> {
+        let bytes = self.at(at, CHUNK)?;
+        let found = (0..bytes.len()).find(|i| begins(&bytes[*i..], format));
+        let (seen, last) = (bytes.len(), at + bytes.len() as u64 >= self.len);
+        Ok(match found {
+            Some(i) if last || seen - i >= HEAD => ControlFlow::Break(at + i as u64),
+            // Looked at once more, with what follows it.
+            Some(i) if i > 0 => ControlFlow::Continue(at + i as u64),
+            _ if last => ControlFlow::Break(self.len),
+            _ => ControlFlow::Continue(at + (seen - HEAD) as u64),
+        })
     }
 }
 

@@ -1,7 +1,9 @@
 //! Whatever happens to a small file, it is detected or it is harmless; and what is undamaged can be recovered.
 
+use proptest::prelude::*;
+
 use super::*;
-use crate::recover;
+use crate::{Lost, recover};
 
 /// Several small blocks, the last not full.
 fn small(format: Format, data: &[u8]) -> Vec<u8> {
@@ -54,12 +56,86 @@ fn every_corruption_of_one_byte_is_detected_or_harmless() {
     }
 }
 
-/// What `--recover` makes of a file with these bytes.
-fn recovered(made: &[u8]) -> (Vec<u8>, Vec<crate::Lost>) {
+/// What `--recover` makes of a file with these bytes, with so many threads; `None` if it says that there is nothing.
+fn recovered_by(threads: usize, made: &[u8]) -> (Vec<u8>, Option<Vec<Lost>>) {
     let (_directory, file) = in_file(made);
     let (output, memory) = Output::memory();
-    let outcome = recover(file, output, None, &Meter::default(), &mut unwatched);
-    (memory.take(), outcome.expect("recovers").lost)
+    let options = Decompress { threads, ..Decompress::default() };
+    let outcome = recover(file, output, &options, &Meter::default(), &mut unwatched);
+    (memory.take(), outcome.ok().map(|recovered| recovered.lost))
+}
+
+fn recovered(made: &[u8]) -> (Vec<u8>, Vec<Lost>) {
+    let (bytes, lost) = recovered_by(3, made);
+    (bytes, lost.expect("recovers"))
+}
+
+/// What happens to files.
+#[derive(Clone, Debug)]
+enum Blow {
+    Flip(usize, u8),
+    Zeros(usize, usize),
+    Removed(usize, usize),
+    Inserted(usize, Vec<u8>),
+    Cut(usize),
+}
+
+fn any_blow() -> impl Strategy<Value = Blow> {
+    let place = 0usize..1 << 20;
+    prop_oneof![
+        (place.clone(), 1u8..).prop_map(|(at, change)| Blow::Flip(at, change)),
+        (place.clone(), 1usize..50_000).prop_map(|(at, len)| Blow::Zeros(at, len)),
+        (place.clone(), 1usize..50_000).prop_map(|(at, len)| Blow::Removed(at, len)),
+        (place.clone(), proptest::collection::vec(any::<u8>(), 1..300))
+            .prop_map(|(at, bytes)| Blow::Inserted(at, bytes)),
+        place.prop_map(Blow::Cut),
+    ]
+}
+
+impl Blow {
+    fn strike(&self, bytes: &mut Vec<u8>) {
+        let n = bytes.len().max(1);
+        let part = |at: usize, len: usize| (at % n)..(at % n + len).min(n);
+        match self {
+            _ if bytes.is_empty() => {}
+            Blow::Flip(at, change) => bytes[at % n] ^= change,
+            Blow::Zeros(at, len) => bytes[part(*at, *len)].fill(0),
+            Blow::Removed(at, len) => drop(bytes.drain(part(*at, *len))),
+            Blow::Inserted(at, more) => drop(bytes.splice(at % n..at % n, more.iter().copied())),
+            Blow::Cut(at) => bytes.truncate(at % n),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn many_threads_recover_what_one_does(
+        formats in proptest::collection::vec(prop_oneof![Just(Format::Zst), Just(Format::Lz4), Just(Format::Gz)], 1..3),
+        blows in proptest::collection::vec(any_blow(), 0..6),
+        len in 0usize..400_000,
+        noisy in any::<bool>(),
+        index in any::<bool>(),
+        block in 1usize << 10..100_000,
+        as_file in any::<bool>(),
+    ) {
+        let data = if noisy { noise(len) } else { text(len) };
+        let mut made = Vec::new();
+        for format in formats {
+            let options = Compress { index, ..options(format, Level::default(), 2, Some(block)) };
+            let (_directory, file) = in_file(&data);
+            let input = Input::file(file).expect("a file");
+            made.extend(if as_file { pack_from(input, &options) } else { packed(&data, &options) });
+        }
+        blows.iter().for_each(|blow| blow.strike(&mut made));
+        let (bytes, lost) = recovered_by(1, &made);
+        for threads in [2, 5] {
+            let (more, lost_too) = recovered_by(threads, &made);
+            prop_assert_eq!(&lost_too, &lost);
+            prop_assert!(more == bytes, "{} bytes and {} bytes", more.len(), bytes.len());
+        }
+    }
 }
 
 #[test]
@@ -125,11 +201,34 @@ fn recovery_ends_whatever_the_bytes_are() {
             let mut damaged = made.clone();
             damaged[at] ^= 0x55;
             damaged.truncate(made.len() - at % 11);
-            let (_directory, file) = in_file(&damaged);
-            let (output, _) = Output::memory();
             // It may say that there is nothing; it may not hang or panic.
-            let _ = recover(file, output, None, &Meter::default(), &mut unwatched);
+            let _ = recovered_by(2, &damaged);
         }
+    }
+}
+
+#[test]
+fn a_damaged_length_is_not_believed() {
+    for format in Format::ALL {
+        let data = noise(3000);
+        let (_directory, file) = in_file(&data);
+        let mut made = pack_from(Input::file(file).expect("a file"), &options(format, Level::default(), 2, None));
+        let middle = made.len() / 2;
+        made[middle] ^= 0xFF;
+        match format {
+            // Magic number, then: eight bytes of length, and a single segment.
+            Format::Zst => drop(made.splice(4..7, [0xE0 | 4, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F])),
+            Format::Lz4 => {
+                made[6..14].copy_from_slice(&(u64::MAX >> 4).to_le_bytes());
+                made[14] = crate::lz4::header_sum(&made[4..14]);
+            }
+            Format::Gz => {
+                let end = made.len();
+                made[end - 4..].fill(0xFF);
+            }
+        }
+        let (bytes, lost) = recovered(&made);
+        assert!(!lost.is_empty() && bytes.len() < 100 << 20, "{format:?}: {lost:?}");
     }
 }
 

@@ -82,6 +82,24 @@ fn frames_of_all_formats_may_follow_each_other() {
 }
 
 #[test]
+fn files_of_any_size_may_follow_each_other() {
+    let (small, large) = (text(1000), text(300_000));
+    for format in Format::ALL {
+        let made = |data: &[u8]| packed(data, &options(format, Level::default(), 2, Some(64 << 10)));
+        for parts in [[&small, &large], [&large, &small], [&small, &small], [&large, &large]] {
+            let all = parts.map(|part| made(part)).concat();
+            assert!(unpacked(&all, 2) == [&parts[0][..], parts[1]].concat(), "{format:?}");
+            // A range that begins in the last of them, by jumping or by passing over.
+            let len = (parts[0].len() + parts[1].len()) as u64;
+            let (_directory, file) = in_file(&all);
+            let range = Decompress { threads: 2, range: Some(len - 10..len), ..Decompress::default() };
+            let (bytes, outcome) = unpack_from(Input::file(file).expect("a file"), &range);
+            assert!(outcome.is_ok() && bytes == parts[1][parts[1].len() - 10..], "{format:?}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
 fn what_is_made_does_not_depend_on_the_number_of_threads() {
     let data = text(1 << 20);
     for format in Format::ALL {

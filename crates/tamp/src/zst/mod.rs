@@ -12,7 +12,7 @@ mod stream;
 mod write;
 
 pub(crate) use header::header;
-pub(crate) use read::{Stream, decode, is_magic, is_skippable};
+pub(crate) use read::{Stream, decode, is_magic, is_skippable, skippable_len};
 pub(crate) use seek::{Entry, Trailer, find_table};
 pub(crate) use stream::Serial;
 pub(crate) use write::{Encoder, Frames, context};

@@ -35,10 +35,15 @@ pub(crate) fn is_skippable(bytes: &[u8]) -> bool {
     word(bytes).is_some_and(|word| word & !0xF == SKIPPABLE)
 }
 
+/// Bytes of the skippable frame that begins so; `None` if that is cut off.
+pub(crate) fn skippable_len(bytes: &[u8]) -> Option<u64> {
+    bytes.get(4..).and_then(word).map(|len| 8 + u64::from(len))
+}
+
 impl Stream {
-    /// After so many frames and bytes of contents, which were jumped over.
+    /// After so many full frames and bytes of contents, which were jumped over.
     pub fn after(frames: u64, content: u64) -> Stream {
-        Stream { frames, content: Some(content), promised: false }
+        Stream { frames, content: Some(content), promised: frames > 0 }
     }
 
     /// Reads the frame that begins here; one whose contents are all within the next `unwanted` bytes is passed over.
@@ -60,9 +65,12 @@ impl Stream {
         if let Some(id) = header.dictionary.filter(|id| *id != 0) {
             return Err(Error::Dictionary { at, id });
         }
+        if !self.promised {
+            // Whatever came before this frame, no trailer counts it.
+            *self = Stream { content: Some(0), ..Stream::default() };
+        }
         self.promised |= header.dictionary == Some(0);
-        let before = if self.frames == 0 { Some(0) } else { self.content };
-        self.content = before.zip(header.content).and_then(|(sum, content)| sum.checked_add(content));
+        self.content = self.content.zip(header.content).and_then(|(sum, content)| sum.checked_add(content));
         self.frames += 1;
         if let Some(content) = header.content.filter(|content| *content > 0 && *content <= unwanted) {
             pass(reader, header)?;
@@ -85,7 +93,7 @@ impl Stream {
     pub fn skippable(&mut self, reader: &mut Reader) -> Result<(), Error> {
         let at = reader.offset();
         let seen = reader.peek(TRAILER_LEN)?;
-        let len = seen.get(4..).and_then(word).ok_or(cut(reader.offset()))?;
+        let len = skippable_len(seen).ok_or(cut(at))?;
         if let Some((trailer, _)) = Trailer::parse(reader.peek(TRAILER_LEN)?) {
             let same = trailer.frames == self.frames && self.content.is_none_or(|content| content == trailer.content);
             if self.promised && !same {
@@ -96,7 +104,7 @@ impl Stream {
             }
             *self = Stream::default();
         }
-        if reader.skip(8 + u64::from(len))? { Ok(()) } else { Err(cut(reader.offset())) }
+        if reader.skip(len)? { Ok(()) } else { Err(cut(reader.offset())) }
     }
 
     /// The input ends here.

@@ -9,6 +9,9 @@ use crate::{Error, input::Reader, job::Job, unpack::Bounds};
 /// Bytes that are handed on at a time.
 const CHUNK: usize = 1 << 20;
 
+/// The largest window that the library can have.
+const WINDOW_MOST: u64 = 1 << 31;
+
 /// A frame on its way.
 pub(crate) struct Serial {
     context: DCtx<'static>,
@@ -22,6 +25,9 @@ pub(crate) struct Serial {
 impl Serial {
     /// Of a frame at this offset whose beginning was taken already.
     pub fn new(at: u64, begun: Vec<u8>, header: Header, bounds: Bounds) -> Result<Serial, Error> {
+        if header.window > WINDOW_MOST {
+            return Err(Error::damaged(at, "it asks for a larger window than there is"));
+        }
         if header.window > bounds.window {
             return Err(Error::Window { at, needs: header.window });
         }

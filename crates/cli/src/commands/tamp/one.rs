@@ -176,7 +176,7 @@ fn transfer(work: &Work<'_>, from: &From, output: Output, watch: Watch<'_>) -> a
         if !from.facts.is_file() {
             bail!("`--recover` needs a file in which it can look back and forth");
         }
-        fenxi_tamp::recover(from.file.try_clone()?, output, args.means.memory, &meter, watch)
+        fenxi_tamp::recover(from.file.try_clone()?, output, &work.decompress, &meter, watch)
             .map(|recovered| lost = recovered.lost)
     } else if args.mode.decompress || args.mode.test {
         fenxi_tamp::decompress(input, output, &work.decompress, &meter, watch).map(|_| ())

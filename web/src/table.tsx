@@ -19,8 +19,10 @@ export function cellText(cell: Cell, unit: string, numeric: boolean, whole = fal
 
 /** The unit of a cell; a column `unit` in the row says it where the column itself has none. */
 export function unitOf(table: TableData, row: Cell[], column: number): string {
-  const own = table.columns[column].unit;
-  const place = own === "" && table.columns[column].numeric ? table.columns.findIndex((c) => c.name === "unit") : -1;
+  const { unit: own, name } = table.columns[column];
+  // Counts are called `n` or `n_…`.
+  const isCount = name === "n" || name.startsWith("n_");
+  const place = own === "" && !isCount && table.columns[column].numeric ? table.columns.findIndex((c) => c.name === "unit") : -1;
   return place < 0 ? own : String(row[place] ?? "");
 }
 

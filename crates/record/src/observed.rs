@@ -64,7 +64,7 @@ impl Observed {
     /// When it cannot be written; the recording is kept, and sealed by the next command that opens the store.
     pub fn seal(mut self) -> Result<Outcome, RecordError> {
         self.end.costs.push(SourceCost {
-            source: "recorder in all".to_owned(),
+            source: SourceCost::WHOLE.to_owned(),
             samples: self.outcome.progress.ticks,
             cpu_s: clock::process_cpu() - self.cpu_before,
             wall_s: self.outcome.progress.elapsed_s,

@@ -102,7 +102,7 @@ impl Run {
             remarks: labels.remarks.clone(),
             ticks: m.ticks,
             missed_ticks: m.missed_ticks,
-            cost_s: (!m.costs.is_empty()).then(|| m.costs.iter().map(|c| c.cpu_s).sum()),
+            cost_s: m.recorder_cpu_s(),
         }
     }
 }

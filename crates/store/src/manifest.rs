@@ -119,6 +119,11 @@ pub struct SourceCost {
     pub rows: u64,
 }
 
+impl SourceCost {
+    /// Stands in place of a source where the cost is that of the whole recorder, its sources among it.
+    pub const WHOLE: &str = "recorder in all";
+}
+
 /// A named part of a run: `warmup`, `steady`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
@@ -216,6 +221,14 @@ impl Manifest {
     /// The file that holds `table`.
     pub fn file(&self, table: &str) -> Option<&FileEntry> {
         self.files.iter().find(|f| f.table.as_deref() == Some(table))
+    }
+
+    /// CPU seconds of recording; None where nothing was recorded.
+    pub fn recorder_cpu_s(&self) -> Option<f64> {
+        let whole = self.costs.iter().find(|cost| cost.source == SourceCost::WHOLE);
+        // A recorder that was killed has not said what it took in all.
+        let sum = || (!self.costs.is_empty()).then(|| self.costs.iter().map(|cost| cost.cpu_s).sum());
+        whole.map(|cost| cost.cpu_s).or_else(sum)
     }
 
     /// The labels of a run whose labels were never changed.

@@ -124,14 +124,14 @@ function Distributions({ panel, table }: { panel: Panel; table: TableData }) {
   const [lo, count] = [panel.x ?? "lo", panel.y?.[0] ?? panel.values ?? "count"];
   const bucket = (row: Row) => ({ lo: read.number(row, lo) ?? 0, hi: read.number(row, "hi"), count: read.number(row, count) ?? 0 });
   const all = [...groups(panel, table)];
-  const unit = read.has("unit") ? read.text(table.rows[0], "unit") : read.unit(lo) || panel.unit;
+  const unitOf = (rows: Row[]) => (read.has("unit") ? read.text(rows[0], "unit") : read.unit(lo) || panel.unit);
   if (read.has("at_s")) {
     return (
       <>
         {all.map(([name, rows]) => (
           <div key={name}>
             {all.length > 1 && <h4>{name}</h4>}
-            <HistogramMap label={`${panel.title} ${name}`} unit={unit} buckets={rows.map((row): TimedBucket => ({ ...bucket(row), t: read.number(row, "at_s") ?? 0 }))} />
+            <HistogramMap label={`${panel.title} ${name}`} unit={unitOf(rows)} buckets={rows.map((row): TimedBucket => ({ ...bucket(row), t: read.number(row, "at_s") ?? 0 }))} />
           </div>
         ))}
       </>
@@ -140,7 +140,7 @@ function Distributions({ panel, table }: { panel: Panel; table: TableData }) {
   // Distributions of different things share no axis.
   const byUnit = new Map<string, Distribution[]>();
   for (const [name, rows] of all) {
-    const own = read.has("unit") ? read.text(rows[0], "unit") : unit;
+    const own = unitOf(rows);
     byUnit.set(own, [...(byUnit.get(own) ?? []), { name: name || "all", buckets: rows.map(bucket) }]);
   }
   return <>{[...byUnit].map(([own, list]) => <Histogram key={own} label={panel.title} all={list} unit={own} />)}</>;

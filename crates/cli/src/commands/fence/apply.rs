@@ -260,3 +260,58 @@ pub fn settle(state: &State, path: &Path) -> anyhow::Result<()> {
     let nothing = state.threads.is_empty() && state.irqs.is_empty() && state.group == Group::None;
     if nothing { Ok(fs::remove_file(path)?) } else { state.write(path) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command};
+
+    use super::*;
+
+    /// A process, ended when dropped.
+    struct Sleeping(Child);
+
+    impl Drop for Sleeping {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// A made-up group of version 2 that has CPUs `was`, and how things are before a fence around the process on `cpus`.
+    fn fence(folder: &Path, was: &str, sleeping: &Sleeping, cpus: &Cpus) -> State {
+        fs::write(folder.join("cpuset.cpus"), was).unwrap();
+        let process = Process::find(&Root::live(), sleeping.0.id()).unwrap();
+        let means = Means::Version2 { own: folder.to_owned() };
+        state(&process, &Plan { cpus: cpus.clone(), means, moves: Vec::new() }).unwrap()
+    }
+
+    /// Writing to made-up files binds nobody, so the process is where the kernel would have put it before.
+    #[test]
+    fn the_cpus_of_a_group_of_version_2_are_set_and_given_back() {
+        let sleeping = Sleeping(Command::new("sleep").arg("600").spawn().unwrap());
+        let first = *Process::find(&Root::live(), sleeping.0.id()).unwrap().allowed().first().unwrap();
+        let cpus = Cpus::from([first]);
+        set_affinity(sleeping.0.id(), &cpus).unwrap();
+        for was in ["\n", "0-63\n"] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut state = fence(folder.path(), was, &sleeping, &cpus);
+            assert_eq!(state.group, Group::Own { folder: folder.path().to_owned(), was: was.trim().to_owned() });
+            let in_group = || fs::read_to_string(folder.path().join("cpuset.cpus")).unwrap();
+            let outcome = apply(&state).unwrap();
+            assert_eq!((in_group(), outcome.failed.len()), (first.to_string(), 0));
+            let outcome = undo(&mut state);
+            assert_eq!((in_group().as_str(), outcome.failed.len()), (was, 0), "{outcome:?}");
+            assert_eq!((&state.group, state.threads.len()), (&Group::None, 0), "nothing is left to undo");
+        }
+    }
+
+    #[test]
+    fn a_group_that_does_not_keep_its_process_is_no_fence() {
+        let sleeping = Sleeping(Command::new("sleep").arg("600").spawn().unwrap());
+        let nowhere = Cpus::from([4095]);
+        let folder = tempfile::tempdir().unwrap();
+        let state = fence(folder.path(), "\n", &sleeping, &nowhere);
+        let error = apply(&state).unwrap_err().to_string();
+        assert!(error.contains("still may run on CPUs"), "{error}");
+    }
+}

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, net::UdpSocket, process::Command, thread, time::Duration};
 
 use fenxi_ebpf::{Detail, Pin, Tracked};
-use fenxi_model::{Rows, TableRows, catalog::pin as c};
+use fenxi_model::{
+    Rows, TableRows,
+    catalog::{metric, pin as c},
+};
 
 use crate::{
     observed::Observed,
@@ -46,6 +49,16 @@ fn send_to_myself(n: usize) {
     }
 }
 
+/// What the observer says that it could not count, for want of room or as the kernel skipped its programs.
+fn lost(rows: &Rows) -> Vec<(String, f64)> {
+    let metrics = rows.tables().filter(|rows| rows.table().id == metric::TABLE.id);
+    let lost = |rows: &TableRows, row: usize| {
+        let labels = rows.str(row, metric::labels).unwrap_or("").to_owned();
+        (rows.str(row, metric::name) == Some("observer_lost")).then(|| (labels, rows.f64(row, metric::value).unwrap()))
+    };
+    metrics.flat_map(|rows| (0..rows.n_rows()).filter_map(move |row| lost(rows, row))).collect()
+}
+
 /// Whether what was seen lies between what /proc counted during the observation and around it.
 fn agrees(detail: Detail, names: &[&str]) {
     let outer = counts();
@@ -54,8 +67,10 @@ fn agrees(detail: Detail, names: &[&str]) {
     send_to_myself(2000);
     thread::sleep(Duration::from_millis(700));
     let inner_end = counts();
-    let rows = table(observed.read());
+    let all = observed.read();
     let outer_end = counts();
+    assert_eq!(lost(all), [], "what is lost is said");
+    let rows = table(all);
     let mut seen: BTreeMap<(String, usize), u64> = BTreeMap::new();
     for row in (0..rows.n_rows()).filter(|row| rows.str(*row, c::driver).is_some()) {
         let cpu = rows.str(row, c::cpu).unwrap().parse().unwrap();
@@ -75,8 +90,10 @@ fn agrees(detail: Detail, names: &[&str]) {
             eprintln!("{} on CPU {}: {seen} seen, /proc has {least} to {most}", key.0, key.1);
         }
         // Some are at work when a file is read: /proc counts them as they begin, the observer as they end.
-        // Where many processes begin meanwhile, up to 2 % were found missing with processes told apart, never without.
-        let few = if detail == Detail::Light { 2 } else { 2 + most / 20 };
+        // Where 1,500 processes begin in a second, up to 1.9 % of a CPU's were found missing with processes told apart (10 of
+        // 625, 4 of 213), never without. The programs did not run for them, though the kernel counts none as skipped: what
+        // they counted in a plain counter was what stood in the map.
+        let few = if detail == Detail::Light { 2 } else { 2 + most * 3 / 100 };
         assert!(seen + few >= least && seen <= most + few, "{key:?}: {seen} seen, /proc has {least} to {most}");
     }
     assert!(compared > 2, "nothing happened");

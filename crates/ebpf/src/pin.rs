@@ -9,9 +9,9 @@ use crate::{
     EbpfError, Loaded, Loader, Tracked,
     bpf::{Compiled, compiled},
     bytes::Bytes,
+    drain::Drain,
     error::live_only,
     observing::Observing,
-    sums::Sums,
     symbols::Symbols,
 };
 
@@ -71,9 +71,9 @@ const COUNT_OPEN: &str = "count_open";
 const NOT_LIGHT: [&str; 3] = [COUNT_OPEN, "switched", "softirq_raise"];
 /// What the programs for the processors' own interrupts are called, up to the interrupt.
 const VECTOR_PROGRAM: &str = "vector_";
-/// Pairs of interrupt and process that there is room for, for each CPU, and in all.
+/// Pairs of interrupt and process that there is room for in one interval, for each CPU, and in all.
 const ROOM_EACH: u32 = 2048;
-const LEAST_ROOM: u32 = 16384;
+const LEAST_ROOM: u32 = 1 << 15;
 const MOST_ROOM: u32 = 1 << 18;
 
 /// The processors' own interrupts by their numbers in `pin.bpf.c`, named as in /proc/interrupts.
@@ -102,7 +102,7 @@ impl Source for Pin {
             Err(error) if wanted => (self.begin(false).map_err(|_| error)?, true),
             other => (other?, false),
         };
-        let sums = Sums::new("pins", observing.map("pins")?);
+        let sums = Drain::new("pins", observing.map("pins")?)?;
         Ok(Box::new(Observed {
             observing,
             sums,
@@ -120,8 +120,9 @@ const WITHOUT_VECTORS: &str = "this kernel does not tell of the processors' own 
 
 struct Observed {
     observing: Observing,
-    /// `struct sums`: events, their time, waits, run time; then names and functions.
-    sums: Sums<4>,
+    /// `struct sums`: events, their time, waits, run time; then names and functions. Emptied at each tick: a machine that begins
+    /// thousands of processes a second would fill it otherwise.
+    sums: Drain<4>,
     detail: Detail,
     /// What is not seen; said once.
     note: Option<&'static str>,

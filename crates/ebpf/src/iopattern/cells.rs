@@ -141,9 +141,7 @@ impl Spread {
         let (op, pattern) = (name(&OPS, self.op).unwrap_or("?"), name(&PATTERNS, self.pattern).unwrap_or("?"));
         let labels = format!("mount={mount},op={op},pattern={pattern}");
         let (sizes, times) = self.counts.split_at(BUCKETS);
-        for (counts, name, unit, scale) in
-            [(sizes, "io_size_bytes", "B", 1.0), (times, "io_latency_us", "us", 1e-3)]
-        {
+        for (counts, name, unit, scale) in [(sizes, "io_size_bytes", "B", 1.0), (times, "io_latency_us", "us", 1e-3)] {
             for (place, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
                 let (lo, hi) = buckets::bounds(place);
                 let mut row = rows.row(&histogram::TABLE, tick.t, tick.dt);

@@ -26,14 +26,19 @@ use anyhow::{Result, bail};
 use clap::Parser;
 use fenxi_model::{Micros, Random};
 use fenxi_source::import::{Family, Format, Head, Hints, Input, Out, detect, formats};
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::{
+    resource::{Resource, UsageWho, getrusage, setrlimit},
+    time::TimeValLike,
+};
 
 use mutate::mutate;
 
 /// Address space that the whole process may take: a blow-up ends it at once.
 const MEMORY: u64 = 2 << 30;
-/// The longest that one input, of at most [`mutate::MAX_BYTES`], may take.
-const HANG: Duration = Duration::from_secs(10);
+/// The most CPU time that one input, of at most [`mutate::MAX_BYTES`], may take.
+const SLOW: Duration = Duration::from_secs(10);
+/// The longest that it may take on a machine that is busy with something else.
+const HANG: Duration = Duration::from_secs(120);
 
 /// Feed damaged inputs to the importers of one family, or to the reader of a compressed format
 #[derive(Debug, Parser)]
@@ -60,6 +65,8 @@ struct Current {
     bytes: Mutex<(Vec<u8>, &'static str)>,
     /// Milliseconds since the start at which it began; 0 for none.
     since: AtomicU64,
+    /// Milliseconds of CPU time of the process until then.
+    cpu: AtomicU64,
 }
 
 fn main() -> Result<ExitCode> {
@@ -76,6 +83,7 @@ fn main() -> Result<ExitCode> {
         let input = mutate(&seeds, &mut random);
         let (name, read) = subject.reader(&input, &mut random);
         *current.bytes.lock().unwrap_or_else(PoisonError::into_inner) = (input.clone(), name);
+        current.cpu.store(cpu_ms(), Ordering::SeqCst);
         current.since.store(begun.elapsed().as_millis() as u64 + 1, Ordering::SeqCst);
         let read = catch_unwind(AssertUnwindSafe(|| read(&input)));
         current.since.store(0, Ordering::SeqCst);
@@ -179,6 +187,16 @@ fn seeds(folder: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(seeds)
 }
 
+fn ms(duration: Duration) -> u64 {
+    duration.as_millis() as u64
+}
+
+/// Milliseconds of CPU time that all threads have taken; 0 if the system does not say it.
+fn cpu_ms() -> u64 {
+    getrusage(UsageWho::RUSAGE_SELF)
+        .map_or(0, |usage| (usage.user_time() + usage.system_time()).num_milliseconds().unsigned_abs())
+}
+
 /// Ends the process when an input takes too long, and saves it.
 fn watch_for_hangs(current: Arc<Current>, begun: Instant, save: PathBuf) {
     std::thread::spawn(move || {
@@ -186,14 +204,13 @@ fn watch_for_hangs(current: Arc<Current>, begun: Instant, save: PathBuf) {
             std::thread::sleep(Duration::from_millis(500));
             let since = current.since.load(Ordering::SeqCst);
             let now = begun.elapsed().as_millis() as u64;
-            if since > 0 && now.saturating_sub(since) > HANG.as_millis() as u64 {
+            let cpu = cpu_ms().saturating_sub(current.cpu.load(Ordering::SeqCst));
+            let (hangs, slow) = (now.saturating_sub(since) > ms(HANG), cpu > ms(SLOW));
+            if since > 0 && (hangs || slow) {
                 let (bytes, format) = &*current.bytes.lock().unwrap_or_else(PoisonError::into_inner);
                 let saved = fs_err::write(&save, bytes);
-                println!(
-                    "{format}: takes longer than {} s; the input is in {} ({saved:?})",
-                    HANG.as_secs(),
-                    save.display()
-                );
+                let seconds = if slow { SLOW } else { HANG }.as_secs();
+                println!("{format}: takes longer than {seconds} s; the input is in {} ({saved:?})", save.display());
                 std::process::abort();
             }
         }

@@ -108,7 +108,9 @@ struct State<J> {
     next_write: u64,
     /// Bytes that blocks in flight hold.
     bytes: u64,
+    /// Blocks whose buffers can be used again, and the bytes of memory that these keep.
     spare: Vec<J>,
+    spare_bytes: u64,
     /// A thread is writing.
     writing: bool,
     /// The source gave its last block.
@@ -131,6 +133,7 @@ impl<J> Default for State<J> {
             next_write: 0,
             bytes: 0,
             spare: Vec::new(),
+            spare_bytes: 0,
             writing: false,
             ended: false,
             started: 0,
@@ -140,7 +143,23 @@ impl<J> Default for State<J> {
     }
 }
 
-impl<J> State<J> {
+impl<J: Job> State<J> {
+    /// A block to be filled, with buffers if there are any.
+    fn take_spare(&mut self) -> J {
+        let job = self.spare.pop().unwrap_or_default();
+        self.spare_bytes -= job.capacity();
+        job
+    }
+
+    /// Keeps buffers for later, but no more than blocks in flight may hold.
+    fn keep(&mut self, job: J, limits: &Limits) {
+        let bytes = job.capacity();
+        if self.spare_bytes.saturating_add(bytes) <= limits.bytes {
+            self.spare_bytes += bytes;
+            self.spare.push(job);
+        }
+    }
+
     fn has_room(&self, limits: &Limits) -> bool {
         let jobs = self.next_read - self.next_write + u64::from(self.writing);
         jobs == 0 || (jobs < limits.jobs as u64 && self.bytes < limits.bytes)
@@ -226,7 +245,7 @@ impl<S: Source, F, K: Sink<S::Job>> Shared<S, F, K> {
         if state.outcome.is_some() || state.ended {
             return None;
         }
-        let mut job = state.spare.pop().unwrap_or_default();
+        let mut job = state.take_spare();
         drop(state);
         let more = source.next(&mut job);
         let mut state = lock(&self.state);
@@ -280,10 +299,7 @@ impl<S: Source, F, K: Sink<S::Job>> Shared<S, F, K> {
             state.bytes -= bytes;
             match taken {
                 Ok((flow, job)) => {
-                    // What one huge frame needed is not kept.
-                    if job.capacity() <= self.limits.bytes / self.limits.jobs as u64 * 2 {
-                        state.spare.push(job);
-                    }
+                    state.keep(job, &self.limits);
                     if flow.is_break() {
                         state.end(Ok(()));
                     }

@@ -37,6 +37,12 @@ pub(crate) enum Begun<S> {
     Passed(u64),
 }
 
+/// A frame or member that is decoded in order.
+pub(crate) trait InOrder {
+    /// The next part of its contents, into the job; `false` after the last.
+    fn next(&mut self, reader: &mut Reader, job: &mut Job) -> Result<bool, Error>;
+}
+
 /// What was found in the input, for whoever wants to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {

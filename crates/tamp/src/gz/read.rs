@@ -8,7 +8,7 @@ use crate::{
     Error,
     input::Reader,
     job::{Job, Task},
-    unpack::{Begun, Bounds},
+    unpack::{Begun, Bounds, InOrder},
     zst::word,
 };
 
@@ -128,9 +128,10 @@ impl Serial {
     pub fn new(at: u64) -> Serial {
         Serial { inflate: Decompress::new(false), crc: Crc::new(), at, content: 0, over: false }
     }
+}
 
-    /// The next part of its contents; `false` after the last.
-    pub fn next(&mut self, reader: &mut Reader, job: &mut Job) -> Result<bool, Error> {
+impl InOrder for Serial {
+    fn next(&mut self, reader: &mut Reader, job: &mut Job) -> Result<bool, Error> {
         if self.over {
             return Ok(false);
         }
@@ -163,7 +164,9 @@ impl Serial {
         }
         Ok(true)
     }
+}
 
+impl Serial {
     /// Compares with what the member says at its end.
     fn check(&self, reader: &mut Reader) -> Result<(), Error> {
         let foot = reader.peek(FOOT)?.first_chunk::<FOOT>().copied().ok_or(cut(reader.offset()))?;

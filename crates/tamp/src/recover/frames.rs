@@ -1,6 +1,13 @@
 //! One frame of a file that may be damaged.
 
-use crate::{Error, Format, engine::Worker, gz, unpack::Begun, zst};
+use crate::{
+    Error, Format,
+    engine::Worker,
+    gz,
+    input::Reader,
+    unpack::{Begun, InOrder},
+    zst,
+};
 
 use super::{
     Work,
@@ -53,17 +60,38 @@ impl Work<'_> {
     }
 
     fn zstd(&mut self, at: u64, head: &[u8]) -> Result<Next, Error> {
-        let format = Some(Format::Zst);
         let content = zst::header(head).and_then(|header| header.content);
-        let (mut reader, bounds) = (self.reader(at)?, self.bounds);
-        let mut frame = match zst::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
+        let mut reader = self.reader(at)?;
+        let begun = zst::Stream::default().begin(&mut reader, &mut self.job, self.bounds, 0);
+        self.begun(at, reader, begun, Format::Zst, content)
+    }
+
+    fn gzip(&mut self, at: u64) -> Result<Next, Error> {
+        let mut reader = self.reader(at)?;
+        let begun = gz::Stream::default().begin(&mut reader, &mut self.job, self.bounds, 0);
+        let content = matches!(begun, Ok(Begun::Gathered)).then_some(self.job.room as u64);
+        self.begun(at, reader, begun, Format::Gz, content)
+    }
+
+    /// Decodes a frame or member at `at`, where the reader began, that is to have so many bytes of contents.
+    fn begun<S: InOrder>(
+        &mut self,
+        at: u64,
+        mut reader: Reader,
+        begun: Result<Begun<S>, Error>,
+        format: Format,
+        content: Option<u64>,
+    ) -> Result<Next, Error> {
+        let format = Some(format);
+        let mut frame = match begun {
             Ok(Begun::Serial(frame)) => frame,
             Ok(_) => {
+                let end = at + reader.offset();
                 if self.decoder.work(&mut self.job).is_err() {
-                    return self.damaged(at, at + reader.offset(), format, content);
+                    return self.damaged(at, end, format, content);
                 }
                 self.write()?;
-                return Ok(Next::Good { end: at + reader.offset(), found: format });
+                return Ok(Next::Good { end, found: format });
             }
             Err(error) if error.is_of_a_frame() => return Ok(Next::Bad { format, content }),
             Err(error) => return Err(error),
@@ -78,36 +106,9 @@ impl Work<'_> {
                 }
                 Ok(false) => return Ok(Next::Good { end: at + reader.offset(), found: format }),
                 Err(_) => {
-                    return self.broken(at, at + reader.offset(), format, content.map(|it| it.saturating_sub(written)));
+                    let left = content.map(|content| content.saturating_sub(written));
+                    return self.broken(at, at + reader.offset(), format, left);
                 }
-            }
-        }
-    }
-
-    fn gzip(&mut self, at: u64) -> Result<Next, Error> {
-        let format = Some(Format::Gz);
-        let (mut reader, bounds) = (self.reader(at)?, self.bounds);
-        let mut member = match gz::Stream::default().begin(&mut reader, &mut self.job, bounds, 0) {
-            Ok(Begun::Serial(member)) => member,
-            Ok(_) => {
-                if self.decoder.work(&mut self.job).is_err() {
-                    let content = self.job.room as u64;
-                    return self.damaged(at, at + reader.offset(), format, Some(content));
-                }
-                self.write()?;
-                return Ok(Next::Good { end: at + reader.offset(), found: format });
-            }
-            Err(error) if error.is_of_a_frame() => return Ok(Next::Bad { format, content: None }),
-            Err(error) => return Err(error),
-        };
-        loop {
-            match member.next(&mut reader, &mut self.job) {
-                Ok(true) => {
-                    self.write()?;
-                    self.step(at + reader.offset())?;
-                }
-                Ok(false) => return Ok(Next::Good { end: at + reader.offset(), found: format }),
-                Err(_) => return self.broken(at, at + reader.offset(), format, None),
             }
         }
     }

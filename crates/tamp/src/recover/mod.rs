@@ -160,7 +160,7 @@ impl Work<'_> {
     fn resume(&mut self, at: u64, format: Option<Format>, content: Option<u64>) -> Result<u64, Error> {
         let to = self.find(at + 1, format)?;
         // A frame is not longer than its contents by more than this; if the next is farther away, others are lost too.
-        let alone = |content: &u64| to - at <= content + content / 128 + 1024;
+        let alone = |content: &u64| to - at <= content.saturating_add(content / 128).saturating_add(1024);
         self.lose(at, to, content.filter(alone))?;
         Ok(to)
     }

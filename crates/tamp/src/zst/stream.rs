@@ -4,7 +4,12 @@
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective, get_error_name};
 
 use super::header::Header;
-use crate::{Error, input::Reader, job::Job, unpack::Bounds};
+use crate::{
+    Error,
+    input::Reader,
+    job::Job,
+    unpack::{Bounds, InOrder},
+};
 
 /// Bytes that are handed on at a time.
 const CHUNK: usize = 1 << 20;
@@ -39,9 +44,10 @@ impl Serial {
         set.map_err(|code| Error::damaged(at, get_error_name(code)))?;
         Ok(Serial { context, at, begun, used: 0, over: false })
     }
+}
 
-    /// The next part of its contents; `false` after the last.
-    pub fn next(&mut self, reader: &mut Reader, job: &mut Job) -> Result<bool, Error> {
+impl InOrder for Serial {
+    fn next(&mut self, reader: &mut Reader, job: &mut Job) -> Result<bool, Error> {
         if self.over {
             return Ok(false);
         }
@@ -74,7 +80,9 @@ impl Serial {
         job.output_len = filled;
         Ok(true)
     }
+}
 
+impl Serial {
     /// What was decoded before the input ended is handed on, and then it is an error.
     fn cut_off(&mut self, reader: &Reader, job: &mut Job, filled: usize) -> Result<bool, Error> {
         if filled == 0 {

@@ -1,9 +1,9 @@
 //! The command line: what can be typed, and nothing else. No work is done here.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{collections::BTreeSet, ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fenxi_model::parse_seconds;
+use fenxi_model::{parse_cpus, parse_seconds};
 
 use crate::commands::{
     average, compare, export, fence, findings, load, manual, memstat, mpstat, nicstat, pstime, representative, serve,
@@ -389,6 +389,11 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 pub fn interval(text: &str) -> Result<f64, String> {
     let interval = seconds(text)?;
     if interval < 0.01 { Err("the shortest interval is 10ms".to_owned()) } else { Ok(interval) }
+/// CPUs as they are typed, `2-3,7`; at least one.
+pub fn cpu_list(text: &str) -> Result<BTreeSet<usize>, String> {
+    parse_cpus(text).filter(|cpus| !cpus.is_empty()).ok_or_else(|| "expected a list of CPUs, as 2-3,7".to_owned())
+}
+
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::{
     path::Path,
 };
 
-use fenxi_source::{Root, online_cpus};
 use libbpf_rs::{
     Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut, UprobeMultiOpts, UprobeOpts,
     UsdtOpts,
@@ -13,7 +12,7 @@ use libbpf_rs::{
 use libbpf_sys::BPF_F_TEST_RUN_ON_CPU;
 use object::{Object as _, ObjectSection, ObjectSymbol};
 
-use crate::{EbpfError, cost::Costs, error::listen, sums};
+use crate::{EbpfError, cost::Costs, error::listen, kernel, sums};
 
 /// A committed object.
 #[derive(Clone, Copy, Debug)]
@@ -287,15 +286,12 @@ impl Loaded {
     /// # Errors
     /// When the kernel cannot do that.
     pub fn run_on_each_cpu(&mut self, program: &str) -> Result<(), EbpfError> {
-        let online = || online_cpus(&Root::live()).unwrap_or_default();
         let program = self.program(program)?;
-        for cpu in online() {
-            let Ok(number) = u32::try_from(cpu) else { continue };
-            let run =
-                program.test_run(ProgramInput { cpu: number, flags: BPF_F_TEST_RUN_ON_CPU, ..ProgramInput::default() });
+        for cpu in kernel::cpus() {
+            let run = program.test_run(ProgramInput { cpu, flags: BPF_F_TEST_RUN_ON_CPU, ..ProgramInput::default() });
             match run {
                 // It may have gone offline just now.
-                Err(error) if online().contains(&cpu) => {
+                Err(error) if kernel::cpus().contains(&cpu) => {
                     return Err(EbpfError::refused(format!("a look at CPU {cpu} (Linux 5.10)"), &error));
                 }
                 _ => {}

@@ -48,16 +48,6 @@ pub(crate) fn clock(cpu: u32, period_ns: u64) -> Result<OwnedFd, EbpfError> {
     })
 }
 
-/// Numbers of the CPUs that are online.
-pub(crate) fn online_cpus() -> Vec<u32> {
-    let text = fs_err::read_to_string("/sys/devices/system/cpu/online").unwrap_or_else(|_| "0".to_owned());
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
-    };
-    text.trim().split(',').filter_map(range).flatten().collect()
-}
-
 fn zeroed() -> Attributes {
     Attributes {
         kind: 0,

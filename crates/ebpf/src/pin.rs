@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fenxi_model::{Rows, catalog::pin};
-use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick, online_cpus};
+use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
 
 use crate::{
     EbpfError, Loaded, Loader, Tracked,
@@ -11,6 +11,7 @@ use crate::{
     bytes::Bytes,
     drain::Drain,
     error::live_only,
+    kernel::n_cpus,
     observing::Observing,
     symbols::Symbols,
 };
@@ -57,8 +58,7 @@ impl Pin {
                 let vector = program.starts_with(VECTOR_PROGRAM);
                 vector && !vectors || light && NOT_LIGHT.contains(&program)
             });
-            let cpus = online_cpus(&Root::live()).map_or(1, |cpus| cpus.len());
-            loader.room("pins", u32::try_from(cpus).unwrap_or(1).saturating_mul(ROOM_EACH).clamp(LEAST_ROOM, MOST_ROOM))
+            loader.room("pins", n_cpus().saturating_mul(ROOM_EACH).clamp(LEAST_ROOM, MOST_ROOM))
         };
         let attach = |loaded: &mut Loaded| loaded.attach_where(|program| program != COUNT_OPEN);
         Observing::begin(SPEC.name, OBJECT, &self.tracked, set, attach)

@@ -9,6 +9,7 @@ use crate::{
     bytes::Bytes,
     drain::Drain,
     error::live_only,
+    kernel::n_cpus,
     observing::Observing,
     syscalls,
 };
@@ -55,8 +56,7 @@ impl Source for Procsystime {
 
 /// Keys of one interval, a process and a call each: for fewer CPUs more, as each CPU has sums of its own.
 fn room() -> u32 {
-    let cpus = u32::try_from(crate::perf::online_cpus().len()).unwrap_or(1).max(1);
-    ((1 << 18) / cpus).max(8192)
+    ((1 << 18) / n_cpus()).max(8192)
 }
 
 struct Observed {

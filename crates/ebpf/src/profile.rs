@@ -13,6 +13,7 @@ use crate::{
     bytes::Bytes,
     drain::Drain,
     error::live_only,
+    kernel,
     observing::Observing,
     perf,
     sums::Sums,
@@ -53,7 +54,7 @@ impl Source for Profile {
         live_only(root)?;
         let set = |loader: &mut Loader| {
             // Different stacks in one interval: of more CPUs there are more.
-            let stacks = 4096 * u32::try_from(perf::online_cpus().len()).unwrap_or(1).clamp(2, 16);
+            let stacks = 4096 * kernel::n_cpus().clamp(2, 16);
             for map in ["stacks_0", "stacks_1"] {
                 loader.room(map, stacks)?;
             }
@@ -92,7 +93,7 @@ impl Source for Profile {
 /// Lets a clock call the program on every CPU.
 fn sample(loaded: &mut Loaded, frequency: u32) -> Result<(), EbpfError> {
     let period_ns = 1_000_000_000 / u64::from(frequency);
-    for cpu in perf::online_cpus() {
+    for cpu in kernel::cpus() {
         let event = perf::clock(cpu, period_ns)?;
         loaded.attach_perf("on_cpu", event)?;
     }

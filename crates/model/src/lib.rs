@@ -4,6 +4,7 @@
 //! Nothing here reads a file, a clock or the network.
 
 pub mod catalog;
+mod cpus;
 mod near;
 mod random;
 mod rows;
@@ -13,6 +14,7 @@ mod time;
 mod unit;
 
 pub use catalog::{Better, Column, Kind, TABLES, Table, TableId, Type, table};
+pub use cpus::{cpu_ranges, format_cpus, parse_cpus};
 pub use near::near;
 pub use random::Random;
 pub use rows::{Row, Rows, TableRows};

@@ -5,7 +5,6 @@
 //! under `import/` and one line in its family's list.
 
 mod counter;
-mod cpus;
 mod ethtool;
 pub mod import;
 pub mod proc;
@@ -15,13 +14,12 @@ mod root;
 mod testing;
 
 pub use counter::{Counter, Step, Width};
-pub use cpus::{format_cpus, online_cpus, parse_cpus};
 pub use proc::{
     SOURCES,
     cpu_time::{Accounting, CpuTime, Given, Measure, Seen, thread_ticks_ns, timer_tick_ns},
     process::{CpuTimes, Matches, Selection},
 };
-pub use root::{ProcFile, Root};
+pub use root::{ProcFile, Root, online_cpus};
 
 use fenxi_model::{Micros, Rows, Table};
 

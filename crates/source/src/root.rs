@@ -1,12 +1,14 @@
 //! The file system that collectors read: the live one, or a saved copy of /proc and /sys.
 
 use std::{
+    collections::BTreeSet,
     io,
     os::fd::AsFd,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
+use fenxi_model::parse_cpus;
 use fs_err as fs;
 use rustc_hash::FxHashMap;
 
@@ -83,6 +85,11 @@ impl Root {
         let bytes = fs::read(self.path(absolute)).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())
     }
+}
+
+/// The CPUs that are online at `root`; None when it does not tell.
+pub fn online_cpus(root: &Root) -> Option<BTreeSet<usize>> {
+    parse_cpus(&root.read_text("/sys/devices/system/cpu/online")?).filter(|cpus| !cpus.is_empty())
 }
 
 /// A file kept open and read from its beginning at each sample, without allocating.

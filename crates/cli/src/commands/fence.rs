@@ -13,7 +13,8 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fenxi_source::{format_cpus, online_cpus, parse_cpus};
+use fenxi_model::format_cpus;
+use fenxi_source::online_cpus;
 use fs_err as fs;
 use machine::{Cpus, Irq, Means, Process};
 use plan::Plan;
@@ -21,7 +22,10 @@ use serde_json::json;
 use state::State;
 
 use super::record::root;
-use crate::{args::interval, print};
+use crate::{
+    args::{cpu_list, interval},
+    print,
+};
 
 /// `fenxi fence`
 #[derive(Debug, Args)]
@@ -63,10 +67,6 @@ pub struct FenceArgs {
     /// Read a saved copy of /proc and /sys below this directory instead of the live ones
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-}
-
-fn cpu_list(text: &str) -> Result<Cpus, String> {
-    parse_cpus(text).filter(|cpus| !cpus.is_empty()).ok_or_else(|| "expected a list of CPUs, as 2-3,7".to_owned())
 }
 
 /// Shows, fences or undoes.

@@ -5,7 +5,7 @@
 
 mod connection;
 pub(crate) mod gather;
-pub mod pin;
+mod pin;
 mod sockets;
 mod transact;
 mod worker;

@@ -2,25 +2,6 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Reads a list of processors: `0-1,3`.
-///
-/// # Errors
-/// When it is none.
-pub fn parse(text: &str) -> Result<Vec<usize>, String> {
-    let wrong = || format!("`{text}` is no list of processors, as 0-1,3");
-    let number = |text: &str| text.trim().parse::<usize>().ok().filter(|n| *n < CpuSet::MAX_CPU).ok_or_else(wrong);
-    let mut all = Vec::new();
-    for piece in text.split(',') {
-        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
-        let (first, last) = (number(first)?, number(last)?);
-        if last < first {
-            return Err(wrong());
-        }
-        all.extend(first..=last);
-    }
-    Ok(all)
-}
-
 /// Whether this process may use them.
 pub(super) fn check(processors: &[usize]) -> Result<(), String> {
     let Ok(allowed) = sched_getaffinity(None) else { return Ok(()) };
@@ -47,14 +28,6 @@ pub(super) fn this_thread(processors: &[usize], number: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_processors_are_read() {
-        assert_eq!(parse("0-2,5"), Ok(vec![0, 1, 2, 5]));
-        for wrong in ["", "x", "2-1", "0,", "99999"] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn a_thread_stays_where_it_was_bound_and_others_are_refused() {

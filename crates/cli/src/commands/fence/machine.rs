@@ -8,8 +8,8 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use fenxi_model::{Micros, Rows, catalog::irq};
-use fenxi_source::{Root, Tick, parse_cpus};
+use fenxi_model::{Micros, Rows, catalog::irq, parse_cpus};
+use fenxi_source::{Root, Tick};
 use fs_err as fs;
 
 use crate::commands::live;

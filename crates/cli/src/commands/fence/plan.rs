@@ -1,7 +1,7 @@
 //! What a fence would change: pure choice, out of what was read.
 
 use anyhow::bail;
-use fenxi_source::format_cpus;
+use fenxi_model::format_cpus;
 
 use super::machine::{Cpus, Irq, Means, Process};
 
@@ -88,7 +88,7 @@ fn choose(process: &Process, irqs: &[Irq], online: &Cpus) -> anyhow::Result<Cpus
 mod tests {
     use std::collections::BTreeMap;
 
-    use fenxi_source::parse_cpus;
+    use fenxi_model::parse_cpus;
 
     use super::*;
     use crate::commands::fence::machine::Thread;

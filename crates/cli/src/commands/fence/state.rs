@@ -6,7 +6,8 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use fenxi_source::{Root, format_cpus, parse_cpus};
+use fenxi_model::{format_cpus, parse_cpus};
+use fenxi_source::Root;
 use fs_err as fs;
 use serde_json::{Value, json};
 

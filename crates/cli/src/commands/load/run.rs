@@ -1,7 +1,7 @@
 //! `fenxi load run`: from the arguments to a plan, and from what was counted to what is printed and kept.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
     ops::ControlFlow,
     path::PathBuf,
@@ -17,7 +17,7 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use fenxi_load::{
     client::Client,
-    engine::{self, A_MOMENT, Interval, Outcome, Plan, Watch, pin},
+    engine::{self, A_MOMENT, Interval, Outcome, Plan, Watch},
     policy::{Action, Policy},
     prepare,
     report::{self, Summary},
@@ -34,7 +34,7 @@ use serde_json::json;
 
 use super::{Where, exporter::Exporter, resolve, team::TeamArgs, workload_text};
 use crate::{
-    args::{Cli, interval, key_value, seconds},
+    args::{Cli, cpu_list, interval, key_value, seconds},
     commands::record::{choose, hostname},
     print,
     stop::Stop,
@@ -90,8 +90,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     /// Processors to which its threads are bound, one after the other, as 0-1,3
-    #[arg(long, value_name = "LIST", value_parser = processors)]
-    pub pin: Option<Processors>,
+    #[arg(long, value_name = "LIST", value_parser = cpu_list)]
+    pub pin: Option<BTreeSet<usize>>,
     /// Who makes the load
     #[command(flatten)]
     pub team: TeamArgs,
@@ -156,14 +156,6 @@ pub struct RunArgs {
     /// Sources to record; `+name` adds to the default ones, `-name` leaves one out
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, requires = "record")]
     pub source: Vec<String>,
-}
-
-/// Processors by number.
-#[derive(Clone, Debug)]
-pub struct Processors(Vec<usize>);
-
-fn processors(text: &str) -> Result<Processors, String> {
-    pin::parse(text).map(Processors)
 }
 
 /// A share in percent.

@@ -3,12 +3,13 @@
 
 use std::time::{Duration, Instant};
 
+use fenxi_model::cpu_ranges;
 use nix::{
     sched::sched_getcpu,
     time::{ClockId, clock_getres, clock_gettime},
 };
 
-use crate::{Root, cpus::ranges};
+use crate::Root;
 
 /// How usr and sys come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl Accounting {
     pub fn observe(root: &Root) -> Accounting {
         let list = root.read_text("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
         let seen = if root.is_live() { watch_a_spinning_thread() } else { None };
-        Accounting { seen, cpu: sched_getcpu().unwrap_or(0), full: ranges(&list) }
+        Accounting { seen, cpu: sched_getcpu().unwrap_or(0), full: cpu_ranges(&list) }
     }
 
     /// On CPU `cpu`.
@@ -118,17 +119,19 @@ impl Accounting {
 
 #[cfg(test)]
 mod tests {
-    use super::{Accounting, Seen, ranges, thread_ticks_ns, watch_a_spinning_thread};
+    use fenxi_model::cpu_ranges;
+
+    use super::{Accounting, Seen, thread_ticks_ns, watch_a_spinning_thread};
 
     #[test]
     fn cpus_without_a_tick_are_told_apart() {
-        let accounting = Accounting { seen: Some(Seen::Tick), cpu: 0, full: ranges("1-3") };
+        let accounting = Accounting { seen: Some(Seen::Tick), cpu: 0, full: cpu_ranges("1-3") };
         assert_eq!(accounting.of_cpu(0), Some(Seen::Tick));
         assert_eq!(accounting.of_cpu(3), Some(Seen::Exact));
         assert_eq!((accounting.of_all(1), accounting.of_all(4)), (Some(Seen::Tick), Some(Seen::Mixed)));
-        let accounting = Accounting { seen: Some(Seen::Exact), cpu: 2, full: ranges("2") };
+        let accounting = Accounting { seen: Some(Seen::Exact), cpu: 2, full: cpu_ranges("2") };
         assert_eq!((accounting.of_cpu(2), accounting.of_cpu(1)), (Some(Seen::Exact), Some(Seen::Tick)));
-        let unknown = Accounting { seen: None, cpu: 0, full: ranges("1") };
+        let unknown = Accounting { seen: None, cpu: 0, full: cpu_ranges("1") };
         assert_eq!((unknown.of_cpu(1), unknown.of_all(2)), (None, None));
     }
 

@@ -2,13 +2,11 @@
 
 use std::{collections::BTreeSet, fmt::Write};
 
-use crate::Root;
-
 /// CPU numbers from here on are taken for damage; no kernel has so many.
 const MAX_CPUS: usize = 1 << 16;
 
 /// The ranges of a list, first and last of each; what is none is left out.
-pub(crate) fn ranges(list: &str) -> Vec<(usize, usize)> {
+pub fn cpu_ranges(list: &str) -> Vec<(usize, usize)> {
     let range = |part: &str| {
         let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
         Some((first.parse().ok()?, last.parse().ok()?))
@@ -22,7 +20,7 @@ pub fn parse_cpus(list: &str) -> Option<BTreeSet<usize>> {
     if list.is_empty() {
         return Some(BTreeSet::new());
     }
-    let found = ranges(list);
+    let found = cpu_ranges(list);
     let whole = found.len() == list.split(',').count();
     let sane = found.iter().all(|(first, last)| first <= last && *last < MAX_CPUS);
     (whole && sane).then(|| found.into_iter().flat_map(|(first, last)| first..=last).collect())
@@ -46,14 +44,9 @@ pub fn format_cpus(cpus: &BTreeSet<usize>) -> String {
     list
 }
 
-/// The CPUs that are online at `root`; None when it does not tell.
-pub fn online_cpus(root: &Root) -> Option<BTreeSet<usize>> {
-    parse_cpus(&root.read_text("/sys/devices/system/cpu/online")?).filter(|cpus| !cpus.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{format_cpus, parse_cpus, ranges};
+    use super::{cpu_ranges, format_cpus, parse_cpus};
 
     #[test]
     fn lists_are_read_and_written_as_the_kernel_does() {
@@ -68,6 +61,7 @@ mod tests {
         for text in ["x", "1-", "3-1", "0,", "99999999", "(null)"] {
             assert!(parse_cpus(text).is_none(), "{text}");
         }
-        assert_eq!((ranges("1-3,8"), ranges("(null)"), ranges("")), (vec![(1, 3), (8, 8)], vec![], vec![]));
+        let found = ["1-3,8", "(null)", ""].map(cpu_ranges);
+        assert_eq!(found, [vec![(1, 3), (8, 8)], vec![], vec![]]);
     }
 }

@@ -167,7 +167,7 @@ pub fn observers() -> Vec<Finding> {
                 std::thread::sleep(Duration::from_millis(20));
                 collector.sample(Tick::new(Micros(1), Some(began.elapsed().as_secs_f64())), &mut rows)
             });
-            let of_notes = rows.tables().filter(|table| table.table().id == note::TABLE.id);
+            let of_notes = rows.of(&note::TABLE).into_iter();
             let notes = of_notes.flat_map(|table| {
                 (0..table.n_rows()).filter_map(|row| table.str(row, note::message).map(str::to_owned))
             });

@@ -447,7 +447,7 @@ fn hints_said(plan: &Plan) -> BTreeMap<String, String> {
 /// The first notes among `rows`, as `file:line: message`.
 fn repeat_notes(rows: &Rows, said: &mut Vec<String>) {
     use fenxi_model::catalog::note;
-    for table in rows.tables().filter(|t| t.table().id == note::TABLE.id) {
+    if let Some(table) = rows.of(&note::TABLE) {
         for row in 0..table.n_rows() {
             if said.len() >= 10 {
                 return;

@@ -294,9 +294,7 @@ impl View for Nicstat {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
         self.n_frames += 1;
         self.set_time(frame);
-        let of = |table: &fenxi_model::Table| {
-            frame.rows.tables().find(|rows| rows.table().id == table.id && rows.n_rows() > 0)
-        };
+        let of = |table| frame.rows.of(table);
         if self.options.list {
             if let (1, Some(rows)) = (self.n_frames, of(&net::TABLE)) {
                 self.list(rows, out);

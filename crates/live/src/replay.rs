@@ -223,7 +223,7 @@ mod tests {
         let run = open.seal(end).unwrap();
         let mut seen = Vec::new();
         let mut show = |frame: &Frame<'_>| {
-            let cpu = frame.rows.tables().find(|t| t.table().id == cpu::TABLE.id).unwrap();
+            let cpu = frame.rows.of(&cpu::TABLE).unwrap();
             let names: Vec<_> = (0..cpu.n_rows()).map(|r| cpu.str(r, cpu::cpu).map(str::to_owned)).collect();
             seen.push((frame.t.0, frame.dt, frame.since_boot, names, cpu.f64(0, cpu::usr), frame.rows.len()));
             ControlFlow::Continue(())

@@ -216,7 +216,7 @@ fn cell(value: Option<f64>, out: &mut String) {
 
 impl View for Util {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
-        let Some(rows) = frame.rows.tables().find(|t| t.table().id == c::TABLE.id) else { return };
+        let Some(rows) = frame.rows.of(&c::TABLE) else { return };
         let Some(all) = (0..rows.n_rows()).find(|row| rows.str(*row, c::cpu).is_none()) else { return };
         let n_cpus = rows.n_rows() - 1;
         if !frame.since_boot {

@@ -98,6 +98,11 @@ impl Rows {
         self.tables.iter().flatten().filter(|t| t.n_rows > 0)
     }
 
+    /// The rows of one table; None when it has none.
+    pub fn of(&self, table: &Table) -> Option<&TableRows> {
+        self.tables[table.id as usize].as_ref().filter(|rows| rows.n_rows > 0)
+    }
+
     /// Tables that have rows, to take their rows from, in the catalogue's order.
     pub fn tables_mut(&mut self) -> impl Iterator<Item = &mut TableRows> {
         self.tables.iter_mut().flatten().filter(|t| t.n_rows > 0)

@@ -129,7 +129,7 @@ impl Printed {
 
 /// Names and values of the `result` rows among `rows`.
 fn results(rows: &Rows) -> Vec<(String, f64)> {
-    let of_results = rows.tables().filter(|t| t.table().id == result::TABLE.id);
+    let of_results = rows.of(&result::TABLE).into_iter();
     let row =
         |t: &fenxi_model::TableRows, row| Some((t.str(row, result::name)?.to_owned(), t.f64(row, result::value)?));
     of_results.flat_map(|t| (0..t.n_rows()).filter_map(|n| row(t, n)).collect::<Vec<_>>()).collect()

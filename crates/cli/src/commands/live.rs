@@ -177,7 +177,7 @@ impl Screen {
 
     /// Says on stderr what could not be read, each thing once.
     pub(super) fn notes(&mut self, rows: &Rows) {
-        for notes in rows.tables().filter(|t| t.table().id == note::TABLE.id) {
+        if let Some(notes) = rows.of(&note::TABLE) {
             for row in 0..notes.n_rows() {
                 let text = |place| notes.str(row, place).unwrap_or("");
                 let message = format!("{}: {}", text(note::source), text(note::message));

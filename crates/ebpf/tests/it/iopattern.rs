@@ -13,7 +13,7 @@ type Seen = BTreeMap<(String, String), f64>;
 /// What was done to the file whose path ends so.
 fn seen(rows: &Rows, what: &str) -> Seen {
     let mut seen = Seen::new();
-    for rows in rows.tables().filter(|rows| rows.table().id == c::TABLE.id) {
+    if let Some(rows) = rows.of(&c::TABLE) {
         for row in (0..rows.n_rows()).filter(|row| rows.str(*row, c::file).is_some_and(|file| file.ends_with(what))) {
             let text = |place| rows.str(row, place).unwrap_or("").to_owned();
             *seen.entry((text(c::op), text(c::pattern))).or_default() += ops(rows, row);
@@ -165,7 +165,7 @@ fn names_are_counted_by_what_is_done_to_them() {
     let script = "i=0; while [ $i -lt 50 ]; do echo x > f$i; i=$((i+1)); done; rm f*";
     assert!(Command::new("sh").args(["-c", script]).current_dir(folder.path()).status().unwrap().success());
     let rows = observed.read();
-    let table = rows.tables().find(|rows| rows.table().id == c::TABLE.id).unwrap();
+    let table = rows.of(&c::TABLE).unwrap();
     let count = |op: &str| {
         let of_op = (0..table.n_rows()).filter(|row| table.str(*row, c::op) == Some(op));
         of_op.map(|row| ops(table, row)).sum::<f64>().round()

@@ -35,7 +35,7 @@ fn counts() -> BTreeMap<(String, usize), u64> {
 }
 
 fn table(rows: &Rows) -> &TableRows {
-    rows.tables().find(|rows| rows.table().id == c::TABLE.id).unwrap()
+    rows.of(&c::TABLE).unwrap()
 }
 
 /// Loopback traffic: soft interrupts that the sender causes itself.

@@ -28,7 +28,7 @@ struct Line {
 /// Lines by time, the longest first.
 fn lines(rows: &Rows) -> Vec<Line> {
     let mut found = Vec::new();
-    for rows in rows.tables().filter(|rows| rows.table().id == c::TABLE.id) {
+    if let Some(rows) = rows.of(&c::TABLE) {
         for row in 0..rows.n_rows() {
             let text = |place| rows.str(row, place).unwrap_or("").to_owned();
             let value = |place| rows.f64(row, place).unwrap();
@@ -124,7 +124,7 @@ fn contention_of_malloc_is_advised_on() {
     eprintln!("malloc: {recognised:.3} of {whole:.3} s are known to be its own");
     assert!(recognised >= 0.99 * whole, "{found:#?}");
     assert!(of_malloc.iter().any(|line| line.caller.contains("`allocate+")), "{found:#?}");
-    let notes = rows.tables().find(|rows| rows.table().id == note::TABLE.id).unwrap();
+    let notes = rows.of(&note::TABLE).unwrap();
     let said = (0..notes.n_rows()).filter_map(|row| notes.str(row, note::message)).any(|m| m.contains("jemalloc"));
     assert!(said);
 }

@@ -13,7 +13,7 @@ type Counts = BTreeMap<String, (u64, u64)>;
 /// Those of a command.
 fn counts(rows: &Rows, comm: &str) -> Counts {
     let mut counts = Counts::new();
-    for rows in rows.tables().filter(|rows| rows.table().id == c::TABLE.id) {
+    if let Some(rows) = rows.of(&c::TABLE) {
         // Servers that other tests start are children of this process, too.
         for row in (0..rows.n_rows()).filter(|row| rows.str(*row, c::comm) == Some(comm)) {
             let count = counts.entry(rows.str(row, c::syscall).unwrap().to_owned()).or_default();
@@ -96,7 +96,7 @@ fn waiting_is_elapsed_but_not_cpu_time() {
     };
     assert!(Command::new("sleep").arg("0.2").status().unwrap().success());
     let rows = observed.read();
-    let table = rows.tables().find(|rows| rows.table().id == c::TABLE.id).unwrap();
+    let table = rows.of(&c::TABLE).unwrap();
     let sleep = (0..table.n_rows()).find(|row| table.str(*row, c::syscall) == Some("clock_nanosleep")).unwrap();
     let value = |place| table.f64(sleep, place).unwrap();
     assert_eq!((table.str(sleep, c::comm), value(c::calls)), (Some("sleep"), 1.0));

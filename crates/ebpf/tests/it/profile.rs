@@ -10,7 +10,7 @@ use crate::{observed::Observed, programs::compiled};
 /// Samples and seconds of the stacks of `event`.
 fn stacks(rows: &Rows, event: &str) -> BTreeMap<String, (f64, f64)> {
     let mut stacks = BTreeMap::new();
-    for rows in rows.tables().filter(|rows| rows.table().id == c::TABLE.id) {
+    if let Some(rows) = rows.of(&c::TABLE) {
         // Servers that other tests start are children of this process, too.
         let is_it = |row: &usize| rows.str(*row, c::event) == Some(event) && rows.str(*row, c::comm) == Some("hot");
         for row in (0..rows.n_rows()).filter(is_it) {

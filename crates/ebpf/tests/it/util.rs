@@ -77,7 +77,7 @@ fn what_switches_say_agrees_with_a_load_s_own_clock() {
     let after_all = all_ran_ns().unwrap();
     let load = (hogs.iter().map(Hog::ran_ns).sum::<u64>() - load_before) as f64 / 1e9;
     let stolen = stolen_s() - stolen;
-    let table = rows.tables().find(|rows| rows.table().id == c::TABLE.id).unwrap();
+    let table = rows.of(&c::TABLE).unwrap();
     let all = (0..table.n_rows()).find(|row| table.str(*row, c::cpu).is_none()).unwrap();
     assert_eq!(table.str(all, c::run_by), Some("switches"));
     let run = table.f64(all, c::run_cpus).unwrap() * table.f64(all, c::dt).unwrap();

@@ -7,7 +7,7 @@ use fenxi_model::{
     catalog::{file_cache, page_cache},
 };
 
-use super::{files, human, is_narrow, mb, parts::sum, rows_of, share, wrap};
+use super::{files, human, is_narrow, mb, parts::sum, share, wrap};
 use crate::{Frame, View};
 
 /// Shows the servers among `page_cache`, each with its files from `file_cache` and a verdict.
@@ -31,14 +31,14 @@ impl View for Databases {
             let _ = writeln!(out, "\n{}", frame.t.iso());
         }
         self.begun = true;
-        let servers = rows_of(frame, &page_cache::TABLE);
+        let servers = frame.rows.of(&page_cache::TABLE);
         let mut first = true;
         for (rows, row) in servers.iter().flat_map(|rows| (0..rows.n_rows()).map(move |row| (*rows, row))) {
             let Some(server) = Server::of(rows, row) else { continue };
             if !std::mem::replace(&mut first, false) {
                 out.push('\n');
             }
-            server.show(rows_of(frame, &file_cache::TABLE), self, out);
+            server.show(frame.rows.of(&file_cache::TABLE), self, out);
         }
         if first {
             out.push_str("no database server\n");

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use fenxi_model::{TableRows, catalog::file_cache};
 
-use super::{human, is_narrow, parts::sum, rows_of, share};
+use super::{human, is_narrow, parts::sum, share};
 use crate::{Frame, View};
 
 /// Shows `file_cache`, most cached first.
@@ -28,7 +28,7 @@ impl View for Files {
             let _ = writeln!(out, "\n{}", frame.t.iso());
         }
         self.begun = true;
-        match rows_of(frame, &file_cache::TABLE) {
+        match frame.rows.of(&file_cache::TABLE) {
             Some(rows) => Table { rows, top: self.top, width: self.width }.show((0..rows.n_rows()).collect(), out),
             None => out.push_str("no files\n"),
         }

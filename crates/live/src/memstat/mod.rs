@@ -14,7 +14,7 @@ pub use summary::{Layout, Summary};
 use std::fmt;
 
 use fenxi_model::{
-    Table, TableRows, Unit,
+    TableRows, Unit,
     catalog::{file_cache, mem, page_cache},
 };
 
@@ -46,8 +46,7 @@ impl View for Recorded {
             let is_server = |rows: &TableRows| {
                 (0..rows.n_rows()).any(|row| matches!(rows.str(row, page_cache::kind), Some("postgres" | "mariadb")))
             };
-            match (rows_of(frame, &mem::TABLE), rows_of(frame, &page_cache::TABLE), rows_of(frame, &file_cache::TABLE))
-            {
+            match (frame.rows.of(&mem::TABLE), frame.rows.of(&page_cache::TABLE), frame.rows.of(&file_cache::TABLE)) {
                 (Some(_), _, _) => 0,
                 (None, Some(cache), _) if is_server(cache) => 2,
                 (None, _, Some(_)) => 1,
@@ -63,11 +62,6 @@ impl View for Recorded {
             None => out.push_str("this run has nothing of memory\n"),
         }
     }
-}
-
-/// The rows of `table` in a frame, if there are any.
-fn rows_of<'a>(frame: &Frame<'a>, table: &'static Table) -> Option<&'a TableRows> {
-    frame.rows.tables().find(|rows| rows.table().id == table.id && rows.n_rows() > 0)
 }
 
 /// Bytes for a person, or a dash.

@@ -7,7 +7,7 @@ use fenxi_model::catalog::{mem, page_cache};
 use super::{
     MB, is_narrow, mb,
     parts::{Parts, sum},
-    rows_of, wrap,
+    wrap,
 };
 use crate::{Frame, View};
 
@@ -184,10 +184,10 @@ fn remarks(moment: &Moment, width: Option<usize>, out: &mut String) {
 
 impl View for Summary {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
-        let Some(rows) = rows_of(frame, &mem::TABLE) else { return };
+        let Some(rows) = frame.rows.of(&mem::TABLE) else { return };
         let get = |place| rows.f64(0, place);
         let moment = Moment {
-            parts: Parts::of(rows, 0, rows_of(frame, &page_cache::TABLE)),
+            parts: Parts::of(rows, 0, frame.rows.of(&page_cache::TABLE)),
             available: get(mem::available_bytes),
             anon_huge: get(mem::anon_huge_bytes),
             vmalloc: get(mem::vmalloc_bytes),

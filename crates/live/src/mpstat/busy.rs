@@ -8,7 +8,7 @@ use fenxi_model::{
     catalog::{cpu, process, thread},
 };
 
-use super::{row_of_all, table};
+use super::row_of_all;
 use crate::Frame;
 
 /// A CPU or thread is saturated from this share of the interval on.
@@ -79,7 +79,7 @@ pub fn verdict(frame: &Frame<'_>, cpus: &TableRows, order: &[(u32, usize)], out:
 /// Threads that used a whole CPU; processes where threads are not known.
 fn threads<'a>(frame: &Frame<'a>) -> Vec<Saturated<'a>> {
     let mut found = Vec::new();
-    if let Some(rows) = table(frame.rows, &thread::TABLE) {
+    if let Some(rows) = frame.rows.of(&thread::TABLE) {
         for row in 0..rows.n_rows() {
             if let Some(cpu) = rows.f64(row, thread::cpu).filter(|cpu| *cpu >= SATURATED) {
                 let pid = rows.i64(row, thread::pid).unwrap_or_default();
@@ -87,7 +87,7 @@ fn threads<'a>(frame: &Frame<'a>) -> Vec<Saturated<'a>> {
                 found.push(Saturated { pid, tid: rows.i64(row, thread::tid), comm, cpu });
             }
         }
-    } else if let Some(rows) = table(frame.rows, &process::TABLE) {
+    } else if let Some(rows) = frame.rows.of(&process::TABLE) {
         for row in 0..rows.n_rows() {
             let cpu = rows.f64(row, process::cpu).filter(|cpu| *cpu >= SATURATED);
             if let (Some(cpu), Some(pid)) = (cpu, rows.i64(row, process::pid)) {

@@ -11,7 +11,7 @@ use fenxi_model::{
 };
 
 use super::{
-    Options, row_of_all, table,
+    Options, row_of_all,
     text::{AVERAGE, WIDTH, number, word},
 };
 use crate::Frame;
@@ -45,7 +45,7 @@ impl Total {
         out: &mut String,
     ) {
         total_header(times.0, out);
-        let hard = table(frame.rows, &irq::TABLE);
+        let hard = frame.rows.of(&irq::TABLE);
         let sums = &mut self.sums;
         let mut line = |place: usize, name: &str, value: Option<f64>, out: &mut String| {
             out.push_str(times.1);
@@ -75,7 +75,7 @@ impl Total {
             }
         }
         if options.cpus.all || options.aggregate {
-            let kernel = || table(frame.rows, &sched::TABLE)?.f64(0, sched::intr_per_s);
+            let kernel = || frame.rows.of(&sched::TABLE)?.f64(0, sched::intr_per_s);
             let all = told(cpus.and_then(row_of_all)).or_else(kernel).or(sum);
             line(0, "all", all, out);
         }
@@ -150,7 +150,7 @@ impl Matrix {
 
     /// Remembers which interrupts there are.
     pub fn learn(&mut self, rows: &Rows) {
-        let Some(rows) = table(rows, self.table) else { return };
+        let Some(rows) = rows.of(self.table) else { return };
         for row in 0..rows.n_rows() {
             // Those without a CPU (errors) belong to no line.
             if let Some(name) = rows.str(row, self.places[0]).filter(|_| rows.str(row, self.places[1]).is_some()) {
@@ -186,7 +186,7 @@ impl Matrix {
         out: &mut String,
     ) {
         self.learn(frame.rows);
-        let Some(rows) = table(frame.rows, self.table) else { return };
+        let Some(rows) = frame.rows.of(self.table) else { return };
         let mut lines = order.iter().map(|(n, _)| *n).filter(|n| options.cpus.has(*n)).collect::<Vec<_>>();
         if lines.is_empty() && order.is_empty() {
             // Interrupts alone, as of `mpstat -I SCPU`.

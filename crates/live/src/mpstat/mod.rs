@@ -14,7 +14,7 @@ mod text;
 use std::fmt::Write;
 
 use fenxi_model::{
-    Rows, Table, TableRows,
+    Rows, TableRows,
     catalog::{cpu, event, irq, softirq},
 };
 use jiff::tz::TimeZone;
@@ -122,13 +122,13 @@ impl Mpstat {
 
 impl View for Mpstat {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
-        let cpus = table(frame.rows, &cpu::TABLE);
+        let cpus = frame.rows.of(&cpu::TABLE);
         self.order.clear();
         if let Some(cpus) = cpus {
             put_in_order(cpus, &mut self.order);
         }
         changes(frame.rows, out);
-        if ![&cpu::TABLE, &irq::TABLE, &softirq::TABLE].into_iter().any(|wanted| table(frame.rows, wanted).is_some()) {
+        if ![&cpu::TABLE, &irq::TABLE, &softirq::TABLE].into_iter().any(|wanted| frame.rows.of(wanted).is_some()) {
             // Nothing but an event: runs have some between two samples.
             return;
         }
@@ -186,11 +186,6 @@ fn before(frame: &Frame<'_>) -> fenxi_model::Micros {
     fenxi_model::Micros(frame.t.0.saturating_sub((frame.dt * 1e6) as i64))
 }
 
-/// The rows of `wanted`, if there are any.
-fn table<'a>(rows: &'a Rows, wanted: &'static Table) -> Option<&'a TableRows> {
-    rows.tables().find(|t| t.table().id == wanted.id)
-}
-
 /// Rows of single CPUs by their numbers. Runs keep them as text, where 10 comes before 2.
 fn put_in_order(cpus: &TableRows, order: &mut Vec<(u32, usize)>) {
     let numbered = |row| Some((cpus.str(row, cpu::cpu)?.parse().unwrap_or(u32::MAX), row));
@@ -206,7 +201,7 @@ fn row_of_all(cpus: &TableRows) -> Option<usize> {
 
 /// Says which CPUs came and went, in the words of Solaris.
 fn changes(rows: &Rows, out: &mut String) {
-    let Some(events) = table(rows, &event::TABLE) else { return };
+    let Some(events) = rows.of(&event::TABLE) else { return };
     let text = |row, place| events.str(row, place).unwrap_or("");
     for (kind, done) in [("appeared", "added"), ("gone", "removed")] {
         let mut before = "";

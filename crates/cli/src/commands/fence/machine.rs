@@ -172,7 +172,7 @@ pub fn watch(root: &Root, seconds: f64, irqs: &mut [Irq], process: Option<&mut P
         process.busy = Some(after.saturating_sub(before) as f64 / TICKS_PER_S / seconds);
     }
     let mut rates: BTreeMap<(u32, usize), f64> = BTreeMap::new();
-    for rows in rows.tables().filter(|rows| rows.table().id == irq::TABLE.id) {
+    if let Some(rows) = rows.of(&irq::TABLE) {
         for row in 0..rows.n_rows() {
             let number = |place| rows.str(row, place)?.parse().ok();
             let (Some(irq), Some(cpu)) = (number(irq::irq), number(irq::cpu)) else { continue };

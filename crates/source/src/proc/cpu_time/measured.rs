@@ -201,7 +201,7 @@ impl Processes {
 
 /// CPU seconds per second of all processes, ended ones included.
 fn total(rows: &Rows) -> f64 {
-    let table = rows.tables().filter(|t| t.table().id == process::TABLE.id);
+    let table = rows.of(&process::TABLE).into_iter();
     // Percent of one CPU.
     table.flat_map(|t| (0..t.n_rows()).filter_map(|row| t.f64(row, process::cpu))).sum::<f64>() / 100.0
 }

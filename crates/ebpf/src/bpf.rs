@@ -7,7 +7,6 @@ use std::{
 
 use libbpf_rs::{
     Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut, UprobeMultiOpts, UprobeOpts,
-    UsdtOpts,
 };
 use libbpf_sys::BPF_F_TEST_RUN_ON_CPU;
 use object::{Object as _, ObjectSection, ObjectSymbol};
@@ -245,24 +244,6 @@ impl Loaded {
         };
         let link = self.program(program)?.attach_uprobe_multi_with_opts(pid(of), file, "", options);
         let what = || format!("{} probes of {}", offsets.len(), file.display());
-        self.links.push(link.map_err(|error| EbpfError::refused(what(), &error))?);
-        Ok(())
-    }
-
-    /// Attaches a program to a probe that the file's authors put there (USDT).
-    ///
-    /// # Errors
-    /// When the file has no such probe, or the kernel refuses it.
-    pub fn attach_usdt(
-        &mut self,
-        program: &str,
-        file: &Path,
-        of: Option<u32>,
-        provider: &str,
-        probe: &str,
-    ) -> Result<(), EbpfError> {
-        let link = self.program(program)?.attach_usdt_with_opts(pid(of), file, provider, probe, UsdtOpts::default());
-        let what = || format!("the probe {provider}:{probe} of {}", file.display());
         self.links.push(link.map_err(|error| EbpfError::refused(what(), &error))?);
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! Sums that are taken out of hash maps as they are read, many at a time.
+//! Sums that are taken out of hash maps as they are read, many at a time: how an observer reads its sums, unless
+//! [`crate::sums`] says otherwise.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -11,7 +12,7 @@ use crate::{EbpfError, bytes::Bytes, sums::Added};
 ///
 /// Reading empties it, so that keys of ended processes do not fill it, and takes one system call for a thousand keys.
 /// A program that has found a key just before it is taken out adds to what is no longer read: an event for each CPU at
-/// most. Where that is too much, or entries hold more than sums, it is [`crate::sums::Sums`].
+/// most.
 pub(crate) struct Drain<const N: usize> {
     name: &'static str,
     map: MapHandle,
@@ -23,7 +24,7 @@ pub(crate) struct Drain<const N: usize> {
     values: Vec<u8>,
 }
 
-/// Keys that are read at a time; a bucket with more of them makes it more.
+/// Keys that are read at a time, of a map that has room for so many; a bucket with more of them makes it more.
 const BATCH: usize = 1024;
 
 /// What one step of reading gave.
@@ -45,7 +46,8 @@ impl<const N: usize> Drain<N> {
             (of_cpu, 1)
         };
         let (key, value) = (map.key_size() as usize, of_cpu * cpus);
-        Ok(Drain { name, map, key, value, of_cpu, keys: vec![0; key * BATCH], values: vec![0; value * BATCH] })
+        let batch = BATCH.min(map.max_entries() as usize);
+        Ok(Drain { name, map, key, value, of_cpu, keys: vec![0; key * batch], values: vec![0; value * batch] })
     }
 
     /// Calls `each` for every key to which something was added since the last time.

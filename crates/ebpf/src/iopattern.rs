@@ -23,10 +23,10 @@ use crate::{
     EbpfError, Loaded, Loader, Tracked,
     bpf::{Compiled, compiled},
     buckets::BUCKETS,
+    drain::Drain,
     error::live_only,
     kernel,
     observing::Observing,
-    sums::Sums,
 };
 
 static OBJECT: Compiled = compiled!("iopattern");
@@ -38,24 +38,14 @@ static SPEC: Spec = Spec {
     default: false,
 };
 
-/// Tracepoints that not every kernel has, and what is not seen without them.
-const OPTIONAL: &[(&str, &str)] = &[
-    ("io_uring_submit_req", "io_uring (Linux 6.4)"),
-    ("io_uring_complete", "io_uring"),
-    ("mm_filemap_map_pages", "pages that a fault found in the page cache (Linux 6.13)"),
-    ("mm_filemap_fault", "reads through mappings (Linux 6.13)"),
-    ("page_fault_user", "reads and writes through mappings"),
-    ("page_fault_kernel", "mappings that system calls read or write"),
-];
-
-/// The programs at these tracepoints.
-const OPTIONAL_PROGRAMS: &[(&str, &str)] = &[
-    ("io_uring_submit_req", "io_uring_submit"),
-    ("io_uring_complete", "io_uring_done"),
-    ("mm_filemap_map_pages", "mapped"),
-    ("mm_filemap_fault", "faulted_in"),
-    ("page_fault_user", "fault_user"),
-    ("page_fault_kernel", "fault_kernel"),
+/// Tracepoints that not every kernel has: the program at each, and what is not seen without it.
+const OPTIONAL: [(&str, &str, &str); 6] = [
+    ("io_uring_submit_req", "io_uring_submit", "io_uring (Linux 6.4)"),
+    ("io_uring_complete", "io_uring_done", "io_uring"),
+    ("mm_filemap_map_pages", "mapped", "pages that a fault found in the page cache (Linux 6.13)"),
+    ("mm_filemap_fault", "faulted_in", "reads through mappings (Linux 6.13)"),
+    ("page_fault_user", "fault_user", "reads and writes through mappings"),
+    ("page_fault_kernel", "fault_kernel", "mappings that system calls read or write"),
 ];
 
 /// Counts what is done to files.
@@ -77,14 +67,13 @@ impl Source for Iopattern {
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
         live_only(root)?;
-        let names: Vec<&str> = OPTIONAL.iter().map(|(name, _)| *name).collect();
-        let missing = kernel::missing_tracepoints(&names)?;
+        let missing = kernel::missing_tracepoints(&OPTIONAL.map(|(name, ..)| name))?;
         let observing = Observing::begin(SPEC.name, OBJECT, &self.tracked, |loader| set(loader, &missing), attach)?;
-        let unseen = OPTIONAL.iter().filter(|(name, _)| missing.contains(name)).map(|(_, what)| *what).collect();
+        let unseen = OPTIONAL.iter().filter(|(name, ..)| missing.contains(name)).map(|(.., what)| *what).collect();
         Ok(Box::new(Observed {
-            cells: Sums::new("cells", observing.map("cells")?),
-            rest: Sums::new("rest", observing.map("rest")?),
-            spreads: Sums::new("spreads", observing.map("spreads")?),
+            cells: Drain::new("cells", observing.map("cells")?)?,
+            rest: Drain::new("rest", observing.map("rest")?)?,
+            spreads: Drain::new("spreads", observing.map("spreads")?)?,
             paths: observing.map("paths")?,
             mounts: Mounts::new(observing.map("mounts")?)?,
             observing,
@@ -99,8 +88,7 @@ fn set(loader: &mut Loader, missing: &[&str]) -> Result<(), EbpfError> {
     loader.set("root_inode", root.ino())?;
     loader.set("root_device", mounts::root_device()?)?;
     loader.set("page_bytes", u32::try_from(rustix::param::page_size()).unwrap_or(4096))?;
-    let unwanted = |program: &str| OPTIONAL_PROGRAMS.iter().any(|(at, of)| *of == program && missing.contains(at));
-    loader.leave_out(unwanted);
+    loader.leave_out(|program| OPTIONAL.iter().any(|(at, of, _)| *of == program && missing.contains(at)));
     Ok(())
 }
 
@@ -112,11 +100,11 @@ fn attach(loaded: &mut Loaded) -> Result<(), EbpfError> {
 struct Observed {
     observing: Observing,
     /// `struct cell`: operations, bytes, those timed, their time; then the program's name.
-    cells: Sums<4>,
+    cells: Drain<4>,
     /// The same, without file and process.
-    rest: Sums<4>,
+    rest: Drain<4>,
     /// `struct spread`: sizes, then times.
-    spreads: Sums<{ 2 * BUCKETS }>,
+    spreads: Drain<{ 2 * BUCKETS }>,
     paths: MapHandle,
     mounts: Mounts,
     /// What this kernel does not show; said once.

@@ -16,9 +16,10 @@ use crate::{
     Loaded, Tracked,
     bpf::{Compiled, compiled},
     bytes::Bytes,
+    drain::Drain,
     error::live_only,
     observing::Observing,
-    sums::{Added, Sums},
+    sums::Added,
     symbols::{Frame, Symbols, Watched},
 };
 
@@ -63,7 +64,7 @@ impl Source for Plockstat {
             Ok(())
         };
         let observing = Observing::begin(SPEC.name, OBJECT, &self.tracked, |_| Ok(()), attach)?;
-        let locks = Sums::new("locks", observing.map("locks")?);
+        let locks = Drain::new("locks", observing.map("locks")?)?;
         let watched = Watched::new(observing.map("met")?)?;
         Ok(Box::new(Observed { locks, watched, observing, notes, all_waits: self.all_waits, advised: false }))
     }
@@ -78,7 +79,7 @@ const DISTRIBUTIONS: usize = 20;
 
 struct Observed {
     /// `struct sums`: events, nanoseconds, events by power of two; then the program's name.
-    locks: Sums<{ 2 + POWERS }>,
+    locks: Drain<{ 2 + POWERS }>,
     watched: Watched,
     observing: Observing,
     notes: Vec<String>,

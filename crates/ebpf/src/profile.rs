@@ -16,7 +16,6 @@ use crate::{
     kernel,
     observing::Observing,
     perf,
-    sums::Sums,
     symbols::Watched,
 };
 
@@ -73,7 +72,7 @@ impl Source for Profile {
         let observing = Observing::begin(SPEC.name, OBJECT, &self.tracked, set, attach)?;
         let sides = [Side::new(&observing, 0)?, Side::new(&observing, 1)?];
         let waits = match self.off_cpu {
-            true => Some(Sums::new("wait_places", observing.map("wait_places")?)),
+            true => Some(Drain::new("wait_places", observing.map("wait_places")?)?),
             false => None,
         };
         let watched = Watched::new(observing.map("met")?)?;
@@ -125,7 +124,7 @@ struct Observed {
     writing: usize,
     wait_stacks: MapHandle,
     /// `struct sum`: times, nanoseconds.
-    waits: Option<Sums<2>>,
+    waits: Option<Drain<2>>,
     period_s: f64,
     folded: Folded,
 }

@@ -1,4 +1,8 @@
-//! Sums that programs keep in hash maps, and what was added to them since the last tick.
+//! Sums that stay in hash maps, and what was added to them since the last tick.
+//!
+//! [`crate::drain::Drain`] is cheaper, and right wherever a program can begin an entry anew at any time. Sums stay where it
+//! cannot: it finds what stands beside them only at times (the driver of an interrupt), the user part made the
+//! entry (room for what finds none), or what each CPU put there is asked for.
 
 use std::collections::hash_map::Entry;
 

@@ -5,7 +5,7 @@
 //! compiled by `scripts/bpf` and committed compiled, so that building and using Fenxi needs no compiler of BPF.
 //!
 //! ```text
-//! Loader::open ──set, track──▶ Loader::load ──▶ Loaded: attach, map ──▶ Sums: what was added since the last tick
+//! Loader::open ──set, track──▶ Loader::load ──▶ Loaded: attach, map ──▶ Drain, Sums: what was added since the last tick
 //! ```
 //!
 //! Programs are attached by descriptors that this process holds: however it ends, the kernel detaches them.
@@ -18,35 +18,35 @@ mod cost;
 mod drain;
 mod elf;
 mod error;
-mod iopattern;
+pub mod iopattern;
 mod kernel;
 mod observing;
 mod perf;
-mod pin;
-mod plockstat;
-mod procsystime;
-mod profile;
-mod querystat;
+pub mod pin;
+pub mod plockstat;
+pub mod procsystime;
+pub mod profile;
+pub mod querystat;
 mod sums;
 pub mod symbols;
 mod syscalls;
 mod tracked;
-mod util;
+pub mod util;
 
 use fenxi_source::Source;
 
 pub use bpf::{Loaded, Loader};
 pub use check::{Ability, Finding, abilities, observers};
 pub use error::EbpfError;
-pub use iopattern::Iopattern;
-pub use pin::{Detail, Pin};
-pub use plockstat::Plockstat;
-pub use procsystime::Procsystime;
-pub use profile::Profile;
-pub use querystat::{Querystat, Servers};
 pub use tracked::Tracked;
-pub use util::Util;
 
 /// Every observer, each observing all processes.
-pub static SOURCES: &[&dyn Source] =
-    &[&Procsystime::ALL, &Profile::ALL, &Util, &Pin::ALL, &Iopattern::ALL, &Plockstat::ALL, &Querystat::ALL];
+pub static SOURCES: &[&dyn Source] = &[
+    &procsystime::Procsystime::ALL,
+    &profile::Profile::ALL,
+    &util::Util,
+    &pin::Pin::ALL,
+    &iopattern::Iopattern::ALL,
+    &plockstat::Plockstat::ALL,
+    &querystat::Querystat::ALL,
+];

@@ -54,9 +54,9 @@ pub struct LiveArgs {
 }
 
 /// A live tool about to be shown.
-pub struct Tool {
+pub struct Tool<'a> {
     /// What people call it.
-    pub name: &'static str,
+    pub name: &'a str,
     /// What it samples.
     pub sources: Vec<&'static dyn Source>,
     /// The tables that it shows; the first one is its CSV.
@@ -79,7 +79,7 @@ pub fn sources(names: &[&str]) -> Vec<&'static dyn Source> {
 ///
 /// # Errors
 /// When the run cannot be shown, nothing can be sampled, or the output cannot be written.
-pub fn run(cli: &Cli, args: &LiveArgs, tool: Tool) -> anyhow::Result<ExitCode> {
+pub fn run(cli: &Cli, args: &LiveArgs, tool: Tool<'_>) -> anyhow::Result<ExitCode> {
     let mut screen = Screen::new(args, tool.view, &tool.tables);
     if let Some(selector) = &args.run {
         let store = stores::open(cli)?;

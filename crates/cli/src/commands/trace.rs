@@ -13,9 +13,13 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use fenxi_ebpf::Tracked;
-use fenxi_live::trace::When;
+use fenxi_live::{
+    View,
+    trace::{Observed, Summed, When},
+};
+use fenxi_source::Source;
 
-use super::live::LiveArgs;
+use super::live::{self, LiveArgs, Tool};
 use crate::args::Cli;
 
 /// `fenxi trace`
@@ -24,17 +28,18 @@ use crate::args::Cli;
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "\
-Observers need root, or CAP_BPF and CAP_PERFMON, and a kernel that describes its types (BTF). What they see can also be
-recorded: `fenxi record --source +procsystime`.
+Observers need root, or CAP_BPF and CAP_PERFMON, and a kernel that describes
+its types (BTF). What they see can also be recorded:
+`fenxi record --source +procsystime`.
 
 Examples:
-  fenxi trace check                       what works on this kernel, and what does not
-  fenxi trace procsystime -c -- ls -l     system calls of one command
-  fenxi trace procsystime -p 1234 1       of a process, every second
-  fenxi trace profile -- make             functions in which CPU time goes
-  fenxi trace util 5                      how busy, by events and by samples
-  fenxi trace pin --by process 5          which interrupts hold up which processes
-  fenxi trace querystat --slower 5ms      queries inside database servers"
+  fenxi trace check                    what works on this kernel, what does not
+  fenxi trace procsystime -c -- ls -l  system calls of one command
+  fenxi trace procsystime -p 1234 1    of a process, every second
+  fenxi trace profile -- make          functions in which CPU time goes
+  fenxi trace util 5                   how busy, by events and by samples
+  fenxi trace pin --by process 5       which interrupts hold up which processes
+  fenxi trace querystat --slower 5ms   queries inside database servers"
 )]
 pub struct TraceArgs {
     /// What to observe
@@ -42,44 +47,49 @@ pub struct TraceArgs {
     pub command: TraceCommand,
 }
 
-/// The observers.
-#[derive(Debug, Subcommand)]
-pub enum TraceCommand {
+/// The commands: what each is about, and the arguments in its file, where `run` is as well.
+macro_rules! commands {
+    ($($(#[$about:meta])* $name:ident($file:ident::$args:ident),)*) => {
+        /// The observers.
+        #[derive(Debug, Subcommand)]
+        pub enum TraceCommand {
+            $($(#[$about])* $name(Box<$file::$args>),)*
+        }
+
+        /// Observes.
+        pub fn run(cli: &Cli, args: &TraceArgs) -> anyhow::Result<ExitCode> {
+            match &args.command {
+                $(TraceCommand::$name(args) => $file::run(cli, args),)*
+            }
+        }
+    };
+}
+
+commands! {
     /// Say what works on this kernel, what does not, and what is lost by it
     Check(check::CheckArgs),
     /// Files: read and written in sequence or at random, through mappings, past the page cache; their names
-    Iopattern(Box<iopattern::IopatternArgs>),
+    Iopattern(iopattern::IopatternArgs),
     /// Locks: who waits for which, where, how long; how long they are held
-    Plockstat(Box<plockstat::PlockstatArgs>),
+    Plockstat(plockstat::PlockstatArgs),
     /// System calls: how many, how long, how much of it on a CPU, how many failed
-    Procsystime(Box<procsystime::ProcsystimeArgs>),
+    Procsystime(procsystime::ProcsystimeArgs),
     /// Stacks: the functions in which time goes, on the CPUs and waiting
-    Profile(Box<profile::ProfileArgs>),
+    Profile(profile::ProfileArgs),
     /// Interrupts that hold up threads: by driver, by process, by CPU
-    Pin(Box<pin::PinArgs>),
+    Pin(pin::PinArgs),
     /// Utilisation by events against utilisation by samples, on one line
-    Util(Box<util::UtilArgs>),
+    Util(util::UtilArgs),
     /// Queries inside PostgreSQL, MariaDB and MySQL: latency, where it went, who pushed their threads off the CPU
-    Querystat(Box<querystat::QuerystatArgs>),
+    Querystat(querystat::QuerystatArgs),
 }
 
-/// Observes.
-pub fn run(cli: &Cli, args: &TraceArgs) -> anyhow::Result<ExitCode> {
-    match &args.command {
-        TraceCommand::Check(args) => check::run(args),
-        TraceCommand::Iopattern(args) => iopattern::run(cli, args),
-        TraceCommand::Plockstat(args) => plockstat::run(cli, args),
-        TraceCommand::Procsystime(args) => procsystime::run(cli, args),
-        TraceCommand::Profile(args) => profile::run(cli, args),
-        TraceCommand::Pin(args) => pin::run(cli, args),
-        TraceCommand::Util(args) => util::run(cli, args),
-        TraceCommand::Querystat(args) => querystat::run(cli, args),
-    }
-}
-
-/// Whom an observer observes.
+/// Options of what observes processes, flattened last: it has the last argument.
 #[derive(Clone, Debug, Args)]
-pub struct Who {
+pub struct Observation {
+    /// When, how often, and where to
+    #[command(flatten)]
+    pub live: LiveArgs,
     /// These processes and the children they will have [default: all]
     #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',', conflicts_with_all = ["run", "command"])]
     pub pid: Vec<u32>,
@@ -88,8 +98,8 @@ pub struct Who {
     pub command: Vec<OsString>,
 }
 
-impl Who {
-    /// As observers want it.
+impl Observation {
+    /// Whom, as observers want it.
     fn tracked(&self) -> Tracked {
         match (self.pid.is_empty(), self.command.is_empty()) {
             (true, true) => Tracked::All,
@@ -98,16 +108,43 @@ impl Who {
         }
     }
 
-    fn command(&self) -> Option<Vec<OsString>> {
-        (!self.command.is_empty()).then(|| self.command.clone())
+    /// Sums at the end, unless an interval is given.
+    fn when(&self) -> When {
+        if self.live.interval.is_some() || self.live.run.is_some() && self.live.count.is_some() {
+            When::EachInterval
+        } else {
+            When::AtTheEnd
+        }
+    }
+
+    /// Shows what `source` sees, as `sums` add it up.
+    fn show(
+        &self,
+        cli: &Cli,
+        source: impl Source + 'static,
+        sums: impl Observed + 'static,
+    ) -> anyhow::Result<ExitCode> {
+        observe(cli, &self.live, source, Box::new(Summed::new(sums, self.when())), &self.command)
     }
 }
 
-/// Sums at the end, unless an interval is given.
-fn when(live: &LiveArgs) -> When {
-    if live.interval.is_some() || live.run.is_some() && live.count.is_some() {
-        When::EachInterval
-    } else {
-        When::AtTheEnd
-    }
+/// Shows what `source` sees until the count is reached, a signal comes or the command has ended.
+fn observe(
+    cli: &Cli,
+    live: &LiveArgs,
+    source: impl Source + 'static,
+    view: Box<dyn View>,
+    command: &[OsString],
+) -> anyhow::Result<ExitCode> {
+    // It lives as long as the program, as all sources do.
+    let source: &'static dyn Source = Box::leak(Box::new(source));
+    let tool = Tool {
+        name: &format!("trace {}", source.spec().name),
+        sources: vec![source],
+        tables: source.spec().tables.to_vec(),
+        view,
+        since_boot: false,
+        command: (!command.is_empty()).then(|| command.to_vec()),
+    };
+    live::run(cli, live, tool)
 }

@@ -5,7 +5,7 @@ mod forms;
 mod observed;
 mod servers;
 
-use fenxi_model::catalog::{event, histogram, preemption, query};
+use fenxi_model::catalog::{event, histogram, metric, preemption, query};
 use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take};
 
 use crate::{
@@ -20,7 +20,7 @@ static OBJECT: Compiled = compiled!("querystat");
 static SPEC: Spec = Spec {
     name: "querystat",
     summary: "queries inside PostgreSQL, MariaDB and MySQL: latency, waits, pre-emption (eBPF)",
-    tables: &[&query::TABLE, &histogram::TABLE, &preemption::TABLE, &event::TABLE],
+    tables: &[&query::TABLE, &histogram::TABLE, &preemption::TABLE, &event::TABLE, &metric::TABLE],
     take: Take::EveryTick,
     default: false,
 };

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
-use fenxi_ebpf::{Iopattern, Tracked};
+use fenxi_ebpf::{Tracked, iopattern::Iopattern};
 use fenxi_model::{Rows, TableRows, catalog::io_pattern as c};
 
 use crate::{observed::Observed, programs::compiled};

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, net::UdpSocket, process::Command, thread, time::Duration};
 
-use fenxi_ebpf::{Detail, Pin, Tracked};
+use fenxi_ebpf::{
+    Tracked,
+    pin::{Detail, Pin},
+};
 use fenxi_model::{
     Rows, TableRows,
     catalog::{metric, pin as c},

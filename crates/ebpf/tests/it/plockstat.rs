@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, process::Command};
 
-use fenxi_ebpf::{Plockstat, Tracked};
+use fenxi_ebpf::{Tracked, plockstat::Plockstat};
 use fenxi_model::{
     Rows,
     catalog::{lock as c, note},

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, process::Command};
 
-use fenxi_ebpf::{Procsystime, Tracked};
+use fenxi_ebpf::{Tracked, procsystime::Procsystime};
 use fenxi_model::{Rows, catalog::syscall as c};
 
 use crate::{observed::Observed, programs::compiled};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, process::Command};
 
-use fenxi_ebpf::{Profile, Tracked};
+use fenxi_ebpf::{Tracked, profile::Profile};
 use fenxi_model::{Rows, catalog::stack as c};
 
 use crate::{observed::Observed, programs::compiled};

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fenxi_ebpf::{Querystat, Servers};
+use fenxi_ebpf::querystat::{Querystat, Servers};
 use fenxi_load::{client::Client, schedule::Schedule, wire::Mode, workload::Workload};
 use fenxi_model::{
     Rows, TableRows,

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use fenxi_ebpf::Util;
+use fenxi_ebpf::util::Util;
 use fenxi_model::catalog::cpu_time as c;
 
 use crate::observed::Observed;

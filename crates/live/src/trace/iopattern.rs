@@ -7,12 +7,12 @@ use fenxi_model::{
     catalog::{histogram, io_pattern as c},
 };
 
-use super::{When, distribution::Distributions};
-use crate::{Frame, View, columns};
+use super::{Observed, distribution::Distributions, observed::table};
+use crate::{Frame, columns};
 
 /// What is told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IopatternBy {
+pub enum By {
     /// File systems, each with a table of its patterns.
     Mount,
     /// Files: a line for each operation and pattern.
@@ -24,10 +24,8 @@ pub enum IopatternBy {
 /// What is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct IopatternOptions {
-    /// When.
-    pub when: When,
     /// What is told apart.
-    pub by: IopatternBy,
+    pub by: By,
     /// Lines at most.
     pub top: usize,
     /// Whether distributions are shown, too.
@@ -40,7 +38,6 @@ pub struct Iopattern {
     options: IopatternOptions,
     sums: BTreeMap<Key, Sums>,
     distributions: Distributions,
-    elapsed_s: f64,
 }
 
 /// File system, file or process as far as they are told apart, operation, pattern.
@@ -76,16 +73,16 @@ const OTHERS: [&str; 6] = ["lookup", "create", "remove", "attr", "readdir", "syn
 impl Iopattern {
     /// Shows as `options` say.
     pub fn new(options: IopatternOptions) -> Iopattern {
-        Iopattern { options, sums: BTreeMap::new(), distributions: Distributions::default(), elapsed_s: 0.0 }
+        Iopattern { options, sums: BTreeMap::new(), distributions: Distributions::default() }
     }
 
-    fn take(&mut self, rows: &TableRows, dt: f64) {
+    fn add(&mut self, rows: &TableRows, dt: f64) {
         for row in 0..rows.n_rows() {
             let text = |place| rows.str(row, place).unwrap_or("").to_owned();
             let of = match self.options.by {
-                IopatternBy::Mount => String::new(),
-                IopatternBy::File => rows.str(row, c::file).unwrap_or("(other files)").to_owned(),
-                IopatternBy::Process => match rows.i64(row, c::pid) {
+                By::Mount => String::new(),
+                By::File => rows.str(row, c::file).unwrap_or("(other files)").to_owned(),
+                By::Process => match rows.i64(row, c::pid) {
                     Some(pid) => format!("{pid} {}", text(c::comm)),
                     None => "(others)".to_owned(),
                 },
@@ -102,26 +99,10 @@ impl Iopattern {
         }
     }
 
-    fn show(&mut self, dt: f64, out: &mut String) {
-        let sums = std::mem::take(&mut self.sums);
-        if sums.is_empty() || dt <= 0.0 {
-            out.push_str("no operations on files\n");
-            return;
-        }
-        match self.options.by {
-            IopatternBy::Mount => by_mount(&sums, dt, out),
-            IopatternBy::File | IopatternBy::Process => self.lines(sums, dt, out),
-        }
-        if self.options.distributions {
-            self.distributions.show(out);
-        }
-    }
-
     fn lines(&self, sums: BTreeMap<Key, Sums>, dt: f64, out: &mut String) {
-        let by_file = self.options.by == IopatternBy::File;
+        let by_file = self.options.by == By::File;
         let mut lines: Vec<_> = sums.into_iter().filter(|((_, _, op, _), _)| !by_file || is_transfer(op)).collect();
         lines.sort_by(|(_, a), (_, b)| b.ops.total_cmp(&a.ops));
-        let hidden = lines.len().saturating_sub(self.options.top);
         let cells = |((mount, of, op, pattern), sums): &(Key, Sums)| {
             let bytes = is_transfer(op);
             vec![
@@ -135,13 +116,9 @@ impl Iopattern {
                 of.clone(),
             ]
         };
-        let rows: Vec<Vec<String>> = lines.iter().take(self.options.top).map(cells).collect();
         let of = if by_file { "FILE" } else { "PID COMMAND" };
         let header = ["OP", "PATTERN", "OPS/S", "BYTES/S", "SIZE", "LATENCY", "MOUNT", of];
-        out.push_str(&columns(&header, &[2, 3, 4, 5], &rows));
-        if hidden > 0 {
-            let _ = writeln!(out, "({hidden} more with fewer operations: --top)");
-        }
+        table(&header, &[2, 3, 4, 5], lines.iter().map(cells), (self.options.top, " with fewer operations"), out);
     }
 }
 
@@ -196,26 +173,28 @@ fn transfers(name: &str, read: Sums, write: Sums, dt: f64) -> Vec<String> {
     ]
 }
 
-impl View for Iopattern {
-    fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
-        self.elapsed_s += frame.dt;
-        for rows in frame.rows.tables() {
-            if rows.table().id == c::TABLE.id {
-                self.take(rows, frame.dt);
-            } else if rows.table().id == histogram::TABLE.id && self.options.distributions {
-                self.distributions.take(rows, "io_");
-            }
+impl Observed for Iopattern {
+    fn take(&mut self, frame: &Frame<'_>) {
+        if let Some(rows) = frame.rows.of(&c::TABLE) {
+            self.add(rows, frame.dt);
         }
-        if self.options.when == When::EachInterval {
-            let _ = writeln!(out, "{}", frame.t.iso());
-            self.show(frame.dt, out);
-            out.push('\n');
+        if let Some(rows) = frame.rows.of(&histogram::TABLE).filter(|_| self.options.distributions) {
+            self.distributions.take(rows, "io_");
         }
     }
 
-    fn end(&mut self, out: &mut String) {
-        if self.options.when == When::AtTheEnd {
-            self.show(self.elapsed_s, out);
+    fn show(&mut self, elapsed_s: f64, out: &mut String) {
+        let sums = std::mem::take(&mut self.sums);
+        if sums.is_empty() || elapsed_s <= 0.0 {
+            out.push_str("no operations on files\n");
+            return;
+        }
+        match self.options.by {
+            By::Mount => by_mount(&sums, elapsed_s, out),
+            By::File | By::Process => self.lines(sums, elapsed_s, out),
+        }
+        if self.options.distributions {
+            self.distributions.show(out);
         }
     }
 }

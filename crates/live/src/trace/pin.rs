@@ -1,21 +1,15 @@
 //! `trace pin`: which interrupts hold up which threads.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use fenxi_model::{
-    TableRows, Unit,
-    catalog::pin::{self as c},
-};
+use fenxi_model::{Unit, catalog::pin as c};
 
-use super::When;
-use crate::{Frame, View, columns};
+use super::{Observed, observed::table};
+use crate::Frame;
 
 /// What a line stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PinGroup {
+pub enum Group {
     /// A driver, whomever it held up.
     Driver,
     /// A driver and a process.
@@ -29,10 +23,8 @@ pub enum PinGroup {
 /// What is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct PinOptions {
-    /// When.
-    pub when: When,
     /// What lines stand for.
-    pub group: PinGroup,
+    pub group: Group,
     /// Lines at most.
     pub top: usize,
 }
@@ -42,7 +34,6 @@ pub struct PinOptions {
 pub struct Pin {
     options: PinOptions,
     sums: BTreeMap<Key, Sums>,
-    elapsed_s: f64,
 }
 
 /// What lines of one process (or of all) have in common, and what tells them apart.
@@ -79,87 +70,7 @@ const RAN: &str = "(ran)";
 impl Pin {
     /// Shows as `options` say.
     pub fn new(options: PinOptions) -> Pin {
-        Pin { options, sums: BTreeMap::new(), elapsed_s: 0.0 }
-    }
-
-    fn take(&mut self, rows: &TableRows) {
-        for row in 0..rows.n_rows() {
-            let text = |place| rows.str(row, place).unwrap_or("").to_owned();
-            let value = |place| rows.f64(row, place).unwrap_or(0.0);
-            let pid = rows.i64(row, c::pid);
-            let (ran, idle) = (rows.str(row, c::driver).is_none(), pid == Some(0));
-            let group = self.options.group;
-            // Only lines of processes on CPUs say what ran, and only lines of drivers what nobody was held up by.
-            if ran && group != PinGroup::Cpu || idle && matches!(group, PinGroup::Process | PinGroup::Cpu) {
-                continue;
-            }
-            let pid = pid.map_or_else(|| "-".to_owned(), |pid| pid.to_string());
-            let driver = if ran { RAN.to_owned() } else { text(c::driver) };
-            let key = match group {
-                PinGroup::Driver => (vec![], vec![driver, text(c::class)]),
-                PinGroup::Process => (vec![pid, text(c::comm)], vec![driver, text(c::class)]),
-                PinGroup::Cpu => (vec![pid, text(c::comm), text(c::cpu)], vec![driver, text(c::class)]),
-                PinGroup::Flow => (vec![], vec![text(c::after), driver, text(c::class), text(c::handler)]),
-            };
-            let (events, pinned_s) = (value(c::events), value(c::pinned_s));
-            self.sums.entry(key).or_default().add(Sums {
-                pins: if idle { 0.0 } else { events },
-                pinned_s: if idle { 0.0 } else { pinned_s },
-                wait_s: value(c::run_queue_wait_s),
-                idle: if idle { events } else { 0.0 },
-                run_s: value(c::run_s),
-            });
-        }
-    }
-
-    fn show(&mut self, out: &mut String) {
-        let sums = std::mem::take(&mut self.sums);
-        let elapsed_s = std::mem::take(&mut self.elapsed_s);
-        let mut groups: BTreeMap<&[String], f64> = BTreeMap::new();
-        sums.iter().for_each(|((group, _), sums)| *groups.entry(group).or_default() += sums.time());
-        let mut lines: Vec<_> = sums.iter().collect();
-        // Processes by what they ran and lost; a process's lines by time, what it ran first.
-        lines.sort_by(|((a_group, a), x), ((b_group, b), y)| {
-            let by_group = || groups[&b_group[..]].total_cmp(&groups[&a_group[..]]);
-            let by_time = || y.run_s.total_cmp(&x.run_s).then(y.time().total_cmp(&x.time()));
-            let grouped = self.options.group == PinGroup::Cpu;
-            if grouped { by_group().then_with(|| a_group.cmp(b_group)) } else { std::cmp::Ordering::Equal }
-                .then_with(by_time)
-                .then_with(|| (a_group, a).cmp(&(b_group, b)))
-        });
-        let names: &[&str] = match self.options.group {
-            PinGroup::Driver => &["DRIVER", "CLASS"],
-            PinGroup::Process => &["PID", "COMMAND", "DRIVER", "CLASS"],
-            PinGroup::Cpu => &["PID", "COMMAND", "CPU", "DRIVER", "CLASS"],
-            PinGroup::Flow => &["AFTER", "DRIVER", "CLASS", "HANDLER"],
-        };
-        let last = if self.options.group == PinGroup::Cpu { "RAN" } else { "IDLE" };
-        let with_last = self.options.group != PinGroup::Process;
-        let mut header = [names, &["PINS", "TIME", "AVG", "%CPU", "WAITED"]].concat();
-        header.extend(with_last.then_some(last));
-        let hidden = lines.len().saturating_sub(self.options.top);
-        let shown = lines.iter().take(self.options.top);
-        let rows: Vec<Vec<String>> = shown
-            .map(|((group, key), sums)| {
-                let mut cells = [group.as_slice(), key].concat();
-                cells.extend(figures(sums, elapsed_s));
-                cells.extend(with_last.then(|| match last {
-                    "RAN" => seconds(sums.run_s),
-                    _ => number(sums.idle),
-                }));
-                cells
-            })
-            .collect();
-        if rows.is_empty() {
-            out.push_str("no interrupts\n");
-            return;
-        }
-        let right: BTreeSet<usize> = (names.len()..header.len()).collect();
-        let right: Vec<usize> = right.into_iter().chain((names[0] == "PID").then_some(0)).collect();
-        out.push_str(&columns(&header, &right, &rows));
-        if hidden > 0 {
-            let _ = writeln!(out, "({hidden} more with less time: --top)");
-        }
+        Pin { options, sums: BTreeMap::new() }
     }
 }
 
@@ -177,21 +88,78 @@ fn seconds(value: f64) -> String {
     if value > 0.0 { Unit::Seconds.human(value).to_string() } else { "-".to_owned() }
 }
 
-impl View for Pin {
-    fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
-        self.elapsed_s += frame.dt;
-        frame.rows.tables().filter(|rows| rows.table().id == c::TABLE.id).for_each(|rows| self.take(rows));
-        if self.options.when == When::EachInterval {
-            let _ = writeln!(out, "{}", frame.t.iso());
-            self.show(out);
-            out.push('\n');
+impl Observed for Pin {
+    fn take(&mut self, frame: &Frame<'_>) {
+        let Some(rows) = frame.rows.of(&c::TABLE) else { return };
+        for row in 0..rows.n_rows() {
+            let text = |place| rows.str(row, place).unwrap_or("").to_owned();
+            let value = |place| rows.f64(row, place).unwrap_or(0.0);
+            let pid = rows.i64(row, c::pid);
+            let (ran, idle) = (rows.str(row, c::driver).is_none(), pid == Some(0));
+            let group = self.options.group;
+            // Only lines of processes on CPUs say what ran, and only lines of drivers what nobody was held up by.
+            if ran && group != Group::Cpu || idle && matches!(group, Group::Process | Group::Cpu) {
+                continue;
+            }
+            let pid = pid.map_or_else(|| "-".to_owned(), |pid| pid.to_string());
+            let driver = if ran { RAN.to_owned() } else { text(c::driver) };
+            let key = match group {
+                Group::Driver => (vec![], vec![driver, text(c::class)]),
+                Group::Process => (vec![pid, text(c::comm)], vec![driver, text(c::class)]),
+                Group::Cpu => (vec![pid, text(c::comm), text(c::cpu)], vec![driver, text(c::class)]),
+                Group::Flow => (vec![], vec![text(c::after), driver, text(c::class), text(c::handler)]),
+            };
+            let (events, pinned_s) = (value(c::events), value(c::pinned_s));
+            self.sums.entry(key).or_default().add(Sums {
+                pins: if idle { 0.0 } else { events },
+                pinned_s: if idle { 0.0 } else { pinned_s },
+                wait_s: value(c::run_queue_wait_s),
+                idle: if idle { events } else { 0.0 },
+                run_s: value(c::run_s),
+            });
         }
     }
 
-    fn end(&mut self, out: &mut String) {
-        if self.options.when == When::AtTheEnd {
-            self.show(out);
+    fn show(&mut self, elapsed_s: f64, out: &mut String) {
+        let sums = std::mem::take(&mut self.sums);
+        let mut groups: BTreeMap<&[String], f64> = BTreeMap::new();
+        sums.iter().for_each(|((group, _), sums)| *groups.entry(group).or_default() += sums.time());
+        let mut lines: Vec<_> = sums.iter().collect();
+        // Processes by what they ran and lost; a process's lines by time, what it ran first.
+        lines.sort_by(|((a_group, a), x), ((b_group, b), y)| {
+            let by_group = || groups[&b_group[..]].total_cmp(&groups[&a_group[..]]);
+            let by_time = || y.run_s.total_cmp(&x.run_s).then(y.time().total_cmp(&x.time()));
+            let grouped = self.options.group == Group::Cpu;
+            if grouped { by_group().then_with(|| a_group.cmp(b_group)) } else { std::cmp::Ordering::Equal }
+                .then_with(by_time)
+                .then_with(|| (a_group, a).cmp(&(b_group, b)))
+        });
+        let names: &[&str] = match self.options.group {
+            Group::Driver => &["DRIVER", "CLASS"],
+            Group::Process => &["PID", "COMMAND", "DRIVER", "CLASS"],
+            Group::Cpu => &["PID", "COMMAND", "CPU", "DRIVER", "CLASS"],
+            Group::Flow => &["AFTER", "DRIVER", "CLASS", "HANDLER"],
+        };
+        let last = if self.options.group == Group::Cpu { "RAN" } else { "IDLE" };
+        let with_last = self.options.group != Group::Process;
+        let mut header = [names, &["PINS", "TIME", "AVG", "%CPU", "WAITED"]].concat();
+        header.extend(with_last.then_some(last));
+        let cells = |((group, key), sums): &(&Key, &Sums)| {
+            let mut cells = [group.as_slice(), key].concat();
+            cells.extend(figures(sums, elapsed_s));
+            cells.extend(with_last.then(|| match last {
+                "RAN" => seconds(sums.run_s),
+                _ => number(sums.idle),
+            }));
+            cells
+        };
+        if lines.is_empty() {
+            out.push_str("no interrupts\n");
+            return;
         }
+        let right: BTreeSet<usize> = (names.len()..header.len()).collect();
+        let right: Vec<usize> = right.into_iter().chain((names[0] == "PID").then_some(0)).collect();
+        table(&header, &right, lines.iter().map(cells), (self.options.top, " with less time"), out);
     }
 }
 
@@ -200,8 +168,12 @@ mod tests {
     use fenxi_model::{Micros, Rows, catalog::pin as c};
 
     use super::*;
+    use crate::{
+        View,
+        trace::{Summed, When},
+    };
 
-    fn show(group: PinGroup) -> String {
+    fn show(group: Group) -> String {
         let mut rows = Rows::new("h");
         for (pid, comm, driver, class, events, pinned, wait, ran) in [
             (7, "hog", Some("eth0"), "hard", 100.0, 0.001, 0.5, None),
@@ -221,7 +193,7 @@ mod tests {
                 .f64(c::run_queue_wait_s, wait)
                 .f64(c::run_s, ran);
         }
-        let mut view = Pin::new(PinOptions { when: When::AtTheEnd, group, top: 40 });
+        let mut view = Summed::new(Pin::new(PinOptions { group, top: 40 }), When::AtTheEnd);
         let mut out = String::new();
         view.frame(&Frame { t: Micros(0), dt: 2.0, since_boot: false, rows: &rows }, &mut out);
         view.end(&mut out);
@@ -230,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_driver_s_time_is_what_it_took_from_somebody() {
-        let text = show(PinGroup::Driver);
+        let text = show(Group::Driver);
         let words = |n: usize| text.lines().nth(n).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(words(0), "DRIVER CLASS PINS TIME AVG %CPU WAITED IDLE", "{text}");
         assert_eq!(words(1), "NET_RX soft 100 20.0 ms 200 us 1.00 - -", "{text}");
@@ -240,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_a_process_ran_stands_before_what_held_it_up() {
-        let text = show(PinGroup::Cpu);
+        let text = show(Group::Cpu);
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert!(lines[0].contains("(ran)") && lines[1].contains("NET_RX") && lines[2].contains("eth0"), "{text}");
         assert!(lines[3].contains("ping") && lines.len() == 4, "{text}");
@@ -248,7 +220,7 @@ mod tests {
 
     #[test]
     fn who_is_held_up_is_told_apart_from_nobody() {
-        let text = show(PinGroup::Process);
+        let text = show(Group::Process);
         assert!(!text.contains(" 0  ") && text.lines().count() == 4, "{text}");
     }
 }

@@ -7,14 +7,12 @@ use fenxi_model::{
     catalog::{histogram, lock as c},
 };
 
-use super::{When, distribution::Distributions};
-use crate::{Frame, View, columns};
+use super::{Observed, distribution::Distributions, observed::table};
+use crate::Frame;
 
 /// What is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct PlockstatOptions {
-    /// When.
-    pub when: When,
     /// Lines of each kind at most.
     pub top: usize,
     /// Whether distributions are shown, too.
@@ -45,7 +43,7 @@ impl Plockstat {
         Plockstat { options, sums: BTreeMap::new(), distributions: Distributions::default() }
     }
 
-    fn take(&mut self, rows: &TableRows) {
+    fn add(&mut self, rows: &TableRows) {
         for row in 0..rows.n_rows() {
             let text = |place| rows.str(row, place).unwrap_or("").to_owned();
             let who = match rows.i64(row, c::pid) {
@@ -61,8 +59,19 @@ impl Plockstat {
             sums.total_s += rows.f64(row, c::total_s).or_else(by_mean).unwrap_or(0.0);
         }
     }
+}
 
-    fn show(&mut self, out: &mut String) {
+impl Observed for Plockstat {
+    fn take(&mut self, frame: &Frame<'_>) {
+        if let Some(rows) = frame.rows.of(&c::TABLE) {
+            self.add(rows);
+        }
+        if let Some(rows) = frame.rows.of(&histogram::TABLE).filter(|_| self.options.distributions) {
+            self.distributions.take(rows, "lock_");
+        }
+    }
+
+    fn show(&mut self, _: f64, out: &mut String) {
         if self.sums.is_empty() {
             out.push_str("no contention\n");
         }
@@ -73,7 +82,6 @@ impl Plockstat {
             let all = total(&sums);
             let mut lines: Vec<_> = sums.into_iter().collect();
             lines.sort_by(|(_, a), (_, b)| b.total_s.total_cmp(&a.total_s));
-            let hidden = lines.len().saturating_sub(self.options.top);
             let seconds = |value: f64| Unit::Seconds.human(value).to_string();
             let cells = |((who, lock, caller), sums): &(Key, Sums)| {
                 let share = if all > 0.0 { 100.0 * sums.total_s / all } else { 0.0 };
@@ -87,41 +95,15 @@ impl Plockstat {
                     who.clone(),
                 ]
             };
-            let rows: Vec<Vec<String>> = lines.iter().take(self.options.top).map(cells).collect();
             let mut letters = event.chars();
             let first = letters.next().map(|letter| letter.to_uppercase().to_string());
             let _ = writeln!(out, "{}{}\n", first.unwrap_or_default(), letters.as_str());
             let header = ["COUNT", "MEAN", "TOTAL", "%TIME", "LOCK", "CALLER", "COMMAND (PID)"];
-            out.push_str(&columns(&header, &[0, 1, 2, 3], &rows));
-            if hidden > 0 {
-                let _ = writeln!(out, "({hidden} more with less time: --top)");
-            }
+            table(&header, &[0, 1, 2, 3], lines.iter().map(cells), (self.options.top, " with less time"), out);
             out.push('\n');
         }
         if self.options.distributions {
             self.distributions.show(out);
-        }
-    }
-}
-
-impl View for Plockstat {
-    fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
-        for rows in frame.rows.tables() {
-            if rows.table().id == c::TABLE.id {
-                self.take(rows);
-            } else if rows.table().id == histogram::TABLE.id && self.options.distributions {
-                self.distributions.take(rows, "lock_");
-            }
-        }
-        if self.options.when == When::EachInterval {
-            let _ = writeln!(out, "{}", frame.t.iso());
-            self.show(out);
-        }
-    }
-
-    fn end(&mut self, out: &mut String) {
-        if self.options.when == When::AtTheEnd {
-            self.show(out);
         }
     }
 }

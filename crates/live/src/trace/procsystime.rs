@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use fenxi_model::{
-    TableRows, Unit,
-    catalog::syscall::{self as c},
-};
+use fenxi_model::{Unit, catalog::syscall as c};
 
-use super::When;
-use crate::{Frame, View, columns};
+use super::{Observed, observed::more};
+use crate::{Frame, columns};
 
 /// What lines stand for, besides the system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +21,6 @@ pub enum Group {
 /// What is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcsystimeOptions {
-    /// When.
-    pub when: When,
     /// What lines stand for.
     pub group: Group,
     /// Lines at most.
@@ -39,7 +34,6 @@ pub struct ProcsystimeOptions {
 pub struct Procsystime {
     options: ProcsystimeOptions,
     sums: BTreeMap<Key, Sums>,
-    elapsed_s: f64,
 }
 
 /// Name and number of the process, as far as they are told apart; name of the call.
@@ -65,57 +59,7 @@ impl Sums {
 impl Procsystime {
     /// Shows as `options` say.
     pub fn new(options: ProcsystimeOptions) -> Procsystime {
-        Procsystime { options, sums: BTreeMap::new(), elapsed_s: 0.0 }
-    }
-
-    fn take(&mut self, rows: &TableRows) {
-        for row in 0..rows.n_rows() {
-            let text = |place| rows.str(row, place).unwrap_or("").to_owned();
-            let (comm, pid) = match self.options.group {
-                Group::Call => (String::new(), None),
-                Group::Command => (text(c::comm), None),
-                Group::Process => (text(c::comm), rows.i64(row, c::pid)),
-            };
-            let value = |place| rows.f64(row, place).unwrap_or(0.0);
-            self.sums.entry((comm, pid, text(c::syscall))).or_default().add(Sums {
-                calls: value(c::calls),
-                errors: value(c::errors),
-                elapsed_s: value(c::elapsed_s),
-                cpu_s: value(c::cpu_s),
-            });
-        }
-    }
-
-    fn show(&mut self, out: &mut String) {
-        let mut total = Sums::default();
-        self.sums.values().for_each(|sums| total.add(*sums));
-        let mut lines: Vec<_> = std::mem::take(&mut self.sums).into_iter().collect();
-        lines.sort_by(|(_, a), (_, b)| b.elapsed_s.total_cmp(&a.elapsed_s));
-        if self.options.counts {
-            return counts(&lines, total, out);
-        }
-        let mut header = vec!["SYSCALL", "CALLS", "ERRORS", "ELAPSED", "CPU", "AVG", "%ELAPSED", "%CPU"];
-        let names: &[&str] = match self.options.group {
-            Group::Call => &[],
-            Group::Command => &["COMMAND"],
-            Group::Process => &["PID", "COMMAND"],
-        };
-        header.splice(0..0, names.iter().copied());
-        let hidden = lines.len().saturating_sub(self.options.top);
-        let shown = lines.iter().take(self.options.top);
-        let mut rows: Vec<Vec<String>> = shown.map(|(key, sums)| self.line(key, *sums, total)).collect();
-        if rows.len() > 1 {
-            rows.push(self.line(&(String::new(), None, "TOTAL".to_owned()), total, total));
-        }
-        let right: Vec<usize> = (names.len() + 1..header.len()).chain((names.len() == 2).then_some(0)).collect();
-        if lines.is_empty() {
-            out.push_str("no system calls\n");
-        } else {
-            out.push_str(&columns(&header, &right, &rows));
-        }
-        if hidden > 0 {
-            let _ = writeln!(out, "({hidden} more with less time: --top)");
-        }
+        Procsystime { options, sums: BTreeMap::new() }
     }
 
     fn line(&self, (comm, pid, call): &Key, sums: Sums, total: Sums) -> Vec<String> {
@@ -152,20 +96,52 @@ fn counts(lines: &[(Key, Sums)], total: Sums, out: &mut String) {
     let _ = writeln!(out, "elapsed in calls: {}", Unit::Seconds.human(total.elapsed_s));
 }
 
-impl View for Procsystime {
-    fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
-        self.elapsed_s += frame.dt;
-        frame.rows.tables().filter(|rows| rows.table().id == c::TABLE.id).for_each(|rows| self.take(rows));
-        if self.options.when == When::EachInterval {
-            let _ = writeln!(out, "{}", frame.t.iso());
-            self.show(out);
-            out.push('\n');
+impl Observed for Procsystime {
+    fn take(&mut self, frame: &Frame<'_>) {
+        let Some(rows) = frame.rows.of(&c::TABLE) else { return };
+        for row in 0..rows.n_rows() {
+            let text = |place| rows.str(row, place).unwrap_or("").to_owned();
+            let (comm, pid) = match self.options.group {
+                Group::Call => (String::new(), None),
+                Group::Command => (text(c::comm), None),
+                Group::Process => (text(c::comm), rows.i64(row, c::pid)),
+            };
+            let value = |place| rows.f64(row, place).unwrap_or(0.0);
+            self.sums.entry((comm, pid, text(c::syscall))).or_default().add(Sums {
+                calls: value(c::calls),
+                errors: value(c::errors),
+                elapsed_s: value(c::elapsed_s),
+                cpu_s: value(c::cpu_s),
+            });
         }
     }
 
-    fn end(&mut self, out: &mut String) {
-        if self.options.when == When::AtTheEnd {
-            self.show(out);
+    fn show(&mut self, _: f64, out: &mut String) {
+        let mut total = Sums::default();
+        self.sums.values().for_each(|sums| total.add(*sums));
+        let mut lines: Vec<_> = std::mem::take(&mut self.sums).into_iter().collect();
+        lines.sort_by(|(_, a), (_, b)| b.elapsed_s.total_cmp(&a.elapsed_s));
+        if self.options.counts {
+            return counts(&lines, total, out);
         }
+        let mut header = vec!["SYSCALL", "CALLS", "ERRORS", "ELAPSED", "CPU", "AVG", "%ELAPSED", "%CPU"];
+        let names: &[&str] = match self.options.group {
+            Group::Call => &[],
+            Group::Command => &["COMMAND"],
+            Group::Process => &["PID", "COMMAND"],
+        };
+        header.splice(0..0, names.iter().copied());
+        let shown = lines.iter().take(self.options.top);
+        let mut rows: Vec<Vec<String>> = shown.map(|(key, sums)| self.line(key, *sums, total)).collect();
+        if rows.len() > 1 {
+            rows.push(self.line(&(String::new(), None, "TOTAL".to_owned()), total, total));
+        }
+        let right: Vec<usize> = (names.len() + 1..header.len()).chain((names.len() == 2).then_some(0)).collect();
+        if lines.is_empty() {
+            out.push_str("no system calls\n");
+        } else {
+            out.push_str(&columns(&header, &right, &rows));
+        }
+        more(lines.len().saturating_sub(self.options.top), " with less time", "--top", out);
     }
 }

@@ -5,19 +5,14 @@ use std::{
     fmt::Write,
 };
 
-use fenxi_model::{
-    TableRows, Unit,
-    catalog::stack::{self as c},
-};
+use fenxi_model::{Unit, catalog::stack as c};
 
-use super::When;
-use crate::{Frame, View, columns};
+use super::{Observed, observed::more};
+use crate::{Frame, columns};
 
 /// What is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileOptions {
-    /// When.
-    pub when: When,
     /// Functions are shown until they have this share of all samples, percent.
     pub until_pct: f64,
     /// Whole stacks to show; 0: none.
@@ -60,31 +55,6 @@ impl Profile {
         Profile { options, sums: BTreeMap::new() }
     }
 
-    fn take(&mut self, rows: &TableRows) {
-        for row in 0..rows.n_rows() {
-            let text = |place| rows.str(row, place).unwrap_or("").to_owned();
-            let value = |place| rows.f64(row, place).unwrap_or(0.0);
-            let sum = Sum { samples: value(c::samples), time_s: value(c::time_s) };
-            let of_event = self.sums.entry(text(c::event)).or_default();
-            of_event.entry((text(c::comm), text(c::stack))).or_default().add(sum);
-        }
-    }
-
-    fn show(&mut self, out: &mut String) {
-        let sums = std::mem::take(&mut self.sums);
-        if sums.is_empty() && !self.options.folded {
-            out.push_str("no samples\n");
-        }
-        // On a CPU first: the names are in the other order.
-        for (event, stacks) in sums.into_iter().rev() {
-            if self.options.folded {
-                fold(&stacks, out);
-            } else {
-                self.hottest(&event, &stacks, out);
-            }
-        }
-    }
-
     fn hottest(&self, event: &str, stacks: &BTreeMap<(String, String), Sum>, out: &mut String) {
         let mut total = Sum::default();
         let mut functions: BTreeMap<&str, Function> = BTreeMap::new();
@@ -124,10 +94,7 @@ impl Profile {
         let count = if waits { "WAITS" } else { "SAMPLES" };
         let header = [count, "TIME", "%", "CUM%", "%WITH CALLEES", "FUNCTION"];
         out.push_str(&columns(&header, &[0, 1, 2, 3, 4], &rows));
-        let hidden = lines.len() - rows.len();
-        if hidden > 0 {
-            let _ = writeln!(out, "({hidden} more, {:.1} % together: --until)", 100.0 - share(so_far));
-        }
+        more(lines.len() - rows.len(), &format!(", {:.1} % together", 100.0 - share(so_far)), "--until", out);
         self.whole_stacks(stacks, weight, of, out);
     }
 
@@ -157,24 +124,35 @@ fn fold(stacks: &BTreeMap<(String, String), Sum>, out: &mut String) {
     }
 }
 
-impl View for Profile {
-    fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
-        frame.rows.tables().filter(|rows| rows.table().id == c::TABLE.id).for_each(|rows| self.take(rows));
-        if self.options.when == When::EachInterval {
-            if !self.options.folded {
-                let _ = writeln!(out, "{}", frame.t.iso());
-            }
-            self.show(out);
-            if !self.options.folded {
-                out.push('\n');
+impl Observed for Profile {
+    fn take(&mut self, frame: &Frame<'_>) {
+        let Some(rows) = frame.rows.of(&c::TABLE) else { return };
+        for row in 0..rows.n_rows() {
+            let text = |place| rows.str(row, place).unwrap_or("").to_owned();
+            let value = |place| rows.f64(row, place).unwrap_or(0.0);
+            let sum = Sum { samples: value(c::samples), time_s: value(c::time_s) };
+            let of_event = self.sums.entry(text(c::event)).or_default();
+            of_event.entry((text(c::comm), text(c::stack))).or_default().add(sum);
+        }
+    }
+
+    fn show(&mut self, _: f64, out: &mut String) {
+        let sums = std::mem::take(&mut self.sums);
+        if sums.is_empty() && !self.options.folded {
+            out.push_str("no samples\n");
+        }
+        // On a CPU first: the names are in the other order.
+        for (event, stacks) in sums.into_iter().rev() {
+            if self.options.folded {
+                fold(&stacks, out);
+            } else {
+                self.hottest(&event, &stacks, out);
             }
         }
     }
 
-    fn end(&mut self, out: &mut String) {
-        if self.options.when == When::AtTheEnd {
-            self.show(out);
-        }
+    fn is_data(&self) -> bool {
+        self.options.folded
     }
 }
 
@@ -183,6 +161,10 @@ mod tests {
     use fenxi_model::{Micros, Rows};
 
     use super::*;
+    use crate::{
+        View,
+        trace::{Summed, When},
+    };
 
     fn shown(options: ProfileOptions) -> String {
         let mut rows = Rows::new("h");
@@ -194,7 +176,7 @@ mod tests {
             row.f64(c::samples, samples);
             row.f64(c::time_s, samples / 100.0);
         }
-        let mut view = Profile::new(options);
+        let mut view = Summed::new(Profile::new(options), When::AtTheEnd);
         let mut out = String::new();
         view.frame(&Frame { t: Micros(0), dt: 1.0, since_boot: false, rows: &rows }, &mut out);
         view.end(&mut out);
@@ -203,7 +185,7 @@ mod tests {
 
     #[test]
     fn functions_are_added_up_until_nearly_all_is_told() {
-        let options = ProfileOptions { when: When::AtTheEnd, until_pct: 95.0, stacks: 1, folded: false };
+        let options = ProfileOptions { until_pct: 95.0, stacks: 1, folded: false };
         let expected = "\
 on-cpu: 100 samples, 1.00 s
 SAMPLES    TIME     %  CUM%  %WITH CALLEES  FUNCTION
@@ -223,7 +205,7 @@ SAMPLES    TIME     %  CUM%  %WITH CALLEES  FUNCTION
 
     #[test]
     fn folded_stacks_are_as_flame_graphs_want_them() {
-        let options = ProfileOptions { when: When::AtTheEnd, until_pct: 95.0, stacks: 0, folded: true };
+        let options = ProfileOptions { until_pct: 95.0, stacks: 0, folded: true };
         assert_eq!(shown(options), "prog;idle_f 1\nprog;main;a;b;a 4\nprog;main;a;hot 90\nprog;main;hot 5\n");
     }
 }

@@ -10,8 +10,11 @@ use fenxi_model::{
     catalog::{T, event, histogram, preemption as p, query as c},
 };
 
-use super::latencies::{Buckets, Distribution};
-use crate::{Frame, View, columns};
+use super::{
+    distribution::{Buckets, Distribution},
+    observed::table,
+};
+use crate::{Frame, View};
 
 /// What is shown.
 #[derive(Clone, Copy, Debug)]
@@ -238,50 +241,35 @@ impl Server {
         }
         let mut who: Vec<_> = self.preemptors.iter().collect();
         who.sort_by(|(_, a), (_, b)| b.0.total_cmp(&a.0));
-        let rows: Vec<Vec<String>> = who
-            .iter()
-            .take(top)
-            .map(|((comm, pid), (times, waited_s))| {
-                let pid = pid.map_or_else(String::new, |pid| pid.to_string());
-                vec![comm.clone(), pid, format!("{times:.0}"), Unit::Seconds.human(*waited_s).to_string()]
-            })
-            .collect();
+        let rows = who.iter().map(|((comm, pid), (times, waited_s))| {
+            let pid = pid.map_or_else(String::new, |pid| pid.to_string());
+            vec![comm.clone(), pid, format!("{times:.0}"), Unit::Seconds.human(*waited_s).to_string()]
+        });
         let _ = writeln!(out, "Pre-emptors:");
-        out.push_str(&columns(&["PROGRAM", "PID", "TIMES", "UNTIL BACK"], &[1, 2, 3], &rows));
-        more(who.len(), top, out);
+        table(&["PROGRAM", "PID", "TIMES", "UNTIL BACK"], &[1, 2, 3], rows, (top, ""), out);
     }
 
     fn by_statement(&self, all: &Sums, top: usize, out: &mut String) {
         let mut statements: Vec<_> = self.statements.values().collect();
         statements.sort_by(|a, b| b.sums.elapsed.total_cmp(&a.sums.elapsed));
         let us = |value: f64| Unit::Microseconds.human(value).to_string();
-        let rows: Vec<Vec<String>> = statements
-            .iter()
-            .take(top)
-            .map(|s| {
-                let mut cells = vec![
-                    format!("{:.0}", s.sums.queries),
-                    format!("{:.1}", 100.0 * s.sums.elapsed / all.elapsed),
-                    us(s.sums.mean()),
-                    us(s.sums.longest),
-                ];
-                cells.extend(s.sums.parts.map(|time| us(time / s.sums.queries)));
-                cells.push(format!("{:.1}", 100.0 * s.preempted / s.sums.queries));
-                cells.push(s.text.clone());
-                cells
-            })
-            .collect();
+        let rows = statements.iter().map(|s| {
+            let mut cells = vec![
+                format!("{:.0}", s.sums.queries),
+                format!("{:.1}", 100.0 * s.sums.elapsed / all.elapsed),
+                us(s.sums.mean()),
+                us(s.sums.longest),
+            ];
+            cells.extend(s.sums.parts.map(|time| us(time / s.sums.queries)));
+            cells.push(format!("{:.1}", 100.0 * s.preempted / s.sums.queries));
+            cells.push(s.text.clone());
+            cells
+        });
         let header =
             ["QUERIES", "%TIME", "AVG", "MAX", "CPU", "RUNQ", "IO", "LOCK", "NET", "OTHER", "%PREEMPT", "STATEMENT"];
         let _ = writeln!(out, "By statement, averages of one:");
-        out.push_str(&columns(&header, &(0..header.len() - 1).collect::<Vec<_>>(), &rows));
-        more(statements.len(), top, out);
-    }
-}
-
-fn more(all: usize, top: usize, out: &mut String) {
-    if all > top {
-        let _ = writeln!(out, "({} more: --top)", all - top);
+        let right: Vec<usize> = (0..header.len() - 1).collect();
+        table(&header, &right, rows, (top, ""), out);
     }
 }
 

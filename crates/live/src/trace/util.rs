@@ -67,7 +67,7 @@ impl OldNew {
 impl View for OldNew {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
         self.sums.frame(frame, out);
-        let Some(rows) = frame.rows.tables().find(|t| t.table().id == c::TABLE.id) else { return };
+        let Some(rows) = frame.rows.of(&c::TABLE) else { return };
         let Some(all) = (0..rows.n_rows()).find(|row| rows.str(*row, c::cpu).is_none()) else { return };
         if !self.options.lines {
             return;

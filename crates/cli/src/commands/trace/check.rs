@@ -6,12 +6,13 @@ use clap::Args;
 use fenxi_ebpf::{abilities, observers};
 use serde_json::json;
 
-use crate::print;
+use crate::{args::Cli, print};
 
 /// `fenxi trace check`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every way of attaching is tried, and every observer begun and ended. The status is 1 when an observer cannot observe.")]
+Every way of attaching is tried, and every observer begun and ended. The status
+is 1 when an observer cannot observe.")]
 pub struct CheckArgs {
     /// One JSON object
     #[arg(long)]
@@ -19,7 +20,7 @@ pub struct CheckArgs {
 }
 
 /// Tries everything and says how it went.
-pub fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+pub fn run(_: &Cli, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let (abilities, observers) = (abilities(), observers());
     let works = observers.iter().all(|found| found.refused.is_none());
     if args.json {

@@ -3,37 +3,38 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use fenxi_ebpf::Detail;
-use fenxi_live::trace::{Pin, PinGroup, PinOptions, WithCost};
-use fenxi_model::catalog::pin;
+use fenxi_ebpf::pin::Detail;
+use fenxi_live::trace::pin::{Group, Pin, PinOptions};
 
-use super::{Who, when};
-use crate::{
-    args::Cli,
-    commands::live::{self, LiveArgs, Tool},
-};
+use super::Observation;
+use crate::args::Cli;
 
 /// `fenxi trace pin`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An interrupt takes the CPU from whatever runs there: it pins the thread. Its time is charged to the thread, and
-nobody else's accounts show it.
+An interrupt takes the CPU from whatever runs there: it pins the thread. Its
+time is charged to the thread, and nobody else's accounts show it.
 
-  CLASS   hard; soft, which follows a hard one; self: a soft interrupt that the thread caused itself (loopback)
-  PINS    interrupts that held a thread up       TIME    their own time: what interrupted them is not in it
-  %CPU    of one CPU                             WAITED  on a run queue, when the interrupt had woken another
-  IDLE    interrupts that held up nobody         RAN     what the process ran on that CPU, interrupts taken out
+  CLASS   hard; soft, which follows a hard one; self: a soft interrupt that the
+          thread caused itself (loopback)
+  PINS    interrupts that held a thread up
+  TIME    their own time: what interrupted them is not in it
+  %CPU    of one CPU
+  WAITED  on a run queue, when the interrupt had woken another
+  IDLE    interrupts that held up nobody
+  RAN     what the process ran on that CPU, interrupts taken out
 
-Interrupts are named as in /proc/interrupts and /proc/softirqs: by driver, LOC (timer), RES (reschedule), CAL
-(function call), IWI. Without an INTERVAL, sums are shown at the end (Ctrl-C, COMMAND's end). `fenxi fence` keeps
-interrupts away from a process.
+Interrupts are named as in /proc/interrupts and /proc/softirqs: by driver, LOC
+(timer), RES (reschedule), CAL (function call), IWI. Without an INTERVAL, sums
+are shown at the end (Ctrl-C, COMMAND's end). `fenxi fence` keeps interrupts
+away from a process.
 
 Examples:
-  fenxi trace pin 5                     by driver, every five seconds
-  fenxi trace pin --by process 5        which drivers pin which processes
-  fenxi trace pin --by cpu -p 1234      one process: what it ran, what pinned it, how long it waited
-  fenxi trace pin --flow -- ping -c 9 h which functions handle which interrupt, and what follows it
-  fenxi trace pin --light 5             by driver, at the least cost")]
+  fenxi trace pin 5                 by driver, every five seconds
+  fenxi trace pin --by process 5    which drivers pin which processes
+  fenxi trace pin --by cpu -p 1234  what it ran, what pinned it, its waits
+  fenxi trace pin --flow -- ping h  what handles an interrupt, and what follows
+  fenxi trace pin --light 5         by driver, at the least cost")]
 pub struct PinArgs {
     /// What a line stands for
     #[arg(long, value_enum, default_value_t = By::Driver, conflicts_with = "flow")]
@@ -47,12 +48,9 @@ pub struct PinArgs {
     /// Lines to show at most
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub top: usize,
-    /// When, how often, and where to
+    /// When, how often, where to, and whom
     #[command(flatten)]
-    pub live: LiveArgs,
-    /// Whom; it has the last argument
-    #[command(flatten)]
-    pub who: Who,
+    pub observation: Observation,
 }
 
 /// What a line stands for.
@@ -74,23 +72,11 @@ pub fn run(cli: &Cli, args: &PinArgs) -> anyhow::Result<ExitCode> {
         _ => Detail::Processes,
     };
     let group = match args.by {
-        _ if args.flow => PinGroup::Flow,
-        By::Driver => PinGroup::Driver,
-        By::Process => PinGroup::Process,
-        By::Cpu => PinGroup::Cpu,
+        _ if args.flow => Group::Flow,
+        By::Driver => Group::Driver,
+        By::Process => Group::Process,
+        By::Cpu => Group::Cpu,
     };
-    let source = fenxi_ebpf::Pin { tracked: args.who.tracked(), detail };
-    live::run(
-        cli,
-        &args.live,
-        Tool {
-            name: "trace pin",
-            // One of these lives as long as the program, as all sources do.
-            sources: vec![Box::leak(Box::new(source))],
-            tables: vec![&pin::TABLE],
-            view: Box::new(WithCost::new(Pin::new(PinOptions { when: when(&args.live), group, top: args.top }))),
-            since_boot: false,
-            command: args.who.command(),
-        },
-    )
+    let source = fenxi_ebpf::pin::Pin { tracked: args.observation.tracked(), detail };
+    args.observation.show(cli, source, Pin::new(PinOptions { group, top: args.top }))
 }

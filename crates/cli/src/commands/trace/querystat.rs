@@ -3,26 +3,31 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use fenxi_ebpf::Servers;
-use fenxi_live::trace::{Buckets, Querystat, QuerystatOptions, WithCost};
-use fenxi_model::catalog::{event, histogram, metric, preemption, query};
+use fenxi_ebpf::querystat::Servers;
+use fenxi_live::trace::{
+    Buckets, WithCost,
+    querystat::{Querystat, QuerystatOptions},
+};
 
+use super::observe;
 use crate::{
     args::{Cli, seconds},
-    commands::live::{self, LiveArgs, Tool},
+    commands::live::LiveArgs,
 };
 
 /// `fenxi trace querystat`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A query lasts from the moment its request was read to that when its response was written. Servers are found by
-themselves; those that begin later too. Texts that differ in their values only are one statement.
+A query lasts from the moment its request was read to that when its response
+was written. Servers are found by themselves; those that begin later too. Texts
+that differ in their values only are one statement. Throughput is shown after
+each interval [default: 3 seconds], the rest at the end.
 
 Examples:
-  fenxi trace querystat                         all servers, throughput every 3 seconds, the rest at the end
-  fenxi trace querystat -p 1234 1 10            of one server, ten times a second apart
+  fenxi trace querystat                         all servers
+  fenxi trace querystat -p 1234 1 10            of one, every second, ten times
   fenxi trace querystat --server postgres:5432  of that one
-  fenxi trace querystat --slower 5ms            and each query that takes 5 ms or longer, as it ends
+  fenxi trace querystat --slower 5ms            and each query of 5 ms or longer
   fenxi trace querystat --save mine 1           and keep it as a run")]
 pub struct QuerystatArgs {
     /// Servers of these processes; of a PostgreSQL session's process that session only
@@ -62,22 +67,10 @@ pub fn run(cli: &Cli, args: &QuerystatArgs) -> anyhow::Result<ExitCode> {
         None => Servers::Processes(args.pid.clone()),
     };
     let slower_ns = args.slower.map(|seconds| (seconds * 1e9) as u64);
-    let source = fenxi_ebpf::Querystat { servers, slower_ns, cache: args.cache };
+    let source = fenxi_ebpf::querystat::Querystat { servers, slower_ns, cache: args.cache };
     let buckets = if args.fine { Buckets::Fine } else { Buckets::Log2 };
     let options = QuerystatOptions { each_interval: args.each, buckets, top: args.top };
     let mut live = args.live.clone();
     live.interval.get_or_insert(INTERVAL_S);
-    live::run(
-        cli,
-        &live,
-        Tool {
-            name: "trace querystat",
-            // One of these lives as long as the program, as all sources do.
-            sources: vec![Box::leak(Box::new(source))],
-            tables: vec![&query::TABLE, &histogram::TABLE, &preemption::TABLE, &event::TABLE, &metric::TABLE],
-            view: Box::new(WithCost::new(Querystat::new(options))),
-            since_boot: false,
-            command: None,
-        },
-    )
+    observe(cli, &live, source, Box::new(WithCost::new(Querystat::new(options))), &[])
 }

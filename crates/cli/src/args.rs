@@ -14,16 +14,17 @@ use crate::commands::{
 #[derive(Debug, Parser)]
 #[command(name = "fenxi", version, max_term_width = 100, propagate_version = true)]
 #[command(after_help = "\
-Runs are named by id, by a unique beginning of one, by name, by `@1` (the latest), or by `tag=value`.
+Runs are named by id, by a unique beginning of one, by name, by `@1` (the
+latest), or by `tag=value`.
 
 Examples:
-  fenxi record -- make -j8              record this machine while a command runs
-  fenxi record --for 30s --name idle    record it for 30 seconds
-  fenxi import mpstat.txt sar.txt       or make a run of what other tools printed
-  fenxi runs                            list what there is
-  fenxi ask hottest-cpu                 answer a question about the latest run
-  fenxi findings                        or what stands out in it
-  fenxi report @1 -o report.html        draw it")]
+  fenxi record -- make -j8            record this machine while a command runs
+  fenxi record --for 30s --name idle  record it for 30 seconds
+  fenxi import mpstat.txt sar.txt     make a run of what other tools printed
+  fenxi runs                          list what there is
+  fenxi ask hottest-cpu               answer a question about the latest run
+  fenxi findings                      or what stands out in it
+  fenxi report @1 -o report.html      draw it")]
 pub struct Cli {
     /// Directory in which runs are kept [default: $XDG_DATA_HOME/fenxi]
     #[arg(long, global = true, env = "FENXI_STORE", value_name = "DIR")]
@@ -110,8 +111,8 @@ pub enum Command {
 /// `fenxi record`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The command keeps its input and output; fenxi exits with the command's status. Ctrl-C without a
-command ends the recording and keeps the run.
+The command keeps its input and output; fenxi exits with the command's status.
+Ctrl-C without a command ends the recording and keeps the run.
 
 Examples:
   fenxi record --name baseline --tag kernel=6.18 -- ./bench.sh
@@ -144,18 +145,19 @@ pub struct RecordArgs {
 /// `fenxi import`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A directory becomes one run with all files in it. Files may be compressed (gz, zst, bz2, xz); their
-formats are recognised from their contents. Inputs are kept in the run, compressed. Averages since
-boot, with which many tools begin, are set apart: they are in the tables `boot.cpu`, `boot.disk` …
-An archive that `fenxi export` wrote is recognised too: its runs are taken in as they are.
+A directory becomes one run with all files in it. Files may be compressed (gz,
+zst, bz2, xz); their formats are recognised from their contents. Inputs are
+kept in the run, compressed. Averages since boot, with which many tools begin,
+are set apart: they are in the tables `boot.cpu`, `boot.disk` … An archive that
+`fenxi export` wrote is recognised too: its runs are taken in as they are.
 
 Examples:
   fenxi import mpstat.log iostat.log --name baseline
   vmstat 1 60 | fenxi import -
   fenxi import results/ --tag kernel=6.18
   fenxi import vmstat.txt --start '2026-11-21 14:00' --interval 10
-  fenxi import --again baseline          read its inputs once more with today's importers
-  fenxi import oltp.tar.zst              take in the runs of an archive")]
+  fenxi import --again baseline  read its inputs again with today's importers
+  fenxi import oltp.tar.zst      take in the runs of an archive")]
 pub struct ImportArgs {
     /// Files or directories; `-` is standard input
     #[arg(required_unless_present = "again", value_name = "PATH")]
@@ -310,8 +312,9 @@ pub struct AnswerArgs {
 /// `fenxi sql`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every table of `fenxi tables` is there for all runs, with the column `run`; the table `runs` has
-their names, hosts, times and tags, `cost` what recording cost. `-` reads the statement from standard input.
+Every table of `fenxi tables` is there for all runs, with the column `run`; the
+table `runs` has their names, hosts, times and tags, `cost` what recording
+cost. `-` reads the statement from standard input.
 
 Examples:
   fenxi sql \"select run, avg(usr) from cpu where cpu is null group by run\"
@@ -350,9 +353,10 @@ pub struct AskArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  fenxi report @1 -o report.html                      the latest run
-  fenxi report before after -o both.html              two runs over each other
-  fenxi report '/run?run=before&from=10&to=20'        a page as it stands in the address bar of `fenxi serve`")]
+  fenxi report @1 -o report.html                the latest run
+  fenxi report before after -o both.html        two runs over each other
+  fenxi report '/run?run=before&from=10&to=20'  a page, as its address stands in
+                                                the browser (`fenxi serve`)")]
 pub struct ReportArgs {
     /// Runs to draw, several are laid over each other on relative time; or the address of a page
     #[arg(default_value = "@1", value_name = "RUN")]
@@ -385,15 +389,15 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     parse_seconds(text).filter(|s| *s > 0.0).ok_or_else(|| "expected a time such as 500ms, 30s, 5m or 1h".to_owned())
 }
 
-/// The time between two samples as it is typed.
-pub fn interval(text: &str) -> Result<f64, String> {
-    let interval = seconds(text)?;
-    if interval < 0.01 { Err("the shortest interval is 10ms".to_owned()) } else { Ok(interval) }
 /// CPUs as they are typed, `2-3,7`; at least one.
 pub fn cpu_list(text: &str) -> Result<BTreeSet<usize>, String> {
     parse_cpus(text).filter(|cpus| !cpus.is_empty()).ok_or_else(|| "expected a list of CPUs, as 2-3,7".to_owned())
 }
 
+/// The time between two samples as it is typed.
+pub fn interval(text: &str) -> Result<f64, String> {
+    let interval = seconds(text)?;
+    if interval < 0.01 { Err("the shortest interval is 10ms".to_owned()) } else { Ok(interval) }
 }
 
 #[cfg(test)]
@@ -404,6 +408,20 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    /// Lines of what stands behind the options that terminals of 80 columns would break, of all commands below.
+    fn too_long(command: &clap::Command) -> Vec<String> {
+        let texts = [command.get_after_help(), command.get_after_long_help(), command.get_before_help()];
+        let texts: Vec<_> = texts.into_iter().flatten().map(ToString::to_string).collect();
+        let own = texts.iter().flat_map(|text| text.lines()).filter(|line| line.chars().count() > 80);
+        let own = own.map(|line| format!("{}: {line}", command.get_name()));
+        own.chain(command.get_subcommands().flat_map(too_long)).collect()
+    }
+
+    #[test]
+    fn notes_and_examples_fit_a_terminal() {
+        assert_eq!(too_long(&Cli::command()), Vec::<String>::new());
     }
 
     #[test]

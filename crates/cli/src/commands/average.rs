@@ -20,10 +20,12 @@ use crate::{
 /// `fenxi average`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The average is a new run: numbers are averaged interval by interval from the begin of each run (or of its
-window), distributions are merged, results averaged; the standard deviations are in the tables
-`spread.cpu`, `spread.result` … Facts are those of the representative run; what is not the same in all
-runs is listed under the topic `differs`. Percentiles have no average and are left out.
+The average is a new run: numbers are averaged interval by interval from the
+begin of each run (or of its window), distributions are merged, results
+averaged; the standard deviations are in the tables `spread.cpu`,
+`spread.result` … Facts are those of the representative run; what is not the
+same in all runs is listed under the topic `differs`. Percentiles have no
+average and are left out.
 
 Examples:
   fenxi average kernel=6.18 --name kernel-6.18

@@ -14,14 +14,17 @@ use page::Page;
 /// `fenxi compare`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A group is one selector or several with commas between: `@2`, `before1,before2`, `kernel=6.18`. The run is
-what is counted: four runs in each group are the least from which chance can be ruled out at all.
+A group is one selector or several with commas between: `@2`,
+`before1,before2`, `kernel=6.18`. The run is what is counted: four runs in each
+group are the least from which chance can be ruled out at all.
 
-Columns: the mean of each group; the change with the interval in which it is with 95 % probability; effect
-from -1 (every run of B below every run of A) to 1; p is the chance of so great a difference between equal
-groups, adjusted for all metrics compared; and the verdict.
+Columns: the mean of each group; the change with the interval in which it is
+with 95 % probability; effect from -1 (every run of B below every run of A) to
+1; p is the chance of so great a difference between equal groups, adjusted for
+all metrics compared; and the verdict.
 
-Exit status: 1 when the groups may not be compared, or with --fail-on when that verdict was given.
+Exit status: 1 when the groups may not be compared, or with --fail-on when that
+verdict was given.
 
 Examples:
   fenxi compare before after

@@ -23,8 +23,9 @@ use crate::{
 /// `fenxi export`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An archive is a tar compressed with zstd: the same bytes for the same runs. `fenxi import` recognises it and
-takes the runs in, under their ids, with their names, tags, remarks and windows.
+An archive is a tar compressed with zstd: the same bytes for the same runs.
+`fenxi import` recognises it and takes the runs in, under their ids, with their
+names, tags, remarks and windows.
 
 Examples:
   fenxi export @1 -o oltp.tar.zst

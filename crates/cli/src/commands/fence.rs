@@ -30,12 +30,15 @@ use crate::{
 /// `fenxi fence`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An interrupt takes the CPU from the thread that runs there (`fenxi trace pin` shows how much). A fence keeps a process
-on CPUs of its own and sends the interrupts of devices to the others. Nothing is changed without --apply; what --apply
-changes is written to a file before, and --undo restores it.
+An interrupt takes the CPU from the thread that runs there (`fenxi trace pin`
+shows how much). A fence keeps a process on CPUs of its own and sends the
+interrupts of devices to the others. Nothing is changed without --apply; what
+--apply changes is written to a file before, and --undo restores it.
 
-The process is kept by a cpuset (control groups, version 1 or 2), or by the affinity of its threads where there is none.
-CPUs are chosen: those that the process is bound to already, else as many as it keeps busy, with the fewest interrupts.
+The process is kept by a cpuset (control groups, version 1 or 2), or by the
+affinity of its threads where there is none. CPUs are chosen: those that the
+process is bound to already, else as many as it keeps busy, with the fewest
+interrupts.
 
 Examples:
   fenxi fence                            interrupts, and where they may go

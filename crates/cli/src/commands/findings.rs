@@ -16,8 +16,9 @@ const WIDTH: usize = 100;
 /// `fenxi findings`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each finding is a rule in SQL that looks at the run and says with figures what it saw. Your own
-rules stand in the store's directory `findings`, one file each.
+Each finding is a rule in SQL that looks at the run and says with figures what
+it saw. Your own rules stand in the store's directory `findings`, one file
+each.
 
 Examples:
   fenxi findings                  about the latest run

@@ -27,16 +27,22 @@ use crate::{
 /// `fenxi load`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A URL is postgres://USER[:PASSWORD]@HOST[:PORT]/DATABASE or mysql://…; without a host it is the server's
-socket on this host. PostgreSQL: sslmode, sslrootcert, host=/DIRECTORY. MySQL and MariaDB: ssl-mode,
-ssl-ca, socket=/PATH. Passwords may also come from PGPASSWORD, PGPASSFILE, ~/.pgpass and MYSQL_PWD.
+A URL is postgres://USER[:PASSWORD]@HOST[:PORT]/DATABASE or mysql://…; without
+a host it is the server's socket on this host. PostgreSQL: sslmode,
+sslrootcert, host=/DIRECTORY. MySQL and MariaDB: ssl-mode, ssl-ca,
+socket=/PATH. Passwords may also come from PGPASSWORD, PGPASSFILE, ~/.pgpass
+and MYSQL_PWD.
 
 Examples:
   fenxi load workloads
-  fenxi load prepare postgres://postgres@127.0.0.1/test -w oltp_read_write --set tables=4
-  fenxi load run postgres://postgres@127.0.0.1/test -w oltp_read_write --set tables=4 -c 64 --for 60s
-  fenxi load run mysql://root@127.0.0.1/test -w oltp_point_select -c 64 --rate 5000 --record
-  fenxi load cleanup postgres://postgres@127.0.0.1/test -w oltp_read_write --set tables=4")]
+  fenxi load prepare postgres://postgres@/test -w oltp_read_write \\
+      --set tables=4
+  fenxi load run postgres://postgres@/test -w oltp_read_write \\
+      --set tables=4 -c 64 --for 60s
+  fenxi load run mysql://root@127.0.0.1/test -w oltp_point_select \\
+      -c 64 --rate 5000 --record
+  fenxi load cleanup postgres://postgres@/test -w oltp_read_write \\
+      --set tables=4")]
 pub struct LoadArgs {
     /// What to do
     #[command(subcommand)]

@@ -18,8 +18,8 @@ use crate::{args::Cli, print};
 /// `fenxi man`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-On a terminal the page is shown by `man`; otherwise it is written as roff. `make install` puts all of
-them where `man fenxi-nicstat` finds them.
+On a terminal the page is shown by `man`; otherwise it is written as roff.
+`make install` puts all of them where `man fenxi-nicstat` finds them.
 
 Examples:
   fenxi man nicstat

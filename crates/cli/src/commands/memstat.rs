@@ -24,23 +24,25 @@ use crate::{args::Cli, print};
 /// `fenxi memstat`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an option, the page summary: parts that add up to the machine's memory, in pages, MB (of 2^20
-bytes) and percent. With an INTERVAL, a line each time, in MB:
+Without an option, the page summary: parts that add up to the machine's memory,
+in pages, MB (of 2^20 bytes) and percent. With an INTERVAL, a line each time,
+in MB:
   kernel   slab, stacks, page tables, per-CPU data, and what no counter tells
   anon     programs' own memory: heap, stack
   shared   shared memory and tmpfs; PostgreSQL's shared buffers are here
-  exec     page cache of executables and libraries, `-` where it cannot be known; it is counted
-           again every 10 s at most
+  exec     page cache of executables and libraries, `-` where it cannot be
+           known; it is counted again every 10 s at most
   cache    other page cache that is clean; dirty: to be written out
   huge     explicit huge pages, used or not
   free     not used for anything
 
-Files (--files, -p): size, how much of it is in the page cache, how much of that is dirty, and how
-processes have it open: with O_DIRECT (`direct`), through the page cache (`buffered`), or `both`. What of
-a file is cached is told to its owner, to who may write it, and to root; `-` is not known.
+Files (--files, -p): size, how much of it is in the page cache, how much of
+that is dirty, and how processes have it open: with O_DIRECT (`direct`),
+through the page cache (`buffered`), or `both`. What of a file is cached is
+told to its owner, to who may write it, and to root; `-` is not known.
 
-Databases (--db): the same for a server's data files, its own buffer pool, and a verdict. Nothing is
-asked of the server: no password is needed.
+Databases (--db): the same for a server's data files, its own buffer pool, and
+a verdict. Nothing is asked of the server: no password is needed.
 
 INTERVAL and COUNT come before --files.
 

@@ -22,29 +22,34 @@ use crate::{args::Cli, print};
 /// `fenxi mpstat`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without INTERVAL: averages since boot, or the saved output on standard input. With INTERVAL averages
-since boot come first (-y leaves them out), then a report for each interval, and at the end the
-averages of those. CPUs that go offline or come back are said as <<processors removed: 3>>.
+Without INTERVAL: averages since boot, or the saved output on standard input.
+With INTERVAL averages since boot come first (-y leaves them out), then a
+report for each interval, and at the end the averages of those. CPUs that go
+offline or come back are said as <<processors removed: 3>>.
 
 Columns, in percent of the CPU's time (of all CPUs in the line `all`):
   %usr %nice        user code, at normal and at lowered priority; without guests
   %sys              the kernel, on behalf of tasks
   %iowait           idle while a task that last ran here waits for a disk
   %irq %soft        hardware and soft interrupts
-  %steal            the hypervisor ran something else although this CPU wanted to run
+  %steal            the hypervisor ran something else although this CPU wanted
+                    to run
   %guest %gnice     virtual machines of this host
   %idle             nothing to do
   intr/s, 24/s …    interrupts per second
-Saved outputs of Solaris keep its columns; in the line of all CPUs rates are per CPU.
+Saved outputs of Solaris keep its columns; in the line of all CPUs rates are
+per CPU.
 
 Examples:
   fenxi mpstat 1                         every CPU and all of them, every second
-  fenxi mpstat --busy 2                  only busy CPUs, and which thread saturates one
+  fenxi mpstat --busy 2                  busy CPUs, and what saturates one
   fenxi mpstat -P 0,2-5 1 10             these CPUs, ten times
   fenxi mpstat -a -P 0-7 1               one line for eight CPUs together
   fenxi mpstat -I SUM -y 1               interrupts of each CPU
-  fenxi mpstat -a < mpstat.solaris.txt   one line in floating point for each block of a saved output
-  fenxi mpstat -y 1 --save before        keep it as a run as well; --run before shows it again")]
+  fenxi mpstat -a < mpstat.solaris.txt   one line for each block of a saved
+                                         output, in floating point
+  fenxi mpstat -y 1 --save before        keep it as a run as well
+  fenxi mpstat --run before              and show it again")]
 pub struct MpstatArgs {
     /// When, how often, and where to
     #[command(flatten)]

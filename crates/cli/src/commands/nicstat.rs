@@ -21,32 +21,38 @@ use crate::{args::Cli, netns, print};
 /// `fenxi nicstat`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The first lines are averages since boot, and count as one of COUNT; -y leaves them out. Without an
-INTERVAL there is nothing else. `-` is what the kernel or the driver does not say.
+The first lines are averages since boot, and count as one of COUNT; -y leaves
+them out. Without an INTERVAL there is nothing else. `-` is what the kernel or
+the driver does not say.
 
 Columns:
-  rKB/s wKB/s      kilobytes (1024 bytes) received and sent per second; with -M megabits (10^6 bits)
+  rKB/s wKB/s      kilobytes (1024 bytes) received and sent per second; with -M
+                   megabits (10^6 bits)
   rPk/s wPk/s      packets per second; rAvs wAvs: their mean size in bytes
-  %Util            of the link's speed: the busier direction on full duplex, both together on half;
-                   `-` without a speed: give it with -S. %rUtil and %wUtil: each direction by itself
-  Sat              saturation, per second: receive errors and drops, send drops and overruns,
-                   collisions, carrier losses. More than 0 means that the link or its buffers had
-                   no room, or are faulty
-  IErr OErr Coll   errors received and sent, collisions; NoCP and Defer: Linux does not count them
-  InKB OutKB       payload of TCP, summed over all its sockets; not known since boot
+  %Util            of the link's speed: the busier direction on full duplex,
+                   both together on half; `-` without a speed: give it with -S.
+                   %rUtil and %wUtil: each direction by itself
+  Sat              saturation, per second: receive errors and drops, send drops
+                   and overruns, collisions, carrier losses. More than 0 means
+                   that the link or its buffers had no room, or are faulty
+  IErr OErr Coll   errors received and sent, collisions; NoCP and Defer: Linux
+                   does not count them
+  InKB OutKB       payload of TCP, summed over all its sockets; not known since
+                   boot
   Reset AttF       connections reset (by either side), attempts that failed
   %ReTX            segments sent again, of all that were sent
   InConn OutCon    connections accepted and opened
-  Drops            connections dropped by listening sockets, full queues included
+  Drops            connections dropped by listening sockets, full queues
+                   included
 
-On a terminal, a bond, bridge, VLAN, veth, tun or other virtual interface is marked after its line:
-its packets also count on the interfaces below it.
+On a terminal, a bond, bridge, VLAN, veth, tun or other virtual interface is
+marked after its line: its packets also count on the interfaces below it.
 
 Examples:
   fenxi nicstat 1                       each interface, every second
-  fenxi nicstat -t -n -i eth0 5 12      TCP too; eth0 alone, every 5 s for a minute
-  fenxi nicstat -xz -S eth0:25000fd 1   errors too; the speed that the driver does not know
-  fenxi nicstat --netns blue -p 1       of another network namespace, to be parsed
+  fenxi nicstat -t -n -i eth0 5 12      eth0 and TCP, every 5 s for a minute
+  fenxi nicstat -xz -S eth0:25000fd 1   errors too; a speed that no driver knows
+  fenxi nicstat --netns blue -p 1       another network namespace, to be parsed
   fenxi nicstat --save rush -a 1        and keep it as a run")]
 pub struct NicstatArgs {
     /// Interfaces to show, by their names

@@ -13,10 +13,12 @@ use crate::{args::Cli, print};
 
 const EXAMPLES: &str = "\
 Columns:
-  %USR %SYS  CPU time in user code and in the kernel. Their sum is measured, their division is sampled
+  %USR %SYS  CPU time in user code and in the kernel. Their sum is measured,
+             their division is sampled
   %CPU       both together: nanoseconds that the scheduler counted
   %WAIT      time that it could have run but had no CPU
-  %CHLD      CPU time of children that ended and were waited for, in steps of 10 ms
+  %CHLD      CPU time of children that ended and were waited for, in steps of
+             10 ms
   marks      + began in the interval, - ended in it, ~ known by clock ticks only
   (exited)   what ended processes used and no other line holds
 

@@ -11,8 +11,9 @@ use crate::{args::Cli, print, stores};
 /// `fenxi representative`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The representative run is the one nearest to all others, over all their metrics, each in standard
-deviations. A distance of about 1 is ordinary; a run that lies much farther away is called an outlier.
+The representative run is the one nearest to all others, over all their
+metrics, each in standard deviations. A distance of about 1 is ordinary; a run
+that lies much farther away is called an outlier.
 
 Example:
   fenxi representative kernel=6.18")]

@@ -26,14 +26,16 @@ use crate::{
 /// `fenxi serve`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Only this machine can reach the pages unless --listen says otherwise, and then a token (--token-file) or
-client certificates (--client-ca) are needed. Every request is a line on stderr: time, address, method,
-path, status, milliseconds, bytes, who.
+Only this machine can reach the pages unless --listen says otherwise, and then
+a token (--token-file) or client certificates (--client-ca) are needed. Every
+request is a line on stderr: time, address, method, path, status, milliseconds,
+bytes, who.
 
 Examples:
   fenxi serve --open
-  fenxi serve --listen 0.0.0.0:7070 --token-file ~/.fenxi-token --tls-cert cert.pem --tls-key key.pem
-  fenxi serve --listen 127.0.0.1:7070 --host perf.example.com --token-file token    (behind a proxy)
+  fenxi serve --listen 0.0.0.0:7070 --token-file ~/.fenxi-token \\
+      --tls-cert cert.pem --tls-key key.pem
+  fenxi serve --host perf.example.com --token-file token      (behind a proxy)
   fenxi serve --listen '[::1]:0' --read-only")]
 pub struct ServeArgs {
     /// Address and port to listen on; port 0 takes a free one; can be repeated

@@ -29,25 +29,28 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
-A study that was cut off goes on when it is called again: finished runs are kept and recognised.
+A study that was cut off goes on when it is called again: finished runs are
+kept and recognised.
 
 A plan is a TOML file:
   name = \"compression\"               # the study, unique in the store
   repeats = 5                        # each is a block: all cells once, shuffled
-  command = \"{tool} {threads} <in >/dev/null\"   # for the shell; or an array of words
-  timeout = \"60s\"                    # also: duration, seed, order, setup, teardown, cooldown,
-                                     # env, directory, on_failure, retries, cells, exclude
+  command = \"{tool} {threads} <in >/dev/null\"  # for the shell; or an array
+  timeout = \"60s\"                    # also: duration, seed, order, setup,
+                                     # teardown, cooldown, env, directory,
+                                     # on_failure, retries, cells, exclude
   [factors]
   threads = [1, 2, 4]
-  tool = [\"gzip\", { name = \"zstd\", env = { A = \"b\" }, setup = \"…\", teardown = \"…\" }]
+  tool = [\"gzip\", { name = \"zstd\", env = { A = \"b\" } }]  # also: setup, teardown
   [run]                              # also: setup, teardown
   ready = { tcp = \"127.0.0.1:5432\", timeout = \"30s\" }   # or { command = \"…\" }
   warmup = \"5s\"                      # or a command
   [record]
   interval = \"1s\"
   sources = [\"+thread\"]
-  [[response]]                       # from the output, a result of the run, work per second,
-                                     # or the answer to a question about the run (question, sql)
+  [[response]]                       # from the output, a result of the run,
+                                     # work per second, or the answer to a
+                                     # question about the run (question, sql)
   name = \"rate\"
   pattern = 'rate: ([0-9.]+)'
   unit = \"/s\"

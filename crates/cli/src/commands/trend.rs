@@ -12,10 +12,10 @@ use crate::{args::Cli, print, progress::plural, stores};
 /// `fenxi trend`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A metric is a result of the runs by its name, or TABLE.COLUMN, and of a series with keys
-TABLE.COLUMN[KEY=VALUE]. With 10 runs or more, the places are told from which on the metric was another one
-(E-divisive: a change is told when no more than one order in twenty of the same values would show it so
-clearly).
+A metric is a result of the runs by its name, or TABLE.COLUMN, and of a series
+with keys TABLE.COLUMN[KEY=VALUE]. With 10 runs or more, the places are told
+from which on the metric was another one (E-divisive: a change is told when no
+more than one order in twenty of the same values would show it so clearly).
 
 Examples:
   fenxi trend throughput --where branch=main

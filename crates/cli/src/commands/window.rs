@@ -14,13 +14,14 @@ use crate::{args::Cli, print, stores};
 /// `fenxi window`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A window is a named part of a run: statistics and comparisons can be limited to it. The one named
-`steady` is what comparisons use without being told. `auto` looks for it in the load that the run shows,
-or else in its CPUs (MSER-5). Windows belong to the labels of a run; its rows do not change.
+A window is a named part of a run: statistics and comparisons can be limited to
+it. The one named `steady` is what comparisons use without being told. `auto`
+looks for it in the load that the run shows, or else in its CPUs (MSER-5).
+Windows belong to the labels of a run; its rows do not change.
 
 Examples:
   fenxi window @1                     list its windows
-  fenxi window @1 steady 60s..540s    from 60 s after its begin until 540 s after it
+  fenxi window @1 steady 60s..540s    from 60 s after its begin until 540 s
   fenxi window @1 steady 60s..        until its end
   fenxi window kernel=6.18 steady auto
   fenxi window @1 steady --remove")]

@@ -67,17 +67,24 @@ pub enum ProtocolArg {
 /// `fenxi load run`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Latency counts from when a transaction was meant to begin, so that a server that stops for a second
-is seen in all that was due meanwhile; service time counts from its real beginning. Classes of errors
-are a SQLSTATE (40P01) or its class (40), a number of MySQL's (1213), connect, login, lost, worker, all.
-Deadlocks, failed serialisations and duplicate keys are tried again unless it is said otherwise.
+Latency counts from when a transaction was meant to begin, so that a server
+that stops for a second is seen in all that was due meanwhile; service time
+counts from its real beginning. Classes of errors are a SQLSTATE (40P01) or its
+class (40), a number of MySQL's (1213), connect, login, lost, worker, all.
+Deadlocks, failed serialisations and duplicate keys are tried again unless it
+is said otherwise.
 
 Examples:
-  fenxi load run postgres://postgres@/test -w tpcb_like -c 16 --for 60s --warmup 10s
-  fenxi load run mysql://root@127.0.0.1/test -w oltp_read_write -c 256 --rate 500 --jitter 10%
-  fenxi load run mysql://root@127.0.0.1/test -w oltp_point_select -c 64 --rate 1000@30s,1000..20000@2m
-  fenxi load run mysql://root@127.0.0.1/test -w oltp_net --set idle_pct=90 -c 10000 --connect-rate 2000
-  fenxi load run mysql://root@db1/test -w oltp_read_only -c 20000 --workers 127.0.0.1:7071,host2:7071")]
+  fenxi load run postgres://postgres@/test -w tpcb_like -c 16 \\
+      --for 60s --warmup 10s
+  fenxi load run mysql://root@127.0.0.1/test -w oltp_read_write -c 256 \\
+      --rate 500 --jitter 10%
+  fenxi load run mysql://root@127.0.0.1/test -w oltp_point_select -c 64 \\
+      --rate 1000@30s,1000..20000@2m
+  fenxi load run mysql://root@127.0.0.1/test -w oltp_net -c 10000 \\
+      --set idle_pct=90 --connect-rate 2000
+  fenxi load run mysql://root@db1/test -w oltp_read_only -c 20000 \\
+      --workers 127.0.0.1:7071,host2:7071")]
 pub struct RunArgs {
     /// Which workload goes where
     #[command(flatten)]
@@ -280,7 +287,7 @@ fn plan(args: &RunArgs) -> anyhow::Result<(Workload, Plan)> {
         connections: args.connections,
         threads,
         share: None,
-        pin: args.pin.as_ref().map(|list| list.0.clone()).unwrap_or_default(),
+        pin: args.pin.iter().flatten().copied().collect(),
         warmup_s: args.warmup.unwrap_or(0.0),
         duration_s: args.duration,
         interval_s: args.interval,

@@ -36,10 +36,11 @@ pub struct TeamArgs {
 /// `fenxi load worker`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A worker waits for `fenxi load run --workers`, which tells it its share of connections and of the rate, the
-workload and the database with its password; it keeps nothing. It makes loads on databases for whoever
-reaches it: other addresses than loopback need --token-file. Nothing is encrypted; over networks that
-others share, use a tunnel (ssh -L 7071:127.0.0.1:7071).
+A worker waits for `fenxi load run --workers`, which tells it its share of
+connections and of the rate, the workload and the database with its password;
+it keeps nothing. It makes loads on databases for whoever reaches it: other
+addresses than loopback need --token-file. Nothing is encrypted; over networks
+that others share, use a tunnel (ssh -L 7071:127.0.0.1:7071).
 
 Examples:
   fenxi load worker --listen 127.0.0.1:7071

@@ -41,8 +41,9 @@ const PARTS: u64 = 16;
 /// `fenxi tamp bench`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The sample is in memory, so that no disk is measured; of a larger file it is 16 parts from all over it. Modes take turns,
-and the medians of the rounds count. What is on the front (`*`) is beaten by no other in both speed and size.
+The sample is in memory, so that no disk is measured; of a larger file it is 16
+parts from all over it. Modes take turns, and the medians of the rounds count.
+What is on the front (`*`) is beaten by no other in both speed and size.
 
 Examples:
   tamp bench /var/lib/postgresql/data/base/5/16384

@@ -17,24 +17,25 @@ use crate::{args::Cli, print};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
-Without FILE, or where it is `-`, standard input goes to standard output. A file is replaced by FILE.zst (or .lz4, .gz),
-which gets its mode, owner and times; the file is removed only after the new one is on disk. Formats are recognised
-when they are read.
+Without FILE, or where it is `-`, standard input goes to standard output. A
+file is replaced by FILE.zst (or .lz4, .gz), which gets its mode, owner and
+times; the file is removed only after the new one is on disk. Formats are
+recognised when they are read.
 
 Levels   -1     -2    -3    -4    -5    -6    -7    -8    -9    --fast
   zstd    1      2     3     5     7     9    12    15    19    --fast=3
   LZ4     1      1    HC 3  HC 4  HC 5  HC 6  HC 8  HC 9  HC 12 --fast=8
-  gzip    1      2     3     4     5     6     8     9    12    1         (of libdeflate)
+  gzip    1      2     3     4     5     6     8     9    12    1 (libdeflate's)
 
 Examples:
   tamp backup.tar                            backup.tar.zst instead of it
   tamp -d backup.tar.zst                     and back
-  pg_dump -Fc db | tamp --lz4 > db.lz4       as little CPU as possible, on all cores
+  pg_dump -Fc db | tamp --lz4 > db.lz4       as little CPU as can be, all cores
   tamp -dc db.lz4 | pg_restore -d db
   tamp -l *.zst                              sizes; -t checks
   tamp -d --range 10G:+1M -c disk.img.zst    a part; only what is needed is read
-  tamp -d --recover disk.img.zst             what is undamaged, and which bytes are not
-  tamp bench data.tar                        which format and level for this data?")]
+  tamp -d --recover disk.img.zst             what is whole, and which bytes not
+  tamp bench data.tar                        which format and level for it?")]
 pub struct TampArgs {
     /// Files; `-` is standard input
     #[arg(value_name = "FILE")]

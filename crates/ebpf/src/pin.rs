@@ -109,6 +109,7 @@ impl Source for Pin {
             detail: self.detail,
             note: without.then_some(WITHOUT_VECTORS),
             drivers: BTreeMap::new(),
+            handlers: BTreeMap::new(),
             symbols: Symbols::new(),
         }))
     }
@@ -128,6 +129,8 @@ struct Observed {
     note: Option<&'static str>,
     /// Names of drivers by the number of their interrupt.
     drivers: BTreeMap<u32, String>,
+    /// Functions by the number of their driver's registration.
+    handlers: BTreeMap<u64, [u64; 2]>,
     symbols: Symbols,
 }
 
@@ -152,16 +155,21 @@ impl Collector for Observed {
             self.observing.run_on_each_cpu(COUNT_OPEN)?;
         }
         let mut seen = Vec::new();
-        let drivers = &mut self.drivers;
+        let (drivers, known) = (&mut self.drivers, &mut self.handlers);
         self.sums.added(|added| {
             let mut key = Bytes(added.key);
-            key.u64();
+            let action = key.u64();
             let (process, cpu, what, after, class) = (key.u32(), key.u32(), key.u32(), key.u32(), key.u32());
             let mut rest = Bytes(added.rest);
             let (comm, name, handlers) = (rest.text(16), rest.text(32), [rest.u64(), rest.u64()]);
             if !name.is_empty() {
                 drivers.insert(what, name);
             }
+            // A wait that an interrupt caused may come first in an interval: it does not know them.
+            if handlers != [0; 2] {
+                known.insert(action, handlers);
+            }
+            let handlers = known.get(&action).copied().unwrap_or_default();
             let sums = added.sums.map(|sum| sum as f64);
             seen.push(Pinned { process, cpu, what, after, class, sums, comm, handlers });
         })?;

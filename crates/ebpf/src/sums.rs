@@ -1,8 +1,7 @@
 //! Sums that stay in hash maps, and what was added to them since the last tick.
 //!
-//! [`crate::drain::Drain`] is cheaper, and right wherever a program can begin an entry anew at any time. Sums stay where it
-//! cannot: it finds what stands beside them only at times (the driver of an interrupt), the user part made the
-//! entry (room for what finds none), or what each CPU put there is asked for.
+//! [`crate::drain::Drain`] is cheaper, and right wherever a program can begin an entry anew at any time. Sums stay where the
+//! user part makes entries (to count what finds no room), or where what each CPU put beside them is asked for.
 
 use std::collections::hash_map::Entry;
 

@@ -482,6 +482,8 @@ int BPF_PROG(call_ends, struct pt_regs *regs, long result)
 
 /* A mapping of a process, and how often its mappings had changed when it was found. */
 struct mapping {
+	/* Whose it is; a process that executes another program gets new ones. */
+	u64 memory;
 	u64 begin;
 	u64 end;
 	u32 changes;
@@ -569,9 +571,10 @@ static long look_at(struct task_struct *task, struct vm_area_struct *area, struc
 static __always_inline u32 is_shared(struct fault *fault, u32 tgid)
 {
 	struct mapping fresh = { .tgid = tgid }, *last = &fault->mapping;
+	fresh.memory = (u64)bpf_get_current_task_btf()->mm;
 	fresh.lasts = changes_now(&fresh.changes);
-	if (fresh.lasts && last->lasts && last->tgid == tgid && last->changes == fresh.changes &&
-	    last->begin <= fault->address && fault->address < last->end)
+	if (fresh.lasts && last->lasts && last->memory == fresh.memory && last->tgid == tgid &&
+	    last->changes == fresh.changes && last->begin <= fault->address && fault->address < last->end)
 		return last->shared;
 	bpf_find_vma(bpf_get_current_task_btf(), fault->address, look_at, &fresh, 0);
 	*last = fresh;

@@ -17,6 +17,12 @@ ENGINE = pathlib.Path(os.environ.get("DUCKDB_LIB_DIR") or CACHE / "duckdb-1.5.6"
 FENXI = pathlib.Path(os.environ.get("FENXI") or TARGET / "debug" / "fenxi")
 DATA = CACHE / "bench"
 
+# Settings come by the environment: who asks for help, or writes an option, is told so and nothing is measured.
+if sys.argv[1:]:
+    asked = sys.argv[1:] in (["-h"], ["--help"])
+    print(sys.modules["__main__"].__doc__, file=sys.stdout if asked else sys.stderr)
+    sys.exit(0 if asked else f"bench: unexpected argument `{sys.argv[1]}`")
+
 
 def environment():
     """The environment for everything that is started: the engine's library can be found."""
@@ -184,4 +190,4 @@ def report(name, title, header, rows, notes):
 def command():
     """How this measurement was started, with the sizes that were set."""
     sizes = [f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("BENCH_")]
-    return " ".join(sizes + ["bench/" + pathlib.Path(sys.argv[0]).name] + sys.argv[1:])
+    return " ".join(sizes + ["bench/" + pathlib.Path(sys.argv[0]).name])

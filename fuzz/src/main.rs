@@ -84,7 +84,7 @@ fn main() -> Result<ExitCode> {
         let (name, read) = subject.reader(&input, &mut random);
         *current.bytes.lock().unwrap_or_else(PoisonError::into_inner) = (input.clone(), name);
         current.cpu.store(cpu_ms(), Ordering::SeqCst);
-        current.since.store(begun.elapsed().as_millis() as u64 + 1, Ordering::SeqCst);
+        current.since.store(ms(begun.elapsed()) + 1, Ordering::SeqCst);
         let read = catch_unwind(AssertUnwindSafe(|| read(&input)));
         current.since.store(0, Ordering::SeqCst);
         let Ok(n) = read else {
@@ -203,7 +203,7 @@ fn watch_for_hangs(current: Arc<Current>, begun: Instant, save: PathBuf) {
         loop {
             std::thread::sleep(Duration::from_millis(500));
             let since = current.since.load(Ordering::SeqCst);
-            let now = begun.elapsed().as_millis() as u64;
+            let now = ms(begun.elapsed());
             let cpu = cpu_ms().saturating_sub(current.cpu.load(Ordering::SeqCst));
             let (hangs, slow) = (now.saturating_sub(since) > ms(HANG), cpu > ms(SLOW));
             if since > 0 && (hangs || slow) {

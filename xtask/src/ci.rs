@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::{generate, repository::Repository, tidy};
+use crate::{format, generate, repository::Repository, tidy};
 
 /// Runs every step; the first that fails ends it. `quick` leaves the tests out.
 pub fn run(repository: &Repository, quick: bool) -> Result<()> {
     let mut steps = Steps { repository };
-    steps.cargo("format", &["fmt", "--all", "--check"])?;
+    steps.step("format", || format::run(repository, true))?;
     steps.step("tidy", || tidy::run(repository))?;
     steps.step("generated pages", || generate::check(repository))?;
     let lints = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];

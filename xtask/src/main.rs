@@ -1,6 +1,7 @@
 //! Chores of the project, run as `cargo xtask CHORE`:
 //!
 //! * `ci [--quick]`: format, lints, tidiness, generated pages; unless quick also the tests
+//! * `fmt`: formats every Rust file
 //! * `gen [--check]`: writes the generated pages; with `--check` only fails when one is stale
 //! * `tidy`: what no other tool checks about the sources
 //!
@@ -10,6 +11,7 @@
 
 mod ci;
 mod findings;
+mod format;
 mod generate;
 mod repository;
 mod tidy;
@@ -18,7 +20,7 @@ use std::process::ExitCode;
 
 use repository::Repository;
 
-const USAGE: &str = "usage: cargo xtask ci [--quick] | gen [--check] | tidy";
+const USAGE: &str = "usage: cargo xtask ci [--quick] | fmt | gen [--check] | tidy";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["ci"] => ci::run(&repository, false),
         ["ci", "--quick"] => ci::run(&repository, true),
+        ["fmt"] => format::run(&repository, false),
         ["gen"] => generate::write(&repository),
         ["gen", "--check"] => generate::check(&repository),
         ["tidy"] => tidy::run(&repository),

@@ -78,6 +78,14 @@ static __always_inline bool call_is_32_bit(struct task_struct *task)
 #endif
 }
 
+/* What a task that leaves its CPU waits in; 0: it has work to do. */
+static __always_inline u32 state_of(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return BPF_CORE_READ(task, __state);
+	return BPF_CORE_READ((struct task_struct___old *)task, state);
+}
+
 static __always_inline u32 log2_of(u64 v)
 {
 	u32 r = 0, s;

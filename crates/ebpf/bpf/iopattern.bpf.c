@@ -487,40 +487,50 @@ struct mapping {
 	u64 begin;
 	u64 end;
 	u32 changes;
-	u32 tgid;
 	u32 shared;
 	/* Whether it can be used again: the kernel counts changes. */
 	u32 lasts;
 };
 
-/* The page fault that a CPU is at; what it is in the page cache comes after it. */
+/* The page fault that a task is at; what it is in the page cache comes after it, perhaps on another CPU. */
 struct fault {
 	u64 address;
-	u32 pid;
-	u16 write;
-	u16 counted;
+	/* How many faults the task had ended when this one began. */
+	u64 ended;
+	u32 write;
+	u32 counted;
 	/* Where the last one was: to look for a mapping costs more than all the rest. */
 	struct mapping mapping;
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
 	__type(value, struct fault);
 } faults SEC(".maps");
 
 #define FAULT_WRITE 2
 #define VM_SHARED 8
 
+static __always_inline u64 faults_ended(struct task_struct *task)
+{
+	return task->min_flt + task->maj_flt;
+}
+
 static __always_inline int faulted(unsigned long address, unsigned long error)
 {
-	u32 zero = 0;
-	struct fault *fault = bpf_map_lookup_elem(&faults, &zero);
-	if (!fault)
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fault *fault;
+	if (!is_wanted(task->tgid))
 		return 0;
+	fault = bpf_task_storage_get(&faults, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!fault) {
+		lose(LOST_ROOM);
+		return 0;
+	}
 	fault->address = address;
-	fault->pid = bpf_get_current_pid_tgid();
+	fault->ended = faults_ended(task);
 	fault->write = (error & FAULT_WRITE) != 0;
 	fault->counted = 0;
 	return 0;
@@ -568,15 +578,15 @@ static long look_at(struct task_struct *task, struct vm_area_struct *area, struc
 }
 
 /* Whether the mapping of a fault is shared. Its file is named the first time. */
-static __always_inline u32 is_shared(struct fault *fault, u32 tgid)
+static __always_inline u32 is_shared(struct task_struct *task, struct fault *fault)
 {
-	struct mapping fresh = { .tgid = tgid }, *last = &fault->mapping;
-	fresh.memory = (u64)bpf_get_current_task_btf()->mm;
+	struct mapping fresh = {}, *last = &fault->mapping;
+	fresh.memory = (u64)task->mm;
 	fresh.lasts = changes_now(&fresh.changes);
-	if (fresh.lasts && last->lasts && last->memory == fresh.memory && last->tgid == tgid &&
-	    last->changes == fresh.changes && last->begin <= fault->address && fault->address < last->end)
+	if (fresh.lasts && last->lasts && last->memory == fresh.memory && last->changes == fresh.changes &&
+	    last->begin <= fault->address && fault->address < last->end)
 		return last->shared;
-	bpf_find_vma(bpf_get_current_task_btf(), fault->address, look_at, &fresh, 0);
+	bpf_find_vma(task, fault->address, look_at, &fresh, 0);
 	*last = fresh;
 	return fresh.shared;
 }
@@ -584,25 +594,25 @@ static __always_inline u32 is_shared(struct fault *fault, u32 tgid)
 /* A page fault found its page in `file`'s cache, or has to read it. */
 static __always_inline int paged(struct address_space *cache)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct done done = {};
 	struct file_id id = {};
 	struct fault *fault;
 	struct inode *inode;
-	u32 zero = 0, shared = 0;
-	done.key.tgid = tgid_now();
-	if (!is_wanted(done.key.tgid))
+	u32 shared = 0;
+	fault = bpf_task_storage_get(&faults, task, 0, 0);
+	/* Pages that are mapped beforehand come without a fault, long after one that has ended; and a fault that had to wait
+	   comes here again. */
+	if (!fault || fault->counted || fault->ended != faults_ended(task))
 		return 0;
-	fault = bpf_map_lookup_elem(&faults, &zero);
-	/* Pages that are mapped beforehand come without a fault, and one fault may come here twice. */
-	if (!fault || fault->pid != (u32)bpf_get_current_pid_tgid() || fault->counted)
-		return 0;
+	done.key.tgid = task->tgid;
 	fault->counted = 1;
 	/* Read directly, which is much cheaper than by a helper. */
 	inode = cache->host;
 	id.inode = done.key.inode = inode->i_ino;
 	id.device = done.key.device = inode->i_sb->s_dev;
 	if (fault->write || !bpf_map_lookup_elem(&paths, &id))
-		shared = is_shared(fault, done.key.tgid);
+		shared = is_shared(task, fault);
 	/* A page that is private is only read: what is written is a copy. */
 	done.key.op = fault->write && shared ? OP_WRITE : OP_READ;
 	done.key.pattern = PATTERN_PAGE;

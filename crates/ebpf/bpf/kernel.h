@@ -163,6 +163,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
 	unsigned int in_iowait : 1;
+	unsigned long min_flt, maj_flt;
 } KERNEL;
 
 /* Before Linux 5.14. */

@@ -311,9 +311,7 @@ static __always_inline void ran(struct cpu *cpu, struct task_struct *task, u64 n
 
 static __always_inline bool has_work(struct task_struct *task)
 {
-	if (bpf_core_field_exists(task->__state))
-		return BPF_CORE_READ(task, __state) == 0;
-	return BPF_CORE_READ((struct task_struct___old *)task, state) == 0;
+	return state_of(task) == 0;
 }
 
 SEC("tp_btf/sched_switch")

@@ -18,13 +18,6 @@ enum number {
 };
 #endif
 
-static __always_inline u32 state_of(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return BPF_CORE_READ(task, __state);
-	return BPF_CORE_READ((struct task_struct___old *)task, state);
-}
-
 #define UNINTERRUPTIBLE 2
 
 /* What a thread that leaves the CPU by itself waits for. */

@@ -1,4 +1,7 @@
-//! Bounds of the histograms that are gathered in the kernel (`bucket_of` in `bpf/common.h`).
+//! Histograms that are gathered in the kernel: their bounds (`bucket_of` in `bpf/common.h`), and their rows.
+
+use fenxi_model::{Rows, catalog::histogram as c};
+use fenxi_source::Tick;
 
 /// Each power of two has `1 << SUB_BITS` buckets; numbers below that have one each.
 const SUB_BITS: u32 = 3;
@@ -16,6 +19,31 @@ pub fn bounds(place: usize) -> (f64, f64) {
         (sub + part) as f64 * 2f64.powi(i32::try_from(power).unwrap_or(i32::MAX))
     };
     (low(place), low(place + 1))
+}
+
+/// What a histogram is of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Of<'a> {
+    pub name: &'a str,
+    pub labels: &'a str,
+    pub unit: &'a str,
+    /// Its unit, in what was counted.
+    pub scale: f64,
+}
+
+/// A row for each bucket that has any.
+pub(crate) fn rows(of: Of<'_>, counts: &[u64], tick: Tick, rows: &mut Rows) {
+    for (place, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let (low, high) = bounds(place);
+        row(of, (low * of.scale, Some(high * of.scale)), *count, tick, rows);
+    }
+}
+
+/// A row for one bucket, with its bounds in the histogram's unit; None: it has no end.
+pub(crate) fn row(of: Of<'_>, (low, high): (f64, Option<f64>), count: u64, tick: Tick, rows: &mut Rows) {
+    let mut row = rows.row(&c::TABLE, tick.t, tick.dt);
+    row.str(c::name, of.name).str(c::labels, of.labels).str(c::unit, of.unit);
+    row.f64(c::lo, low).f64(c::hi, high).f64(c::count, count as f64);
 }
 
 #[cfg(test)]

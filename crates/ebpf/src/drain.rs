@@ -79,7 +79,7 @@ impl<const N: usize> Drain<N> {
                         rest = at.0;
                     }
                 }
-                each(Added { key, sums, rest, rests: &[] });
+                each(Added { key, sums, rest });
             }
             if step.last {
                 return Ok(());

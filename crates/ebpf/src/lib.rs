@@ -18,20 +18,13 @@ mod cost;
 mod drain;
 mod elf;
 mod error;
-pub mod iopattern;
 mod kernel;
 mod observing;
 mod perf;
-pub mod pin;
-pub mod plockstat;
-pub mod procsystime;
-pub mod profile;
-pub mod querystat;
 mod sums;
 pub mod symbols;
 mod syscalls;
 mod tracked;
-pub mod util;
 
 use fenxi_source::Source;
 
@@ -40,13 +33,22 @@ pub use check::{Ability, Finding, abilities, observers};
 pub use error::EbpfError;
 pub use tracked::Tracked;
 
-/// Every observer, each observing all processes.
-pub static SOURCES: &[&dyn Source] = &[
-    &procsystime::Procsystime::ALL,
-    &profile::Profile::ALL,
-    &util::Util,
-    &pin::Pin::ALL,
-    &iopattern::Iopattern::ALL,
-    &plockstat::Plockstat::ALL,
-    &querystat::Querystat::ALL,
-];
+/// Declares the observers: a module each, whose [`Source`] for all processes is in [`SOURCES`].
+macro_rules! observers {
+    ($($name:ident::$source:ident),* $(,)?) => {
+        $(pub mod $name;)*
+
+        /// Every observer, each observing all processes.
+        pub static SOURCES: &[&dyn Source] = &[$(&$name::$source::ALL),*];
+    };
+}
+
+observers! {
+    procsystime::Procsystime,
+    profile::Profile,
+    util::Util,
+    pin::Pin,
+    iopattern::Iopattern,
+    plockstat::Plockstat,
+    querystat::Querystat,
+}

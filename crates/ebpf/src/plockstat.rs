@@ -15,6 +15,7 @@ use self::judge::{Judged, Kind, judge};
 use crate::{
     Loaded, Tracked,
     bpf::{Compiled, compiled},
+    buckets,
     bytes::Bytes,
     drain::Drain,
     error::live_only,
@@ -215,10 +216,8 @@ fn put(lines: &BTreeMap<Key, Value>, tick: Tick, rows: &mut Rows) {
         for (power, count) in value.powers.iter().enumerate().filter(|(_, count)| **count > 0) {
             let lo = if power == 0 { 0.0 } else { (1u64 << power) as f64 / 1e3 };
             let hi = (1u64 << (power + 1)) as f64 / 1e3;
-            let mut row = rows.row(&histogram::TABLE, tick.t, tick.dt);
-            row.str(histogram::name, "lock_us").str(histogram::labels, labels.as_str()).str(histogram::unit, "us");
-            row.f64(histogram::lo, lo).f64(histogram::hi, Some(hi).filter(|_| power + 1 < POWERS));
-            row.f64(histogram::count, *count as f64);
+            let of = buckets::Of { name: "lock_us", labels: &labels, unit: "us", scale: 1e-3 };
+            buckets::row(of, (lo, Some(hi).filter(|_| power + 1 < POWERS)), *count, tick, rows);
         }
     }
 }

@@ -37,16 +37,15 @@ struct Before<const N: usize> {
 /// The sums of a value, and the bytes after them, of each CPU.
 type Value<const N: usize> = ([u64; N], Vec<Vec<u8>>);
 
-/// What was added under one key.
-pub(crate) struct Added<'a, const N: usize> {
+/// What was added under one key. `R` is what stands behind the sums: of one CPU as [`crate::drain::Drain`] reads it, of each as
+/// [`Sums`] does.
+pub(crate) struct Added<'a, const N: usize, R: ?Sized = [u8]> {
     /// The key's bytes.
     pub key: &'a [u8],
     /// The additions.
     pub sums: [u64; N],
-    /// The bytes of the value after the sums, of a CPU where they are not all 0.
-    pub rest: &'a [u8],
-    /// These bytes of each CPU, where they were kept apart ([`Sums`]).
-    pub rests: &'a [Vec<u8>],
+    /// The bytes of the value after the sums: of a CPU where they are not all 0, or of each CPU.
+    pub rest: &'a R,
 }
 
 impl<const N: usize> Sums<N> {
@@ -56,7 +55,7 @@ impl<const N: usize> Sums<N> {
     }
 
     /// Calls `each` for every key to which something was added since the last time.
-    pub(crate) fn added(&mut self, mut each: impl FnMut(Added<'_, N>)) -> Result<(), EbpfError> {
+    pub(crate) fn added(&mut self, mut each: impl FnMut(Added<'_, N, [Vec<u8>]>)) -> Result<(), EbpfError> {
         self.turn += 1;
         let mut idle = Vec::new();
         for key in self.map.keys() {
@@ -74,9 +73,7 @@ impl<const N: usize> Sums<N> {
             (before.sums, before.seen) = (sums, self.turn);
             if added.iter().any(|n| *n > 0) {
                 before.changed = self.turn;
-                let used = rests.iter().find(|rest| rest.iter().any(|byte| *byte != 0));
-                let rest = used.or(rests.first()).map_or(&[][..], |rest| rest);
-                each(Added { key: &key, sums: added, rest, rests: &rests });
+                each(Added { key: &key, sums: added, rest: &rests[..] });
             } else if self.turn - before.changed >= IDLE {
                 idle.push(key);
             }

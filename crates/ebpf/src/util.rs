@@ -27,6 +27,11 @@ const COUNT_OPEN: &str = "count_open";
 #[derive(Clone, Copy, Debug)]
 pub struct Util;
 
+impl Util {
+    /// Every process.
+    pub const ALL: Util = Util;
+}
+
 impl Source for Util {
     fn spec(&self) -> &'static Spec {
         &SPEC

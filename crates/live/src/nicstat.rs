@@ -294,27 +294,26 @@ impl View for Nicstat {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
         self.n_frames += 1;
         self.set_time(frame);
-        let of = |table| frame.rows.of(table);
         if self.options.list {
-            if let (1, Some(rows)) = (self.n_frames, of(&net::TABLE)) {
+            if let (1, Some(rows)) = (self.n_frames, frame.rows.of(&net::TABLE)) {
                 self.list(rows, out);
             }
             return;
         }
-        if let Some(rows) = of(&tcp::TABLE).filter(|_| self.options.tcp) {
+        if let Some(rows) = frame.rows.of(&tcp::TABLE).filter(|_| self.options.tcp) {
             self.tcp(rows, out);
         }
-        if let Some(rows) = of(&udp::TABLE).filter(|_| self.options.udp) {
+        if let Some(rows) = frame.rows.of(&udp::TABLE).filter(|_| self.options.udp) {
             self.udp(rows, out);
         }
         if self.options.columns != Columns::None {
-            self.nics(of(&net::TABLE), self.options.tcp || self.options.udp, out);
+            self.nics(frame.rows.of(&net::TABLE), self.options.tcp || self.options.udp, out);
         }
-        if let Some(rows) = of(&softnet::TABLE).filter(|_| self.options.softnet) {
+        if let Some(rows) = frame.rows.of(&softnet::TABLE).filter(|_| self.options.softnet) {
             self.softnet(rows, out);
         }
         if self.options.drivers {
-            self.drivers(of(&net_driver::TABLE), out);
+            self.drivers(frame.rows.of(&net_driver::TABLE), out);
         }
     }
 }

@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::{
     channel::{Channel, Received},
     target::{Endpoint, Target, TargetError},
-    wire::{Dialect, Event, Reply, ServerError, Session, WireError},
+    wire::{Event, Reply, ServerError, Session, WireError},
 };
 
 /// Why something was not done.
@@ -121,14 +121,6 @@ impl Client {
     /// The address that answered.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
-    }
-
-    /// Which protocol it speaks.
-    pub fn dialect(&self) -> Dialect {
-        match self.session {
-            Session::Postgres(_) => Dialect::Postgres,
-            Session::Mysql(_) => Dialect::Mysql,
-        }
     }
 
     /// Runs a statement, however long it takes.

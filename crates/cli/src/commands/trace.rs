@@ -1,14 +1,5 @@
 //! `fenxi trace`: observers in the kernel, each in a file of its own below `trace/`.
 
-mod check;
-mod iopattern;
-mod pin;
-mod plockstat;
-mod procsystime;
-mod profile;
-mod querystat;
-mod util;
-
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Args, Subcommand};
@@ -50,6 +41,8 @@ pub struct TraceArgs {
 /// The commands: what each is about, and the arguments in its file, where `run` is as well.
 macro_rules! commands {
     ($($(#[$about:meta])* $name:ident($file:ident::$args:ident),)*) => {
+        $(mod $file;)*
+
         /// The observers.
         #[derive(Debug, Subcommand)]
         pub enum TraceCommand {

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fenxi_model::{
-    Rows,
-    catalog::{histogram, io_pattern as c},
-};
+use fenxi_model::{Rows, catalog::io_pattern as c};
 use fenxi_source::Tick;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
@@ -142,13 +139,7 @@ impl Spread {
         let labels = format!("mount={mount},op={op},pattern={pattern}");
         let (sizes, times) = self.counts.split_at(BUCKETS);
         for (counts, name, unit, scale) in [(sizes, "io_size_bytes", "B", 1.0), (times, "io_latency_us", "us", 1e-3)] {
-            for (place, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-                let (lo, hi) = buckets::bounds(place);
-                let mut row = rows.row(&histogram::TABLE, tick.t, tick.dt);
-                row.str(histogram::name, name).str(histogram::labels, labels.as_str()).str(histogram::unit, unit);
-                row.f64(histogram::lo, lo * scale).f64(histogram::hi, hi * scale);
-                row.f64(histogram::count, *count as f64);
-            }
+            buckets::rows(buckets::Of { name, labels: &labels, unit, scale }, counts, tick, rows);
         }
     }
 }

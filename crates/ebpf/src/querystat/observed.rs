@@ -7,7 +7,7 @@ use std::{
 
 use fenxi_model::{
     Micros, Rows, Unit,
-    catalog::{histogram, preemption, query as c},
+    catalog::{preemption, query as c},
 };
 use fenxi_source::{Collector, SourceError, Tick, import::database::digest_of};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     EbpfError,
-    buckets::{BUCKETS, bounds},
+    buckets::{self, BUCKETS},
     bytes::Bytes,
     observing::Observing,
     sums::Sums,
@@ -238,7 +238,7 @@ impl Observed {
             let mut key = Bytes(added.key);
             let (form, server, preempted) = (key.u64(), key.u32(), key.u32() != 0);
             let [queries, elapsed_ns, waited_ns @ ..] = added.sums;
-            let longest_ns = added.rests.iter().map(|rest| longest(rest, turn)).max().unwrap_or(0);
+            let longest_ns = added.rest.iter().map(|rest| longest(rest, turn)).max().unwrap_or(0);
             found.push((form, server, preempted, Total { queries, elapsed_ns, waited_ns, longest_ns }));
         })?;
         if tick.dt.is_none() {
@@ -303,13 +303,8 @@ impl Observed {
             let (server, distribution) = (key.u32() as usize, key.u32() as usize);
             let Some((name, label)) = DISTRIBUTIONS.get(distribution) else { return };
             let labels = format!("server={},{label}", servers.get(server).map_or("?", |server| &server.name));
-            for (place, count) in added.sums.iter().enumerate().filter(|(_, count)| **count > 0) {
-                let (low, high) = bounds(place);
-                let mut row = rows.row(&histogram::TABLE, tick.t, tick.dt);
-                row.str(histogram::name, *name).str(histogram::labels, labels.as_str());
-                row.f64(histogram::lo, low / 1e3).f64(histogram::hi, high / 1e3);
-                row.str(histogram::unit, "us").f64(histogram::count, *count as f64);
-            }
+            let of = buckets::Of { name, labels: &labels, unit: "us", scale: 1e-3 };
+            buckets::rows(of, &added.sums, tick, rows);
         })
     }
 

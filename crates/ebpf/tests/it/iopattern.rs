@@ -158,6 +158,20 @@ fn writes_to_private_mappings_are_reads_of_the_file() {
     }
 }
 
+/// Who waits for a page may go on on another CPU, and faults of memory without a file are none of a file.
+#[test]
+fn a_fault_is_counted_once_wherever_it_ends() {
+    let Some(program) = compiled("wandering", &["-O1", "-pthread"]) else { return };
+    let folder = folder();
+    let file = folder.path().join("wandered.dat");
+    fs_err::write(&file, vec![7; 64 << 20]).unwrap();
+    let Some(mut observed) = Observed::begin(&Iopattern { tracked: Tracked::Children }) else { return };
+    assert!(Command::new(&program).arg(&file).status().unwrap().success());
+    let seen = seen(observed.read(), "wandered.dat");
+    let pages: Vec<_> = seen.iter().map(|((op, pattern), n)| (op.as_str(), pattern.as_str(), n.round())).collect();
+    assert_eq!(pages, [("read", "page", 1024.0)]);
+}
+
 #[test]
 fn names_are_counted_by_what_is_done_to_them() {
     let folder = folder();

@@ -166,7 +166,7 @@ pub fn prepare(
         create(&mut client, &book, table, seed)?;
         of += table.rows;
         there += loader.plan(&book, place, table);
-        loader.character_sets.push(session::character_set(&mut client, table)?);
+        loader.character_sets.push(session::character_set(&mut client, program.dialect, table)?);
     }
     // Connections that fill one table of MySQL's wait for each other: its numbers are drawn by one at a time. What does not
     // wait, INSERT by statements or in bulk, was slower with two connections than LOAD DATA with one (MariaDB 10.11).

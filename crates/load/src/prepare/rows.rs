@@ -68,11 +68,11 @@ fn put(text: &[u8], form: Form, out: &mut Vec<u8>) {
     if form == Form::Values {
         out.push(b'\'');
     }
-    let is_plain = !text.iter().any(|byte| matches!(byte, b'\\' | b'\t' | b'\n' | b'\''));
-    if is_plain {
-        out.extend_from_slice(text);
-    }
-    for byte in if is_plain { &[] } else { text } {
+    // Most texts have nothing that stands for something else, and are taken over whole.
+    let plain = text.iter().position(|byte| matches!(byte, b'\\' | b'\t' | b'\n' | b'\'')).unwrap_or(text.len());
+    let (plain, rest) = text.split_at(plain);
+    out.extend_from_slice(plain);
+    for byte in rest {
         match (*byte, form) {
             (b'\\', _) => out.extend_from_slice(b"\\\\"),
             (b'\t', Form::Lines) => out.extend_from_slice(b"\\t"),

@@ -108,7 +108,10 @@ fn a_dropped_table_is_counted(server: &Server, code: &str) {
     );
     let tally = &outcome.total.tally;
     assert_eq!(tally.errors.keys().map(ToString::to_string).collect::<Vec<_>>(), [code]);
-    assert!(tally.failed >= 45 && tally.transactions == 0);
+    assert_eq!(tally.transactions, 0);
+    // How many of the 50 ended in time is the machine's affair.
+    let ended = (tally.failed, outcome.drained.failed, outcome.unstarted);
+    assert!(tally.failed > 0 && (49..=51).contains(&(ended.0 + ended.1 + ended.2)), "{ended:?}");
 }
 
 #[test]

@@ -132,7 +132,8 @@ impl Groups {
         }
         if cut && !self.noted {
             self.noted = true;
-            let message = format!("only the {MAX_GROUPS} groups nearest to the root, {MAX_DEPTH} deep at most, are observed");
+            let message =
+                format!("only the {MAX_GROUPS} groups nearest to the root, {MAX_DEPTH} deep at most, are observed");
             rows.note(&self.top.display().to_string(), None, &message);
         }
         let listed: FxHashSet<&str> = found.iter().map(String::as_str).collect();

@@ -91,7 +91,11 @@ impl Collector for Disks {
             let Some((name, fields)) = parse(line) else {
                 if !self.noted {
                     self.noted = true;
-                    rows.note(FILE, i as u64 + 1, "neither 7, 14, 18 nor 20 words of the known form; the line is left out");
+                    rows.note(
+                        FILE,
+                        i as u64 + 1,
+                        "neither 7, 14, 18 nor 20 words of the known form; the line is left out",
+                    );
                 }
                 continue;
             };

@@ -110,8 +110,7 @@ impl Facts {
 /// Names in a folder, in order; none when it is not there.
 fn names(root: &Root, folder: &str) -> Vec<String> {
     let Ok(entries) = fs_err::read_dir(root.path(folder)) else { return Vec::new() };
-    let mut names: Vec<String> =
-        entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }

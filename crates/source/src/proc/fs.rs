@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn used_is_what_df_shows() {
-        let mount = Mount { device: "/dev/sda1".into(), mount: "/".into(), fstype: "ext4".into(), options: "rw".into() };
+        let mount =
+            Mount { device: "/dev/sda1".into(), mount: "/".into(), fstype: "ext4".into(), options: "rw".into() };
         let space = Space { total: 1000.0, free: 300.0, available: 200.0, inodes: 50.0, inodes_free: 40.0 };
         let mut rows = Rows::new("h");
         emit(&mount, &space, Tick::new(Micros(1), Some(10.0)), 10.0, &mut rows);

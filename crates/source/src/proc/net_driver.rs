@@ -6,14 +6,8 @@
 
 use fenxi_model::{Rows, catalog::net_driver};
 
-use super::{
-    keyed::Resets,
-    roster::Roster,
-    scan::lines,
-};
-use crate::{
-    Collector, Counter, ProcFile, Root, Source, SourceError, Spec, Step, Take, Tick, Width, ethtool::Ethtool,
-};
+use super::{keyed::Resets, roster::Roster, scan::lines};
+use crate::{Collector, Counter, ProcFile, Root, Source, SourceError, Spec, Step, Take, Tick, Width, ethtool::Ethtool};
 
 const FILE: &str = "/proc/net/dev";
 
@@ -122,7 +116,10 @@ mod tests {
     use fenxi_model::Rows;
 
     use super::{Driver, apart};
-    use crate::{Counter, Tick, testing::{Machine, Observed, near}};
+    use crate::{
+        Counter, Tick,
+        testing::{Machine, Observed, near},
+    };
 
     fn of(driver: &mut Driver, values: &[u64], dt: Option<f64>) -> Observed {
         let mut rows = Rows::new("h");

@@ -212,7 +212,10 @@ mod tests {
         assert_eq!(parse_wait(line), Some((0, 1_200_000_000)));
         let machine = Machine::new();
         machine.put("/proc/stat", "ctxt 5\n");
-        machine.put("/proc/schedstat", "version 15\ncpu0 0 0 0 0 0 0 5 1000000000 1\ndomain0 3 1 2\ncpu1 0 0 0 0 0 0 5 0 1\n");
+        machine.put(
+            "/proc/schedstat",
+            "version 15\ncpu0 0 0 0 0 0 0 5 1000000000 1\ndomain0 3 1 2\ncpu1 0 0 0 0 0 0 5 0 1\n",
+        );
         let mut session = machine.start(&SOURCE);
         assert_eq!(session.tick(None).count("sched"), 0);
         session.machine.put("/proc/schedstat", "cpu0 0 0 0 0 0 0 5 2500000000 1\ncpu1 0 0 0 0 0 0 5 500000000 1\n");

@@ -28,7 +28,10 @@ impl Source for Softirq {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        Ok(Box::new(SoftInterrupts { file: root.open("/proc/softirqs")?, grid: Grid::new("/proc/softirqs", "softirq") }))
+        Ok(Box::new(SoftInterrupts {
+            file: root.open("/proc/softirqs")?,
+            grid: Grid::new("/proc/softirqs", "softirq"),
+        }))
     }
 }
 

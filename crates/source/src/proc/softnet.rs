@@ -103,14 +103,7 @@ impl Collector for Stack {
 }
 
 impl Cpu {
-    fn emit(
-        &mut self,
-        numbers: &[Option<u64>; CPU + 1],
-        tick: Tick,
-        new: bool,
-        rows: &mut Rows,
-        resets: &mut Resets,
-    ) {
+    fn emit(&mut self, numbers: &[Option<u64>; CPU + 1], tick: Tick, new: bool, rows: &mut Rows, resets: &mut Resets) {
         let mut rates = [None; COUNTERS.len()];
         for (k, (place, _)) in COUNTERS.iter().enumerate() {
             let Some(now) = numbers[*place] else { continue };

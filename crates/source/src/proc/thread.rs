@@ -151,7 +151,11 @@ impl Known {
         let n_old = self.threads.len();
         for tid in &tids {
             // The only thread's file is the process's.
-            let run = if tids.len() == 1 { reader.schedstat(pid, self.file.as_ref()) } else { reader.thread_schedstat(pid, *tid) };
+            let run = if tids.len() == 1 {
+                reader.schedstat(pid, self.file.as_ref())
+            } else {
+                reader.thread_schedstat(pid, *tid)
+            };
             let run = run.filter(|run| run.slices > 0);
             if tids.len() == 1 {
                 self.single = run;
@@ -197,7 +201,9 @@ mod tests {
     use crate::testing::{Machine, near};
 
     fn stat(id: u32, comm: &str, ticks: u64, threads: u32, cpu: u32) -> String {
-        format!("{id} ({comm}) R 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 {threads} 0 77 1 1 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 {cpu} 0 0 0\n")
+        format!(
+            "{id} ({comm}) R 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 {threads} 0 77 1 1 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 {cpu} 0 0 0\n"
+        )
     }
 
     #[test]

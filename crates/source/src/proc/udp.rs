@@ -90,7 +90,9 @@ mod tests {
         machine.put("/proc/net/sockstat", "UDP: inuse 4 mem 3\n");
         let mut session = machine.start(&SOURCE);
         session.tick(None);
-        session.machine.put("/proc/net/snmp", "Udp: InDatagrams NoPorts\nUdp: 9 1\nUdpLite: InDatagrams\nUdpLite: 99\n");
+        session
+            .machine
+            .put("/proc/net/snmp", "Udp: InDatagrams NoPorts\nUdp: 9 1\nUdpLite: InDatagrams\nUdpLite: 99\n");
         let seen = session.tick(2.0);
         near(seen.value("udp", "in_datagrams_per_s", &[]), 2.0);
         assert_eq!(seen.value("udp", "receive_buffer_errors_per_s", &[]), None);

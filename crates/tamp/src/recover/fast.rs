@@ -18,7 +18,7 @@ use crate::{
 
 use super::{
     Work,
-    window::{HEAD, begins},
+    window::{HEAD, begun},
 };
 
 /// Parts for which it was worth while to start threads.
@@ -173,13 +173,13 @@ impl Frames {
                 };
                 continue;
             }
-            if !begins(head, self.format) {
-                return Ok(false);
-            }
-            let gathered = match head[0] {
-                0x28 => matches!(zst::Stream::default().begin(&mut self.reader, job, self.bounds, 0)?, Begun::Gathered),
-                0x1F => matches!(gz::Stream::default().begin(&mut self.reader, job, self.bounds, 0)?, Begun::Gathered),
-                _ => false,
+            let found = begun(head, self.format);
+            let (reader, bounds) = (&mut self.reader, self.bounds);
+            let gathered = match found {
+                None => return Ok(false),
+                Some(Format::Zst) => matches!(zst::Stream::default().begin(reader, job, bounds, 0)?, Begun::Gathered),
+                Some(Format::Gz) => matches!(gz::Stream::default().begin(reader, job, bounds, 0)?, Begun::Gathered),
+                Some(Format::Lz4) => false,
             };
             self.format = self.format.or(job.task.format());
             return Ok(gathered);

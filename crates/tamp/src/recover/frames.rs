@@ -11,7 +11,7 @@ use crate::{
 
 use super::{
     Work,
-    window::{HEAD, begins},
+    window::{HEAD, begins, begun},
 };
 
 /// What is at a place.
@@ -35,13 +35,11 @@ impl Work<'_> {
             let end = zst::skippable_len(&head).map(|len| at + len).filter(|end| *end <= self.len);
             return Ok(end.map_or(Next::Bad { format, content: None }, |end| Next::Good { end, found: None }));
         }
-        if !begins(&head, format) {
-            return Ok(Next::Bad { format, content: None });
-        }
-        match head[0] {
-            0x28 => self.zstd(at, &head),
-            0x1F => self.gzip(at),
-            _ => self.lz4(at),
+        match begun(&head, format) {
+            Some(Format::Zst) => self.zstd(at, &head),
+            Some(Format::Gz) => self.gzip(at),
+            Some(Format::Lz4) => self.lz4(at),
+            None => Ok(Next::Bad { format, content: None }),
         }
     }
 

@@ -55,18 +55,22 @@ impl Window {
     }
 }
 
-/// Whether a frame begins here; skippable ones do not count unless they end the frames of zstd.
-pub(super) fn begins(bytes: &[u8], format: Option<Format>) -> bool {
+/// Of which format a frame begins here; skippable ones do not count unless they end the frames of zstd.
+pub(super) fn begun(bytes: &[u8], format: Option<Format>) -> Option<Format> {
     let may = |this: Format| format.is_none_or(|format| format == this);
     let head = &bytes[..bytes.len().min(HEAD)];
-    match head.first() {
-        Some(0x28) => may(Format::Zst) && zst::header(head).is_some(),
-        Some(0x04) => {
-            may(Format::Lz4) && lz4::is_magic(head) && lz4::Reading::parse(head, 0).is_some_and(|it| it.is_ok())
-        }
-        Some(0x02) => may(Format::Lz4) && lz4::is_legacy(head),
-        Some(0x1F) => may(Format::Gz) && gz::parse(head) != gz::Parsed::Wrong,
-        Some(0x50..=0x5F) => may(Format::Zst) && zst::Trailer::parse(head).is_some(),
-        _ => false,
+    let is_lz4 = || lz4::is_magic(head) && lz4::Reading::parse(head, 0).is_some_and(|it| it.is_ok());
+    match head.first()? {
+        0x28 if may(Format::Zst) && zst::header(head).is_some() => Some(Format::Zst),
+        0x04 if may(Format::Lz4) && is_lz4() => Some(Format::Lz4),
+        0x02 if may(Format::Lz4) && lz4::is_legacy(head) => Some(Format::Lz4),
+        0x1F if may(Format::Gz) && gz::parse(head) != gz::Parsed::Wrong => Some(Format::Gz),
+        0x50..=0x5F if may(Format::Zst) && zst::Trailer::parse(head).is_some() => Some(Format::Zst),
+        _ => None,
     }
+}
+
+/// Whether a frame begins here, of this format if it is known.
+pub(super) fn begins(bytes: &[u8], format: Option<Format>) -> bool {
+    begun(bytes, format).is_some()
 }

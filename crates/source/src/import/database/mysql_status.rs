@@ -87,13 +87,45 @@ const RATES: &[(&str, usize)] = &[
 
 /// Variables that are no counters, by how they begin, how they end, or what is in them.
 const GAUGE_BEGINS: &[&str] = &[
-    "Threads_c", "Threads_r", "Open_", "Max_", "Uptime", "Qcache_free", "Qcache_queries_in", "Qcache_total",
-    "Key_blocks_", "Innodb_page_size", "Innodb_num_", "Innodb_history", "Innodb_checkpoint", "Innodb_mem_",
-    "Innodb_buffer_pool_pages_data", "Innodb_buffer_pool_pages_dirty", "Innodb_buffer_pool_pages_free",
-    "Innodb_buffer_pool_pages_misc", "Innodb_buffer_pool_pages_old", "Innodb_buffer_pool_pages_total",
-    "Innodb_buffer_pool_bytes", "Innodb_undo_tablespaces", "Innodb_available", "Last_query", "Prepared_stmt_count",
-    "wsrep_", "Rpl_", "Memory_used", "Slave_open", "Replica_open", "Tc_log", "Delayed_insert_threads", "Ssl_ctx",
-    "Ssl_session", "Performance_schema", "Threadpool_", "Mysqlx_worker", "Binlog_snapshot", "Binlog_gtid_index",
+    "Threads_c",
+    "Threads_r",
+    "Open_",
+    "Max_",
+    "Uptime",
+    "Qcache_free",
+    "Qcache_queries_in",
+    "Qcache_total",
+    "Key_blocks_",
+    "Innodb_page_size",
+    "Innodb_num_",
+    "Innodb_history",
+    "Innodb_checkpoint",
+    "Innodb_mem_",
+    "Innodb_buffer_pool_pages_data",
+    "Innodb_buffer_pool_pages_dirty",
+    "Innodb_buffer_pool_pages_free",
+    "Innodb_buffer_pool_pages_misc",
+    "Innodb_buffer_pool_pages_old",
+    "Innodb_buffer_pool_pages_total",
+    "Innodb_buffer_pool_bytes",
+    "Innodb_undo_tablespaces",
+    "Innodb_available",
+    "Last_query",
+    "Prepared_stmt_count",
+    "wsrep_",
+    "Rpl_",
+    "Memory_used",
+    "Slave_open",
+    "Replica_open",
+    "Tc_log",
+    "Delayed_insert_threads",
+    "Ssl_ctx",
+    "Ssl_session",
+    "Performance_schema",
+    "Threadpool_",
+    "Mysqlx_worker",
+    "Binlog_snapshot",
+    "Binlog_gtid_index",
 ];
 const GAUGE_ENDS: &[&str] = &["_size", "_avg", "_max", "_length", "_current", "_ratio", "_count_now", "_utilization"];
 const GAUGE_WORDS: &[&str] = &["_pending_", "_current_", "_per_index_avg", "_lsn_", "_mem_"];
@@ -238,7 +270,8 @@ mod tests {
 
     #[test]
     fn a_restart_gives_no_rates() {
-        let table = |uptime: u32, questions: u32| format!("Variable_name\tValue\nQuestions\t{questions}\nUptime\t{uptime}\n");
+        let table =
+            |uptime: u32, questions: u32| format!("Variable_name\tValue\nQuestions\t{questions}\nUptime\t{uptime}\n");
         // Three tables first: the second tells that the values are not differences.
         let text = [table(100, 1000), table(110, 1100), table(5, 20)].concat();
         let text = read(&FORMAT, text.as_bytes()).text;

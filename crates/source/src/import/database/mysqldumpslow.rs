@@ -23,7 +23,8 @@ Count: 6  Time=0.05s (0s)  Lock=0.00s (0s)  Rows=1.0 (6), root[root]@localhost
 };
 
 fn sniff(head: &Head<'_>) -> Sure {
-    Sure::Certain.when(head.any(|line| line.starts_with("Count: ") && line.contains("  Time=") && line.contains("  Lock=")))
+    Sure::Certain
+        .when(head.any(|line| line.starts_with("Count: ") && line.contains("  Time=") && line.contains("  Lock=")))
 }
 
 /// The longest text of a statement that is kept.

@@ -67,14 +67,8 @@ struct Reader {
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mapping = Mapping::of(out);
     let sheet = Sheet::new(&mapping, Decimal::Point, out);
-    let mut reader = Reader {
-        mapping,
-        sheet,
-        places: FxHashMap::default(),
-        cells: Vec::new(),
-        path: String::new(),
-        beyond: false,
-    };
+    let mut reader =
+        Reader { mapping, sheet, places: FxHashMap::default(), cells: Vec::new(), path: String::new(), beyond: false };
     while let Some(line) = input.line() {
         let line = line.trim().trim_end_matches(',');
         if line.is_empty() {
@@ -181,7 +175,14 @@ mod tests {
     fn objects_of_unknown_shape_are_not_claimed() {
         let claims = |text: &str| (FORMAT.sniff)(&Head { text });
         assert_eq!(claims(FORMAT.example), Sure::Perhaps);
-        for text in ["", "{}\n{}\n", "{\"a\": 1}\n{\"a\": 2}\n", "{\n\"time\": 1\n}\n", "[1]\n[2]\n", "{\"time\": 1, \"a\": 2}\n"] {
+        for text in [
+            "",
+            "{}\n{}\n",
+            "{\"a\": 1}\n{\"a\": 2}\n",
+            "{\n\"time\": 1\n}\n",
+            "[1]\n[2]\n",
+            "{\"time\": 1, \"a\": 2}\n",
+        ] {
             assert_eq!(claims(text), Sure::No, "{text}");
         }
     }

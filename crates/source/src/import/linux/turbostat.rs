@@ -52,7 +52,11 @@ enum Column {
     Frequency(f64),
     Interrupts,
     /// A count of the interval, or a figure.
-    Metric { name: String, unit: &'static str, count: bool },
+    Metric {
+        name: String,
+        unit: &'static str,
+        count: bool,
+    },
 }
 
 fn column(title: &str) -> Column {
@@ -69,7 +73,8 @@ fn column(title: &str) -> Column {
     }
     // `C1` and `POLL` count entries, `C1%` is a share of time.
     let state = title.strip_prefix('C').is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()));
-    let count = COUNTS.contains(&title) || (!title.contains('%') && (title == "POLL" || (state && !title.contains("Tmp"))));
+    let count =
+        COUNTS.contains(&title) || (!title.contains('%') && (title == "POLL" || (state && !title.contains("Tmp"))));
     let unit = match title {
         _ if title.contains('%') => "%",
         _ if title.ends_with("MHz") => "MHz",
@@ -193,7 +198,9 @@ impl Reader {
             (None, seconds) => {
                 let relative = self.relative.get_or_insert_with(|| {
                     if out.hints().interval_s.or(seconds).is_none() {
-                        out.assume("five seconds between samples, as turbostat has it unless told otherwise (give --interval)");
+                        out.assume(
+                            "five seconds between samples, as turbostat has it unless told otherwise (give --interval)",
+                        );
                     }
                     Relative::new(out, Some(seconds.unwrap_or(DEFAULT_INTERVAL_S)))
                 });

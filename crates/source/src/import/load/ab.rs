@@ -59,9 +59,10 @@ fn report(line: &str, results: &mut Results, out: &mut Out<'_>) -> bool {
         }
         return true;
     }
-    if let Some((percent, ms)) = line.split_once('%').and_then(|(percent, rest)| {
-        Some((number(percent)?, number(rest.split_ascii_whitespace().next()?)?))
-    }) {
+    if let Some((percent, ms)) = line
+        .split_once('%')
+        .and_then(|(percent, rest)| Some((number(percent)?, number(rest.split_ascii_whitespace().next()?)?)))
+    {
         results.percentile(out, percent, "", ms);
         return true;
     }
@@ -99,8 +100,31 @@ const NUMBERS: &[(&str, Name, f64)] = &[
 
 /// Beginnings of lines that repeat the options, follow from others or say what is being done.
 const KNOWN: &[&str] = &[
-    "(Connect:", "(be patient)", "..done", "Benchmarking ", "Completed ", "Connection Times", "Copyright",
-    "Document Length", "Finished ", "HTML transferred", "Keep-Alive requests", "Licensed to", "Percentage of the requests",
-    "SSL/TLS Protocol", "Server Hostname", "Server Port", "Server Temp Key", "TLS Server Name", "This is ApacheBench",
-    "Time per request", "Total body sent", "Total PUT", "Total POSTed", "WARNING:", "Write errors", "kb/s", "min ",
+    "(Connect:",
+    "(be patient)",
+    "..done",
+    "Benchmarking ",
+    "Completed ",
+    "Connection Times",
+    "Copyright",
+    "Document Length",
+    "Finished ",
+    "HTML transferred",
+    "Keep-Alive requests",
+    "Licensed to",
+    "Percentage of the requests",
+    "SSL/TLS Protocol",
+    "Server Hostname",
+    "Server Port",
+    "Server Temp Key",
+    "TLS Server Name",
+    "This is ApacheBench",
+    "Time per request",
+    "Total body sent",
+    "Total PUT",
+    "Total POSTed",
+    "WARNING:",
+    "Write errors",
+    "kb/s",
+    "min ",
 ];

@@ -98,6 +98,12 @@ pub fn latency_of(key: &str) -> Option<Latency> {
 
 /// Keys that are written as figures; the others are facts.
 const FIGURES: &[&str] = &[
-    "Elapsed Time (nanoseconds)", "Measured Requests", "Throughput (requests/second)", "Goodput (requests/second)",
-    "terminals", "Latency Distribution", "Start timestamp (milliseconds)", "Current Timestamp (milliseconds)",
+    "Elapsed Time (nanoseconds)",
+    "Measured Requests",
+    "Throughput (requests/second)",
+    "Goodput (requests/second)",
+    "terminals",
+    "Latency Distribution",
+    "Start timestamp (milliseconds)",
+    "Current Timestamp (milliseconds)",
 ];

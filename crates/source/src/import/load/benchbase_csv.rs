@@ -30,7 +30,8 @@ fn sniff(head: &Head<'_>) -> Sure {
     let header = head.first().to_ascii_lowercase();
     let windows = header.starts_with("time (seconds),") || header.starts_with("time(sec),");
     let raw = header.starts_with("transaction type") && header.contains("latency (microseconds)");
-    Sure::Certain.when(raw || windows && (header.contains("(requests/second)") || header.contains("throughput(req/sec)")))
+    Sure::Certain
+        .when(raw || windows && (header.contains("(requests/second)") || header.contains("throughput(req/sec)")))
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {

@@ -42,7 +42,9 @@ struct Line {
 
 impl Line {
     fn read(fields: &Fields<'_>) -> Option<Line> {
-        if !(4..=7).contains(&fields.len()) || !fields.iter().skip(4).all(|f| f.bytes().all(|b| b.is_ascii_hexdigit() || b == b'x')) {
+        if !(4..=7).contains(&fields.len())
+            || !fields.iter().skip(4).all(|f| f.bytes().all(|b| b.is_ascii_hexdigit() || b == b'x'))
+        {
             return None;
         }
         let direction: usize = fields.get(2).parse().ok().filter(|d| *d < DIRECTIONS.len())?;
@@ -204,11 +206,15 @@ mod tests {
 
     #[test]
     fn operations_are_counted_by_the_second() {
-        let each = "100, 50000, 0, 4096, 0\n200, 70000, 0, 4096, 0\n300, 1000000, 1, 8192, 0\n1100, 60000, 0, 4096, 0\n";
+        let each =
+            "100, 50000, 0, 4096, 0\n200, 70000, 0, 4096, 0\n300, 1000000, 1, 8192, 0\n1100, 60000, 0, 4096, 0\n";
         let latency = named("a_lat.1.log", each);
         assert_eq!(column(&latency, "load", "transactions_per_s"), [3.0, 2.0, 1.0, 1.0, 1.0].map(Some));
         assert_eq!(column(&latency, "load", "latency_max_ms")[0], Some(1.0));
         assert_eq!(result(&latency, "latency_mean"), None);
-        assert_eq!(column(&named("a_bw.log", each), "load", "transfer_bytes_per_s"), [8192.0, 8192.0, 4096.0].map(Some));
+        assert_eq!(
+            column(&named("a_bw.log", each), "load", "transfer_bytes_per_s"),
+            [8192.0, 8192.0, 4096.0].map(Some)
+        );
     }
 }

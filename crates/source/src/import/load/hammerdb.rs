@@ -126,7 +126,9 @@ impl Reader {
             Results::default().of(out, names::LATENCY_MEAN, &name, seconds.map(|s| s * 1e3));
         } else if let Some((_, seconds)) = text.split_once("query set(s) in ") {
             Results::default().set(out, names::ELAPSED, seconds.split(' ').next().and_then(number));
-        } else if let Some((_, seconds)) = text.split_once("Geometric mean of query times").filter(|_| text.contains(" is ")) {
+        } else if let Some((_, seconds)) =
+            text.split_once("Geometric mean of query times").filter(|_| text.contains(" is "))
+        {
             let seconds = seconds.rsplit(' ').next().and_then(number);
             Results::default().other(out, "query_geometric_mean", seconds, "s");
         } else if text.contains("Error") || text.contains("ERROR") {
@@ -268,9 +270,36 @@ impl Reader {
 
 /// Parts of lines that say what is being done.
 const KNOWN: &[&str] = &[
-    "ALL VIRTUAL USERS COMPLETE", "Benchmark Run jobid", "Database set to", "Benchmark set to", "Dropping", "HammerDB",
-    "Hammerdb Transaction Counter Log @", "Hammerdb Time Profile Report @", "Logging activated", "Script loaded",
-    "Starting", "Stopping", "Transaction Counter", "VU TEST", "Value ", "Virtual Users Created", "changed from",
-    "created MONITOR", "created - WAIT IDLE", "hammerdb>", "to /", "vudestroy", "Initialized",
-    "Type ", "Copyright", "The xml is well-formed", "Vuser ", "Unique", "Hammerdb Log @", "Timestamp ", "Use", "TX Logging",
+    "ALL VIRTUAL USERS COMPLETE",
+    "Benchmark Run jobid",
+    "Database set to",
+    "Benchmark set to",
+    "Dropping",
+    "HammerDB",
+    "Hammerdb Transaction Counter Log @",
+    "Hammerdb Time Profile Report @",
+    "Logging activated",
+    "Script loaded",
+    "Starting",
+    "Stopping",
+    "Transaction Counter",
+    "VU TEST",
+    "Value ",
+    "Virtual Users Created",
+    "changed from",
+    "created MONITOR",
+    "created - WAIT IDLE",
+    "hammerdb>",
+    "to /",
+    "vudestroy",
+    "Initialized",
+    "Type ",
+    "Copyright",
+    "The xml is well-formed",
+    "Vuser ",
+    "Unique",
+    "Hammerdb Log @",
+    "Timestamp ",
+    "Use",
+    "TX Logging",
 ];

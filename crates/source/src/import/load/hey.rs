@@ -34,7 +34,9 @@ fn sniff(head: &Head<'_>) -> Sure {
 
 /// Whether it is a report of hey or of oha.
 pub fn is_report(head: &Head<'_>) -> bool {
-    head.any(|l| l == "Summary:") && head.any(|l| l.starts_with("Requests/sec:")) && head.any(|l| l.starts_with("Slowest:"))
+    head.any(|l| l == "Summary:")
+        && head.any(|l| l.starts_with("Requests/sec:"))
+        && head.any(|l| l.starts_with("Slowest:"))
 }
 
 #[derive(Default)]
@@ -113,7 +115,12 @@ impl Reader {
             // Parts of a request: mean, least and greatest.
             _ if value.matches(',').count() == 2 => {
                 let mean = value.split(',').next().and_then(milliseconds);
-                self.results.other(out, &format!("{}_mean", key.replace([' ', '+'], "_").to_ascii_lowercase()), mean, "ms");
+                self.results.other(
+                    out,
+                    &format!("{}_mean", key.replace([' ', '+'], "_").to_ascii_lowercase()),
+                    mean,
+                    "ms",
+                );
             }
             _ => return false,
         }

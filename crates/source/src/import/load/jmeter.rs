@@ -173,7 +173,15 @@ impl Samples {
         self.sample(begin, elapsed, cell(columns.label), cell(columns.success) != "false", numbers, out);
     }
 
-    fn sample(&mut self, begin: Micros, ms: u64, label: &str, good: bool, [bytes, clients]: [Option<f64>; 2], out: &mut Out<'_>) {
+    fn sample(
+        &mut self,
+        begin: Micros,
+        ms: u64,
+        label: &str,
+        good: bool,
+        [bytes, clients]: [Option<f64>; 2],
+        out: &mut Out<'_>,
+    ) {
         let length = i64::try_from(ms.saturating_mul(1000)).unwrap_or(i64::MAX);
         let end = Micros(begin.0.saturating_add(length));
         let operation = self.seconds.operation(label);

@@ -29,8 +29,11 @@ pub static FORMAT: Format = Format {
 fn sniff(head: &Head<'_>) -> Sure {
     let json = head.text.trim_start().starts_with('{')
         && head.text.contains("\"metrics\"")
-        && ["\"iteration_duration\"", "\"http_req_", "\"vus_max\"", "\"iterations\""].iter().any(|m| head.text.contains(m));
-    let text = head.any(|l| entry(l).is_some_and(|(name, _)| ["iteration_duration", "iterations", "http_reqs"].contains(&name)));
+        && ["\"iteration_duration\"", "\"http_req_", "\"vus_max\"", "\"iterations\""]
+            .iter()
+            .any(|m| head.text.contains(m));
+    let text = head
+        .any(|l| entry(l).is_some_and(|(name, _)| ["iteration_duration", "iterations", "http_reqs"].contains(&name)));
     Sure::Certain.when(json || text || head.any(|l| l.contains("execution: local")))
 }
 
@@ -228,11 +231,41 @@ impl Metrics {
 /// Whether a line draws the logo, the progress or the checks.
 fn is_known(line: &str) -> bool {
     let begins = [
-        "/", "\\", "|", "execution:", "script:", "output:", "scenarios:", "*", "running (", "default", "█", "✓", "✗", "↳",
-        "time=", "HTTP", "EXECUTION", "NETWORK", "CUSTOM", "TOTAL RESULTS", "THRESHOLDS", "CHECKS", "WEBSOCKET", "GRPC",
-        "BROWSER", "checks_", "http_req_duration", "http_req_failed", "web dashboard",
+        "/",
+        "\\",
+        "|",
+        "execution:",
+        "script:",
+        "output:",
+        "scenarios:",
+        "*",
+        "running (",
+        "default",
+        "█",
+        "✓",
+        "✗",
+        "↳",
+        "time=",
+        "HTTP",
+        "EXECUTION",
+        "NETWORK",
+        "CUSTOM",
+        "TOTAL RESULTS",
+        "THRESHOLDS",
+        "CHECKS",
+        "WEBSOCKET",
+        "GRPC",
+        "BROWSER",
+        "checks_",
+        "http_req_duration",
+        "http_req_failed",
+        "web dashboard",
     ];
     // The title of a metric's thresholds.
     let single = line.bytes().all(|b| b.is_ascii_alphanumeric() || b"_{}:.-".contains(&b));
-    single || begins.iter().any(|b| line.starts_with(b)) || line.contains("VUs") || line.contains("/‾") || line.contains("/\\")
+    single
+        || begins.iter().any(|b| line.starts_with(b))
+        || line.contains("VUs")
+        || line.contains("/‾")
+        || line.contains("/\\")
 }

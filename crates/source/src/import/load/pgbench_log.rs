@@ -4,7 +4,10 @@
 //! or a word: `skipped` with `--latency-limit`, and since 15 `failed`, `serialization` or `deadlock`.
 //! Threads write files of their own; put together, their times go back.
 
-use fenxi_model::{Micros, catalog::{histogram, load}};
+use fenxi_model::{
+    Micros,
+    catalog::{histogram, load},
+};
 
 use rustc_hash::FxHashMap;
 
@@ -143,9 +146,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             more => more,
         };
         if scripts && last_script.is_none_or(|(script, _)| script != line.script) {
-            let known = *numbers
-                .entry(line.script)
-                .or_insert_with(|| seconds.operation(&format!("script {}", line.script)));
+            let known =
+                *numbers.entry(line.script).or_insert_with(|| seconds.operation(&format!("script {}", line.script)));
             last_script = Some((line.script, known));
         }
         let event = match line.time {
@@ -169,7 +171,10 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::import::{fixtures::read, load::tests::{column, result}};
+    use crate::import::{
+        fixtures::read,
+        load::tests::{column, result},
+    };
 
     #[test]
     fn threads_are_told_apart_by_the_files_name() {

@@ -80,6 +80,17 @@ const NUMBERS: &[(&str, Name, f64)] = &[
 
 /// Parts of lines around the report.
 const KNOWN: &[&str] = &[
-    "{", "}", "Lifting the server siege", "The server is now under siege", "** ", "New configuration template",
-    "Run siege -C", "HTTP/", "done.", "[alert]", "[error]", "LOG FILE", "You can disable",
+    "{",
+    "}",
+    "Lifting the server siege",
+    "The server is now under siege",
+    "** ",
+    "New configuration template",
+    "Run siege -C",
+    "HTTP/",
+    "done.",
+    "[alert]",
+    "[error]",
+    "LOG FILE",
+    "You can disable",
 ];

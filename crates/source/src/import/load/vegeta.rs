@@ -103,7 +103,11 @@ fn of_json(report: &Map<String, Value>, out: &mut Out<'_>) -> bool {
     results.set(out, names::THROUGHPUT, value("throughput"));
     results.set(out, names::ELAPSED, elapsed);
     results.set(out, names::ERROR_SHARE, share);
-    results.set(out, names::TRANSFER_BYTES, report.get("bytes_in").and_then(|b| b.get("total")).and_then(Value::as_f64));
+    results.set(
+        out,
+        names::TRANSFER_BYTES,
+        report.get("bytes_in").and_then(|b| b.get("total")).and_then(Value::as_f64),
+    );
     let codes = report.get("status_codes").and_then(Value::as_object).into_iter().flatten();
     let bad = codes.filter(|(code, _)| number(code).is_none_or(|c| !(200.0..400.0).contains(&c)));
     results.set(out, names::ERRORS, bad.filter_map(|(_, n)| n.as_f64()).sum::<f64>());

@@ -120,6 +120,13 @@ impl Reader {
 
 /// Beginnings of lines that say nothing further. `Req/Sec` is per thread.
 const KNOWN: &[&str] = &[
-    "Thread Stats", "Req/Sec", "Detailed Percentile spectrum", "Value ", "#[", "-----", "Thread calibration",
-    "Initialised", "Test Results",
+    "Thread Stats",
+    "Req/Sec",
+    "Detailed Percentile spectrum",
+    "Value ",
+    "#[",
+    "-----",
+    "Thread calibration",
+    "Initialised",
+    "Test Results",
 ];

@@ -90,9 +90,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
                     header = header_follows.or(header);
                     continue;
                 }
-                let known = header.as_ref().is_some_and(|h| {
-                    task(h, &before, (&mut when, &mut moments), &mut splitter, out)
-                });
+                let known =
+                    header.as_ref().is_some_and(|h| task(h, &before, (&mut when, &mut moments), &mut splitter, out));
                 if !known {
                     out.unknown(number, line, "no line of ps");
                 }

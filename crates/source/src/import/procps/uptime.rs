@@ -48,7 +48,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         if let Some(load) = load(line) {
             users = false;
             // A stamp before the line has the date; the time in it is the same.
-            let stamped = stamp(line).filter(|s| s.rest.contains(" up ") && load::load(s.rest).is_some_and(|l| l.time.is_some()));
+            let stamped =
+                stamp(line).filter(|s| s.rest.contains(" up ") && load::load(s.rest).is_some_and(|l| l.time.is_some()));
             if stamped.is_some() {
                 moments.take(line, out);
             } else if let (Some(time), false) = (load.time, moments.is_stamped()) {

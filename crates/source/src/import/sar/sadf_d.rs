@@ -62,7 +62,8 @@ enum Part {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader {
-        moments: Moments::new(out), events: Events::default(),
+        moments: Moments::new(out),
+        events: Events::default(),
         plan: None,
         interrupts: FxHashMap::default(),
         section: Part::Other,

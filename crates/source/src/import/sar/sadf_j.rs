@@ -39,7 +39,13 @@ fn sniff(head: &Head<'_>) -> Sure {
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let mut reader = Reader { moments: Moments::new(out), events: Events::default(), elements: Elements::new(), out, pairs: Vec::new() };
+    let mut reader = Reader {
+        moments: Moments::new(out),
+        events: Events::default(),
+        elements: Elements::new(),
+        out,
+        pairs: Vec::new(),
+    };
     let mut document = serde_json::Deserializer::from_reader(std::io::BufReader::new(input.bytes()));
     let end = Level::Document.deserialize(&mut reader, &mut document);
     reader.elements.flush(reader.out);

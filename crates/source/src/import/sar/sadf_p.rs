@@ -81,7 +81,8 @@ struct Group {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader {
-        moments: Moments::new(out), events: Events::default(),
+        moments: Moments::new(out),
+        events: Events::default(),
         plans: FxHashMap::default(),
         group: Group::default(),
         writer: Writer::new(),
@@ -150,7 +151,11 @@ impl Reader {
             headers.extend(group.names.split('\t').filter(|n| !n.is_empty()));
             // The place of the device is kept also where there is none.
             let plain = section.keys.is_empty() && !headers.iter().skip(1).all(|n| is_cpu(n));
-            if plain { Plan::new(section, &[&["-"], &headers[1..]].concat()).without_first() } else { Plan::new(section, &headers) }
+            if plain {
+                Plan::new(section, &[&["-"], &headers[1..]].concat()).without_first()
+            } else {
+                Plan::new(section, &headers)
+            }
         });
         let when = When { t, dt: group.dt, boot: false };
         self.writer.row(out, group.line, when, plan, &group);

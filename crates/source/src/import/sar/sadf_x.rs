@@ -36,7 +36,8 @@ pub static FORMAT: Format = Format {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let text = head.text;
-    Sure::Certain.when(text.trim_start().starts_with('<') && text.contains("<sysstat") && text.contains("<host nodename="))
+    Sure::Certain
+        .when(text.trim_start().starts_with('<') && text.contains("<sysstat") && text.contains("<host nodename="))
 }
 
 /// Elements whose figures are spread over the elements in them.
@@ -61,7 +62,8 @@ struct Reader<'a, 'o> {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader {
-        moments: Moments::new(out), events: Events::default(),
+        moments: Moments::new(out),
+        events: Events::default(),
         elements: Elements::new(),
         out,
         when: None,

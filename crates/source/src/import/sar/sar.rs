@@ -20,7 +20,9 @@ use super::{
     stamp::Stamp,
     write::{Cells, Value, When, Writer},
 };
-use crate::import::{Clock, Family, Fields, Format, Head, Input, Out, Splitter, Sure, Ticker, banner, civil_date, number};
+use crate::import::{
+    Clock, Family, Fields, Format, Head, Input, Out, Splitter, Sure, Ticker, banner, civil_date, number,
+};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -57,7 +59,11 @@ fn sniff(head: &Head<'_>) -> Sure {
         // mpstat heads its columns much alike, in another order.
         let mpstat = names.windows(2).any(|w| w[1] == "%irq" && w[0] != "%steal") || names == ["CPU", "intr/s"];
         let solaris = ["%wio", "device", "%runocc"].iter().any(|w| names.contains(w));
-        !names.is_empty() && is_header(names[0], names.get(1).unwrap_or(&"")) && Plan::of_header(&names).is_known() && !mpstat && !solaris
+        !names.is_empty()
+            && is_header(names[0], names.get(1).unwrap_or(&""))
+            && Plan::of_header(&names).is_known()
+            && !mpstat
+            && !solaris
     });
     let starts = |words: &str| head.any(|line| Stamp::find(line).is_some_and(|s| s.rest.starts_with(words)));
     let restart = starts("LINUX RESTART");
@@ -381,7 +387,10 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::import::{fixtures, sar::{sadf_d, sadf_j, sadf_p, sadf_x}};
+    use crate::import::{
+        fixtures,
+        sar::{sadf_d, sadf_j, sadf_p, sadf_x},
+    };
 
     /// Hundredths, as `%.2f` prints them.
     fn hundredths(n: u32) -> String {

@@ -91,7 +91,8 @@ fn omits_first(head: &str) -> bool {
 fn length(report: &Map<String, Value>) -> Option<f64> {
     let number = |disk: &Map<String, Value>, key: &str| disk.get(key).and_then(Value::as_f64);
     let lengths = objects(report, "disk").filter_map(|disk| {
-        let ends = ["read", "wrtn"].into_iter().flat_map(|what| ["kB", "MB", "Blk"].map(|unit| format!("{unit}_{what}")));
+        let ends =
+            ["read", "wrtn"].into_iter().flat_map(|what| ["kB", "MB", "Blk"].map(|unit| format!("{unit}_{what}")));
         let moved = ends.filter_map(|end| Some((number(disk, &end)?, number(disk, &format!("{end}/s"))?)));
         moved.filter(|(sum, rate)| *sum >= 50.0 && *rate > 0.0).map(|(sum, rate)| sum / rate).reduce(f64::max)
     });

@@ -271,7 +271,8 @@ impl Reader {
                 self.captured = ctime(value).map(|when| Clock::new(out.hints()).moment(when.when));
             }
             "event" => {
-                let field = |key: &str| value.split_once(key).map(|(_, rest)| rest.split(',').next().unwrap_or("").trim());
+                let field =
+                    |key: &str| value.split_once(key).map(|(_, rest)| rest.split(',').next().unwrap_or("").trim());
                 let (name, rate) = (field("name = "), field("sample_freq } = ").and_then(number));
                 if let (Some(name), Some(rate), true) = (name, rate, value.contains(" freq = 1")) {
                     self.frequencies.truncate(1000);
@@ -343,7 +344,8 @@ impl Reader {
 /// `  b.c:6`, under a frame.
 fn is_source_line(line: &str) -> bool {
     let number = line.trim().rsplit_once(':').map(|(_, number)| number);
-    line.starts_with("  ") && number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit() || b == b'?'))
+    line.starts_with("  ")
+        && number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit() || b == b'?'))
 }
 
 #[cfg(test)]
@@ -362,15 +364,14 @@ mod tests {
             ("my prog 5 U     14270.268935: cycles:P:", base),
             ("12/34", Sample { comm: "", pid: Some(12), time: None, event: "", ..base }),
             ("my prog", Sample { time: None, event: "", ..base }),
-            ("  my prog 5 [000] 14270.268935: 1 cycles:P:  7f75ae947404 [unknown] (/a b/c)", Sample {
-                period: Some(1.0),
-                inline: Some("7f75ae947404 [unknown] (/a b/c)"),
-                ..base
-            }),
-            ("my prog 5 [000] 14270.268935: sched:sched_switch: prev_comm=a ==> next_comm=b", Sample {
-                event: "sched:sched_switch",
-                ..base
-            }),
+            (
+                "  my prog 5 [000] 14270.268935: 1 cycles:P:  7f75ae947404 [unknown] (/a b/c)",
+                Sample { period: Some(1.0), inline: Some("7f75ae947404 [unknown] (/a b/c)"), ..base },
+            ),
+            (
+                "my prog 5 [000] 14270.268935: sched:sched_switch: prev_comm=a ==> next_comm=b",
+                Sample { event: "sched:sched_switch", ..base },
+            ),
         ] {
             assert_eq!(sample(line), Some(expected), "{line}");
         }

@@ -30,10 +30,15 @@ hdisk0           0.2       4.5       0.5         32       292
     read,
 };
 
-const TOOL: Tool = Tool { name: "iostat", takes: "S@", every: None, counters: false, default_s: 1.0, first_since_boot: true };
+const TOOL: Tool =
+    Tool { name: "iostat", takes: "S@", every: None, counters: false, default_s: 1.0, first_since_boot: true };
 
 fn sniff(head: &Head<'_>) -> Sure {
-    let own = ["% tm_act Kbps tps Kb_read Kb_wrtn", "xfer: %tm_act bps tps bread bwrtn", "avg-cpu: % user % sys % idle % iowait"];
+    let own = [
+        "% tm_act Kbps tps Kb_read Kb_wrtn",
+        "xfer: %tm_act bps tps bread bwrtn",
+        "avg-cpu: % user % sys % idle % iowait",
+    ];
     Sure::Certain.when(own.iter().any(|words| head.has_words(words)))
 }
 
@@ -138,7 +143,8 @@ impl Reader {
             ("System:" | "Adapter:" | "Vadapter:" | "Kbps", _) => (Section::Sum, 1),
             _ => return false,
         };
-        if section != Section::Part("read:") && section != Section::Part("write:") && section != Section::Part("queue:") {
+        if section != Section::Part("read:") && section != Section::Part("write:") && section != Section::Part("queue:")
+        {
             self.write_device(out);
         }
         let again = match section {

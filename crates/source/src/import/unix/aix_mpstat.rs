@@ -25,7 +25,8 @@ ALL    8    0    0  251  346  112    0    0 100 1434  1  1  0 98 0.02  1.8  185
     read,
 };
 
-const TOOL: Tool = Tool { name: "mpstat", takes: "O@", every: None, counters: false, default_s: 1.0, first_since_boot: true };
+const TOOL: Tool =
+    Tool { name: "mpstat", takes: "O@", every: None, counters: false, default_s: 1.0, first_since_boot: true };
 
 /// Columns that are known; the others go to `metric`.
 const COLUMNS: &[(&str, usize)] = &[

@@ -30,7 +30,14 @@ const MIB: f64 = 1_048_576.0;
 
 static DIALECT: Dialect = Dialect {
     format: "bsd-iostat",
-    tool: Tool { name: "iostat", takes: "cwntMN", every: Some('w'), counters: false, default_s: 1.0, first_since_boot: true },
+    tool: Tool {
+        name: "iostat",
+        takes: "cwntMN",
+        every: Some('w'),
+        counters: false,
+        default_s: 1.0,
+        first_since_boot: true,
+    },
     words: &[
         ("device", Cell::Device),
         ("r/s", Cell::Disk(disk::reads_per_s, 1.0)),
@@ -81,8 +88,16 @@ static DIALECT: Dialect = Dialect {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let words = [
-        "KB/t tps MB/s", "KB/t t/s MB/s", "KB/t xfrs MB", "KB/t xfr MB", "ms/r ms/w ms/o ms/t qlen", "kr/s kw/s qlen svc_t %b",
-        "kr/s kw/s wait svc_t %b", "kr/i kw/i qlen tsvc_t/i", "sps tps msps", "blk xfr msps",
+        "KB/t tps MB/s",
+        "KB/t t/s MB/s",
+        "KB/t xfrs MB",
+        "KB/t xfr MB",
+        "ms/r ms/w ms/o ms/t qlen",
+        "kr/s kw/s qlen svc_t %b",
+        "kr/s kw/s wait svc_t %b",
+        "kr/i kw/i qlen tsvc_t/i",
+        "sps tps msps",
+        "blk xfr msps",
     ];
     if words.iter().any(|w| head.has_words(w)) {
         return Sure::Certain;
@@ -103,8 +118,8 @@ fn class(name: &str) -> Option<&'static str> {
     let driver = name.trim_end_matches(|c: char| c.is_ascii_digit());
     match driver {
         _ if driver.len() == name.len() => None,
-        "ada" | "ad" | "da" | "nda" | "nvd" | "vtbd" | "xbd" | "mfid" | "mfisyspd" | "aacd" | "amrd" | "mlyd" | "twed"
-        | "mmcsd" | "wd" | "sd" | "ld" | "disk" => Some("disk"),
+        "ada" | "ad" | "da" | "nda" | "nvd" | "vtbd" | "xbd" | "mfid" | "mfisyspd" | "aacd" | "amrd" | "mlyd"
+        | "twed" | "mmcsd" | "wd" | "sd" | "ld" | "disk" => Some("disk"),
         "dk" => Some("partition"),
         "cd" | "acd" => Some("rom"),
         "md" | "rd" => Some("ram"),

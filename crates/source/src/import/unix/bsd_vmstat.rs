@@ -30,7 +30,14 @@ const KIB: f64 = 1024.0;
 
 static DIALECT: Dialect = Dialect {
     format: "bsd-vmstat",
-    tool: Tool { name: "vmstat", takes: "cwnMN", every: Some('w'), counters: false, default_s: 1.0, first_since_boot: true },
+    tool: Tool {
+        name: "vmstat",
+        takes: "cwnMN",
+        every: Some('w'),
+        counters: false,
+        default_s: 1.0,
+        first_since_boot: true,
+    },
     words: &[
         ("r", To::Column(&sched::TABLE, sched::runnable, 1.0)),
         ("b", To::Column(&sched::TABLE, sched::blocked, 1.0)),
@@ -82,6 +89,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let openbsd = Head { text: &input.head() }.any(|l| l.split_ascii_whitespace().any(|w| w == "int") && l.contains("avm"));
+    let openbsd =
+        Head { text: &input.head() }.any(|l| l.split_ascii_whitespace().any(|w| w == "int") && l.contains("avm"));
     vmstat::read(if openbsd { &OPENBSD } else { &DIALECT }, true, input, out);
 }

@@ -104,7 +104,8 @@ impl Reader {
             out.wrong_count(line, fields.rest(0), fields.len(), at + 1 + self.columns.len());
             return;
         }
-        let parts: Vec<String> = self.units.iter().enumerate().map(|(i, unit)| format!("{unit}={}", fields.get(i + 1))).collect();
+        let parts: Vec<String> =
+            self.units.iter().enumerate().map(|(i, unit)| format!("{unit}={}", fields.get(i + 1))).collect();
         let labels = parts.join(",");
         if event != "tick" {
             // A thread began or ended; the counts are those of its whole life.

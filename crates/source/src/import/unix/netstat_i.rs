@@ -31,7 +31,8 @@ en0   1500  <Link#5>    00:00:5e:00:53:01  1000000     0 5000000000   900000    
     read,
 };
 
-const TOOL: Tool = Tool { name: "netstat", takes: "IfMNp", every: None, counters: false, default_s: 1.0, first_since_boot: true };
+const TOOL: Tool =
+    Tool { name: "netstat", takes: "IfMNp", every: None, counters: false, default_s: 1.0, first_since_boot: true };
 
 /// Most interfaces that a report can have.
 const MAX_INTERFACES: usize = 1 << 16;

@@ -24,8 +24,14 @@ pub static FORMAT: Format = Format {
     read,
 };
 
-const TOOL: Tool =
-    Tool { name: "netstat", takes: "IfwnpMNT", every: Some('w'), counters: false, default_s: 1.0, first_since_boot: true };
+const TOOL: Tool = Tool {
+    name: "netstat",
+    takes: "IfwnpMNT",
+    every: Some('w'),
+    counters: false,
+    default_s: 1.0,
+    first_since_boot: true,
+};
 
 fn sniff(head: &Head<'_>) -> Sure {
     let columns = |line: &str| Header::read(line).is_some();

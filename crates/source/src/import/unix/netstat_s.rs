@@ -92,7 +92,8 @@ fn sniff(head: &Head<'_>) -> Sure {
     let solaris = head.any(|line| line.contains("tcpActiveOpens") && line.contains('='));
     let section = |name: &str| head.any(|line| line == name);
     let bsd = section("tcp:") && head.any(|line| line.ends_with(" packets sent"));
-    let linux = section("Tcp:") && head.any(|line| line.contains("connection opening") || line.contains("connections openings"));
+    let linux = section("Tcp:")
+        && head.any(|line| line.contains("connection opening") || line.contains("connections openings"));
     Sure::Certain.when(solaris || bsd || linux)
 }
 
@@ -224,7 +225,8 @@ fn rates(now: &Report, before: &Report, out: &mut Out<'_>) {
         Some((now_is - was) / seconds).filter(|rate| *rate >= 0.0)
     };
     for table in [&tcp::TABLE, &udp::TABLE] {
-        let known: Vec<_> = COUNTERS.iter().filter(|(name, of, _)| of.id == table.id && now.values.contains_key(*name)).collect();
+        let known: Vec<_> =
+            COUNTERS.iter().filter(|(name, of, _)| of.id == table.id && now.values.contains_key(*name)).collect();
         let established = established(now).filter(|_| table.id == tcp::TABLE.id);
         if known.is_empty() && established.is_none() {
             continue;

@@ -83,8 +83,14 @@ static DIALECT: Dialect = Dialect {
 };
 
 fn sniff(head: &Head<'_>) -> Sure {
-    let words =
-        ["wait actv wsvc_t asvc_t", "wait actv svc_t %w %b", "s/w h/w trn tot", "ps tps serv", "pi tpi serv", "rps wps util"];
+    let words = [
+        "wait actv wsvc_t asvc_t",
+        "wait actv svc_t %w %b",
+        "s/w h/w trn tot",
+        "ps tps serv",
+        "pi tpi serv",
+        "rps wps util",
+    ];
     let raw = ["wait,actv,wsvc_t,asvc_t", "wait,actv,svc_t,%w,%b", "s/w,h/w,trn,tot"];
     if words.iter().any(|w| head.has_words(w)) || raw.iter().any(|w| head.any(|line| line.contains(w))) {
         return Sure::Certain;

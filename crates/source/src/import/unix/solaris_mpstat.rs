@@ -28,7 +28,8 @@ CPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl
     read,
 };
 
-const TOOL: Tool = Tool { name: "mpstat", takes: "PT", every: None, counters: false, default_s: 1.0, first_since_boot: true };
+const TOOL: Tool =
+    Tool { name: "mpstat", takes: "PT", every: None, counters: false, default_s: 1.0, first_since_boot: true };
 
 const COLUMNS: &[Field] = &[
     col("minf", &cpu::TABLE, cpu::minor_faults_per_s),
@@ -155,7 +156,16 @@ impl Reader {
         let (t, dt) = *self.block.get_or_insert_with(|| self.times.begin(out));
         match self.unit {
             Unit::Cpu => {
-                layout.write(out, line, (t, dt), &values, |_, row| { row.str(cpu::cpu, name); }, || format!("cpu={name}"));
+                layout.write(
+                    out,
+                    line,
+                    (t, dt),
+                    &values,
+                    |_, row| {
+                        row.str(cpu::cpu, name);
+                    },
+                    || format!("cpu={name}"),
+                );
                 self.mean.next_cpu();
                 layout.each(&cpu::TABLE, &values, |place, value| self.mean.add(place, value));
             }

@@ -29,7 +29,8 @@ pub static FORMAT: Format = Format {
     read,
 };
 
-const TOOL: Tool = Tool { name: "vmstat", takes: "T", every: None, counters: true, default_s: 1.0, first_since_boot: true };
+const TOOL: Tool =
+    Tool { name: "vmstat", takes: "T", every: None, counters: true, default_s: 1.0, first_since_boot: true };
 
 /// Counters that belong into tables, by their words.
 const SCHED: &[(&str, usize)] = &[
@@ -139,9 +140,7 @@ fn shares(now: &Snapshot, before: Option<&Snapshot>, out: &mut Out<'_>) {
 
 fn rates(now: &Snapshot, before: &Snapshot, out: &mut Out<'_>) {
     let Some(seconds) = now.dt.filter(|dt| *dt > 0.0) else { return };
-    let rate = |name: &str, value: f64| {
-        before.get(name).map(|was| (value - was) / seconds).filter(|rate| *rate >= 0.0)
-    };
+    let rate = |name: &str, value: f64| before.get(name).map(|was| (value - was) / seconds).filter(|rate| *rate >= 0.0);
     for (table, known) in [(&sched::TABLE, SCHED), (&vm::TABLE, VM)] {
         let mut row = out.row(table, now.t, now.dt);
         for (words, place) in known {

@@ -117,7 +117,8 @@ impl Reader {
             }
         }
         let (t, dt) = *self.block.get_or_insert_with(|| self.times.begin(out));
-        let values: Vec<&str> = right.split(|c: char| c == '|' || c.is_ascii_whitespace()).filter(|w| !w.is_empty()).collect();
+        let values: Vec<&str> =
+            right.split(|c: char| c == '|' || c.is_ascii_whitespace()).filter(|w| !w.is_empty()).collect();
         if values.len() != self.columns.len() {
             out.wrong_count(line, right, values.len(), self.columns.len());
             return;

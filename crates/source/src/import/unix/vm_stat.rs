@@ -27,7 +27,8 @@ Pages active:                            789012.
     read,
 };
 
-const TOOL: Tool = Tool { name: "vm_stat", takes: "c", every: None, counters: false, default_s: 1.0, first_since_boot: true };
+const TOOL: Tool =
+    Tool { name: "vm_stat", takes: "c", every: None, counters: false, default_s: 1.0, first_since_boot: true };
 
 fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(head.any(|line| line.starts_with("Mach Virtual Memory Statistics:")))

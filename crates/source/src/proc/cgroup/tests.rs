@@ -28,7 +28,8 @@ fn figures_of_a_captured_hybrid_hierarchy_are_those_worked_out_by_hand() {
 /// A unified hierarchy with one service, already sampled once.
 fn begin() -> Session {
     let machine = Machine::new();
-    let mountinfo = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 22 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n";
+    let mountinfo =
+        "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 22 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n";
     machine.put("/proc/self/mountinfo", mountinfo);
     machine.put(&format!("{TOP}/cgroup.stat"), "nr_descendants 1\nnr_dying_descendants 0\n");
     cpu(&machine, "", 1000);
@@ -55,8 +56,14 @@ fn service(machine: &Machine, path: &str) {
     put("memory.stat", "anon 3000000\nfile 1500000\nkernel 400000\npgmajfault 10\n");
     put("memory.events", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\n");
     put("pids.current", "12\n");
-    put("io.stat", "8:0 rbytes=1000 wbytes=2000 rios=10 wios=20 dbytes=0 dios=0\n253:0 rbytes=1000 wbytes=2000 rios=9 wios=9\n");
-    put("io.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=100\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=50\n");
+    put(
+        "io.stat",
+        "8:0 rbytes=1000 wbytes=2000 rios=10 wios=20 dbytes=0 dios=0\n253:0 rbytes=1000 wbytes=2000 rios=9 wios=9\n",
+    );
+    put(
+        "io.pressure",
+        "some avg10=0.00 avg60=0.00 avg300=0.00 total=100\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=50\n",
+    );
     machine.put("/sys/dev/block/253:0/slaves/sda/dev", "8:0");
 }
 
@@ -66,11 +73,20 @@ fn each_figure_of_a_busy_group_is_right() {
     let put = |file: &str, text: &str| {
         session.machine.put(&format!("{TOP}/db.service/{file}"), text);
     };
-    put("cpu.stat", "usage_usec 3001000\nuser_usec 2000750\nsystem_usec 1000250\nnr_periods 20\nnr_throttled 5\nthrottled_usec 500000\n");
+    put(
+        "cpu.stat",
+        "usage_usec 3001000\nuser_usec 2000750\nsystem_usec 1000250\nnr_periods 20\nnr_throttled 5\nthrottled_usec 500000\n",
+    );
     put("memory.stat", "anon 3000001\nfile 1500002\nkernel 400003\npgmajfault 16\n");
     put("memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 2\n");
-    put("io.stat", "8:0 rbytes=5000 wbytes=2000 rios=14 wios=20 dbytes=0 dios=0\n253:0 rbytes=5000 wbytes=2000 rios=9 wios=9\n");
-    put("io.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=400100\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=200050\n");
+    put(
+        "io.stat",
+        "8:0 rbytes=5000 wbytes=2000 rios=14 wios=20 dbytes=0 dios=0\n253:0 rbytes=5000 wbytes=2000 rios=9 wios=9\n",
+    );
+    put(
+        "io.pressure",
+        "some avg10=0.00 avg60=0.00 avg300=0.00 total=400100\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=200050\n",
+    );
     let seen = session.tick(2.0);
     assert_eq!(seen.keys("cgroup"), [["/db.service"]], "the root did nothing");
     for (column, expected) in [

@@ -131,9 +131,9 @@ impl Measured {
     pub fn read_idle_states(&mut self) {
         self.idle_states.clear();
         for files in &mut self.idle {
-            let micros = files.iter_mut().try_fold(0_u64, |sum, file| {
-                Some(sum.saturating_add(number(file.read().ok()?.trim_ascii())?))
-            });
+            let micros = files
+                .iter_mut()
+                .try_fold(0_u64, |sum, file| Some(sum.saturating_add(number(file.read().ok()?.trim_ascii())?)));
             let some = !files.is_empty();
             self.idle_states.push(micros.filter(|_| some).map(|us| us.saturating_mul(1000)));
         }

@@ -120,7 +120,8 @@ fn the_group_of_a_container_is_not_taken_for_the_machine() {
     machine.remove(&format!("{GROUP}/release_agent"));
     machine.put("/proc/schedstat", "version 16\ncpu0 0 0 0 0 0 0 1000 5 6\n");
     let process = |ticks: u64| {
-        let rest = "0 0 20 0 1 0 100 4096 1 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
+        let rest =
+            "0 0 20 0 1 0 100 4096 1 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
         format!("7 (work) R 1 7 7 0 -1 0 0 0 0 0 {ticks} 0 {rest}\n")
     };
     machine.put("/proc/7/stat", process(100));

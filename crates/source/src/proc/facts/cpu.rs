@@ -130,7 +130,9 @@ pub fn frequency(root: &Root, facts: &mut Facts) {
         }
         let value = match by_value.len() {
             1 => by_value.into_keys().collect(),
-            _ => by_value.iter().map(|(v, cpus)| format!("{v} (CPU {})", cpus.join(","))).collect::<Vec<_>>().join("; "),
+            _ => {
+                by_value.iter().map(|(v, cpus)| format!("{v} (CPU {})", cpus.join(","))).collect::<Vec<_>>().join("; ")
+            }
         };
         facts.add(TOPIC, file, value);
     }

@@ -13,7 +13,8 @@ const SWITCHES: &[(u32, &str)] = &[
 ];
 const GET_FLAGS: u32 = 0x25;
 /// Bits of the answer to [`GET_FLAGS`].
-const FLAGS: &[(u32, &str)] = &[(1 << 15, "large receive offload"), (1 << 27, "ntuple filters"), (1 << 28, "receive hashing")];
+const FLAGS: &[(u32, &str)] =
+    &[(1 << 15, "large receive offload"), (1 << 27, "ntuple filters"), (1 << 28, "receive hashing")];
 const GET_COALESCE: u32 = 0x0e;
 const GET_RING: u32 = 0x10;
 

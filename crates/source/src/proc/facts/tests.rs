@@ -21,7 +21,8 @@ fn the_captured_machine_is_described() {
     let machine = Machine::new();
     machine.copy(&fixture("facts"));
     let seen = machine.start(&SOURCE).tick(None);
-    let get = |topic, name| fact(&seen, topic, name).unwrap_or_else(|| panic!("no {topic} {name}: {:?}", seen.keys("text")));
+    let get =
+        |topic, name| fact(&seen, topic, name).unwrap_or_else(|| panic!("no {topic} {name}: {:?}", seen.keys("text")));
     assert!(get("kernel", "release").starts_with("6.18"));
     assert_eq!(get("kernel", "hostname"), "vm");
     assert_eq!(get("cpu", "processors"), "2");
@@ -70,7 +71,8 @@ fn what_changed_between_start_and_end_is_an_event() {
 #[test]
 fn topology_is_counted_by_socket_die_and_core() {
     let mut files = Vec::new();
-    for (cpu, socket, core) in [(0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 1, 1), (4, 0, 0), (5, 0, 1), (6, 1, 0), (7, 1, 1)] {
+    for (cpu, socket, core) in [(0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 1, 1), (4, 0, 0), (5, 0, 1), (6, 1, 0), (7, 1, 1)]
+    {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
         files.push((format!("{folder}/physical_package_id"), socket.to_string()));
         files.push((format!("{folder}/core_id"), core.to_string()));

@@ -4,7 +4,8 @@ use super::SOURCE;
 use crate::testing::{Machine, Observed, near, observe};
 
 const FILE: &str = "/proc/net/dev";
-const HEAD: &str = "Inter-|   Receive                            |  Transmit\n face |bytes packets errs|bytes packets\n";
+const HEAD: &str =
+    "Inter-|   Receive                            |  Transmit\n face |bytes packets errs|bytes packets\n";
 
 #[test]
 fn figures_of_a_captured_interval_are_those_worked_out_by_hand() {

@@ -84,7 +84,9 @@ impl Processes {
             .f64(process::children_cpu, cpu_pct(children_ns))
             .f64(process::minor_faults_per_s, per_s(minor))
             .f64(process::major_faults_per_s, per_s(major));
-        if self.delays && let (Some(now), Some(then)) = (stat.io_wait_ticks, before.io_wait_ticks.or(Some(0))) {
+        if self.delays
+            && let (Some(now), Some(then)) = (stat.io_wait_ticks, before.io_wait_ticks.or(Some(0)))
+        {
             row.f64(process::io_wait, cpu_pct(now.saturating_sub(then) * stat::tick_ns()));
         }
         state(&mut row, known, work.measured);

@@ -30,8 +30,7 @@ impl Socket {
     /// Opens one with room for `bytes` of messages that wait, or as many as are allowed.
     pub fn open(bytes: usize) -> io::Result<Socket> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let fd =
-            rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::GENERIC))?;
+        let fd = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::GENERIC))?;
         if sockopt::set_socket_recv_buffer_size_force(&fd, bytes).is_err() {
             sockopt::set_socket_recv_buffer_size(&fd, bytes)?;
         }

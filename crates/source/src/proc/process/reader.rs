@@ -115,7 +115,15 @@ impl Reader {
         let text = self.file(pid, None, "cmdline")?;
         let end = text.iter().rposition(|b| *b != 0)? + 1;
         let text = String::from_utf8_lossy(&text[..end.min(MAX_COMMAND)]);
-        let shown = |c: char| if c == '\0' { ' ' } else if c.is_control() { '?' } else { c };
+        let shown = |c: char| {
+            if c == '\0' {
+                ' '
+            } else if c.is_control() {
+                '?'
+            } else {
+                c
+            }
+        };
         Some(text.chars().map(shown).collect())
     }
 

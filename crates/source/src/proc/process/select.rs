@@ -38,11 +38,7 @@ pub struct Candidate<'a> {
 impl Selection {
     /// Whether everything is wanted.
     pub fn is_all(&self) -> bool {
-        self.pids.is_empty()
-            && self.name.is_none()
-            && self.uid.is_none()
-            && self.cgroup.is_none()
-            && !self.descendants
+        self.pids.is_empty() && self.name.is_none() && self.uid.is_none() && self.cgroup.is_none() && !self.descendants
     }
 
     /// Whether a process that lives is wanted; reads of it what it takes to know.

@@ -56,15 +56,7 @@ impl Threads {
         self.known.retain(|_, known| known.seen == round);
     }
 
-    fn thread(
-        &mut self,
-        reader: &mut Reader,
-        owner: &Owner<'_>,
-        tid: u32,
-        first: bool,
-        tick: Tick,
-        rows: &mut Rows,
-    ) {
+    fn thread(&mut self, reader: &mut Reader, owner: &Owner<'_>, tid: u32, first: bool, tick: Tick, rows: &mut Rows) {
         let run = reader.thread_schedstat(owner.pid, tid).unwrap_or_default();
         if let Some(known) = self.known.get_mut(&tid)
             && known.run == run

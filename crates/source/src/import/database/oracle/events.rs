@@ -82,10 +82,23 @@ impl Events {
 
 /// Waits for something to do, which older reports list among the others.
 const IDLE: &[&str] = &[
-    "SQL*Net message from client", "rdbms ipc message", "pmon timer", "smon timer", "PL/SQL lock timer",
-    "jobq slave wait", "Streams AQ: qmn slave idle wait", "Streams AQ: qmn coordinator idle wait", "DIAG idle wait",
-    "dispatcher timer", "shared server idle wait", "Space Manager: slave idle wait", "class slave wait",
-    "virtual circuit status", "wakeup time manager", "VKTM Logical Idle Wait", "LGWR worker group idle",
+    "SQL*Net message from client",
+    "rdbms ipc message",
+    "pmon timer",
+    "smon timer",
+    "PL/SQL lock timer",
+    "jobq slave wait",
+    "Streams AQ: qmn slave idle wait",
+    "Streams AQ: qmn coordinator idle wait",
+    "DIAG idle wait",
+    "dispatcher timer",
+    "shared server idle wait",
+    "Space Manager: slave idle wait",
+    "class slave wait",
+    "virtual circuit status",
+    "wakeup time manager",
+    "VKTM Logical Idle Wait",
+    "LGWR worker group idle",
 ];
 
 /// Whether an event, its name perhaps cut, is a wait for something to do.

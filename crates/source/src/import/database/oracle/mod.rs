@@ -11,8 +11,8 @@
 mod amount;
 mod dashes;
 mod events;
-mod statements;
 mod sections;
+mod statements;
 
 use fenxi_model::{
     Micros,
@@ -253,7 +253,8 @@ fn title(line: &str) -> Option<Section> {
     if begins(&["Instance Efficiency"]) {
         return Some(Section::Efficiency);
     }
-    if begins(&["Shared Pool Statistics", "Host CPU", "Instance CPU", "Memory Statistics", "Cache Sizes", "IO Profile"]) {
+    if begins(&["Shared Pool Statistics", "Host CPU", "Instance CPU", "Memory Statistics", "Cache Sizes", "IO Profile"])
+    {
         return Some(Section::Other);
     }
     if !text.contains("DB/Inst:") && !text.contains(" for DB:") {

@@ -34,8 +34,21 @@ pub(super) fn header(report: &mut Report, columns: &Columns, line: &str, out: &m
 
 /// Columns of the header that are kept as they are.
 const FACTS: &[&str] = &[
-    "DB Id", "DB Role", "Edition", "Release", "Startup Time", "RAC", "Cluster", "CDB", "Platform", "CPUs", "Cores",
-    "Sockets", "Memory(GB)", "Memory (GB)", "Memory (G)",
+    "DB Id",
+    "DB Role",
+    "Edition",
+    "Release",
+    "Startup Time",
+    "RAC",
+    "Cluster",
+    "CDB",
+    "Platform",
+    "CPUs",
+    "Cores",
+    "Sockets",
+    "Memory(GB)",
+    "Memory (GB)",
+    "Memory (G)",
 ];
 
 /// A line of the load profile: what is per second and per transaction, and percentages.
@@ -59,8 +72,26 @@ pub(super) fn load_profile(report: &mut Report, line: &str, out: &mut Out<'_>) {
         let seconds = name.ends_with("(s)");
         let bytes = name.contains("(bytes)") || plain == "redo_size";
         for (value, (per, unit)) in values.iter().zip([
-            ("s", if bytes { "B/s" } else if seconds { "s/s" } else { "/s" }),
-            ("transaction", if bytes { "B" } else if seconds { "s" } else { "" }),
+            (
+                "s",
+                if bytes {
+                    "B/s"
+                } else if seconds {
+                    "s/s"
+                } else {
+                    "/s"
+                },
+            ),
+            (
+                "transaction",
+                if bytes {
+                    "B"
+                } else if seconds {
+                    "s"
+                } else {
+                    ""
+                },
+            ),
             ("exec", if seconds { "s" } else { "" }),
             ("call", if seconds { "s" } else { "" }),
         ]) {

@@ -115,7 +115,9 @@ impl Reader {
             }
             Line::Count => self.end_table(out),
             // The prototype's reports have tables without rules: cells of a known header begin one.
-            Line::Text(text) if self.headers.is_empty() && sections::is_header(text) => self.begin_table_late(number, text),
+            Line::Text(text) if self.headers.is_empty() && sections::is_header(text) => {
+                self.begin_table_late(number, text)
+            }
             Line::Text(text) if self.headers.is_empty() => self.words(number, text, out),
             Line::Text(text) => self.cells(number, text, out),
             // The end of a table whose count is left out.

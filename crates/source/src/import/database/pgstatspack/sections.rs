@@ -61,7 +61,8 @@ impl Section {
     }
 
     pub(super) fn row(self, report: &mut Report, headers: &[String], row: &[String], out: &mut Out<'_>) {
-        let cell = |name: &str| headers.iter().position(|h| h == name).and_then(|i| row.get(i)).map_or("", String::as_str);
+        let cell =
+            |name: &str| headers.iter().position(|h| h == name).and_then(|i| row.get(i)).map_or("", String::as_str);
         let value = |name: &str| number(cell(name));
         let rate = |name: &str, dt: Option<f64>| Some(value(name)? / dt?);
         let (t, dt) = (report.t, report.dt);

@@ -78,7 +78,9 @@ fn what_is_wrong_in_a_mapping_is_said() {
 fn only_columns_with_numbers_are_claimed() {
     let claims = |text: &str| (FORMAT.sniff)(&Head { text });
     assert_eq!(claims("a,b\n1,2\n"), Sure::Perhaps);
-    for text in ["", "a,b\n", "Dear Sir,\nwe write, as ever, to\nyou", "1,2\n3,4\n", "{\"a\": 1,\n\"b\": 2}", "a b\n1 2\n"] {
+    for text in
+        ["", "a,b\n", "Dear Sir,\nwe write, as ever, to\nyou", "1,2\n3,4\n", "{\"a\": 1,\n\"b\": 2}", "a b\n1 2\n"]
+    {
         assert_eq!(claims(text), Sure::No, "{text}");
     }
 }

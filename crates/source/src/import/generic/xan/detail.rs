@@ -116,14 +116,7 @@ impl Detail {
     }
 
     /// Takes a row of a distribution.
-    pub(super) fn bucket(
-        &mut self,
-        kind: &Kind,
-        headers: &[String],
-        cells: &Cells<'_>,
-        line: u64,
-        out: &mut Out<'_>,
-    ) {
+    pub(super) fn bucket(&mut self, kind: &Kind, headers: &[String], cells: &Cells<'_>, line: u64, out: &mut Out<'_>) {
         let Kind::Histogram { driver, name, scale } = kind else { return };
         let Some(lo) = value(cells.get(0)).map(|lo| lo * scale) else {
             out.unknown(line, cells.get(0), "no number in the first column");

@@ -58,7 +58,8 @@ fn displayed(title: &str, section: &Section, display: &str) -> String {
     let mut header = Header { title: &section.name, about: title, chart, x: "", y: String::new(), series: "", unit };
     let sql = match &section.kind {
         Kind::Throughput(driver) => {
-            (header.x, header.y, header.series, header.unit) = ("t", "transactions_per_s".to_owned(), "operation", "/s");
+            (header.x, header.y, header.series, header.unit) =
+                ("t", "transactions_per_s".to_owned(), "operation", "/s");
             load("transactions_per_s", driver)
         }
         Kind::Response(driver, _) => {
@@ -100,7 +101,8 @@ fn plotted(title: &str, section: &Section, plot: &Plot) -> String {
     let columns = selected(&plot.sql);
     let mut kind = chart(&plot.kind);
     let name = if plot.title.is_empty() { &section.name } else { &plot.title };
-    let mut header = Header { title: name, about: title, chart: "table", x: "", y: String::new(), series: "", unit: "" };
+    let mut header =
+        Header { title: name, about: title, chart: "table", x: "", y: String::new(), series: "", unit: "" };
     match (plot.dims, columns.as_slice()) {
         (1, [x, y @ ..]) if !y.is_empty() => {
             (header.x, header.y) = (x, y.join(", "));

@@ -260,7 +260,9 @@ impl Reader {
             return;
         }
         let any = cells.iter().skip(1).any(|cell| value(cell).is_some());
-        if headers.len() == 1 && let Some(value) = value(cells.get(0)) {
+        if headers.len() == 1
+            && let Some(value) = value(cells.get(0))
+        {
             out.metric(None, None, &headers[0], self.labels.text(), value, unit_of(&headers[0]));
             return;
         }

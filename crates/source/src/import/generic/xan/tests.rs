@@ -23,7 +23,13 @@ fn rows_without_a_place_become_notes_and_dashes_do_not() {
     assert!(read.text.contains("2 cells under 3 columns: b  3"), "{}", read.text);
     let values: Vec<_> = rows(&read, "metric").iter().map(|r| (r[1], r[2], r[3])).collect();
     let name = |n: &'static str| format!("section=s,Name={n}");
-    let expected = [("A", name("a"), "1"), ("B", name("a"), "2"), ("B", name("c"), "4"), ("A", name("d"), "1234567"), ("B", name("d"), "41")];
+    let expected = [
+        ("A", name("a"), "1"),
+        ("B", name("a"), "2"),
+        ("B", name("c"), "4"),
+        ("A", name("d"), "1234567"),
+        ("B", name("d"), "41"),
+    ];
     assert_eq!(values, expected.each_ref().map(|(n, l, v)| (*n, l.as_str(), *v)));
 }
 
@@ -32,7 +38,10 @@ fn negative_first_values_and_comments_behind_are_read() {
     let text = "Title: x\nSection: s\nOffset  Count  # how often\n-5  1\n-4  2  # two\n";
     let read = read(&FORMAT, text.as_bytes());
     assert_eq!(read.tally.notes, 0, "{}", read.text);
-    assert_eq!(rows(&read, "metric").iter().map(|r| r[2]).collect::<Vec<_>>(), ["section=s,Offset=-5", "section=s,Offset=-4"]);
+    assert_eq!(
+        rows(&read, "metric").iter().map(|r| r[2]).collect::<Vec<_>>(),
+        ["section=s,Offset=-5", "section=s,Offset=-4"]
+    );
 }
 
 proptest! {

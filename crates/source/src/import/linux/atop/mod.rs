@@ -22,8 +22,17 @@ pub static FORMAT: Format = Format {
     summary: "atop -P: parseable output, any labels",
     family: Family::Linux,
     tables: &[
-        &cpu::TABLE, &sched::TABLE, &mem::TABLE, &vm::TABLE, &pressure::TABLE, &disk::TABLE, &net::TABLE,
-        &tcp::TABLE, &udp::TABLE, &process_table::TABLE, &thread::TABLE,
+        &cpu::TABLE,
+        &sched::TABLE,
+        &mem::TABLE,
+        &vm::TABLE,
+        &pressure::TABLE,
+        &disk::TABLE,
+        &net::TABLE,
+        &tcp::TABLE,
+        &udp::TABLE,
+        &process_table::TABLE,
+        &thread::TABLE,
     ],
     example: "\
 CPL db1 1795252417 2026/11/21 09:13:37 2 2 4.14 4.37 4.89 4264 2275

@@ -139,8 +139,12 @@ impl Processes {
         gathered.last_cpu = last_cpu;
         let priority = fields.get(4).and_then(|f| number(f));
         gathered.values.extend([
-            (process::usr, usr), (process::sys, sys), (process::cpu, cpu), (process::run_queue_wait, waiting),
-            (process::io_wait, io), (process::priority, priority),
+            (process::usr, usr),
+            (process::sys, sys),
+            (process::cpu, cpu),
+            (process::run_queue_wait, waiting),
+            (process::io_wait, io),
+            (process::priority, priority),
         ]);
         true
     }

@@ -27,8 +27,12 @@ pub(super) fn line(label: &str, when: When, fields: &Fields<'_>, joins: &mut Joi
             let pages = |i: usize| at(i).zip(at(0)).map(|(n, page)| n * page);
             let used = pages(1).zip(pages(2)).map(|(total, free)| total - free);
             let places = [
-                (mem::swap_total_bytes, pages(1)), (mem::swap_free_bytes, pages(2)), (mem::swap_used_bytes, used),
-                (mem::swap_cached_bytes, pages(3)), (mem::committed_bytes, pages(4)), (mem::commit_limit_bytes, pages(5)),
+                (mem::swap_total_bytes, pages(1)),
+                (mem::swap_free_bytes, pages(2)),
+                (mem::swap_used_bytes, used),
+                (mem::swap_cached_bytes, pages(3)),
+                (mem::committed_bytes, pages(4)),
+                (mem::commit_limit_bytes, pages(5)),
             ];
             set(joins, &mem::TABLE, when, &places, out);
         }
@@ -70,10 +74,17 @@ fn memory(when: When, at: impl Fn(usize) -> Option<f64>, joins: &mut Joins, out:
     let huge = |i: usize| at(i).zip(at(12)).map(|(n, page)| n * page);
     let unreclaimable = pages(5).zip(pages(7)).map(|(slab, reclaimable)| (slab - reclaimable).max(0.0));
     let places = [
-        (mem::total_bytes, pages(1)), (mem::free_bytes, pages(2)), (mem::cached_bytes, pages(3)),
-        (mem::buffers_bytes, pages(4)), (mem::dirty_bytes, pages(6)), (mem::slab_reclaimable_bytes, pages(7)),
-        (mem::slab_unreclaimable_bytes, unreclaimable), (mem::shmem_bytes, pages(9)),
-        (mem::huge_total_bytes, huge(13)), (mem::huge_free_bytes, huge(14)), (mem::page_tables_bytes, pages(20)),
+        (mem::total_bytes, pages(1)),
+        (mem::free_bytes, pages(2)),
+        (mem::cached_bytes, pages(3)),
+        (mem::buffers_bytes, pages(4)),
+        (mem::dirty_bytes, pages(6)),
+        (mem::slab_reclaimable_bytes, pages(7)),
+        (mem::slab_unreclaimable_bytes, unreclaimable),
+        (mem::shmem_bytes, pages(9)),
+        (mem::huge_total_bytes, huge(13)),
+        (mem::huge_free_bytes, huge(14)),
+        (mem::page_tables_bytes, pages(20)),
     ];
     set(joins, &mem::TABLE, when, &places, out);
     if pages(18).is_some() {
@@ -109,7 +120,9 @@ fn pressures(when: When, fields: &Fields<'_>, out: &mut Out<'_>) {
     let share = |i: usize| when.rate(number(fields.get(i))).map(|us| us / 1e6 * 100.0);
     for (resource, some, full) in [("cpu", 4, None), ("memory", 8, Some(12)), ("io", 16, Some(20))] {
         let mut row = out.row(&pressure::TABLE, when.t, when.dt);
-        row.str(pressure::resource, resource).f64(pressure::some, share(some)).f64(pressure::full, full.and_then(share));
+        row.str(pressure::resource, resource)
+            .f64(pressure::some, share(some))
+            .f64(pressure::full, full.and_then(share));
     }
 }
 
@@ -141,13 +154,20 @@ fn upper(when: When, fields: &Fields<'_>, joins: &mut Joins, out: &mut Out<'_>) 
     let at = |i: usize| number(fields.get(i)).filter(|v| *v >= 0.0);
     let rate = |i: usize| when.rate(at(i));
     let places = [
-        (tcp::in_segments_per_s, rate(1)), (tcp::out_segments_per_s, rate(2)), (tcp::active_opens_per_s, rate(11)),
-        (tcp::passive_opens_per_s, rate(12)), (tcp::established, at(13)), (tcp::retransmits_per_s, rate(14)),
-        (tcp::in_errors_per_s, rate(15)), (tcp::out_resets_per_s, rate(16)),
+        (tcp::in_segments_per_s, rate(1)),
+        (tcp::out_segments_per_s, rate(2)),
+        (tcp::active_opens_per_s, rate(11)),
+        (tcp::passive_opens_per_s, rate(12)),
+        (tcp::established, at(13)),
+        (tcp::retransmits_per_s, rate(14)),
+        (tcp::in_errors_per_s, rate(15)),
+        (tcp::out_resets_per_s, rate(16)),
     ];
     set(joins, &tcp::TABLE, when, &places, out);
     let places = [
-        (udp::in_datagrams_per_s, rate(3)), (udp::out_datagrams_per_s, rate(4)), (udp::in_errors_per_s, rate(9)),
+        (udp::in_datagrams_per_s, rate(3)),
+        (udp::out_datagrams_per_s, rate(4)),
+        (udp::in_errors_per_s, rate(9)),
         (udp::no_ports_per_s, rate(10)),
     ];
     set(joins, &udp::TABLE, when, &places, out);
@@ -176,13 +196,82 @@ type Other = (&'static str, &'static str, usize, &'static [&'static str]);
 
 const OTHERS: &[Other] = &[
     ("GPU", "gpu", 3, &["busy", "mem_busy", "mem_total_kib", "mem_used_kib"]),
-    ("NFM", "mount", 1, &["read_bytes/", "write_bytes/", "read_call_bytes/", "write_call_bytes/", "direct_read_bytes/", "direct_write_bytes/", "mapped_read_pages/", "mapped_write_pages/"]),
+    (
+        "NFM",
+        "mount",
+        1,
+        &[
+            "read_bytes/",
+            "write_bytes/",
+            "read_call_bytes/",
+            "write_call_bytes/",
+            "direct_read_bytes/",
+            "direct_write_bytes/",
+            "mapped_read_pages/",
+            "mapped_write_pages/",
+        ],
+    ),
     ("NFC", "", 0, &["rpc/", "rpc_read/", "rpc_write/", "retransmits/", "auth_refreshes/"]),
-    ("NFS", "", 0, &["rpc/", "rpc_read/", "rpc_write/", "read_bytes/", "write_bytes/", "bad_format/", "bad_auth/", "bad_client/", "net/", "net_tcp/", "net_udp/", "tcp_connections/", "cache_hits/", "cache_misses/", "uncached/"]),
+    (
+        "NFS",
+        "",
+        0,
+        &[
+            "rpc/",
+            "rpc_read/",
+            "rpc_write/",
+            "read_bytes/",
+            "write_bytes/",
+            "bad_format/",
+            "bad_auth/",
+            "bad_client/",
+            "net/",
+            "net_tcp/",
+            "net_udp/",
+            "tcp_connections/",
+            "cache_hits/",
+            "cache_misses/",
+            "uncached/",
+        ],
+    ),
     ("IFB", "port", 2, &["lanes", "max_mbps", "rx_bytes/", "tx_bytes/", "rx_packets/", "tx_packets/"]),
     ("LLC", "llc", 1, &["used", "bandwidth", "local_bandwidth"]),
-    ("NUM", "node", 1, &["page_bytes", "fragmentation", "total_pages", "free_pages", "active_pages", "inactive_pages", "file_pages", "dirty_pages", "slab_pages", "slab_reclaimable_pages", "shmem_pages", "huge_pages"]),
-    ("NUC", "node", 1, &["cpus", "sys_ticks/", "usr_ticks/", "nice_ticks/", "idle_ticks/", "iowait_ticks/", "irq_ticks/", "softirq_ticks/", "steal_ticks/", "guest_ticks/"]),
+    (
+        "NUM",
+        "node",
+        1,
+        &[
+            "page_bytes",
+            "fragmentation",
+            "total_pages",
+            "free_pages",
+            "active_pages",
+            "inactive_pages",
+            "file_pages",
+            "dirty_pages",
+            "slab_pages",
+            "slab_reclaimable_pages",
+            "shmem_pages",
+            "huge_pages",
+        ],
+    ),
+    (
+        "NUC",
+        "node",
+        1,
+        &[
+            "cpus",
+            "sys_ticks/",
+            "usr_ticks/",
+            "nice_ticks/",
+            "idle_ticks/",
+            "iowait_ticks/",
+            "irq_ticks/",
+            "softirq_ticks/",
+            "steal_ticks/",
+            "guest_ticks/",
+        ],
+    ),
 ];
 
 fn others(label: &str, when: When, fields: &Fields<'_>, out: &mut Out<'_>) -> bool {

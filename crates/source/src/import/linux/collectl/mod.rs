@@ -25,8 +25,16 @@ pub static FORMAT: Format = Format {
     summary: "collectl: brief and --verbose text, files of -P",
     family: Family::Linux,
     tables: &[
-        &cpu::TABLE, &sched::TABLE, &mem::TABLE, &vm::TABLE, &disk::TABLE, &net::TABLE, &tcp::TABLE, &udp::TABLE,
-        &irq::TABLE, &process_table::TABLE,
+        &cpu::TABLE,
+        &sched::TABLE,
+        &mem::TABLE,
+        &vm::TABLE,
+        &disk::TABLE,
+        &net::TABLE,
+        &tcp::TABLE,
+        &udp::TABLE,
+        &irq::TABLE,
+        &process_table::TABLE,
     ],
     example: "\
 #         <--------CPU--------><----------Disks----------->
@@ -156,7 +164,8 @@ impl Reader {
         if bare.starts_with('#') || bare.is_empty() {
             return;
         }
-        let section = [" SUMMARY", " STATISTICS", " DETAILS"].iter().find_map(|end| bare.find(end).map(|at| &bare[..at]));
+        let section =
+            [" SUMMARY", " STATISTICS", " DETAILS"].iter().find_map(|end| bare.find(end).map(|at| &bare[..at]));
         let titles = &mut self.titles;
         titles.changed = true;
         if let Some(section) = section.filter(|s| !s.bytes().any(|b| b.is_ascii_lowercase())) {
@@ -232,7 +241,13 @@ impl Reader {
                     self.end_sample(out);
                 }
                 self.last = Some((t, dt));
-                plan.write(number, (t, dt), &fields.from(plan.time_columns), (&mut self.joins, &mut self.all_cpus), out);
+                plan.write(
+                    number,
+                    (t, dt),
+                    &fields.from(plan.time_columns),
+                    (&mut self.joins, &mut self.all_cpus),
+                    out,
+                );
             }
             None => out.unknown(number, line, "no time at the beginning of the line"),
         }
@@ -245,7 +260,12 @@ impl Reader {
     }
 
     /// The time and length of the interval of a line.
-    fn time(&mut self, plan: &Plan, fields: &crate::import::Fields<'_>, out: &mut Out<'_>) -> Option<(Micros, Option<f64>)> {
+    fn time(
+        &mut self,
+        plan: &Plan,
+        fields: &crate::import::Fields<'_>,
+        out: &mut Out<'_>,
+    ) -> Option<(Micros, Option<f64>)> {
         if let Some(record) = self.record {
             return Some(record);
         }

@@ -90,8 +90,15 @@ impl Plan {
         if titles.is_empty() {
             return None;
         }
-        let mut plan =
-            Plan { separator, time_columns, utc, per_interval: false, columns: Vec::new(), shape: Shape::Figures(None), memory: section == "MEMORY" || groups.contains("Memory"), };
+        let mut plan = Plan {
+            separator,
+            time_columns,
+            utc,
+            per_interval: false,
+            columns: Vec::new(),
+            shape: Shape::Figures(None),
+            memory: section == "MEMORY" || groups.contains("Memory"),
+        };
         let bare: Vec<&str> = titles.iter().map(|(_, title)| *title).collect();
         if bare.contains(&"PID") && bare.last() == Some(&"Command") {
             plan.shape = Shape::Processes(Process::new(&bare, plan.time_columns > 0 && bare.contains(&"VmSize")));
@@ -221,7 +228,11 @@ impl Plan {
                     joins.set(out, (t, dt), (table, *place), key, value);
                 }
                 Target::Metric { name, labels } => {
-                    let own = if labels.is_empty() && !row_key.is_empty() { format!("name={row_key}") } else { labels.clone() };
+                    let own = if labels.is_empty() && !row_key.is_empty() {
+                        format!("name={row_key}")
+                    } else {
+                        labels.clone()
+                    };
                     out.metric(t, dt, name, &own, value, "");
                 }
                 Target::Skip => {}

@@ -32,7 +32,9 @@ impl Process {
         let share = |title: &str| number(cell(title)).zip(dt).map(|(seconds, dt)| seconds / dt * 100.0);
         let kilobytes = |title: &str| value([title, ""]).map(|v| v * 1024.0);
         let mut row = out.row(&process::TABLE, t, dt);
-        row.i64(process::pid, pid).str(process::comm, name).str(process::user, Some(cell("User")).filter(|u| !u.is_empty()));
+        row.i64(process::pid, pid)
+            .str(process::comm, name)
+            .str(process::user, Some(cell("User")).filter(|u| !u.is_empty()));
         row.i64(process::ppid, cell("PPID").parse::<i64>().ok());
         // Threads besides the first.
         row.f64(process::threads, number(cell("THRD")).map(|n| n + 1.0));

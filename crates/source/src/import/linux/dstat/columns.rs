@@ -177,7 +177,10 @@ fn known(group: &str, name: &str) -> Option<(&'static Table, String, usize)> {
         return Some((table, String::new(), *place));
     }
     let device = DEVICES.iter().find_map(|(prefix, n, table, place)| {
-        group.strip_prefix(prefix).filter(|d| *n == name && !d.is_empty()).map(|device| (*table, device.to_owned(), *place))
+        group
+            .strip_prefix(prefix)
+            .filter(|d| *n == name && !d.is_empty())
+            .map(|device| (*table, device.to_owned(), *place))
     });
     device.or_else(|| match (group.starts_with('/'), name) {
         (true, "used") => Some((&fs::TABLE, group.to_owned(), fs::used_bytes)),
@@ -357,7 +360,8 @@ impl Plan {
 /// A cell with a process' name and one or two figures: `java / 49%`, `java  49`, `java / 12:3400`.
 fn words(line: u64, (t, dt): (Micros, Option<f64>), name: &str, cell: &str, out: &mut Out<'_>) {
     let (process, figures) = cell.rsplit_once(" / ").unwrap_or_else(|| {
-        let tail = cell.trim_end().rfind(|c: char| c.is_ascii_alphabetic() && !"kMGTB".contains(c)).map_or(0, |at| at + 1);
+        let tail =
+            cell.trim_end().rfind(|c: char| c.is_ascii_alphabetic() && !"kMGTB".contains(c)).map_or(0, |at| at + 1);
         let blank = cell.get(tail..).and_then(|rest| rest.find(' ')).map_or(cell.len(), |at| tail + at);
         cell.split_at(blank)
     });

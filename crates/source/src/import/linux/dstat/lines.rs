@@ -37,9 +37,8 @@ pub(super) fn plain(line: &str) -> Cow<'_, str> {
 
 /// Whether a line is the upper line of titles: `----system---- -dsk/total-`.
 pub(super) fn is_titles(line: &str) -> bool {
-    let dashed = |w: &str| {
-        w.len() > 3 && w.starts_with('-') && w.ends_with('-') && w.bytes().any(|b| b.is_ascii_alphabetic())
-    };
+    let dashed =
+        |w: &str| w.len() > 3 && w.starts_with('-') && w.ends_with('-') && w.bytes().any(|b| b.is_ascii_alphabetic());
     !line.contains('|') && line.split_ascii_whitespace().any(dashed)
 }
 

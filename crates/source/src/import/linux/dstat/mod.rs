@@ -22,8 +22,16 @@ pub static FORMAT: Format = Format {
     summary: "dstat, dool and pcp dstat: --output files and text",
     family: Family::Linux,
     tables: &[
-        &cpu::TABLE, &sched::TABLE, &mem::TABLE, &vm::TABLE, &disk::TABLE, &fs::TABLE, &net::TABLE, &tcp::TABLE,
-        &udp::TABLE, &irq::TABLE,
+        &cpu::TABLE,
+        &sched::TABLE,
+        &mem::TABLE,
+        &vm::TABLE,
+        &disk::TABLE,
+        &fs::TABLE,
+        &net::TABLE,
+        &tcp::TABLE,
+        &udp::TABLE,
+        &irq::TABLE,
     ],
     example: "\
 ----total-cpu-usage---- -dsk/total- -net/total- ---system--
@@ -36,8 +44,15 @@ usr sys idl wai hiq siq| read  writ| recv  send| int   csw
 
 fn sniff(head: &Head<'_>) -> Sure {
     const NAMES: [&str; 9] = [
-        "usr sys idl wai", "read writ", "recv send", "int csw", "1m 5m 15m", "used free buff cach", "run blk new",
-        "in out |", "used free",
+        "usr sys idl wai",
+        "read writ",
+        "recv send",
+        "int csw",
+        "1m 5m 15m",
+        "used free buff cach",
+        "run blk new",
+        "in out |",
+        "used free",
     ];
     let mut titles = false;
     for line in head.lines() {
@@ -116,7 +131,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 
 /// A line of figures with one in bits, `512b`.
 fn shows_bits(line: &str) -> bool {
-    let bits = |word: &str| word.strip_suffix('b').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    let bits =
+        |word: &str| word.strip_suffix('b').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
     line.contains('|') && line.split([' ', '|', ':']).any(bits)
 }
 

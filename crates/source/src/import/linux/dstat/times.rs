@@ -36,7 +36,8 @@ pub(super) struct Times {
 
 impl Times {
     pub(super) fn new(hints: &Hints, head: &str) -> Times {
-        let local = |t: Micros| Timestamp::from_microsecond(t.0).ok().map(|t| t.to_zoned(hints.zone.clone()).datetime());
+        let local =
+            |t: Micros| Timestamp::from_microsecond(t.0).ok().map(|t| t.to_zoned(hints.zone.clone()).datetime());
         Times {
             clock: Clock::new(hints),
             ticker: Ticker::new(hints, head, seconds_of_day),

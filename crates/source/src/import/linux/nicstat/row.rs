@@ -133,18 +133,28 @@ impl<S: AsRef<str>> Row<'_, S> {
         let (t, dt) = self.time;
         if self.values.iter().any(|v| number(v).is_some_and(|v| v > IMPOSSIBLE)) {
             out.row(&net::TABLE, t, dt).str(net::interface, self.name);
-            out.event(t, "counter reset", self.name, "counters of the interface went back; the rates of this interval are unknown");
+            out.event(
+                t,
+                "counter reset",
+                self.name,
+                "counters of the interface went back; the rates of this interval are unknown",
+            );
             return;
         }
         let bytes = NET.iter().filter(|(_, place, _)| [net::rx_bytes_per_s, net::tx_bytes_per_s].contains(place));
         let busiest = bytes.filter_map(|(name, _, scale)| Some(self.value(name)? * scale)).fold(0.0, f64::max);
         // No speed, no utilisation: then it is 0.00 whatever the traffic.
         let speed_unknown = self.name.starts_with("lo") || busiest * 100.0 / FASTEST > LEAST_UTIL;
-        self.write(&net::TABLE, NET, |place, value| match place {
-            net::rx_packet_bytes | net::tx_packet_bytes => value > 0.0,
-            net::util => value > 0.0 || !speed_unknown,
-            _ => true,
-        }, out);
+        self.write(
+            &net::TABLE,
+            NET,
+            |place, value| match place {
+                net::rx_packet_bytes | net::tx_packet_bytes => value > 0.0,
+                net::util => value > 0.0 || !speed_unknown,
+                _ => true,
+            },
+            out,
+        );
     }
 
     /// A row of TCP. Gives whether this system counts TCP's bytes, which `counted` said until now:
@@ -152,12 +162,17 @@ impl<S: AsRef<str>> Row<'_, S> {
     pub(super) fn tcp(&self, counted: bool, out: &mut Out<'_>) -> bool {
         let bytes = [self.value("InKB"), self.value("OutKB")].into_iter().flatten().any(|v| v > 0.0);
         let counted = counted || bytes;
-        self.write(&tcp::TABLE, TCP, |place, value| match place {
-            tcp::in_bytes_per_s | tcp::out_bytes_per_s | tcp::retransmit | tcp::listen_drops_per_s => {
-                counted || value > 0.0
-            }
-            _ => true,
-        }, out);
+        self.write(
+            &tcp::TABLE,
+            TCP,
+            |place, value| match place {
+                tcp::in_bytes_per_s | tcp::out_bytes_per_s | tcp::retransmit | tcp::listen_drops_per_s => {
+                    counted || value > 0.0
+                }
+                _ => true,
+            },
+            out,
+        );
         counted
     }
 

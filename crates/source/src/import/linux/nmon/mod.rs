@@ -14,8 +14,10 @@ use fenxi_model::{
 use jiff::civil::{Date, Time};
 use rustc_hash::FxHashMap;
 
-use crate::import::{Clock, Family, Fields, Format, Head, Hints, Input, Out, Splitter, Sure, Ticker, civil_time, ctime, number};
 use super::joins::Joins;
+use crate::import::{
+    Clock, Family, Fields, Format, Head, Hints, Input, Out, Splitter, Sure, Ticker, civil_time, ctime, number,
+};
 use process::Processes;
 use sections::{Section, Target};
 
@@ -25,7 +27,13 @@ pub static FORMAT: Format = Format {
     summary: "nmon files of Linux and AIX (-f)",
     family: Family::Linux,
     tables: &[
-        &cpu::TABLE, &sched::TABLE, &mem::TABLE, &vm::TABLE, &disk::TABLE, &fs::TABLE, &net::TABLE,
+        &cpu::TABLE,
+        &sched::TABLE,
+        &mem::TABLE,
+        &vm::TABLE,
+        &disk::TABLE,
+        &fs::TABLE,
+        &net::TABLE,
         &process_table::TABLE,
     ],
     example: "\
@@ -43,7 +51,8 @@ CPU_ALL,T0001,74.5,24.8,0.0,0.0,0.6,,2
 const MAX_TEXT: usize = 64 << 10;
 
 fn sniff(head: &Head<'_>) -> Sure {
-    let snapshot = |line: &str| line.strip_prefix("ZZZZ,T").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let snapshot =
+        |line: &str| line.strip_prefix("ZZZZ,T").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     Sure::Certain.when(head.any(|line| line.starts_with("AAA,progname,") || snapshot(line)))
 }
 
@@ -133,7 +142,8 @@ impl Reader {
                     self.sections.insert(name.to_owned(), section);
                 }
                 // Titles of a section without columns: there is nothing of its kind.
-                None if fields.len() == 2 && name.bytes().all(|b| b.is_ascii_uppercase() || b"_0123456789".contains(&b)) => {}
+                None if fields.len() == 2
+                    && name.bytes().all(|b| b.is_ascii_uppercase() || b"_0123456789".contains(&b)) => {}
                 None => out.unknown(line, text, "neither titles nor a snapshot of nmon"),
             },
         }

@@ -14,8 +14,16 @@ const PAGE: f64 = 4096.0;
 /// Where a column goes.
 pub(super) enum Target {
     /// To a table, in the row of `key`.
-    Join { table: &'static Table, key: String, place: usize, scale: f64 },
-    Metric { name: String, labels: String },
+    Join {
+        table: &'static Table,
+        key: String,
+        place: usize,
+        scale: f64,
+    },
+    Metric {
+        name: String,
+        labels: String,
+    },
     /// It follows from others.
     Skip,
 }
@@ -172,7 +180,10 @@ fn column(section: &str, number: Option<u32>, title: &str, small_pages: bool) ->
 /// A column of no table: of a device where the section has one column a device.
 fn metric(section: &str, number: Option<u32>, title: &str) -> Target {
     if section.starts_with("DISK") || section.starts_with("DG") || section.starts_with("VG") {
-        return Target::Metric { name: format!("nmon.{section}"), labels: format!("device={}", title.replace(',', "_")) };
+        return Target::Metric {
+            name: format!("nmon.{section}"),
+            labels: format!("device={}", title.replace(',', "_")),
+        };
     }
     let labels = match number {
         Some(n) if section.ends_with("CPU") => format!("cpu={}", n.saturating_sub(1)),

@@ -68,7 +68,16 @@ fn base_unit(unit: &str) -> (f64, &str) {
 /// Whether a cell says that there is no figure.
 fn missing(cell: &str) -> bool {
     let bare = cell.trim_matches(['[', ']']);
-    matches!(bare, "" | "-" | "N/A" | "Not Supported" | "Unknown Error" | "Not Found" | "GPU requires reset" | "Insufficient Permissions")
+    matches!(
+        bare,
+        "" | "-"
+            | "N/A"
+            | "Not Supported"
+            | "Unknown Error"
+            | "Not Found"
+            | "GPU requires reset"
+            | "Insufficient Permissions"
+    )
 }
 
 /// The figure in a cell: `45`, `45 %`, `0x0000000000000004`, `P8`, `Active`.

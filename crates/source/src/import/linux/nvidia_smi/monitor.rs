@@ -10,7 +10,15 @@ use crate::import::{Clock, Fields, Out, Relative, Splitter, Ticker, civil_time};
 pub(super) fn is_titles(line: &str) -> bool {
     let Some(titles) = line.trim_start().strip_prefix('#') else { return false };
     let has = |word: &str| titles.split([' ', ',', '\t']).any(|w| w == word);
-    has("gpu") && (has("pwr") || has("sm") || has("pid") || has("gtemp") || has("temp") || has("fb") || has("mclk") || has("rxpci"))
+    has("gpu")
+        && (has("pwr")
+            || has("sm")
+            || has("pid")
+            || has("gtemp")
+            || has("temp")
+            || has("fb")
+            || has("mclk")
+            || has("rxpci"))
 }
 
 pub(super) struct Monitor {

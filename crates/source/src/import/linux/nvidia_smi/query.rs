@@ -11,8 +11,15 @@ use crate::import::{Clock, Fields, Out, Relative, Splitter, Ticker, civil_date, 
 /// Whether a line has the titles of a query.
 pub(super) fn is_titles(line: &str) -> bool {
     const OWN: [&str; 9] = [
-        "utilization.gpu", "utilization.memory", "memory.used", "memory.total", "temperature.gpu", "power.draw",
-        "clocks.", "used_gpu_memory", "pci.bus_id",
+        "utilization.gpu",
+        "utilization.memory",
+        "memory.used",
+        "memory.total",
+        "temperature.gpu",
+        "power.draw",
+        "clocks.",
+        "used_gpu_memory",
+        "pci.bus_id",
     ];
     let mut words = line.split(',').map(|w| w.trim().trim_matches('"'));
     line.contains(',')
@@ -75,7 +82,8 @@ impl Query {
     fn labels(&self, fields: &Fields<'_>) -> String {
         let mut labels = String::new();
         let ways = [("gpu", ["index", "pci.bus_id", "gpu_bus_id"]), ("gpu", ["uuid", "gpu_uuid", "gpu_name"])];
-        let gpu = ways.iter().find_map(|(label, names)| Some((label, names.iter().find_map(|n| self.cell(n, fields))?)));
+        let gpu =
+            ways.iter().find_map(|(label, names)| Some((label, names.iter().find_map(|n| self.cell(n, fields))?)));
         if let Some((label, cell)) = gpu {
             labels = format!("{label}={cell}");
         }
@@ -103,12 +111,15 @@ impl Query {
         for (i, column) in self.columns.iter().enumerate() {
             let cell = fields.get(i);
             let name = column.name.as_str();
-            let key = matches!(name, "timestamp" | "index" | "pid" | "process_name" | "count" | "gpu_bus_id" | "gpu_uuid");
+            let key =
+                matches!(name, "timestamp" | "index" | "pid" | "process_name" | "count" | "gpu_bus_id" | "gpu_uuid");
             if key || missing(cell) {
                 continue;
             }
-            let unit = if column.unit.is_empty() { cell.split_once(' ').map_or("", |(_, unit)| unit) } else { &column.unit };
-            let words = ["name", "uuid", "serial", "driver_version", "vbios_version", "pci.bus_id", "gpu_name"].contains(&name);
+            let unit =
+                if column.unit.is_empty() { cell.split_once(' ').map_or("", |(_, unit)| unit) } else { &column.unit };
+            let words =
+                ["name", "uuid", "serial", "driver_version", "vbios_version", "pci.bus_id", "gpu_name"].contains(&name);
             match figure(cell).filter(|_| !words) {
                 Some(value) => {
                     let (factor, unit) = base_unit(match unit {

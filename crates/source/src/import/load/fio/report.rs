@@ -68,7 +68,11 @@ impl Report {
 
     /// Writes the results of all jobs together and of each.
     pub fn write_results(&self, out: &mut Out<'_>, results: &mut Results) {
-        let longest = self.sides.iter().filter_map(|s| s.runtime_s).fold(None, |a: Option<f64>, b| Some(a.map_or(b, |a| a.max(b))));
+        let longest = self
+            .sides
+            .iter()
+            .filter_map(|s| s.runtime_s)
+            .fold(None, |a: Option<f64>, b| Some(a.map_or(b, |a| a.max(b))));
         results.set(out, names::ELAPSED, longest);
         results.set(out, names::TRANSACTIONS, self.sum("", |s| s.ios));
         results.set(out, names::THROUGHPUT, self.sum("", |s| s.iops));

@@ -124,7 +124,8 @@ impl Reader {
         let iops = after("iops=").and_then(|rest| amount(&word(rest), 1000.0));
         let bytes_per_s = after("bw=").and_then(|rest| amount(word(rest).trim_end_matches("/s"), 1024.0));
         // `(2095MiB/2001msec)`, or `io=2048.0MB` and `runtime= 20480msec`.
-        let total = lower.rsplit_once('(').and_then(|(_, rest)| rest.split_once('/')).filter(|_| lower.contains("msec)"));
+        let total =
+            lower.rsplit_once('(').and_then(|(_, rest)| rest.split_once('/')).filter(|_| lower.contains("msec)"));
         let (bytes, ms) = match total {
             Some((bytes, ms)) => (amount(bytes, 1024.0), number(ms.trim_end_matches(|c: char| !c.is_ascii_digit()))),
             None => (
@@ -147,7 +148,8 @@ impl Reader {
     /// ` total=33517,0,0,0 short=0,0,0,0`: reads, writes, trims; `total=r=97753/w=97561/d=0` of version 2.
     fn issued(&mut self, rest: &str) {
         let Some((_, counts)) = rest.split_once("total=") else { return };
-        let counts = counts.split([' ', ',']).next().map_or(counts, |first| if first.contains('/') { first } else { counts });
+        let counts =
+            counts.split([' ', ',']).next().map_or(counts, |first| if first.contains('/') { first } else { counts });
         let values = counts.split([',', '/', ' ']).map(|n| number(n.trim_start_matches(['r', 'w', 'd', '='])));
         for ((_, direction), value) in DIRECTIONS.iter().zip(values) {
             let same = |s: &&mut Side| s.job == self.job && s.direction == *direction;
@@ -199,12 +201,42 @@ const DIRECTIONS: &[(&str, &str)] =
 
 /// Beginnings of keys of a job that repeat what other lines say more exactly, or are its resources.
 const DETAILS: &[&str] = &[
-    "IO depths", "Description", "bw", "clat", "complete", "cpu", "fsync", "iops", "issued", "lat", "latency", "slat",
-    "steadystate", "submit", "sync", "usr", "mixed", "zone",
+    "IO depths",
+    "Description",
+    "bw",
+    "clat",
+    "complete",
+    "cpu",
+    "fsync",
+    "iops",
+    "issued",
+    "lat",
+    "latency",
+    "slat",
+    "steadystate",
+    "submit",
+    "sync",
+    "usr",
+    "mixed",
+    "zone",
 ];
 
 /// Parts of lines around the jobs.
 const TAIL: &[&str] = &[
-    "READ: ", "WRITE: ", "TRIM: ", "MIXED: ", "ios=", "rw=", "Starting ", "Laying out", "Jobs: ", "...", "fio: ",
-    "terminating on signal", "ratio", "md", "note:", "Note",
+    "READ: ",
+    "WRITE: ",
+    "TRIM: ",
+    "MIXED: ",
+    "ios=",
+    "rw=",
+    "Starting ",
+    "Laying out",
+    "Jobs: ",
+    "...",
+    "fio: ",
+    "terminating on signal",
+    "ratio",
+    "md",
+    "note:",
+    "Note",
 ];

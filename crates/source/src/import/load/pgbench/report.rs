@@ -202,7 +202,18 @@ const COUNTS: &[(&str, &str)] = &[
 
 /// Beginnings of lines that say what is being done, also while tables are made.
 const KNOWN: &[&str] = &[
-    "NOTE:", "creating ", "creating tables", "done", "dropping old tables", "end.", "generating data", "initializing",
-    "minimum transaction latency", "set primary key", "starting vacuum", "tuples", "vacuuming",
+    "NOTE:",
+    "creating ",
+    "creating tables",
+    "done",
+    "dropping old tables",
+    "end.",
+    "generating data",
+    "initializing",
+    "minimum transaction latency",
+    "set primary key",
+    "starting vacuum",
+    "tuples",
+    "vacuuming",
     "weight: ",
 ];

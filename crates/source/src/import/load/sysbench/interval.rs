@@ -56,7 +56,8 @@ pub fn values(mut rest: &str, mut take: impl FnMut(Value)) -> bool {
                 response = number(value.trim_end_matches("ms"));
                 response.is_some()
             }
-            _ => number(value.trim_end_matches(',').trim_end_matches("/s")).is_some_and(|v| one(word, key, next, v, &mut take)),
+            _ => number(value.trim_end_matches(',').trim_end_matches("/s"))
+                .is_some_and(|v| one(word, key, next, v, &mut take)),
         };
         rest = next;
         if !known {

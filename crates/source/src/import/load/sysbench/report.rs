@@ -203,8 +203,16 @@ const COUNTED: &[(&str, Option<Name>, Name)] = &[
 ];
 
 const TITLES: &[&str] = &[
-    "SQL statistics", "OLTP test statistics", "queries performed", "General statistics", "Latency (ms)",
-    "response time", "Threads fairness", "File operations", "Throughput", "CPU speed",
+    "SQL statistics",
+    "OLTP test statistics",
+    "queries performed",
+    "General statistics",
+    "Latency (ms)",
+    "response time",
+    "Threads fairness",
+    "File operations",
+    "Throughput",
+    "CPU speed",
 ];
 
 /// The number at the beginning of `text`, whatever unit follows it.

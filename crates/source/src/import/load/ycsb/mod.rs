@@ -218,6 +218,14 @@ fn raw(line: &str) -> Option<(&str, Event)> {
 
 /// Parts of lines that say what is being done.
 const KNOWN: &[&str] = &[
-    "Loading workload...", "Starting test.", "DBWrapper: report latency", "Raw data measurement:",
-    "latency raw data: op, timestamp(ms), latency(us)", "java -cp", "/bin/java", "Adding node", "WARN", "SLF4J",
+    "Loading workload...",
+    "Starting test.",
+    "DBWrapper: report latency",
+    "Raw data measurement:",
+    "latency raw data: op, timestamp(ms), latency(us)",
+    "java -cp",
+    "/bin/java",
+    "Adding node",
+    "WARN",
+    "SLF4J",
 ];

@@ -136,7 +136,9 @@ impl Engine {
     pub fn shares_since_boot(stat: &[u8], t: Micros, out: &mut Out<'_>) {
         let given = Given::default();
         let mut rows = Rows::new("");
-        let Some(mut collector) = PLANS.iter().find(|p| p.source == "cpu").and_then(|p| start(p, &given)) else { return };
+        let Some(mut collector) = PLANS.iter().find(|p| p.source == "cpu").and_then(|p| start(p, &given)) else {
+            return;
+        };
         for (content, dt) in [(zeroed(stat), None), (stat.to_vec(), Some(1.0))] {
             given.set(Saved::Stat.path(), content);
             // What is wrong with the text is told when it is sampled.
@@ -245,7 +247,11 @@ fn zeroed(content: &[u8]) -> Vec<u8> {
         if word_begin && byte.is_ascii_digit() {
             let end = content[at..].iter().position(|b| !b.is_ascii_digit()).map_or(content.len(), |n| at + n);
             let whole = content.get(end).is_none_or(|b| b.is_ascii_whitespace());
-            if whole { zero.push(b'0') } else { zero.extend(&content[at..end]) }
+            if whole {
+                zero.push(b'0')
+            } else {
+                zero.extend(&content[at..end])
+            }
             at = end;
             word_begin = false;
             continue;

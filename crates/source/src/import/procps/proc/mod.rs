@@ -80,7 +80,8 @@ fn sniff(head: &Head<'_>) -> Sure {
             None => {}
         }
     }
-    let vmstat = head.lines().take(12).any(|l| l.contains("nr_free_pages ") || l.contains("pgpgin ") || l.contains("pgfault "));
+    let vmstat =
+        head.lines().take(12).any(|l| l.contains("nr_free_pages ") || l.contains("pgpgin ") || l.contains("pgfault "));
     let meminfo = head.lines().take(12).any(|l| l.contains("MemTotal:") || l.contains("MemFree:"));
     if named && known + weak > 0 {
         Sure::Certain
@@ -368,9 +369,16 @@ impl Reader {
         let resources = match &parts[..] {
             // The kernels before 5.13 had no `full` for the CPU.
             [one] if !one.contains("full") => vec![Saved::PressureCpu],
-            [_] => by_name.iter().find(|(n, _)| name.contains(&format!("pressure_{n}")) || name.ends_with(n)).map(|(_, f)| *f).into_iter().collect(),
+            [_] => by_name
+                .iter()
+                .find(|(n, _)| name.contains(&format!("pressure_{n}")) || name.ends_with(n))
+                .map(|(_, f)| *f)
+                .into_iter()
+                .collect(),
             [_, _, _] => {
-                out.assume("pressures without names are those of cpu, io and memory, as `cat /proc/pressure/*` prints them");
+                out.assume(
+                    "pressures without names are those of cpu, io and memory, as `cat /proc/pressure/*` prints them",
+                );
                 vec![Saved::PressureCpu, Saved::PressureIo, Saved::PressureMemory]
             }
             _ => Vec::new(),
@@ -384,7 +392,8 @@ impl Reader {
 
     /// Counters that were read once only.
     fn finish(&mut self, out: &mut Out<'_>) {
-        let mut singles: Vec<_> = self.singles.drain().filter_map(|(f, s)| Some((f, s?))).filter(|(_, s)| !s.told).collect();
+        let mut singles: Vec<_> =
+            self.singles.drain().filter_map(|(f, s)| Some((f, s?))).filter(|(_, s)| !s.told).collect();
         singles.sort_by_key(|(file, single)| (single.t, *file as u8));
         for (file, single) in singles {
             totals::write(file, &single.content, single.t, out);
@@ -432,7 +441,8 @@ mod tests {
             }
             let text = fs_err::read_to_string(&path).unwrap();
             for huge in ["18446744073709551615", "9223372036854775807", "4294967295"] {
-                let word = |w: &str| if w.len() > 1 && w.parse::<u64>().is_ok() { huge.to_owned() } else { w.to_owned() };
+                let word =
+                    |w: &str| if w.len() > 1 && w.parse::<u64>().is_ok() { huge.to_owned() } else { w.to_owned() };
                 let line = |l: &str| l.split(' ').map(word).collect::<Vec<_>>().join(" ");
                 let changed: Vec<_> = text.lines().map(line).collect();
                 read(&FORMAT, changed.join("\n").as_bytes());

@@ -56,13 +56,13 @@ const PATHS: &[(Saved, &str)] = &[
 ];
 
 /// Lines of /proc/stat besides those of CPUs.
-const STAT_LINES: &[&str] = &[
-    "intr", "ctxt", "btime", "processes", "procs_running", "procs_blocked", "softirq", "page", "swap", "disk_io:",
-];
+const STAT_LINES: &[&str] =
+    &["intr", "ctxt", "btime", "processes", "procs_running", "procs_blocked", "softirq", "page", "swap", "disk_io:"];
 /// The first words of sections of /proc/net/snmp and /proc/net/netstat.
 const SNMP: &[&str] = &["Ip:", "Icmp:", "IcmpMsg:", "Tcp:", "Udp:", "UdpLite:"];
 const NETSTAT: &[&str] = &["TcpExt:", "IpExt:", "MPTcpExt:"];
-const SOCKSTAT: &[&str] = &["sockets:", "TCP:", "UDP:", "UDPLITE:", "RAW:", "FRAG:", "TCP6:", "UDP6:", "RAW6:", "FRAG6:", "UDPLITE6:"];
+const SOCKSTAT: &[&str] =
+    &["sockets:", "TCP:", "UDP:", "UDPLITE:", "RAW:", "FRAG:", "TCP6:", "UDP6:", "RAW6:", "FRAG6:", "UDPLITE6:"];
 
 /// What a line above a file's content says.
 #[derive(Debug, PartialEq)]
@@ -77,7 +77,8 @@ pub enum Marker {
 pub fn marker(line: &str) -> Option<Marker> {
     let at = line.find("/proc/")?;
     let before = line[..at].trim_end();
-    let own = before.is_empty() || before.ends_with(['>', '#', '=', '*', '-', '$', '[', ':']) || before.ends_with("cat");
+    let own =
+        before.is_empty() || before.ends_with(['>', '#', '=', '*', '-', '$', '[', ':']) || before.ends_with("cat");
     let path = line[at..].split(|c: char| c.is_ascii_whitespace()).next()?.trim_end_matches([':', ']']);
     let rest = line[at + path.len()..].trim_matches(|c: char| !c.is_alphanumeric());
     if !own || !rest.is_empty() && !before.ends_with("cat") {
@@ -217,7 +218,19 @@ fn is_cpus(line: &str) -> bool {
 /// Whether `line` is one of /proc/softirqs, which has the same header as /proc/interrupts.
 pub fn is_softirq(line: &str) -> bool {
     let label = line.trim_start().split(':').next().unwrap_or("");
-    matches!(label, "HI" | "TIMER" | "NET_TX" | "NET_RX" | "BLOCK" | "IRQ_POLL" | "BLOCK_IOPOLL" | "TASKLET" | "SCHED" | "HRTIMER" | "RCU")
+    matches!(
+        label,
+        "HI" | "TIMER"
+            | "NET_TX"
+            | "NET_RX"
+            | "BLOCK"
+            | "IRQ_POLL"
+            | "BLOCK_IOPOLL"
+            | "TASKLET"
+            | "SCHED"
+            | "HRTIMER"
+            | "RCU"
+    )
 }
 
 #[cfg(test)]
@@ -254,7 +267,8 @@ mod tests {
 
     #[test]
     fn markers_name_files() {
-        for line in ["==> /proc/stat <==", "### /proc/stat ###", "$ cat /proc/stat", "/proc/stat:", "# cat /proc/stat"] {
+        for line in ["==> /proc/stat <==", "### /proc/stat ###", "$ cat /proc/stat", "/proc/stat:", "# cat /proc/stat"]
+        {
             assert_eq!(marker(line), Some(Marker::File(Stat)), "{line}");
         }
         assert_eq!(marker("==> /proc/cmdline <=="), Some(Marker::Other));

@@ -6,18 +6,45 @@ use super::saved::Saved;
 use crate::import::{Out, number};
 
 const DISK: &[&str] = &[
-    "reads", "reads_merged", "read_sectors", "read_ms", "writes", "writes_merged", "write_sectors", "write_ms",
-    "in_flight", "busy_ms", "weighted_ms", "discards", "discards_merged", "discard_sectors", "discard_ms", "flushes",
+    "reads",
+    "reads_merged",
+    "read_sectors",
+    "read_ms",
+    "writes",
+    "writes_merged",
+    "write_sectors",
+    "write_ms",
+    "in_flight",
+    "busy_ms",
+    "weighted_ms",
+    "discards",
+    "discards_merged",
+    "discard_sectors",
+    "discard_ms",
+    "flushes",
     "flush_ms",
 ];
 const OLD_DISK: &[&str] = &["reads", "read_sectors", "writes", "write_sectors"];
 const NET: &[&str] = &[
-    "rx_bytes", "rx_packets", "rx_errors", "rx_drops", "rx_fifo", "rx_frame", "rx_compressed", "rx_multicast",
-    "tx_bytes", "tx_packets", "tx_errors", "tx_drops", "tx_fifo", "tx_collisions", "tx_carrier", "tx_compressed",
+    "rx_bytes",
+    "rx_packets",
+    "rx_errors",
+    "rx_drops",
+    "rx_fifo",
+    "rx_frame",
+    "rx_compressed",
+    "rx_multicast",
+    "tx_bytes",
+    "tx_packets",
+    "tx_errors",
+    "tx_drops",
+    "tx_fifo",
+    "tx_collisions",
+    "tx_carrier",
+    "tx_compressed",
 ];
-const SCHED: &[&str] = &[
-    "yields", "legacy", "schedules", "idle_schedules", "wakeups", "local_wakeups", "run_ns", "wait_ns", "timeslices",
-];
+const SCHED: &[&str] =
+    &["yields", "legacy", "schedules", "idle_schedules", "wakeups", "local_wakeups", "run_ns", "wait_ns", "timeslices"];
 
 /// Writes the counters of `file`, under names that begin with its own.
 pub fn write(file: Saved, content: &[u8], t: Micros, out: &mut Out<'_>) {
@@ -30,11 +57,9 @@ pub fn write(file: Saved, content: &[u8], t: Micros, out: &mut Out<'_>) {
         Saved::Snmp | Saved::Netstat => totals.pairs(file, &text),
         Saved::Interrupts | Saved::Softirqs => totals.grid(file, &text),
         Saved::Schedstat => text.lines().for_each(|l| totals.sched(l)),
-        Saved::Pressure
-        | Saved::PressureCpu
-        | Saved::PressureIo
-        | Saved::PressureMemory
-        | Saved::PressureIrq => text.lines().for_each(|l| totals.pressure(file, l)),
+        Saved::Pressure | Saved::PressureCpu | Saved::PressureIo | Saved::PressureMemory | Saved::PressureIrq => {
+            text.lines().for_each(|l| totals.pressure(file, l))
+        }
         // Gauges, or written since boot.
         Saved::Stat | Saved::Loadavg | Saved::Meminfo | Saved::Sockstat | Saved::Uptime | Saved::PidStat => {}
     }

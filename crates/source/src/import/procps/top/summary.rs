@@ -26,8 +26,7 @@ pub fn figures(line: &str) -> Vec<(Option<f64>, &str, &str)> {
 }
 
 /// Places of the shares in the order of all versions since 3.2.
-const ORDER: [usize; 8] =
-    [cpu::usr, cpu::sys, cpu::nice, cpu::idle, cpu::iowait, cpu::irq, cpu::softirq, cpu::steal];
+const ORDER: [usize; 8] = [cpu::usr, cpu::sys, cpu::nice, cpu::idle, cpu::iowait, cpu::irq, cpu::softirq, cpu::steal];
 
 /// How top (all versions) and busybox call the shares.
 fn share(label: &str) -> Option<usize> {
@@ -260,7 +259,10 @@ mod tests {
         assert_eq!((of(cut, mem::total_bytes), of(cut, mem::free_bytes)), (None, Some(20_614_204.0)));
         let middle = "KiB Swap:  2097148 total,        0 used,  2097148 free.   191234 cached Mem";
         assert_eq!(of(middle, mem::cached_bytes), Some(191_234.0));
-        assert_eq!(busybox_memory("Mem: 80K used, 20K free, 1K shrd, 2K buff, 3K cached").unwrap()[4].1, 100.0 * 1024.0);
+        assert_eq!(
+            busybox_memory("Mem: 80K used, 20K free, 1K shrd, 2K buff, 3K cached").unwrap()[4].1,
+            100.0 * 1024.0
+        );
         assert_eq!(memory("Tasks: 5 total"), None);
     }
 }

@@ -41,9 +41,8 @@ fn known(unit: f64) -> [Field; 22] {
 }
 
 /// The columns in the order that they have had since procps 3; later ones are added at the end.
-const ORDER: [&str; 18] = [
-    "r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st", "gu",
-];
+const ORDER: [&str; 18] =
+    ["r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st", "gu"];
 
 /// How translations call inactive memory, which tells `-a` from the usual columns.
 const INACTIVE: &[&str] = &["inact", "inakt", "nieakt", "inativ", "비활", "不活动"];
@@ -64,7 +63,8 @@ pub fn is_header(line: &str) -> bool {
 
 /// Whether `line` is the line of groups above the names: `procs ---memory--- ---swap-- ...`.
 pub fn is_groups(line: &str) -> bool {
-    let dashed = line.split_ascii_whitespace().filter(|w| w.starts_with('-') && w.ends_with('-') && w.len() > 4).count();
+    let dashed =
+        line.split_ascii_whitespace().filter(|w| w.starts_with('-') && w.ends_with('-') && w.len() > 4).count();
     dashed >= 4 && !line.contains('|') && !line.starts_with("disk")
         // procps 2 had blanks only.
         || line.split_ascii_whitespace().eq(["procs", "memory", "swap", "io", "system", "cpu"])

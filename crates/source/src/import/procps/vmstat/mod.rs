@@ -6,8 +6,8 @@
 //!
 //! The unit of `-S` is not printed either: KiB is assumed. `bi` and `bo` are KiB whatever the unit.
 
-mod command;
 mod columns;
+mod command;
 mod slabs;
 mod sums;
 
@@ -150,9 +150,7 @@ impl Reader {
                 return;
             }
             let (n, rest) = columns::figures(stamp.rest, &mut values);
-            if n >= columns::LEAST
-                && self.figures(number, line, Some(&stamp.when), &mut values[..n], rest, out)
-            {
+            if n >= columns::LEAST && self.figures(number, line, Some(&stamp.when), &mut values[..n], rest, out) {
                 return;
             }
         }

@@ -55,8 +55,19 @@ const FOLLOWS: &[&str] = &["used memory", "used swap"];
 
 /// Lines of `-D`.
 const DISKS: &[&str] = &[
-    "disks", "partitions", "total reads", "merged reads", "read sectors", "milli reading", "writes", "merged writes",
-    "written sectors", "milli writing", "inprogress IO", "milli spent IO", "milli weighted IO",
+    "disks",
+    "partitions",
+    "total reads",
+    "merged reads",
+    "read sectors",
+    "milli reading",
+    "writes",
+    "merged writes",
+    "written sectors",
+    "milli writing",
+    "inprogress IO",
+    "milli spent IO",
+    "milli weighted IO",
 ];
 
 /// What the lines of totals under a header are.
@@ -90,7 +101,9 @@ pub fn header(line: &str) -> Option<Kind> {
         return Some(Kind::Disks);
     }
     match &words[..] {
-        [name, "reads", "read", "sectors", "writes", "requested", "writes"] => Some(Kind::Partition((*name).to_owned())),
+        [name, "reads", "read", "sectors", "writes", "requested", "writes"] => {
+            Some(Kind::Partition((*name).to_owned()))
+        }
         _ => None,
     }
 }
@@ -205,7 +218,16 @@ impl Sums {
                 let busy_ms = busy_s.saturating_mul(1000);
                 let name = sum.name;
                 let _ = writeln!(self.diskstats, "0 0 {name} {r} {rm} {rs} {rt} {w} {wm} {ws} {wt} 0 {busy_ms} 0");
-                let names = ["reads", "reads_merged", "read_sectors", "read_ms", "writes", "writes_merged", "write_sectors", "write_ms"];
+                let names = [
+                    "reads",
+                    "reads_merged",
+                    "read_sectors",
+                    "read_ms",
+                    "writes",
+                    "writes_merged",
+                    "write_sectors",
+                    "write_ms",
+                ];
                 for (field, value) in names.iter().zip(v) {
                     self.keep(&format!("vmstat.disk_{field}"), &format!("device={name}"), *value);
                 }

@@ -27,11 +27,22 @@ fn print(lines: &[Vec<u64>], wide: bool, active: bool, stamps: bool, page: usize
     for (n, v) in lines.iter().enumerate() {
         if n % page == 0 {
             let memory = if active { "inact active" } else { " buff  cache" };
-            let groups = if wide { "--procs-- ---memory--- ---swap-- ---io--- -system-- ---cpu---" } else { "procs ---memory--- ---swap-- -----io---- -system-- ----cpu----" };
+            let groups = if wide {
+                "--procs-- ---memory--- ---swap-- ---io--- -system-- ---cpu---"
+            } else {
+                "procs ---memory--- ---swap-- -----io---- -system-- ----cpu----"
+            };
             let (zone, title) = if stamps { ("  UTC", " -----timestamp-----") } else { ("", "") };
-            let _ = writeln!(text, "{groups}{title}\n r  b   swpd   free {memory}   si   so    bi    bo   in   cs us sy id wa st{zone}");
+            let _ = writeln!(
+                text,
+                "{groups}{title}\n r  b   swpd   free {memory}   si   so    bi    bo   in   cs us sy id wa st{zone}"
+            );
         }
-        let widths = if wide { [4, 4, 12, 12, 12, 12, 4, 4, 5, 5, 4, 4, 3, 3, 3, 3, 3] } else { [2, 2, 6, 6, 6, 6, 4, 4, 5, 5, 4, 4, 2, 2, 2, 2, 2] };
+        let widths = if wide {
+            [4, 4, 12, 12, 12, 12, 4, 4, 5, 5, 4, 4, 3, 3, 3, 3, 3]
+        } else {
+            [2, 2, 6, 6, 6, 6, 4, 4, 5, 5, 4, 4, 2, 2, 2, 2, 2]
+        };
         let cells: Vec<_> = v.iter().zip(widths).map(|(v, w)| format!("{v:w$}")).collect();
         let _ = write!(text, "{}", cells.join(" "));
         if stamps {

@@ -27,7 +27,10 @@ pub(super) fn lengths(head: &str) -> Lengths {
         }
         let fields = splitter.blanks(line);
         if fields.iter().any(|name| matches!(name, "Device" | "Device:")) {
-            places = fields.iter().position(|n| n.ends_with("_read/s")).zip(fields.iter().position(|n| n.ends_with("_read")));
+            places = fields
+                .iter()
+                .position(|n| n.ends_with("_read/s"))
+                .zip(fields.iter().position(|n| n.ends_with("_read")));
             reports.push((0.0, 0.0));
         } else if let Some((rate, sum)) = places.filter(|_| fields.len() > 4)
             && let Some(report) = reports.last_mut()
@@ -59,7 +62,8 @@ mod tests {
     #[test]
     fn basic_reports_tell_how_long_they_are() {
         let head = "Device:  tps  kB_read/s  kB_wrtn/s  kB_read  kB_wrtn";
-        let report = |rate: f64, seconds: f64| format!("{head}\nsda 1.00 0.00 {rate:.2} 0 {}\n", (rate * seconds).round());
+        let report =
+            |rate: f64, seconds: f64| format!("{head}\nsda 1.00 0.00 {rate:.2} 0 {}\n", (rate * seconds).round());
         let text = |lengths: &[f64]| lengths.iter().map(|s| report(123.4, *s)).collect::<String>();
         let told = |l: &[f64]| lengths(&text(l));
         assert_eq!(told(&[86_400.0, 5.0, 5.01, 4.99]), Lengths { usual: Some(5.0), first_is_sample: false });

@@ -56,9 +56,8 @@ fn sniff(head: &Head<'_>) -> Sure {
     if head.any(|line| header(line, shares)) {
         return Sure::Certain;
     }
-    let interrupts: fn(&[&str]) -> bool = |words| {
-        words == ["CPU", "intr/s"] || words.len() > 2 && words.iter().skip(1).all(|w| w.ends_with("/s"))
-    };
+    let interrupts: fn(&[&str]) -> bool =
+        |words| words == ["CPU", "intr/s"] || words.len() > 2 && words.iter().skip(1).all(|w| w.ends_with("/s"));
     Sure::Likely.when(head.any(|line| header(line, interrupts)))
 }
 

@@ -23,7 +23,11 @@ fn time(k: usize, half_day: bool) -> String {
 /// The rows of a table, cell by cell.
 fn rows(text: &str, table: &str) -> Vec<Vec<String>> {
     let Some((_, rest)) = text.split_once(&format!("# {table}\n")) else { return Vec::new() };
-    rest.lines().skip(1).take_while(|l| !l.starts_with('#')).map(|l| l.split('\t').map(str::to_owned).collect()).collect()
+    rest.lines()
+        .skip(1)
+        .take_while(|l| !l.starts_with('#'))
+        .map(|l| l.split('\t').map(str::to_owned).collect())
+        .collect()
 }
 
 proptest! {

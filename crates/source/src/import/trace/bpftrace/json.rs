@@ -24,8 +24,16 @@ pub(super) fn line(text: &str) -> Option<Line> {
 
 /// What a line says.
 pub(super) enum Item {
-    Number { name: String, key: Option<String>, value: f64 },
-    Distribution { name: String, key: Option<String>, buckets: Vec<(Option<f64>, Option<f64>, f64)> },
+    Number {
+        name: String,
+        key: Option<String>,
+        value: f64,
+    },
+    Distribution {
+        name: String,
+        key: Option<String>,
+        buckets: Vec<(Option<f64>, Option<f64>, f64)>,
+    },
     Time(String),
     /// Something that is no number.
     Other,
@@ -43,7 +51,9 @@ pub(super) fn items(line: &Line) -> Vec<Item> {
             }
         }
         _ => match line.data.as_object() {
-            Some(maps) => maps.iter().for_each(|(name, value)| map(name.trim_start_matches('@'), None, value, &mut items)),
+            Some(maps) => {
+                maps.iter().for_each(|(name, value)| map(name.trim_start_matches('@'), None, value, &mut items))
+            }
             None => items.push(Item::Other),
         },
     }

@@ -19,8 +19,8 @@ use super::{
     stacks::{Owner, Stacks, function},
 };
 use crate::import::{Family, Format, Head, Input, Out, Sure, number};
-pub(super) use line::{MAX_FRAMES, bucket, dashes, word};
 use line::{Header, PROFILE, Plain, Unit};
+pub(super) use line::{MAX_FRAMES, bucket, dashes, word};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -253,9 +253,7 @@ impl Reader {
         }
         let frame = text.trim();
         match &mut self.record {
-            Some(record)
-                if text.starts_with("      ") && !frame.contains(' ') && record.frames.len() < MAX_FRAMES =>
-            {
+            Some(record) if text.starts_with("      ") && !frame.contains(' ') && record.frames.len() < MAX_FRAMES => {
                 record.frames.push(frame.to_owned());
             }
             _ => return false,
@@ -400,7 +398,10 @@ impl Table {
     /// only where all samples are shown.
     fn sample_s(&self, seconds: Option<f64>) -> Option<f64> {
         let all = self.events == Some(self.shown) && self.shown > 0.0;
-        let complete = all && self.cpus.len() < MAX_CPUS && self.event == PROFILE && self.cpus.iter().all(|cpu| cpu.starts_with("cpu["));
+        let complete = all
+            && self.cpus.len() < MAX_CPUS
+            && self.event == PROFILE
+            && self.cpus.iter().all(|cpu| cpu.starts_with("cpu["));
         if complete { seconds.map(|s| s * self.cpus.len() as f64 / self.shown) } else { None }
     }
 }

@@ -130,7 +130,8 @@ fn value<'w, 'a>(words: &'w [&'a str], reading: &mut Reading) -> Option<&'w [&'a
     // Some languages group digits with blanks.
     let mut digits = (*words.first()?).to_owned();
     let mut at = 1;
-    while let Some(word) = words.get(at).filter(|w| w.len() >= 3 && w.as_bytes().iter().take(3).all(u8::is_ascii_digit)) {
+    while let Some(word) = words.get(at).filter(|w| w.len() >= 3 && w.as_bytes().iter().take(3).all(u8::is_ascii_digit))
+    {
         let whole = word.len() == 3 || word.as_bytes().get(3).is_some_and(|b| matches!(b, b',' | b'.'));
         if !whole || digits.contains(['.', ',']) {
             break;

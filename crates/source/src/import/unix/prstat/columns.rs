@@ -43,8 +43,20 @@ impl Columns {
         let last = fields.get(fields.len().checked_sub(1)?);
         let usage = fields.iter().any(|name| name == "USR");
         let kind = match (first, last) {
-            ("PID", "PROCESS/NLWP") => if usage { Kind::Usage } else { Kind::Size },
-            ("PID", "PROCESS/LWPID" | "PROCESS/LWPNAME" | "PROCESS/LWP") => if usage { Kind::UsageLwp } else { Kind::SizeLwp },
+            ("PID", "PROCESS/NLWP") => {
+                if usage {
+                    Kind::Usage
+                } else {
+                    Kind::Size
+                }
+            }
+            ("PID", "PROCESS/LWPID" | "PROCESS/LWPNAME" | "PROCESS/LWP") => {
+                if usage {
+                    Kind::UsageLwp
+                } else {
+                    Kind::SizeLwp
+                }
+            }
             _ if fields.iter().any(|name| name == "MEMORY") => Kind::Group(Group::read(fields)?),
             _ => return None,
         };

@@ -58,7 +58,11 @@ fn is_process(line: &str) -> bool {
     let time = words.next().filter(|word| word.matches(':').count() == 2).and_then(columns::clock);
     let (_nice, priority, state) = (words.next(), words.next().and_then(number), words.next());
     let states = ["sleep", "run", "stop", "zombie", "wait", "idle"];
-    threads && share.is_some() && time.is_some() && priority.is_some() && state.is_some_and(|s| s.starts_with("cpu") || states.contains(&s))
+    threads
+        && share.is_some()
+        && time.is_some()
+        && priority.is_some()
+        && state.is_some_and(|s| s.starts_with("cpu") || states.contains(&s))
 }
 
 struct Reader {
@@ -72,8 +76,14 @@ struct Reader {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let usage = Head { text: &input.head() }.has_words("USR SYS TRP TFL");
-    let tool =
-        Tool { name: "prstat", takes: "CdhjknpPsSuUz", every: None, counters: false, default_s: 5.0, first_since_boot: usage };
+    let tool = Tool {
+        name: "prstat",
+        takes: "CdhjknpPsSuUz",
+        every: None,
+        counters: false,
+        default_s: 5.0,
+        first_since_boot: usage,
+    };
     let mut reader = Reader {
         times: Times::new(input, out, tool),
         columns: None,
@@ -98,7 +108,8 @@ impl Reader {
         let fields = splitter.blanks(stripped);
         if let Some(columns) = Columns::read(&fields) {
             // The sums by user and the like are the second part of a block.
-            let second = matches!(columns.kind, Kind::Group(_)) && self.columns.as_ref().is_some_and(|c| !matches!(c.kind, Kind::Group(_)));
+            let second = matches!(columns.kind, Kind::Group(_))
+                && self.columns.as_ref().is_some_and(|c| !matches!(c.kind, Kind::Group(_)));
             if !second {
                 self.end();
             }
@@ -205,7 +216,14 @@ impl<'a> Task<'a> {
         Some(Task { pid: fields.get(0).parse().ok()?, user: fields.get(1), comm, count })
     }
 
-    fn write_process(&self, columns: &Columns, fields: &Fields<'_>, block: (Micros, Option<f64>), cpu: Option<f64>, out: &mut Out<'_>) {
+    fn write_process(
+        &self,
+        columns: &Columns,
+        fields: &Fields<'_>,
+        block: (Micros, Option<f64>),
+        cpu: Option<f64>,
+        out: &mut Out<'_>,
+    ) {
         let (t, dt) = block;
         let mut row = out.row(&process::TABLE, t, dt);
         row.i64(process::pid, self.pid).str(process::comm, self.comm).str(process::user, self.user);
@@ -239,7 +257,14 @@ impl<'a> Task<'a> {
         }
     }
 
-    fn write_thread(&self, columns: &Columns, fields: &Fields<'_>, block: (Micros, Option<f64>), cpu: Option<f64>, out: &mut Out<'_>) {
+    fn write_thread(
+        &self,
+        columns: &Columns,
+        fields: &Fields<'_>,
+        block: (Micros, Option<f64>),
+        cpu: Option<f64>,
+        out: &mut Out<'_>,
+    ) {
         let (t, dt) = block;
         let mut row = out.row(&thread::TABLE, t, dt);
         row.i64(thread::pid, self.pid).i64(thread::tid, self.count);
@@ -268,7 +293,14 @@ impl<'a> Task<'a> {
     }
 }
 
-fn metric_of(name: &str, labels: &str, (t, dt): (Micros, Option<f64>), value: Option<f64>, unit: &str, out: &mut Out<'_>) {
+fn metric_of(
+    name: &str,
+    labels: &str,
+    (t, dt): (Micros, Option<f64>),
+    value: Option<f64>,
+    unit: &str,
+    out: &mut Out<'_>,
+) {
     if let Some(value) = value {
         let mut row = out.row(&metric::TABLE, t, dt);
         row.str(metric::name, format!("prstat.{name}").as_str()).str(metric::labels, labels);

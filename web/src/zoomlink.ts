@@ -1,6 +1,6 @@
 // The stretch of time that charts show, and `from` and `to` of the address: they stay the same.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { refine } from "./router";
 import { extent, settled, zoom } from "./shared";
 
@@ -10,20 +10,27 @@ const round = (s: number) => Math.round(s * 1000) / 1000;
 /** Charts show from `begin` to `end`, seconds, unless the address says which part of it. */
 export function useZoomInLink(query: URLSearchParams, begin: number, end: number): void {
   const [from, to] = [query.get("from"), query.get("to")];
+  // What was last put into the address from here. It comes back as `query`, perhaps after the charts went on: it is no news.
+  const written = useRef("");
   useEffect(() => {
     extent.set(end > begin ? [begin, end] : null);
     return () => extent.set(null);
   }, [begin, end]);
   useEffect(() => {
+    if (written.current === `${from} ${to}`) return;
     const stretch = from !== null && to !== null ? ([Number(from), Number(to)] as [number, number]) : null;
     const same = stretch?.[0] === zoom.value?.[0] && stretch?.[1] === zoom.value?.[1];
     if (!same && !(stretch && !(stretch[0] < stretch[1]))) zoom.set(stretch);
   }, [from, to]);
   useEffect(() => {
     const off = settled.on((z) => {
-      if (z === null) refine({ from: null, to: null });
-      else if (round(z[0]) !== z[0] || round(z[1]) !== z[1]) zoom.set([round(z[0]), round(z[1])]);
-      else refine({ from: z[0], to: z[1] });
+      if (z && (round(z[0]) !== z[0] || round(z[1]) !== z[1])) {
+        zoom.set([round(z[0]), round(z[1])]);
+        return;
+      }
+      const [begin, end] = z ?? [null, null];
+      written.current = `${begin} ${end}`;
+      refine({ from: begin, to: end });
     });
     return () => {
       off();

@@ -155,6 +155,36 @@ test("a stretch is asked for alone, and stands in the link", options, async () =
   await page.waitForFunction(() => !new URLSearchParams(location.search).has("from"));
 });
 
+test("who leaves a stretch before the page has drawn it has left it", options, async () => {
+  const over = page.locator("#panel-cpu-time .u-over");
+  for (const delay of [0, 1, 3, 5, 10]) {
+    await quiet(page);
+    await page.evaluate((delay) => {
+      const replace = history.replaceState;
+      document.body.classList.remove("left");
+      history.replaceState = function (...step) {
+        replace.apply(this, step);
+        if (!String(step[2]).includes("from=")) return;
+        history.replaceState = replace;
+        setTimeout(() => {
+          document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+          document.body.classList.add("left");
+        }, delay);
+      };
+    }, delay);
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
+    await page.mouse.move(box.x + box.width * 0.2, box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.4, box.y + 40, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForSelector("body.left", { state: "attached" });
+    await page.waitForTimeout(400);
+    assert.ok(!query().has("from"), `${delay} ms: ${page.url()}`);
+  }
+  await quiet(page);
+});
+
 test("a chart is taken away as a picture of shapes and as rows", options, async () => {
   const panel = page.locator("#panel-cpu-time");
   const take = (what) => async () => {

@@ -30,6 +30,8 @@ test("a flame graph is as wide as its samples, zooms by a click and goes back", 
   const samples = table.rows.reduce((sum, row) => sum + row[table.columns.findIndex((c) => c.name === "samples")], 0);
   const flame = panel("stacks").locator(".flame");
   const boxes = flame.locator("rect");
+  await panel("stacks").scrollIntoViewIfNeeded();
+  await boxes.first().waitFor();
   const all = await boxes.count();
   assert.ok(all > 5, `${all} frames`);
   assert.ok((await panel("stacks").locator(".flame-foot").innerText()).startsWith(`${samples.toLocaleString("en")} samples`));

@@ -66,9 +66,16 @@ export async function quiet(page) {
 /** Scrolls through the page, so that everything is asked for and drawn. */
 export async function drawAll(page) {
   await page.evaluate(async () => {
+    // The browser tells all observers at once what came into the window: when this one knows, so do the charts.
+    const seen = () => new Promise((done) => {
+      const observer = new IntersectionObserver(() => (observer.disconnect(), done()));
+      observer.observe(document.body);
+    });
     for (let y = 0; y < document.body.scrollHeight; y += 500) {
       scrollTo(0, y);
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      await seen();
+      await new Promise((done) => requestAnimationFrame(done));
       for (let i = 0; i < 100 && document.querySelector(".waiting"); i++) {
         const waiting = [...document.querySelectorAll(".waiting")].some((w) => w.getBoundingClientRect().top < innerHeight);
         if (!waiting) break;

@@ -1,7 +1,7 @@
 // The stretch of time that charts show, and `from` and `to` of the address: they stay the same.
 
 import { useEffect, useRef } from "preact/hooks";
-import { refine } from "./router";
+import { place, refine } from "./router";
 import { extent, settled, zoom } from "./shared";
 
 /** To the millisecond: what is asked twice has the same text. */
@@ -18,6 +18,9 @@ export function useZoomInLink(query: URLSearchParams, begin: number, end: number
   }, [begin, end]);
   useEffect(() => {
     if (written.current === `${from} ${to}`) return;
+    // Nor is an address that has changed since this was drawn.
+    const now = place.value.query;
+    if (now.get("from") !== from || now.get("to") !== to) return;
     const stretch = from !== null && to !== null ? ([Number(from), Number(to)] as [number, number]) : null;
     const same = stretch?.[0] === zoom.value?.[0] && stretch?.[1] === zoom.value?.[1];
     if (!same && !(stretch && !(stretch[0] < stretch[1]))) zoom.set(stretch);

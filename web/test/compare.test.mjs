@@ -157,7 +157,7 @@ test("a stretch is asked for alone, and stands in the link", options, async () =
 
 test("who leaves a stretch before the page has drawn it has left it", options, async () => {
   const over = page.locator("#panel-cpu-time .u-over");
-  for (const delay of [0, 1, 3, 5, 10]) {
+  for (const delay of [0, 1, 2, 3, 4, 6, 8, 12]) {
     await quiet(page);
     await page.evaluate((delay) => {
       const replace = history.replaceState;

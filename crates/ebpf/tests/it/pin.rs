@@ -93,10 +93,10 @@ fn agrees(detail: Detail, names: &[&str]) {
             eprintln!("{} on CPU {}: {seen} seen, /proc has {least} to {most}", key.0, key.1);
         }
         // Some are at work when a file is read: /proc counts them as they begin, the observer as they end.
-        // Where 1,500 processes begin in a second, up to 1.9 % of a CPU's were found missing with processes told apart (10 of
-        // 625, 4 of 213), never without. The programs did not run for them, though the kernel counts none as skipped: what
-        // they counted in a plain counter was what stood in the map.
-        let few = if detail == Detail::Light { 2 } else { 2 + most * 3 / 100 };
+        // Some are missing, more of them where 1,500 processes begin in a second (10 of 625, 4 of 213), few elsewhere (3 of
+        // 27). The programs did not run for them, though the kernel counts none as skipped: what they counted in a plain
+        // counter was what stood in the map.
+        let few = 5 + most * 3 / 100;
         assert!(seen + few >= least && seen <= most + few, "{key:?}: {seen} seen, /proc has {least} to {most}");
     }
     assert!(compared > 2, "nothing happened");

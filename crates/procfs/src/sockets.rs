@@ -1,0 +1,88 @@
+//! `/proc/net/{tcp,tcp6,unix}`: which sockets listen where, by their inodes.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::Path,
+};
+
+use fs_err as fs;
+
+use crate::Root;
+
+/// Inodes of the TCP sockets that listen at `address`; those of every address only when there is no other.
+pub fn listening(root: &Root, address: SocketAddr) -> Vec<u64> {
+    let (mut exact, mut any) = (Vec::new(), Vec::new());
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let text = root.read_text(table).unwrap_or_default();
+        for (local, inode) in listeners(&text) {
+            if local.port() != address.port() {
+                continue;
+            }
+            if local.ip().to_canonical() == address.ip().to_canonical() {
+                exact.push(inode);
+            } else if local.ip().is_unspecified() {
+                any.push(inode);
+            }
+        }
+    }
+    if exact.is_empty() { any } else { exact }
+}
+
+/// The local addresses and inodes of the sockets that listen, of a table as /proc/net/tcp.
+pub fn listeners(table: &str) -> impl Iterator<Item = (SocketAddr, u64)> {
+    table.lines().skip(1).filter_map(listener)
+}
+
+/// The local address and the inode of a line about a socket that listens (state `0A`).
+fn listener(line: &str) -> Option<(SocketAddr, u64)> {
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let [_, local, _, "0A", .., inode] = fields.get(..10)? else { return None };
+    Some((socket_address(local)?, inode.parse().ok()?))
+}
+
+/// `0100007F:1F90`: words of four bytes in the machine's own order, and the port.
+fn socket_address(text: &str) -> Option<SocketAddr> {
+    let (address, port) = text.split_once(':')?;
+    let words: Option<Vec<[u8; 4]>> = (0..address.len() / 8)
+        .map(|n| Some(u32::from_str_radix(address.get(n * 8..n * 8 + 8)?, 16).ok()?.to_ne_bytes()))
+        .collect();
+    let bytes = words?.concat();
+    let ip = match bytes.len() {
+        4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?)),
+        _ => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?)),
+    };
+    Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
+}
+
+/// Inodes of the Unix sockets that listen at `path`, which the server may have named through a link.
+pub fn bound(root: &Root, path: &Path) -> Vec<u64> {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let wanted = real(path);
+    let text = root.read_text("/proc/net/unix").unwrap_or_default();
+    let listening = text.lines().skip(1).filter_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [_, _, _, "00010000", _, _, inode, name] = fields.as_slice() else { return None };
+        (name.starts_with('/') && real(Path::new(name)) == wanted).then(|| inode.parse().ok())?
+    });
+    listening.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_in_words_of_the_machine() {
+        assert_eq!(socket_address("0100007F:1F90"), Some("127.0.0.1:8080".parse().unwrap()));
+        assert_eq!(socket_address("00000000000000000000000001000000:0050"), Some("[::1]:80".parse().unwrap()));
+        assert_eq!((socket_address("0100007F"), socket_address("xx:1")), (None, None));
+    }
+
+    #[test]
+    fn only_sockets_that_listen_count() {
+        let head = "   1: 0100007F:1F90 00000000:0000";
+        let tail = "00000000:00000000 00:00000000 00000000     0        0 4242 1 0 100 0 0 10 0";
+        assert_eq!(listener(&format!("{head} 0A {tail}")), Some(("127.0.0.1:8080".parse().unwrap(), 4242)));
+        assert_eq!((listener(&format!("{head} 01 {tail}")), listener("")), (None, None));
+    }
+}

@@ -1,9 +1,9 @@
-//! What a command printed while it was recorded: kept in its run, and read as an import would read it.
+//! Output of a recorded command: kept in its run, and parsed as an import would parse it.
 
 use std::{io::Read, sync::Arc};
 
+use fenxi_formats::{Format, Head, Hints, Input, Out, Tally, detect};
 use fenxi_model::Rows;
-use fenxi_source::import::{Format, Head, Hints, Input, Out, Tally, detect};
 use fenxi_store::{InputEntry, OpenRun, StoreError};
 
 use crate::feed;

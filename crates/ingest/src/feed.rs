@@ -1,4 +1,4 @@
-//! Reads an input in a thread of its own: unpacks it, keeps it, and hands it on chunk by chunk.
+//! Reader thread of an input: decompresses it, keeps it, and passes it on in chunks.
 
 use std::{
     io::{self, Read, Write},

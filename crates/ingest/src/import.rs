@@ -11,8 +11,8 @@ use std::{
     },
 };
 
+use fenxi_formats::{Format, Head, Hints, Input, Out, Tally, banner, detect};
 use fenxi_model::{Micros, Rows, RunId};
-use fenxi_source::import::{Format, Head, Hints, Input, Out, Tally, banner, detect};
 use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
 use jiff::tz::TimeZone;
 
@@ -114,7 +114,7 @@ pub enum ImportError {
     },
     /// None of the inputs is of a format that is understood.
     #[error(
-        "{names}: no format that fenxi understands (`fenxi formats` lists them; --format NAME forces one, \
+        "{names}: unknown format (`fenxi formats` lists the known ones; --format NAME forces one, \
          --map FILE reads columns of any text)"
     )]
     Unknown {
@@ -334,7 +334,7 @@ impl Work<'_> {
         let mut out = Out::new(format.map_or(IMPORT, |f| f.name), hints, sink);
         match format {
             Some(format) => (format.read)(&mut input, &mut out),
-            None => out.note(None, "no format that fenxi understands; the file is kept as it is"),
+            None => out.note(None, "unknown format; the file is kept as it is"),
         }
         if input.long_lines() > 0 {
             out.note(None, &format!("{} lines are longer than 1 MiB and were cut", input.long_lines()));

@@ -1,4 +1,4 @@
-//! What is to be imported: files, directories, standard input, or what a run has kept.
+//! Inputs of an import: files, directories, standard input, or the kept inputs of a run.
 
 use std::{
     io::{self, Read},
@@ -7,7 +7,7 @@ use std::{
 };
 
 use fenxi_model::Micros;
-use fenxi_store::{RunEntry, Store};
+use fenxi_store::{RunEntry, Store, StoreError};
 use fs_err as fs;
 
 use crate::unpack::unpacked;
@@ -112,16 +112,22 @@ fn source(name: String, path: PathBuf) -> Source {
     }
 }
 
-/// The inputs that the run `entry` has kept, to be read again.
-pub fn kept(store: &Store, entry: &RunEntry) -> Vec<Source> {
+/// The inputs that the run `entry` has kept, to be read again; each is compared with the manifest first.
+///
+/// # Errors
+/// When one is not as it was kept.
+pub fn kept(store: &Store, entry: &RunEntry) -> Result<Vec<Source>, StoreError> {
     let dir = store.run_dir(&entry.manifest.id);
+    for input in &entry.manifest.inputs {
+        store.check_file(&entry.manifest.id, &input.raw)?;
+    }
     let sources = entry.manifest.inputs.iter().map(|input| Source {
         name: input.name.clone(),
         content: Content::File(dir.join(&input.raw.name)),
         host: host_in(input.name.rsplit('/').next().unwrap_or(&input.name)),
         modified: input.modified,
     });
-    sources.collect()
+    Ok(sources.collect())
 }
 
 /// Endings that say what a file is, not where it comes from.

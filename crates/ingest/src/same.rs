@@ -1,4 +1,4 @@
-//! Inputs that say the same twice: equal files, and files that are the beginning of another one.
+//! Deduplication of inputs: identical files, and files that are a prefix of another.
 //!
 //! Told by content, never by size and time. Only inputs that begin alike are read for it.
 

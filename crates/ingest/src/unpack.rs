@@ -1,4 +1,4 @@
-//! Compressed inputs: recognised by their first bytes, never by their name.
+//! Decompression of inputs: formats are detected by magic bytes, never by file name.
 
 use std::io::{self, BufReader, Read};
 

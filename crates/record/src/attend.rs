@@ -1,4 +1,4 @@
-//! What an experiment does beside recording: runs a command to its end, waits, and is never lost to a signal.
+//! Runs a command to its end during an experiment, and survives signals.
 
 use std::{ffi::OsString, io};
 

@@ -1,4 +1,4 @@
-//! The clocks that a recording reads, in one place.
+//! Clocks of a recording, all in one place.
 
 use fenxi_model::Micros;
 use rustix::time::{ClockId, clock_gettime};

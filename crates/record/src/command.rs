@@ -1,4 +1,4 @@
-//! The command whose run is recorded: started, watched, passed its signals, and accounted for.
+//! The recorded command: start, signals, exit status, resource usage.
 
 use std::{
     ffi::OsString,

@@ -1,4 +1,4 @@
-//! What was recorded, before it is sealed: what belongs to the run and is known only at its end is added here.
+//! A finished recording before it is sealed, to which data that is known only at the end is added.
 
 use fenxi_model::{Micros, Rows};
 use fenxi_store::{End, InputEntry, OpenRun, SourceCost, StoreError};

@@ -1,6 +1,6 @@
-//! The recording itself: from the first sample to the sealed run.
+//! The recording loop: from the first sample to the sealed run.
 
-use std::{collections::BTreeMap, ffi::OsString, io, ops::ControlFlow};
+use std::{collections::BTreeMap, ffi::OsString, io, ops::ControlFlow, sync::Arc};
 
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_source::{Root, Source};
@@ -33,7 +33,7 @@ pub struct Plan {
     /// Seconds to record; None: until a signal or the command's end.
     pub duration_s: Option<f64>,
     /// What to sample.
-    pub sources: Vec<&'static dyn Source>,
+    pub sources: Vec<Arc<dyn Source>>,
     /// The file system to read.
     pub root: Root,
     /// Command to run meanwhile.
@@ -83,7 +83,7 @@ pub enum Stage<'a> {
     Sealing,
 }
 
-/// Is told of each stage of a recording, and may end it.
+/// Callback for each stage of a recording; `Break` stops it.
 pub type Watch<'a> = dyn FnMut(Stage<'_>) -> ControlFlow<()> + 'a;
 
 /// How a recording ended.
@@ -374,7 +374,7 @@ impl Recording<'_> {
         let t = self.time_at(now);
         if let Some(step) = self.steps.step(clock::wall(), now) {
             let text = format!(
-                "the wall clock moved by {step:+.3} s against the steady clock; the run's times do not follow it"
+                "the wall clock stepped by {step:+.3} s against the monotonic clock; timestamps of the run do not follow it"
             );
             self.rows.event(t, "clock step", "recorder", &text);
         }

@@ -1,8 +1,9 @@
-//! The sources of one recording at work: who is due, what each costs, what fails.
+//! Sampling of all sources: which are due, what each costs, which fail.
 
 use std::{
     collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
 };
 
 use fenxi_model::{Micros, Rows};
@@ -47,7 +48,7 @@ impl Sampler {
     ///
     /// # Errors
     /// When there are sources and none of them can: each with why.
-    pub fn start(sources: &[&'static dyn Source], root: &Root, rows: &mut Rows) -> Result<Sampler, RecordError> {
+    pub fn start(sources: &[Arc<dyn Source>], root: &Root, rows: &mut Rows) -> Result<Sampler, RecordError> {
         let mut active = Vec::new();
         let mut refused = Vec::new();
         for source in sources {

@@ -1,8 +1,176 @@
-//! Every source that can be recorded: collectors of /proc and /sys, and observers in the kernel.
+//! Every source that can be recorded, and how people name them: `cpu`, `+procsystime`, `iopattern:pid=42`.
 
-use fenxi_source::Source;
+use std::sync::Arc;
 
-/// All of them, in the order in which they are sampled.
+use fenxi_source::{Changes, Options, Source};
+
+/// All of them, in the order in which they are sampled: collectors of /proc and /sys, then observers in the kernel.
 pub fn sources() -> impl Iterator<Item = &'static dyn Source> + Clone {
-    fenxi_source::SOURCES.iter().chain(fenxi_ebpf::SOURCES).copied()
+    fenxi_source::SOURCES.iter().copied().chain(fenxi_ebpf::OBSERVERS.iter().map(|observer| observer.source))
+}
+
+/// The source of this name, or of the name that it had before.
+pub fn source(name: &str) -> Option<&'static dyn Source> {
+    let formerly = || fenxi_ebpf::OBSERVERS.iter().find(|observer| observer.formerly == Some(name));
+    sources().find(|source| source.spec().name == name).or_else(|| formerly().map(|observer| observer.source))
+}
+
+/// One element of a list of sources.
+#[derive(Debug, PartialEq)]
+struct Named<'a> {
+    /// What to do with it.
+    sign: Sign,
+    name: &'a str,
+    /// Names of options, with their values.
+    options: Vec<(&'a str, Option<String>)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sign {
+    /// It, and those that are named like it.
+    Only,
+    /// It, besides those that are recorded anyway.
+    More,
+    /// All but it.
+    Less,
+}
+
+/// The sources that the elements of a list name: all named ones, or the default ones with `+more` and `-less`. A name can be
+/// followed by a colon and options, which go on in the next elements: `iopattern:pid=42`, `profile:frequency=49`,
+/// `off-cpu`.
+///
+/// # Errors
+/// In words: there is no such source or option, or none is left.
+pub fn choose(list: &[String]) -> Result<Vec<Arc<dyn Source>>, String> {
+    let named = read(list);
+    let only = named.iter().any(|named| named.sign == Sign::Only);
+    let defaults = sources().filter(|source| !only && source.spec().default);
+    let mut chosen: Vec<Arc<dyn Source>> = defaults.map(|source| Arc::new(source) as Arc<dyn Source>).collect();
+    for named in &named {
+        let source = with_options(named)?;
+        chosen.retain(|other| other.spec().name != source.spec().name);
+        if named.sign != Sign::Less {
+            chosen.push(source);
+        }
+    }
+    if chosen.is_empty() { Err("no source is left to record".to_owned()) } else { Ok(chosen) }
+}
+
+/// Elements of a list: commas stand between sources and between options of one as well.
+fn read(list: &[String]) -> Vec<Named<'_>> {
+    let mut all: Vec<Named<'_>> = Vec::new();
+    for element in list {
+        if let Some(last) = all.last_mut().filter(|last| goes_on(last, element)) {
+            match (element.split_once('='), last.options.last_mut()) {
+                (Some((name, value)), _) => last.options.push((name, Some(value.to_owned()))),
+                // The next number of a list of them.
+                (None, Some((_, Some(value)))) if is_number(element) => *value = format!("{value},{element}"),
+                (None, _) => last.options.push((element, None)),
+            }
+            continue;
+        }
+        let (sign, bare) = match element.split_at_checked(1) {
+            Some(("+", bare)) => (Sign::More, bare),
+            Some(("-", bare)) => (Sign::Less, bare),
+            _ => (Sign::Only, element.as_str()),
+        };
+        let (name, option) = bare.split_once(':').map_or((bare, None), |(name, option)| (name, Some(option)));
+        let option = option.filter(|option| !option.is_empty()).map(|option| match option.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (option, None),
+        });
+        all.push(Named { sign, name, options: option.into_iter().collect() });
+    }
+    all
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether an element of the list belongs to the source before it, which has options already.
+fn goes_on(last: &Named<'_>, element: &str) -> bool {
+    if last.options.is_empty() || element.starts_with(['+', '-']) {
+        return false;
+    }
+    let name = element.split(['=', ':']).next().unwrap_or("");
+    let is_option = || {
+        let declared = source(last.name).map_or(&[][..], |source| source.options());
+        declared.iter().any(|option| option.name == name) && source(name).is_none()
+    };
+    // No source has an equals sign before a colon in what names it.
+    element.split(':').next().is_some_and(|head| head.contains('=')) || is_number(element) || is_option()
+}
+
+fn with_options(named: &Named<'_>) -> Result<Arc<dyn Source>, String> {
+    let Some(found) = source(named.name) else {
+        let names: Vec<_> = sources().map(|source| source.spec().name).collect();
+        return Err(format!("no source is called `{}`; there are {}", named.name, names.join(", ")));
+    };
+    if named.options.is_empty() {
+        return Ok(Arc::new(found));
+    }
+    let of = found.spec().name;
+    let mut options = Options::new(found.options());
+    for (name, value) in &named.options {
+        let of_view = found.options().iter().any(|option| option.name == *name && option.changes == Changes::View);
+        if of_view {
+            return Err(format!("`{of}`: `{name}` changes how it is shown, not what is recorded"));
+        }
+        options.give(name, value.as_deref()).map_err(|why| format!("`{of}`: {why}"))?;
+    }
+    found.with(&options).map_err(|error| format!("`{of}`: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> Vec<String> {
+        text.split(',').map(str::to_owned).collect()
+    }
+
+    fn names(text: &str) -> Vec<&'static str> {
+        choose(&list(text)).unwrap().iter().map(|source| source.spec().name).collect()
+    }
+
+    fn refused(text: &str) -> String {
+        choose(&list(text)).err().unwrap()
+    }
+
+    #[test]
+    fn a_list_names_sources_or_changes_the_default_ones() {
+        assert_eq!(names("mem,cpu"), ["mem", "cpu"]);
+        let defaults = choose(&[]).unwrap().len();
+        assert_eq!(names("+procsystime").len(), defaults + 1);
+        assert_eq!(names("-cpu").len(), defaults - 1);
+        assert!(refused("cpuu").starts_with("no source is called `cpuu`; there are "), "{}", refused("cpuu"));
+        assert_eq!(refused("cpu,-cpu"), "no source is left to record");
+        assert_eq!(names("pin"), ["irqsteal"], "as it was called before");
+    }
+
+    #[test]
+    fn options_go_on_behind_commas() {
+        let texts = list("+iopattern:pid=42,43,cpu,profile:frequency=49,off-cpu,mem");
+        let read = read(&texts);
+        let given = |name, value: &str| (name, Some(value.to_owned()));
+        let expected = [
+            Named { sign: Sign::More, name: "iopattern", options: vec![given("pid", "42,43")] },
+            Named { sign: Sign::Only, name: "cpu", options: vec![] },
+            Named { sign: Sign::Only, name: "profile", options: vec![given("frequency", "49"), ("off-cpu", None)] },
+            Named { sign: Sign::Only, name: "mem", options: vec![] },
+        ];
+        assert_eq!(read, expected);
+        assert_eq!(names("iopattern:pid=42,43,cpu"), ["iopattern", "cpu"]);
+        assert_eq!(names("plockstat:holds,all-waits,mem"), ["plockstat", "mem"]);
+    }
+
+    #[test]
+    fn options_that_cannot_be_are_told() {
+        assert_eq!(refused("cpu:pid=1"), "`cpu`: there is no option `pid`, and no other");
+        let why = "`procsystime`: `top` changes how it is shown, not what is recorded";
+        assert_eq!(refused("procsystime:top=3"), why);
+        assert_eq!(refused("profile:frequency=0"), "`profile`: `frequency` is `0`: less than 1");
+        assert_eq!(refused("irqsteal:light,flow"), "`irqsteal`: `flow` makes no sense with `light`");
+    }
 }

@@ -1,4 +1,4 @@
-//! What a recording shows while it runs.
+//! Progress summary of a running recording.
 
 use fenxi_model::{
     Rows, TableId,

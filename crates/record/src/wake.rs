@@ -1,4 +1,4 @@
-//! Sleeping until a deadline, a signal or the end of the command, whichever comes first.
+//! Sleeps until a deadline, a signal or the exit of the command, whichever is first.
 
 use std::{io, os::fd::AsFd};
 

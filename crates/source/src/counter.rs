@@ -1,4 +1,4 @@
-//! Counters of the kernel become rates here, and only here.
+//! Counter-to-rate conversion of kernel counters, done here and only here.
 
 /// How many bits a counter has before it wraps round to 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

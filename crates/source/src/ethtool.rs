@@ -1,4 +1,4 @@
-//! What a network driver counts for itself, asked with the ioctl that `ethtool -S` uses.
+//! Driver statistics of network interfaces, by the ioctl that `ethtool -S` uses.
 //!
 //! Needs no privileges. The kernel's interface is linux/ethtool.h.
 #![allow(unsafe_code, reason = "one ioctl, which takes a pointer within a structure")]

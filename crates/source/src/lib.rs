@@ -1,30 +1,32 @@
-//! What yields rows. A source reads one thing (a file of /proc, another tool's text, a database)
+//! Sources: collectors that read the system and produce rows. A source reads one thing (a file of /proc, a system call)
 //! and fills [`fenxi_model::Rows`]; it knows nothing of runs, stores or schedules.
 //!
-//! A new collector is one file under `proc/` and one line in [`SOURCES`]; a new importer is one file
-//! under `import/` and one line in its family's list.
+//! A new collector is one file under `proc/` and one line in [`SOURCES`]. Files that several parts of Fenxi read are
+//! parsed by [`fenxi_procfs`]; importers of other tools' output are in the crate `formats`.
 
 mod counter;
 mod ethtool;
-pub mod import;
+mod options;
 pub mod proc;
 pub mod residency;
-mod root;
 #[cfg(test)]
 mod testing;
 
 pub use counter::{Counter, Step, Width};
+pub use fenxi_procfs::{ProcFile, Root};
+pub use options::{Changes, Opt, Options, Takes, Value};
 pub use proc::{
     SOURCES,
     cpu_time::{Accounting, CpuTime, Given, Measure, Seen, thread_ticks_ns, timer_tick_ns},
     process::{CpuTimes, Matches, Selection},
 };
-pub use root::{ProcFile, Root, online_cpus};
+
+use std::sync::Arc;
 
 use fenxi_model::{Micros, Rows, Table};
 
 /// One kind of observation that can be recorded: what it is, and how to begin it.
-pub trait Source: Sync {
+pub trait Source: Send + Sync {
     /// The facts about this source, from which help, reference and checks derive.
     fn spec(&self) -> &'static Spec;
 
@@ -34,6 +36,38 @@ pub trait Source: Sync {
     /// When the system does not offer what the source needs (no such file, no permission): the
     /// recorder notes it and goes on without this source.
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError>;
+
+    /// What may be said of it on a command line.
+    fn options(&self) -> &'static [Opt] {
+        &[]
+    }
+
+    /// The same source with options of [`Source::options`].
+    ///
+    /// # Errors
+    /// When they make no sense together.
+    fn with(&self, _options: &Options) -> Result<Arc<dyn Source>, SourceError> {
+        Err(SourceError::Refused("it has no options".to_owned()))
+    }
+}
+
+/// One of a list that lasts as long as the program.
+impl Source for &'static dyn Source {
+    fn spec(&self) -> &'static Spec {
+        (**self).spec()
+    }
+
+    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
+        (**self).start(root)
+    }
+
+    fn options(&self) -> &'static [Opt] {
+        (**self).options()
+    }
+
+    fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
+        (**self).with(options)
+    }
 }
 
 /// A source at work. It keeps what it needs from one sample to the next: open files and counters.

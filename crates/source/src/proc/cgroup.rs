@@ -1,4 +1,4 @@
-//! Control groups of version 2: CPU, memory, I/O, pressure and limits of each group.
+//! cgroup v2: CPU, memory, I/O, pressure and limits of each group.
 //!
 //! The hierarchy is wherever /proc/self/mountinfo says a `cgroup2` is mounted. A group that used no
 //! CPU time and did no I/O in the interval has no row: reading everything of hundreds of idle groups
@@ -9,17 +9,15 @@
 mod files;
 mod group;
 
-use std::path::PathBuf;
-
 use fenxi_model::{Rows, catalog::cgroup::TABLE};
+use fenxi_procfs::{
+    cgroup::version2,
+    scan::{lines, number},
+};
 use files::{Budget, File, Shared};
 use group::Group;
 use rustc_hash::FxHashSet;
 
-use super::{
-    fs::unescape,
-    scan::{lines, number, words},
-};
 use crate::{Collector, Root, Source, SourceError, Spec, Take, Tick};
 
 /// How many groups are observed at most.
@@ -48,14 +46,14 @@ impl Source for Cgroup {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        let mountinfo = root.open("/proc/self/mountinfo")?.read()?.to_owned();
+        let mountinfo = root.read("/proc/self/mountinfo")?;
         let why = || "no cgroup2 is mounted; boot with systemd.unified_cgroup_hierarchy=1 or mount one".to_owned();
-        let mount = mount_point(&mountinfo)
+        let mount = version2(&mountinfo)
             .ok_or_else(|| SourceError::Unavailable { what: "control groups of version 2", why: why() })?;
-        let top = root.path(&mount);
+        let top = mount.point.trim_end_matches('/').to_owned();
         let mut shared = Shared::new(root.clone(), Budget::of_process());
-        if !top.is_dir() {
-            let why = format!("{} is not there", top.display());
+        if !root.is_dir(&top) {
+            let why = format!("{} is not there", root.path(&top).display());
             return Err(SourceError::Unavailable { what: "control groups of version 2", why });
         }
         let stat = File::new(&top, "cgroup.stat", &mut shared);
@@ -63,18 +61,9 @@ impl Source for Cgroup {
     }
 }
 
-/// Where the first `cgroup2` of /proc/self/mountinfo is mounted.
-///
-/// Fields before a lone `-` vary in number: `36 35 98:0 / /mnt rw,noatime master:1 - ext3 /dev/root rw`.
-fn mount_point(mountinfo: &[u8]) -> Option<String> {
-    lines(mountinfo).find_map(|line| {
-        let fstype = words(line).skip_while(|w| *w != b"-").nth(1)?;
-        (fstype == b"cgroup2").then(|| words(line).nth(4).map(unescape))?
-    })
-}
-
 struct Groups {
-    top: PathBuf,
+    /// Where they are, without a slash at the end.
+    top: String,
     shared: Shared,
     /// The root's `cgroup.stat`, which tells how many groups there are.
     stat: File,
@@ -116,7 +105,7 @@ impl Groups {
         let (mut next, mut cut) = (0, false);
         while let Some(path) = found.get(next).cloned() {
             next += 1;
-            let children = children(&self.top.join(path.trim_start_matches('/')));
+            let children = children(&self.shared.root, &self.folder(&path));
             let depth = path.split('/').filter(|part| !part.is_empty()).count();
             if depth >= MAX_DEPTH {
                 cut |= !children.is_empty();
@@ -134,7 +123,7 @@ impl Groups {
             self.noted = true;
             let message =
                 format!("only the {MAX_GROUPS} groups nearest to the root, {MAX_DEPTH} deep at most, are observed");
-            rows.note(&self.top.display().to_string(), None, &message);
+            rows.note(&self.shared.root.path(&self.top).display().to_string(), None, &message);
         }
         let listed: FxHashSet<&str> = found.iter().map(String::as_str).collect();
         let gone = |g: &Group| !listed.contains(&*g.path);
@@ -147,9 +136,14 @@ impl Groups {
             if tick.dt.is_some() {
                 rows.event(tick.t, "appeared", path, "control group");
             }
-            let folder = self.top.join(path.trim_start_matches('/'));
+            let folder = self.folder(path);
             self.groups.push(Group::new(path, &folder, &mut self.shared));
         }
+    }
+
+    /// The folder of the group `path`, without a slash at the end.
+    fn folder(&self, path: &str) -> String {
+        format!("{}{}", self.top, path.trim_end_matches('/'))
     }
 
     /// Tells that a group is gone, and closes its files.
@@ -161,10 +155,10 @@ impl Groups {
 }
 
 /// Names of the groups directly below a group, in order.
-fn children(folder: &std::path::Path) -> Vec<String> {
-    let Ok(entries) = fs_err::read_dir(folder) else { return Vec::new() };
-    let folders = entries.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir()));
-    let mut names: Vec<String> = folders.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+fn children(root: &Root, folder: &str) -> Vec<String> {
+    let found = root.list(folder).unwrap_or_default();
+    let folders = found.iter().filter(|(_, is_folder)| *is_folder);
+    let mut names: Vec<String> = folders.map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }

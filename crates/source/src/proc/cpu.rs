@@ -1,4 +1,4 @@
-//! `cpu`: how each processor spent its time, from /proc/stat.
+//! `cpu`: utilisation of each CPU, from /proc/stat.
 //!
 //! The kernel counts in ticks of 1/100 s. Percentages are shares of the ticks that the CPU itself
 //! counted in the interval, so that a row adds up to 100 however late the sample came. At intervals
@@ -13,6 +13,7 @@
 //!   kernel's own sum jumps when a CPU goes offline.)
 
 use fenxi_model::{Row, Rows, catalog::cpu};
+use fenxi_procfs::USER_HZ;
 
 use super::{
     keyed::Resets,
@@ -45,8 +46,6 @@ impl Source for Cpu {
     }
 }
 
-/// Ticks per second in /proc/stat (`USER_HZ`): 100 on every architecture that is still in use.
-const TICKS_PER_S: f64 = 100.0;
 /// A step back by at most so many ticks is the kernel's imprecision, not a reset.
 const SMALL_STEP: u64 = 1000;
 /// No counter that wraps goes on by so many ticks (1000 s) between two samples.
@@ -245,7 +244,7 @@ impl Cpus {
 
     fn add_rows(&self, tick: Tick, dt: f64, rows: &mut Rows) {
         let mut all = Ticks::default();
-        let room = dt * TICKS_PER_S;
+        let room = dt * USER_HZ as f64;
         for state in self.cpus.iter().filter(|c| c.online) {
             let mut row = rows.row(&cpu::TABLE, tick.t, dt);
             row.str(cpu::cpu, &state.name["cpu".len()..]);

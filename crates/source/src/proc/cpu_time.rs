@@ -1,4 +1,4 @@
-//! `cpu_time`: the CPUs' time by the clock tick and by the scheduler's own measure, side by side.
+//! `cpu_time`: CPU time by tick sampling and by the scheduler's own measurement, side by side.
 //!
 //! Most kernels find out who uses a CPU by looking at each tick of the timer; what begins after a tick
 //! and ends before the next is not seen. The scheduler measures as well, each time a task leaves
@@ -18,6 +18,7 @@ mod given;
 mod measured;
 
 use fenxi_model::{Row, Rows, catalog::cpu_time};
+use fenxi_procfs::TICK_NS;
 use measured::Measured;
 
 pub use accounting::{Accounting, Seen, thread_ticks_ns, timer_tick_ns};
@@ -63,8 +64,6 @@ impl CpuTime {
     }
 }
 
-/// Nanoseconds of a tick of /proc/stat (`USER_HZ`): 1/100 s on every architecture that is still in use.
-const TICK_NS: u64 = 10_000_000;
 /// A step back by at most so much is the kernel's imprecision, not a reset.
 const SMALL_STEP_NS: u64 = 1000 * TICK_NS;
 /// CPU numbers from here on are taken for damage; no kernel has so many.

@@ -210,10 +210,10 @@ fn growth(member: &mut Member<Device>, fields: &Fields, t: Micros, rows: &mut Ro
 /// What kind of device it is: what sysfs knows, else what its name says.
 fn class_of(root: &Root, name: &str) -> &'static str {
     // In sysfs a slash of the name becomes an exclamation mark (`cciss/c0d0`).
-    let folder = root.path(&format!("/sys/class/block/{}", name.replace('/', "!")));
-    if folder.is_dir() {
+    let folder = format!("/sys/class/block/{}", name.replace('/', "!"));
+    if root.is_dir(&folder) {
         for (sign, class) in [("partition", "partition"), ("dm", "dm"), ("md", "md")] {
-            if folder.join(sign).exists() {
+            if root.exists(&format!("{folder}/{sign}")) {
                 return class;
             }
         }

@@ -1,4 +1,4 @@
-//! Facts in words about the system, read at the start and at the end of a recording.
+//! System facts, read at the start and at the end of a recording.
 //!
 //! One file per group of topics; each reads files below the root and gives facts. Only what stays
 //! the same unless somebody or something changes it is a fact: no counters, no amounts in use. What
@@ -109,8 +109,8 @@ impl Facts {
 
 /// Names in a folder, in order; none when it is not there.
 fn names(root: &Root, folder: &str) -> Vec<String> {
-    let Ok(entries) = fs_err::read_dir(root.path(folder)) else { return Vec::new() };
-    let mut names: Vec<String> = entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    let found = root.list(folder).unwrap_or_default();
+    let mut names: Vec<String> = found.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }

@@ -9,7 +9,7 @@ mod mounts;
 
 use std::path::PathBuf;
 
-pub use mounts::{Mount, parse as parse_mounts, unescape};
+pub use mounts::{Mount, parse as parse_mounts};
 
 use fenxi_model::{
     Rows,

@@ -3,7 +3,8 @@
 mod grid;
 mod keyed;
 mod roster;
-mod scan;
+
+use fenxi_procfs::scan;
 
 /// Declares the collectors: a module each, and its place in [`SOURCES`].
 macro_rules! sources {

@@ -1,4 +1,4 @@
-//! `page_cache`: how much of the page cache holds programs and libraries.
+//! `page_cache`: part of the page cache that holds executables and libraries.
 //!
 //! No counter of the kernel tells. Every file that some process maps with the right to execute is
 //! asked how much of it is cached, each inode once, as Solaris' `::memstat` counts "Exec and libs".
@@ -12,13 +12,11 @@ use fenxi_model::{
     Micros, Rows,
     catalog::page_cache::{self, TABLE},
 };
+use fenxi_procfs::Processes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{Mode, OFlags};
 
-use crate::{
-    Collector, Root, Source, SourceError, Spec, Take, Tick,
-    residency::{Asker, Processes},
-};
+use crate::{Collector, Root, Source, SourceError, Spec, Take, Tick, residency::Asker};
 
 pub struct PageCache;
 
@@ -44,7 +42,7 @@ impl Source for PageCache {
             return Err(SourceError::Unavailable { what: "the page cache of executables", why });
         }
         Ok(Box::new(Executables {
-            processes: Processes::new(root.path("/proc")),
+            processes: Processes::of(root),
             asker: Asker::default(),
             sum: Sum::default(),
             looked: None,
@@ -55,8 +53,8 @@ impl Source for PageCache {
 /// How long what was found is good, less what a tick may come early.
 const LOOK_AGAIN_US: i64 = 9_990_000;
 
-/// Programs by device and inode as `maps` writes them.
-type Programs = FxHashMap<(Box<str>, u64), Program>;
+/// Programs by device (major, minor) and inode, as `maps` tells them.
+type Programs = FxHashMap<((u32, u32), u64), Program>;
 
 struct Executables {
     processes: Processes,
@@ -114,12 +112,12 @@ impl Executables {
             if !mapping.is_program() || mapping.path.starts_with("/memfd:") {
                 return;
             }
-            let key = (Box::from(mapping.device), mapping.inode);
+            let key = (mapping.device, mapping.inode);
             programs.entry(key).or_insert_with(|| Program {
                 places: [
                     PathBuf::from(mapping.path),
                     self.processes.path(pid, "root").join(mapping.path.trim_start_matches('/')),
-                    self.processes.path(pid, "map_files").join(mapping.range),
+                    self.processes.path(pid, "map_files").join(format!("{:x}-{:x}", mapping.begin, mapping.end)),
                 ],
                 inode: mapping.inode,
             });

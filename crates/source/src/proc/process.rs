@@ -1,4 +1,4 @@
-//! Processes that did something in the interval: used CPU time, faulted, or did I/O.
+//! `process`: processes active in the interval: CPU time, page faults, I/O.
 //!
 //! The cheap path. A process cannot change anything without running. On the live system its CPU clock
 //! tells by one system call whether it ran, all threads counted, see [`clock`], and nothing else is
@@ -22,7 +22,6 @@ mod exits;
 mod netlink;
 pub(crate) mod reader;
 mod select;
-pub(crate) mod stat;
 mod threads;
 mod times;
 
@@ -32,11 +31,11 @@ use details::{Details, Measured, Users};
 use exited::{Exited, Totals};
 use exits::{Ended, Exits};
 use fenxi_model::{Rows, catalog::process::TABLE};
+use fenxi_procfs::{TICK_NS, stat::Stat};
 use reader::Reader;
 use rustc_hash::FxHashMap;
 use select::Candidate;
 pub use select::{Matches, Selection};
-use stat::Stat;
 use threads::Threads;
 pub use times::CpuTimes;
 
@@ -250,7 +249,7 @@ impl Processes {
             work.cpu_ns = now.saturating_sub(then);
             work.measured = Measured::Clock;
         }
-        let children = stat.children() - before.children();
+        let children = Totals::of_children(&stat) - Totals::of_children(&before);
         if known.file.is_some() && stat.threads != 1 {
             known.file = None;
             self.n_kept -= 1;
@@ -304,7 +303,7 @@ impl Processes {
             self.n_kept += usize::from(known.file.is_some());
         }
         if tick.dt.is_some() {
-            self.active.push(Active { pid, before, work, children: stat.children() });
+            self.active.push(Active { pid, before, work, children: Totals::of_children(&stat) });
         }
     }
 
@@ -358,11 +357,11 @@ impl Processes {
             return;
         }
         self.tree.ended(pid);
-        self.exited.gone(pid, known.stat.ppid, known.stat.own(shown_ns) + known.stat.children());
+        self.exited.gone(pid, known.stat.ppid, Totals::of(&known.stat, shown_ns) + Totals::of_children(&known.stat));
         let Some(mut ended) = record else { return };
         ended.cpu_ns = ended.cpu_ns.max(shown_ns);
         ended.comm = known.comm;
-        let tick_us = stat::tick_ns() / 1000;
+        let tick_us = TICK_NS / 1000;
         let wait_ns = known.details.wait_ns().map(|before| ended.wait_ns.saturating_sub(before));
         self.gone.push(Gone {
             ns: ended.cpu_ns - shown_ns,

@@ -12,12 +12,15 @@ use fenxi_model::{
     Rows,
     catalog::thread::{self, TABLE},
 };
+use fenxi_procfs::{
+    TICK_NS,
+    stat::{self, Stat},
+};
 use rustc_hash::FxHashMap;
 
 use super::process::{
     descriptors_to_keep,
     reader::{Reader, Run},
-    stat::{self, Stat, tick_ns},
 };
 use crate::{Collector, Root, Source, SourceError, Spec, Take, Tick};
 
@@ -162,7 +165,7 @@ impl Known {
             }
             let ticks = || {
                 let (stat, _) = if tids.len() == 1 { reader.stat(pid)? } else { task(reader, pid, *tid)? };
-                Some(stat.ticks_since(&Stat::default()) * tick_ns())
+                Some(stat.ticks_since(&Stat::default()) * TICK_NS)
             };
             let Some(ns) = run.map(|run| run.run_ns).or_else(ticks) else { continue };
             let before = self.threads[..n_old].binary_search_by_key(tid, |(tid, _)| *tid);

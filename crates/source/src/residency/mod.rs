@@ -1,18 +1,13 @@
-//! Which files are in the page cache, how much of each, and who has them open how.
+//! Page cache residency of files, and how processes have them open.
 //!
 //! [`Files`] is a source that is told what to look at: what processes use, what is below folders, or the
 //! data of database servers. It cannot stand in the list of sources, as there is nothing to look at
 //! unless someone says so; else it is recorded, saved and replayed as any other.
 
 mod pages;
-mod processes;
-mod servers;
-mod settings;
 mod walk;
 
 pub use pages::{Asker, Resident, page_size};
-pub use processes::Processes;
-pub use servers::{Class, Server, System, same_folder};
 
 use std::{
     fmt::Write,
@@ -23,11 +18,14 @@ use fenxi_model::{
     Micros, Rows,
     catalog::{file_cache, page_cache},
 };
+use fenxi_procfs::{
+    FileId, Open, Processes, id, is_cached_kind,
+    servers::{Class, Server, System, same_folder},
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{Mode, OFlags};
 
 use crate::{Collector, Root, Source, SourceError, Spec, Take, Tick};
-use processes::{FileId, Open, id};
 use walk::Found;
 
 /// What to look at.
@@ -77,7 +75,7 @@ impl Source for Files {
             let why = "it comes from a system call, and these files are a saved copy".to_owned();
             return Err(SourceError::Unavailable { what: "the residency of files", why });
         }
-        let processes = Processes::new(root.path("/proc"));
+        let processes = Processes::of(root);
         Ok(Box::new(Residency { target: self.target.clone(), processes, asker: Asker::default(), noted: false }))
     }
 }
@@ -210,7 +208,7 @@ impl Residency {
                 let open = self.processes.inside(*pid, Path::new(mapping.path));
                 if let Ok(stat) = rustix::fs::stat(&open)
                     && stat.st_ino == mapping.inode
-                    && processes::is_cached_kind(&stat)
+                    && is_cached_kind(&stat)
                     && seen.insert(id(&stat))
                 {
                     let size = stat.st_size.max(0) as u64;

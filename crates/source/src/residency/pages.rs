@@ -1,4 +1,4 @@
-//! How much of one file is in the page cache: `cachestat` where the kernel has it (6.5), else `mincore`.
+//! Page cache residency of one file: `cachestat` where the kernel has it (6.5), else `mincore`.
 //!
 //! Both tell strangers nothing: the caller must own the file, or may write it, or be root. `mincore`
 //! does not refuse but claims that every page is there, so the permission is checked here first.

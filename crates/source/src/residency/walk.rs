@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use fenxi_procfs::{FileId, id, is_cached_kind};
 use rustc_hash::FxHashSet;
 use rustix::fs::{AtFlags, CWD, FileType};
-
-use super::processes::{FileId, id, is_cached_kind};
 
 /// A file whose residency is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,10 @@
 //! Files of groups, kept open as far as the limit on open files allows.
 
-use std::{
-    os::fd::OwnedFd,
-    path::{Path, PathBuf},
-};
+use std::os::fd::OwnedFd;
 
 use rustc_hash::FxHashMap;
-use rustix::fs::{CWD, Mode, OFlags};
+
+use fenxi_procfs::reading::LIMIT;
 
 use crate::Root;
 
@@ -24,7 +22,7 @@ impl Budget {
 
 /// What all groups share: the buffer to read into, descriptors left, devices known.
 pub struct Shared {
-    root: Root,
+    pub root: Root,
     bytes: Vec<u8>,
     budget: Budget,
     /// Whether a device (`8:0`) stands upon others, so that its I/O is counted there again.
@@ -52,8 +50,8 @@ impl Shared {
         if let Some(known) = self.stacked.get(device) {
             return *known;
         }
-        let folder = self.root.path(&format!("/sys/dev/block/{}/slaves", String::from_utf8_lossy(device)));
-        let stacked = fs_err::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+        let folder = format!("/sys/dev/block/{}/slaves", String::from_utf8_lossy(device));
+        let stacked = self.root.list(&folder).is_ok_and(|found| !found.is_empty());
         self.stacked.insert(device.into(), stacked);
         stacked
     }
@@ -65,23 +63,19 @@ pub enum File {
     /// It is kept open.
     Kept(OwnedFd),
     /// It is opened anew for each reading.
-    Closed(PathBuf),
+    Closed(Box<str>),
     /// The group has no such file (the controller is off).
     Missing,
 }
 
-fn open(path: &Path) -> Option<OwnedFd> {
-    rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
-}
-
 impl File {
     /// The file `name` of the group in `folder`.
-    pub fn new(folder: &Path, name: &str, shared: &mut Shared) -> File {
-        let path = folder.join(name);
-        match open(&path) {
-            None => File::Missing,
-            Some(_) if shared.budget.0 == 0 => File::Closed(path),
-            Some(file) => {
+    pub fn new(folder: &str, name: &str, shared: &mut Shared) -> File {
+        let path = format!("{folder}/{name}");
+        match shared.root.open_file(&path) {
+            Err(_) => File::Missing,
+            Ok(_) if shared.budget.0 == 0 => File::Closed(path.into()),
+            Ok(file) => {
                 shared.budget.0 -= 1;
                 File::Kept(file)
             }
@@ -90,16 +84,16 @@ impl File {
 
     /// Its content; None when the group or the file is gone.
     pub fn read<'a>(&self, shared: &'a mut Shared) -> Option<&'a [u8]> {
-        let n = self.read_into(&mut shared.bytes)?;
+        let n = self.read_into(&shared.root, &mut shared.bytes)?;
         Some(&shared.bytes[..n])
     }
 
     /// Reads its content to the beginning of `bytes` and tells how long it is.
-    pub fn read_into(&self, bytes: &mut Vec<u8>) -> Option<usize> {
+    pub fn read_into(&self, root: &Root, bytes: &mut Vec<u8>) -> Option<usize> {
         match self {
             File::Missing => None,
             File::Kept(file) => read_all(file, bytes),
-            File::Closed(path) => read_all(&open(path)?, bytes),
+            File::Closed(path) => read_all(&root.open_file(path).ok()?, bytes),
         }
     }
 
@@ -113,7 +107,7 @@ impl File {
 
 fn read_all(file: &OwnedFd, bytes: &mut Vec<u8>) -> Option<usize> {
     let mut len = 0;
-    loop {
+    while len <= LIMIT {
         if len == bytes.len() {
             bytes.resize(len.max(4096) * 2, 0);
         }
@@ -125,4 +119,7 @@ fn read_all(file: &OwnedFd, bytes: &mut Vec<u8>) -> Option<usize> {
             return Some(len);
         }
     }
+    // It is no file of a group.
+    *bytes = Vec::new();
+    None
 }

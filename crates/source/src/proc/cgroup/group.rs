@@ -1,7 +1,5 @@
 //! One control group.
 
-use std::path::Path;
-
 use fenxi_model::{
     Row, Rows,
     catalog::cgroup::{self, TABLE},
@@ -79,7 +77,7 @@ const PRESSURE: [(&str, C, C); 3] = [
 
 impl Group {
     /// Opens the files of the group in `folder`.
-    pub fn new(path: &str, folder: &Path, shared: &mut Shared) -> Group {
+    pub fn new(path: &str, folder: &str, shared: &mut Shared) -> Group {
         let mut file = |name: &str| File::new(folder, name, shared);
         Group {
             path: path.into(),

@@ -1,4 +1,4 @@
-//! A measure of CPU time that /proc does not have: an observer's.
+//! CPU time measured by an observer, since /proc does not have it.
 
 use fenxi_model::Rows;
 

@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use fenxi_model::{Rows, catalog::process};
+use fenxi_procfs::{
+    cgroup::version1,
+    mountinfo::Mount,
+    scan::{lines, next_number, number, words},
+};
 
 use super::given::{Given, Measure};
-use crate::{
-    Collector, ProcFile, Root, Source, SourceError, Tick,
-    proc::{
-        fs::unescape,
-        process::CpuTimes,
-        scan::{lines, next_number, number, words},
-    },
-};
+use crate::{Collector, ProcFile, Root, Source, SourceError, Tick, proc::process::CpuTimes};
 
 /// At most so many files of idle states are read: they cost a system call each.
 const MAX_IDLE_FILES: usize = 512;
@@ -208,20 +206,12 @@ fn total(rows: &Rows) -> f64 {
 
 /// Opens the file of the group that holds all others: elsewhere, as in a container, it tells of a part.
 fn open_cpuacct(root: &Root) -> Option<ProcFile> {
-    let mounts = root.open("/proc/self/mountinfo").ok()?.read().ok()?.to_owned();
-    lines(&mounts).filter_map(mount_of_cpuacct).find_map(|folder| {
+    let mountinfo = root.read("/proc/self/mountinfo").ok()?;
+    version1(&mountinfo, "cpuacct").find_map(|Mount { point: folder, .. }| {
         // Only the root of a hierarchy has this file.
-        root.path(&format!("{folder}/release_agent")).exists().then_some(())?;
+        root.exists(&format!("{folder}/release_agent")).then_some(())?;
         root.open(&format!("{folder}/cpuacct.usage_percpu")).ok()
     })
-}
-
-/// Where a line of mountinfo says that a version 1 hierarchy with `cpuacct` is mounted.
-fn mount_of_cpuacct(line: &[u8]) -> Option<String> {
-    let mut after = words(line).skip_while(|w| *w != b"-").skip(1);
-    (after.next()? == b"cgroup").then_some(())?;
-    let has_it = after.last()?.split(|b| *b == b',').any(|option| option == b"cpuacct");
-    has_it.then(|| words(line).nth(4).map(unescape))?
 }
 
 /// The CPU and the nanoseconds that tasks ran on it, from a `cpuN` line of /proc/schedstat.

@@ -1,4 +1,4 @@
-//! Processors: model, topology, caches, mitigations, frequency control; what lscpu shows.
+//! CPU facts: model, topology, caches, mitigations, frequency control; as in lscpu.
 
 use std::collections::{BTreeMap, BTreeSet};
 

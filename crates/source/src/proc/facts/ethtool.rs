@@ -1,4 +1,4 @@
-//! What only the SIOCETHTOOL call tells: offloads, ring sizes, interrupt coalescing.
+//! Network interface facts from the SIOCETHTOOL ioctl: offloads, ring sizes, interrupt coalescing.
 
 use std::os::{fd::AsRawFd, unix::net::UnixDatagram};
 

@@ -58,7 +58,7 @@ pub fn virtualisation(root: &Root, facts: &mut Facts) {
         facts.add_file(root, TOPIC, name, path);
     }
     for (sign, kind) in [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")] {
-        if root.path(sign).exists() {
+        if root.exists(sign) {
             facts.add(TOPIC, "container", kind);
         }
     }

@@ -1,4 +1,4 @@
-//! Limits that this process, and what it starts, lives under.
+//! Resource limits of this process and its children.
 
 use super::{Facts, names};
 use crate::{Root, proc::fs::parse_mounts};

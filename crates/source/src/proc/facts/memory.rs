@@ -1,4 +1,4 @@
-//! Memory as it is built and set up: sizes, swap, huge pages, NUMA.
+//! Memory facts: sizes, swap, huge pages, NUMA.
 
 use super::{Facts, names};
 use crate::Root;

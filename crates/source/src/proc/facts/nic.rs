@@ -9,7 +9,7 @@ pub fn nic(root: &Root, facts: &mut Facts) {
     let asker = root.is_live().then(ethtool::Asker::open).flatten();
     for nic in names(root, NICS) {
         let folder = format!("{NICS}/{nic}");
-        if !root.path(&folder).is_dir() {
+        if !root.is_dir(&folder) {
             // A file such as `bonding_masters`.
             continue;
         }
@@ -19,7 +19,7 @@ pub fn nic(root: &Root, facts: &mut Facts) {
                 _ => {}
             }
         }
-        let driver = fs_err::read_link(root.path(&format!("{folder}/device/driver"))).ok();
+        let driver = root.read_link(&format!("{folder}/device/driver"));
         let driver = driver.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
         facts.add("nic", format!("{nic} driver"), driver.unwrap_or_default());
         facts.add_file(root, "nic", format!("{nic} numa node"), &format!("{folder}/device/numa_node"));

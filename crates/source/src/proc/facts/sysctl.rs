@@ -49,7 +49,7 @@ fn walk(root: &Root, folder: &str, depth: u32, facts: &mut Facts) {
             continue;
         }
         let absolute = format!("/proc/sys/{path}");
-        if root.path(&absolute).is_dir() {
+        if root.is_dir(&absolute) {
             // Deeper than this there is nothing today; a loop of links in a saved copy ends here.
             if depth < 4 {
                 walk(root, &path, depth + 1, facts);

@@ -1,4 +1,4 @@
-//! What sort of link an interface is, how fast, and how full it is.
+//! Kind, speed and utilisation of a network link.
 
 use crate::Root;
 
@@ -72,44 +72,45 @@ fn speed(text: &str) -> Option<f64> {
 }
 
 fn class_of(root: &Root, name: &str) -> &'static str {
-    let folder = root.path(&format!("/sys/class/net/{name}"));
-    if !folder.is_dir() {
+    let folder = format!("/sys/class/net/{name}");
+    let has = |file: &str| root.exists(&format!("{folder}/{file}"));
+    if !root.is_dir(&folder) {
         return class_by_name(name);
     }
-    let text = |file: &str| root.read_text(&format!("/sys/class/net/{name}/{file}"));
+    let text = |file: &str| root.read_text(&format!("{folder}/{file}"));
     let uevent = text("uevent").unwrap_or_default();
     let devtype = uevent.lines().find_map(|l| l.strip_prefix("DEVTYPE="));
     // 772 is ARPHRD_LOOPBACK.
     if text("type").as_deref() == Some("772") {
         return "loopback";
     }
-    if folder.join("bonding").exists() || matches!(devtype, Some("bond" | "team")) {
+    if has("bonding") || matches!(devtype, Some("bond" | "team")) {
         return "bond";
     }
-    if folder.join("bridge").exists() || devtype == Some("bridge") {
+    if has("bridge") || devtype == Some("bridge") {
         return "bridge";
     }
-    if devtype == Some("vlan") || root.path(&format!("/proc/net/vlan/{name}")).exists() {
+    if devtype == Some("vlan") || root.exists(&format!("/proc/net/vlan/{name}")) {
         return "vlan";
     }
-    if folder.join("tun_flags").exists() {
+    if has("tun_flags") {
         return "tun";
     }
     // A link, broken in a saved copy, to the card or virtual card behind the interface.
-    if folder.join("device").is_symlink() || folder.join("device").exists() {
+    if root.read_link(&format!("{folder}/device")).is_some() || has("device") {
         return "physical";
     }
     // A veth's peer is its `iflink`; others of which that holds have a type or a lower interface.
     // Peers in two network namespaces may have the same index: then the driver's constant speed tells.
     let constant = text("speed").as_deref() == Some("10000");
-    let peer = (constant || text("iflink") != text("ifindex")) && devtype.is_none() && !has_lower(&folder);
+    let peer = (constant || text("iflink") != text("ifindex")) && devtype.is_none() && !has_lower(root, &folder);
     if peer || name.starts_with("veth") { "veth" } else { "virtual" }
 }
 
 /// Whether the interface stands upon another one (`lower_eth0`).
-fn has_lower(folder: &std::path::Path) -> bool {
-    let Ok(entries) = fs_err::read_dir(folder) else { return false };
-    entries.flatten().any(|e| e.file_name().as_encoded_bytes().starts_with(b"lower_"))
+fn has_lower(root: &Root, folder: &str) -> bool {
+    let Ok(found) = root.list(folder) else { return false };
+    found.iter().any(|(name, _)| name.as_encoded_bytes().starts_with(b"lower_"))
 }
 
 /// A guess from the name, where sysfs was not saved.

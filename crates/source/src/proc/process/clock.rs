@@ -21,7 +21,7 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
 pub fn usable(root: &Root) -> bool {
     let own = std::process::id();
     // A /proc of another namespace of process ids names other processes.
-    let named = fs_err::read_link(root.path("/proc/self")).ok();
+    let named = root.read_link("/proc/self");
     root.is_live() && named.is_some_and(|p| p.as_os_str() == own.to_string().as_str()) && cpu_ns(own).is_some()
 }
 

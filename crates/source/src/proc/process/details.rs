@@ -1,16 +1,17 @@
 //! What is read of a process only when it did something: threads, switches, I/O, user.
 
+use fenxi_procfs::{
+    TICK_NS,
+    scan::{lines, number, words},
+    stat::Stat,
+};
 use rustc_hash::FxHashMap;
 
 use super::{
     cpu::exact_ns,
     reader::{Reader, Run},
-    stat::{Stat, tick_ns},
 };
-use crate::{
-    Root,
-    proc::scan::{lines, number, words},
-};
+use crate::Root;
 
 /// A process with more threads than this is measured by ticks alone, and its switches are NULL: it
 /// costs two reads a thread, and a process with so many is busy enough for ticks.
@@ -95,7 +96,7 @@ impl Details {
     /// CPU time of its life, ended threads included.
     pub fn lifetime_ns(&self, stat: &Stat) -> u64 {
         let threads_ns = self.exact.then(|| self.threads.iter().map(|t| t.run.run_ns).sum());
-        exact_ns(stat.utime + stat.stime, threads_ns, tick_ns())
+        exact_ns(stat.utime + stat.stime, threads_ns, TICK_NS)
     }
 
     /// Time runnable without a CPU of the threads that are there; None where that is not known.
@@ -119,7 +120,7 @@ impl Details {
             Work::default()
         };
         let threads_ns = (was_exact && self.exact).then_some(work.cpu_ns);
-        work.cpu_ns = exact_ns(ticks, threads_ns, tick_ns());
+        work.cpu_ns = exact_ns(ticks, threads_ns, TICK_NS);
         work.measured = if threads_ns == Some(work.cpu_ns) { Measured::Schedstat } else { Measured::Ticks };
         work.wait_ns = work.wait_ns.filter(|_| was_exact);
         work.switches = work.switches.filter(|_| was_exact || !begun);

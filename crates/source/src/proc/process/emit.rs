@@ -4,17 +4,17 @@ use fenxi_model::{
     Row, Rows,
     catalog::process::{self, TABLE},
 };
+use fenxi_procfs::{TICK_NS, scan, stat::split_as};
 
 use super::{
     Active, Gone, Known, Processes,
     details::Measured,
     exited::Totals,
-    stat::{self, split_as},
     state_name,
     threads::{Owner, Threads},
     times::Children,
 };
-use crate::{Tick, proc::scan};
+use crate::Tick;
 
 impl Processes {
     pub(super) fn emit(&mut self, tick: Tick, dt: f64, rows: &mut Rows) {
@@ -87,12 +87,12 @@ impl Processes {
         if self.delays
             && let (Some(now), Some(then)) = (stat.io_wait_ticks, before.io_wait_ticks.or(Some(0)))
         {
-            row.f64(process::io_wait, cpu_pct(now.saturating_sub(then) * stat::tick_ns()));
+            row.f64(process::io_wait, cpu_pct(now.saturating_sub(then) * TICK_NS));
         }
         state(&mut row, known, work.measured);
         activity(&mut row, work, per_s);
         if self.wanted.names {
-            let start_s = stat.start as f64 * stat::tick_ns() as f64 / 1e9;
+            let start_s = stat.start as f64 * TICK_NS as f64 / 1e9;
             row.str(process::command, known.command.as_deref())
                 .f64(process::lived_s, uptime_s.map(|now| (now - start_s).max(0.0)));
         }
@@ -135,7 +135,7 @@ impl Processes {
             return;
         } else if self.exits.is_some() {
             // Parents' times are cut to ticks: only what exceeds that is more than the records tell.
-            let slack = 2 * stat::tick_ns() as i64;
+            let slack = 2 * TICK_NS as i64;
             self.balance_ns = (self.balance_ns + rest.ns as i64 - records as i64).max(-slack);
             rest.ns = if self.balance_ns >= slack { std::mem::take(&mut self.balance_ns) as u64 } else { 0 };
         }

@@ -1,4 +1,4 @@
-//! Processes that ended in the interval, as far as their parents' child times tell.
+//! Processes that exited in the interval, as far as the child times of their parents show.
 //!
 //! When a parent waits for a child that ended, the kernel adds all that the child and its own ended
 //! children ever used to the parent's child times. Some of that was shown before, in the rows of
@@ -9,7 +9,10 @@ use std::ops::{Add, Sub};
 
 use rustc_hash::FxHashMap;
 
-use super::stat::{split_as, tick_ns};
+use fenxi_procfs::{
+    TICK_NS,
+    stat::{Stat, split_as},
+};
 
 /// What a process, or several, used: CPU time and page faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +28,28 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// What a process used itself in all, `ns` of CPU time.
+    pub fn of(stat: &Stat, ns: u64) -> Totals {
+        Totals {
+            ns,
+            utime: stat.utime,
+            stime: stat.stime,
+            minor_faults: stat.minor_faults,
+            major_faults: stat.major_faults,
+        }
+    }
+
+    /// What its ended and awaited children used in all.
+    pub fn of_children(stat: &Stat) -> Totals {
+        Totals {
+            ns: (stat.child_utime + stat.child_stime) * TICK_NS,
+            utime: stat.child_utime,
+            stime: stat.child_stime,
+            minor_faults: stat.child_minor_faults,
+            major_faults: stat.child_major_faults,
+        }
+    }
+
     /// CPU time in user code and in the kernel, in nanoseconds.
     pub fn split(&self) -> (u64, u64) {
         split_as(self.ns, self.utime, self.stime)
@@ -128,7 +153,7 @@ impl Exited {
 /// Takes `shown` off `account` if it is in there, but for the ticks that were cut off.
 fn take(account: Option<&mut Totals>, shown: Totals) -> bool {
     match account {
-        Some(account) if account.ns + 2 * tick_ns() >= shown.ns => {
+        Some(account) if account.ns + 2 * TICK_NS >= shown.ns => {
             *account = *account - shown;
             true
         }

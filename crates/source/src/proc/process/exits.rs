@@ -1,4 +1,4 @@
-//! What processes used until they ended, as the kernel's exit records (taskstats) tell.
+//! Resource usage of processes up to their exit, from the kernel's exit records (taskstats).
 //!
 //! A record is made while the process ends: what the process still does then (freeing its memory) and
 //! what it did since the last clock tick are not in it. So the process's clock is read as well, at
@@ -13,12 +13,12 @@ use std::{
     thread::JoinHandle,
 };
 
+use fenxi_procfs::stat::printable;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use super::{
     clock,
     netlink::{Socket, attributes, generic, messages, u16_at, u32_at, u64_at},
-    stat::printable,
 };
 use crate::Root;
 

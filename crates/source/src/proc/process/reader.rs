@@ -6,15 +6,18 @@ use std::{
     io,
     mem::MaybeUninit,
     os::fd::{AsFd, OwnedFd},
+    path::Path,
 };
 
-use rustix::fs::{CWD, Mode, OFlags, RawDir, SeekFrom};
-
-use super::stat::{self, Stat};
-use crate::{
-    Root,
-    proc::scan::{lines, number, words},
+use fenxi_model::{HIDDEN, is_hidden};
+use fenxi_procfs::{
+    reading,
+    scan::{lines, number, words},
+    stat::{self, Stat},
 };
+use rustix::fs::{Mode, OFlags, RawDir, SeekFrom};
+
+use crate::Root;
 
 /// What the scheduler keeps of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub struct Run {
 /// The folder /proc and buffers to read from it.
 pub struct Reader {
     folder: OwnedFd,
+    /// Whether it is a saved copy, in which anything may stand in a file's place.
+    saved: bool,
     path: String,
     bytes: Vec<u8>,
     entries: Vec<MaybeUninit<u8>>,
@@ -49,13 +54,12 @@ const READ_ONLY: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 impl Reader {
     /// Opens `/proc` of `root`.
     pub fn open(root: &Root) -> io::Result<Reader> {
-        let path = root.path("/proc");
-        let folder = rustix::fs::openat(CWD, &path, READ_ONLY | OFlags::DIRECTORY, Mode::empty())
-            .map_err(|e| io::Error::new(e.kind(), format!("cannot open {}: {e}", path.display())))?;
+        let folder = root.open_folder("/proc")?;
         let entries = vec![MaybeUninit::uninit(); 32 * 1024];
         let own = root.is_live().then(std::process::id);
         let (bytes, tids) = (vec![0; 8192], Vec::new());
-        Ok(Reader { folder, path: String::new(), bytes, entries, tids, cpu_only: false, own })
+        let saved = !root.is_live();
+        Ok(Reader { folder, saved, path: String::new(), bytes, entries, tids, cpu_only: false, own })
     }
 
     /// Puts the ids of all processes into `pids`.
@@ -70,8 +74,12 @@ impl Reader {
         tids.clear();
         self.path.clear();
         let _ = write!(self.path, "{pid}/task");
-        let flags = READ_ONLY | OFlags::DIRECTORY;
-        let Ok(folder) = rustix::fs::openat(&self.folder, &*self.path, flags, Mode::empty()) else { return false };
+        let folder = if self.saved {
+            reading::open_folder_below(self.folder.as_fd(), Path::new(&self.path)).ok()
+        } else {
+            rustix::fs::openat(&self.folder, &*self.path, READ_ONLY | OFlags::DIRECTORY, Mode::empty()).ok()
+        };
+        let Some(folder) = folder else { return false };
         numbers(&folder, &mut self.entries, tids).is_ok()
     }
 
@@ -118,8 +126,8 @@ impl Reader {
         let shown = |c: char| {
             if c == '\0' {
                 ' '
-            } else if c.is_control() {
-                '?'
+            } else if is_hidden(c) {
+                HIDDEN
             } else {
                 c
             }
@@ -130,16 +138,24 @@ impl Reader {
     /// Opens `schedstat` to be kept.
     pub fn open_schedstat(&mut self, pid: u32) -> Option<OwnedFd> {
         self.set_path(pid, None, "schedstat");
-        rustix::fs::openat(&self.folder, &*self.path, READ_ONLY, Mode::empty()).ok()
+        self.open_path()
     }
 
     /// One of the small files of a process or of one of its threads; None when it is gone or forbidden.
     pub fn file(&mut self, pid: u32, tid: Option<u32>, name: &str) -> Option<&[u8]> {
         self.set_path(pid, tid, name);
-        let file = rustix::fs::openat(&self.folder, &*self.path, READ_ONLY, Mode::empty()).ok()?;
+        let file = self.open_path()?;
         // These files are made by one call: a read that does not fill the buffer has it all.
         let n = rustix::io::read(file.as_fd(), &mut self.bytes[..]).ok()?;
         (n > 0).then(|| &self.bytes[..n])
+    }
+
+    /// Opens what was set as the path; the files of the live /proc are what they are.
+    fn open_path(&self) -> Option<OwnedFd> {
+        if self.saved {
+            return reading::open_regular_below(self.folder.as_fd(), Path::new(&self.path)).ok();
+        }
+        rustix::fs::openat(&self.folder, &*self.path, READ_ONLY, Mode::empty()).ok()
     }
 
     fn set_path(&mut self, pid: u32, tid: Option<u32>, name: &str) {

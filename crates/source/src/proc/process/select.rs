@@ -1,7 +1,7 @@
-//! Which processes are wanted.
+//! Process filter.
 
 use super::{exits::Ended, reader::Reader};
-use crate::proc::scan::lines;
+use fenxi_procfs::scan::lines;
 
 /// Says whether a name or a command line is wanted.
 pub type Matches = Box<dyn Fn(&str) -> bool + Send + Sync>;

@@ -1,15 +1,18 @@
-//! The threads of a process that ran in the interval, one row each.
+//! Threads of a process that ran in the interval, one row each.
 
 use fenxi_model::{
     Rows,
     catalog::thread::{self, TABLE},
+};
+use fenxi_procfs::{
+    TICK_NS,
+    stat::{Stat, split_as},
 };
 use rustc_hash::FxHashMap;
 
 use super::{
     details::Measured,
     reader::{Reader, Run},
-    stat::{Stat, split_as, tick_ns},
     state_name,
 };
 use crate::Tick;
@@ -78,7 +81,7 @@ impl Threads {
         let measured = run != Run::default();
         let usr = stat.utime.saturating_sub(then.utime);
         let sys = stat.stime.saturating_sub(then.stime);
-        let ns = if measured { run.run_ns.saturating_sub(then_run.run_ns) } else { (usr + sys) * tick_ns() };
+        let ns = if measured { run.run_ns.saturating_sub(then_run.run_ns) } else { (usr + sys) * TICK_NS };
         if ns == 0 {
             return;
         }

@@ -10,7 +10,7 @@ use nix::sys::{
 };
 use rustc_hash::FxHashSet;
 
-use super::{Exits, Known, Processes, Selection, Wanted};
+use super::{Exits, Known, Processes, Selection, Wanted, exited::Totals};
 use crate::{Collector, Root, Source, SourceError, Spec, Take};
 
 /// CPU times of chosen processes, and of those that ended by their exit records.
@@ -110,12 +110,12 @@ impl Tree {
         let (begin, now) = (self.begin?, Children::now()?);
         let usr_ns = now.usr_ns.saturating_sub(begin.usr_ns);
         let sys_ns = now.sys_ns.saturating_sub(begin.sys_ns);
-        let living_ns = living.map(|k| k.clock_ns.unwrap_or(0) + k.stat.children().ns).sum::<u64>();
+        let living_ns = living.map(|k| k.clock_ns.unwrap_or(0) + Totals::of_children(&k.stat).ns).sum::<u64>();
         let all_ns = usr_ns + sys_ns + living_ns;
         self.shown_ns += rows_ns;
         let rest_ns = all_ns.saturating_sub(self.shown_ns);
         self.shown_ns += rest_ns;
-        let (usr_ns, sys_ns) = super::stat::split_as(rest_ns, usr_ns, sys_ns);
+        let (usr_ns, sys_ns) = fenxi_procfs::stat::split_as(rest_ns, usr_ns, sys_ns);
         Some(Children { usr_ns, sys_ns })
     }
 }

@@ -1,0 +1,136 @@
+//! Wait events of an Oracle report: the top ones, and the long lists after them.
+
+use fenxi_model::catalog::db_wait;
+
+use super::{
+    Report,
+    amount::{amount, milliseconds},
+    dashes::Columns,
+};
+use crate::Out;
+
+/// Events that are kept; a report has some hundreds.
+const MAX_EVENTS: usize = 4096;
+
+#[derive(Debug)]
+struct Event {
+    name: String,
+    class: Option<String>,
+    waits: Option<f64>,
+    time_s: Option<f64>,
+    mean_ms: Option<f64>,
+}
+
+/// All events of the report.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    events: Vec<Event>,
+}
+
+impl Events {
+    /// A row of the list of top events.
+    pub(super) fn top(&mut self, columns: &Columns, line: &str) {
+        if let Some(event) = event(columns, line) {
+            self.add(event);
+        }
+    }
+
+    /// A row of a list of all events of sessions: those of the top list again, and idle ones.
+    pub(super) fn foreground(&mut self, columns: &Columns, line: &str) {
+        let Some(event) = event(columns, line) else { return };
+        let known = |other: &Event| other.class.as_deref() != Some("background") && other.name.starts_with(&event.name);
+        if self.events.iter().any(known) {
+            return;
+        }
+        // Idle events have no share of the database's time.
+        let share = columns.find(|name| name.starts_with('%') && name.contains("DB"));
+        let idle = is_idle(&event.name) || share.is_some_and(|column| columns.cell(line, column).is_empty());
+        self.add(Event { class: if idle { Some("Idle".to_owned()) } else { event.class }, ..event });
+    }
+
+    /// A row of the list of events of background processes.
+    pub(super) fn background(&mut self, columns: &Columns, line: &str) {
+        if let Some(event) = event(columns, line) {
+            let class = if is_idle(&event.name) { "Idle" } else { "background" };
+            self.add(Event { class: Some(class.to_owned()), ..event });
+        }
+    }
+
+    fn add(&mut self, event: Event) {
+        // Pages repeat nothing, but a report may be put together from several.
+        let same = |other: &Event| other.name == event.name && other.class == event.class;
+        if self.events.len() < MAX_EVENTS && !self.events.iter().any(same) {
+            self.events.push(event);
+        }
+    }
+
+    /// Writes one row an event.
+    pub(super) fn write(self, report: &Report, out: &mut Out<'_>) {
+        for event in self.events {
+            let rate = |count: Option<f64>| Some(count? / report.dt?);
+            let mean = event.mean_ms.or_else(|| {
+                let waits = event.waits.filter(|waits| *waits > 0.0)?;
+                Some(event.time_s? / waits * 1000.0)
+            });
+            let mut row = out.row(&db_wait::TABLE, report.t, report.dt);
+            row.str(db_wait::server, report.server.as_deref()).str(db_wait::wait_event, event.name.as_str());
+            row.str(db_wait::wait_class, event.class.as_deref()).f64(db_wait::waits_per_s, rate(event.waits));
+            row.f64(db_wait::time, rate(event.time_s)).f64(db_wait::mean_ms, mean);
+        }
+    }
+}
+
+/// Waits for something to do, which older reports list among the others.
+const IDLE: &[&str] = &[
+    "SQL*Net message from client",
+    "rdbms ipc message",
+    "pmon timer",
+    "smon timer",
+    "PL/SQL lock timer",
+    "jobq slave wait",
+    "Streams AQ: qmn slave idle wait",
+    "Streams AQ: qmn coordinator idle wait",
+    "DIAG idle wait",
+    "dispatcher timer",
+    "shared server idle wait",
+    "Space Manager: slave idle wait",
+    "class slave wait",
+    "virtual circuit status",
+    "wakeup time manager",
+    "VKTM Logical Idle Wait",
+    "LGWR worker group idle",
+];
+
+/// Whether an event, its name perhaps cut, is a wait for something to do.
+fn is_idle(name: &str) -> bool {
+    name.len() > 8 && IDLE.iter().any(|idle| idle.starts_with(name))
+}
+
+fn event(columns: &Columns, line: &str) -> Option<Event> {
+    let column = |test: &dyn Fn(&str) -> bool| columns.find(|name| test(&name.to_lowercase()));
+    let cell = |column: Option<usize>| column.map_or("", |column| columns.cell(line, column));
+    let name = columns.cell(line, 0);
+    let waits = column(&|name| name == "waits");
+    let time = column(&|name| name.contains("time") && !name.contains('%') && !name.contains("avg"));
+    let mean = column(&|name| name.contains("avg") || name.contains("wait (ms)"));
+    if name.is_empty() || time.is_none() {
+        return None;
+    }
+    // Hundredths of a second until 8i.
+    let centi = time.is_some_and(|column| columns.name(column).contains("(cs)"));
+    let mean_scale = match mean.map_or("", |column| columns.name(column)) {
+        name if name.contains("(cs)") => 10.0,
+        name if name.contains("(s)") => 1000.0,
+        _ => 1.0,
+    };
+    let time_s = amount(cell(time)).map(|time| if centi { time / 100.0 } else { time });
+    let class = cell(column(&|name| name == "wait class" || name == "class"));
+    Some(Event {
+        name: name.to_owned(),
+        class: Some(class).filter(|class| !class.is_empty()).map(str::to_owned),
+        waits: amount(cell(waits)),
+        time_s,
+        mean_ms: milliseconds(cell(mean), mean_scale),
+    })
+    .filter(|event| event.waits.is_some() || event.time_s.is_some())
+}

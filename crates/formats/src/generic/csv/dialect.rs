@@ -1,0 +1,110 @@
+//! How a file of separated values is written: found out from its beginning.
+
+use crate::generic::{
+    sheet::{Decimal, Mapping, missing, number_in},
+    when::When,
+};
+
+/// Rows at the beginning that tell what the columns are.
+const SAMPLE: usize = 100;
+const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// What the beginning of a file tells.
+#[derive(Debug)]
+pub(super) struct Dialect {
+    pub(super) separator: u8,
+    /// Lines before the header or the first row.
+    pub(super) skip: usize,
+    pub(super) header: bool,
+    /// The cells of the first rows, the header not among them.
+    pub(super) sample: Vec<Vec<String>>,
+    pub(super) names: Vec<String>,
+}
+
+impl Dialect {
+    pub(super) fn decimal(&self) -> Decimal {
+        if self.separator == b',' { Decimal::Point } else { Decimal::Either }
+    }
+
+    /// Whether any row of the sample has a number.
+    pub(super) fn has_numbers(&self) -> bool {
+        self.sample.iter().flatten().any(|cell| number_in(cell, self.decimal()).is_some())
+    }
+
+    /// Whether most rows of the sample have as many cells as the header.
+    pub(super) fn is_regular(&self) -> bool {
+        let regular = self.sample.iter().filter(|row| row.len() == self.names.len()).count();
+        !self.sample.is_empty() && regular * 10 >= self.sample.len() * 9
+    }
+}
+
+/// A reader as all files here are read.
+pub(super) fn builder(separator: u8) -> csv::ReaderBuilder {
+    let mut builder = csv::ReaderBuilder::new();
+    builder.delimiter(separator).has_headers(false).flexible(true);
+    builder
+}
+
+/// Finds out how the file that begins with `head` is written; None when no separator makes columns
+/// of it.
+pub(super) fn dialect(head: &str, mapping: &Mapping) -> Option<Dialect> {
+    // A head that was cut ends within a line; its rows but the last are whole.
+    let skip = mapping.skip() + comments(head.lines().skip(mapping.skip()));
+    let text = head.split_inclusive('\n').skip(skip).collect::<String>();
+    let separator = match mapping.separator() {
+        Some(separator) => separator,
+        None => SEPARATORS.into_iter().max_by_key(|s| (score(&text, *s), std::cmp::Reverse(*s)))?,
+    };
+    let mut rows = sample(&text, separator);
+    let first = rows.first()?.clone();
+    if first.len() < 2 && mapping.separator().is_none() {
+        return None;
+    }
+    let decimal = if separator == b',' { Decimal::Point } else { Decimal::Either };
+    let words = first.iter().all(|cell| number_in(cell, decimal).is_none() && When::detect("", cell).is_none());
+    let named = first.iter().filter(|cell| !cell.trim().is_empty()).count() * 2 > first.len();
+    let header = words && named && mapping.columns().is_empty();
+    let names = match mapping.columns() {
+        [] if header => rows.remove(0),
+        [] => (1..=first.len()).map(|i| format!("column{i}")).collect(),
+        columns => columns.to_vec(),
+    };
+    let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
+    let repeated = |row: &[String]| header && row.iter().map(|c| c.trim()).eq(&names);
+    rows.retain(|row| !row[0].starts_with('#') && !repeated(row));
+    Some(Dialect { separator, skip, header, sample: rows, names })
+}
+
+/// Lines at the beginning that are comments or blank.
+fn comments<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
+    lines.take_while(|line| line.starts_with('#') && !line.starts_with("#,") || line.trim().is_empty()).count()
+}
+
+/// How well a separator fits: the cells of rows with as many cells as the first, where there are several.
+fn score(text: &str, separator: u8) -> usize {
+    let rows = sample(text, separator);
+    let Some(columns) = rows.first().map(Vec::len).filter(|columns| *columns > 1) else { return 0 };
+    rows.iter().filter(|row| row.len() == columns).count() * columns
+}
+
+/// The first rows of `text`, but for the last one if it may be cut.
+fn sample(text: &str, separator: u8) -> Vec<Vec<String>> {
+    let mut reader = builder(separator).from_reader(text.as_bytes());
+    let rows = reader.records().take(SAMPLE + 1).map_while(Result::ok);
+    let mut rows: Vec<Vec<String>> = rows.map(|row| row.iter().map(str::to_owned).collect()).collect();
+    rows.retain(|row| row.iter().any(|cell| !cell.trim().is_empty()));
+    if !text.ends_with('\n') && text.len() > 60_000 {
+        rows.pop();
+    }
+    rows
+}
+
+/// Whether the cells of a column are numbers: most of those that are there at all.
+pub(super) fn is_numeric<'a>(cells: impl Iterator<Item = &'a str>, decimal: Decimal) -> bool {
+    let (mut all, mut numbers) = (0u32, 0u32);
+    for cell in cells.filter(|cell| !missing(cell)) {
+        all += 1;
+        numbers += u32::from(number_in(cell, decimal).is_some());
+    }
+    numbers > 0 && numbers * 10 >= all * 8
+}

@@ -1,0 +1,178 @@
+//! Separated values: commas, semicolons, tabs or bars, found out from the content.
+//!
+//! Without a mapping the first column that reads as a time is the time (a date and a time of day in
+//! two columns too), columns of words are labels, columns of numbers are metrics. A file without
+//! any time has rows one interval apart.
+
+mod dialect;
+#[cfg(test)]
+mod tests;
+
+use super::{
+    sheet::{Column, Mapping, Role, Sheet, Target},
+    when::When,
+};
+use crate::{Family, Format, Head, Input, Out, Sure};
+use dialect::{Dialect, builder, dialect, is_numeric};
+
+/// What this file reads.
+pub static FORMAT: Format = Format {
+    name: "csv",
+    summary: "comma, semicolon, tab or bar separated values; a mapping file says what columns are",
+    family: Family::Generic,
+    tables: fenxi_model::TABLES,
+    example: "\
+time,host,read MB/s,write MB/s
+2026-11-21T14:00:00Z,db1,12.5,3.0
+2026-11-21T14:00:10Z,db1,11.0,4.5
+",
+    sniff,
+    read,
+};
+
+fn sniff(head: &Head<'_>) -> Sure {
+    let first = head.first();
+    if first.starts_with(['{', '[', '<']) || first.len() > 20_000 {
+        return Sure::No;
+    }
+    let Some(found) = dialect(head.text, &Mapping::default()) else { return Sure::No };
+    let short = found.names.iter().all(|name| name.len() <= 200);
+    Sure::Perhaps.when(found.header && short && found.is_regular() && found.has_numbers())
+}
+
+fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
+    let mapping = Mapping::of(out);
+    let head = input.head().into_owned();
+    let Some(found) = dialect(&head, &mapping) else {
+        if !head.trim().is_empty() {
+            out.note(None, "no separator makes columns of it (a mapping file can name one)");
+        }
+        return;
+    };
+    drop(head);
+    let mut sheet = Sheet::new(&mapping, found.decimal(), out);
+    columns(&found, &mapping, &mut sheet, out);
+    for _ in 0..found.skip {
+        input.line();
+    }
+    let before = found.skip as u64;
+    let mut reader = builder(found.separator).from_reader(input.bytes());
+    let mut record = csv::ByteRecord::new();
+    let mut header = found.header;
+    let mut cells: Vec<String> = Vec::new();
+    loop {
+        match reader.read_byte_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                out.note(None, &format!("reading ended early: {error}"));
+                break;
+            }
+        }
+        let line = before + record.position().map_or(0, csv::Position::line);
+        if std::mem::take(&mut header) {
+            continue;
+        }
+        cells.resize(record.len(), String::new());
+        for (cell, bytes) in cells.iter_mut().zip(&record) {
+            cell.clear();
+            cell.push_str(&String::from_utf8_lossy(bytes));
+        }
+        row(&mut sheet, line, &mut cells, out);
+    }
+    sheet.release(out);
+}
+
+fn row(sheet: &mut Sheet, line: u64, cells: &mut Vec<String>, out: &mut Out<'_>) {
+    let blank = cells.iter().all(|cell| cell.trim().is_empty());
+    let comment = cells.first().is_some_and(|cell| cell.starts_with('#'));
+    // Files that were put together repeat the header.
+    let repeated = || cells.iter().zip(&sheet.columns).all(|(cell, column)| cell.trim() == column.name);
+    if blank || comment || cells.len() == sheet.columns.len() && repeated() {
+        return;
+    }
+    // Some writers end each row, but not the header, with a separator.
+    while cells.len() > sheet.columns.len() && cells.last().is_some_and(|cell| cell.trim().is_empty()) {
+        cells.pop();
+    }
+    if cells.len() != sheet.columns.len() {
+        let why = format!("{} cells under {} columns", cells.len(), sheet.columns.len());
+        out.unknown(line, &cells.join(" | "), &why);
+        return;
+    }
+    sheet.row(line, cells, out);
+}
+
+/// Finds out what each column is.
+fn columns(found: &Dialect, mapping: &Mapping, sheet: &mut Sheet, out: &mut Out<'_>) {
+    let time = time_columns(found, mapping, sheet, out);
+    let decimal = mapping.decimal().unwrap_or(found.decimal());
+    for (place, name) in found.names.iter().enumerate() {
+        let cells = || found.sample.iter().filter_map(|row| row.get(place)).map(String::as_str);
+        let name = if name.is_empty() { format!("column{}", place + 1) } else { name.clone() };
+        let role = match mapping.role(&name) {
+            Some(role) => role,
+            None if time.contains(&place) => Role::Time,
+            None => automatic(&name, is_numeric(cells(), decimal), found, place),
+        };
+        sheet.columns.push(Column { name, role });
+    }
+}
+
+/// What a column is that nothing is said about.
+fn automatic(name: &str, numeric: bool, found: &Dialect, place: usize) -> Role {
+    let lower = name.to_ascii_lowercase();
+    let value = || found.names.iter().any(|n| n.eq_ignore_ascii_case("value"));
+    match lower.as_str() {
+        "host" | "hostname" => Role::Host,
+        "pid" | "tid" | "ppid" | "uid" | "id" => Role::Label(name.to_owned()),
+        "metric" | "name" if !numeric && value() => Role::Name,
+        _ if numeric => Role::Values(vec![Target::metric(name)]),
+        // A column that was empty so far may hold numbers later, a word there would be said.
+        _ if found.sample.iter().filter_map(|r| r.get(place)).all(|c| super::sheet::missing(c)) => {
+            Role::Values(vec![Target::metric(name)])
+        }
+        _ => Role::Label(name.to_owned()),
+    }
+}
+
+/// The columns of the time: as the mapping says, or the first that reads as one.
+fn time_columns(found: &Dialect, mapping: &Mapping, sheet: &mut Sheet, out: &mut Out<'_>) -> Vec<usize> {
+    let Some(first) = found.sample.first() else { return Vec::new() };
+    let name = |place: usize| found.names.get(place).map_or("", String::as_str);
+    if mapping.names_time() {
+        let places: Vec<usize> =
+            (0..found.names.len()).filter(|p| matches!(mapping.role(name(*p)), Some(Role::Time))).collect();
+        if places.is_empty() {
+            out.note(None, "there is no column that the mapping file names for the time");
+        } else if sheet.when.is_none() {
+            let cell: Vec<&str> = places.iter().filter_map(|p| first.get(*p)).map(|c| c.trim()).collect();
+            sheet.when = When::detect("time", &cell.join(" "));
+            if sheet.when.is_none() {
+                out.note(None, "the time is in no form that is known; the mapping file can name one (`format`)");
+            }
+        }
+        return places;
+    }
+    sheet.when = None;
+    let free = |place: &usize| mapping.role(name(*place)).is_none();
+    let detect = |place: usize| {
+        // A first column without a name counts from 1970 when its numbers are large enough.
+        let header = if found.header || place > 0 { name(place) } else { "time" };
+        let when = When::detect(header, first.get(place)?.trim())?;
+        Some(when).filter(|when| found.header || !matches!(when, When::Elapsed(_)))
+    };
+    let Some((place, when)) = (0..first.len()).filter(free).find_map(|p| Some((p, detect(p)?))) else {
+        return Vec::new();
+    };
+    let mut places = vec![place];
+    let bare = |p: usize| first.get(p).is_some_and(|cell| !cell.contains(':'));
+    let other = (0..first.len()).filter(free).find(|p| *p != place && detect(*p) == Some(When::Day));
+    match (&when, other) {
+        // A date here and a time of day in another column.
+        (When::Date, Some(day)) if bare(place) && day > place => places.push(day),
+        _ => {}
+    }
+    sheet.when = Some(when);
+    places
+}

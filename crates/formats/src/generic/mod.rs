@@ -1,0 +1,16 @@
+//! Formats that carry anything: .xan, Prometheus text, CSV, JSON lines; and Faban's run directories.
+
+pub(crate) mod labels;
+mod sheet;
+mod steps;
+pub(crate) mod when;
+mod xml;
+
+formats! {
+    xan,
+    faban_summary,
+    faban_run,
+    prometheus,
+    csv,
+    json_lines,
+}

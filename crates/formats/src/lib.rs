@@ -1,0 +1,78 @@
+//! Importers: what other tools printed becomes rows of the catalogue's tables.
+//!
+//! One file per format, named after the tool, declares a [`Format`]: what it is, how to recognise
+//! it from its content, and how to read it. It takes lines from an [`Input`] and gives rows to an
+//! [`Out`]; it opens no file, reads no clock and cannot fail: what it cannot read becomes a note.
+//!
+//! A new format is one file in a family's folder and one line in the family's `formats!` list.
+
+mod clock;
+mod cpu_mean;
+mod date;
+pub mod detect;
+#[cfg(test)]
+mod example;
+mod fields;
+#[cfg(test)]
+mod fixtures;
+mod format;
+mod input;
+mod join;
+mod json;
+mod layout;
+mod number;
+mod out;
+mod stamp;
+mod zone;
+
+/// Declares the formats of a family: a module each, and the list.
+macro_rules! formats {
+    ($($(#[doc = $doc:literal])* $name:ident),* $(,)?) => {
+        $($(#[doc = $doc])* pub mod $name;)*
+
+        /// The formats of this family, the more specific ones first.
+        pub static FORMATS: &[&crate::Format] = &[$(&$name::FORMAT),*];
+    };
+}
+
+pub mod database;
+pub mod generic;
+pub mod linux;
+pub mod load;
+pub mod procps;
+pub mod sar;
+pub mod sysstat;
+pub mod trace;
+pub mod unix;
+
+pub use clock::{Clock, Relative, Ticker};
+pub use cpu_mean::CpuMean;
+pub use date::{Banner, Ctime, banner, civil_date, civil_time, ctime};
+pub use detect::{detect, detect_all, format};
+pub use fields::{Fields, Splitter};
+pub use format::{Family, Fills, Format, Head, Sure};
+pub use input::{HEAD_BYTES, Input, MAX_LINE};
+pub use join::Join;
+pub use layout::{Field, Layout, col};
+pub use number::{grouped, number, scaled};
+pub use out::{Hints, Out, Tally};
+pub use stamp::{Stamp, When, stamp};
+pub use zone::zone_named;
+
+/// Every format that is understood, family by family.
+pub fn formats() -> impl Iterator<Item = &'static Format> {
+    FAMILIES.iter().flat_map(|list| list.iter().copied())
+}
+
+/// The lists of all families. Earlier ones win where two formats are equally sure.
+static FAMILIES: &[&[&Format]] = &[
+    sysstat::FORMATS,
+    sar::FORMATS,
+    procps::FORMATS,
+    linux::FORMATS,
+    unix::FORMATS,
+    trace::FORMATS,
+    load::FORMATS,
+    database::FORMATS,
+    generic::FORMATS,
+];

@@ -1,0 +1,337 @@
+//! The `sar` of System V as Solaris, AIX and HP-UX have it: what the three have in common.
+//!
+//! A header line has a time, the lines under it too. Sections follow each other over the whole day, or
+//! (live, with several options) headers are stacked, and so are the lines of each moment: only the
+//! first of a stack has a time. Devices and CPUs of a moment are lines of their own without a time.
+
+use fenxi_model::{
+    Micros, Table,
+    catalog::{cpu, disk, mem, sched, vm},
+};
+use jiff::civil::Date;
+use rustc_hash::FxHashMap;
+
+use super::{
+    moment::Events,
+    plan::Plan,
+    sar::{Line, Pace, is_header},
+    section::{Key, PLAIN, Section, part, set},
+    stamp::Stamp,
+    write::{When, Writer},
+};
+use crate::{Clock, Fields, Head, Input, Out, Splitter, Sure, Ticker, civil_date, number};
+
+/// Tables that these formats fill.
+pub(super) static TABLES: &[&Table] = &[&cpu::TABLE, &sched::TABLE, &mem::TABLE, &vm::TABLE, &disk::TABLE];
+
+/// Bytes of a block of System V.
+const BLOCK: f64 = 512.0;
+
+/// Sections with a column of a table; all others are metrics.
+static SECTIONS: &[Section] = &[
+    Section {
+        keys: &[Key { headers: &["cpu"], label: "cpu", places: &[(&cpu::TABLE, cpu::cpu)] }],
+        columns: CPU_COLUMNS,
+        ..PLAIN
+    },
+    Section {
+        keys: &[Key { headers: &["device"], label: "device", places: &[(&disk::TABLE, disk::device)] }],
+        columns: &[
+            set("%busy", &disk::TABLE, disk::util),
+            set("avque", &disk::TABLE, disk::queue_depth),
+            set("r+w/s", &disk::TABLE, disk::transfers_per_s),
+            set("blks/s", &disk::TABLE, disk::transfer_bytes_per_s).times(BLOCK),
+            set("Kbs/s", &disk::TABLE, disk::transfer_bytes_per_s).times(1024.0),
+            set("avserv", &disk::TABLE, disk::svctm_ms).part_of(disk::await_ms),
+            part("avwait", &disk::TABLE, disk::await_ms, 1.0),
+        ],
+        ..PLAIN
+    },
+    Section { columns: CPU_COLUMNS, ..PLAIN },
+    Section {
+        columns: &[
+            set("scall/s", &sched::TABLE, sched::syscalls_per_s),
+            set("fork/s", &sched::TABLE, sched::forks_per_s),
+        ],
+        ..PLAIN
+    },
+    Section {
+        columns: &[
+            set("pswch/s", &sched::TABLE, sched::context_switches_per_s),
+            set("cswch/s", &sched::TABLE, sched::context_switches_per_s),
+            set("bswin/s", &vm::TABLE, vm::swap_in_bytes_per_s).times(BLOCK),
+            set("bswot/s", &vm::TABLE, vm::swap_out_bytes_per_s).times(BLOCK),
+        ],
+        ..PLAIN
+    },
+    // Counts of pages, made bytes by `Plan::pages`.
+    Section {
+        columns: &[
+            set("ppgin/s", &vm::TABLE, vm::page_in_bytes_per_s),
+            set("ppgout/s", &vm::TABLE, vm::page_out_bytes_per_s),
+            set("pgfree/s", &vm::TABLE, vm::freed_pages_per_s),
+            set("pgscan/s", &vm::TABLE, vm::scan_kswapd_pages_per_s),
+        ],
+        ..PLAIN
+    },
+    Section {
+        columns: &[
+            set("freemem", &mem::TABLE, mem::free_bytes),
+            set("freeswap", &mem::TABLE, mem::swap_free_bytes).times(BLOCK),
+        ],
+        ..PLAIN
+    },
+];
+
+const CPU_COLUMNS: &[super::section::Column] = &[
+    set("%usr", &cpu::TABLE, cpu::usr),
+    set("%sys", &cpu::TABLE, cpu::sys),
+    set("%wio", &cpu::TABLE, cpu::iowait),
+    set("%idle", &cpu::TABLE, cpu::idle),
+];
+
+/// Columns of pages, whose size the header does not tell.
+const PAGES: [&str; 3] = ["freemem", "ppgin/s", "ppgout/s"];
+
+/// The line that names the system: `SunOS db1 5.11 11.3 sun4v    05/26/2017`.
+struct Banner<'a> {
+    host: &'a str,
+    machine: &'a str,
+    date: Date,
+}
+
+fn banner<'a>(line: &'a str, system: &str) -> Option<Banner<'a>> {
+    let mut words = line.split_ascii_whitespace();
+    if words.next() != Some(system) {
+        return None;
+    }
+    let host = words.next()?;
+    let mut machine = "";
+    let mut last = words.next()?;
+    for word in words {
+        machine = last;
+        last = word;
+    }
+    Some(Banner { host, machine, date: civil_date(last)? })
+}
+
+/// Whether it is the report of `system`.
+pub(super) fn sniff(head: &Head<'_>, system: &str) -> Sure {
+    let known = head.any(|line| {
+        let Some(stamp) = Stamp::find(line) else { return false };
+        let names: Vec<&str> = stamp.rest.split_ascii_whitespace().collect();
+        !names.is_empty() && is_header(names[0], names.get(1).unwrap_or(&"")) && plan(&names, None).is_known()
+    });
+    Sure::Certain.when(known && head.any(|line| banner(line, system).is_some()))
+}
+
+/// Plans for a header line. Names that come twice are told apart by what they stand behind.
+fn plan(names: &[&str], page_bytes: Option<f64>) -> Plan {
+    let mut headers: Vec<String> = Vec::with_capacity(names.len());
+    let mut group = "";
+    for name in names {
+        match *name {
+            "ov" => headers.push(format!("{group}-ov")),
+            "alloc" | "fail" => headers.push(format!("{}_{name}", group.split('_').next().unwrap_or(""))),
+            other => {
+                group = other;
+                headers.push(other.to_owned());
+            }
+        }
+    }
+    let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+    let mut plan = Plan::among(SECTIONS, &headers);
+    for (column, _) in names.iter().enumerate().filter(|(_, name)| PAGES.contains(name)) {
+        plan.scale(column, page_bytes);
+    }
+    plan
+}
+
+struct Reader {
+    system: &'static str,
+    base: Clock,
+    ticker: Ticker,
+    page_bytes: Option<f64>,
+    paces: FxHashMap<Box<str>, Pace>,
+    /// The header line that began the current stack, and the plans of the stack with their names.
+    stack: Vec<(Plan, Vec<String>)>,
+    kind: Box<str>,
+    /// Whether the stack's headers have ended.
+    filled: bool,
+    /// The plan of the last line, and its time.
+    place: usize,
+    when: Option<When>,
+    sampled: bool,
+    events: Events,
+    writer: Writer,
+}
+
+/// Reads the report of `system`.
+pub(super) fn read(input: &mut Input<'_>, out: &mut Out<'_>, system: &'static str) {
+    let head = input.head();
+    let ticker = Ticker::new(out.hints(), &head, |line| Stamp::find(line)?.seconds());
+    drop(head);
+    let mut reader = Reader {
+        system,
+        base: Clock::new(out.hints()),
+        ticker,
+        page_bytes: None,
+        paces: FxHashMap::default(),
+        stack: Vec::new(),
+        kind: "".into(),
+        filled: false,
+        place: 0,
+        when: None,
+        sampled: false,
+        events: Events::default(),
+        writer: Writer::among(SECTIONS),
+    };
+    let mut splitter = Splitter::default();
+    input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
+    reader.writer.flush(out);
+}
+
+impl Reader {
+    fn line(&mut self, number: u64, line: &str, splitter: &mut Splitter, out: &mut Out<'_>) {
+        if line.trim().is_empty() {
+            return;
+        }
+        let stamp = Stamp::find(line);
+        let fields = splitter.blanks(stamp.map_or(line, |s| s.rest));
+        let first = fields.get(0);
+        let header = is_header(first, fields.get(1)) && first != "N/A";
+        match stamp {
+            Some(stamp) if header && stamp.rest.contains("restart") => self.restart(stamp, out),
+            Some(stamp) if header => self.header(number, stamp, &fields, out),
+            Some(stamp) => {
+                self.place = 0;
+                self.filled = true;
+                let pace = self.paces.get_mut(&self.kind);
+                self.when = pace.and_then(|pace| pace.when(stamp, self.sampled, out));
+                self.sampled |= self.when.is_some_and(|when| !when.boot);
+                self.values(number, line, &fields, out);
+            }
+            None if line.starts_with([' ', '\t']) => self.continued(number, line, header, &fields, out),
+            None => self.untimed(number, line, out),
+        }
+    }
+
+    /// A line without a time that begins in the first column.
+    fn untimed(&mut self, number: u64, line: &str, out: &mut Out<'_>) {
+        // An average follows from the samples; so do the lines that belong to it.
+        self.when = None;
+        self.filled = true;
+        if line.starts_with("Average") {
+        } else if let Some(banner) = banner(line, self.system) {
+            self.writer.flush(out);
+            out.set_host(banner.host);
+            self.base.set_date(banner.date);
+            self.paces.clear();
+            self.page_bytes = match (self.system, banner.machine) {
+                ("SunOS", "sun4u" | "sun4v" | "sun4us") => Some(8192.0),
+                ("SunOS", "i86pc") | ("AIX" | "HP-UX", _) => Some(4096.0),
+                _ => None,
+            };
+            self.sampled = false;
+        } else if let Some(facts) = line.strip_prefix("System configuration:") {
+            out.fact("sar", "System configuration", facts.trim());
+        } else {
+            out.unknown(number, line, "neither a time nor an average");
+        }
+    }
+
+    fn restart(&mut self, stamp: Stamp<'_>, out: &mut Out<'_>) {
+        let Some(time) = stamp.time() else { return };
+        let pace = self.paces.get(&self.kind);
+        let mut clock = pace.map_or(&self.base, |pace| &pace.clock).clone();
+        let t = clock.at(time, out);
+        self.writer.flush(out);
+        self.base = clock;
+        self.paces.clear();
+        self.sampled = true;
+        self.events.add(t, "restart", stamp.rest, out);
+    }
+
+    fn header(&mut self, number: u64, stamp: Stamp<'_>, fields: &Fields<'_>, out: &mut Out<'_>) {
+        let Some(time) = stamp.time() else {
+            out.unknown(number, stamp.text, "no time of day");
+            return;
+        };
+        self.kind = stamp.rest.into();
+        if !self.paces.contains_key(&self.kind) {
+            self.paces.insert(self.kind.clone(), Pace::new(self.base.clone(), self.ticker));
+        }
+        if let Some(pace) = self.paces.get_mut(&self.kind) {
+            pace.begin(time, out);
+        }
+        self.stack.clear();
+        self.push(fields, out);
+        self.filled = false;
+        self.when = None;
+    }
+
+    fn push(&mut self, fields: &Fields<'_>, out: &mut Out<'_>) {
+        let names: Vec<&str> = fields.iter().collect();
+        if let Some(bytes) = self.page_bytes.filter(|_| names.iter().any(|n| PAGES.contains(n))) {
+            out.assume(&format!("pages of {bytes} bytes, as the machine has them"));
+        }
+        let plan = plan(&names, self.page_bytes);
+        self.stack.push((plan, names.iter().map(|n| (*n).to_owned()).collect()));
+    }
+
+    /// A line without a time: another header of the stack, or another line of the same moment.
+    fn continued(&mut self, number: u64, line: &str, header: bool, fields: &Fields<'_>, out: &mut Out<'_>) {
+        if header && !self.filled {
+            self.push(fields, out);
+        } else if header && plan(&fields.iter().collect::<Vec<_>>(), None).is_known() {
+            // Headers repeated under a new time.
+            self.when = None;
+        } else if self.when.is_some() {
+            let more = self.stack.get(self.place).is_some_and(|(plan, _)| {
+                let same = !plan.keys.is_empty() && fields.len() == plan.columns;
+                same || self.stack.len() == 1
+            });
+            self.place += usize::from(!more);
+            self.values(number, line, fields, out);
+        }
+    }
+
+    fn values(&mut self, number: u64, line: &str, fields: &Fields<'_>, out: &mut Out<'_>) {
+        let (Some(when), Some((plan, names))) = (self.when, self.stack.get(self.place)) else {
+            out.unknown(number, line, "figures without a header above them");
+            return;
+        };
+        if fields.len() != plan.columns {
+            out.wrong_count(number, line, fields.len(), plan.columns);
+            return;
+        }
+        if names.iter().any(|name| name == "proc-sz") {
+            sizes(out, when, names, fields);
+        } else if fields.get(0) != "U" {
+            // AIX: `U` is the part of a partition's capacity that nobody used.
+            self.writer.row(out, number, when, plan, &Line { fields: *fields, tail: usize::MAX });
+        }
+    }
+}
+
+/// Sizes of the system's tables, used and possible: `84/30000`; and how often one was full.
+fn sizes(out: &mut Out<'_>, when: When, names: &[String], fields: &Fields<'_>) {
+    let (t, dt): (Micros, _) = (when.t, when.dt);
+    let mut group = "";
+    for (name, cell) in names.iter().zip(fields.iter()) {
+        if name == "ov" {
+            if let Some(value) = number(cell) {
+                out.metric(t, dt, &format!("sar.{group}-ov"), "", value, "");
+            }
+            continue;
+        }
+        group = name;
+        let (used, limit) = cell.split_once('/').unwrap_or((cell, ""));
+        if let Some(value) = number(used) {
+            out.metric(t, dt, &format!("sar.{name}"), "", value, "");
+        }
+        if let Some(value) = number(limit) {
+            out.metric(t, dt, &format!("sar.{name}-limit"), "", value, "");
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! `perf script`: samples with their stacks, as text with any choice of fields (`-F`).
+//!
+//! Equal stacks are added up while they are read. A sample of a clock stands for the time that its
+//! period says; one of cycles for that of the sampling frequency, which only `--header` tells. The
+//! default output names the thread, not the process: samples of equal programs are then added up.
+
+use fenxi_model::{Micros, catalog::stack};
+
+use super::{
+    report::Reports,
+    stacks::{Owner, Stacks, function},
+};
+use crate::{Clock, Family, Format, Head, Input, Out, Sure, ctime, number};
+
+/// What this file reads.
+pub static FORMAT: Format = Format {
+    name: "perf-script",
+    summary: "perf script, with and without stacks, any -F",
+    family: Family::Trace,
+    tables: &[&stack::TABLE],
+    example: "\
+busy 10021 [001] 14270.268935:   10101010 cpu-clock:ppp:
+\t            117f inner+0x36 (/usr/bin/busy)
+\t            1226 main+0x2d (/usr/bin/busy)
+
+",
+    sniff,
+    read,
+};
+
+fn sniff(head: &Head<'_>) -> Sure {
+    let mut lines = head.text.lines().filter(|l| !l.starts_with('#')).take(200).peekable();
+    let (mut samples, mut frames) = (0, 0);
+    while let Some(line) = lines.next() {
+        if line.contains(": PERF_RECORD_") {
+            return Sure::Certain;
+        }
+        if is_frame(line) {
+            frames += 1;
+        } else if let Some(sample) = sample(line)
+            && (sample.inline.is_some() || lines.peek().is_some_and(|l| is_frame(l)))
+        {
+            if sample.time.is_some() && !sample.event.is_empty() {
+                return Sure::Certain;
+            }
+            samples += 1;
+        }
+    }
+    // With fewer fields only the frames' addresses and names tell it.
+    let at_once = head.text.trim_start_matches(['\n', ' ']).starts_with('\t');
+    Sure::Likely.when(frames > 1 && (samples > 0 || at_once))
+}
+
+/// What a sample's own line says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Sample<'a> {
+    comm: &'a str,
+    pid: Option<i64>,
+    time: Option<f64>,
+    period: Option<f64>,
+    event: &'a str,
+    /// The only frame, on the line itself, of samples without stacks.
+    inline: Option<&'a str>,
+}
+
+/// Reads `comm [pid/]tid [cpu] time: [period] event: [frame]`, of which any part may be missing.
+fn sample(line: &str) -> Option<Sample<'_>> {
+    let mut sample = Sample::default();
+    let Some((before, time, after)) = split_time(line) else {
+        return untimed(line);
+    };
+    sample.time = Some(time);
+    (sample.comm, sample.pid) = thread(before);
+    let mut after = after.trim_start();
+    let (first, rest) = after.split_once(' ').unwrap_or((after, ""));
+    if let Some(period) = whole(first) {
+        sample.period = Some(period);
+        after = rest.trim_start();
+    }
+    let (event, rest) = after.split_once(' ').unwrap_or((after, ""));
+    if let Some(event) = event.strip_suffix(':') {
+        sample.event = event;
+        after = rest.trim();
+    }
+    sample.inline = Some(after.trim()).filter(|frame| looks_like_frame(frame));
+    Some(sample)
+}
+
+/// Finds the time, a word like `14270.268935:`; gives what stands before and behind.
+fn split_time(line: &str) -> Option<(&str, f64, &str)> {
+    let mut from = 0;
+    while let Some(at) = line.get(from..)?.find(": ").or_else(|| line.get(from..)?.strip_suffix(':').map(str::len)) {
+        let end = from + at;
+        let head = line.get(..end)?;
+        let begin = head.rfind(' ').map_or(0, |i| i + 1);
+        let word = head.get(begin..)?;
+        let decimals = word.split_once('.').map_or(0, |(_, d)| d.len());
+        if decimals >= 3 && word.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+            return Some((line.get(..begin)?, number(word)?, line.get(end + 1..)?));
+        }
+        from = end + 1;
+    }
+    None
+}
+
+/// A sample's line without a time: `comm`, `comm tid`, `comm event:`.
+fn untimed(line: &str) -> Option<Sample<'_>> {
+    let line = line.trim();
+    let mut sample = Sample::default();
+    let mut before = line;
+    if let Some(line) = line.strip_suffix(':') {
+        let at = line.rfind(' ').map_or(0, |i| i + 1);
+        sample.event = line.get(at..)?;
+        before = line.get(..at)?.trim_end();
+        // A thread and a period may stand before it.
+        let mut words = before.rsplit(' ');
+        if let (Some(period), Some(tid)) = (words.next(), words.find(|w| !w.is_empty()))
+            && whole(period).is_some()
+            && tid.bytes().all(|b| b.is_ascii_digit())
+        {
+            sample.period = whole(period);
+            before = before.strip_suffix(period)?.trim_end();
+        }
+    }
+    (sample.comm, sample.pid) = thread(before);
+    (!line.is_empty()).then_some(sample)
+}
+
+/// The program and the process in `comm pid/tid [cpu]`; a program's name may have blanks in it.
+fn thread(text: &str) -> (&str, Option<i64>) {
+    let mut text = text.trim();
+    let (head, last) = text.rsplit_once(' ').unwrap_or(("", text));
+    let cpu = last.strip_prefix('[').and_then(|l| l.strip_suffix(']'));
+    if cpu.is_some_and(|cpu| cpu.bytes().all(|b| b.is_ascii_digit())) {
+        text = head.trim_end();
+    }
+    // The mode that `misc` shows: user, kernel, guest.
+    if let Some((head, mode)) = text.rsplit_once(' ')
+        && mode.bytes().all(|b| b"UKHG".contains(&b))
+        && head.trim_end().ends_with(|c: char| c.is_ascii_digit())
+    {
+        text = head.trim_end();
+    }
+    let (comm, last) = text.rsplit_once(' ').unwrap_or(("", text));
+    let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
+    match last.split_once('/') {
+        Some((pid, tid)) if digits(pid) && digits(tid) => (comm.trim_end(), pid.parse().ok()),
+        None if digits(last) || last == "-1" => (comm.trim_end(), None),
+        _ => (text, None),
+    }
+}
+
+fn whole(word: &str) -> Option<f64> {
+    let digits = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    if digits { number(word) } else { None }
+}
+
+fn is_address(word: &str) -> bool {
+    let hex = word.len() >= 3 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    hex && (word.len() >= 8 || word.bytes().any(|b| b.is_ascii_digit()))
+}
+
+fn looks_like_frame(text: &str) -> bool {
+    text.split_once(' ').is_some_and(|(address, _)| is_address(address))
+}
+
+/// A line of a stack begins with a tab; where tabs became blanks, with many and an address.
+fn is_frame(line: &str) -> bool {
+    if line.starts_with('\t') {
+        return line.trim().len() > 1;
+    }
+    line.starts_with("        ") && split_time(line).is_none() && looks_like_frame(line.trim())
+}
+
+/// The name of a frame `117f inner+0x36 (/usr/bin/busy)`; that of its file where it has none.
+fn frame_name(line: &str) -> &str {
+    let line = line.trim();
+    let rest = match line.split_once(' ') {
+        Some((address, rest)) if is_address(address) => rest.trim_start(),
+        _ => line,
+    };
+    let deleted = rest.strip_suffix(" (deleted))");
+    let bare = deleted.or_else(|| rest.strip_suffix(')'));
+    let (name, file) = match bare.and_then(|bare| bare.rsplit_once('(')) {
+        Some((name, file)) if name.is_empty() || name.ends_with(' ') => (name.trim_end(), file),
+        _ => (rest, ""),
+    };
+    if matches!(name, "" | "[unknown]") {
+        let file = file.rsplit('/').next().unwrap_or("");
+        return if file.is_empty() || file == "[unknown]" { "[unknown]" } else { file };
+    }
+    function(name)
+}
+
+/// The event without its modifiers: `cpu-clock:ppp` is `cpu-clock`.
+fn event_name(event: &str) -> &str {
+    match event.rsplit_once(':') {
+        Some((name, modifiers)) if !name.is_empty() && modifiers.bytes().all(|b| b"ukhpPGHSDIWeb".contains(&b)) => name,
+        _ => event,
+    }
+}
+
+/// Samples of what a CPU does, rather than of something that happens.
+fn on_cpu(event: &str) -> bool {
+    is_clock(event) || matches!(event, "cycles" | "cpu-cycles" | "ref-cycles") || event.ends_with("/cpu-cycles/")
+}
+
+fn is_clock(event: &str) -> bool {
+    matches!(event, "cpu-clock" | "task-clock")
+}
+
+/// The deepest stack that is kept, from the innermost frame.
+const MAX_FRAMES: usize = 4096;
+
+#[derive(Default)]
+struct Reader {
+    stacks: Stacks,
+    /// The sample whose frames come, and they, from the innermost.
+    comm: String,
+    pid: Option<i64>,
+    event: String,
+    time_s: Option<f64>,
+    frames: Vec<String>,
+    n_frames: usize,
+    open: bool,
+    first: Option<f64>,
+    last: Option<f64>,
+    /// Samples a second of each event, from the header.
+    frequencies: Vec<(String, f64)>,
+    captured: Option<Micros>,
+    reports: Reports,
+}
+
+fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
+    let mut reader = Reader::default();
+    input.each_line(|number, line| reader.line(number, line, out));
+    reader.end_of_sample();
+    reader.flush(out);
+}
+
+impl Reader {
+    fn line(&mut self, at: u64, line: &str, out: &mut Out<'_>) {
+        if line.trim().is_empty() {
+            self.end_of_sample();
+        } else if line.starts_with('#') {
+            self.header(line, out);
+        } else if is_frame(line) {
+            self.open = true;
+            self.frame(frame_name(line));
+        } else if (self.open && is_source_line(line)) || line.contains(": PERF_RECORD_") {
+            // The place in the source of the frame before (`srcline`), or what happened to tasks and
+            // their memory, which no sample is.
+        } else if let Some(sample) = sample(line) {
+            self.end_of_sample();
+            self.begin(&sample);
+            if self.stacks.is_full() {
+                self.flush(out);
+            }
+        } else {
+            out.unknown(at, line, "no sample of perf script");
+        }
+    }
+
+    /// `# hostname : db1` and what else `--header` prints.
+    fn header(&mut self, line: &str, out: &mut Out<'_>) {
+        let Some((name, value)) = line.trim_start_matches(['#', ' ']).split_once(':') else { return };
+        let value = value.trim();
+        match name.trim() {
+            "hostname" => out.set_host(value),
+            "captured on" => {
+                self.captured = ctime(value).map(|when| Clock::new(out.hints()).moment(when.when));
+            }
+            "event" => {
+                let field =
+                    |key: &str| value.split_once(key).map(|(_, rest)| rest.split(',').next().unwrap_or("").trim());
+                let (name, rate) = (field("name = "), field("sample_freq } = ").and_then(number));
+                if let (Some(name), Some(rate), true) = (name, rate, value.contains(" freq = 1")) {
+                    self.frequencies.truncate(1000);
+                    self.frequencies.push((event_name(name).to_owned(), rate));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, sample: &Sample<'_>) {
+        self.open = true;
+        sample.comm.clone_into(&mut self.comm);
+        self.pid = sample.pid;
+        let event = event_name(sample.event);
+        self.time_s = match sample.period {
+            // The periods of clocks are nanoseconds.
+            Some(period) if is_clock(event) => Some(period / 1e9),
+            _ if on_cpu(event) => {
+                self.frequencies.iter().find(|(name, rate)| name == event && *rate > 0.0).map(|(_, rate)| 1.0 / rate)
+            }
+            _ => None,
+        };
+        self.event.clear();
+        self.event.push_str(if on_cpu(event) { "on-cpu" } else { event });
+        if let Some(time) = sample.time {
+            self.first = Some(self.first.map_or(time, |first| first.min(time)));
+            self.last = Some(self.last.map_or(time, |last| last.max(time)));
+        }
+        if let Some(frame) = sample.inline {
+            self.frame(frame_name(frame));
+        }
+    }
+
+    fn frame(&mut self, name: &str) {
+        if self.n_frames >= MAX_FRAMES {
+            return;
+        }
+        match self.frames.get_mut(self.n_frames) {
+            Some(frame) => name.clone_into(frame),
+            None => self.frames.push(name.to_owned()),
+        }
+        self.n_frames += 1;
+    }
+
+    fn end_of_sample(&mut self) {
+        if !std::mem::take(&mut self.open) {
+            return;
+        }
+        let comm = Some(self.comm.as_str()).filter(|c| !c.is_empty());
+        let frames = self.frames.iter().take(self.n_frames).rev().map(String::as_str);
+        self.stacks.add(Owner { comm, pid: self.pid, event: &self.event }, frames, 1.0, self.time_s);
+        self.n_frames = 0;
+        self.comm.clear();
+        self.event.clear();
+        (self.pid, self.time_s) = (None, None);
+    }
+
+    fn flush(&mut self, out: &mut Out<'_>) {
+        if self.stacks.is_empty() {
+            return;
+        }
+        let dt = self.first.zip(self.last).map(|(first, last)| last - first).filter(|dt| *dt > 0.0);
+        let t = self.captured.or_else(|| self.reports.next(out, dt));
+        self.stacks.flush(out, t, dt, None);
+    }
+}
+
+/// `  b.c:6`, under a frame.
+fn is_source_line(line: &str) -> bool {
+    let number = line.trim().rsplit_once(':').map(|(_, number)| number);
+    line.starts_with("  ")
+        && number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit() || b == b'?'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_read_with_any_fields() {
+        let base = Sample { comm: "my prog", time: Some(14270.268935), event: "cycles:P", ..Sample::default() };
+        for (line, expected) in [
+            ("my prog 10021 [001] 14270.268935:   10101 cycles:P: ", Sample { period: Some(10101.0), ..base }),
+            ("my prog   12/34   14270.268935: cycles:P:", Sample { pid: Some(12), ..base }),
+            ("my prog 14270.268935: cycles:P:", base),
+            ("my prog 5 cycles:P:", Sample { time: None, ..base }),
+            ("my prog 5 77 cycles:P:", Sample { time: None, period: Some(77.0), ..base }),
+            ("my prog 5 U     14270.268935: cycles:P:", base),
+            ("12/34", Sample { comm: "", pid: Some(12), time: None, event: "", ..base }),
+            ("my prog", Sample { time: None, event: "", ..base }),
+            (
+                "  my prog 5 [000] 14270.268935: 1 cycles:P:  7f75ae947404 [unknown] (/a b/c)",
+                Sample { period: Some(1.0), inline: Some("7f75ae947404 [unknown] (/a b/c)"), ..base },
+            ),
+            (
+                "my prog 5 [000] 14270.268935: sched:sched_switch: prev_comm=a ==> next_comm=b",
+                Sample { event: "sched:sched_switch", ..base },
+            ),
+        ] {
+            assert_eq!(sample(line), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_frame_is_its_function_or_its_file() {
+        for (line, name) in [
+            ("\t  11cb outer+0x3a (/tmp/busy two)", "outer"),
+            ("\t  11cb inlined (inlined)", "inlined"),
+            ("\t  7f75ae947404 [unknown] (/usr/lib/libx.so (deleted))", "libx.so"),
+            ("\t  7f75ae947404 [unknown] ([unknown])", "[unknown]"),
+            ("\tffffffff81a [unknown] ([kernel.kallsyms])", "[kernel.kallsyms]"),
+            ("\t  4cbb44 <Cow<B> as Deref>::deref+0x4 (/x/y)", "<Cow<B> as Deref>::deref"),
+            ("\t  4cbb44 f(int, char)+0x4 (/x/y)", "f(int, char)"),
+            ("\tmain", "main"),
+            ("\t 1226 main", "main"),
+        ] {
+            assert_eq!(frame_name(line), name, "{line}");
+        }
+    }
+}

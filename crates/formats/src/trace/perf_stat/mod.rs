@@ -1,0 +1,425 @@
+//! `perf stat`: text for people, CSV (`-x`) and JSON (`-j`), at the end or every interval (`-I`).
+//!
+//! Counters become metrics named `perf.<event>`, in base units. What stands behind `#` follows from
+//! the counters where it is a rate; the rest (instructions per cycle, shares) is kept. The elapsed
+//! time is printed after the counters it belongs to, so a report is held until it is complete.
+
+mod csv;
+mod json;
+mod text;
+
+use fenxi_model::{Micros, catalog::metric};
+
+use super::report::Reports;
+use crate::{Clock, Family, Format, Head, Input, Out, Relative, Sure, ctime, number};
+
+/// What this file reads.
+pub static FORMAT: Format = Format {
+    name: "perf-stat",
+    summary: "perf stat as text, -x and -j, also with -I, -r, -A, --per-core, --per-socket and --per-thread",
+    family: Family::Trace,
+    tables: &[&metric::TABLE],
+    example: "\
+ Performance counter stats for 'sleep 1':
+
+              0.52 msec task-clock                #    0.001 CPUs utilized
+                 1      context-switches          #    1.923 K/sec
+         1,021,411      cycles                    #    1.964 GHz
+
+       1.001032000 seconds time elapsed
+",
+    sniff,
+    read,
+};
+
+/// Readings that are held until the report's elapsed time is known.
+const MAX_HELD: usize = 1 << 16;
+
+/// One counter as printed.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Reading {
+    /// Seconds since the start, with `-I`.
+    time: Option<f64>,
+    /// Which CPU, core, socket or thread it is of, as a label.
+    place: String,
+    /// In the base unit; None when it was not counted.
+    value: Option<f64>,
+    unit: &'static str,
+    event: String,
+    cgroup: String,
+    /// The share of time in which it was counted, when others shared the hardware.
+    running: Option<f64>,
+    /// Standard deviation over the runs of `-r`, in percent of the mean.
+    deviation: Option<f64>,
+    /// What follows from it: a value and what it is.
+    derived: Option<(f64, String)>,
+}
+
+fn sniff(head: &Head<'_>) -> Sure {
+    let lines = || head.lines().filter(|l| !l.starts_with('#')).take(6);
+    if head.any(|l| text::title(l).is_some() || text::interval_header(l)) || lines().any(json::is_reading) {
+        return Sure::Certain;
+    }
+    let separator = lines().find_map(csv::separator);
+    let rows = separator.is_some_and(|s| lines().all(|l| csv::reading(l, s).is_some()));
+    Sure::Likely.when(rows)
+}
+
+fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
+    let mut reader = Reader {
+        clock: Clock::new(out.hints()),
+        started: None,
+        relative: None,
+        reports: Reports::default(),
+        interval: None,
+        separator: None,
+        mode: Mode::Report,
+        held: Vec::new(),
+        times: Times::default(),
+        results: Vec::new(),
+        n_reports: 0,
+        last_event: String::new(),
+    };
+    input.each_line(|number, line| reader.line(number, line, out));
+    reader.end(out);
+}
+
+/// What lines are expected to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Counters of a report.
+    Report,
+    /// The single runs of `-r --table`, which the means sum up.
+    Table,
+}
+
+/// The times at the end of a report.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    elapsed: Option<f64>,
+    user: Option<f64>,
+    sys: Option<f64>,
+}
+
+struct Reader {
+    clock: Clock,
+    /// When the tool was started, as its first line says.
+    started: Option<Micros>,
+    relative: Option<Relative>,
+    reports: Reports,
+    /// The end and the length of the last interval.
+    interval: Option<(f64, Option<f64>)>,
+    separator: Option<char>,
+    mode: Mode,
+    held: Vec<Reading>,
+    times: Times,
+    results: Vec<(&'static str, f64)>,
+    n_reports: u32,
+    last_event: String,
+}
+
+impl Reader {
+    fn line(&mut self, at: u64, line: &str, out: &mut Out<'_>) {
+        let bare = line.trim();
+        if bare.is_empty() {
+            return;
+        }
+        if let Some(command) = text::title(bare) {
+            self.end_of_report(out);
+            if self.n_reports == 0 {
+                out.fact("perf", "command", &command);
+            }
+            self.mode = Mode::Report;
+            return;
+        }
+        if bare.starts_with('#') && self.comment(bare, out) {
+            return;
+        }
+        if let Some((what, seconds)) = text::time(bare) {
+            self.mode = Mode::Report;
+            return self.time(what, seconds, out);
+        }
+        if self.mode == Mode::Table {
+            return;
+        }
+        let reading = match self.separator {
+            Some(separator) => csv::reading(line, separator),
+            None if bare.starts_with('{') => json::reading(bare),
+            None => text::reading(line).or_else(|| {
+                let separator = csv::separator(line)?;
+                self.separator = Some(separator);
+                csv::reading(line, separator)
+            }),
+        };
+        match reading {
+            Some(reading) => self.take(reading, out),
+            None => out.unknown(at, line, "no counter of perf stat"),
+        }
+    }
+
+    /// A line that begins with `#`; false when it is the derived value of the line before.
+    fn comment(&mut self, line: &str, out: &mut Out<'_>) -> bool {
+        let rest = line.trim_start_matches('#').trim();
+        if let Some(begin) = rest.strip_prefix("started on ").and_then(ctime) {
+            self.end_of_report(out);
+            self.started = Some(self.clock.moment(begin.when));
+            (self.relative, self.interval) = (None, None);
+        } else if rest.starts_with("Table of individual") {
+            self.mode = Mode::Table;
+        } else if rest.starts_with("Final result") {
+            self.mode = Mode::Report;
+        } else if !text::interval_header(line) {
+            return false;
+        }
+        true
+    }
+
+    fn time(&mut self, what: text::What, seconds: f64, out: &mut Out<'_>) {
+        let times = &mut self.times;
+        match what {
+            text::What::Elapsed => times.elapsed = Some(seconds),
+            text::What::User => times.user = Some(seconds),
+            text::What::System => {
+                times.sys = Some(seconds);
+                self.end_of_report(out);
+            }
+        }
+    }
+
+    fn take(&mut self, mut reading: Reading, out: &mut Out<'_>) {
+        // A value derived from the counter of the line before has no name of its own.
+        if reading.event.is_empty() {
+            reading.event.clone_from(&self.last_event);
+        } else {
+            self.last_event.clone_from(&reading.event);
+        }
+        let Some(time) = reading.time else { return self.hold(reading, out) };
+        let dt = match self.interval {
+            Some((last, dt)) if last == time => dt,
+            Some((last, _)) => Some(time - last).filter(|dt| *dt > 0.0),
+            None => Some(time),
+        };
+        self.interval = Some((time, dt));
+        let t = match self.started {
+            Some(started) => after(started, time),
+            None => self.relative.get_or_insert_with(|| Relative::elapsed(out)).after(time),
+        };
+        write(out, Some(t), dt, &reading);
+    }
+
+    fn hold(&mut self, reading: Reading, out: &mut Out<'_>) {
+        // The sums of all intervals (`--summary`) follow from them.
+        if self.interval.is_some() {
+            return;
+        }
+        let same = |a: &Reading, b: &Reading| (&a.event, &a.place, &a.cgroup) == (&b.event, &b.place, &b.cgroup);
+        let again = reading.value.is_some() && self.held.first().is_some_and(|first| same(first, &reading));
+        if again || self.times.elapsed.is_some() || self.held.len() > MAX_HELD {
+            self.end_of_report(out);
+        }
+        self.held.push(reading);
+    }
+
+    fn end_of_report(&mut self, out: &mut Out<'_>) {
+        let times = std::mem::take(&mut self.times);
+        let known = [("elapsed", times.elapsed), ("cpu_user", times.user), ("cpu_sys", times.sys)];
+        if self.held.is_empty() && known.iter().all(|(_, s)| s.is_none()) {
+            return;
+        }
+        self.n_reports += 1;
+        let t = match self.started {
+            Some(started) if self.interval.is_none() => {
+                self.started = None;
+                self.reports.ended(after(started, times.elapsed.unwrap_or(0.0)))
+            }
+            Some(started) => Some(after(started, times.elapsed.unwrap_or(0.0))),
+            None => self.reports.next(out, times.elapsed),
+        };
+        for reading in self.held.drain(..) {
+            write(out, t, times.elapsed, &reading);
+        }
+        for (name, seconds) in known {
+            if let Some(seconds) = seconds {
+                out.metric(t, times.elapsed, &format!("perf.{name}"), "", seconds, "s");
+                if self.n_reports == 1 {
+                    self.results.push((name, seconds));
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, out: &mut Out<'_>) {
+        self.end_of_report(out);
+        // Of several reports none is the run's result.
+        if self.n_reports == 1 {
+            for (name, seconds) in &self.results {
+                out.result(name, *seconds, "s", "lower");
+            }
+        }
+    }
+}
+
+fn after(t: Micros, seconds: f64) -> Micros {
+    Micros(t.0.saturating_add((seconds * 1e6).round() as i64))
+}
+
+fn write(out: &mut Out<'_>, t: Option<Micros>, dt: Option<f64>, reading: &Reading) {
+    let mut labels = reading.place.clone();
+    if !reading.cgroup.is_empty() {
+        add_label(&mut labels, "cgroup", &reading.cgroup);
+    }
+    if reading.value.is_some() {
+        out.metric(t, dt, &format!("perf.{}", reading.event), &labels, reading.value, reading.unit);
+    }
+    if let Some((value, what)) = &reading.derived
+        && let Some((name, unit)) = derived(&reading.event, what)
+    {
+        out.metric(t, dt, &format!("perf.{name}"), &labels, *value, unit);
+    }
+    let more = [("running", reading.running.filter(|r| *r < 100.0)), ("deviation", reading.deviation)];
+    for (name, value) in more {
+        if value.is_some() && reading.value.is_some() {
+            let mut labels = labels.clone();
+            add_label(&mut labels, "event", &reading.event);
+            out.metric(t, dt, &format!("perf.{name}"), &labels, value, "%");
+        }
+    }
+}
+
+fn add_label(labels: &mut String, key: &str, value: &str) {
+    if !labels.is_empty() {
+        labels.push(',');
+    }
+    labels.push_str(key);
+    labels.push('=');
+    labels.push_str(value);
+}
+
+/// The name and unit of a derived value that is more than a rate of its counter.
+fn derived(event: &str, what: &str) -> Option<(String, &'static str)> {
+    let (what, unit) = match what.trim().strip_prefix('%') {
+        Some(rest) => (rest.trim(), "%"),
+        None => (what.trim(), ""),
+    };
+    let rate = what.ends_with("/sec") || what.ends_with("_per_second") || what.ends_with("_frequency");
+    if what.is_empty() || rate || matches!(what, "GHz" | "MHz" | "K/sec" | "M/sec") {
+        return None;
+    }
+    if what.starts_with("of all ") {
+        return Some((format!("{event}_share"), "%"));
+    }
+    // New versions print a unit and then the metric's name.
+    if let Some((_, name)) = what.rsplit_once(' ')
+        && name.contains('_')
+    {
+        return Some((name.to_owned(), unit));
+    }
+    Some((what.to_lowercase().replace(' ', "_"), unit))
+}
+
+/// Which thing a prefix names: `CPU3`, `S0-D0-C1`, `S0`, `N0`, or a thread `bash-5340`.
+fn place(prefix: &str) -> String {
+    let parts: Vec<&str> = prefix.split('-').collect();
+    let is = |part: &str, head: &str| {
+        part.strip_prefix(head).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    match parts.as_slice() {
+        [cpu] if is(cpu, "CPU") => format!("cpu={}", cpu.trim_start_matches("CPU")),
+        [s] if is(s, "S") => format!("socket={prefix}"),
+        [n] if is(n, "N") => format!("node={prefix}"),
+        [s, d] if is(s, "S") && is(d, "D") => format!("die={prefix}"),
+        [s, d, c] if is(s, "S") && is(d, "D") && is(c, "C") => format!("core={prefix}"),
+        [s, c] if is(s, "S") && is(c, "C") => format!("core={prefix}"),
+        [s, _, ..] if is(s, "S") => format!("cache={prefix}"),
+        _ => format!("thread={prefix}"),
+    }
+}
+
+/// Whether behind this prefix stands how many CPUs were added up.
+fn aggregated(label: &str) -> bool {
+    !label.starts_with("cpu=") && !label.starts_with("thread=")
+}
+
+/// The base unit for a printed one, and the factor to it; None when it is no unit.
+fn base_unit(unit: &str) -> Option<(&'static str, f64)> {
+    Some(match unit.trim_matches(['(', ')']) {
+        "" => ("", 1.0),
+        "msec" => ("s", 1e-3),
+        "ns" | "nsec" => ("s", 1e-9),
+        "Joules" => ("J", 1.0),
+        "Bytes" | "B" => ("B", 1.0),
+        "KiB" => ("B", 1024.0),
+        "MiB" => ("B", 1024.0 * 1024.0),
+        "GiB" => ("B", 1024.0 * 1024.0 * 1024.0),
+        "KB" => ("B", 1e3),
+        "MB" => ("B", 1e6),
+        "GB" => ("B", 1e9),
+        "Watts" => ("W", 1.0),
+        "C" => ("C", 1.0),
+        "%" => ("%", 1.0),
+        _ => return None,
+    })
+}
+
+/// Seconds as `-I` prints them: nine decimals.
+fn stamp(word: &str) -> Option<f64> {
+    let (_, decimals) = word.trim().split_once(['.', ','])?;
+    if decimals.len() == 9 { number(word.trim()) } else { None }
+}
+
+/// `( +-  1.15% )` without what is around the number.
+fn percent(text: &str) -> Option<f64> {
+    number(text.trim().strip_suffix('%')?.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_follow_from_counters_and_other_derived_values_do_not() {
+        assert_eq!(derived("cycles", "GHz"), None);
+        assert_eq!(derived("cs", "281.7 cs/sec  cs_per_second"), None);
+        assert_eq!(derived("cs", "K/sec"), None);
+        assert_eq!(derived("branch-misses", "% of all branches"), Some(("branch-misses_share".to_owned(), "%")));
+        assert_eq!(derived("instructions", "insn per cycle"), Some(("insn_per_cycle".to_owned(), "")));
+        assert_eq!(derived("slots", "%  tma_retiring"), Some(("tma_retiring".to_owned(), "%")));
+    }
+
+    #[test]
+    fn numbers_of_every_locale_are_read() {
+        for (line, value) in [
+            ("  77 375 671 cycles", 77_375_671.0),
+            ("  77\u{202f}375\u{202f}671 cycles", 77_375_671.0),
+            ("  1.021.411      cycles", 1_021_411.0),
+            ("  1,021,411      cycles", 1_021_411.0),
+            ("  26,554473 task-clock (msec)  #    0,965 CPUs utilized", 0.026_554_473),
+            ("  1.234,56 msec task-clock", 1.234_56),
+            ("  1,234.56 msec task-clock", 1.234_56),
+            ("  1,234 cs", 1234.0),
+            ("  12.5 Joules power/energy-pkg/", 12.5),
+        ] {
+            let reading = text::reading(line).unwrap();
+            assert!((reading.value.unwrap() - value).abs() < 1e-9 * value, "{line}: {reading:?}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_csv_line_is_read() {
+        for (line, separator, place, event, value) in [
+            ("120.58,msec,task-clock,120581557,100.00,0.925,CPUs utilized", ',', "", "task-clock", 0.12058),
+            ("1255.538611,task-clock", ',', "", "task-clock", 1.255_538_611),
+            ("251,,context-switches,33.33%,120581557,100.00,2.082,K/sec", ',', "", "context-switches", 251.0),
+            ("CPU1;181;;cs;202940515;100.00;;", ';', "cpu=1", "cs", 181.0),
+            ("     0.200307717,S0-D0-C0,1,150,,cs,101513532,100.00,1.478,K/sec", ',', "core=S0-D0-C0", "cs", 150.0),
+            ("my prog-53,7,,cs,5,100.00,,", ',', "thread=my prog-53", "cs", 7.0),
+        ] {
+            let Some(reading) = csv::reading(line, separator) else {
+                assert!(event.is_empty(), "{line}");
+                continue;
+            };
+            assert_eq!((reading.place.as_str(), reading.event.as_str()), (place, event), "{line}");
+            assert!((reading.value.unwrap() - value).abs() < 1e-9, "{line}");
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Questions that are asked once, from a statement and the chart that is wished for.
+//! Ad hoc questions: a statement and a chart type, asked once.
 
 use arrow_schema::DataType;
 use fenxi_model::Unit;
@@ -51,6 +51,7 @@ impl AdHoc {
             order: 0,
             sql: self.sql,
             own: true,
+            carried: Vec::new(),
         };
         if !question.over_time() {
             return Ok(question);

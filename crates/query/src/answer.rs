@@ -3,6 +3,7 @@
 use arrow_array::{RecordBatch, cast::AsArray, types::Float64Type};
 use arrow_schema::{DataType, SchemaRef};
 use fenxi_model::{TABLES, Unit};
+use fenxi_worker::Cell;
 
 /// A value bound to a parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,12 +16,12 @@ pub enum Value {
     Text(String),
 }
 
-impl duckdb::ToSql for Value {
-    fn to_sql(&self) -> duckdb::Result<duckdb::types::ToSqlOutput<'_>> {
-        match self {
-            Value::Int(v) => v.to_sql(),
-            Value::Float(v) => v.to_sql(),
-            Value::Text(v) => v.to_sql(),
+impl From<&Value> for Cell {
+    fn from(value: &Value) -> Cell {
+        match value {
+            Value::Int(v) => Cell::Int(*v),
+            Value::Float(v) => Cell::Float(*v),
+            Value::Text(v) => Cell::Text(v.clone()),
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Time-series questions thinned to a number of time bins, with the least and greatest value kept.
+//! Downsampling of time-series questions to a number of time bins, keeping minimum and maximum.
 
 mod pyramid;
 mod timewise;
 
-use std::path::PathBuf;
-
 use fenxi_model::{Micros, RunId};
 
 use crate::{
-    Answer, Engine, Part, QueryError, Question, Scope, Value, lex,
+    Answer, Engine, Part, QueryError, Question, Scope, Value,
+    engine::{Asked, FILES},
+    lex,
     question::question,
     views::{identifier, last_us, literal},
 };
@@ -84,6 +84,7 @@ impl Engine {
             return Err(QueryError::Parameter { question: question.name.clone(), message });
         }
         let params = question.bind(params)?;
+        let scope = &question.scope(scope);
         if let Some(timewise) = timewise(question)
             && let Some(grid) = self.grid(&timewise, scope, bins.max(1))?
         {
@@ -91,7 +92,8 @@ impl Engine {
         }
         let from_s = scope.part.and_then(|p| p.from_us).map_or(0.0, |us| us.max(0) as f64 / 1e6);
         let sql = lists(question, &of_any_question(question, bins.max(1), from_s));
-        Ok(gather(question, &self.query_with(&sql, &params, scope)?, |width| (from_s / width) as usize))
+        let asked = Asked { author: question.author(), sql: &sql, params: &params, scope, files: &[] };
+        Ok(gather(question, &self.whole(&asked)?, |width| (from_s / width) as usize))
     }
 
     /// The bins for a question that looks at every moment by itself; None where they cannot be told beforehand.
@@ -131,7 +133,7 @@ impl Engine {
         };
         let each: Vec<String> = ids.iter().map(of_run).collect();
         let sql = format!("SELECT max(step) AS step FROM ({})", each.join(" UNION ALL "));
-        Ok(self.query(&sql, scope)?.f64s("step").first().copied().flatten().filter(|s| *s > 0.0))
+        Ok(self.ours(&sql, &[], scope)?.f64s("step").first().copied().flatten().filter(|s| *s > 0.0))
     }
 
     /// Answers a question that looks at every moment by itself, from rows or from coarser bins that are kept.
@@ -149,12 +151,14 @@ impl Engine {
         } else {
             None
         };
-        let sums = match level {
-            Some((files, of)) => sql.merged(&files, grid.intervals / of, Some(grid)),
-            None => sql.sums(&grid.runs, grid.width_s),
+        let (sums, files) = match level {
+            Some((files, of)) => (sql.merged(grid.intervals / of, Some(grid)), files),
+            None => (sql.sums(&grid.runs, grid.width_s), Vec::new()),
         };
         let sql = lists(question, &sql.means(&sums, grid));
-        let answer = self.query_with(&sql, params, &Scope { runs: Some(ids), part: grid.part() })?;
+        let scope = Scope { runs: Some(ids), part: grid.part() };
+        let answer =
+            self.whole(&Asked { author: question.author(), sql: &sql, params, scope: &scope, files: &files })?;
         Ok(gather(question, &answer, |_| grid.first as usize))
     }
 }
@@ -223,9 +227,8 @@ impl BinSql<'_> {
         )
     }
 
-    /// Bins from finer ones, `by` into one, ordered by time, so that a part is quickly found.
-    fn merged(&self, files: &[PathBuf], by: u64, grid: Option<&Grid>) -> String {
-        let files: Vec<String> = files.iter().map(|f| literal(&f.to_string_lossy())).collect();
+    /// Bins from finer ones, those of the files that go with the statement, `by` into one.
+    fn merged(&self, by: u64, grid: Option<&Grid>) -> String {
         let mut values = String::new();
         for i in 0..self.question.y.len() {
             values += &format!(
@@ -239,8 +242,7 @@ impl BinSql<'_> {
         }
         format!(
             "SELECT run, fenxi_host, fenxi_series, fenxi_bin // {by} AS fenxi_bin{values}
-             FROM read_parquet([{}]){within} GROUP BY ALL",
-            files.join(", ")
+             FROM {FILES}{within} GROUP BY ALL",
         )
     }
 

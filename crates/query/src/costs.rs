@@ -1,40 +1,35 @@
-//! The `cost` table: what each source of a run cost, as the recorder measured it; joinable by `run`.
+//! The `cost` table: recording overhead of each source of a run, as measured by the recorder; joinable by `run`.
 
-use duckdb::Connection;
 use fenxi_store::Store;
+use fenxi_worker::{Cell, Request};
 
-use crate::{QueryError, Scope};
+use crate::{QueryError, Scope, runs::whole};
 
 const TABLE: &str = "
 CREATE OR REPLACE TABLE cost (
     run VARCHAR, source VARCHAR, samples BIGINT, cpu_s DOUBLE, elapsed_s DOUBLE, longest_s DOUBLE,
     failures BIGINT, n_rows BIGINT);";
 
-/// Makes the `cost` table of the runs in `scope`. It stands in the manifests, so each is read.
-pub(crate) fn fill(con: &Connection, store: &Store, scope: &Scope) -> Result<(), QueryError> {
-    let engine = |e: duckdb::Error| QueryError::from_engine(&e);
-    con.execute_batch(TABLE).map_err(engine)?;
-    let mut rows = con.appender("cost").map_err(engine)?;
+/// What makes the `cost` table of the runs in `scope`. It stands in the manifests, so each is read.
+pub(crate) fn fill(store: &Store, scope: &Scope) -> Result<[Request; 2], QueryError> {
     let all = match &scope.runs {
         Some(runs) => runs.clone(),
         None => store.summaries()?.into_iter().map(|s| s.id).collect(),
     };
-    let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let mut rows = Vec::new();
     for id in &all {
         for c in store.run(id)?.manifest.costs {
-            let (samples, failures, n_rows) = (whole(c.samples), whole(c.failures), whole(c.rows));
-            rows.append_row(duckdb::params![
-                id.as_str(),
-                c.source,
-                samples,
-                c.cpu_s,
-                c.wall_s,
-                c.max_s,
-                failures,
-                n_rows
-            ])
-            .map_err(engine)?;
+            rows.push(vec![
+                Cell::from(id.as_str()),
+                c.source.into(),
+                whole(c.samples),
+                c.cpu_s.into(),
+                c.wall_s.into(),
+                c.max_s.into(),
+                whole(c.failures),
+                whole(c.rows),
+            ]);
         }
     }
-    rows.flush().map_err(engine)
+    Ok([Request::Run(TABLE.to_owned()), Request::Fill { table: "cost".to_owned(), rows }])
 }

@@ -1,46 +1,73 @@
-//! The engine: DuckDB in memory, locked to the store's files, read-only.
+//! SQL over the runs of a store: which views a statement needs, and the worker that answers it.
+//!
+//! Nothing is executed here. Statements of Fenxi's own share one worker; each statement of anybody else has one of its own,
+//! which can read the runs that are asked and is then thrown away ([`fenxi_worker`]).
 
-use std::{cell::RefCell, collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use duckdb::{Connection, ToSql};
 use fenxi_model::RunId;
-use fenxi_store::{APART, Store};
+use fenxi_store::Store;
+use fenxi_worker::{Cell, Request, Session, Setup, Statement, Stop, Workers, message::Explain};
 
 use crate::{
     Answer, AnswerColumn, QueryError, Value,
     answer::columns_of,
-    costs,
-    gate::Gate,
-    prune, runs,
-    views::{self, Mentions, literal},
+    costs, lex, program, prune, runs,
+    views::{self, Mentions},
 };
-
-/// Engine-specific SQL under names of our own, in one place.
-///
-/// `wmean(x, dt)` is the mean of `x` over time: NULL values take no time with them.
-const MACROS: &str = "
-CREATE MACRO wmean(x, dt) AS sum(x * dt) / nullif(sum(dt) FILTER (x IS NOT NULL), 0);
-CREATE MACRO approx_percentile(x, q) AS approx_quantile(x, q);";
 
 /// From so many rows on, binning them takes longer than people like to wait.
 const COARSE_FROM: u64 = 2_000_000;
+/// Bytes of an answer that is held in memory whole, unless another bound is set.
+const LARGEST_ANSWER: u64 = 1 << 30;
+/// The table of the files that go with a statement.
+pub(crate) const FILES: &str = "fenxi.files";
+/// What a cell takes at least once it is more than Arrow's bits.
+const CELL_BYTES: u64 = 32;
 
 /// Bounds of what a query may use.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Memory before the engine spills to disk, as `2GB`; None for four fifths of the machine's.
     pub memory_limit: Option<String>,
+    /// Bytes of private memory of the process that answers, whatever the engine believes to use; None: no bound.
+    pub process_bytes: Option<u64>,
+    /// Bytes of an answer; one that is larger is an error. None: 1 GiB where it is held in memory, no bound where
+    /// it is handed over in pieces.
+    pub answer_bytes: Option<u64>,
     /// Threads; None for one per CPU.
     pub threads: Option<usize>,
     /// Rows of a table from which on coarse bins of it are kept in the store's cache, made of so many rows at a
     /// time; None for two million.
     pub coarse_from: Option<u64>,
-    /// Where it spills; None for a folder of this process under the system's temporary one.
+    /// The folder below which it spills; None for the system's temporary one.
     pub temp_dir: Option<PathBuf>,
     /// What it may spill, as `4GB`; None for nearly all that is free there.
     pub spill_limit: Option<String>,
+    /// Whether questions that runs bring with them are asked.
+    pub carried: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            memory_limit: None,
+            process_bytes: None,
+            answer_bytes: None,
+            threads: None,
+            coarse_from: None,
+            temp_dir: None,
+            spill_limit: None,
+            carried: true,
+        }
+    }
 }
 
 /// Which runs a query sees, and which part of them.
@@ -81,29 +108,70 @@ impl Scope {
         let part = Part { from_us: from.map(micros), to_us: to.map(micros) };
         Scope { part: Some(part).filter(|p| *p != Part::default()), ..self }
     }
+
+    /// Only those of its runs that are among `runs`.
+    #[must_use]
+    pub(crate) fn within(&self, runs: &[RunId]) -> Scope {
+        let kept = match &self.runs {
+            None => runs.to_vec(),
+            Some(own) => own.iter().filter(|id| runs.contains(id)).cloned().collect(),
+        };
+        Scope { runs: Some(kept), part: self.part }
+    }
+}
+
+/// Who wrote a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Author {
+    /// We did: its worker is kept for the next one.
+    Ours,
+    /// Anybody else: it has a worker of its own, which sees the runs asked for and is thrown away.
+    Other,
+}
+
+/// A statement and what it may see.
+pub(crate) struct Asked<'a> {
+    pub author: Author,
+    pub sql: &'a str,
+    pub params: &'a [(&'a str, Value)],
+    pub scope: &'a Scope,
+    /// Parquet files that it may read besides, as the table [`FILES`].
+    pub files: &'a [PathBuf],
 }
 
 /// Stops the query that an engine runs, from another thread.
-#[derive(Clone)]
-pub struct Interrupt(Arc<duckdb::InterruptHandle>);
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt(Arc<Mutex<Option<Stop>>>);
 
 impl Interrupt {
-    /// Stops the query in flight; it ends with [`QueryError::Interrupted`].
+    /// Stops the query in flight, whatever it does; it ends with [`QueryError::Interrupted`].
     pub fn interrupt(&self) {
-        self.0.interrupt();
+        if let Some(stop) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            stop.stop();
+        }
+    }
+
+    fn set(&self, stop: Stop) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
     }
 }
 
 /// SQL over the runs of one store. One engine serves one request at a time.
 pub struct Engine {
-    // The connection first: fields are dropped in this order, and the gate holds the database.
-    con: Connection,
-    gate: Gate,
+    workers: Workers,
     store: Store,
+    pub(crate) options: Options,
     /// Rows of a table from which on coarse bins of it are kept.
     pub(crate) coarse_from: u64,
-    /// For which runs the views stand, by table.
-    made: RefCell<BTreeMap<String, Scope>>,
+    /// The worker of our own statements.
+    ours: RefCell<Option<Worker>>,
+    interrupt: Interrupt,
+}
+
+/// A session, and for which runs its views stand, by table.
+struct Worker {
+    session: Session,
+    made: BTreeMap<String, Scope>,
 }
 
 /// What [`Engine::each`] hands batches to, with the columns they have.
@@ -113,36 +181,21 @@ impl Engine {
     /// Starts an engine on `store`.
     ///
     /// # Errors
-    /// When the engine refuses its settings or the store's path is not there.
+    /// When the program of the workers is not there or does not start.
     pub fn open(store: &Store, options: &Options) -> Result<Engine, QueryError> {
-        let temp_dir = options
-            .temp_dir
-            .clone()
-            .unwrap_or_else(|| std::env::temp_dir().join(format!("fenxi-sql-{}", std::process::id())));
-        let mut settings = vec![
-            ("temp_directory", temp_dir.to_string_lossy().into_owned()),
-            ("autoinstall_known_extensions", "false".to_owned()),
-            ("autoload_known_extensions", "false".to_owned()),
-            ("allow_community_extensions", "false".to_owned()),
-        ];
-        settings.extend(options.memory_limit.clone().map(|m| ("memory_limit", m)));
-        settings.extend(options.spill_limit.clone().map(|m| ("max_temp_directory_size", m)));
-        settings.extend(options.threads.map(|n| ("threads", n.max(1).to_string())));
-        let gate = Gate::open(&settings)?;
-        let con = gate.connect()?;
-        // Sealed runs never change: what stands at the end of their files is read once. The lock comes last: after
-        // it no setting can be changed, not by ourselves either.
-        let schemas: String = APART.iter().map(|schema| format!("CREATE SCHEMA {schema}; ")).collect();
-        let store_path = fs_err::canonicalize(store.path())?;
-        con.execute_batch(&format!(
-            "SET GLOBAL TimeZone = 'UTC'; SET parquet_metadata_cache = true; {MACROS} {schemas}
-             SET allowed_directories = [{}, {}]; SET enable_external_access = false; SET lock_configuration = true;",
-            literal(&store_path.to_string_lossy()),
-            literal(&store.path().to_string_lossy()),
-        ))
-        .map_err(|e| QueryError::from_engine(&e))?;
-        let coarse_from = options.coarse_from.unwrap_or(COARSE_FROM);
-        Ok(Engine { con, gate, store: store.clone(), coarse_from, made: RefCell::default() })
+        Ok(Engine::with(program::start(options.temp_dir.clone())?, store, options))
+    }
+
+    /// An engine on `store` that shares `workers` with others.
+    pub fn with(workers: Workers, store: &Store, options: &Options) -> Engine {
+        Engine {
+            workers,
+            store: store.clone(),
+            options: options.clone(),
+            coarse_from: options.coarse_from.unwrap_or(COARSE_FROM),
+            ours: RefCell::default(),
+            interrupt: Interrupt::default(),
+        }
     }
 
     /// The store that is asked.
@@ -152,10 +205,19 @@ impl Engine {
 
     /// A handle to stop a query from another thread.
     pub fn interrupt(&self) -> Interrupt {
-        Interrupt(self.con.interrupt_handle())
+        self.interrupt.clone()
     }
 
-    /// Answers `sql` over the runs of `scope`, with the whole answer in memory.
+    /// What confines the processes that answer, in words.
+    ///
+    /// # Errors
+    /// When none can be had.
+    pub fn confined(&self) -> Result<Vec<String>, QueryError> {
+        let mut ours = self.ours.borrow_mut();
+        Ok(self.worker(Author::Ours, &mut ours, &Scope::all(), &[])?.session.confined().to_vec())
+    }
+
+    /// Answers `sql`, which anybody may have written, over the runs of `scope`, with the whole answer in memory.
     ///
     /// # Errors
     /// [`QueryError`]: wrong SQL with its place and near names, a statement that does not only read.
@@ -168,15 +230,18 @@ impl Engine {
     /// # Errors
     /// As [`Engine::query`]; also for a `$name` without a value.
     pub fn query_with(&self, sql: &str, params: &[(&str, Value)], scope: &Scope) -> Result<Answer, QueryError> {
-        let mut batches = Vec::new();
-        let (columns, schema) = self.each(sql, params, scope, &mut |_, batch| {
-            batches.push(batch);
-            Ok(())
-        })?;
-        Ok(Answer { columns, schema, batches })
+        self.whole(&Asked { author: Author::Other, sql, params, scope, files: &[] })
     }
 
-    /// Hands the answer over batch by batch, so that it may be larger than memory.
+    /// Answers a statement of Fenxi's own: no part of its text may come from anybody else, but values of `params`.
+    ///
+    /// # Errors
+    /// As [`Engine::query`].
+    pub fn ours(&self, sql: &str, params: &[(&str, Value)], scope: &Scope) -> Result<Answer, QueryError> {
+        self.whole(&Asked { author: Author::Ours, sql, params, scope, files: &[] })
+    }
+
+    /// Hands the answer to what anybody may have written over batch by batch, so that it may be larger than memory.
     ///
     /// `take` is called with the columns and each batch; the columns are also given back, for an
     /// answer without rows.
@@ -190,19 +255,138 @@ impl Engine {
         scope: &Scope,
         take: &mut Take<'_>,
     ) -> Result<(Vec<AnswerColumn>, SchemaRef), QueryError> {
-        self.make_views(sql, scope)?;
-        let sql = self.gate.check(sql)?;
-        let engine = |e: duckdb::Error| QueryError::from_engine(&e);
-        let mut statement = self.con.prepare(&sql).map_err(engine)?;
-        let bound: Vec<(&str, &dyn ToSql)> = params.iter().map(|(k, v)| (*k, v as &dyn ToSql)).collect();
-        // The iterator that this gives panics when the engine fails half-way: go by steps instead.
-        drop(statement.stream_arrow(bound.as_slice()).map_err(engine)?);
-        let schema = statement.schema();
-        let columns = columns_of(&schema);
-        while let Some(rows) = statement.step().map_err(engine)? {
-            take(&columns, RecordBatch::try_new(schema.clone(), rows.columns().to_vec())?)?;
+        self.pieces(&Asked { author: Author::Other, sql, params, scope, files: &[] }, take)
+    }
+
+    /// Asks with the whole answer in memory, which is bounded.
+    pub(crate) fn whole(&self, asked: &Asked<'_>) -> Result<Answer, QueryError> {
+        let mut batches = Vec::new();
+        let mut bytes = 0;
+        let (columns, schema) = self.pieces(asked, &mut |columns, batch| {
+            bytes += weight(columns, &batch);
+            batches.push(batch);
+            if bytes > LARGEST_ANSWER { Err(QueryError::TooLarge(LARGEST_ANSWER)) } else { Ok(()) }
+        })?;
+        Ok(Answer { columns, schema, batches })
+    }
+
+    /// Asks, and hands the answer over batch by batch.
+    pub(crate) fn pieces(
+        &self,
+        asked: &Asked<'_>,
+        take: &mut Take<'_>,
+    ) -> Result<(Vec<AnswerColumn>, SchemaRef), QueryError> {
+        let mut kept = self.ours.borrow_mut();
+        let mut own = None;
+        let slot = match asked.author {
+            Author::Ours => &mut *kept,
+            Author::Other => {
+                // Of one engine only one process uses memory.
+                *kept = None;
+                &mut own
+            }
+        };
+        let pruned = self.prune(asked.sql, asked.scope);
+        let scope = pruned.as_ref().unwrap_or(asked.scope);
+        let worker = self.worker(asked.author, slot, scope, asked.files)?;
+        let outcome = self.asked_of(worker, asked, scope, take);
+        if !worker.session.is_fit() {
+            *slot = None;
         }
-        Ok((columns, schema))
+        outcome
+    }
+
+    fn asked_of(
+        &self,
+        worker: &mut Worker,
+        asked: &Asked<'_>,
+        scope: &Scope,
+        take: &mut Take<'_>,
+    ) -> Result<(Vec<AnswerColumn>, SchemaRef), QueryError> {
+        if lex::is_empty(asked.sql) {
+            return Err(QueryError::Empty);
+        }
+        self.make_views(worker, asked.sql, scope)?;
+        if !asked.files.is_empty() {
+            worker.session.request(&Request::Run(views::of_files(FILES, asked.files)))?;
+        }
+        let (explain, sql) = match lex::explained(asked.sql) {
+            Some((true, inner)) => (Explain::Analyze, inner),
+            Some((false, inner)) => (Explain::Plan, inner),
+            None => (Explain::No, asked.sql),
+        };
+        let params = asked.params.iter().map(|(name, value)| ((*name).to_owned(), Cell::from(value))).collect();
+        let statement = Statement { sql: lex::without_end(sql).to_owned(), explain, params };
+        let most = self.options.answer_bytes;
+        let (mut columns, mut bytes) = (None, 0);
+        let schema = worker
+            .session
+            .ask(statement, most, &mut |batch| {
+                let columns = columns.get_or_insert_with(|| columns_of(&batch.schema()));
+                bytes += weight(columns, &batch);
+                match most.filter(|most| bytes > *most) {
+                    Some(most) => Err(QueryError::TooLarge(most)),
+                    None => take(columns, batch),
+                }
+            })
+            .map_err(|e: QueryError| e.about(sql))?;
+        Ok((columns.unwrap_or_else(|| columns_of(&schema)), schema))
+    }
+
+    /// The worker for a statement, fresh where there is none.
+    fn worker<'a>(
+        &self,
+        author: Author,
+        slot: &'a mut Option<Worker>,
+        scope: &Scope,
+        files: &[PathBuf],
+    ) -> Result<&'a mut Worker, QueryError> {
+        let worker = match slot.take() {
+            Some(worker) => worker,
+            None => {
+                let session = self.workers.session(&self.setup(author, scope, files)?)?;
+                Worker { session, made: BTreeMap::new() }
+            }
+        };
+        self.interrupt.set(worker.session.stop());
+        Ok(slot.insert(worker))
+    }
+
+    /// What the worker of a statement may use.
+    fn setup(&self, author: Author, scope: &Scope, files: &[PathBuf]) -> Result<Setup, QueryError> {
+        let whole = match (author, &scope.runs) {
+            (Author::Other, Some(_)) => false,
+            (Author::Ours, _) | (Author::Other, None) => true,
+        };
+        let mut read_dirs = Vec::new();
+        if whole {
+            read_dirs.push(self.store.path().join("runs"));
+        } else {
+            read_dirs.extend(scope.runs.iter().flatten().map(|id| self.store.run_dir(id)));
+        }
+        if author == Author::Ours {
+            // Coarse bins that are made on the way are read by statements after.
+            read_dirs.push(self.store.path().join("cache"));
+        }
+        read_dirs.retain(|dir| dir.is_dir());
+        let mut real = Vec::with_capacity(2 * read_dirs.len());
+        for dir in read_dirs {
+            // Under both names: views have the store's own, the engine compares what that leads to.
+            let canonical = fs_err::canonicalize(&dir)?;
+            if canonical != dir {
+                real.push(canonical);
+            }
+            real.push(dir);
+        }
+        Ok(Setup {
+            read_dirs: real,
+            read_files: files.to_vec(),
+            spill: Some(PathBuf::new()),
+            spill_limit: self.options.spill_limit.clone(),
+            memory_limit: self.options.memory_limit.clone(),
+            data_bytes: self.options.process_bytes,
+            threads: self.options.threads.unwrap_or_else(threads),
+        })
     }
 
     /// A narrower scope than all runs, when `sql` itself says that it concerns one run only.
@@ -211,22 +395,10 @@ impl Engine {
         self.store.run_dir(&run).is_dir().then(|| Scope { runs: Some(vec![run]), part: scope.part })
     }
 
-    /// Lets only reading through: gives the SQL to run, or says why not.
-    pub(crate) fn check(&self, sql: &str) -> Result<String, QueryError> {
-        self.gate.check(sql)
-    }
-
-    /// Runs a statement of our own.
-    pub(crate) fn run(&self, sql: &str) -> Result<(), QueryError> {
-        self.con.execute_batch(sql).map_err(|e| QueryError::from_engine(&e))
-    }
-
     /// Makes the views that `sql` needs, unless they stand already.
-    pub(crate) fn make_views(&self, sql: &str, scope: &Scope) -> Result<(), QueryError> {
+    fn make_views(&self, worker: &mut Worker, sql: &str, scope: &Scope) -> Result<(), QueryError> {
         let mentions = Mentions::of(sql);
-        let pruned = self.prune(sql, scope);
-        let scope = pruned.as_ref().unwrap_or(scope);
-        let mut made = self.made.borrow_mut();
+        let Worker { session, made } = worker;
         // Sealed runs do not change, but all runs may become more: only named runs are remembered.
         let stands = |made: &BTreeMap<String, Scope>, name: &str| scope.runs.is_some() && made.get(name) == Some(scope);
         let mut ddl = String::new();
@@ -234,25 +406,43 @@ impl Engine {
         let apart =
             mentions.apart.iter().flat_map(|schema| mentions.tables.iter().map(move |t| format!("{schema}.{t}")));
         for name in plain.chain(apart).chain(mentions.stats.then(|| "stats".to_owned())) {
-            if !stands(&made, &name) {
+            if stands(made, &name) {
+                // The view stands, but its files may have changed since.
+                self.store.check(&self.store.files(&name, scope.runs.as_deref())?)?;
+            } else {
                 ddl += &views::view(&self.store, &name, scope)?;
                 made.insert(name, scope.clone());
             }
         }
-        if !ddl.is_empty()
-            && let Err(e) = self.con.execute_batch(&ddl)
-        {
-            made.clear();
-            return Err(QueryError::from_engine(&e));
+        let mut requests = Vec::new();
+        if !ddl.is_empty() {
+            requests.push(Request::Run(ddl));
         }
-        if mentions.runs && !stands(&made, "runs") {
-            runs::fill(&self.con, &self.store, scope)?;
-            made.insert("runs".to_owned(), scope.clone());
+        // What the table holds besides, labels, may have changed since.
+        if mentions.runs {
+            requests.extend(runs::fill(&self.store, scope)?);
         }
-        if mentions.costs && !stands(&made, "cost") {
-            costs::fill(&self.con, &self.store, scope)?;
+        if mentions.costs && !stands(made, "cost") {
+            requests.extend(costs::fill(&self.store, scope)?);
             made.insert("cost".to_owned(), scope.clone());
+        }
+        for request in &requests {
+            if let Err(e) = session.request(request) {
+                made.clear();
+                return Err(e.into());
+            }
         }
         Ok(())
     }
+}
+
+/// One for each CPU that this process may use.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from)
+}
+
+/// What a batch takes in memory, also once its cells are values of another kind.
+fn weight(columns: &[AnswerColumn], batch: &RecordBatch) -> u64 {
+    let cells = (columns.len() * batch.num_rows()) as u64;
+    (batch.get_array_memory_size() as u64).max(cells * CELL_BYTES)
 }

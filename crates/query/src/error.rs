@@ -1,8 +1,11 @@
-//! What can go wrong with a query, told with the place in the SQL and a way out.
+//! Query errors, with the position in the SQL and the way out.
 
 use std::{fmt, path::PathBuf};
 
 use fenxi_model::near;
+use fenxi_worker::{Failure, WorkerError};
+
+use crate::lex;
 
 /// A query or question that could not be answered.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +89,20 @@ pub enum QueryError {
     /// Parquet could not be written.
     #[error(transparent)]
     Parquet(#[from] parquet::errors::ParquetError),
+    /// A function that statements may not use.
+    #[error(
+        "the function `{0}` cannot be used here: statements read the tables of runs, and no files, settings or texts of other statements"
+    )]
+    Function(String),
+    /// The answer has more bytes than are allowed.
+    #[error("the answer is larger than {} MiB; ask for fewer rows or columns, or shorter texts", .0 >> 20)]
+    TooLarge(u64),
+    /// The process that worked on the statement ended; what is known of its end.
+    #[error("the statement ended the process that worked on it: {0}")]
+    Crashed(String),
+    /// The program of the engine is not there.
+    #[error("the SQL engine is not installed here: {0}")]
+    NotInstalled(String),
     /// The engine itself failed.
     #[error("the SQL engine failed: {0}")]
     Engine(String),
@@ -123,12 +140,43 @@ fn hint_near(near: &[String]) -> String {
     }
 }
 
-impl QueryError {
-    /// Makes sense of an error of the engine about `sql`.
-    pub(crate) fn from_engine(error: &duckdb::Error) -> QueryError {
+impl From<WorkerError> for QueryError {
+    fn from(error: WorkerError) -> QueryError {
         match error {
-            duckdb::Error::DuckDBFailure(_, Some(message)) => QueryError::from_message(message),
-            other => QueryError::from_message(&other.to_string()),
+            WorkerError::Failed(failure) => failure.into(),
+            WorkerError::Stopped => QueryError::Interrupted,
+            WorkerError::Ended(how) => QueryError::Crashed(how),
+            WorkerError::TooLarge(bytes) => QueryError::TooLarge(bytes),
+            WorkerError::Start(why) => QueryError::Engine(why),
+            WorkerError::Malformed(_) => QueryError::Engine(error.to_string()),
+            WorkerError::Io(error) => QueryError::Io(error),
+        }
+    }
+}
+
+impl From<Failure> for QueryError {
+    fn from(failure: Failure) -> QueryError {
+        match failure {
+            Failure::Engine(message) => QueryError::from_message(&message),
+            Failure::Empty => QueryError::Empty,
+            Failure::Several => QueryError::Sql {
+                message: "there are several statements".to_owned(),
+                place: None,
+                hint: Some("run them one by one".to_owned()),
+            },
+            Failure::NotReadOnly => QueryError::NotReadOnly { what: "this statement".to_owned() },
+            Failure::Function(name) => QueryError::Function(name),
+            Failure::Unconfined(why) => QueryError::Engine(format!("its process could not be confined: {why}")),
+        }
+    }
+}
+
+impl QueryError {
+    /// The same error about `sql`: where the engine does not say what a statement is, its first word does.
+    pub(crate) fn about(self, sql: &str) -> QueryError {
+        match self {
+            QueryError::NotReadOnly { .. } => QueryError::NotReadOnly { what: lex::first_word(sql) },
+            other => other,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Findings: `.sql` files that say what is wrong or notable in a run, with evidence and advice.
+//! Findings: `.sql` files that flag what is wrong or unusual in a run, with evidence and advice.
 //!
 //! ```sql
 //! -- title: One CPU is saturated while others are idle
@@ -25,7 +25,11 @@ use serde_json::Value;
 
 pub use fixture::Case;
 
-use crate::{Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope, Section, question::words};
+use crate::{
+    Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope, Section,
+    engine::{Asked, Author},
+    question::words,
+};
 use fixture::Cases;
 use says::Says;
 
@@ -261,8 +265,9 @@ impl Engine {
     /// # Errors
     /// [`QueryError::Finding`], which names the file: wrong SQL, or a sentence with a column that the SQL does not give.
     pub fn find(&self, finding: &Finding, scope: &Scope) -> Result<Vec<Occurrence>, QueryError> {
+        let author = if finding.own { Author::Other } else { Author::Ours };
         let answer = self
-            .query(&finding.sql, scope)
+            .whole(&Asked { author, sql: &finding.sql, params: &[], scope, files: &[] })
             .map_err(|e| QueryError::Finding { file: finding.file(), source: Box::new(e) })?;
         finding.occurrences(&answer)
     }

@@ -1,6 +1,6 @@
-//! A look at SQL text, only as deep as needed: which names it mentions and whether it is one statement.
+//! Minimal SQL lexer: finds the names that a statement mentions.
 //!
-//! What may run is never decided here; the engine's prepared statement says that ([`crate::gate`]).
+//! What may run is never decided here; the engine's own parser says that (crate `engine`).
 
 /// One token: a name (folded to lower case unless quoted), or a character that is none.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) fn tokens(sql: &str) -> Vec<(usize, Token)> {
         let rest = &sql[i..];
         let c = rest.chars().next().unwrap_or(' ');
         let len = if rest.starts_with("--") {
-            rest.find('\n').unwrap_or(rest.len())
+            rest.find(['\n', '\r']).unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
             comment_len(rest)
         } else if c == '\'' || c == '"' {
@@ -98,42 +98,22 @@ pub(crate) fn explained(sql: &str) -> Option<(bool, &str)> {
     Some((analyze, &sql[at..]))
 }
 
-/// Words that a reading statement can begin with.
-const READING: [&str; 12] = [
-    "select",
-    "with",
-    "from",
-    "values",
-    "table",
-    "describe",
-    "desc",
-    "show",
-    "summarize",
-    "pivot",
-    "unpivot",
-    "explain",
-];
-
-/// Whether the first word of `sql` is one of a reading statement; else that word.
-///
-/// It keeps out early what the engine's own check would refuse too late; it lets nothing in.
-pub(crate) fn begins_as_reading(sql: &str) -> Result<(), String> {
+/// The first word of `sql`, for who is told that it may not run.
+pub(crate) fn first_word(sql: &str) -> String {
     match tokens(sql).into_iter().map(|(_, t)| t).find(|t| !matches!(t, Token::Other('(' | ';'))) {
-        Some(Token::Name(word)) if READING.contains(&word.as_str()) => Ok(()),
-        Some(Token::Name(word)) => Err(word.to_uppercase()),
-        _ => Err("this statement".to_owned()),
+        Some(Token::Name(word)) => word.to_uppercase(),
+        _ => "this statement".to_owned(),
     }
 }
 
-/// How many statements there are, by the semicolons between them.
-pub(crate) fn statements(sql: &str) -> usize {
-    let tokens = tokens(sql);
-    tokens.split(|(_, t)| *t == Token::Other(';')).filter(|s| !s.is_empty()).count()
+/// Whether there is nothing but blanks, comments and semicolons.
+pub(crate) fn is_empty(sql: &str) -> bool {
+    tokens(sql).iter().all(|(_, t)| *t == Token::Other(';'))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Token, explained, statements, tokens};
+    use super::{Token, explained, first_word, is_empty, tokens};
 
     #[test]
     fn names_in_strings_and_comments_are_not_mentioned() {
@@ -144,10 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn statements_are_counted_by_semicolons_outside_strings() {
-        assert_eq!(statements("select ';'; -- ; \n"), 1);
-        assert_eq!(statements("select 1; select 2"), 2);
-        assert_eq!(statements(" -- nothing"), 0);
+    fn a_comment_ends_where_the_engine_ends_it() {
+        assert!(is_empty(" -- nothing;\n;") && is_empty(""));
+        assert!(!is_empty("--\rCREATE TABLE x (i INT)"));
+        assert_eq!(first_word("-- x\n (copy t to 'x')"), "COPY");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! SQL over runs: one view per table of the catalogue, questions, findings, and answers in many formats.
 //!
-//! This is the only crate that knows the engine (DuckDB). What it runs is read-only by the engine's
-//! own word: a statement is executed only when the prepared statement says that it is a SELECT or an
-//! EXPLAIN of one, and the engine can open nothing outside the store.
+//! Statements are answered by workers, processes of the crate `engine` (DuckDB), which this crate tells what there
+//! is to see: views over the files of runs. A statement is executed only when the engine's own parser says that it is
+//! a SELECT or an EXPLAIN of one, in a process that can read the runs asked for and write nothing.
 
 mod ad_hoc;
 mod answer;
@@ -11,9 +11,9 @@ mod costs;
 mod engine;
 mod error;
 mod finding;
-mod gate;
 mod lex;
 mod own;
+mod program;
 mod prune;
 mod question;
 pub mod render;
@@ -26,7 +26,9 @@ pub use answer::{Answer, AnswerColumn, Value};
 pub use binned::{Binned, Series};
 pub use engine::{Engine, Interrupt, Options, Part, Scope, Take};
 pub use error::{Place, QueryError};
+pub use fenxi_worker::Workers;
 pub use finding::{Case, Finding, Found, Occurrence, Severity, findings};
 pub use own::{forget_question, keep_question};
+pub use program::start as start_workers;
 pub use question::{Chart, Param, Question, Section, question, questions};
 pub use shipped::{SHIPPED, SHIPPED_FINDINGS};

@@ -1,9 +1,6 @@
-//! The store's own questions: kept as files in its folder `questions`, where people may also put them by hand.
-
-use std::{io, path::PathBuf};
+//! User questions: `.sql` files in the store's directory `questions`, saved by fenxi or edited by hand.
 
 use fenxi_store::Store;
-use fs_err as fs;
 
 use crate::{QueryError, Question};
 
@@ -15,13 +12,10 @@ const LONGEST: usize = 64;
 /// # Errors
 /// A name that is none, a text that is no question, a store that cannot be written.
 pub fn keep_question(store: &Store, name: &str, text: &str) -> Result<(), QueryError> {
-    let path = path(store, name)?;
+    is_name(name)?;
     Question::parse(name, text)?;
-    fs::create_dir_all(path.parent().unwrap_or(store.path()))?;
     // Whole or not at all: a half-written question would stop every report.
-    let part = path.with_extension("part");
-    fs::write(&part, text)?;
-    Ok(fs::rename(&part, &path)?)
+    Ok(store.keep_question(name, text)?)
 }
 
 /// Removes the store's own question `name`.
@@ -29,16 +23,15 @@ pub fn keep_question(store: &Store, name: &str, text: &str) -> Result<(), QueryE
 /// # Errors
 /// When the store has none of this name, or cannot be written.
 pub fn forget_question(store: &Store, name: &str) -> Result<(), QueryError> {
-    match fs::remove_file(path(store, name)?) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            Err(QueryError::UnknownQuestion { name: name.to_owned(), near: Vec::new() })
-        }
-        removed => Ok(removed?),
+    is_name(name)?;
+    match store.forget_question(name)? {
+        true => Ok(()),
+        false => Err(QueryError::UnknownQuestion { name: name.to_owned(), near: Vec::new() }),
     }
 }
 
-/// Where the question is kept. A name is that of a file and nothing else: lower-case letters, digits, `-` and `_`.
-fn path(store: &Store, name: &str) -> Result<PathBuf, QueryError> {
+/// Whether a name is one: that of a file and nothing else, of lower-case letters, digits, `-` and `_`.
+fn is_name(name: &str) -> Result<(), QueryError> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
     if !begins || name.len() > LONGEST || !name.chars().all(fits) {
@@ -46,7 +39,7 @@ fn path(store: &Store, name: &str) -> Result<PathBuf, QueryError> {
         let file = name.escape_debug().to_string();
         return Err(QueryError::Question { file, line: 0, message: message.to_owned() });
     }
-    Ok(store.path().join("questions").join(format!("{name}.sql")))
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Seeing from the SQL that a query can only concern one run, so that it opens the files of no other.
+//! Run pruning: detects from the SQL that a query concerns only one run, so that files of no other are opened.
 //!
 //! Only the plain case is recognised, `SELECT … FROM one_table WHERE … AND run = 'id' …`; whatever
 //! is not certain reads all runs and lets the engine filter.

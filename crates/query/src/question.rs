@@ -13,10 +13,13 @@
 
 use std::collections::BTreeMap;
 
-use fenxi_model::{Unit, near};
+use fenxi_model::{RunId, Unit, near};
 use fenxi_store::Store;
 
-use crate::{Answer, Engine, QueryError, SHIPPED, Scope, Value};
+use crate::{
+    Answer, Engine, QueryError, SHIPPED, Scope, Value,
+    engine::{Asked, Author},
+};
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)+ }) => {
@@ -159,8 +162,10 @@ pub struct Question {
     pub order: i64,
     /// The SQL without the header.
     pub sql: String,
-    /// Whether it comes from the store's own `questions` folder.
+    /// Whether it is none of the shipped ones.
     pub own: bool,
+    /// The runs that brought it with them, and that alone it is about; empty for questions of Fenxi and of the store.
+    pub carried: Vec<RunId>,
 }
 
 impl Question {
@@ -184,6 +189,7 @@ impl Question {
             order: 1000,
             sql: String::new(),
             own: false,
+            carried: Vec::new(),
         };
         let mut header = 0;
         for line in text.lines() {
@@ -230,6 +236,16 @@ impl Question {
             }
         }
         Ok(())
+    }
+
+    /// Who wrote it.
+    pub(crate) fn author(&self) -> Author {
+        if self.own { Author::Other } else { Author::Ours }
+    }
+
+    /// What it sees of `scope`.
+    pub(crate) fn scope(&self, scope: &Scope) -> Scope {
+        if self.carried.is_empty() { scope.clone() } else { scope.within(&self.carried) }
     }
 
     /// Values for the parameters: the defaults, replaced by what `given` has as text.
@@ -290,7 +306,7 @@ pub fn questions(store: &Store) -> Result<Vec<Question>, QueryError> {
             let path = entry?.path();
             let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
             if path.extension().is_some_and(|e| e == "sql") {
-                let question = Question::parse(&name, &fs_err::read_to_string(&path)?)?;
+                let question = Question::parse(&name, &store.question_text(&name)?)?;
                 by_name.insert(name, Question { own: true, ..question });
             }
         }
@@ -317,19 +333,36 @@ pub fn question(store: &Store, name: &str) -> Result<Question, QueryError> {
 
 impl Engine {
     /// Questions that the runs of `scope` bring with them: an import keeps the charts that its files
-    /// ask for (a `Display` of .xan) as facts of the topic `question`. What is none is left out; it
+    /// ask for (a `Display` of .xan) as facts of the topic `question`. Whoever made the file wrote them, so they
+    /// are about these runs only, and run as anybody's statement does. What is none is left out; it
     /// stands among the run's facts all the same.
     ///
     /// # Errors
     /// When the runs cannot be read.
     pub fn carried_questions(&self, scope: &Scope) -> Result<Vec<Question>, QueryError> {
-        let carried = "SELECT DISTINCT name, value FROM text WHERE topic = 'question' ORDER BY name";
-        let answer = self.query(carried, scope)?;
-        let texts = answer.strings("name").into_iter().zip(answer.strings("value"));
-        let mut all: Vec<Question> = texts
-            .filter_map(|(name, text)| Question::parse(&name?, &text?).ok())
-            .map(|question| Question { own: true, ..question })
-            .collect();
+        if !self.options.carried {
+            return Ok(Vec::new());
+        }
+        let carried = "SELECT DISTINCT name, value, run FROM text WHERE topic = 'question' ORDER BY name, value, run";
+        let answer = self.ours(carried, &[], scope)?;
+        let (names, texts, runs) = (answer.strings("name"), answer.strings("value"), answer.strings("run"));
+        let mut all: Vec<Question> = Vec::new();
+        let mut last = None;
+        for ((name, text), run) in names.into_iter().zip(texts).zip(runs) {
+            let (Some(name), Some(text), Some(run)) = (name, text, run.and_then(|run| RunId::parse(&run))) else {
+                continue;
+            };
+            let same = Some((name, text));
+            match all.last_mut() {
+                Some(question) if last == same => question.carried.push(run),
+                _ => {
+                    let Some((name, text)) = &same else { continue };
+                    let Ok(question) = Question::parse(name, text) else { continue };
+                    all.push(Question { own: true, carried: vec![run], ..question });
+                    last = same;
+                }
+            }
+        }
         all.sort_by_key(|q| (q.section, q.order));
         Ok(all)
     }
@@ -352,7 +385,10 @@ impl Engine {
         params: &[(String, String)],
         scope: &Scope,
     ) -> Result<Answer, QueryError> {
-        let mut answer = self.query_with(&question.sql, &question.bind(params)?, scope)?;
+        let params = question.bind(params)?;
+        let scope = &question.scope(scope);
+        let mut answer =
+            self.whole(&Asked { author: question.author(), sql: &question.sql, params: &params, scope, files: &[] })?;
         for column in answer.columns.iter_mut().filter(|c| question.y.contains(&c.name)) {
             column.unit = question.unit;
         }

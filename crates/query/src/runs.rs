@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use duckdb::Connection;
 use fenxi_store::{Store, Summary};
+use fenxi_worker::{Cell, Request};
 
 use crate::{Part, QueryError, Scope};
 
@@ -20,39 +20,40 @@ CREATE OR REPLACE VIEW runs AS SELECT run, name, kind, host,
     CAST(CAST(params AS JSON) AS MAP(VARCHAR, VARCHAR)) AS params
 FROM fenxi_runs;";
 
-/// Makes the `runs` table of the runs in `scope`.
-pub(crate) fn fill(con: &Connection, store: &Store, scope: &Scope) -> Result<(), QueryError> {
+/// What makes the `runs` table of the runs in `scope`.
+pub(crate) fn fill(store: &Store, scope: &Scope) -> Result<[Request; 2], QueryError> {
     let wanted: Option<BTreeSet<&str>> = scope.runs.as_ref().map(|r| r.iter().map(|r| r.as_str()).collect());
-    let engine = |e: duckdb::Error| QueryError::from_engine(&e);
-    con.execute_batch(&format!("{TABLE}{VIEW}")).map_err(engine)?;
-    let mut rows = con.appender("fenxi_runs").map_err(engine)?;
+    let mut rows = Vec::new();
     for s in store.summaries()? {
         if wanted.as_ref().is_some_and(|w| !w.contains(s.id.as_str())) {
             continue;
         }
         let json = |map| serde_json::to_string(map).unwrap_or_else(|_| "{}".to_owned());
-        let seen_us = seen_us(&s, scope.part);
         let command = (!s.command.is_empty()).then(|| s.command.join(" "));
-        rows.append_row(duckdb::params![
-            s.id.as_str(),
-            s.labels.name,
-            s.kind,
-            s.hosts.join(","),
-            s.start.0,
-            s.end.0,
-            seen_us,
-            command,
-            s.exit_status,
-            s.recovered,
-            s.labels.baseline,
-            i64::try_from(s.rows).unwrap_or(i64::MAX),
-            i64::try_from(s.bytes).unwrap_or(i64::MAX),
-            json(&s.labels.tags),
-            json(&s.params),
-        ])
-        .map_err(engine)?;
+        rows.push(vec![
+            Cell::from(s.id.as_str()),
+            s.labels.name.clone().into(),
+            s.kind.clone().into(),
+            s.hosts.join(",").into(),
+            s.start.0.into(),
+            s.end.0.into(),
+            seen_us(&s, scope.part).into(),
+            command.into(),
+            s.exit_status.map(i64::from).into(),
+            s.recovered.into(),
+            s.labels.baseline.into(),
+            whole(s.rows),
+            whole(s.bytes),
+            json(&s.labels.tags).into(),
+            json(&s.params).into(),
+        ]);
     }
-    rows.flush().map_err(engine)
+    Ok([Request::Run(format!("{TABLE}{VIEW}")), Request::Fill { table: "fenxi_runs".to_owned(), rows }])
+}
+
+/// A count as the engine has whole numbers.
+pub(crate) fn whole(n: u64) -> Cell {
+    i64::try_from(n).unwrap_or(i64::MAX).into()
 }
 
 /// How much of a run lies within `part`, in microseconds: what a rate over the rows is to be divided by.

@@ -12,6 +12,8 @@ macro_rules! shipped {
 shipped! {
     /// Name and text of every shipped question.
     SHIPPED, "questions":
+    "block-latency",
+    "block-latency-over-time",
     "busiest-interfaces",
     "cgroup-usage",
     "compression-front",
@@ -19,6 +21,8 @@ shipped! {
     "cpu-heatmap",
     "cpu-summary",
     "cpu-time",
+    "cpu-waits",
+    "cpu-waits-by-cpu",
     "db-statements",
     "db-throughput",
     "db-waits",

@@ -4,7 +4,10 @@
 //! Files are grouped by schema fingerprint, so that making a view opens one file a group and
 //! never lists a directory. Every column of the catalogue is there; one that a group lacks is NULL.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use fenxi_model::{Micros, RunId, TABLES, Table, schema_of};
 use fenxi_store::{APART, Store, TableFile};
@@ -56,6 +59,8 @@ impl Mentions {
 /// The statement that makes the view of `table` (also `boot.<table>`, `spread.<table>`) over the runs of `scope`.
 pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, QueryError> {
     let files = store.files(table, scope.runs.as_deref())?;
+    // Before anything of a file is believed, its footer included.
+    store.check(&files)?;
     let declared = fenxi_model::table(table.rsplit('.').next().unwrap_or(table));
     let part = scope.part.filter(|_| declared.is_some_and(|t| !TIMELESS.contains(&t.name)));
     let mut parts = Vec::new();
@@ -79,6 +84,12 @@ pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, 
     }
     let name = table.split('.').map(identifier).collect::<Vec<_>>().join(".");
     Ok(format!("CREATE OR REPLACE VIEW {name} AS {};", parts.join(" UNION ALL BY NAME ")))
+}
+
+/// The statement that makes the view `name` of Parquet files.
+pub(crate) fn of_files(name: &str, files: &[PathBuf]) -> String {
+    let files: Vec<String> = files.iter().map(|f| literal(&f.to_string_lossy())).collect();
+    format!("CREATE OR REPLACE VIEW {name} AS SELECT * FROM read_parquet([{}]);", files.join(", "))
 }
 
 /// When each run of `scope` began.

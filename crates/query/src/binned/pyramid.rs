@@ -1,22 +1,22 @@
-//! Long runs in coarse bins, made when they are first asked for and kept beside the statistics of windows.
+//! Pre-aggregated coarse bins of long runs, built on first use and cached beside the statistics of windows.
 //!
 //! A bin of a level holds least and greatest value, the sum over time and the time of every series: coarser bins
 //! are made of them without looking at rows. The files are in `cache/windows`, named after their run, so that
 //! they go with it; deleting them is harmless.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::path::{Path, PathBuf};
 
 use fenxi_model::RunId;
+use fenxi_store::Store;
 use fs_err as fs;
+use parquet::{
+    arrow::ArrowWriter,
+    basic::{Compression, ZstdLevel},
+    file::properties::WriterProperties,
+};
 
 use super::{BinSql, timewise::Timewise};
-use crate::{
-    Engine, Part, QueryError, Question, Scope,
-    views::{last_us, literal},
-};
+use crate::{Engine, Part, QueryError, Question, Scope, engine::Asked, views::last_us};
 
 /// Sampling intervals in a bin of each level, the finest first; each is a multiple of the one before.
 const LEVELS: [u64; 2] = [8, 64];
@@ -64,7 +64,7 @@ impl Source<'_> {
                 Err(_) => return Ok(None),
             }
         }
-        forget_oldest(&dir);
+        forget_oldest(self.engine.store(), &dir);
         Ok(Some((files, LEVELS[place])))
     }
 
@@ -76,9 +76,10 @@ impl Source<'_> {
         let path = |slice: u64| dir.join(format!("{run}.bins-{}-{level}-{slice}.parquet", self.name()));
         if place > 0 {
             let path = path(0);
-            if !path.exists() {
+            if !self.engine.store().has_cached(&path) {
                 let finest = self.files(dir, run, 0)?;
-                self.engine.keep(&sql.merged(&finest, level / LEVELS[0], None), &path)?;
+                let scope = Scope::of([run.clone()]);
+                self.keep(&sql.merged(level / LEVELS[0], None), &scope, &finest, &path)?;
             }
             return Ok(vec![path]);
         }
@@ -92,16 +93,17 @@ impl Source<'_> {
         let mut files = Vec::new();
         for slice in 0..slices {
             let path = path(slice);
-            if !path.exists() {
+            if !store.has_cached(&path) {
                 let (first, after) = (slice * bins, (slice + 1) * bins);
                 let last = (slice + 1 < slices).then_some(after as f64 * width_us);
                 let from_us = Some((first as f64 * width_us).floor() as i64).filter(|us| *us > 0);
                 let part = Part { from_us, to_us: last.map(|us| us.ceil() as i64) };
                 let part = Some(part).filter(|part| *part != Part::default());
-                self.engine.make_views(self.timewise.sql, &Scope { runs: Some(whole.to_vec()), part })?;
+                let scope = Scope { runs: Some(whole.to_vec()), part };
                 let sums = sql.sums(&[(run.clone(), start)], width_us / 1e6);
                 let before = last.map(|_| format!(" AND fenxi_bin < {after}")).unwrap_or_default();
-                self.engine.keep(&format!("SELECT * FROM ({sums}) WHERE fenxi_bin >= {first}{before}"), &path)?;
+                let wanted = format!("SELECT * FROM ({sums}) WHERE fenxi_bin >= {first}{before}");
+                self.keep(&wanted, &scope, &[], &path)?;
             }
             files.push(path);
         }
@@ -114,39 +116,55 @@ impl Source<'_> {
         let text = format!("1\n{}\n{:?}\n{:?}\n{:?}", self.timewise.sql, q.series, q.y, self.step_s);
         blake3::hash(text.as_bytes()).to_hex().chars().take(20).collect()
     }
-}
 
-impl Engine {
-    /// Writes what `sql` answers to `path`, whole or not at all.
-    fn keep(&self, sql: &str, path: &Path) -> Result<(), QueryError> {
-        // Only what may run for anybody is run here.
-        let sql = self.check(sql)?;
-        static PARTS: AtomicU64 = AtomicU64::new(0);
-        let part = format!("{}-{}.part", std::process::id(), PARTS.fetch_add(1, Ordering::Relaxed));
-        let part = path.with_extension(part);
-        let copy = format!("COPY ({sql}) TO {} (FORMAT parquet, COMPRESSION zstd)", literal(&part.to_string_lossy()));
-        let made = self.run(&copy).and_then(|()| Ok(fs::rename(&part, path)?));
-        if made.is_err() {
-            // The first error is the one worth telling; what is left is hidden and harmless.
-            let _ = fs::remove_file(&part);
-        }
-        made
+    /// Writes what `sql` answers to `path`, whole or not at all, with its checksum.
+    fn keep(&self, sql: &str, scope: &Scope, files: &[PathBuf], path: &Path) -> Result<(), QueryError> {
+        let store = self.engine.store();
+        let scratch = store.scratch()?;
+        let part = scratch.path("bins");
+        let asked = Asked { author: self.question.author(), sql, params: &[], scope, files };
+        self.write(&asked, &part)?;
+        Ok(store.keep_cached(&part, path)?)
+    }
+
+    fn write(&self, asked: &Asked<'_>, path: &Path) -> Result<(), QueryError> {
+        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+        let mut writer = None;
+        let (_, schema) = self.engine.pieces(asked, &mut |_, batch| {
+            let writer = match &mut writer {
+                Some(writer) => writer,
+                none => {
+                    let file = fs::File::create(path)?.into_parts().0;
+                    none.insert(ArrowWriter::try_new(file, batch.schema(), Some(properties.clone()))?)
+                }
+            };
+            Ok(writer.write(&batch)?)
+        })?;
+        let writer = match writer {
+            Some(writer) => writer,
+            // No bins at all are an answer as well.
+            None => ArrowWriter::try_new(fs::File::create(path)?.into_parts().0, schema, Some(properties))?,
+        };
+        writer.close()?;
+        Ok(())
     }
 }
 
 /// Removes files of levels beyond those that are kept.
-fn forget_oldest(dir: &Path) {
+fn forget_oldest(store: &Store, dir: &Path) {
     let Ok(entries) = fs::read_dir(dir) else { return };
     let level = |entry: std::io::Result<fs::DirEntry>| {
         let path = entry.ok()?.path();
-        let is_level = path.file_name()?.to_string_lossy().contains(".bins-");
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let is_level = name.contains(".bins-") && name.ends_with(".parquet");
         let modified = fs::metadata(&path).and_then(|m| m.modified()).ok()?;
         is_level.then_some((modified, path))
     };
     let mut levels: Vec<_> = entries.filter_map(level).collect();
     levels.sort();
     for (_, path) in levels.iter().take(levels.len().saturating_sub(KEPT)) {
-        let _ = fs::remove_file(path);
+        // One that stays is tried again the next time.
+        let _ = store.forget_cached(path);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Questions that look at every moment by itself: the answer about a part of a run is a part of the answer.
+//! Detection of pointwise questions, whose answer for a time range of a run is that range of the whole answer.
 //!
 //! Only the plain form is recognised, `SELECT … FROM table [WHERE …] [GROUP BY …, t, …] [ORDER BY …]`; what is not
 //! certain is answered in the general way.

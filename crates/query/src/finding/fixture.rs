@@ -1,4 +1,4 @@
-//! Rows in a finding's header, on which it must speak (`yes`) or be silent (`no`).
+//! Test rows in the header of a finding, on which it must fire (`yes`) or stay silent (`no`).
 //!
 //! `cpu cpu=0 usr=99 idle=1 *30 @10`: a row of the table `cpu` at each of 30 seconds after the tenth. A
 //! column that is not named is NULL, `dt` is 1 unless it is given, quotes hold blanks together.

@@ -1,4 +1,4 @@
-//! A finding's sentence: words with places, `{column}` or `{column:unit}`, filled from one row.
+//! Sentence template of a finding: placeholders `{column}` or `{column:unit}`, filled from one row.
 
 use std::fmt;
 

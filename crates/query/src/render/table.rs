@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use arrow_array::{ArrayRef, RecordBatch};
+use fenxi_model::visible;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{LOOK_AHEAD, Style, cells::Shape};
@@ -57,7 +58,7 @@ impl<W: Write> Table<W> {
         for (i, column) in columns.iter().enumerate() {
             let arrays: Vec<ArrayRef> = waiting.iter().map(|b| b.column(i).clone()).collect();
             let shape = Shape::of(column, &arrays);
-            let width = column.name.width().max(shape.unit().width());
+            let width = visible(&column.name).width().max(shape.unit().width());
             layout.push(Place { shape, width });
         }
         let blocks = waiting.iter().map(|b| cells(&layout, b)).collect::<Result<Vec<_>, _>>()?;
@@ -83,15 +84,16 @@ impl<W: Write> Table<W> {
     fn header(&mut self, columns: &[AnswerColumn], layout: &[Place]) -> Result<(), QueryError> {
         if self.markdown {
             let name = |(c, p): (&AnswerColumn, &Place)| match p.shape.unit() {
-                "" => escaped(&c.name),
-                unit => format!("{} ({unit})", escaped(&c.name)),
+                "" => escaped(&visible(&c.name)),
+                unit => format!("{} ({unit})", escaped(&visible(&c.name))),
             };
             let names: Vec<String> = columns.iter().zip(layout).map(name).collect();
             let rules: Vec<&str> = layout.iter().map(|p| if p.shape.is_number() { "---:" } else { "---" }).collect();
             writeln!(self.out, "| {} |\n| {} |", names.join(" | "), rules.join(" | "))?;
             return Ok(());
         }
-        line(&mut self.out, layout, columns.iter().map(|c| c.name.as_str()))?;
+        let names: Vec<_> = columns.iter().map(|c| visible(&c.name)).collect();
+        line(&mut self.out, layout, names.iter().map(|name| &**name))?;
         if layout.iter().any(|p| !p.shape.unit().is_empty()) {
             line(&mut self.out, layout, layout.iter().map(|p| p.shape.unit()))?;
         }
@@ -169,7 +171,7 @@ fn fit(layout: &mut [Place], columns: &[AnswerColumn], width: usize) {
         let widest = layout
             .iter_mut()
             .zip(columns)
-            .filter(|(p, c)| matches!(p.shape, Shape::Text) && p.width > NARROWEST.max(c.name.width()))
+            .filter(|(p, c)| matches!(p.shape, Shape::Text) && p.width > NARROWEST.max(visible(&c.name).width()))
             .max_by_key(|(p, _)| p.width);
         match widest {
             Some((place, _)) => place.width -= 1,

@@ -1,0 +1,178 @@
+//! A session: the child of a template that gives up its rights and then carries out requests.
+
+use std::{
+    io::{self, BufWriter, Write},
+    os::{fd::OwnedFd, unix::net::UnixStream},
+};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::StreamWriter;
+use duckdb::{ToSql, types::ToSqlOutput};
+use fenxi_worker::{
+    Answered, Cell, Failure, Request, Setup, Statement,
+    message::{self, Explain, Kind, PIECE},
+};
+
+use crate::{
+    database::{Database, Template, said},
+    gate, sandbox,
+};
+
+/// Serves requests until who asks has gone.
+pub(crate) fn serve(socket: OwnedFd, template: &Template) -> io::Result<()> {
+    let database = &template.session().map_err(io::Error::other)?;
+    let mut stream = UnixStream::from(socket);
+    let mut payload = Vec::new();
+    let mut session = Session { database, stream: stream.try_clone()?, is_set_up: false };
+    while let Some(kind) = message::read(&mut stream, &mut payload)? {
+        if kind != Kind::Request {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let outcome = match message::json(&payload)? {
+            Request::Setup(setup) => session.set_up(&setup),
+            // Nothing runs before the rights are gone.
+            _ if !session.is_set_up => Err(Trouble::Failed(Failure::Unconfined("it was not set up".to_owned()))),
+            Request::Run(sql) => session.run(&sql),
+            Request::Fill { table, rows } => session.fill(&table, &rows),
+            Request::Ask(statement) => session.ask(&statement),
+        };
+        match outcome {
+            Ok(answered) => message::write_json(&mut stream, Kind::Done, &answered)?,
+            Err(Trouble::Failed(failure)) => message::write_json(&mut stream, Kind::Failed, &shortened(failure))?,
+            Err(Trouble::Gone(error)) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Why a request was not carried out.
+enum Trouble {
+    /// Who asked is told.
+    Failed(Failure),
+    /// Nobody is there to be told.
+    Gone(io::Error),
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Trouble {
+        Trouble::Failed(failure)
+    }
+}
+
+impl From<duckdb::Error> for Trouble {
+    fn from(error: duckdb::Error) -> Trouble {
+        Trouble::Failed(Failure::Engine(said(&error)))
+    }
+}
+
+struct Session<'a> {
+    database: &'a Database<'a>,
+    /// Where answers go.
+    stream: UnixStream,
+    is_set_up: bool,
+}
+
+impl Session<'_> {
+    fn set_up(&mut self, setup: &Setup) -> Result<Answered, Trouble> {
+        if self.is_set_up {
+            return Err(Failure::Unconfined("it is set up already".to_owned()).into());
+        }
+        let confined = sandbox::enter(setup, &self.stream).map_err(|e| Failure::Unconfined(e.to_string()))?;
+        // What the kernel does not confine to a folder is not written at all.
+        let setup = Setup { spill: setup.spill.clone().filter(|_| confined.may_spill), ..setup.clone() };
+        self.database.narrow(&setup).map_err(Failure::Engine)?;
+        self.is_set_up = true;
+        Ok(Answered { confined: confined.by })
+    }
+
+    fn run(&self, sql: &str) -> Result<Answered, Trouble> {
+        self.database.con().execute_batch(sql)?;
+        Ok(Answered::default())
+    }
+
+    fn fill(&self, table: &str, rows: &[Vec<Cell>]) -> Result<Answered, Trouble> {
+        let mut appender = self.database.con().appender(table)?;
+        for row in rows {
+            let cells: Vec<Bound<'_>> = row.iter().map(Bound).collect();
+            appender.append_row(duckdb::appender_params_from_iter(cells))?;
+        }
+        appender.flush()?;
+        Ok(Answered::default())
+    }
+
+    fn ask(&self, statement: &Statement) -> Result<Answered, Trouble> {
+        gate::check(self.database, &statement.sql)?;
+        let explain = match statement.explain {
+            Explain::No => "",
+            Explain::Plan => "EXPLAIN ",
+            Explain::Analyze => "EXPLAIN ANALYZE ",
+        };
+        // What follows EXPLAIN was a reading statement by itself.
+        let mut prepared = self.database.con().prepare(&format!("{explain}{}", statement.sql))?;
+        let params: Vec<(&str, Bound<'_>)> =
+            statement.params.iter().map(|(name, cell)| (name.as_str(), Bound(cell))).collect();
+        let bound: Vec<(&str, &dyn ToSql)> = params.iter().map(|(name, cell)| (*name, cell as &dyn ToSql)).collect();
+        // The iterator that this gives panics when the engine fails half-way: go by steps instead.
+        drop(prepared.stream_arrow(bound.as_slice())?);
+        let schema = prepared.schema();
+        let pieces = BufWriter::with_capacity(PIECE, Pieces(&self.stream));
+        let mut writer = StreamWriter::try_new(pieces, &schema).map_err(gone)?;
+        // Who asked wants the columns also when rows take long.
+        writer.flush().map_err(gone)?;
+        while let Some(rows) = prepared.step()? {
+            let batch = RecordBatch::try_new(schema.clone(), rows.columns().to_vec()).map_err(gone)?;
+            writer.write(&batch).map_err(gone)?;
+            writer.flush().map_err(gone)?;
+        }
+        writer.finish().map_err(gone)?;
+        writer.get_mut().flush().map_err(Trouble::Gone)?;
+        Ok(Answered::default())
+    }
+}
+
+fn gone(error: impl std::error::Error + Send + Sync + 'static) -> Trouble {
+    Trouble::Gone(io::Error::other(error))
+}
+
+/// A failure whose text fits into a frame and a person's patience.
+fn shortened(failure: Failure) -> Failure {
+    const LONGEST: usize = 16 << 10;
+    match failure {
+        Failure::Engine(mut text) if text.len() > LONGEST => {
+            let end = (0..=LONGEST).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+            text.truncate(end);
+            Failure::Engine(text + " …")
+        }
+        other => other,
+    }
+}
+
+/// Makes data frames of what is written.
+struct Pieces<'a>(&'a UnixStream);
+
+impl Write for Pieces<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = &bytes[..bytes.len().min(PIECE)];
+        message::write(&mut self.0, Kind::Data, piece)?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A value that the engine can bind.
+struct Bound<'a>(&'a Cell);
+
+impl ToSql for Bound<'_> {
+    fn to_sql(&self) -> duckdb::Result<ToSqlOutput<'_>> {
+        match self.0 {
+            Cell::Null => duckdb::types::Null.to_sql(),
+            Cell::Bool(value) => value.to_sql(),
+            Cell::Int(value) => value.to_sql(),
+            Cell::Float(value) => value.to_sql(),
+            Cell::Text(value) => value.to_sql(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The template: a process with the engine open that forks a child for each session.
+//!
+//! It runs no statement, so that it is always there to end its children. A child has a database of its own, as
+//! fresh as this one, at the price of a fork.
+#![allow(unsafe_code, reason = "fork has no safe interface")]
+
+use std::{collections::BTreeMap, io, os::fd::OwnedFd, time::Duration};
+
+use fenxi_worker::control::{self, End, Order};
+use nix::{
+    sys::{
+        signal::{Signal, kill},
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::{ForkResult, Pid, fork},
+};
+
+use crate::{database::Template, session};
+
+/// Ends that are remembered for who may ask.
+const REMEMBERED: usize = 256;
+/// How often and how long an end is waited for: who asks has seen the socket close.
+const WAITS: u32 = 2000;
+const WAIT: Duration = Duration::from_millis(1);
+
+/// Serves until who started this has gone.
+pub(crate) fn serve() -> io::Result<()> {
+    let database = Template::open().map_err(io::Error::other)?;
+    let mut children = Children::default();
+    let orders = std::io::stdin();
+    while let Ok(Some((order, socket))) = control::receive(&orders) {
+        children.reap();
+        match (order, socket) {
+            (Order::Fork(id), Some(socket)) => children.fork(id, socket, &database)?,
+            (Order::Fork(_), None) => {}
+            (Order::Kill(id), _) => children.kill(id),
+            (Order::Ask(id), _) => control::tell(&orders, children.end_of(id))?,
+        }
+    }
+    children.kill_all();
+    Ok(())
+}
+
+/// Sessions that live, and how the last ones ended.
+#[derive(Default)]
+struct Children {
+    living: BTreeMap<u32, Pid>,
+    ended: BTreeMap<u32, End>,
+}
+
+impl Children {
+    fn fork(&mut self, id: u32, socket: OwnedFd, database: &Template) -> io::Result<()> {
+        // SAFETY: no thread of ours exists, and those of the allocator take care of forks themselves; the child
+        // goes on as an ordinary program.
+        match unsafe { fork() }? {
+            ForkResult::Parent { child } => {
+                self.living.insert(id, child);
+                Ok(())
+            }
+            ForkResult::Child => {
+                let status = i32::from(session::serve(socket, database).is_err());
+                // Without destructors: what the template has is not this process's to tidy up.
+                // SAFETY: ends the process, and does nothing else.
+                unsafe { nix::libc::_exit(status) }
+            }
+        }
+    }
+
+    /// Takes note of those that have ended.
+    fn reap(&mut self) {
+        let ended: Vec<(u32, End)> = self.living.iter().filter_map(|(id, pid)| Some((*id, end(*pid)?))).collect();
+        for (id, end) in ended {
+            self.living.remove(&id);
+            self.ended.insert(id, end);
+        }
+        while self.ended.len() > REMEMBERED {
+            self.ended.pop_first();
+        }
+    }
+
+    /// Kills a session. It was not reaped yet, so its number is no other process's.
+    fn kill(&self, id: u32) {
+        if let Some(pid) = self.living.get(&id) {
+            let _ = kill(*pid, Signal::SIGKILL);
+        }
+    }
+
+    fn end_of(&mut self, id: u32) -> End {
+        for _ in 0..WAITS {
+            self.reap();
+            if !self.living.contains_key(&id) {
+                break;
+            }
+            std::thread::sleep(WAIT);
+        }
+        self.ended.get(&id).copied().unwrap_or(End::Unknown)
+    }
+
+    fn kill_all(&self) {
+        for id in self.living.keys() {
+            self.kill(*id);
+        }
+    }
+}
+
+/// How a child ended; None while it lives.
+fn end(pid: Pid) -> Option<End> {
+    match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
+        Ok(WaitStatus::Exited(_, status)) => Some(End::Exit(status)),
+        Ok(WaitStatus::Signaled(_, signal, _)) => Some(End::Signal(signal as i32)),
+        Ok(_) => None,
+        Err(_) => Some(End::Unknown),
+    }
+}

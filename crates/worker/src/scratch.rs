@@ -1,0 +1,100 @@
+//! The folder in which workers may spill: of an unpredictable name, for nobody else, removed with its owner.
+//!
+//! It is locked for as long as its owner lives. What a killed owner left is known by the lock being free, and
+//! removed by the next one that makes a folder there.
+
+use std::{
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::{Path, PathBuf},
+};
+
+use fs_err as fs;
+use rustix::fs::{FlockOperation, flock};
+
+/// What names of such folders begin with.
+const PREFIX: &str = "fenxi-worker-";
+/// The file in it that is locked.
+const LOCK: &str = "lock";
+
+/// A folder of its own, removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    path: PathBuf,
+    /// Held open and locked.
+    _lock: fs::File,
+}
+
+impl Scratch {
+    /// Makes one below `parent`, and removes what killed owners left there.
+    pub(crate) fn make(parent: &Path) -> io::Result<Scratch> {
+        remove_left(parent);
+        let mut random = [0_u8; 16];
+        getrandom::fill(&mut random).map_err(|e| io::Error::other(e.to_string()))?;
+        let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = parent.join(format!("{PREFIX}{name}"));
+        fs_err::create_dir_all(parent)?;
+        let mut builder = std::fs::DirBuilder::new();
+        builder.mode(0o700).create(&path)?;
+        let lock = fs::File::create_new(path.join(LOCK))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Scratch { path, _lock: lock })
+    }
+
+    /// Makes a folder in it for the session `id`.
+    pub(crate) fn session(&self, id: u32) -> io::Result<PathBuf> {
+        let path = self.path.join(id.to_string());
+        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is removed by the next one.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes folders whose owners have gone: own ones, so that nobody can make us remove something else.
+fn remove_left(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    let me = rustix::process::geteuid().as_raw();
+    for entry in entries.flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let Ok(about) = fs::symlink_metadata(entry.path()) else { continue };
+        if !is_ours || !about.is_dir() || about.uid() != me {
+            continue;
+        }
+        let is_left = match fs::File::open(entry.path().join(LOCK)) {
+            Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
+            // Made this moment, or half removed: only an old one is surely left.
+            Err(_) => about.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age.as_secs() > 60)),
+        };
+        if is_left {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PREFIX, Scratch};
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_folder_is_private_and_goes_with_its_owner_and_what_was_left_goes_with_the_next() {
+        let parent = tempfile::tempdir().unwrap();
+        let a = Scratch::make(parent.path()).unwrap();
+        assert_eq!(fs_err::metadata(&a.path).unwrap().permissions().mode() & 0o777, 0o700);
+        let path = a.path.clone();
+        // As a killed owner leaves it: there, and not locked.
+        let left = parent.path().join(format!("{PREFIX}left"));
+        fs_err::create_dir(&left).unwrap();
+        fs_err::write(left.join("lock"), "").unwrap();
+        let b = Scratch::make(parent.path()).unwrap();
+        assert!(!left.exists() && path.exists() && a.path != b.path);
+        drop(a);
+        assert!(!path.exists());
+    }
+}

@@ -5,13 +5,19 @@
 
 pub mod catalog;
 mod cpus;
+mod fnv;
 mod near;
 mod random;
 mod rows;
 mod schema;
 mod selector;
+pub mod statement;
 mod time;
 mod unit;
+mod visible;
+
+/// The notices that the licences of what Fenxi is made of ask for; they go wherever it goes (`cargo xtask gen` makes them).
+pub static NOTICES: &str = include_str!("../../../third-party/NOTICES.txt");
 
 pub use catalog::{Better, Column, Kind, TABLES, Table, TableId, Type, table};
 pub use cpus::{cpu_ranges, format_cpus, parse_cpus};
@@ -22,3 +28,4 @@ pub use schema::{fingerprint, schema_of};
 pub use selector::{RunId, Selector, SelectorError};
 pub use time::{Micros, parse_seconds};
 pub use unit::{Human, Unit};
+pub use visible::{HIDDEN, is_hidden, visible, visible_lines};

@@ -3,7 +3,7 @@
 //! Every source, whatever it reads, fills [`Rows`]. A column that is not set is NULL; a column that
 //! no row ever set costs nothing, neither memory nor disk.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use arrow_array::{
     ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
@@ -118,6 +118,21 @@ impl Rows {
     /// Forgets everything gathered and keeps its memory for what comes next.
     pub fn clear(&mut self) {
         self.tables.iter_mut().flatten().for_each(TableRows::clear);
+    }
+
+    /// Whether `is` holds for any label or text that was given since the last dictionaries began.
+    pub(crate) fn any_text(&self, is: impl Fn(&str) -> bool) -> bool {
+        self.tables().flat_map(|table| &table.columns).any(|cells| match cells {
+            Cells::Label { dictionary, .. } => dictionary.values.iter().any(|value| is(value)),
+            Cells::Text(values) => values.iter().flatten().any(|value| is(value)),
+            _ => false,
+        })
+    }
+
+    /// The same rows with every label and text as `change` gives it.
+    pub(crate) fn map_text(&self, change: impl Fn(&str) -> Cow<'_, str>) -> Rows {
+        let tables = self.tables.iter().map(|table| table.as_ref().map(|table| table.map_text(&change))).collect();
+        Rows { host: change(&self.host).into_owned(), source: self.source, tables }
     }
 
     /// How many rows are gathered over all tables.
@@ -280,6 +295,24 @@ impl TableRows {
 
     fn begin(&mut self) {
         self.n_rows += 1;
+    }
+
+    fn map_text(&self, change: &impl Fn(&str) -> Cow<'_, str>) -> TableRows {
+        let columns = self.columns.iter().map(|cells| match cells {
+            Cells::Unset => Cells::Unset,
+            Cells::F64(values) => Cells::F64(values.clone()),
+            Cells::I64(values) => Cells::I64(values.clone()),
+            Cells::Time(values) => Cells::Time(values.clone()),
+            Cells::Label { codes, dictionary } => {
+                // Codes stay; two labels may look the same now, and are found by the last one's.
+                let values: Vec<Box<str>> = dictionary.values.iter().map(|v| change(v).into()).collect();
+                let found = values.iter().zip(0..).map(|(value, code)| (value.clone(), code)).collect();
+                let dictionary = Dictionary { codes: found, values, ..Dictionary::default() };
+                Cells::Label { codes: codes.clone(), dictionary }
+            }
+            Cells::Text(values) => Cells::Text(values.iter().map(|v| v.as_ref().map(|v| change(v).into())).collect()),
+        });
+        TableRows { table: self.table, n_rows: self.n_rows, columns: columns.collect(), schema: self.schema.clone() }
     }
 
     fn clear(&mut self) {

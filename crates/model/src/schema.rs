@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
-use crate::{Column, Table, Type};
+use crate::{Column, Table, Type, fnv::fnv1a};
 
 /// The Arrow type of a column as it is stored in Parquet and streamed.
 fn data_type(ty: Type) -> DataType {
@@ -44,12 +44,10 @@ pub fn schema_of(table: &Table, places: impl IntoIterator<Item = usize>) -> Arc<
 ///
 /// Runs whose files carry the same fingerprint can be read as one table without opening each.
 pub fn fingerprint(schema: &Schema) -> String {
-    // FNV-1a, 64 bit: stable over versions and machines, which `std`'s hasher does not promise.
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for field in schema.fields() {
-        for byte in field.name().bytes().chain(*b":").chain(field.data_type().to_string().bytes()).chain(*b";") {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
+    let fields = schema.fields().iter().flat_map(|field| {
+        let ty = field.data_type().to_string();
+        format!("{}:{ty};", field.name()).into_bytes()
+    });
+    let hash = fnv1a(fields);
     format!("{hash:016x}")
 }

@@ -182,6 +182,19 @@ mod tests {
         check(Unit::None, f64::NAN, "-");
     }
 
+    /// The page's own rules (web/src/units.ts) are held to the same table. It is written as pages write: a terminal, which may
+    /// have ASCII only, has `us` and `-`.
+    #[test]
+    fn a_value_reads_the_same_as_on_a_page() {
+        let cases: Vec<serde_json::Value> = serde_json::from_str(include_str!("../tests/units.json")).unwrap();
+        assert!(cases.len() > 50);
+        for case in cases {
+            let (unit, value) = (case["unit"].as_str().unwrap(), case["value"].as_f64().unwrap_or(f64::NAN));
+            let want = case["text"].as_str().unwrap().replace('µ', "u").replace('–', "-");
+            check(Unit::from_symbol(unit), value, &want);
+        }
+    }
+
     #[test]
     fn a_symbol_names_its_unit() {
         assert_eq!(Unit::from_symbol("B/s"), Unit::BytesPerS);

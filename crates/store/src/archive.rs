@@ -1,4 +1,4 @@
-//! Runs in one file, to be carried to another store: a tar, compressed with zstd, that is the same for the same runs.
+//! Run archives: runs in one tar.zst file, byte for byte reproducible, to be imported into another store.
 //!
 //! ```text
 //! fenxi-archive.json                {"fenxi_archive": 1, "runs": ["<id>", …]}, ids in order
@@ -118,7 +118,9 @@ impl Store {
         archive: &mut Builder<impl Write>,
         exported: &mut Exported,
     ) -> Result<(), StoreError> {
-        match fs::read(self.labels_dir().join(format!("{id}.json"))) {
+        // Read first as what they are: damaged labels are not carried on.
+        self.read_labels(id)?;
+        match fs::read(self.labels_path(id)) {
             Ok(labels) => append(archive, &labels_file(id), labels.len() as u64, &labels[..])?,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(e.into()),

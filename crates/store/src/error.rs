@@ -1,4 +1,4 @@
-//! What can go wrong with a store, said so that a person can act on it.
+//! Store errors, with the way out.
 
 use std::{io, path::PathBuf};
 
@@ -17,7 +17,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The directory holds something else; it is left alone.
-    #[error("{path} is not empty and no fenxi store: name an empty or a new directory with `--store DIR`")]
+    #[error("{path} is neither empty nor a fenxi store: give an empty or a new directory with `--store DIR`")]
     Occupied {
         /// The directory that was asked for.
         path: PathBuf,
@@ -41,7 +41,7 @@ pub enum StoreError {
         why: String,
     },
     /// No run answers to the selector.
-    #[error("no run is called `{selector}`{}", hint(.near))]
+    #[error("no run matches `{selector}`{}", hint(.near))]
     Unknown {
         /// What was asked for.
         selector: String,
@@ -49,7 +49,7 @@ pub enum StoreError {
         near: Vec<String>,
     },
     /// Several runs answer where one was asked for.
-    #[error("`{selector}` names {} runs: {}; give more of the id", .candidates.len(), some_of(.candidates))]
+    #[error("`{selector}` matches {} runs: {}; give a longer prefix of the id", .candidates.len(), some_of(.candidates))]
     Ambiguous {
         /// What was asked for.
         selector: String,
@@ -65,6 +65,16 @@ pub enum StoreError {
         /// The run.
         id: RunId,
     },
+    /// Somebody else holds a lock for longer than anybody should.
+    #[error(
+        "another fenxi process has held {path} for {seconds} s: wait for it to finish (`fuser {path}` shows it), then retry"
+    )]
+    Busy {
+        /// The lock.
+        path: PathBuf,
+        /// How long was waited.
+        seconds: u64,
+    },
     /// The run could not be sealed; what was recorded is kept.
     #[error("run {id} could not be sealed: {cause}; nothing is lost, the next fenxi command tries again from {kept}")]
     Seal {
@@ -77,13 +87,13 @@ pub enum StoreError {
         cause: Box<StoreError>,
     },
     /// An archive of runs that is none, or not as it was written.
-    #[error("the archive {why}; nothing of it was taken in")]
+    #[error("the archive {why}; nothing of it was imported")]
     Archive {
         /// What is wrong with it.
         why: String,
     },
     /// An archive of runs that is larger than is accepted.
-    #[error("the archive has more {what} than is accepted here; nothing of it was taken in")]
+    #[error("the archive has more {what} than is accepted here; nothing of it was imported")]
     ArchiveLimit {
         /// What there is too much of.
         what: String,
@@ -91,7 +101,7 @@ pub enum StoreError {
     /// An archive has a run whose id another run here has.
     #[error(
         "there is another run {id} here, with other content: remove it first (`fenxi rm {id}`), or take the archive into \
-         another store with `--store DIR`; nothing was taken in"
+         another store with `--store DIR`; nothing was imported"
     )]
     Differs {
         /// The run.
@@ -132,7 +142,7 @@ impl StoreError {
 fn hint(near: &[String]) -> String {
     match near {
         [] => "; `fenxi runs` lists them".to_owned(),
-        near => format!("; near it: {}", near.join(", ")),
+        near => format!("; did you mean {}?", near.join(", ")),
     }
 }
 

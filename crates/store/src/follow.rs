@@ -1,4 +1,4 @@
-//! Runs that are being recorded, seen from outside: which there are, and their rows as they come.
+//! Readers of runs that are still being recorded: which there are, and their rows as they arrive.
 //!
 //! Reading disturbs no recorder: its streams are read from where the last look ended, and a message that is not
 //! yet whole is kept until the rest has come.

@@ -1,7 +1,9 @@
-//! File operations that survive a crash: whole files by rename, directories synced.
+//! Crash-safe file operations: atomic rename, fsync of files and directories.
 
 use std::{
+    fs::Permissions,
     io::{self, Write},
+    os::unix::fs::PermissionsExt,
     path::Path,
 };
 
@@ -19,28 +21,51 @@ pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Replaces `path` by a file of `bytes`: a reader sees the old or the new one, never a part.
-///
-/// The temporary file is named after this process and `path`, so that two writers do not mix.
-pub(crate) fn replace(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let thread = std::thread::current().id();
-    let part = path.with_file_name(format!(".{name}.{}-{thread:?}.part", std::process::id()));
-    let written = (|| {
-        let mut file = fs::File::create(&part)?;
-        file.write_all(bytes)?;
-        if durable {
-            file.sync_all()?;
-        }
-        fs::rename(&part, path)
-    })();
-    if written.is_err() {
-        // The first error is the one worth telling; a part left behind is hidden and harmless.
-        let _ = fs::remove_file(&part);
-    } else if durable && let Some(parent) = path.parent() {
-        sync_dir(parent)?;
+/// Who may read what a store writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Modes {
+    /// Whom the process's umask lets.
+    ByUmask,
+    /// Its owner alone: `store.json` says so.
+    Private,
+}
+
+impl Modes {
+    /// The mode of files, before the process's umask.
+    pub(crate) fn of_files(self) -> u32 {
+        if self == Modes::Private { 0o600 } else { 0o666 }
     }
-    written
+
+    /// Gives one file or directory the mode that it is to have.
+    pub(crate) fn apply(self, path: &Path) -> io::Result<()> {
+        if self == Modes::ByUmask {
+            return Ok(());
+        }
+        let mode = if fs::symlink_metadata(path)?.is_dir() { 0o700 } else { 0o600 };
+        fs::set_permissions(path, Permissions::from_mode(mode))
+    }
+
+    /// Gives a directory and everything in it the modes that they are to have.
+    pub(crate) fn apply_all(self, dir: &Path) -> io::Result<()> {
+        if self == Modes::ByUmask {
+            return Ok(());
+        }
+        self.apply(dir)?;
+        for name in names(dir)? {
+            let path = dir.join(name);
+            if path.is_dir() { self.apply_all(&path)? } else { self.apply(&path)? }
+        }
+        Ok(())
+    }
+
+    /// Makes a directory that need not be new; those above it must be there.
+    pub(crate) fn make_dir(self, path: &Path) -> io::Result<()> {
+        match fs::create_dir(path) {
+            Ok(()) => self.apply(path),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            Err(e) => Err(e),
+        }
+    }
 }
 
 /// The names in directory `path`; none when it does not exist.
@@ -52,7 +77,7 @@ pub(crate) fn names(path: &Path) -> io::Result<Vec<String>> {
     };
     let mut names = Vec::new();
     for entry in entries {
-        // A name that is no UTF-8 is none of the store's.
+        // A name that is no UTF-8 is not a file of the store.
         if let Ok(name) = entry?.file_name().into_string() {
             names.push(name);
         }

@@ -1,5 +1,4 @@
-//! A bounded part of one table in memory: gathered in the order of arrival, given back sorted by
-//! host, keys and time.
+//! Sort buffer: a bounded part of one table in memory, sorted by host, keys and time.
 //!
 //! The order is found by grouping, not by comparing rows: rows of one host and key already arrive
 //! in order of time, so that sorting costs one hash a row.

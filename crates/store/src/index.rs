@@ -1,23 +1,23 @@
-//! What a listing needs of every run, kept in `cache/index.json` so that 10,000 runs are one file.
+//! Run index: what a listing needs of every run, in `cache/index.json`, so that 10,000 runs are one file.
 //!
-//! It is a cache: it is never believed where the directories say otherwise, it is written whole
-//! and renamed in, and deleting it is harmless. A run in it never changes, so that the list of
+//! It is a cache: it is never believed where the directories say otherwise or its checksum (its first line) does not
+//! fit, it is written whole and renamed in, and deleting it is harmless. A run in it never changes, so that the list of
 //! names decides; labels are taken again when their file's time or size differs.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    os::unix::fs::MetadataExt,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use fenxi_model::{Micros, RunId};
 use fs_err as fs;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::{Labels, Manifest, Store, StoreError, Summary, fs as files};
+use crate::{
+    Labels, Manifest, Store, StoreError, Summary, bounds::listed_command, checked::Stamp, fs as files, locks::Keeps,
+    verified,
+};
 
 /// The index's own version; another one is thrown away.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Index {
@@ -59,8 +59,8 @@ struct Entry {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Labelled {
-    /// Modification time in nanoseconds, inode and size of the file when it was read.
-    stamp: (i128, u64, u64),
+    /// The file when it was read: both times in nanoseconds, inode, size.
+    stamp: (i128, i128, u64, u64),
     labels: Labels,
 }
 
@@ -68,8 +68,8 @@ impl Index {
     /// The index as it was last written; an empty one when there is none that can be used.
     fn load(store: &Store) -> Index {
         let text = fs::read(store.index_path()).unwrap_or_default();
-        match serde_json::from_slice::<Index>(&text) {
-            Ok(index) if index.version == VERSION => index,
+        match verified::body(&text).map(serde_json::from_str::<Index>) {
+            Some(Ok(index)) if index.version == VERSION => index,
             _ => Index { version: VERSION, ..Index::default() },
         }
     }
@@ -118,7 +118,7 @@ impl Index {
             hosts: m.hosts,
             start: m.start,
             end: m.end,
-            command: m.command,
+            command: listed_command(m.command),
             exit_status: m.exit_status,
             recovered: m.recovered,
             params: m.params,
@@ -135,8 +135,8 @@ impl Index {
             let Some(id) = name.strip_suffix(".json").and_then(RunId::parse) else { continue };
             let Ok(meta) = fs::metadata(store.labels_dir().join(&name)) else { continue };
             // A label file is always a new file renamed in: its inode tells apart two of one moment.
-            let stamp =
-                (i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()), meta.ino(), meta.size());
+            let stamp = Stamp::of(&meta);
+            let stamp = (stamp.mtime_ns, stamp.ctime_ns, stamp.ino, stamp.size);
             let labelled = match self.labels.remove(&id) {
                 Some(known) if known.stamp == stamp => known,
                 _ => {
@@ -191,9 +191,10 @@ impl Store {
         let mut index = Index::load(self);
         if index.refresh(self)? {
             // A store that cannot be written is read all the same, only slower.
-            if let Ok(text) = serde_json::to_vec(&index) {
-                let _ = fs::create_dir_all(self.path().join("cache"));
-                let _ = files::replace(&self.index_path(), &text, false);
+            if let Ok(text) = serde_json::to_string(&index)
+                && self.make_dir("cache").is_ok()
+            {
+                let _ = self.replace(&self.index_path(), &verified::sealed(&text), Keeps::Cached);
             }
         }
         let mut all: Vec<Summary> = index.runs.iter().map(|(id, entry)| index.summary(id, entry)).collect();

@@ -1,20 +1,33 @@
-//! Runs on disk: begin, append, seal, recover, select, label, verify, remove, carry to another store.
+//! Run store on disk: begin, append, seal, recover, select, label, verify, remove, export and import.
 //!
 //! A run being recorded is `open/<id>/`: append-only Arrow IPC streams under a lock that lives as
 //! long as its recorder. Sealing writes Parquet beside the other runs under a hidden name and
 //! shows it with one rename, so that a run is either whole or not there. Reading takes no lock.
 //!
+//! What is read is compared with a checksum first (`checked.rs`, `digest.rs`); who changes something holds a lock
+//! meanwhile (`locks.rs`), and what a killed command leaves is removed by the next (`leftovers.rs`).
+//!
 //! Invariants: nothing under `runs/run=*/` is ever changed; nothing is left out of a run without a
 //! note or an entry in its manifest; deleting `cache/` is harmless.
 
 mod archive;
+mod bounds;
+mod cached;
+mod checked;
+mod checkup;
+mod digest;
 mod error;
 mod follow;
 mod fs;
 mod gather;
 mod index;
+mod leftovers;
+mod locks;
 mod manifest;
+mod mark;
 mod open;
+mod own_text;
+mod pages;
 mod parquet_file;
 mod read;
 mod recover;
@@ -26,6 +39,7 @@ mod store;
 mod stream;
 mod table_seal;
 mod take_in;
+mod verified;
 mod verify;
 mod window;
 
@@ -33,8 +47,10 @@ mod window;
 mod chunk_tests;
 
 pub use archive::{Exported, is_archive};
+pub use checkup::Checkup;
 pub use error::StoreError;
 pub use follow::{Follow, Recorded};
+pub use locks::Scratch;
 pub use manifest::{
     Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Problem, Recovered, RunEntry, SourceCost, Summary,
     TableFile, Window,
@@ -42,6 +58,6 @@ pub use manifest::{
 pub use open::{OpenRun, RawFile};
 pub use read::SeriesStat;
 pub use said::{RunResult, label};
-pub use seal::{APART, BOOT, IMPORT, SPREAD};
+pub use seal::{APART, AVERAGE, BOOT, IMPORT, SPREAD};
 pub use store::Store;
 pub use take_in::{ALWAYS, TakeLimits, TakenIn};

@@ -323,7 +323,7 @@ pub struct Summary {
     pub start: Micros,
     /// When it ended.
     pub end: Micros,
-    /// The command that was run, word by word.
+    /// The command that was run, word by word; of a long one the beginning.
     pub command: Vec<String>,
     /// Exit status of the command.
     pub exit_status: Option<i32>,
@@ -378,4 +378,6 @@ pub struct TableFile {
     pub fingerprint: String,
     /// Rows in it.
     pub rows: u64,
+    /// Its BLAKE3, where the manifest was read; [`Store::check`](crate::Store::check) finds it otherwise.
+    pub blake3: Option<String>,
 }

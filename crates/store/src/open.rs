@@ -19,7 +19,7 @@ use crate::{
     Begin, End, FORMAT, FileEntry, Store, StoreError,
     fs::{HashingFile, sync_dir, write_synced},
     gather::Gather,
-    seal::{IMPORT, Opened, RAW, Recording},
+    seal::{IMPORT, Opened, RAW, Recording, give_up, is_made_again},
     stream::{Shared, TableStream},
     table_seal::{Limits, Sealing},
 };
@@ -52,10 +52,10 @@ pub struct OpenRun {
 
 impl OpenRun {
     pub(crate) fn begin(store: &Store, mut begin: Begin) -> Result<OpenRun, StoreError> {
-        let open = store.open_dir();
-        fs::create_dir_all(&open)?;
+        let open = store.make_dir("open")?;
         let name = begin.name.clone().unwrap_or_default();
         let mut random = begin.random;
+        let _beginning = store.beginning()?;
         loop {
             let id = RunId::new(begin.start, &name, random);
             let dir = open.join(id.as_str());
@@ -63,7 +63,7 @@ impl OpenRun {
             let hidden = open.join(format!(".new-{id}-{}", std::process::id()));
             let taken = dir.exists() || store.run_dir(&id).exists();
             match if taken { Err(std::io::ErrorKind::AlreadyExists.into()) } else { fs::create_dir(&hidden) } {
-                Ok(()) => {}
+                Ok(()) => store.modes().apply(&hidden)?,
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
                     random = random.wrapping_add(1);
                     continue;
@@ -115,7 +115,8 @@ impl OpenRun {
         let mut first_error = None;
         for table in rows.tables_mut() {
             let place = table.table().id as usize;
-            let stream = self.streams[place].get_or_insert_with(|| TableStream::new(&self.dir, table.table()));
+            let stream = self.streams[place]
+                .get_or_insert_with(|| TableStream::new(&self.dir, table.table(), self.store.modes()));
             match stream.append(table) {
                 Ok((batch, begun)) => {
                     if let Some(file) = begun {
@@ -169,7 +170,7 @@ impl OpenRun {
     /// When there is one of that name already, or it cannot be made.
     pub fn raw_file(&self, name: &str) -> Result<RawFile, StoreError> {
         let raw = self.dir.join(RAW);
-        fs::create_dir_all(&raw)?;
+        self.store.modes().make_dir(&raw)?;
         Ok(RawFile { file: HashingFile::create(&raw.join(name))?, name: format!("{RAW}/{name}") })
     }
 
@@ -181,7 +182,7 @@ impl OpenRun {
     pub fn seal(mut self, end: End) -> Result<RunId, StoreError> {
         self.syncer.stop();
         // For a later recovery, should sealing fail. Without room for it, it is done without.
-        if self.import.is_none()
+        if !is_made_again(&self.opened.begin.kind)
             && let Ok(text) = serde_json::to_vec(&end)
         {
             let _ = write_synced(&self.dir.join("end.json"), &text);
@@ -197,11 +198,11 @@ impl OpenRun {
             chunks: self.import.take(),
             limits: Limits::DEFAULT,
         };
-        let import = recording.chunks.is_some();
+        let made_again = is_made_again(&self.opened.begin.kind);
         match recording.seal() {
             // Nothing is kept of an import, so that its inputs are imported again and not half of them.
-            Err(StoreError::Seal { cause, .. }) if import => {
-                let _ = fs::remove_dir_all(&self.dir);
+            Err(StoreError::Seal { cause, .. }) if made_again => {
+                let _ = give_up(&self.dir);
                 return Err(*cause);
             }
             sealed => sealed?,
@@ -215,7 +216,7 @@ impl OpenRun {
     /// When its files cannot be removed.
     pub fn discard(mut self) -> Result<(), StoreError> {
         self.syncer.stop();
-        Ok(fs::remove_dir_all(&self.dir)?)
+        Ok(give_up(&self.dir)?)
     }
 }
 
@@ -301,10 +302,10 @@ impl Write for RawFile {
 /// Makes `dir` by way of `hidden`; gives its lock. None when another run of the same id was begun at the
 /// same moment, so that another id is needed.
 fn claim(store: &Store, hidden: &Path, dir: &Path, opened: &Opened) -> Result<Option<fs::File>, StoreError> {
-    match make(hidden, dir, opened) {
+    match make(store, hidden, dir, opened) {
         // The other run was begun and sealed since it was looked for.
         Ok(_lock) if store.run_dir(&opened.id).exists() => {
-            fs::remove_dir_all(dir)?;
+            give_up(dir)?;
             Ok(None)
         }
         Ok(lock) => Ok(Some(lock)),
@@ -323,11 +324,12 @@ fn is_rivalry(error: &StoreError) -> bool {
 }
 
 /// Makes `dir` with its lock and `begin.json`; gives the lock.
-fn make(hidden: &Path, dir: &Path, opened: &Opened) -> Result<fs::File, StoreError> {
+fn make(store: &Store, hidden: &Path, dir: &Path, opened: &Opened) -> Result<fs::File, StoreError> {
     let lock = fs::File::create(hidden.join("lock"))?;
     flock(lock.file(), FlockOperation::NonBlockingLockExclusive).map_err(std::io::Error::from)?;
     let text = serde_json::to_vec_pretty(opened).map_err(|e| StoreError::damaged(hidden.join("begin.json"), e))?;
     write_synced(&hidden.join("begin.json"), &text)?;
+    store.modes().apply_all(hidden)?;
     fs::rename(hidden, dir)?;
     if let Some(open) = dir.parent() {
         sync_dir(open)?;

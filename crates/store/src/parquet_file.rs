@@ -1,19 +1,28 @@
-//! How the store writes Parquet: zstd, dictionaries, statistics per row group, row groups of the
-//! size that DuckDB's threads share out, the catalogue's meaning in the embedded Arrow schema.
+//! Parquet layout: zstd, dictionaries, statistics per row group, row groups sized for DuckDB's threads, catalogue
+//! metadata in the embedded Arrow schema.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use parquet::{
-    arrow::ArrowWriter,
+    arrow::{
+        ArrowWriter,
+        arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves},
+    },
     basic::{Compression, Encoding, ZstdLevel},
     errors::ParquetError,
-    file::properties::{EnabledStatistics, WriterProperties},
+    file::{
+        properties::{EnabledStatistics, WriterProperties},
+        writer::SerializedFileWriter,
+    },
     schema::types::ColumnPath,
 };
 
-use crate::{FileEntry, StoreError, fs::HashingFile};
+use crate::{FileEntry, StoreError, fs::HashingFile, pages};
 
 /// Rows of a row group.
 pub(crate) const ROW_GROUP: usize = 122_880;
@@ -25,7 +34,12 @@ const DICTIONARY: usize = 128 << 10;
 /// A Parquet file being written.
 pub(crate) struct ParquetFile {
     path: PathBuf,
-    writer: ArrowWriter<HashingFile>,
+    writer: SerializedFileWriter<HashingFile>,
+    factory: ArrowRowGroupWriterFactory,
+    schema: SchemaRef,
+    /// The row group that is gathered, and its rows.
+    group: Option<Vec<ArrowColumnWriter>>,
+    in_group: usize,
     rows: u64,
     fingerprint: String,
 }
@@ -59,9 +73,19 @@ impl ParquetFile {
             .set_created_by("fenxi".to_owned())
             .build();
         let file = HashingFile::create(path)?;
-        let writer =
-            ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(|e| parquet_error(path, e))?;
-        Ok(ParquetFile { path: path.to_owned(), writer, rows: 0, fingerprint: fenxi_model::fingerprint(schema) })
+        let writer = ArrowWriter::try_new(file, Arc::clone(schema), Some(properties));
+        let parts = writer.and_then(ArrowWriter::into_serialized_writer).map_err(|e| parquet_error(path, e))?;
+        let (writer, factory) = parts;
+        Ok(ParquetFile {
+            path: path.to_owned(),
+            writer,
+            factory,
+            schema: Arc::clone(schema),
+            group: None,
+            in_group: 0,
+            rows: 0,
+            fingerprint: fenxi_model::fingerprint(schema),
+        })
     }
 
     pub(crate) fn arrow_error(&self, source: ArrowError) -> StoreError {
@@ -70,19 +94,48 @@ impl ParquetFile {
 
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
         self.rows += batch.num_rows() as u64;
-        self.writer.write(batch).map_err(|e| parquet_error(&self.path, e))
+        let mut done = 0;
+        while done < batch.num_rows() {
+            let n = (ROW_GROUP - self.in_group).min(batch.num_rows() - done);
+            self.encode(&batch.slice(done, n)).map_err(|e| parquet_error(&self.path, e))?;
+            self.in_group += n;
+            done += n;
+            if self.in_group >= ROW_GROUP {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Encodes rows of the row group that is gathered.
+    fn encode(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
+        let group = match &mut self.group {
+            Some(group) => group,
+            none => none.insert(self.factory.create_column_writers(self.writer.flushed_row_groups().len())?),
+        };
+        let mut writers = group.iter_mut();
+        for (field, column) in self.schema.fields().iter().zip(batch.columns()) {
+            for leaf in compute_leaves(field, column)? {
+                let writer = writers.next().ok_or_else(|| ParquetError::General("too many columns".to_owned()))?;
+                writer.write(&leaf)?;
+            }
+        }
+        Ok(())
     }
 
     /// Ends the row group.
     pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
-        self.writer.flush().map_err(|e| parquet_error(&self.path, e))
+        let Some(group) = self.group.take() else { return Ok(()) };
+        self.in_group = 0;
+        pages::write_group(&mut self.writer, group).map_err(|e| parquet_error(&self.path, e))
     }
 
     /// Writes the footer, makes the file durable and gives its entry in the manifest.
     pub(crate) fn finish(mut self, table: &str) -> Result<FileEntry, StoreError> {
+        self.flush()?;
         self.writer.finish().map_err(|e| parquet_error(&self.path, e))?;
         // What is still buffered: an error of the disk must be told as one.
-        self.writer.sync()?;
+        self.writer.flush()?;
         let (bytes, blake3) = self.writer.inner().finish()?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(FileEntry {

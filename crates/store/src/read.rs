@@ -1,4 +1,4 @@
-//! Reading one table of a run back, whole, and its statistics.
+//! Reading a whole table of a run, and its statistics.
 
 use std::path::Path;
 
@@ -42,14 +42,13 @@ impl Store {
     /// # Errors
     /// When there is no such run, or its file cannot be read.
     pub fn read(&self, run: &RunId, table: &str) -> Result<Vec<RecordBatch>, StoreError> {
-        let path = self.run_dir(run).join(format!("{table}.parquet"));
-        if path.exists() {
-            return batches(&path);
-        }
-        // Only now does it matter whether the table is missing on purpose, or the run is.
+        // The manifest tells whether a table is missing on purpose, and what it must be.
         match self.manifest(run)?.file(table) {
             None => Ok(Vec::new()),
-            Some(_) => Err(StoreError::damaged(path, "it is missing")),
+            Some(entry) => {
+                self.check_file(run, entry)?;
+                batches(&self.run_dir(run).join(&entry.name))
+            }
         }
     }
 
@@ -65,7 +64,13 @@ impl Store {
         mut take: impl FnMut(SeriesStat<'_>),
     ) -> Result<(), StoreError> {
         let path = match window {
-            None => self.run_dir(run).join("stats.parquet"),
+            None => {
+                let manifest = self.manifest(run)?;
+                let path = self.run_dir(run).join("stats.parquet");
+                let entry = manifest.file("stats").ok_or_else(|| StoreError::damaged(&path, "it is missing"))?;
+                self.check_file(run, entry)?;
+                path
+            }
             Some(window) => self.window_stats(run, window)?,
         };
         for batch in batches(&path)? {

@@ -1,6 +1,6 @@
-//! Sealing what dead recorders left in `open/`.
+//! Recovery: seals what dead recorders left in `open/`.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use fenxi_model::RunId;
 use fs_err as fs;
@@ -10,15 +10,12 @@ use std::os::unix::fs::MetadataExt;
 use crate::{
     FORMAT, Recovered, Store, StoreError,
     fs::names,
-    seal::{IMPORT, Opened, Recording},
+    seal::{Opened, Recording, SEALING, give_up, is_made_again},
     table_seal::Limits,
 };
 
-/// The longest that a recorder takes from making its directory to locking it, by far.
-const BEGINNING: Duration = Duration::from_secs(60);
-
 impl Store {
-    /// Seals what dead recorders left. Costs one look at `open/` when there is nothing to do.
+    /// Seals what dead recorders left, and removes what other killed commands left. Costs one look at `open/` when there is nothing to do.
     ///
     /// Runs that live recorders still write, or that somebody else seals right now, are left alone.
     ///
@@ -30,24 +27,19 @@ impl Store {
 
     pub(crate) fn recover_with(&self, limits: Limits) -> Result<Vec<Recovered>, StoreError> {
         let mut done = Vec::new();
-        for name in names(&self.open_dir())? {
-            let dir = self.open_dir().join(&name);
-            // A recorder that died while it began: nothing was recorded yet. One that is just beginning has
-            // no lock for a moment, so that only what has been there for long is taken for dead.
-            if name.starts_with(".new-") {
-                if is_old(&dir)
-                    && let Ok(Some(_lock)) = lock(&dir)
-                {
-                    let _ = fs::remove_dir_all(&dir);
-                }
-                continue;
-            }
-            let Some(id) = RunId::parse(&name) else { continue };
+        let found = names(&self.open_dir())?;
+        for name in &found {
+            let dir = self.open_dir().join(name);
+            let Some(id) = RunId::parse(name) else { continue };
             match self.recover_one(&id, &dir, limits) {
                 Ok(None) => {}
                 Ok(Some(dropped_bytes)) => done.push(Recovered { id, dropped_bytes, error: None }),
                 Err(error) => done.push(Recovered { id, dropped_bytes: 0, error: Some(error) }),
             }
+        }
+        // After the runs: what is left of sealing one goes with it.
+        if found.iter().any(|name| name.starts_with('.')) {
+            self.clear_open();
         }
         Ok(done)
     }
@@ -57,7 +49,11 @@ impl Store {
         let Some(_lock) = lock(dir)? else { return Ok(None) };
         if self.run_dir(id).exists() {
             // Sealed; whoever did it died before this was removed.
-            fs::remove_dir_all(dir)?;
+            give_up(dir)?;
+            return Ok(None);
+        }
+        if is_half_removed(dir) {
+            give_up(dir)?;
             return Ok(None);
         }
         let path = dir.join("begin.json");
@@ -67,9 +63,13 @@ impl Store {
             return Err(StoreError::Version { path, found: opened.format, known: FORMAT });
         }
         let end = fs::read_to_string(dir.join("end.json")).ok().and_then(|text| serde_json::from_str(&text).ok());
-        if opened.begin.kind == IMPORT {
-            // It has no streams, and half an import would pass for a whole one: its inputs are where they were.
-            fs::remove_dir_all(dir)?;
+        if is_made_again(&opened.begin.kind) {
+            // Half of one would pass for a whole one: what it was made of is where it was.
+            let part = self.open_dir().join(format!("{SEALING}{id}"));
+            if part.exists() {
+                fs::remove_dir_all(part)?;
+            }
+            give_up(dir)?;
             return Ok(None);
         }
         let (dir, apart, chunks) = (dir.to_owned(), Vec::new(), None);
@@ -84,21 +84,22 @@ impl Store {
     }
 }
 
-/// Whether `dir` has been as it is for longer than any recorder takes to begin.
-fn is_old(dir: &Path) -> bool {
-    let modified = fs::metadata(dir).and_then(|m| m.modified());
-    modified.is_ok_and(|m| m.elapsed().is_ok_and(|age| age > BEGINNING))
+/// Whether `dir` is what an older fenxi left that was killed while it removed a recording: one has `begin.json` from
+/// its first moment, and rows only beside it.
+fn is_half_removed(dir: &Path) -> bool {
+    let holds = |name: &String| name == "begin.json" || name.ends_with(".arrows");
+    names(dir).is_ok_and(|names| !names.iter().any(holds))
 }
 
 /// The lock of the recording in `dir`; None when somebody else holds it, or has removed the recording.
-fn lock(dir: &Path) -> Result<Option<fs::File>, StoreError> {
+pub(crate) fn lock(dir: &Path) -> Result<Option<fs::File>, StoreError> {
     let path = dir.join("lock");
     // Reading is enough for a lock, also on a file system mounted read-only.
     let file = match fs::File::open(&path) {
         Ok(file) => file,
         // Removed since it was listed, or its removal was cut short after the lock's.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            if !dir.join("begin.json").exists() {
+            if !dir.exists() {
                 return Ok(None);
             }
             fs::OpenOptions::new().create(true).append(true).open(&path)?

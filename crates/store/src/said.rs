@@ -1,4 +1,4 @@
-//! What a run says of itself: its results and its facts, read into plain values.
+//! Results and facts of a run, as plain values.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Turning a recording into a run.
+//! Sealing: turns a finished recording into an immutable run.
 //!
-//! Everything is written into `runs/.sealing-<id>`, made durable, and shown with one rename. Only
+//! Everything is written into `open/.sealing-<id>`, made durable, and shown with one rename. Only
 //! then is `open/<id>` removed. A failure at any moment leaves `open/<id>` as it was.
 
 use std::{
@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Begin, End, FORMAT, FileEntry, Manifest, Store, StoreError,
+    bounds::kept_command,
+    digest::BLANK,
     fs::{sync_dir, write_synced},
     gather::Gather,
     open::Chunks,
@@ -24,6 +26,14 @@ use crate::{
 
 /// The kind of run that keeps inputs, and has no streams to recover it from.
 pub const IMPORT: &str = "import";
+/// The kind of run that is made of others.
+pub const AVERAGE: &str = "average";
+
+/// Whether runs of a kind are made of what is there afterwards too: half of one would pass for a whole one, so that
+/// nothing is kept of it.
+pub(crate) fn is_made_again(kind: &str) -> bool {
+    [IMPORT, AVERAGE].contains(&kind)
+}
 /// What the tables of averages since boot are called before their point: `boot.cpu`.
 pub const BOOT: &str = "boot";
 /// What the tables of standard deviations over the runs of an average are called before their point:
@@ -33,6 +43,26 @@ pub const SPREAD: &str = "spread";
 pub const APART: [&str; 2] = [BOOT, SPREAD];
 /// The directory of an import's inputs within a run.
 pub(crate) const RAW: &str = "raw";
+
+/// What the name of a directory begins with in which a run is sealed.
+pub(crate) const SEALING: &str = ".sealing-";
+/// What the name of a recording begins with that is no longer needed.
+pub(crate) const GONE: &str = ".gone-";
+
+/// Removes a recording that is no longer needed: out of sight at once, so that half of it is never looked at.
+pub(crate) fn give_up(dir: &Path) -> std::io::Result<()> {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let gone = dir.with_file_name(format!("{GONE}{name}"));
+    if gone.exists() {
+        fs::remove_dir_all(&gone)?;
+    }
+    fs::rename(dir, &gone)?;
+    match fs::remove_dir_all(&gone) {
+        // Another command that found it removed the rest.
+        Err(_) if !gone.exists() => Ok(()),
+        removed => removed,
+    }
+}
 
 /// `open/<id>/begin.json`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -66,7 +96,7 @@ impl Recording<'_> {
     pub(crate) fn seal(mut self) -> Result<u64, StoreError> {
         let id = self.opened.id.clone();
         let (store, kept) = (self.store.clone(), self.dir.clone());
-        let part = store.runs_dir().join(format!(".sealing-{id}"));
+        let part = store.open_dir().join(format!("{SEALING}{id}"));
         let sealed = self.write(&part);
         sealed.map_err(|cause| {
             // Free the room at once; what cannot be removed is removed by the next attempt.
@@ -79,24 +109,27 @@ impl Recording<'_> {
         let id = self.opened.id.clone();
         let shown = self.store.run_dir(&id);
         let cpu = cpu_seconds();
-        let runs = self.store.runs_dir();
-        fs::create_dir_all(&runs)?;
+        let runs = self.store.make_dir("runs")?;
         // A sealer that was killed may have left one; its lock was given up with its life.
-        if part.exists() {
-            fs::remove_dir_all(part)?;
+        for left in [part, &runs.join(format!("{SEALING}{id}"))] {
+            if left.exists() {
+                fs::remove_dir_all(left)?;
+            }
         }
         fs::create_dir(part)?;
+        self.store.modes().apply(part)?;
         let tables = self.tables(part)?;
         let dropped = tables.read.dropped_bytes;
         let mut manifest = self.manifest(tables);
         manifest.seal_cpu_s = Some((cpu_seconds() - cpu).max(0.0));
         write_synced(&part.join("run.json"), &manifest_bytes(&mut manifest)?)?;
         self.link_inputs(part)?;
+        self.store.modes().apply_all(part)?;
         sync_dir(part)?;
         fs::rename(part, &shown)?;
         sync_dir(&runs)?;
         // From here on the run is there. A leftover in `open/` is removed by the next recovery.
-        let _ = fs::remove_dir_all(&self.dir);
+        let _ = give_up(&self.dir);
         Ok(dropped)
     }
 
@@ -165,7 +198,7 @@ impl Recording<'_> {
             start: end.as_ref().and_then(|e| e.start).unwrap_or(begin.start),
             end: end.as_ref().map_or(last, |e| e.end),
             interval_s: begin.interval_s,
-            command: begin.command,
+            command: kept_command(begin.command),
             exit_status: end.as_ref().and_then(|e| e.exit_status),
             signal: end.as_ref().and_then(|e| e.signal),
             recovered: self.recovered,
@@ -207,9 +240,6 @@ fn cpu_seconds() -> f64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
-
-/// 64 zeros, which stand in the manifest's `digest` while it is computed.
-const BLANK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// The manifest as it is written, with its own digest in it.
 pub(crate) fn manifest_bytes(manifest: &mut Manifest) -> Result<Vec<u8>, StoreError> {

@@ -1,4 +1,4 @@
-//! Which runs a person means.
+//! Resolves run selectors.
 
 use fenxi_model::{RunId, Selector, near};
 

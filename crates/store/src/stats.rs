@@ -1,5 +1,4 @@
-//! `stats.parquet`: what each series of a run was like, so that comparing thousands of runs reads
-//! kilobytes.
+//! `stats.parquet`: summary statistics of each series of a run, so that comparing thousands of runs reads kilobytes.
 //!
 //! One row per table, host, key and column that holds numbers. Mean and standard deviation weigh
 //! each value by its interval `dt` (all values alike when any of them has none); percentiles are

@@ -9,25 +9,24 @@ use std::{
 
 use fenxi_model::RunId;
 use fs_err as fs;
-use serde::{Deserialize, Serialize};
 
-use crate::{Begin, FORMAT, Labels, Manifest, OpenRun, RunEntry, StoreError, TableFile, fs as files};
+use crate::{
+    Begin, FORMAT, Labels, Manifest, OpenRun, RunEntry, StoreError, TableFile, checked::Checked, digest, fs as files,
+    fs::Modes, mark, seal::manifest_is_intact,
+};
 
-/// A store of runs. A cheap handle: clones name the same directory.
+/// A store of runs. A cheap handle: clones name the same directory, and know what one of them has checked.
 #[derive(Clone, Debug)]
 pub struct Store {
     path: Arc<Path>,
-}
-
-/// `store.json`.
-#[derive(Debug, Serialize, Deserialize)]
-struct Mark {
-    format: u32,
-    id: String,
+    modes: Modes,
+    checked: Arc<Checked>,
 }
 
 /// Above so many runs, a whole look at the index is cheaper than one look at each manifest.
-const MANY: usize = 64;
+pub(crate) const MANY: usize = 64;
+/// Members of labels that were written before they had a checksum.
+pub(crate) const OF_LABELS: &[&str] = &["name", "tags", "baseline", "remarks", "windows"];
 
 impl Store {
     /// Where the store is unless said otherwise: `$XDG_DATA_HOME/fenxi` or `~/.local/share/fenxi`.
@@ -46,24 +45,16 @@ impl Store {
     /// When there is none, or one of a later version.
     pub fn open(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
-        let mark = path.join("store.json");
-        let text = match fs::read_to_string(&mark) {
+        let file = path.join("store.json");
+        let text = match fs::read(&file) {
             Ok(text) => text,
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Err(StoreError::NotAStore { path: path.to_owned() });
             }
             Err(e) => return Err(e.into()),
         };
-        // Only the version: what else a later format says is its own business.
-        #[derive(Deserialize)]
-        struct Version {
-            format: u32,
-        }
-        let found: Version = serde_json::from_str(&text).map_err(|e| StoreError::damaged(&mark, e))?;
-        if found.format > FORMAT {
-            return Err(StoreError::Version { path: mark, found: found.format, known: FORMAT });
-        }
-        Ok(Store { path: path.into() })
+        let modes = mark::read(&text, &file)?;
+        Ok(Store { path: path.into(), modes, checked: Arc::default() })
     }
 
     /// Opens the store at `path`; makes one where nothing is.
@@ -80,14 +71,14 @@ impl Store {
         if files::names(path)?.iter().any(|name| !name.starts_with('.') && !OWN.contains(&name.as_str())) {
             return Err(StoreError::Occupied { path: path.to_owned() });
         }
+        let modes = mark::of_creator();
+        modes.apply(path)?;
         for dir in OWN.iter().filter(|name| !name.ends_with(".json")) {
-            fs::create_dir_all(path.join(dir))?;
+            modes.make_dir(&path.join(dir))?;
         }
         let mut random = [0u8; 8];
         fs::File::open("/dev/urandom")?.read_exact(&mut random)?;
-        let mark = Mark { format: FORMAT, id: format!("{:016x}", u64::from_le_bytes(random)) };
-        let text = serde_json::to_vec_pretty(&mark).map_err(|e| StoreError::damaged(path, e))?;
-        files::replace(&path.join("store.json"), &text, true)?;
+        mark::write(path, u64::from_le_bytes(random), modes)?;
         Store::open(path)
     }
 
@@ -106,9 +97,40 @@ impl Store {
         self.path.join("runs").join(format!("run={id}"))
     }
 
+    /// The mode with which a file is made in the store, before the process's umask.
+    pub fn file_mode(&self) -> u32 {
+        self.modes().of_files()
+    }
+
     /// The directory of what studies wrote down about their plans.
     pub fn studies_dir(&self) -> PathBuf {
         self.path.join("studies")
+    }
+
+    /// Whom what is written here lets read it.
+    pub(crate) fn modes(&self) -> Modes {
+        self.modes
+    }
+
+    /// What was compared with its checksum.
+    pub(crate) fn checked(&self) -> &Checked {
+        &self.checked
+    }
+
+    /// Makes the directory `name` of the store if it is not there, with those above it within the store.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn make_dir(&self, name: &str) -> Result<PathBuf, StoreError> {
+        let mut path = self.path.to_path_buf();
+        if path.join(name).is_dir() {
+            return Ok(path.join(name));
+        }
+        for part in name.split('/') {
+            path.push(part);
+            self.modes.make_dir(&path)?;
+        }
+        Ok(path)
     }
 
     pub(crate) fn open_dir(&self) -> PathBuf {
@@ -185,31 +207,64 @@ impl Store {
         if manifest.format > FORMAT {
             return Err(StoreError::Version { path, found: manifest.format, known: FORMAT });
         }
+        if manifest.id != *id || !manifest_is_intact(&String::from_utf8_lossy(&text), &manifest.digest) {
+            let why = format!("it was changed: its digest does not fit; {}", way_out(id));
+            return Err(StoreError::damaged(path, why));
+        }
         Ok(manifest)
     }
 
     /// The labels that were set for `id`; None when they never were.
     pub(crate) fn read_labels(&self, id: &RunId) -> Result<Option<Labels>, StoreError> {
-        let path = self.labels_dir().join(format!("{id}.json"));
+        let path = self.labels_path(id);
         match fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|e| StoreError::damaged(&path, e)),
+            Ok(text) => digest::value_of(&text, &path, OF_LABELS).map(|(labels, _)| Some(labels)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e.into()),
         }
     }
 
-    /// Replaces the labels of `id`, all at once: a reader sees the old or the new ones.
+    /// Changes the labels of `id`. Nobody else changes any meanwhile, so that no change is lost: whoever comes next
+    /// finds this one. An error of `change` changes nothing.
+    ///
+    /// # Errors
+    /// That of `change`; also when there is no such run, the store cannot be written, or others hold it for long.
+    pub fn change_labels<T, E: From<StoreError>>(
+        &self,
+        id: &RunId,
+        change: impl FnOnce(&mut RunEntry) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let _turn = self.changing()?;
+        if !self.run_dir(id).is_dir() {
+            return Err(self.unknown(id.as_str()).into());
+        }
+        let mut entry = self.run(id)?;
+        let done = change(&mut entry)?;
+        self.write_labels(id, &entry.labels)?;
+        Ok(done)
+    }
+
+    /// Replaces the labels of `id`, whatever they are, all at once: a reader sees the old or the new ones. Who has
+    /// read them before uses [`Store::change_labels`].
     ///
     /// # Errors
     /// When there is no such run or the store cannot be written.
     pub fn set_labels(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
+        let _turn = self.changing()?;
         if !self.run_dir(id).is_dir() {
             return Err(self.unknown(id.as_str()));
         }
-        let path = self.labels_dir().join(format!("{id}.json"));
-        let text = serde_json::to_vec_pretty(labels).map_err(|e| StoreError::damaged(&path, e))?;
-        fs::create_dir_all(self.labels_dir())?;
-        Ok(files::replace(&path, &text, true)?)
+        self.write_labels(id, labels)
+    }
+
+    fn write_labels(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
+        self.make_dir("labels")?;
+        self.put_json(&self.labels_path(id), labels)
+    }
+
+    /// The file of the labels of `id`.
+    pub(crate) fn labels_path(&self, id: &RunId) -> PathBuf {
+        self.labels_dir().join(format!("{id}.json"))
     }
 
     /// Removes the run `id` and its labels. Queries that have it open finish undisturbed.
@@ -224,13 +279,29 @@ impl Store {
             }
             return Err(self.unknown(id.as_str()));
         }
-        // Out of sight with one rename, so that nobody sees half a run.
-        let hidden = self.runs_dir().join(format!(".removed-{id}"));
-        fs::rename(&dir, &hidden)?;
-        files::sync_dir(&self.runs_dir())?;
-        fs::remove_dir_all(&hidden)?;
+        // Out of sight with one rename, so that nobody sees half a run; last goes what tells that it is to go.
+        let hidden = self.open_dir().join(format!("{REMOVED}{id}"));
+        {
+            let _turn = self.changing()?;
+            self.make_dir("open")?;
+            if hidden.exists() {
+                fs::remove_dir_all(&hidden)?;
+            }
+            fs::rename(&dir, &hidden)?;
+            files::sync_dir(&self.runs_dir())?;
+            self.forget(id)?;
+        }
+        match fs::remove_dir_all(&hidden) {
+            // Another command that found it removed the rest.
+            Err(_) if !hidden.exists() => Ok(()),
+            removed => Ok(removed?),
+        }
+    }
+
+    /// Removes what is kept about a run that is no more.
+    pub(crate) fn forget(&self, id: &RunId) -> Result<(), StoreError> {
         self.forget_windows(id);
-        match fs::remove_file(self.labels_dir().join(format!("{id}.json"))) {
+        match fs::remove_file(self.labels_path(id)) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e.into()),
             _ => Ok(()),
         }
@@ -241,11 +312,12 @@ impl Store {
     /// # Errors
     /// When the store or a named run cannot be read.
     pub fn files(&self, table: &str, runs: Option<&[RunId]>) -> Result<Vec<TableFile>, StoreError> {
-        let file = |run: &RunId, fingerprint: &str, rows| TableFile {
+        let file = |run: &RunId, fingerprint: &str, rows, blake3| TableFile {
             path: self.run_dir(run).join(format!("{table}.parquet")),
             run: run.clone(),
             fingerprint: fingerprint.to_owned(),
             rows,
+            blake3,
         };
         let mut found = Vec::new();
         match runs {
@@ -257,7 +329,7 @@ impl Store {
                 started.sort_by(|a, b| (b.start, &b.id).cmp(&(a.start, &a.id)));
                 for manifest in &started {
                     let entry = manifest.file(table);
-                    found.extend(entry.map(|e| file(&manifest.id, &e.fingerprint, e.rows)));
+                    found.extend(entry.map(|e| file(&manifest.id, &e.fingerprint, e.rows, Some(e.blake3.clone()))));
                 }
             }
             chosen => {
@@ -265,7 +337,7 @@ impl Store {
                 for summary in self.summaries()? {
                     if chosen.as_ref().is_none_or(|ids| ids.contains(&summary.id)) {
                         let entry = summary.tables.iter().find(|(name, _, _)| name == table);
-                        found.extend(entry.map(|(_, print, rows)| file(&summary.id, print, *rows)));
+                        found.extend(entry.map(|(_, print, rows)| file(&summary.id, print, *rows, None)));
                     }
                 }
             }
@@ -274,5 +346,16 @@ impl Store {
     }
 }
 
+/// What a person does about a run that is damaged.
+pub(crate) fn way_out(id: &RunId) -> String {
+    format!(
+        "`fenxi verify {id}` looks at the whole run; where there is an archive of it, `fenxi rm {id}` and `fenxi import` \
+         restore it"
+    )
+}
+
+/// What the name of a run that is being removed begins with.
+pub(crate) const REMOVED: &str = ".removed-";
+
 /// What a store's directory holds.
-const OWN: &[&str] = &["store.json", "runs", "labels", "open", "cache", "questions", "studies"];
+pub(crate) const OWN: &[&str] = &["store.json", "runs", "labels", "open", "cache", "locks", "questions", "studies"];

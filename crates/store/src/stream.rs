@@ -23,7 +23,10 @@ use arrow_schema::{ArrowError, SchemaRef};
 use fenxi_model::{Table, TableRows, schema_of};
 use fs_err as fs;
 
-use crate::{StoreError, fs as files};
+use crate::{
+    StoreError,
+    fs::{self as files, Modes},
+};
 
 /// A file that the syncing thread makes durable from time to time.
 #[derive(Debug)]
@@ -36,6 +39,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct TableStream {
     dir: PathBuf,
+    modes: Modes,
     table: &'static Table,
     /// Segments begun so far.
     segments: u32,
@@ -61,9 +65,9 @@ impl std::fmt::Debug for Segment {
 }
 
 impl TableStream {
-    pub(crate) fn new(dir: &Path, table: &'static Table) -> TableStream {
+    pub(crate) fn new(dir: &Path, table: &'static Table, modes: Modes) -> TableStream {
         let seen = vec![false; table.columns.len()];
-        TableStream { dir: dir.to_owned(), table, segments: 0, seen, last: None, segment: None }
+        TableStream { dir: dir.to_owned(), modes, table, segments: 0, seen, last: None, segment: None }
     }
 
     /// Takes the rows and writes them. Gives the batch written and the file when it is a new one.
@@ -120,7 +124,8 @@ impl TableStream {
 
     fn begin(&mut self) -> Result<Segment, StoreError> {
         let path = self.dir.join(format!("{}.{:04}.arrows", self.table.name, self.segments));
-        let file = fs::OpenOptions::new().append(true).create_new(true).open(path)?;
+        let file = fs::OpenOptions::new().append(true).create_new(true).open(&path)?;
+        self.modes.apply(&path)?;
         self.segments += 1;
         let schema = self.schema();
         let make = || {

@@ -1,13 +1,14 @@
-//! Taking in runs that another store exported. The archive may come from anybody, so nothing in it is believed.
+//! Import of run archives. An archive may come from anybody, so everything in it is validated.
 //!
 //! What comes next is always known: the list of runs, then each run's manifest, then the files of that manifest in the
 //! order of their names. Names in the archive are compared with what is expected and never followed; those
 //! in a manifest must be of a run's own layout. Everything is unpacked into a hidden directory, checked against its
 //! BLAKE3, and shown with one rename for each run, after the whole archive was read.
 
+mod stated;
+
 use std::{
     cell::Cell,
-    collections::BTreeSet,
     io::{self, BufReader, Read, Write},
     path::{Path, PathBuf},
     rc::Rc,
@@ -15,14 +16,17 @@ use std::{
 
 use fenxi_model::RunId;
 use fs_err as fs;
-use rustix::fs::{FlockOperation, flock};
 use tar::{Archive, Entries};
 
 use crate::{
-    FORMAT, FileEntry, Labels, Manifest, Store, StoreError,
+    FileEntry, Labels, Store, StoreError,
     archive::{ARCHIVE, HEAD, Head, labels_file, run_file},
-    fs::{replace, sync_dir, write_synced},
-    seal::{RAW, manifest_is_intact},
+    bounds::{MANIFEST, TEXT, excess},
+    digest,
+    fs::{sync_dir, write_synced},
+    locks::{Keeps, Scratch},
+    seal::RAW,
+    store::OF_LABELS,
     verify::check_table,
 };
 
@@ -35,6 +39,8 @@ pub struct TakeLimits {
     pub files: u64,
     /// Bytes of the archive, unpacked.
     pub bytes: u64,
+    /// Bytes of all manifests and labels together: every listing reads of them.
+    pub text: u64,
     /// How many times the packed bytes the unpacked ones may be; the first [`ALWAYS`] are free.
     pub ratio: u64,
 }
@@ -42,14 +48,16 @@ pub struct TakeLimits {
 impl Default for TakeLimits {
     /// What nobody reaches who exported runs: for archives that a user takes from their own disk.
     fn default() -> TakeLimits {
-        TakeLimits { runs: 100_000, files: 10_000_000, bytes: 1 << 42, ratio: 200 }
+        TakeLimits { runs: 100_000, files: 10_000_000, bytes: 1 << 42, text: 1 << 30, ratio: 200 }
     }
 }
 
 /// Unpacked bytes that may be of any ratio: a few small files are mostly the zeros between them.
 pub const ALWAYS: u64 = 16 << 20;
-/// The longest list of runs, manifest or labels; they are held in memory.
-const TEXT: u64 = 32 << 20;
+/// Bytes of a list of runs, for each run that may be in it.
+const NAMED: u64 = 256;
+/// The longest list of runs.
+const HEAD_TEXT: u64 = 8 << 20;
 /// The longest name of an entry.
 const NAME: u64 = 4096;
 /// What may follow the last entry: a tar is filled up with zeros.
@@ -92,6 +100,7 @@ impl Store {
             // Extensions of tar are not the crate's to read: it would hold them in memory, whatever their size.
             entries: archive.entries().map_err(|e| meter.fault(&e))?.raw(true),
             files: 0,
+            text: 0,
             ahead: None,
         };
         let runs = taking.all()?;
@@ -174,51 +183,45 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
-/// The hidden directory in which runs are unpacked; gone with the value. It is locked like one in which a recording
-/// begins, so that what a killed process left is removed as theirs is.
-struct Part {
-    dir: PathBuf,
-    _lock: fs::File,
-}
+/// The hidden directory in which runs are unpacked; gone with the value.
+struct Part(Scratch);
 
 impl Part {
     fn create(store: &Store) -> Result<Part, StoreError> {
-        fs::create_dir_all(store.open_dir())?;
-        let mut turn = 0u32;
-        let dir = loop {
-            let dir = store.open_dir().join(format!(".new-archive-{}-{turn}", std::process::id()));
-            match fs::create_dir(&dir) {
-                Ok(()) => break dir,
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => turn += 1,
-                Err(e) => return Err(e.into()),
-            }
-        };
-        let lock = fs::File::create(dir.join("lock"))?;
-        flock(lock.file(), FlockOperation::NonBlockingLockExclusive).map_err(io::Error::from)?;
-        Ok(Part { dir, _lock: lock })
+        Ok(Part(store.scratch()?))
     }
 
     fn run_dir(&self, id: &RunId) -> PathBuf {
-        self.dir.join(id.as_str())
+        self.0.path(id.as_str())
+    }
+
+    /// Where the labels of a run wait until it is shown.
+    fn labels(&self, id: &RunId) -> PathBuf {
+        self.0.path(&format!(".labels-{id}"))
     }
 
     /// Shows one run. Its labels come first: it is never seen without them.
     fn show(&self, store: &Store, run: Unpacking) -> Result<TakenIn, StoreError> {
-        let bytes = run.manifest.bytes();
-        let id = run.manifest.id.clone();
-        if !run.is_new {
+        let Unpacking { id, digest, bytes, is_new } = run;
+        if !is_new {
             return Ok(TakenIn { id, is_new: false, bytes });
         }
-        if let Some(labels) = &run.labels {
-            fs::create_dir_all(store.labels_dir())?;
-            replace(&store.labels_dir().join(format!("{id}.json")), labels, true)?;
+        let _turn = store.changing()?;
+        match fs::read(self.labels(&id)) {
+            Ok(labels) => {
+                store.make_dir("labels")?;
+                store.replace(&store.labels_path(&id), &labels, Keeps::OverPowerLoss)?;
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e.into()),
         }
-        fs::create_dir_all(store.runs_dir())?;
+        store.make_dir("runs")?;
+        store.modes().apply_all(&self.run_dir(&id))?;
         match fs::rename(self.run_dir(&id), store.run_dir(&id)) {
             Ok(()) => sync_dir(&store.runs_dir())?,
             // Somebody else took it in meanwhile, or another one of its id.
             Err(e) => {
-                let known = known(store, &run.manifest)?;
+                let known = known(store, &id, &digest)?;
                 return if known { Ok(TakenIn { id, is_new: false, bytes }) } else { Err(e.into()) };
             }
         }
@@ -226,31 +229,24 @@ impl Part {
     }
 }
 
-impl Drop for Part {
-    fn drop(&mut self) {
-        // What stays is hidden, and removed by a later command.
-        let _ = fs::remove_dir_all(&self.dir);
-    }
-}
-
 /// Whether the store has this very run; an error when it has another one of its id.
-fn known(store: &Store, manifest: &Manifest) -> Result<bool, StoreError> {
-    let id = &manifest.id;
+fn known(store: &Store, id: &RunId, digest: &str) -> Result<bool, StoreError> {
     if store.open_dir().join(id.as_str()).exists() {
         return Err(StoreError::Recording { id: id.clone() });
     }
     match store.manifest(id) {
-        Ok(here) if here.digest == manifest.digest => Ok(true),
+        Ok(here) if here.digest == digest => Ok(true),
         Ok(_) => Err(StoreError::Differs { id: id.clone() }),
         Err(StoreError::Unknown { .. }) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// A run that was unpacked.
+/// A run that was unpacked: no more of it than showing it needs, because all of them are held until the end.
 struct Unpacking {
-    manifest: Manifest,
-    labels: Option<Vec<u8>>,
+    id: RunId,
+    digest: String,
+    bytes: u64,
     is_new: bool,
 }
 
@@ -267,13 +263,21 @@ struct Taking<'a, R: Read> {
     meter: &'a Meter,
     entries: Entries<'a, R>,
     files: u64,
+    /// Bytes of manifests and labels so far.
+    text: u64,
     /// What was read when labels were looked for, and is none.
     ahead: Option<Next<'a, R>>,
 }
 
 impl<'a, R: Read> Taking<'a, R> {
     fn all(&mut self) -> Result<Vec<Unpacking>, StoreError> {
-        let head = self.text(HEAD)?;
+        let runs = self.meter.limits.runs;
+        let most = (runs as u64).saturating_mul(NAMED).clamp(1 << 16, HEAD_TEXT);
+        let head = self.text(HEAD, most)?;
+        // Every name is between two quotation marks: they are counted before the names are read.
+        if head.iter().filter(|b| **b == b'"').count() / 2 > runs.saturating_add(8) {
+            return Err(StoreError::ArchiveLimit { what: "runs".to_owned() });
+        }
         let head: Head = serde_json::from_slice(&head).map_err(|e| broken(format!("has no list of runs: {e}")))?;
         if head.fenxi_archive > ARCHIVE {
             let (path, found) = (PathBuf::from("the archive"), head.fenxi_archive);
@@ -296,22 +300,28 @@ impl<'a, R: Read> Taking<'a, R> {
         let labels_name = labels_file(id);
         let found = self.next()?;
         let labels = match found {
-            Some(next) if next.name == labels_name => Some(self.read_text(next)?),
+            Some(next) if next.name == labels_name => Some(self.read_text(next, TEXT as u64)?),
             other => {
                 self.ahead = other;
                 None
             }
         };
         if let Some(text) = &labels {
-            serde_json::from_slice::<Labels>(text)
+            self.weigh(&labels_name, text)?;
+            digest::value_of::<Labels>(text, Path::new(&labels_name), OF_LABELS)
                 .map_err(|e| broken(format!("has no labels in {labels_name}: {e}")))?;
         }
-        let text = self.text(&run_file(id, "run.json"))?;
-        let manifest = manifest(id, &text)?;
-        let is_new = !known(self.store, &manifest)?;
+        let name = run_file(id, "run.json");
+        let text = self.text(&name, MANIFEST)?;
+        self.weigh(&name, &text)?;
+        let manifest = stated::manifest(id, &text)?;
+        let is_new = !known(self.store, id, &manifest.digest)?;
         let dir = self.part.run_dir(id);
         if is_new {
             fs::create_dir(&dir)?;
+            if let Some(labels) = &labels {
+                fs::write(self.part.labels(id), labels)?;
+            }
             if manifest.files.iter().any(|f| f.name.starts_with(RAW)) {
                 fs::create_dir(dir.join(RAW))?;
             }
@@ -328,7 +338,17 @@ impl<'a, R: Read> Taking<'a, R> {
             }
             sync_dir(&dir)?;
         }
-        Ok(Unpacking { manifest, labels, is_new })
+        let bytes = manifest.files.iter().fold(0u64, |sum, file| sum.saturating_add(file.bytes));
+        Ok(Unpacking { id: manifest.id, digest: manifest.digest, bytes, is_new })
+    }
+
+    /// Refuses a manifest or labels that hold more than anybody has a reason to write.
+    fn weigh(&mut self, name: &str, text: &[u8]) -> Result<(), StoreError> {
+        self.text += text.len() as u64;
+        if self.text > self.meter.limits.text {
+            return Err(StoreError::ArchiveLimit { what: "bytes of manifests and labels".to_owned() });
+        }
+        excess(text).map_or(Ok(()), |what| Err(broken(format!("has too much in {name}: {what}"))))
     }
 
     /// Reads one file of a run, compares it with its manifest and keeps it at `path`, if it is to be kept.
@@ -371,14 +391,14 @@ impl<'a, R: Read> Taking<'a, R> {
     }
 
     /// The content of the entry that must come next, of which it is known that it is short.
-    fn text(&mut self, name: &str) -> Result<Vec<u8>, StoreError> {
+    fn text(&mut self, name: &str, most: u64) -> Result<Vec<u8>, StoreError> {
         let next = self.expect(name)?;
-        self.read_text(next)
+        self.read_text(next, most)
     }
 
-    fn read_text(&self, mut next: Next<'a, R>) -> Result<Vec<u8>, StoreError> {
+    fn read_text(&self, mut next: Next<'a, R>, most: u64) -> Result<Vec<u8>, StoreError> {
         let size = next.entry.size();
-        if size > TEXT {
+        if size > most {
             return Err(StoreError::ArchiveLimit { what: format!("bytes in {}", next.name) });
         }
         let mut text = Vec::new();
@@ -391,7 +411,7 @@ impl<'a, R: Read> Taking<'a, R> {
         match self.next()? {
             Some(next) if next.name == name => Ok(next),
             Some(next) => Err(broken(format!("has `{}` where {name} is expected", next.name))),
-            None if name == HEAD => Err(broken("is no archive of runs; `fenxi export` makes one")),
+            None if name == HEAD => Err(broken("is not an archive of runs; `fenxi export` makes one")),
             None => Err(broken("is cut short")),
         }
     }
@@ -416,7 +436,7 @@ impl<'a, R: Read> Taking<'a, R> {
             let name = long_name.unwrap_or_else(|| entry.header().path_bytes().into_owned());
             let name = String::from_utf8_lossy(&name).escape_debug().to_string();
             if !kind.is_file() {
-                return Err(broken(format!("has `{name}`, which is no regular file")));
+                return Err(broken(format!("has `{name}`, which is not a regular file")));
             }
             self.files += 1;
             // The list itself is none of the files.
@@ -425,48 +445,5 @@ impl<'a, R: Read> Taking<'a, R> {
             }
             return Ok(Some(Next { name, entry }));
         }
-    }
-}
-
-/// The manifest in `text`, if it is the whole and unchanged one of the run `id`, and all files that it names are where a
-/// run has its own.
-fn manifest(id: &RunId, text: &[u8]) -> Result<Manifest, StoreError> {
-    let wrong = |what: String| broken(format!("is damaged: the manifest of {id} {what}"));
-    let manifest: Manifest = serde_json::from_slice(text).map_err(|e| wrong(format!("cannot be read: {e}")))?;
-    if manifest.format > FORMAT {
-        let path = PathBuf::from(run_file(id, "run.json"));
-        return Err(StoreError::Version { path, found: manifest.format, known: FORMAT });
-    }
-    if manifest.id != *id {
-        return Err(wrong(format!("is that of {:?}", manifest.id.as_str())));
-    }
-    if !manifest_is_intact(&String::from_utf8_lossy(text), &manifest.digest) {
-        return Err(wrong("was changed: its digest does not fit".to_owned()));
-    }
-    let mut names = BTreeSet::new();
-    for file in &manifest.files {
-        if !is_own(file) {
-            return Err(wrong(format!("names {:?}, which is no file of a run", file.name)));
-        }
-        if !names.insert(file.name.as_str()) {
-            return Err(wrong(format!("names {} twice", file.name)));
-        }
-    }
-    match manifest.inputs.iter().find(|input| !names.contains(input.raw.name.as_str())) {
-        Some(input) => Err(wrong(format!("keeps an input in {:?}, which is none of its files", input.raw.name))),
-        None => Ok(manifest),
-    }
-}
-
-/// Whether a file is of those that runs have: `<table>.parquet`, or `raw/<name>`.
-fn is_own(file: &FileEntry) -> bool {
-    let is_plain = |name: &str| {
-        let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-+@=".contains(&b);
-        !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.bytes().all(plain)
-    };
-    match (&file.table, file.name.strip_prefix("raw/")) {
-        (Some(table), None) => is_plain(table) && file.name.strip_suffix(".parquet") == Some(table.as_str()),
-        (None, Some(name)) => is_plain(name),
-        _ => false,
     }
 }

@@ -1,6 +1,10 @@
-//! Whether a run still is what was sealed.
+//! Verification of a run against its manifest.
 
-use std::{collections::BTreeSet, io, path::Path};
+use std::{
+    collections::BTreeSet,
+    io::{self, Read as _, Seek as _, SeekFrom},
+    path::Path,
+};
 
 use fenxi_model::RunId;
 use fs_err as fs;
@@ -35,7 +39,7 @@ impl Store {
         let manifest: Manifest = match serde_json::from_str(&text) {
             Ok(manifest) => manifest,
             Err(e) => {
-                add(&path, format!("is no manifest: {e}"));
+                add(&path, format!("is not a manifest: {e}"));
                 return Ok(problems);
             }
         };
@@ -92,11 +96,25 @@ fn check(path: &Path, entry: &FileEntry) -> Result<(), String> {
     if entry.name.ends_with(".parquet") { check_table(file, entry) } else { Ok(()) }
 }
 
+/// The longest description of its own content that a Parquet file may have; all of it is read into memory.
+const FOOTER: u32 = 32 << 20;
+
+/// Refuses a Parquet file whose description is longer than that of any run.
+fn check_footer(mut file: &fs::File) -> Result<(), String> {
+    let mut end = [0u8; 8];
+    let unreadable = |e: io::Error| format!("is not readable Parquet: {e}");
+    file.seek(SeekFrom::End(-8)).and_then(|_| file.read_exact(&mut end)).map_err(unreadable)?;
+    let [a, b, c, d, ..] = end;
+    let bytes = u32::from_le_bytes([a, b, c, d]);
+    if bytes > FOOTER { Err(format!("describes itself in {bytes} bytes, and {FOOTER} are the most")) } else { Ok(()) }
+}
+
 /// Compares what a Parquet file says of its rows and columns with the manifest.
 pub(crate) fn check_table(file: fs::File, entry: &FileEntry) -> Result<(), String> {
+    check_footer(&file)?;
     let file = file.into_file();
     let reader =
-        ArrowReaderMetadata::load(&file, Default::default()).map_err(|e| format!("is no readable Parquet: {e}"))?;
+        ArrowReaderMetadata::load(&file, Default::default()).map_err(|e| format!("is not readable Parquet: {e}"))?;
     let rows = reader.metadata().file_metadata().num_rows();
     if rows != entry.rows as i64 {
         return Err(format!("has {rows} rows, the manifest says {}", entry.rows));

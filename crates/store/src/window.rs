@@ -1,5 +1,4 @@
-//! Named parts of a run, and the statistics of each: made when they are first asked for and kept in
-//! `cache/windows`.
+//! Named time windows of a run, and their statistics: computed on first use and cached in `cache/windows`.
 
 use std::{
     ops::Range,
@@ -35,20 +34,17 @@ impl Store {
     ///
     /// A row belongs to a window when the middle of its interval lies within it.
     pub(crate) fn window_stats(&self, run: &RunId, window: &Window) -> Result<PathBuf, StoreError> {
-        let dir = self.path().join("cache/windows");
         let name = format!("{run}.{}-{}.parquet", window.start.0, window.end.0);
-        let path = dir.join(&name);
-        if path.exists() {
+        let path = self.path().join("cache/windows").join(name);
+        if self.has_cached(&path) {
             return Ok(path);
         }
-        fs::create_dir_all(&dir)?;
-        let part = dir.join(format!(".{name}.{}.part", std::process::id()));
-        let made = self.make_window_stats(run, window, &part).and_then(|()| Ok(fs::rename(&part, &path)?));
-        if made.is_err() {
-            // The first error is the one worth telling; what is left is hidden and harmless.
-            let _ = fs::remove_file(&part);
-        }
-        made.map(|()| path)
+        self.make_dir("cache/windows")?;
+        let scratch = self.scratch()?;
+        let part = scratch.path("stats.parquet");
+        self.make_window_stats(run, window, &part)?;
+        self.keep_cached(&part, &path)?;
+        Ok(path)
     }
 
     fn make_window_stats(&self, run: &RunId, window: &Window, path: &Path) -> Result<(), StoreError> {
@@ -56,6 +52,7 @@ impl Store {
         for file in &self.run(run)?.manifest.files {
             let known = file.table.as_deref().and_then(table).filter(|table| has_series(table));
             if let Some(table) = known {
+                self.check_file(run, file)?;
                 table_stats(table, &self.run_dir(run).join(&file.name), file, window, &mut stats)?;
             }
         }

@@ -203,7 +203,7 @@ fn an_archive_that_is_cut_or_changed_anywhere_is_refused() {
     for cut in (0..archive.len()).step_by(397).chain([archive.len() - 1]) {
         assert!(cut < 1000 || is_archive(&archive[..cut]).unwrap(), "cut at {cut}");
         let said = take(&there, &archive[..cut]).unwrap_err().to_string();
-        assert!(said.contains("nothing of it was taken in"), "cut at {cut}: {said}");
+        assert!(said.contains("nothing of it was imported"), "cut at {cut}: {said}");
     }
     assert!(take(&there, &archive[..archive.len() - 9]).unwrap_err().to_string().contains("is cut short"));
     for at in (0..archive.len()).step_by(211) {
@@ -218,8 +218,8 @@ fn an_archive_that_is_cut_or_changed_anywhere_is_refused() {
     refused(&[archive.clone(), archive].concat(), "goes on after its end");
     refused(&pack(&entries[..entries.len() - 1]), "is cut short");
     refused(&pack(&entries[1..]), "where fenxi-archive.json is expected");
-    refused(&pack(&[]), "is no archive of runs");
-    refused(b"hello", "nothing of it was taken in");
+    refused(&pack(&[]), "is not an archive of runs");
+    refused(b"hello", "nothing of it was imported");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn names_in_an_archive_are_never_followed() {
         refused(&with(place, (kind, evil.to_owned(), bytes.clone())), "is expected");
     }
     for link in [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Directory, tar::EntryType::Fifo] {
-        refused(&with(place, (link, name.clone(), Vec::new())), "no regular file");
+        refused(&with(place, (link, name.clone(), Vec::new())), "not a regular file");
     }
     refused(&with(place, (kind, name.clone(), bytes[1..].to_vec())), "its manifest says");
     let mut changed = bytes.clone();
@@ -275,7 +275,7 @@ fn an_archive_larger_than_the_limits_is_refused_before_it_is_unpacked() {
     let (_dir, here) = store();
     let ids = filled(&here);
     let archive = export(&here, &ids);
-    let generous = TakeLimits { runs: 2, files: 100, bytes: 1 << 20, ratio: 100 };
+    let generous = TakeLimits { runs: 2, files: 100, bytes: 1 << 20, ratio: 100, text: 1 << 30 };
     let (_there, there) = store();
     let refused_by = |archive: &[u8], limits: TakeLimits, words: &str| {
         let error = there.take_in(archive, &limits).unwrap_err();
@@ -290,7 +290,7 @@ fn an_archive_larger_than_the_limits_is_refused_before_it_is_unpacked() {
     let mut entries = unpack(&archive);
     let labels = entries.iter().position(|(_, name, _)| name.starts_with("labels/")).unwrap();
     entries[labels].2 = vec![b' '; 30 << 20];
-    refused_by(&pack(&entries), TakeLimits { bytes: 1 << 40, ..generous }, "for what it takes packed");
+    refused_by(&pack(&entries), TakeLimits { bytes: 1 << 40, ..generous }, "bytes in labels/");
     entries[labels].2 = vec![b' '; 40 << 20];
     refused_by(&pack(&entries), TakeLimits { bytes: 1 << 40, ratio: 1 << 40, ..generous }, "bytes in labels/");
     let zeros = vec![0u8; 100 << 20];
@@ -305,4 +305,65 @@ fn an_archive_larger_than_the_limits_is_refused_before_it_is_unpacked() {
     entries.push((tar::EntryType::Regular, name, zeros));
     refused_by(&pack(&entries), TakeLimits { bytes: 1 << 40, ..generous }, "for what it takes packed");
     assert!(there.take_in(&archive[..], &generous).is_ok());
+}
+
+#[test]
+fn a_manifest_that_holds_more_than_anybody_writes_is_refused_before_it_is_read() {
+    let many = |n: usize| Value::Array(vec![json!(""); n]);
+    refused(&forged(|m| m["command"] = many(30_000)), "30000 words of a command");
+    refused(&forged(|m| m["hosts"] = many(20_000)), "20000 hosts");
+    let map = |n: usize| Value::Object((0..n).map(|i| (i.to_string(), json!(""))).collect());
+    refused(&forged(|m| m["params"] = map(2000)), "2000 parameters");
+    refused(&forged(|m| m["tags"] = map(2000)), "2000 tags");
+    refused(&forged(|m| m["name"] = json!("x".repeat(2 << 20))), "bytes, and ");
+    refused(&forged(|m| m["command"] = many(10_000_000)), "bytes in runs/run=");
+}
+
+#[test]
+fn labels_that_hold_more_than_anybody_writes_are_refused() {
+    let (_dir, store) = store();
+    let ids = filled(&store);
+    let mut entries = unpack(&export(&store, &ids[..1]));
+    let place = entries.iter().position(|(_, name, _)| name.starts_with("labels/")).unwrap();
+    entries[place].2 = json!({ "remarks": vec![""; 20_000] }).to_string().into_bytes();
+    refused(&pack(&entries), "20000 remarks");
+    entries[place].2 = json!({ "name": "x".repeat(2 << 20) }).to_string().into_bytes();
+    refused(&pack(&entries), "bytes in labels/");
+}
+
+#[test]
+fn all_manifests_together_are_bounded() {
+    let (_here, here) = store();
+    let archive = export(&here, &filled(&here));
+    let (_there, there) = store();
+    let limits = TakeLimits { text: 2000, ..TakeLimits::default() };
+    let said = there.take_in(&archive[..], &limits).unwrap_err().to_string();
+    assert!(said.contains("bytes of manifests and labels"), "{said}");
+    assert!(content(&there).is_empty());
+}
+
+#[test]
+fn a_list_of_more_runs_than_are_taken_is_refused_before_it_is_read() {
+    let head = json!({ "fenxi_archive": 1, "runs": vec![""; 400_000] }).to_string().into_bytes();
+    refused(&pack(&[(tar::EntryType::Regular, "fenxi-archive.json".to_owned(), head)]), "more runs than");
+}
+
+#[test]
+fn a_run_of_a_command_of_any_length_can_be_carried() {
+    let (_here, here) = store();
+    let mut long = begin("long", 1);
+    long.command = vec!["\u{1}x".repeat(20); 100_000];
+    let mut open = here.begin(long).unwrap();
+    let mut rows = Rows::new("h1");
+    tick(1, &mut rows);
+    open.append(&mut rows).unwrap();
+    let id = open.seal(end(1)).unwrap();
+    let command = here.run(&id).unwrap().manifest.command;
+    let missing = 100_000 - (command.len() - 1);
+    assert_eq!(command.last().unwrap(), &format!("… ({missing} more words)"));
+    let listed = &here.summaries().unwrap()[0].command;
+    assert!(listed.len() <= 201 && command.starts_with(&listed[..listed.len() - 1]));
+    let (_there, there) = store();
+    take(&there, &export(&here, std::slice::from_ref(&id))).unwrap();
+    assert_eq!(there.run(&id).unwrap().manifest, here.run(&id).unwrap().manifest);
 }

@@ -62,9 +62,12 @@ fn a_live_recorder_is_left_alone_and_a_dead_one_sealed_once() {
 fn what_a_killed_sealer_left_is_neither_seen_nor_in_the_way() {
     let (_dir, store) = store();
     let (id, dir, _) = dead(&store, 3);
-    let part = store.runs_dir().join(format!(".sealing-{id}"));
-    fs_err::create_dir(&part).unwrap();
-    fs_err::write(part.join("cpu.parquet"), "half").unwrap();
+    // Where it is sealed now, and where an older fenxi sealed it.
+    let parts = ["open", "runs"].map(|folder| store.path().join(folder).join(format!(".sealing-{id}")));
+    for part in &parts {
+        fs_err::create_dir(part).unwrap();
+        fs_err::write(part.join("cpu.parquet"), "half").unwrap();
+    }
     assert!(store.summaries().unwrap().is_empty());
     // Killed after the rename: the recording is still there, the run too.
     let copy = store.path().join("copy");
@@ -72,16 +75,16 @@ fn what_a_killed_sealer_left_is_neither_seen_nor_in_the_way() {
     assert_eq!(store.recover().unwrap().len(), 1);
     copy_dir(&copy, &dir);
     assert!(store.recover().unwrap().is_empty());
-    assert!(!dir.exists() && !part.exists());
+    assert!(!dir.exists() && parts.iter().all(|part| !part.exists()));
     assert_eq!(store.verify(&id).unwrap(), []);
-    // Died while it began.
+    // Died while it began, or begins right now: who lives holds its lock.
     let hidden = store.path().join("open/.new-x");
     fs_err::create_dir_all(&hidden).unwrap();
-    fs_err::write(hidden.join("lock"), "").unwrap();
+    let lock = fs_err::File::create(hidden.join("lock")).unwrap();
+    lock.file().lock().unwrap();
     assert!(store.recover().unwrap().is_empty());
-    assert!(hidden.exists(), "it may just be beginning");
-    let day = std::time::UNIX_EPOCH + std::time::Duration::from_secs(86_400);
-    fs_err::File::open(&hidden).unwrap().set_modified(day).unwrap();
+    assert!(hidden.exists(), "its owner lives");
+    drop(lock);
     assert!(store.recover().unwrap().is_empty());
     assert!(!hidden.exists());
 }

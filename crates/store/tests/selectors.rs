@@ -50,7 +50,7 @@ fn an_unknown_selector_suggests_and_an_ambiguous_one_lists() {
     let (_dir, store) = store();
     let (a, b) = (run(&store, "oltp-rw", 1, 1), run(&store, "oltp-rw", 2, 1));
     let error = store.select("oltp-wr").unwrap_err().to_string();
-    assert!(error.contains("no run is called `oltp-wr`; near it: oltp-rw"), "{error}");
+    assert!(error.contains("no run matches `oltp-wr`; did you mean oltp-rw"), "{error}");
     let error = store.select("kernel=6.1").unwrap_err().to_string();
     assert!(error.contains("kernel=6.12"), "{error}");
     assert!(matches!(store.select("@3"), Err(StoreError::Unknown { .. })));

@@ -1,9 +1,9 @@
 //! PostgreSQL, MySQL and MariaDB, as their own statistics show them.
 
 table! {
-    /// One database, or a whole server where it does not tell its databases apart, over the interval.
+    /// One database, or a whole server that has no statistics by database, over the interval.
     db [server, database] {
-        /// Which server: its address without credentials.
+        /// Server: its address without credentials.
         server: label(),
         /// Database; NULL for the whole server.
         database: label(),
@@ -13,9 +13,9 @@ table! {
         rollbacks_per_s: rate(PerS, Lower),
         /// Statements executed per second.
         statements_per_s: rate(PerS, Higher),
-        /// Blocks or pages found in the server's own cache per second.
+        /// Buffer pool hits: blocks or pages found in the server's own cache, per second.
         cache_hits_per_s: rate(PerS, Neither),
-        /// Blocks or pages that had to be asked from the operating system per second.
+        /// Buffer pool misses: blocks or pages requested from the operating system, per second.
         cache_misses_per_s: rate(PerS, Lower),
         /// Rows returned by scans per second.
         rows_returned_per_s: rate(PerS, Neither),
@@ -27,15 +27,15 @@ table! {
         rows_updated_per_s: rate(PerS, Neither),
         /// Rows deleted per second.
         rows_deleted_per_s: rate(PerS, Neither),
-        /// Bytes per second written to temporary files: sorts and hashes that did not fit in memory.
+        /// Bytes per second written to temporary files by sorts and hashes that exceed memory.
         temp_bytes_per_s: rate(BytesPerS, Lower),
         /// Deadlocks in the interval.
         deadlocks: count(Lower),
         /// Bytes per second of write-ahead or redo log.
         log_bytes_per_s: rate(BytesPerS, Neither),
-        /// Connections that exist.
+        /// Open connections.
         sessions: gauge(Count, Neither),
-        /// Connections that execute something.
+        /// Connections that execute a statement.
         active_sessions: gauge(Count, Neither),
         /// Size on disk.
         size_bytes: gauge(Bytes, Neither),
@@ -45,7 +45,7 @@ table! {
 table! {
     /// One database table over the interval.
     db_table [server, database, relation] {
-        /// Which server: its address without credentials.
+        /// Server: its address without credentials.
         server: label(),
         /// Database on the server.
         database: label(),
@@ -61,7 +61,7 @@ table! {
         rows_inserted_per_s: rate(PerS, Neither),
         /// Rows updated per second.
         rows_updated_per_s: rate(PerS, Neither),
-        /// Updates per second that needed no new index entries.
+        /// HOT updates per second: updates without new index entries.
         rows_hot_updated_per_s: rate(PerS, Higher),
         /// Rows deleted per second.
         rows_deleted_per_s: rate(PerS, Neither),
@@ -69,9 +69,9 @@ table! {
         live_rows: gauge(Count, Neither),
         /// Dead rows not yet vacuumed.
         dead_rows: gauge(Count, Lower),
-        /// Blocks found in the server's cache per second.
+        /// Buffer pool hits: blocks found in the server's cache, per second.
         cache_hits_per_s: rate(PerS, Neither),
-        /// Blocks asked from the operating system per second.
+        /// Buffer pool misses: blocks requested from the operating system, per second.
         cache_misses_per_s: rate(PerS, Lower),
         /// Size on disk.
         size_bytes: gauge(Bytes, Neither),
@@ -81,7 +81,7 @@ table! {
 table! {
     /// One index over the interval.
     db_index [server, database, relation, index_name] {
-        /// Which server: its address without credentials.
+        /// Server: its address without credentials.
         server: label(),
         /// Database on the server.
         database: label(),
@@ -89,15 +89,15 @@ table! {
         relation: label(),
         /// Name of the index.
         index_name: label(),
-        /// Scans per second; an index that is never scanned only costs.
+        /// Scans per second; an index that is never scanned is pure overhead.
         scans_per_s: rate(PerS, Neither),
         /// Entries read per second.
         entries_read_per_s: rate(PerS, Neither),
         /// Rows fetched through it per second.
         rows_fetched_per_s: rate(PerS, Neither),
-        /// Blocks found in the server's cache per second.
+        /// Buffer pool hits: blocks found in the server's cache, per second.
         cache_hits_per_s: rate(PerS, Neither),
-        /// Blocks asked from the operating system per second.
+        /// Buffer pool misses: blocks requested from the operating system, per second.
         cache_misses_per_s: rate(PerS, Lower),
         /// Size on disk.
         size_bytes: gauge(Bytes, Neither),
@@ -107,7 +107,7 @@ table! {
 table! {
     /// One normalised statement over the interval.
     db_statement [server, database, digest] {
-        /// Which server: its address without credentials.
+        /// Server: its address without credentials.
         server: label(),
         /// Database on the server.
         database: label(),
@@ -119,19 +119,19 @@ table! {
         user: label(),
         /// Executions per second.
         calls_per_s: rate(PerS, Neither),
-        /// Mean time of one execution.
+        /// Mean execution time.
         mean_ms: gauge(Milliseconds, Lower),
-        /// Longest execution.
+        /// Maximum execution time.
         max_ms: gauge(Milliseconds, Lower),
-        /// Execution time per second: the mean number of these statements running.
+        /// Execution time per second: the mean number of concurrent executions.
         time: rate(CpuSecondsPerS, Lower),
         /// Rows returned or changed per second.
         rows_per_s: rate(PerS, Neither),
         /// Rows examined per second.
         rows_examined_per_s: rate(PerS, Lower),
-        /// Blocks found in the server's cache per second.
+        /// Buffer pool hits: blocks found in the server's cache, per second.
         cache_hits_per_s: rate(PerS, Neither),
-        /// Blocks asked from the operating system per second.
+        /// Buffer pool misses: blocks requested from the operating system, per second.
         cache_misses_per_s: rate(PerS, Lower),
         /// Bytes per second written to temporary files.
         temp_bytes_per_s: rate(BytesPerS, Lower),
@@ -141,29 +141,29 @@ table! {
 }
 
 table! {
-    /// One session as sampled at a moment.
+    /// One session, sampled at one point in time.
     db_session [server, session] {
-        /// Which server: its address without credentials.
+        /// Server: its address without credentials.
         server: label(),
-        /// The server's number of the session.
+        /// Session ID on the server.
         session: id(),
         /// Database on the server.
         database: label(),
         /// User of the session.
         user: label(),
-        /// Name the client gave itself.
+        /// Application name given by the client.
         application: label(),
-        /// What it does: active, idle, idle in transaction and so on.
+        /// State: active, idle, idle in transaction and so on.
         state: label(),
-        /// Kind of event it waits for; NULL while it runs.
+        /// Class of the wait event; NULL while it runs.
         wait_class: label(),
-        /// Event it waits for.
+        /// Wait event.
         wait_event: label(),
         /// Session that blocks it.
         blocked_by: id(),
-        /// Age of its transaction.
+        /// Age of the current transaction.
         transaction_age_s: gauge(Seconds, Lower),
-        /// Age of its statement.
+        /// Age of the current statement.
         statement_age_s: gauge(Seconds, Lower),
         /// Identifier of the statement.
         digest: label(),
@@ -173,17 +173,17 @@ table! {
 table! {
     /// One wait event over the interval.
     db_wait [server, wait_class, wait_event] {
-        /// Which server: its address without credentials.
+        /// Server: its address without credentials.
         server: label(),
         /// Class of the event.
         wait_class: label(),
-        /// The event waited for.
+        /// Wait event.
         wait_event: label(),
         /// Waits per second.
         waits_per_s: rate(PerS, Lower),
-        /// Time waited per second: the mean number of sessions in this wait.
+        /// Wait time per second: the mean number of sessions in this wait.
         time: rate(CpuSecondsPerS, Lower),
-        /// Mean length of a wait.
+        /// Mean wait time.
         mean_ms: gauge(Milliseconds, Lower),
     }
 }
@@ -191,15 +191,15 @@ table! {
 table! {
     /// One setting of a database server.
     db_setting [server, name] {
-        /// Which server: its address without credentials.
+        /// Server: its address without credentials.
         server: label(),
         /// Name of the setting.
         name: label(),
         /// Its value as the server prints it.
         value: text(),
-        /// Unit the server counts it in.
+        /// Unit of the value.
         unit: label(),
-        /// Where the value comes from: default, file, command line and so on.
+        /// Origin of the value: default, file, command line and so on.
         origin: label(),
     }
 }

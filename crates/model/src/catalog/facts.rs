@@ -1,27 +1,27 @@
 //! Facts in words: what the system was, what happened, what could not be read.
 
 table! {
-    /// A fact in words: kernel, mount options, a sysctl, a file's content. One row per item and time of reading.
+    /// System facts as text: kernel, mount options, sysctls, file contents. One row per fact and reading.
     text [topic, name] {
         /// Group of facts: `kernel`, `cpu`, `mount`, `sysctl` and so on.
         topic: label(),
         /// Name of the fact within its group.
         name: label(),
-        /// `start` or `end` of the run, or NULL where only one reading was made.
+        /// `start` or `end` of the run, or NULL if read only once.
         phase: label(),
-        /// The fact itself.
+        /// Value of the fact.
         value: text(),
     }
 }
 
 table! {
-    /// Something that happened at a moment.
+    /// An event at one point in time.
     event [kind] {
         /// Kind: `mark`, `counter reset`, `missed tick`, `clock step`, `fact changed`, `appeared`, `gone`, `log` and so on.
         kind: label(),
-        /// What it happened to: a device, a source, a fact.
+        /// Subject of the event: a device, a source, a fact.
         subject: label(),
-        /// What happened, in words.
+        /// Description of the event.
         message: text(),
     }
 }

@@ -1,13 +1,13 @@
 //! Hard and soft interrupts.
 
 table! {
-    /// One interrupt line on one CPU over the interval; only pairs that ever fired have rows.
+    /// Interrupts of one line on one CPU over the interval; only pairs that ever fired have rows.
     irq [irq, cpu] {
-        /// Number or short name of the interrupt (`24`, `LOC`, `RES`).
+        /// Number or abbreviation of the interrupt (`24`, `LOC`, `RES`).
         irq: label(),
-        /// CPU that handled it; NULL where the source gives only the sum.
+        /// CPU that handled it; NULL where the source gives only the total.
         cpu: label(),
-        /// What the interrupt is for: its device or the kernel's description.
+        /// Device of the interrupt, or the kernel's description.
         name: label(),
         /// Interrupts handled per second.
         intr_per_s: rate(PerS, Neither),
@@ -15,13 +15,13 @@ table! {
 }
 
 table! {
-    /// One kind of soft interrupt on one CPU over the interval; only pairs that ever ran have rows.
+    /// Softirqs of one kind on one CPU over the interval; only pairs that ever ran have rows.
     softirq [softirq, cpu] {
         /// Kind: `NET_RX`, `TIMER`, `SCHED`, `RCU` and so on.
         softirq: label(),
-        /// CPU that ran it; NULL where the source gives only the sum.
+        /// CPU that ran it; NULL where the source gives only the total.
         cpu: label(),
-        /// Times per second it ran.
+        /// Executions per second.
         softirqs_per_s: rate(PerS, Neither),
     }
 }

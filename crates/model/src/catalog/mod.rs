@@ -322,7 +322,7 @@ tables! {
     interrupts: irq, softirq;
     tasks: process, thread, cgroup;
     database: db, db_table, db_index, db_statement, db_session, db_wait, db_setting;
-    observers: syscall, lock, pin, io_pattern, query, preemption, stack;
+    observers: syscall, lock, pin, io_pattern, block_io, run_queue, query, preemption, stack;
     results: load, histogram, metric, result;
     facts: text, event, note;
 }

@@ -19,13 +19,13 @@ table! {
         rx_packet_bytes: gauge(Bytes, Neither),
         /// Mean size of a sent packet.
         tx_packet_bytes: gauge(Bytes, Neither),
-        /// Damaged packets received per second.
+        /// Receive errors (damaged packets) per second.
         rx_errors_per_s: rate(PerS, Lower),
-        /// Packets per second that could not be sent.
+        /// Send errors per second.
         tx_errors_per_s: rate(PerS, Lower),
-        /// Received packets thrown away per second, for want of buffers as a rule.
+        /// Receive drops per second, usually for lack of buffers.
         rx_drops_per_s: rate(PerS, Lower),
-        /// Packets thrown away before they were sent, per second.
+        /// Send drops per second.
         tx_drops_per_s: rate(PerS, Lower),
         /// Receive FIFO overruns per second: the host did not fetch packets in time.
         rx_fifo_per_s: rate(PerS, Lower),
@@ -43,15 +43,15 @@ table! {
         rx_compressed_per_s: rate(PerS, Neither),
         /// Packets per second sent compressed.
         tx_compressed_per_s: rate(PerS, Neither),
-        /// Speed of the link; NULL when the driver does not say.
+        /// Link speed; NULL if the driver does not report it.
         speed_mbps: gauge(MegabitsPerS, Higher),
-        /// `full`, `half`, or NULL when the driver does not say.
+        /// Duplex: `full`, `half`, or NULL if the driver does not report it.
         duplex: label(),
-        /// `up`, `down` or another word of the kernel's operational states; NULL when it does not say.
+        /// Operational state: `up`, `down` or another one of the kernel; NULL if not reported.
         state: label(),
-        /// Utilisation of the link: the busier direction on full duplex, both together on half; NULL without a speed.
+        /// Link utilisation: the busier direction on full duplex, the sum of both on half; NULL if the speed is unknown.
         util: percent(Lower),
-        /// Errors, drops and overruns per second, both directions: the link or its buffers were full.
+        /// Saturation: errors, drops and overruns per second, both directions.
         saturation_per_s: rate(PerS, Lower),
     }
 }
@@ -59,23 +59,23 @@ table! {
 table! {
     /// TCP of one host over the interval.
     tcp [] {
-        /// Connections that are established or wait to close.
+        /// Connections in state ESTABLISHED or CLOSE-WAIT.
         established: gauge(Count, Neither),
-        /// Connections opened from here per second.
+        /// Active opens per second: connections opened by this host.
         active_opens_per_s: rate(PerS, Neither),
-        /// Connections accepted here per second.
+        /// Passive opens per second: connections accepted by this host.
         passive_opens_per_s: rate(PerS, Neither),
-        /// Attempts to connect that failed, per second.
+        /// Failed connection attempts per second.
         attempt_fails_per_s: rate(PerS, Lower),
         /// Established connections reset, per second.
         estab_resets_per_s: rate(PerS, Lower),
         /// Segments received per second.
         in_segments_per_s: rate(PerS, Neither),
-        /// Segments sent per second, retransmitted ones not included.
+        /// Segments sent per second, excluding retransmissions.
         out_segments_per_s: rate(PerS, Neither),
         /// Segments retransmitted per second.
         retransmits_per_s: rate(PerS, Lower),
-        /// Segments retransmitted as a share of those sent; above a fraction of one percent, look for loss.
+        /// Retransmitted share of segments sent; above a fraction of one percent, look for packet loss.
         retransmit: percent(Lower),
         /// Damaged segments received per second.
         in_errors_per_s: rate(PerS, Lower),
@@ -85,19 +85,19 @@ table! {
         in_bytes_per_s: rate(BytesPerS, Neither),
         /// Bytes sent per second by TCP.
         out_bytes_per_s: rate(BytesPerS, Neither),
-        /// Connections dropped per second because the accept queue was full: the server accepts too slowly.
+        /// Listen overflows per second: connections dropped because the accept queue was full; the server accepts too slowly.
         listen_overflows_per_s: rate(PerS, Lower),
-        /// Connections dropped per second by listening sockets for any reason.
+        /// Listen drops per second: connections dropped by listening sockets for any reason.
         listen_drops_per_s: rate(PerS, Lower),
         /// Retransmission time-outs per second.
         timeouts_per_s: rate(PerS, Lower),
-        /// Retransmissions started by duplicate acknowledgements, per second.
+        /// Fast retransmits per second, triggered by duplicate acknowledgements.
         fast_retransmits_per_s: rate(PerS, Lower),
         /// SYN cookies sent per second: the SYN queue was full.
         syncookies_per_s: rate(PerS, Lower),
-        /// Times per second a receive buffer had to be collapsed or pruned.
+        /// Receive buffer prunes and collapses per second.
         receive_pruned_per_s: rate(PerS, Lower),
-        /// Sockets in time-wait.
+        /// Sockets in state TIME-WAIT.
         time_wait: gauge(Count, Neither),
         /// TCP sockets in use.
         sockets: gauge(Count, Neither),
@@ -113,7 +113,7 @@ table! {
         in_datagrams_per_s: rate(PerS, Neither),
         /// Datagrams sent per second.
         out_datagrams_per_s: rate(PerS, Neither),
-        /// Datagrams per second for a port on which nobody listened.
+        /// Datagrams per second to a port without a listener.
         no_ports_per_s: rate(PerS, Lower),
         /// Datagrams per second that could not be delivered.
         in_errors_per_s: rate(PerS, Lower),
@@ -131,33 +131,33 @@ table! {
 }
 
 table! {
-    /// What the network stack did on one CPU with received packets, over the interval.
+    /// Receive processing of the network stack on one CPU over the interval.
     softnet [cpu] {
-        /// CPU that took the packets from the cards.
+        /// CPU that processed the packets.
         cpu: label(),
-        /// Packets taken from the cards' queues per second.
+        /// Packets processed per second.
         packets_per_s: rate(PerS, Neither),
-        /// Packets per second thrown away because the CPU's backlog was full (`net.core.netdev_max_backlog`).
+        /// Packets per second dropped because the CPU's backlog was full (`net.core.netdev_max_backlog`).
         drops_per_s: rate(PerS, Lower),
-        /// Times per second that a poll ended with packets left: its budget or its time was used up.
+        /// Time squeezes per second: a poll ended with packets left because its budget or time was exhausted.
         squeezes_per_s: rate(PerS, Lower),
-        /// Packets per second dropped by the limit that keeps one flow from filling the backlog.
+        /// Packets per second dropped by the flow limit, which keeps one flow from filling the backlog.
         flow_limits_per_s: rate(PerS, Lower),
-        /// Interrupts per second by which another CPU handed packets over (RPS).
+        /// Inter-processor interrupts per second from other CPUs that passed packets on (RPS).
         rps_per_s: rate(PerS, Neither),
-        /// Packets that wait in the backlog; NULL on kernels before 5.10.
+        /// Packets in the backlog; NULL on kernels before 5.10.
         backlog: gauge(Count, Lower),
     }
 }
 
 table! {
-    /// One counter that a network driver keeps for itself (`ethtool -S`), over the interval; those that stood still have no row.
+    /// One private counter of a network driver (`ethtool -S`) over the interval; unchanged counters have no row.
     net_driver [interface, counter] {
         /// Name of the interface.
         interface: label(),
-        /// The driver's own name of the counter: `rx_queue_0_drops`, `rx_missed_errors`; every driver has others.
+        /// Driver-specific name of the counter: `rx_queue_0_drops`, `rx_missed_errors`.
         counter: label(),
-        /// Growth per second, in whatever the driver counts.
+        /// Increase per second, in the driver's unit.
         growth_per_s: rate(PerS, Neither),
     }
 }

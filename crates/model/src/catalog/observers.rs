@@ -1,11 +1,11 @@
-//! What observers (eBPF, tracers, profilers) see.
+//! Data of observers: eBPF, tracers, profilers.
 
 table! {
     /// System calls of one program over the interval.
     syscall [comm, pid, syscall] {
         /// Name of the program.
         comm: label(),
-        /// Process id; NULL where programs are added up.
+        /// Process ID; NULL if aggregated by program.
         pid: id(),
         /// Name of the system call.
         syscall: label(),
@@ -13,31 +13,31 @@ table! {
         calls: count(Neither),
         /// Calls that returned an error.
         errors: count(Lower),
-        /// Elapsed time in the call, all calls together.
+        /// Total elapsed time in the call.
         elapsed_s: gauge(Seconds, Lower),
-        /// CPU time in the call, all calls together.
+        /// Total CPU time in the call.
         cpu_s: gauge(Seconds, Lower),
     }
 }
 
 table! {
-    /// Contention for, or holding of, one lock from one place over the interval.
+    /// Contention or hold time of one lock at one call site over the interval.
     lock [comm, pid, event, lock, caller] {
         /// Name of the program.
         comm: label(),
         /// Process id; NULL for the kernel.
         pid: id(),
-        /// What was measured: `mutex block`, `mutex spin`, `mutex hold`, `rwlock read block` and so on.
+        /// Kind of measurement: `mutex block`, `mutex spin`, `mutex hold`, `rwlock read block` and so on.
         event: label(),
         /// Name or address of the lock.
         lock: label(),
-        /// Function that took it.
+        /// Function that acquired it.
         caller: label(),
         /// Events in the interval.
         events: count(Lower),
-        /// Mean time of one event.
+        /// Mean time per event.
         mean_us: gauge(Microseconds, Lower),
-        /// Time of all events together.
+        /// Total time of all events.
         total_s: gauge(Seconds, Lower),
         /// Share of all events of this kind.
         share: percent(Lower),
@@ -45,54 +45,54 @@ table! {
 }
 
 table! {
-    /// Interrupts, and the threads that they held up. Times are each interrupt's own: what interrupted it is not in it. Rows without a driver say how long the process ran.
+    /// Interrupts, and the threads whose CPU time they stole. Times are self times, without nested interrupts. Rows without a driver have the run time of the process.
     pin [cpu, driver, class, handler, after, comm, pid] {
-        /// CPU on which it happened.
+        /// CPU of the interrupt.
         cpu: label(),
-        /// Driver or soft interrupt that ran, or a processor's own interrupt, by its name in /proc/interrupts or /proc/softirqs. NULL in the row of what the process ran.
+        /// Driver, softirq or CPU-local interrupt, by its name in /proc/interrupts or /proc/softirqs. NULL in the row with the run time of the process.
         driver: label(),
-        /// `hard`, `soft` or `self` (a soft interrupt that the thread caused itself).
+        /// `hard` (hardware interrupt), `soft` (softirq) or `self` (softirq raised by the thread itself).
         class: label(),
-        /// Function that handled it; NULL where that was not asked for.
+        /// Handler function; NULL if not recorded.
         handler: label(),
-        /// Interrupt that a soft interrupt followed at once; NULL where that was not asked for.
+        /// Interrupt that the softirq followed immediately; NULL if not recorded.
         after: label(),
-        /// Program that was held up; NULL where nobody was (the CPU was idle) and where programs are added up.
+        /// Interrupted program; NULL if the CPU was idle, and if aggregated.
         comm: label(),
-        /// Process that was held up.
+        /// Interrupted process.
         pid: id(),
-        /// Interruptions in the interval.
+        /// Interrupts in the interval.
         events: count(Lower),
-        /// Time taken from the thread; where nobody was held up, time of the interrupt.
+        /// CPU time stolen from the thread; on an idle CPU, time of the interrupt.
         pinned_s: gauge(Seconds, Lower),
-        /// Time the thread then waited on the run queue; without a driver, after it lost the CPU otherwise.
+        /// Run-queue latency of the thread afterwards; without a driver, after other preemptions.
         run_queue_wait_s: gauge(Seconds, Lower),
-        /// Time the process ran on that CPU, interrupts taken out; only in rows without a driver.
+        /// CPU time of the process on that CPU, excluding interrupts; only in rows without a driver.
         run_s: gauge(Seconds, Neither),
     }
 }
 
 table! {
-    /// Reads and writes of one file or file system, by how they were made.
+    /// I/O operations on one file or file system, by access pattern.
     io_pattern [mount, file, comm, pid, op, pattern] {
         /// File system.
         mount: label(),
-        /// File; NULL where files are added up.
+        /// File; NULL if aggregated by file system.
         file: label(),
         /// Name of the program.
         comm: label(),
-        /// Number of the process.
+        /// Process ID.
         pid: id(),
         /// `read`, `write`, `lookup`, `create`, `remove`, `attr`, `readdir` or `sync`.
         op: label(),
-        /// `sequential`, `random`, `page` (through a mapping), `direct` past the page cache (`direct sequential`, `direct random`);
-        /// NULL of what neither reads nor writes.
+        /// `sequential`, `random`, `page` (memory-mapped), `direct` with O_DIRECT (`direct sequential`, `direct random`);
+        /// NULL for operations that neither read nor write.
         pattern: label(),
         /// Operations per second.
         ops_per_s: rate(PerS, Neither),
         /// Bytes per second.
         transfer_bytes_per_s: rate(BytesPerS, Neither),
-        /// Mean time of an operation.
+        /// Mean latency of an operation.
         mean_us: gauge(Microseconds, Lower),
         /// Mean size of an operation.
         size_bytes: gauge(Bytes, Neither),
@@ -100,25 +100,61 @@ table! {
 }
 
 table! {
-    /// Queries of one digest as seen inside the server, over the interval.
+    /// Requests to one block device of one kind that ended in the interval. How both times are distributed is in `histogram`.
+    block_io [device, op] {
+        /// Device, as in `disk`.
+        device: label(),
+        /// `read`, `write`, `flush`, `discard` and so on, as the kernel calls it.
+        op: label(),
+        /// Requests in the interval.
+        requests: count(Neither),
+        /// Those of them that were in a queue of the kernel first.
+        queued: count(Neither),
+        /// Mean time in the queue of those that were in one; NULL when none was.
+        queue_us: gauge(Microseconds, Lower),
+        /// Mean time at the device: from its handing over to its end.
+        device_us: gauge(Microseconds, Lower),
+    }
+}
+
+table! {
+    /// Waits for a CPU of one process's threads: from the moment when a thread can run to that when it does. How the times are distributed is in `histogram`.
+    run_queue [cpu, comm, pid] {
+        /// CPU that the threads came to.
+        cpu: label(),
+        /// Name of the program.
+        comm: label(),
+        /// Number of the process.
+        pid: id(),
+        /// Waits that ended in the interval.
+        waits: count(Neither),
+        /// Time of all these waits together.
+        waited_s: gauge(Seconds, Lower),
+        /// Mean time of a wait.
+        mean_us: gauge(Microseconds, Lower),
+    }
+}
+
+table! {
+    /// Queries of one digest, observed inside the server, over the interval.
     query [server, digest, preempted] {
         /// Server process.
         server: label(),
-        /// Identifier of the normalised statement; NULL where all are added up.
+        /// Identifier of the normalised statement; NULL if aggregated.
         digest: label(),
-        /// `yes` for those whose thread was pushed off the CPU, `no` for the others, NULL for all.
+        /// `yes` for queries whose thread was preempted, `no` for the others, NULL for all.
         preempted: label(),
         /// The normalised statement.
         statement: label(),
         /// Queries in the interval.
         queries: count(Higher),
-        /// Mean time from request read to response written.
+        /// Mean latency, from reading the request to writing the response.
         mean_us: gauge(Microseconds, Lower),
-        /// Longest query.
+        /// Maximum latency.
         max_us: gauge(Microseconds, Lower),
         /// Mean CPU time.
         cpu_us: gauge(Microseconds, Lower),
-        /// Mean time waiting for a CPU.
+        /// Mean run-queue latency (waiting for a CPU).
         run_queue_us: gauge(Microseconds, Lower),
         /// Mean time waiting for block I/O.
         block_io_us: gauge(Microseconds, Lower),
@@ -132,17 +168,17 @@ table! {
 }
 
 table! {
-    /// Who pushed a server's threads off the CPU while they executed queries, over the interval.
+    /// Preemption of a server's threads while they executed queries, by the preempting program, over the interval.
     preemption [server, by_comm, by_pid] {
         /// Server process.
         server: label(),
-        /// Name of the program that ran instead.
+        /// Name of the preempting program.
         by_comm: label(),
-        /// Its process; NULL where programs of one name are added up.
+        /// Its process ID; NULL if aggregated by name.
         by_pid: id(),
-        /// Times that a thread was pushed off.
+        /// Preemptions in the interval.
         preemptions: count(Lower),
-        /// Time until the threads were on a CPU again, all together.
+        /// Total time until the threads were on a CPU again.
         waited_s: gauge(Seconds, Lower),
     }
 }
@@ -152,7 +188,7 @@ table! {
     stack [comm, pid, event, stack] {
         /// Name of the program.
         comm: label(),
-        /// Process id; NULL where programs are added up.
+        /// Process ID; NULL if aggregated by program.
         pid: id(),
         /// Frames from the outermost to the innermost, separated by `;`.
         stack: label(),
@@ -160,7 +196,7 @@ table! {
         event: label(),
         /// Samples in the interval.
         samples: count(Neither),
-        /// Time the samples stand for.
+        /// Time that the samples represent.
         time_s: gauge(Seconds, Neither),
     }
 }

@@ -3,13 +3,13 @@
 table! {
     /// One reporting interval of a load generator.
     load [generator, operation] {
-        /// Which generator, and which of several.
+        /// Load generator, and which of several.
         generator: label(),
         /// Kind of operation; NULL for all together.
         operation: label(),
         /// Connections, threads or users that generate load.
         clients: gauge(Count, Neither),
-        /// Transactions per second asked for; NULL in a closed loop.
+        /// Offered rate in transactions per second; NULL in a closed loop.
         offered_per_s: rate(PerS, Neither),
         /// Transactions completed per second.
         transactions_per_s: rate(PerS, Higher),
@@ -33,7 +33,7 @@ table! {
         latency_mean_ms: gauge(Milliseconds, Lower),
         /// Standard deviation of the latency.
         latency_sd_ms: gauge(Milliseconds, Lower),
-        /// Shortest latency.
+        /// Minimum latency.
         latency_min_ms: gauge(Milliseconds, Lower),
         /// Median latency.
         latency_p50_ms: gauge(Milliseconds, Lower),
@@ -45,19 +45,19 @@ table! {
         latency_p99_ms: gauge(Milliseconds, Lower),
         /// 99.9th percentile of the latency.
         latency_p999_ms: gauge(Milliseconds, Lower),
-        /// Longest latency.
+        /// Maximum latency.
         latency_max_ms: gauge(Milliseconds, Lower),
-        /// Mean time by which transactions began later than planned.
+        /// Mean lag of transactions behind their intended start.
         lag_ms: gauge(Milliseconds, Lower),
-        /// Transactions waiting to begin.
+        /// Transactions queued, waiting to start.
         queue_length: gauge(Count, Lower),
     }
 }
 
 table! {
-    /// One bucket of a distribution. Histograms merge by adding counts; percentiles are never averaged.
+    /// One bucket of a histogram. Histograms merge by adding counts; percentiles are never averaged.
     histogram [name, labels, lo, hi] {
-        /// What was measured, with its unit.
+        /// Measured quantity, with its unit.
         name: label(),
         /// Further labels, `key=value` separated by commas.
         labels: label(),
@@ -67,13 +67,13 @@ table! {
         hi: gauge(None, Neither).as_key(),
         /// Unit of the bounds.
         unit: label(),
-        /// How many values fell into the bucket.
+        /// Number of values in the bucket.
         count: count(Neither),
     }
 }
 
 table! {
-    /// Any number that has no table of its own: from CSV, .xan, Prometheus text and the like.
+    /// Numbers without a table of their own: from CSV, .xan, Prometheus text and the like.
     metric [name, labels] {
         /// Name of the metric.
         name: label(),
@@ -87,7 +87,7 @@ table! {
 }
 
 table! {
-    /// The run's own results, one number each: throughput, p95, elapsed and so on.
+    /// Results of the run, one number each: throughput, p95, elapsed time and so on.
     result [name] {
         /// Name of the result.
         name: label(),
@@ -95,9 +95,9 @@ table! {
         value: gauge(None, Neither),
         /// Unit of the value.
         unit: label(),
-        /// `higher`, `lower` or `neither`: which direction is good.
+        /// Better direction: `higher`, `lower` or `neither`.
         better: label(),
-        /// Which command, tool or part of the run it comes from.
+        /// Command, tool or phase of the run that it comes from.
         source: label(),
     }
 }

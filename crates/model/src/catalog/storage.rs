@@ -27,21 +27,21 @@ table! {
         write_bytes_per_s: rate(BytesPerS, Neither),
         /// Bytes discarded per second.
         discard_bytes_per_s: rate(BytesPerS, Neither),
-        /// Mean time from a read's arrival in the queue to its end; NULL when nothing was read.
+        /// Mean read latency, from arrival in the queue to completion; NULL when nothing was read.
         read_await_ms: gauge(Milliseconds, Lower),
-        /// Mean time from a write's arrival in the queue to its end; NULL when nothing was written.
+        /// Mean write latency, from arrival in the queue to completion; NULL when nothing was written.
         write_await_ms: gauge(Milliseconds, Lower),
-        /// Mean time of a discard.
+        /// Mean discard latency.
         discard_await_ms: gauge(Milliseconds, Lower),
-        /// Mean time of a flush.
+        /// Mean flush latency.
         flush_await_ms: gauge(Milliseconds, Lower),
-        /// Mean time of reads and writes together.
+        /// Mean latency of reads and writes together.
         await_ms: gauge(Milliseconds, Lower),
-        /// Mean time of a request in the host's own queue, before the device had it (Solaris wsvc_t, avwait).
+        /// Mean queueing time of a request in the host, before it reached the device (Solaris wsvc_t, avwait).
         wait_ms: gauge(Milliseconds, Lower),
-        /// Mean service time as older tools guess it (utilisation over throughput); not meaningful for parallel devices.
+        /// Mean service time as older tools estimate it (utilisation over throughput); meaningless for parallel devices.
         svctm_ms: gauge(Milliseconds, Lower),
-        /// Mean number of requests in flight over the interval.
+        /// Mean queue depth: requests in flight over the interval.
         queue_depth: gauge(Count, Lower),
         /// Requests in flight at the end of the interval.
         in_flight: gauge(Count, Lower),
@@ -51,13 +51,13 @@ table! {
         read_size_bytes: gauge(Bytes, Neither),
         /// Mean size of a write.
         write_size_bytes: gauge(Bytes, Neither),
-        /// Requests of all kinds completed per second, from tools that give only their sum (tps).
+        /// Requests of all kinds completed per second, from tools that report only the total (tps).
         transfers_per_s: rate(PerS, Neither),
-        /// Bytes moved per second in both directions, from tools that give only their sum.
+        /// Bytes transferred per second in both directions, from tools that report only the total.
         transfer_bytes_per_s: rate(BytesPerS, Neither),
         /// Mean size of a request of any kind.
         transfer_size_bytes: gauge(Bytes, Neither),
-        /// Share of the interval with at least one request in flight. A device that serves many at once can do more at 100 %.
+        /// Utilisation: share of the interval with at least one request in flight. A parallel device at 100 % may not be saturated.
         util: percent(Lower),
         /// Share of the interval with requests waiting (Solaris %w).
         wait_util: percent(Lower),
@@ -69,25 +69,25 @@ table! {
 table! {
     /// One mounted file system at the end of the interval.
     fs [mount] {
-        /// Where it is mounted.
+        /// Mount point.
         mount: label(),
-        /// The device or source that is mounted.
+        /// Mounted device or source.
         device: label(),
-        /// Type of the file system.
+        /// File system type.
         fstype: label(),
         /// Size of the file system.
         total_bytes: gauge(Bytes, Neither),
-        /// Space in use.
+        /// Used space.
         used_bytes: gauge(Bytes, Lower),
-        /// Space that is free for ordinary users.
+        /// Space available to unprivileged users.
         available_bytes: gauge(Bytes, Higher),
         /// Space used as a share of used plus available, as df shows it.
         used: percent(Lower),
-        /// Inodes, used or not.
+        /// Total inodes.
         inodes_total: gauge(Count, Neither),
-        /// Inodes not used.
+        /// Free inodes.
         inodes_free: gauge(Count, Higher),
-        /// Inodes used as a share of all.
+        /// Share of inodes used.
         inodes_used: percent(Lower),
     }
 }

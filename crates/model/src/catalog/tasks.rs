@@ -3,65 +3,65 @@
 table! {
     /// One process over the interval. A process that was idle throughout has no row.
     process [pid, comm, user] {
-        /// Process id; NULL in the row of the processes that ended unseen.
+        /// Process ID; NULL in the row for processes that exited unobserved.
         pid: id(),
-        /// Name of the program, up to 15 characters, as the kernel keeps it; `(exited)` for those that ended in the interval.
+        /// Command name, up to 15 characters; `(exited)` for processes that exited in the interval.
         comm: label(),
         /// User it runs as.
         user: label(),
-        /// Process id of the parent.
+        /// Process ID of the parent.
         ppid: id(),
-        /// CPU time in user code, in percent of one CPU: several threads can use more than 100 %.
+        /// CPU time in user code, in percent of one CPU; several threads can exceed 100 %.
         usr: percent(Lower),
         /// CPU time in the kernel, in percent of one CPU.
         sys: percent(Lower),
-        /// CPU time running a virtual machine's code, in percent of one CPU.
+        /// CPU time running a guest, in percent of one CPU.
         guest: percent(Neither),
-        /// User and kernel CPU time together, in percent of one CPU, as exactly as the kernel knows it.
+        /// Total CPU time, in percent of one CPU, as exact as the kernel measures it.
         cpu: percent(Lower),
-        /// Time that its threads were runnable but had no CPU, in percent of one CPU.
+        /// Run-queue latency: time that its threads were runnable without a CPU, in percent of one CPU.
         run_queue_wait: percent(Lower),
-        /// Share of time it waited for block I/O (delay accounting).
+        /// Share of time waiting for block I/O (delay accounting).
         io_wait: percent(Lower),
-        /// CPU time of children that ended in the interval, in percent of one CPU.
+        /// CPU time of children that exited in the interval, in percent of one CPU.
         children_cpu: percent(Lower),
         /// Resident memory.
         rss_bytes: gauge(Bytes, Lower),
         /// Virtual memory.
         vsz_bytes: gauge(Bytes, Neither),
-        /// Page faults per second without I/O.
+        /// Minor page faults per second.
         minor_faults_per_s: rate(PerS, Neither),
-        /// Page faults per second with I/O.
+        /// Major page faults per second.
         major_faults_per_s: rate(PerS, Lower),
         /// Bytes per second that it caused to be read from storage.
         read_bytes_per_s: rate(BytesPerS, Neither),
         /// Bytes per second that it caused to be written to storage.
         write_bytes_per_s: rate(BytesPerS, Neither),
-        /// Bytes per second it had caused to be written and then made needless, by truncating or deleting the file.
+        /// Cancelled writes: bytes per second that truncating or deleting a file made unnecessary to write.
         cancelled_write_bytes_per_s: rate(BytesPerS, Neither),
         /// Bytes per second it read through system calls, cache hits included.
         read_call_bytes_per_s: rate(BytesPerS, Neither),
         /// Bytes per second it wrote through system calls.
         write_call_bytes_per_s: rate(BytesPerS, Neither),
-        /// Context switches per second because it waited for something.
+        /// Voluntary context switches per second.
         voluntary_switches_per_s: rate(PerS, Neither),
-        /// Context switches per second because its time was up or another came first.
+        /// Involuntary context switches per second (preemptions).
         involuntary_switches_per_s: rate(PerS, Lower),
-        /// Threads it has.
+        /// Number of threads.
         threads: gauge(Count, Neither),
-        /// File descriptors it has open.
+        /// Open file descriptors.
         fds: gauge(Count, Neither),
         /// Last CPU of its main thread.
         last_cpu: id(),
-        /// State of its main thread: R, S, D, T, Z and so on; X when it ended in the interval.
+        /// State of its main thread: R, S, D, T, Z and so on; X if it exited in the interval.
         state: label(),
         /// Scheduling priority as the kernel counts it.
         priority: gauge(None, Neither),
-        /// Command line, as far as it was read.
+        /// Command line, possibly truncated.
         command: label(),
-        /// Seconds from its start to the end of the interval, or to its own end.
+        /// Elapsed time from its start to the end of the interval, or to its exit.
         lived_s: gauge(Seconds, Neither),
-        /// How its CPU time is known: `clock`, `schedstat` and `record` (of its end) count nanoseconds, `rusage` microseconds, `ticks` samples.
+        /// Source of its CPU time: `clock`, `schedstat` and `record` (exit record) count nanoseconds, `rusage` microseconds, `ticks` samples.
         cpu_measured: label(),
     }
 }
@@ -69,9 +69,9 @@ table! {
 table! {
     /// One thread over the interval. A thread that was idle throughout has no row.
     thread [pid, tid, comm, user] {
-        /// Number of the process.
+        /// Process ID.
         pid: id(),
-        /// Number of the thread.
+        /// Thread ID; the main thread has that of the process.
         tid: id(),
         /// Name of the thread.
         comm: label(),
@@ -81,11 +81,11 @@ table! {
         usr: percent(Lower),
         /// CPU time in the kernel, in percent of one CPU.
         sys: percent(Lower),
-        /// CPU time running a virtual machine's code, in percent of one CPU.
+        /// CPU time running a guest, in percent of one CPU.
         guest: percent(Neither),
-        /// User and kernel CPU time together, in percent of one CPU.
+        /// Total CPU time, in percent of one CPU.
         cpu: percent(Lower),
-        /// Time runnable without a CPU, in percent of one CPU.
+        /// Run-queue latency: time runnable without a CPU, in percent of one CPU.
         run_queue_wait: percent(Lower),
         /// Share of time in page faults on text pages (Solaris TFL).
         text_fault: percent(Lower),
@@ -95,9 +95,9 @@ table! {
         lock_wait: percent(Lower),
         /// Share of time asleep.
         sleep: percent(Neither),
-        /// Context switches per second because it waited for something.
+        /// Voluntary context switches per second.
         voluntary_switches_per_s: rate(PerS, Neither),
-        /// Context switches per second forced on it.
+        /// Involuntary context switches per second.
         involuntary_switches_per_s: rate(PerS, Lower),
         /// System calls per second.
         syscalls_per_s: rate(PerS, Neither),
@@ -105,13 +105,13 @@ table! {
         last_cpu: id(),
         /// State: R, S, D, T, Z and so on.
         state: label(),
-        /// How its CPU time is known: `clock`, `schedstat` and `record` (of its end) count nanoseconds, `rusage` microseconds, `ticks` samples.
+        /// Source of its CPU time: `clock`, `schedstat` and `record` (exit record) count nanoseconds, `rusage` microseconds, `ticks` samples.
         cpu_measured: label(),
     }
 }
 
 table! {
-    /// One control group (version 2) over the interval.
+    /// One cgroup (version 2) over the interval.
     cgroup [cgroup] {
         /// Path below the root of the hierarchy; `/` is the root.
         cgroup: label(),
@@ -121,9 +121,9 @@ table! {
         usr: percent(Lower),
         /// CPU time in the kernel, in percent of one CPU.
         sys: percent(Lower),
-        /// Share of enforcement periods in which its CPU quota was used up.
+        /// Throttled share of enforcement periods: its CPU quota was exhausted.
         throttled: percent(Lower),
-        /// Time its tasks were held back by the quota, in percent of one CPU.
+        /// Time its tasks were throttled by the quota, in percent of one CPU.
         throttled_time: percent(Lower),
         /// CPU quota, in percent of one CPU; NULL without a limit.
         cpu_limit: percent(Neither),
@@ -133,17 +133,17 @@ table! {
         memory_limit_bytes: gauge(Bytes, Neither),
         /// Anonymous memory.
         anon_bytes: gauge(Bytes, Neither),
-        /// Page cache it owns.
+        /// Page cache charged to it.
         file_bytes: gauge(Bytes, Neither),
         /// Kernel memory.
         kernel_bytes: gauge(Bytes, Neither),
-        /// Swap space it uses.
+        /// Used swap space.
         swap_bytes: gauge(Bytes, Lower),
-        /// Page faults per second with I/O.
+        /// Major page faults per second.
         major_faults_per_s: rate(PerS, Lower),
-        /// Times in the interval that it ran into its memory limit.
+        /// Memory limit hits in the interval.
         memory_limit_hits: count(Lower),
-        /// Processes killed in it for want of memory, in the interval.
+        /// OOM kills in the interval.
         oom_kills: count(Lower),
         /// Bytes read from storage per second.
         read_bytes_per_s: rate(BytesPerS, Neither),
@@ -153,19 +153,19 @@ table! {
         reads_per_s: rate(PerS, Neither),
         /// Writes to storage per second.
         writes_per_s: rate(PerS, Neither),
-        /// Tasks in it.
+        /// Number of tasks.
         tasks: gauge(Count, Neither),
-        /// Share of time in which a task of it was stalled for CPU.
+        /// Share of time in which some task was stalled for CPU (PSI some).
         cpu_some: percent(Lower),
-        /// Share of time in which all its tasks were stalled for CPU.
+        /// Share of time in which all its tasks were stalled for CPU (PSI full).
         cpu_full: percent(Lower),
-        /// Share of time in which a task of it was stalled for memory.
+        /// Share of time in which some task was stalled for memory (PSI some).
         memory_some: percent(Lower),
-        /// Share of time in which all its tasks were stalled for memory.
+        /// Share of time in which all its tasks were stalled for memory (PSI full).
         memory_full: percent(Lower),
-        /// Share of time in which a task of it was stalled for I/O.
+        /// Share of time in which some task was stalled for I/O (PSI some).
         io_some: percent(Lower),
-        /// Share of time in which all its tasks were stalled for I/O.
+        /// Share of time in which all its tasks were stalled for I/O (PSI full).
         io_full: percent(Lower),
     }
 }

@@ -1,0 +1,253 @@
+//! Checksum verification of files before their rows are used.
+//!
+//! A comparison holds as long as device, inode, size and both times of the file stay what they were. A process
+//! remembers it for itself. Hashing is cheap for small files; that of large ones, and of those of very many runs, is
+//! remembered for other processes too, in `cache/verified` and for a day: deleting that file is harmless, and who
+//! edits a file of a run gains nothing by it, because no program can set the second time.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Read},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use fenxi_model::RunId;
+use fs_err as fs;
+use rustc_hash::FxHashMap;
+
+use crate::{
+    FileEntry, Manifest, Store, StoreError, TableFile,
+    store::{MANY, way_out},
+    verified::Verified,
+};
+
+/// Bytes from which on a comparison is remembered beyond the process.
+const LARGE: u64 = 4 << 20;
+/// A file may change twice within one step of the kernel's clock: what is as young as this is compared again.
+const YOUNG_NS: i128 = 2_000_000_000;
+/// Bytes read at a time.
+const BUFFER: usize = 256 << 10;
+/// Threads that hash beside each other.
+const THREADS: usize = 8;
+
+/// What tells that a file is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) dev: u64,
+    pub(crate) ino: u64,
+    pub(crate) size: u64,
+    pub(crate) mtime_ns: i128,
+    pub(crate) ctime_ns: i128,
+}
+
+impl Stamp {
+    pub(crate) fn of(meta: &std::fs::Metadata) -> Stamp {
+        let ns = |s: i64, ns: i64| i128::from(s) * 1_000_000_000 + i128::from(ns);
+        Stamp {
+            dev: meta.dev(),
+            ino: meta.ino(),
+            size: meta.size(),
+            mtime_ns: ns(meta.mtime(), meta.mtime_nsec()),
+            ctime_ns: ns(meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+
+    /// Whether a later change would show at a time of `now_ns`.
+    fn is_settled(&self, now_ns: i128) -> bool {
+        now_ns - self.ctime_ns > YOUNG_NS
+    }
+}
+
+/// The time in nanoseconds since 1970, as the file system has it.
+pub(crate) fn now_ns() -> i128 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec)
+}
+
+/// What this process has compared.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    known: Mutex<FxHashMap<PathBuf, Stamp>>,
+}
+
+impl Checked {
+    fn knows(&self, path: &Path, stamp: Stamp) -> bool {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(path) == Some(&stamp)
+    }
+
+    fn add(&self, path: PathBuf, stamp: Stamp) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(path, stamp);
+    }
+}
+
+/// What a file must be.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: Option<u64>,
+    pub(crate) blake3: String,
+}
+
+/// A file that is to be compared, as it was found.
+struct Due {
+    expected: Expected,
+    stamp: Stamp,
+}
+
+impl Store {
+    /// Compares files with their checksums, unless this was done since they last changed: to be called before rows of
+    /// them are used, each time.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] with the first file that is not as it was sealed.
+    pub fn check(&self, files: &[TableFile]) -> Result<(), StoreError> {
+        let mut manifests: BTreeMap<&RunId, Manifest> = BTreeMap::new();
+        let is_many = files.len() > MANY;
+        let (mut due, mut record) = (Vec::new(), None);
+        for file in files {
+            let stamp = match fs::metadata(&file.path) {
+                Ok(meta) => Stamp::of(&meta),
+                // Removed since it was listed, with its run: there is nothing to believe.
+                Err(e) if e.kind() == io::ErrorKind::NotFound && !self.run_dir(&file.run).exists() => continue,
+                Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(self.wrong(&file.path, "it is missing")),
+                Err(e) => return Err(e.into()),
+            };
+            let is_known = self.checked().knows(&file.path, stamp)
+                || (is_many || stamp.size >= LARGE)
+                    && record.get_or_insert_with(|| Verified::load(self)).vouches(&file.path, stamp);
+            if is_known {
+                continue;
+            }
+            let blake3 = match &file.blake3 {
+                Some(blake3) => blake3.clone(),
+                None => {
+                    if !manifests.contains_key(&file.run) {
+                        manifests.insert(&file.run, self.manifest(&file.run)?);
+                    }
+                    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+                    let listed = manifests.get(&file.run).into_iter().flat_map(|m| &m.files);
+                    let entry = listed.into_iter().find(|f| f.name == name);
+                    entry.ok_or_else(|| self.wrong(&file.path, "it is not in the manifest"))?.blake3.clone()
+                }
+            };
+            due.push(Due { expected: Expected { path: file.path.clone(), bytes: None, blake3 }, stamp });
+        }
+        self.compare(due, is_many)
+    }
+
+    /// Compares one file of a run with its manifest, as [`Store::check`] does.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when it is not as it was sealed.
+    pub fn check_file(&self, run: &RunId, entry: &FileEntry) -> Result<(), StoreError> {
+        let path = self.run_dir(run).join(&entry.name);
+        self.check_one(Expected { path, bytes: Some(entry.bytes), blake3: entry.blake3.clone() })
+    }
+
+    /// Compares one file with what it must be.
+    pub(crate) fn check_one(&self, expected: Expected) -> Result<(), StoreError> {
+        let stamp = match fs::metadata(&expected.path) {
+            Ok(meta) => Stamp::of(&meta),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(self.wrong(&expected.path, "it is missing")),
+            Err(e) => return Err(e.into()),
+        };
+        if self.checked().knows(&expected.path, stamp)
+            || stamp.size >= LARGE && Verified::load(self).vouches(&expected.path, stamp)
+        {
+            return Ok(());
+        }
+        self.compare(vec![Due { expected, stamp }], false)
+    }
+
+    /// Compares one file with what it must be, whatever was found before.
+    pub(crate) fn compare_anew(&self, expected: Expected) -> Result<(), StoreError> {
+        let stamp = Stamp::of(&fs::metadata(&expected.path)?);
+        self.hash(&Due { expected, stamp }, &mut vec![0u8; BUFFER]).map(|_| ())
+    }
+
+    fn compare(&self, due: Vec<Due>, is_many: bool) -> Result<(), StoreError> {
+        if due.is_empty() {
+            return Ok(());
+        }
+        let mut outcomes: Vec<Option<Result<Stamp, StoreError>>> = Vec::new();
+        outcomes.resize_with(due.len(), || None);
+        let outcomes = Mutex::new(outcomes);
+        let turn = AtomicUsize::new(0);
+        let work = || {
+            let mut buffer = vec![0u8; BUFFER];
+            loop {
+                let place = turn.fetch_add(1, Ordering::Relaxed);
+                let Some(one) = due.get(place) else { return };
+                let outcome = self.hash(one, &mut buffer);
+                outcomes.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(outcome);
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(THREADS)).min(due.len());
+        if threads <= 1 || due.iter().map(|d| d.stamp.size).sum::<u64>() < LARGE {
+            work();
+        } else {
+            std::thread::scope(|scope| {
+                for _ in 1..threads {
+                    scope.spawn(work);
+                }
+                work();
+            });
+        }
+        let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (now, mut lasting) = (now_ns(), Vec::new());
+        for (one, outcome) in due.iter().zip(outcomes) {
+            let stamp = outcome.unwrap_or_else(|| Err(self.wrong(&one.expected.path, "it could not be compared")))?;
+            if stamp.is_settled(now) {
+                self.checked().add(one.expected.path.clone(), stamp);
+                if is_many || stamp.size >= LARGE {
+                    lasting.push((one.expected.path.clone(), stamp));
+                }
+            }
+        }
+        Verified::add(self, &lasting, now);
+        Ok(())
+    }
+
+    /// Hashes a file; gives what it was when it was read.
+    fn hash(&self, due: &Due, buffer: &mut [u8]) -> Result<Stamp, StoreError> {
+        let path = &due.expected.path;
+        let mut file = fs::File::open(path)?;
+        let before = Stamp::of(&file.metadata()?);
+        if let Some(bytes) = due.expected.bytes.filter(|bytes| *bytes != before.size) {
+            return Err(self.wrong(path, &format!("it has {} bytes, {bytes} were written", before.size)));
+        }
+        let mut hasher = blake3::Hasher::new();
+        loop {
+            match file.read(buffer) {
+                Ok(0) => break,
+                Ok(n) => hasher.update(&buffer[..n]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(e.into()),
+            };
+        }
+        if hasher.finalize().to_hex().as_str() != due.expected.blake3 {
+            return Err(self.wrong(path, "it was changed: its BLAKE3 is not the one that was written down"));
+        }
+        // What changed while it was read is no longer what was compared.
+        match Stamp::of(&file.metadata()?) == before {
+            true => Ok(before),
+            false => Err(self.wrong(path, "it is being changed")),
+        }
+    }
+
+    /// The error for a file that cannot be believed, with the way out where it is a run's.
+    fn wrong(&self, path: &Path, what: &str) -> StoreError {
+        let within = path.strip_prefix(self.runs_dir()).ok().and_then(|p| p.components().next());
+        let run = within.map(|c| c.as_os_str().to_string_lossy().into_owned());
+        let id = run.as_deref().and_then(|name| name.strip_prefix("run=")).and_then(RunId::parse);
+        match id {
+            Some(id) => StoreError::damaged(path, format!("{what}; no row of it is used; {}", way_out(&id))),
+            None => StoreError::damaged(path, what),
+        }
+    }
+}

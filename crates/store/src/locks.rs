@@ -1,0 +1,160 @@
+//! Locks: which commands exclude each other, and what a killed command may leave.
+//!
+//! Locks are of the kernel (flock): they end with whoever holds them. `locks/changes` is held while something small is
+//! read, changed and written. What takes longer is made in a hidden directory `open/.new-*` that its maker keeps
+//! locked; `locks/begin` closes the gap between making such a directory and locking it: who holds that lock alone
+//! knows that every directory without a lock belongs to the dead.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use fs_err as fs;
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+};
+
+use crate::{Store, StoreError};
+
+/// The longest that a change waits for others; each takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often it looks whether it is its turn.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// A lock that is held as long as the value lives.
+#[derive(Debug)]
+pub(crate) struct Held {
+    _file: fs::File,
+}
+
+/// A directory of the store for what is not yet finished: nobody reads it, and it is gone with the value, or after
+/// a kill with the next command. Files in it can be renamed to their place.
+#[derive(Debug)]
+pub struct Scratch {
+    dir: PathBuf,
+    _lock: Held,
+}
+
+impl Scratch {
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The path of a file in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays is hidden, and removed by a later command.
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+impl Store {
+    /// A directory for what is not yet finished.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn scratch(&self) -> Result<Scratch, StoreError> {
+        let _beginning = self.beginning()?;
+        self.make_dir("open")?;
+        let mut turn = 0u32;
+        let dir = loop {
+            let dir = self.open_dir().join(format!(".new-scratch-{}-{turn}", std::process::id()));
+            match fs::create_dir(&dir) {
+                Ok(()) => break dir,
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => turn += 1,
+                Err(e) => return Err(e.into()),
+            }
+        };
+        let lock = self.modes().apply(&dir).and_then(|()| fs::File::create(dir.join("lock")));
+        let locked = lock.and_then(|file| {
+            self.modes().apply(&dir.join("lock"))?;
+            flock(file.file(), FlockOperation::NonBlockingLockExclusive)?;
+            Ok(Held { _file: file })
+        });
+        match locked {
+            Ok(lock) => Ok(Scratch { dir, _lock: lock }),
+            Err(error) => {
+                let _ = fs::remove_dir_all(&dir);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// The right to change labels, questions and other small things; everybody else waits.
+    pub(crate) fn changing(&self) -> Result<Held, StoreError> {
+        self.wait("changes", FlockOperation::NonBlockingLockExclusive, PATIENCE)
+    }
+
+    /// Held while a hidden directory is made, until it is locked itself or has got its own name.
+    pub(crate) fn beginning(&self) -> Result<Held, StoreError> {
+        self.wait("begin", FlockOperation::NonBlockingLockShared, PATIENCE)
+    }
+
+    /// Held while nobody is between making a hidden directory and locking it; None when somebody is.
+    pub(crate) fn nobody_begins(&self) -> Option<Held> {
+        self.wait("begin", FlockOperation::NonBlockingLockExclusive, Duration::ZERO).ok()
+    }
+
+    fn wait(&self, name: &str, how: FlockOperation, patience: Duration) -> Result<Held, StoreError> {
+        let path = self.path().join("locks").join(name);
+        let file = match fs::OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                self.make_dir("locks")?;
+                let file = fs::OpenOptions::new().create(true).append(true).open(&path)?;
+                self.modes().apply(&path)?;
+                file
+            }
+            Err(e) => return Err(e.into()),
+        };
+        let mut waited = Duration::ZERO;
+        loop {
+            match flock(file.file(), how) {
+                Ok(()) => return Ok(Held { _file: file }),
+                Err(Errno::INTR) => {}
+                Err(Errno::WOULDBLOCK) if waited < patience => {
+                    std::thread::sleep(LOOK);
+                    waited += LOOK;
+                }
+                Err(Errno::WOULDBLOCK) => return Err(StoreError::Busy { path, seconds: patience.as_secs() }),
+                Err(e) => return Err(io::Error::from(e).into()),
+            }
+        }
+    }
+
+    /// Replaces a file of the store: a reader sees the old or the new one, never a part, and a kill leaves
+    /// nothing that stays.
+    pub(crate) fn replace(&self, path: &Path, bytes: &[u8], keeps: Keeps) -> Result<(), StoreError> {
+        let scratch = self.scratch()?;
+        let part = scratch.path("part");
+        let mut file = fs::File::create(&part)?;
+        io::Write::write_all(&mut file, bytes)?;
+        self.modes().apply(&part)?;
+        if keeps == Keeps::OverPowerLoss {
+            file.sync_all()?;
+        }
+        fs::rename(&part, path)?;
+        match path.parent() {
+            Some(parent) if keeps == Keeps::OverPowerLoss => Ok(crate::fs::sync_dir(parent)?),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How long what is written must last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    /// It is durable before the call returns.
+    OverPowerLoss,
+    /// Losing it is harmless.
+    Cached,
+}

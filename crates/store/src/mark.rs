@@ -1,0 +1,78 @@
+//! `store.json`: marks a directory as a store, with its format version and access mode.
+//!
+//! People may change `private` by hand; what must not change has a checksum of its own beside it.
+
+use std::{io, path::Path};
+
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    FORMAT, StoreError,
+    fs::{Modes, sync_dir, write_synced},
+};
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mark {
+    format: u32,
+    id: String,
+    /// BLAKE3 of format and id, sixteen digits of it; not in stores of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    check: Option<String>,
+    /// Whether files are written for their owner alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    private: bool,
+}
+
+fn check(format: u32, id: &str) -> String {
+    let mut digits = blake3::hash(format!("{format} {id}").as_bytes()).to_hex().to_string();
+    digits.truncate(16);
+    digits
+}
+
+/// The modes of a store whose creator is this process: what root records, command lines of all users among it, is
+/// for root alone until somebody says otherwise.
+pub(crate) fn of_creator() -> Modes {
+    if rustix::process::geteuid().is_root() { Modes::Private } else { Modes::ByUmask }
+}
+
+/// Writes a new store's mark.
+pub(crate) fn write(store: &Path, id: u64, modes: Modes) -> Result<(), StoreError> {
+    let path = store.join("store.json");
+    let id = format!("{id:016x}");
+    let mark = Mark { format: FORMAT, check: Some(check(FORMAT, &id)), id, private: modes == Modes::Private };
+    let mut text = serde_json::to_vec_pretty(&mark).map_err(|e| StoreError::damaged(&path, e))?;
+    text.push(b'\n');
+    let part = store.join(format!("{PART}{}", std::process::id()));
+    write_synced(&part, &text)?;
+    modes.apply(&part)?;
+    match fs::rename(&part, &path) {
+        // Somebody else made the store meanwhile, and took this part for one that was left.
+        Err(e) if e.kind() == io::ErrorKind::NotFound && path.exists() => {}
+        renamed => renamed?,
+    }
+    Ok(sync_dir(store)?)
+}
+
+/// What the name of a mark begins with until it is written.
+pub(crate) const PART: &str = ".store.json.part-";
+
+/// Reads a store's mark; gives who may read what is written.
+pub(crate) fn read(text: &[u8], path: &Path) -> Result<Modes, StoreError> {
+    // Only the version at first: what else a later format says is its own business.
+    #[derive(Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    let found: Version = serde_json::from_slice(text).map_err(|e| StoreError::damaged(path, e))?;
+    if found.format > FORMAT {
+        return Err(StoreError::Version { path: path.to_owned(), found: found.format, known: FORMAT });
+    }
+    let mark: Mark = serde_json::from_slice(text).map_err(|e| StoreError::damaged(path, e))?;
+    let is_id = mark.id.len() == 16 && mark.id.bytes().all(|b| b.is_ascii_hexdigit());
+    if mark.format == 0 || !is_id || mark.check.is_some_and(|digits| digits != check(mark.format, &mark.id)) {
+        return Err(StoreError::damaged(path, "its format or id was changed; restore both from a copy"));
+    }
+    Ok(if mark.private { Modes::Private } else { Modes::ByUmask })
+}

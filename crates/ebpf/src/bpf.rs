@@ -1,4 +1,4 @@
-//! Loading a BPF object: its settings, its programs, their attachment.
+//! Loading BPF objects: settings, programs, attachment.
 
 use std::{
     os::fd::{AsRawFd, IntoRawFd, OwnedFd},
@@ -6,12 +6,13 @@ use std::{
 };
 
 use libbpf_rs::{
-    Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut, UprobeMultiOpts, UprobeOpts,
+    ErrorKind, Link, MapCore, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut, UprobeMultiOpts,
+    UprobeOpts,
 };
 use libbpf_sys::BPF_F_TEST_RUN_ON_CPU;
 use object::{Object as _, ObjectSection, ObjectSymbol};
 
-use crate::{EbpfError, cost::Costs, error::listen, kernel, sums};
+use crate::{EbpfError, check, cost::Costs, error::listen, kernel, sums};
 
 /// A committed object.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +23,12 @@ pub struct Compiled {
     pub bytes: &'static [u8],
 }
 
-/// The object that `bpf/<name>.bpf.c` was compiled to.
+/// The object that `<name>.bpf.c`, in the folder of that name, was compiled to.
 macro_rules! compiled {
     ($name:literal) => {
         $crate::bpf::Compiled {
             name: $name,
-            bytes: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/objects/", $name, ".bpf.o")),
+            bytes: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/", $name, "/", $name, ".bpf.o")),
         }
     };
 }
@@ -195,7 +196,7 @@ impl Loaded {
             if !wanted(&name) || is_probe(&section) {
                 continue;
             }
-            let link = program.attach().map_err(|error| EbpfError::refused(format!("`{section}`"), &error))?;
+            let link = program.attach().map_err(|error| refused(&section, &error))?;
             self.links.push(link);
         }
         Ok(())
@@ -310,6 +311,15 @@ impl Loaded {
 fn pid(of: Option<u32>) -> i32 {
     // -1: whoever has the file.
     of.and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1)
+}
+
+/// A tracepoint that is not found may be one whose number nobody can look up.
+fn refused(section: &str, error: &libbpf_rs::Error) -> EbpfError {
+    let has_number = section.starts_with("tp/") || section.starts_with("tracepoint/");
+    match check::without_tracefs().filter(|_| has_number && error.kind() == ErrorKind::NotFound) {
+        Some(why) => EbpfError::Refused { what: format!("`{section}`"), why },
+        None => EbpfError::refused(format!("`{section}`"), error),
+    }
 }
 
 fn is_probe(section: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Histograms that are gathered in the kernel: their bounds (`bucket_of` in `bpf/common.h`), and their rows.
+//! Histograms aggregated in the kernel: bucket bounds (`bucket_of` in `bpf/common.h`), and their rows.
 
 use fenxi_model::{Rows, catalog::histogram as c};
 use fenxi_source::Tick;
@@ -39,8 +39,18 @@ pub(crate) fn rows(of: Of<'_>, counts: &[u64], tick: Tick, rows: &mut Rows) {
     }
 }
 
+/// A row for each power of two that has any; the last one counts all that is beyond, too.
+pub(crate) fn powers(of: Of<'_>, counts: &[u64], tick: Tick, rows: &mut Rows) {
+    // Divided, as bounds are keys and runs that were recorded have these.
+    let bound = |power: usize| 2f64.powi(i32::try_from(power).unwrap_or(i32::MAX)) / of.scale.recip();
+    for (power, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let low = if power == 0 { 0.0 } else { bound(power) };
+        row(of, (low, (power + 1 < counts.len()).then(|| bound(power + 1))), *count, tick, rows);
+    }
+}
+
 /// A row for one bucket, with its bounds in the histogram's unit; None: it has no end.
-pub(crate) fn row(of: Of<'_>, (low, high): (f64, Option<f64>), count: u64, tick: Tick, rows: &mut Rows) {
+fn row(of: Of<'_>, (low, high): (f64, Option<f64>), count: u64, tick: Tick, rows: &mut Rows) {
     let mut row = rows.row(&c::TABLE, tick.t, tick.dt);
     row.str(c::name, of.name).str(c::labels, of.labels).str(c::unit, of.unit);
     row.f64(c::lo, low).f64(c::hi, high).f64(c::count, count as f64);

@@ -1,4 +1,4 @@
-//! Values of maps: C structs of numbers and texts, taken apart in the order of their fields.
+//! Decoding of BPF map values: C structs of numbers and texts, field by field.
 
 /// The rest of a value. Fields are taken in their order; what is beyond the end is 0 or empty.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! What the programs themselves cost: how often they ran, how long, and how often the kernel skipped them.
+//! Overhead of the BPF programs: run count, run time, and executions that the kernel skipped.
 //!
 //! The kernel measures that for all programs of the machine while somebody wants it, for two readings of the clock
 //! a run. It is therefore wanted in one interval of [`EVERY`] only: the first and from then on every tenth.

@@ -1,4 +1,4 @@
-//! Places in programs' files.
+//! ELF files of programs: addresses to attach probes to.
 
 use object::{Object, ObjectSection, ObjectSegment};
 

@@ -1,4 +1,4 @@
-//! Why a program could not be loaded or attached, in words that say what to do.
+//! Errors of loading and attaching programs, with the way out.
 
 use std::sync::{Mutex, PoisonError};
 

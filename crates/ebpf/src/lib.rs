@@ -1,8 +1,11 @@
-//! Observers in the kernel: what counters cannot say, asked of BPF programs.
+//! eBPF observers: what kernel counters cannot show.
 //!
-//! An observer is a C file below `bpf/`, which adds up in the kernel, and a Rust file of the same name, which
-//! reads the sums at each tick and makes rows of them: to the rest of Fenxi it is a [`Source`] like any other. The C is
-//! compiled by `scripts/bpf` and committed compiled, so that building and using Fenxi needs no compiler of BPF.
+//! An observer is a folder: a C program, which adds up in the kernel; a [`Source`], which reads the sums at each tick and
+//! makes rows of them; a view, which shows rows; and an [`Observer`], which says what its options are and from which
+//! commands and lists derive. The C is compiled by `scripts/bpf` and committed compiled, so that building and using Fenxi
+//! needs no compiler of BPF. What the programs share stands in `bpf/`.
+//!
+//! [`Source`]: fenxi_source::Source
 //!
 //! ```text
 //! Loader::open ──set, track──▶ Loader::load ──▶ Loaded: attach, map ──▶ Drain, Sums: what was added since the last tick
@@ -19,6 +22,7 @@ mod drain;
 mod elf;
 mod error;
 mod kernel;
+mod observer;
 mod observing;
 mod perf;
 mod sums;
@@ -26,29 +30,30 @@ pub mod symbols;
 mod syscalls;
 mod tracked;
 
-use fenxi_source::Source;
-
 pub use bpf::{Loaded, Loader};
 pub use check::{Ability, Finding, abilities, observers};
 pub use error::EbpfError;
+pub use observer::{Meanwhile, Observer, Setting, Way};
 pub use tracked::Tracked;
 
-/// Declares the observers: a module each, whose [`Source`] for all processes is in [`SOURCES`].
+/// Declares the observers: a folder each, with an [`Observer`].
 macro_rules! observers {
-    ($($name:ident::$source:ident),* $(,)?) => {
+    ($($name:ident),* $(,)?) => {
         $(pub mod $name;)*
 
-        /// Every observer, each observing all processes.
-        pub static SOURCES: &[&dyn Source] = &[$(&$name::$source::ALL),*];
+        /// Every observer.
+        pub static OBSERVERS: &[&Observer] = &[$(&$name::OBSERVER),*];
     };
 }
 
 observers! {
-    procsystime::Procsystime,
-    profile::Profile,
-    util::Util,
-    pin::Pin,
-    iopattern::Iopattern,
-    plockstat::Plockstat,
-    querystat::Querystat,
+    procsystime,
+    profile,
+    util,
+    runqlat,
+    irqsteal,
+    iopattern,
+    biolatency,
+    plockstat,
+    querystat,
 }

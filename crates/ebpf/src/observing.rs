@@ -1,4 +1,4 @@
-//! What every observer says of itself: what it lost, what it cost.
+//! Self-observation of observers: lost events and overhead.
 
 use fenxi_model::{Rows, catalog::metric};
 use fenxi_source::Tick;

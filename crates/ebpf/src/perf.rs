@@ -1,4 +1,4 @@
-//! Perf events: what calls a program at times.
+//! Perf events that trigger BPF programs by timer.
 
 use std::{
     io,

@@ -1,8 +1,8 @@
-//! Names and numbers of system calls.
+//! System call names and numbers.
 
 use std::borrow::Cow;
 
-/// Added to the number of a call that was made as a 32-bit program makes it (`IS_32_BIT` of `bpf/procsystime.bpf.c`).
+/// Added to the number of a call that was made as a 32-bit program makes it (`IS_32_BIT` of `procsystime.bpf.c`).
 const IS_32_BIT: u32 = 1 << 31;
 
 /// The name of system call `number` of this machine's architecture. Those of 32-bit programs have their own numbers, and

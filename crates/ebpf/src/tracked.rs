@@ -1,8 +1,9 @@
-//! Which processes are observed.
+//! Process filter of observers.
 
+use fenxi_source::Options;
 use libbpf_rs::{MapCore, MapFlags};
 
-use crate::{EbpfError, Loaded, Loader};
+use crate::{EbpfError, Loaded, Loader, observer::PID};
 
 /// Which processes an observer observes; itself never.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +21,15 @@ pub enum Tracked {
 const RUNNING: u32 = 2;
 
 impl Tracked {
+    /// Whom options ask for.
+    pub(crate) fn by(options: &Options) -> Tracked {
+        match options.processes(PID.name) {
+            [] if options.command_only => Tracked::Children,
+            [] => Tracked::All,
+            pids => Tracked::Processes(pids.to_vec()),
+        }
+    }
+
     /// Tells the program, before it is loaded, whom it observes.
     pub(crate) fn set(&self, loader: &mut Loader) -> Result<(), EbpfError> {
         loader.set("own_tgid", std::process::id())?;

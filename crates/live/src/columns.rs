@@ -1,6 +1,11 @@
-//! Texts in columns.
+//! Aligned text columns.
 
-/// A table of texts: columns two blanks apart, those in `right` aligned to the right.
+use std::borrow::Cow;
+
+use fenxi_model::visible;
+
+/// A table of texts: columns two blanks apart, those in `right` aligned to the right. Each row is one line, whatever is
+/// in its cells.
 pub fn columns(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> String {
     let width = |i: usize| {
         rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).chain([header[i].chars().count()]).max()
@@ -10,7 +15,9 @@ pub fn columns(header: &[&str], right: &[usize], rows: &[Vec<String>]) -> String
     let header: Vec<String> = header.iter().map(|h| (*h).to_owned()).collect();
     for row in std::iter::once(&header).chain(rows) {
         let mut line = String::new();
-        for (i, cell) in row.iter().enumerate() {
+        // One for one: widths stay.
+        let cells: Vec<Cow<'_, str>> = row.iter().map(|cell| visible(cell)).collect();
+        for (i, cell) in cells.iter().enumerate() {
             if i > 0 {
                 line.push_str("  ");
             }
@@ -37,5 +44,11 @@ mod tests {
     fn columns_are_aligned() {
         let rows = vec![vec!["a".to_owned(), "1".to_owned()], vec!["böse".to_owned(), "10".to_owned()]];
         assert_eq!(columns(&["name", "n"], &[1], &rows), "name   n\na      1\nböse  10\n");
+    }
+
+    #[test]
+    fn no_cell_breaks_a_row() {
+        let rows = vec![vec!["a\n\u{1b}[2J".to_owned(), "1\t".to_owned()]];
+        assert_eq!(columns(&["name", "n"], &[], &rows), "name    n\na??[2J  1?\n");
     }
 }

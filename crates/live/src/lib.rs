@@ -1,4 +1,4 @@
-//! Live tools: what people know as nicstat, mpstat and their like.
+//! Live tools in the manner of nicstat, mpstat and their like.
 //!
 //! A tool is a [`View`]: it is shown one [`Frame`] after another and gives text. Where frames come from
 //! is not its business: from sources as they are sampled, or from a run ([`replay`]). The views

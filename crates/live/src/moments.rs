@@ -1,4 +1,4 @@
-//! Rows that come in any portions, cut into frames: what saved outputs of other tools give.
+//! Frames from rows in portions of any size, such as saved output of other tools.
 
 use std::ops::ControlFlow;
 

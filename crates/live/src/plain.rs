@@ -1,4 +1,4 @@
-//! Rows as they are: JSON lines and CSV.
+//! JSON Lines and CSV output of rows.
 
 use std::fmt::Write;
 

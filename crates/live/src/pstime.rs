@@ -1,4 +1,4 @@
-//! CPU time of processes as precisely as the kernel knows it.
+//! `pstime`: CPU time of processes, as exact as the kernel measures it.
 
 use std::{collections::BTreeMap, fmt::Write};
 

@@ -1,4 +1,4 @@
-//! A run, shown as if it were sampled now.
+//! Replay of a recorded run as if it were sampled live.
 
 use std::ops::ControlFlow;
 
@@ -33,7 +33,7 @@ impl std::fmt::Display for ReplayError {
         match self {
             ReplayError::Store(error) => error.fmt(f),
             ReplayError::Hosts(hosts) => write!(f, "the run has rows of {}: choose one with --host", hosts.join(", ")),
-            ReplayError::Nothing => f.write_str("the run has nothing that this tool shows"),
+            ReplayError::Nothing => f.write_str("the run has no data for this tool"),
         }
     }
 }
@@ -241,7 +241,7 @@ mod tests {
         let of = |tables: &[&'static Table], host| {
             replay(&store, &run, tables, host, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string()
         };
-        assert_eq!(of(&[&fenxi_model::catalog::net::TABLE], None), "the run has nothing that this tool shows");
+        assert_eq!(of(&[&fenxi_model::catalog::net::TABLE], None), "the run has no data for this tool");
         assert_eq!(of(&[&cpu::TABLE], Some("x")), "the run has rows of h: choose one with --host");
     }
 }

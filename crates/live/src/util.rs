@@ -1,4 +1,4 @@
-//! `util`: utilisation by the clock tick and by the scheduler's measure, side by side.
+//! `util`: CPU utilisation by tick sampling and by the scheduler's own measurement, side by side.
 //!
 //! All figures are CPU seconds per second of elapsed time: 1.000 is one CPU busy all the time.
 

@@ -1,10 +1,10 @@
-//! The system calls that read, write, name and ask about files: one line each.
+//! Table of system calls that read, write, name and query files: one line each.
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::{EbpfError, syscalls};
 
-/// What is done to files; the order is that of `enum op` (`bpf/iopattern.h`).
+/// What is done to files; the order is that of `enum op` (`iopattern.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Read,
@@ -17,7 +17,7 @@ pub(super) enum Op {
     Sync,
 }
 
-/// What a call's arguments are; the order is that of `enum kind` (`bpf/iopattern.bpf.c`).
+/// What a call's arguments are; the order is that of `enum kind` (`iopattern.bpf.c`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     AtPosition,

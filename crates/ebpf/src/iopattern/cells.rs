@@ -16,7 +16,7 @@ use crate::{
     sums::Added,
 };
 
-/// Names of operations, in the order of `enum op` (`bpf/iopattern.h`).
+/// Names of operations, in the order of `enum op` (`iopattern.h`).
 const OPS: [&str; 8] = ["read", "write", "lookup", "create", "remove", "attr", "readdir", "sync"];
 /// Names of patterns, in the order of `enum pattern`; what has none is beyond.
 const PATTERNS: [&str; 5] = ["sequential", "random", "page", "direct sequential", "direct random"];

@@ -1,66 +1,29 @@
-//! File systems by the device that the kernel knows them by, and the paths that lead to them.
+//! Mounted file systems by device number, with their mount paths.
 
-use fs_err as fs;
+use fenxi_procfs::{
+    Root,
+    mountinfo::{Mount, mounts},
+};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustc_hash::FxHashMap;
 
 use crate::EbpfError;
 
-/// Bytes of `struct mount_key`'s path (`bpf/files.h`).
+/// Bytes of `struct mount_key`'s path (`files.h`).
 const PATH: usize = 124;
 /// Bits of a device's number that are its minor (`MINORBITS` of the kernel).
 const MINOR_BITS: u32 = 20;
 
-/// Where a file system is mounted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mount {
-    /// The directory.
-    pub point: String,
-    /// What of the file system is seen there: `/` is all of it.
-    root: String,
-}
-
-impl Mount {
-    /// The full path of what stands at `within` in the file system (without a slash at its begin).
-    pub(super) fn path(&self, within: &str) -> String {
-        let root = self.root.trim_matches('/');
-        let seen = within.strip_prefix(root).map_or(within, |rest| rest.trim_start_matches('/'));
-        format!("{}/{seen}", self.point.trim_end_matches('/'))
-    }
-}
-
-/// One line of mountinfo.
-fn parse(line: &str) -> Option<(u32, Mount)> {
-    let mut words = line.split(' ').skip(2);
-    let (major, minor) = words.next()?.split_once(':')?;
-    let device = (major.parse::<u32>().ok()? << MINOR_BITS) | minor.parse::<u32>().ok()?;
-    Some((device, Mount { root: unescape(words.next()?), point: unescape(words.next()?) }))
-}
-
-/// A path as the kernel writes it there: blanks and the like as `\040`.
-fn unescape(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
-        match code.filter(|_| *first == b'\\').and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+/// The kernel's number of a mount's device.
+fn device_of(mount: &Mount) -> u32 {
+    (mount.device.0 << MINOR_BITS) | mount.device.1
 }
 
 /// Mounts of a mountinfo by device: where all of a file system is seen, else where a part of it is.
-fn by_device(text: &str) -> FxHashMap<u32, Mount> {
+fn by_device(mountinfo: &[u8]) -> FxHashMap<u32, Mount> {
     let mut found: FxHashMap<u32, Mount> = FxHashMap::default();
-    for (device, mount) in text.lines().filter_map(parse) {
+    for mount in mounts(mountinfo) {
+        let device = device_of(&mount);
         let better = found.get(&device).is_none_or(|known| known.root != "/" && mount.root == "/");
         if better {
             found.insert(device, mount);
@@ -69,17 +32,16 @@ fn by_device(text: &str) -> FxHashMap<u32, Mount> {
     found
 }
 
-fn own_mounts() -> Result<String, EbpfError> {
-    fs::read_to_string("/proc/self/mountinfo")
-        .map_err(|error| EbpfError::Target(format!("mounts cannot be read: {error}")))
+fn own_mounts() -> Result<Vec<u8>, EbpfError> {
+    let read = Root::live().read("/proc/self/mountinfo");
+    read.map_err(|error| EbpfError::Target(format!("mounts cannot be read: {error}")))
 }
 
 /// The device of this process's root directory: not that of stat(2), which btrfs answers with another.
 pub(super) fn root_device() -> Result<u32, EbpfError> {
-    let text = own_mounts()?;
-    let root = text.lines().rev().filter_map(parse).find(|(_, mount)| mount.point == "/");
+    let root = mounts(&own_mounts()?).filter(|mount| mount.point == "/").last();
     // 0 is no file system: absolute paths are then charged to the root directory's.
-    Ok(root.map_or(0, |(device, _)| device))
+    Ok(root.map_or(0, |mount| device_of(&mount)))
 }
 
 /// The mounts that this process sees, and of other processes' what was asked for.
@@ -87,43 +49,43 @@ pub(super) fn root_device() -> Result<u32, EbpfError> {
 pub(super) struct Mounts {
     /// By path, for the programs.
     map: MapHandle,
-    text: String,
+    mountinfo: Vec<u8>,
     devices: FxHashMap<u32, Option<Mount>>,
     keys: Vec<Vec<u8>>,
 }
 
 impl Mounts {
     pub(super) fn new(map: MapHandle) -> Result<Mounts, EbpfError> {
-        let mut mounts = Mounts { map, text: String::new(), devices: FxHashMap::default(), keys: Vec::new() };
+        let mut mounts = Mounts { map, mountinfo: Vec::new(), devices: FxHashMap::default(), keys: Vec::new() };
         mounts.refresh()?;
         Ok(mounts)
     }
 
     /// Looks whether something was mounted or unmounted, and tells the programs.
     pub(super) fn refresh(&mut self) -> Result<(), EbpfError> {
-        let text = own_mounts()?;
-        if text == self.text {
+        let mountinfo = own_mounts()?;
+        if mountinfo == self.mountinfo {
             return Ok(());
         }
         for key in self.keys.drain(..) {
             let _ = self.map.delete(&key);
         }
-        for (device, mount) in text.lines().filter_map(parse) {
+        for mount in mounts(&mountinfo) {
             let Some(key) = key(&mount.point) else { continue };
-            let updated = self.map.update(&key, &device.to_ne_bytes(), MapFlags::ANY);
+            let updated = self.map.update(&key, &device_of(&mount).to_ne_bytes(), MapFlags::ANY);
             updated.map_err(|source| EbpfError::Map { map: "mounts".to_owned(), source })?;
             self.keys.push(key);
         }
-        self.devices = by_device(&text).into_iter().map(|(device, mount)| (device, Some(mount))).collect();
-        self.text = text;
+        self.devices = by_device(&mountinfo).into_iter().map(|(device, mount)| (device, Some(mount))).collect();
+        self.mountinfo = mountinfo;
         Ok(())
     }
 
     /// The mount of a device, as this process sees it, or else as process `pid` does (in a container).
     pub(super) fn of(&mut self, device: u32, pid: u32) -> Option<&Mount> {
         let found = self.devices.entry(device).or_insert_with(|| {
-            let text = fs::read_to_string(format!("/proc/{pid}/mountinfo")).ok()?;
-            by_device(&text).remove(&device)
+            let mountinfo = Root::live().read(&format!("/proc/{pid}/mountinfo")).ok()?;
+            by_device(&mountinfo).remove(&device)
         });
         found.as_ref()
     }
@@ -150,7 +112,7 @@ pub(super) fn device_name(device: u32) -> String {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "\
+    const TEXT: &[u8] = b"\
 22 1 254:0 /var/lib/docker /data rw,relatime shared:1 - ext4 /dev/vda rw
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
 28 27 0:26 / /my\\040disk rw,relatime - tmpfs none rw

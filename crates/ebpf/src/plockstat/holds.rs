@@ -6,7 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use fs_err as fs;
+use fenxi_procfs::{
+    maps::Mapping,
+    reading::{self, LONG_LIMIT, PROGRAM_LIMIT},
+};
 use object::{Object, ObjectSection, ObjectSymbol};
 
 use super::judge::Kind;
@@ -58,8 +61,8 @@ pub(super) fn attach(loaded: &mut Loaded, tracked: &Tracked) -> Result<Vec<Strin
 
 /// The libraries of a process that may have locks.
 fn mapped(pid: u32) -> Vec<(PathBuf, Option<u32>)> {
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    let mut paths: Vec<&str> = maps.lines().filter_map(|line| line.splitn(6, ' ').nth(5)).map(str::trim).collect();
+    let maps = reading::text(format!("/proc/{pid}/maps"), LONG_LIMIT).unwrap_or_default();
+    let mut paths: Vec<&str> = maps.lines().filter_map(Mapping::parse).map(|mapping| mapping.path.trim_end()).collect();
     paths.sort_unstable();
     paths.dedup();
     let has_locks = |path: &&str| {
@@ -80,7 +83,7 @@ fn attach_to(
     notes: &mut Vec<String>,
 ) -> Result<usize, EbpfError> {
     let unreadable = |error: &dyn std::fmt::Display| EbpfError::Target(format!("{}: {error}", library.display()));
-    let bytes = fs::read(library).map_err(|error| unreadable(&error))?;
+    let bytes = reading::read(library, PROGRAM_LIMIT).map_err(|error| unreadable(&error))?;
     let file = object::File::parse(&*bytes).map_err(|error| unreadable(&error))?;
     let mut attached = 0;
     for (function, program, kind) in FUNCTIONS {

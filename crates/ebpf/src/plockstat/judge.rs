@@ -1,8 +1,8 @@
-//! What a wait was for, and who waited: told from the names on the stack.
+//! Classification of futex waits by the function names on the stack.
 
 use crate::symbols::Frame;
 
-/// What was measured; the order of the first ones is that of `enum kind` (`bpf/plockstat.bpf.c`).
+/// What was measured; the order of the first ones is that of `enum kind` (`plockstat.bpf.c`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Lock,

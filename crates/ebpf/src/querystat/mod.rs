@@ -1,17 +1,20 @@
 //! `querystat`: queries inside a database server — how long, where their time went, who pushed their threads off the CPU.
 
 mod dispatch;
-mod forms;
 mod observed;
 mod servers;
+mod view;
+
+use std::sync::Arc;
 
 use fenxi_model::catalog::{event, histogram, metric, preemption, query};
-use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take};
+use fenxi_source::{Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes};
 
 use crate::{
-    Tracked,
+    Meanwhile, Observer, Tracked, Way,
     bpf::{Compiled, compiled},
     error::live_only,
+    observer::{PID, option, top},
     observing::Observing,
 };
 pub use servers::Servers;
@@ -24,6 +27,46 @@ static SPEC: Spec = Spec {
     take: Take::EveryTick,
     default: false,
 };
+
+/// The observer.
+pub static OBSERVER: Observer = Observer {
+    source: &Querystat::ALL,
+    formerly: None,
+    about: "Show query latency in PostgreSQL, MariaDB and MySQL, broken down; preemption of their threads",
+    question: "Which queries are slow, what do they wait for, what preempts them?",
+    help: "\
+Query latency is the time from reading the request to writing the response.
+Servers are discovered automatically, also those started later. Queries that
+differ only in literal values count as one normalised statement. Throughput is
+shown after each interval [default: 3 seconds], everything else at the end.
+
+Examples:
+  fenxi trace querystat                         all servers
+  fenxi trace querystat -p 1234 1 10            one, every second, ten times
+  fenxi trace querystat --server postgres:5432  one server, by kind and port
+  fenxi trace querystat --slower 5ms            also each query of 5 ms or more
+  fenxi trace querystat --save mine 1           also save it as a run",
+    options: OPTIONS,
+    command: Meanwhile::None,
+    interval_s: Some(3.0),
+    needs: &[(Way::Probe, "querystat of MariaDB and MySQL")],
+    view: view::new,
+};
+
+const OPTIONS: &[Opt] = &[
+    Opt { about: "Server process IDs, or those of single PostgreSQL sessions", not_with: &["run", "server"], ..PID },
+    option(
+        "server",
+        Takes::Text { what: "SERVER", check: |text| Servers::parse(text).map(|_| ()) },
+        "Servers by kind, port or URL: postgres, mariadb, mysql:3307, postgres://localhost:5433/ [default: all]",
+    )
+    .without(&["run"]),
+    option("slower", Takes::Time, "Report each query that takes this long or longer: 5ms, 1s"),
+    option("cache", Takes::Nothing, "Also observe MariaDB's query cache (one more probe per query)"),
+    option("each", Takes::Nothing, "Show everything after each interval, not only throughput").short('e').of_view(),
+    option("fine", Takes::Nothing, "Show fine histograms: eight buckets per power of two").of_view(),
+    top(20, "Maximum number of statements and programs to show"),
+];
 
 /// Observes queries in servers.
 #[derive(Clone, Debug)]
@@ -44,6 +87,20 @@ impl Querystat {
 impl Source for Querystat {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn options(&self) -> &'static [Opt] {
+        OPTIONS
+    }
+
+    fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
+        let servers = match (options.word("server"), options.processes("pid")) {
+            ("", []) => Servers::All,
+            ("", pids) => Servers::Processes(pids.to_vec()),
+            (text, _) => Servers::parse(text).map_err(SourceError::Refused)?,
+        };
+        let slower_ns = options.seconds("slower").map(|seconds| (seconds * 1e9) as u64);
+        Ok(Arc::new(Querystat { servers, slower_ns, cache: options.is_given("cache") }))
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {

@@ -8,14 +8,14 @@ use std::{
 use fenxi_model::{
     Micros, Rows, Unit,
     catalog::{preemption, query as c},
+    statement::{digest, form},
 };
-use fenxi_source::{Collector, SourceError, Tick, import::database::digest_of};
+use fenxi_source::{Collector, SourceError, Tick};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Querystat,
-    forms::form,
     servers::{Found, Places, Servers, find},
 };
 use crate::{
@@ -288,7 +288,7 @@ impl Observed {
                 form(&value.text(TEXT), cut)
             },
         );
-        let statement = Statement { digest: digest_of(&text), text };
+        let statement = Statement { digest: digest(&text), text };
         self.statements.insert(number, statement.clone());
         Ok(statement)
     }

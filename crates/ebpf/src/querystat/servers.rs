@@ -5,7 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fenxi_source::residency::{Processes, Server, System};
+use fenxi_procfs::{
+    Processes, Root,
+    reading::{self, PROGRAM_LIMIT},
+    servers::{Server, System},
+    sockets::listeners,
+};
 use fs_err as fs;
 use object::{Object, ObjectSymbol};
 
@@ -67,7 +72,7 @@ pub(super) struct Found {
 
 /// The servers that are wanted and run now.
 pub(super) fn find(wanted: &Servers) -> Result<Vec<Found>, EbpfError> {
-    let processes = Processes::new("/proc");
+    let processes = Processes::of(&Root::live());
     let system = if let Servers::Those { system, .. } = wanted { *system } else { None };
     let running = Server::running(&processes, system);
     let found = |server: &Server| {
@@ -113,29 +118,17 @@ fn name(processes: &Processes, pid: u32, ports: &[u16]) -> String {
 
 /// TCP ports at which a process listens.
 fn ports(processes: &Processes, pid: u32) -> Vec<u16> {
-    let links = fs::read_dir(processes.path(pid, "fd")).into_iter().flatten().flatten();
-    let sockets: Vec<String> = links
-        .filter_map(|entry| {
-            let link = fs::read_link(entry.path()).ok()?;
-            Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
-        })
-        .collect();
-    let tables = ["net/tcp", "net/tcp6"].map(|file| fs::read_to_string(processes.path(pid, file)).unwrap_or_default());
-    let mut ports: Vec<u16> = tables.iter().flat_map(|table| listening(table, &sockets)).collect();
+    let own = processes.sockets(pid);
+    let table = |file: &str| processes.root().read_text(&format!("/proc/{pid}/net/{file}")).unwrap_or_default();
+    let mut ports: Vec<u16> = ["tcp", "tcp6"].iter().flat_map(|file| ports_of(&table(file), &own)).collect();
     ports.sort_unstable();
     ports.dedup();
     ports
 }
 
-/// Ports of a table as /proc/net/tcp of those of `sockets` (inodes) that listen.
-fn listening(table: &str, sockets: &[String]) -> Vec<u16> {
-    const LISTEN: &str = "0A";
-    let port = |line: &str| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let is = *fields.get(3)? == LISTEN && sockets.iter().any(|s| Some(&s.as_str()) == fields.get(9));
-        u16::from_str_radix(fields.get(1)?.rsplit(':').next()?, 16).ok().filter(|_| is)
-    };
-    table.lines().filter_map(port).collect()
+/// Ports of those of `sockets` (inodes) that listen, from a table as /proc/net/tcp.
+fn ports_of(table: &str, sockets: &[u64]) -> Vec<u16> {
+    listeners(table).filter(|(_, inode)| sockets.contains(inode)).map(|(address, _)| address.port()).collect()
 }
 
 /// Where queries begin and end in a server's program.
@@ -169,7 +162,7 @@ impl Places {
     /// Looks for them in a program's file.
     pub fn of(program: &Path) -> Result<Places, EbpfError> {
         let target = |why: String| EbpfError::Target(format!("{}: {why}", shown(program).display()));
-        let bytes = fs::read(program).map_err(|error| target(error.to_string()))?;
+        let bytes = reading::read(program, PROGRAM_LIMIT).map_err(|error| target(error.to_string()))?;
         let file = object::File::parse(&*bytes).map_err(|error| target(error.to_string()))?;
         let functions = Functions { file: &file, bytes: &bytes };
         if let Some(places) = by_probes(&functions) {
@@ -353,6 +346,6 @@ mod tests {
                      0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000   104        0 777 1\n   \
                      1: 0100007F:1538 0100007F:9C40 01 00000000:00000000 00:00000000 00000000   104        0 778 1\n   \
                      2: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   104        0 779 1\n";
-        assert_eq!(listening(table, &["777".to_owned(), "778".to_owned()]), [5432]);
+        assert_eq!(ports_of(table, &[777, 778]), [5432]);
     }
 }

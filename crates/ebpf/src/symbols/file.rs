@@ -1,4 +1,4 @@
-//! Symbols of a program's or library's file.
+//! Symbols of an executable or shared library.
 
 use std::{
     io::BufReader,
@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use fenxi_procfs::reading;
 use fs_err::File;
 use object::{
     Endianness, Object, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SymbolKind,
@@ -72,7 +73,7 @@ impl FileSymbols {
 
     /// Takes the symbols of a file, and says where its stripped ones would be.
     fn take(&mut self, path: &Path, with_segments: bool) -> Option<PathBuf> {
-        let cache = ReadCache::new(BufReader::new(File::open(path).ok()?));
+        let cache = ReadCache::new(BufReader::new(File::from_parts(reading::open_regular(path).ok()?.into(), path)));
         let file = object::File::parse(&cache).ok()?;
         if with_segments {
             self.segments = file

@@ -1,4 +1,4 @@
-//! Symbols of the kernel.
+//! Kernel symbols.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Names of code: which function an address of a process, or of the kernel, belongs to.
+//! Symbolisation: the function that an address of a process, or of the kernel, belongs to.
 //!
 //! What a process has mapped is read when it is first asked about, and again when an address is in none of it. Files
 //! are read once, whatever number of processes have them.
@@ -10,6 +10,7 @@ mod watch;
 
 use std::sync::Arc;
 
+use fenxi_procfs::{Processes, Root};
 use rustc_hash::FxHashMap;
 
 pub use self::watch::Watched;
@@ -49,7 +50,8 @@ impl Symbols {
     pub fn turn(&mut self) {
         self.turn += 1;
         let turn = self.turn;
-        self.processes.retain(|pid, process| turn - process.asked < IDLE || process::start_of(*pid).is_some());
+        let live = Processes::of(&Root::live());
+        self.processes.retain(|pid, process| turn - process.asked < IDLE || live.began(*pid).is_some());
     }
 
     /// The function of process `pid` that `address` is in. Of a return address, ask for the byte before: the call may
@@ -60,7 +62,7 @@ impl Symbols {
         if process.asked != turn {
             process.asked = turn;
             // An ended process is known as it was; a new one of its number is read anew.
-            if process::start_of(pid).is_some_and(|start| Some(start) != process.start) {
+            if Processes::of(&Root::live()).began(pid).is_some_and(|start| Some(start) != process.start) {
                 *process = Process::read(pid, turn);
             }
         }

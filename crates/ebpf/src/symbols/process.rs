@@ -1,4 +1,4 @@
-//! What a process has mapped.
+//! Memory mappings of a process.
 
 use std::{
     os::unix::fs::MetadataExt,
@@ -6,6 +6,12 @@ use std::{
     sync::Arc,
 };
 
+use fenxi_procfs::{
+    Processes, Root,
+    maps::Mapping,
+    reading::{self, LIMIT, LONG_LIMIT, text},
+    status,
+};
 use fs_err as fs;
 use rustc_hash::FxHashMap;
 
@@ -40,18 +46,10 @@ struct Region {
     name: Arc<str>,
 }
 
-/// When the process began; None: there is no such process, or it has ended and only waits to be asked how.
-pub(super) fn start_of(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut words = stat.rsplit_once(')')?.1.split_ascii_whitespace();
-    words.next().filter(|state| *state != "Z")?;
-    words.nth(18)?.parse().ok()
-}
-
 impl Process {
     pub(super) fn read(pid: u32, turn: u64) -> Process {
         let mut process = Process {
-            start: start_of(pid),
+            start: Processes::of(&Root::live()).began(pid),
             asked: turn,
             read: turn,
             regions: Vec::new(),
@@ -64,7 +62,7 @@ impl Process {
 
     fn read_maps(&mut self, pid: u32) {
         // Of an ended process, what is known stays known.
-        let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) else { return };
+        let Ok(maps) = text(format!("/proc/{pid}/maps"), LONG_LIMIT) else { return };
         let regions: Vec<Region> = maps.lines().filter_map(|line| region(pid, line, Part::Code)).collect();
         if !regions.is_empty() {
             self.regions = regions;
@@ -165,42 +163,36 @@ enum Part {
 
 /// A line of `/proc/PID/maps` that code, or variables of a file, can be in.
 fn region(pid: u32, line: &str, part: Part) -> Option<Region> {
-    let mut words = line.splitn(6, ' ');
-    let (begin, end) = words.next()?.split_once('-')?;
-    let (begin, end) = (u64::from_str_radix(begin, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
-    if words.next()?.contains('x') != (part == Part::Code) {
+    let mapping = Mapping::parse(line)?;
+    let (major, minor) = mapping.device;
+    let file = (mapping.inode != 0).then(|| (rustix::fs::makedev(major, minor), mapping.inode));
+    if mapping.has_code() != (part == Part::Code) || (part == Part::Data && file.is_none()) {
         return None;
     }
-    let offset = u64::from_str_radix(words.next()?, 16).ok()?;
-    let device = words.next()?;
-    let inode: u64 = words.next()?.parse().ok()?;
-    let path = words.next().unwrap_or("").trim().trim_end_matches(" (deleted)");
+    let path = mapping.path.trim_end().trim_end_matches(" (deleted)");
     let name = match path.rsplit('/').next() {
         Some("") | None => format!("anonymous memory of {pid}"),
         Some(name) => name.to_owned(),
     };
-    let (major, minor) = device.split_once(':')?;
-    let device = rustix::fs::makedev(u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
-    let file = (inode != 0).then_some((device, inode));
-    if part == Part::Data && file.is_none() {
-        return None;
-    }
+    let Mapping { begin, end, offset, .. } = mapping;
     Some(Region { begin, end, offset, file, path: PathBuf::from(path), name: name.into() })
 }
 
 /// What a run-time compiler says of the code it made: `/tmp/perf-PID.map`, with the number that the process has for
 /// itself, below the root directory that it has.
 fn made_code(pid: u32) -> Vec<(u64, u64, Arc<str>)> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let own = status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_ascii_whitespace().last());
+    let status = text(format!("/proc/{pid}/status"), LIMIT).unwrap_or_default();
+    let own = status::value(&status, "NSpid").and_then(|pids| pids.split_ascii_whitespace().last());
     let path = Path::new(&format!("/proc/{pid}/root")).join(format!("tmp/perf-{}.map", own.unwrap_or("0")));
     // Anybody can write to /tmp: only what the process's owner wrote is believed.
     let owner = fs::metadata(format!("/proc/{pid}")).map(|m| m.uid()).ok();
-    let believed = fs::symlink_metadata(&path).is_ok_and(|m| m.is_file() && (Some(m.uid()) == owner || m.uid() == 0));
+    // Asked of what is open: the name can mean another file the next moment.
+    let Ok(file) = reading::open_itself(&path) else { return Vec::new() };
+    let believed = rustix::fs::fstat(&file).is_ok_and(|stat| Some(stat.st_uid) == owner || stat.st_uid == 0);
     if !believed {
         return Vec::new();
     }
-    let bytes = fs::read(&path).unwrap_or_default();
+    let bytes = reading::whole(&file, LONG_LIMIT).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let mut made: Vec<_> = text
         .lines()

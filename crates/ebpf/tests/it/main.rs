@@ -2,14 +2,16 @@
 
 #![allow(clippy::print_stderr, reason = "what is skipped is said where the closing lines of a test run are gathered")]
 
+mod biolatency;
 mod iopattern;
+mod irqsteal;
 mod observed;
-mod pin;
 mod plockstat;
 mod procsystime;
 mod profile;
 mod programs;
 mod querystat;
+mod runqlat;
 #[allow(dead_code, reason = "tests of loads use more of it")]
 #[path = "../../../load/tests/it/server.rs"]
 mod server;

@@ -128,3 +128,15 @@ fn contention_of_malloc_is_advised_on() {
     let said = (0..notes.n_rows()).filter_map(|row| notes.str(row, note::message)).any(|m| m.contains("jemalloc"));
     assert!(said);
 }
+
+#[test]
+fn without_tracefs_it_is_said_how_to_mount_it() {
+    let root = fenxi_source::Root::live();
+    match fenxi_source::Source::start(&Plockstat::ALL, &root) {
+        Ok(_) => eprintln!("SKIPPED plockstat without tracefs: it is mounted here"),
+        Err(error) if error.to_string().contains("tracefs is not mounted") => {
+            assert!(error.to_string().contains("`mount -t tracefs tracefs /sys/kernel/tracing`"), "{error}");
+        }
+        Err(error) => eprintln!("SKIPPED plockstat without tracefs: {error}"),
+    }
+}

@@ -29,8 +29,17 @@ impl Hog {
 
     /// Nanoseconds that it ran, by its own clock.
     fn ran_ns(&self) -> u64 {
+        self.schedstat()[0]
+    }
+
+    /// Nanoseconds that it could run and had no CPU, as the scheduler counts them.
+    pub fn waited_ns(&self) -> u64 {
+        self.schedstat()[1]
+    }
+
+    fn schedstat(&self) -> Vec<u64> {
         let text = fs_err::read_to_string(format!("/proc/{}/schedstat", self.pid())).unwrap();
-        text.split_whitespace().next().unwrap().parse().unwrap()
+        text.split_whitespace().map(|number| number.parse().unwrap()).collect()
     }
 }
 
@@ -43,7 +52,7 @@ impl Drop for Hog {
 
 /// CPUs that this process may use.
 pub fn cpus() -> Vec<usize> {
-    fenxi_source::online_cpus(&fenxi_source::Root::live()).unwrap().into_iter().collect()
+    fenxi_procfs::online_cpus(&fenxi_procfs::Root::live()).unwrap().into_iter().collect()
 }
 
 /// Nanoseconds that all tasks ran, as the root control group counts them (version 1).

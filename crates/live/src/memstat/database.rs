@@ -1,4 +1,4 @@
-//! Is this database cached twice, in its own buffer pool and in the page cache?
+//! Double caching: whether a database is cached both in its own buffer pool and in the page cache.
 
 use std::fmt::Write;
 
@@ -118,7 +118,7 @@ impl<'a> Server<'a> {
     fn verdict(&self) -> String {
         let pool = self.pool();
         let Some(cached) = self.cached else {
-            return "NOT KNOWN whether cached twice: what of its data files is in the page cache is not told to this user"
+            return "UNKNOWN whether cached twice: this user may not query the page cache residency of its data files"
                 .to_owned();
         };
         let in_cache = format!("{} of the data files are in the page cache", mb(cached));
@@ -128,7 +128,7 @@ impl<'a> Server<'a> {
         let (direct, buffered) = (self.direct, self.buffered);
         match (direct > 0.0, self.opened_buffered()) {
             (_, None) => {
-                format!("NOT KNOWN whether cached twice: {in_cache} beside {pool}, but not how it opens them")
+                format!("UNKNOWN whether cached twice: {in_cache} beside {pool}, but not how it opens them")
             }
             (_, Some(false)) if cached > 0.0 => format!(
                 "NOT cached twice: opened with O_DIRECT beside {pool} ({in_cache} all the same: others read them, or \

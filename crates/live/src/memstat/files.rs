@@ -1,8 +1,8 @@
-//! Files by how much of them is in the page cache.
+//! Page cache residency of files.
 
 use std::fmt::Write;
 
-use fenxi_model::{TableRows, catalog::file_cache};
+use fenxi_model::{TableRows, catalog::file_cache, visible};
 
 use super::{human, is_narrow, parts::sum, share};
 use crate::{Frame, View};
@@ -105,7 +105,7 @@ impl Table<'_> {
 
     fn cells(&self, [size, cached, share, dirty, opened]: [&str; 5], name: &str, out: &mut String) {
         // Names may hold what would move a terminal's cursor.
-        let name = name.replace(char::is_control, "?");
+        let name = visible(name);
         let _ = if is_narrow(self.width) {
             writeln!(out, "{cached:>9} {share:>6}  {opened:<8}  {name}")
         } else {

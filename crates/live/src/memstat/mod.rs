@@ -1,4 +1,4 @@
-//! `memstat`: where memory went, what of files is cached, and whether a database is cached twice.
+//! `memstat`: memory use, page cache residency of files, double caching of databases.
 
 mod database;
 mod files;
@@ -59,7 +59,7 @@ impl View for Recorded {
     fn end(&mut self, out: &mut String) {
         match self.chosen {
             Some(chosen) => self.views[chosen].end(out),
-            None => out.push_str("this run has nothing of memory\n"),
+            None => out.push_str("this run has no memory data\n"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The parts of a machine's memory, which add up to all of it.
+//! Breakdown of a machine's memory into parts that add up to all of it.
 //!
 //! Each page is in one part. What the kernel counts twice is taken out: executables and dirty pages are
 //! page cache too, shared memory is `Cached` too. What it does not count (drivers' buffers, network

@@ -1,4 +1,4 @@
-//! The page summary: one table of a moment, or one line an interval.
+//! Page summary: one table at a time, or one line per interval.
 
 use std::fmt::Write;
 
@@ -160,9 +160,9 @@ fn remarks(moment: &Moment, width: Option<usize>, out: &mut String) {
     }
     match (moment.parts.exec, moment.parts.unseen) {
         (None, (files, processes)) if files + processes > 0.0 => {
-            say("Executables and libraries are not told to this user: they are in Page cache, clean");
+            say("Executables and libraries cannot be queried by this user: they are in Page cache, clean");
         }
-        (None, _) => say("Executables and libraries are not known here: they are in Page cache, clean"),
+        (None, _) => say("Executables and libraries are unknown here: they are in Page cache, clean"),
         (Some(_), (files, processes)) if files + processes > 0.0 => {
             let unseen: Vec<String> = [(files, "file"), (processes, "process")]
                 .into_iter()

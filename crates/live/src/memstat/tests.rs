@@ -193,7 +193,7 @@ fn verdicts_say_what_they_rest_on() {
         "{stopped}"
     );
     let unseen = of(&server(false, Some(1.0)));
-    assert!(unseen.contains("\nNOT KNOWN whether cached twice"), "{unseen}");
+    assert!(unseen.contains("\nUNKNOWN whether cached twice"), "{unseen}");
     assert!(unseen.contains("less sure: 1 of its processes may not be looked into"), "{unseen}");
 }
 
@@ -218,7 +218,7 @@ fn what_a_run_has_is_what_is_shown() {
    1.00 B         -      -         -            total of 1 file, 1 not known
 "
     );
-    assert_eq!(shown(recorded(), &[]), "this run has nothing of memory\n");
+    assert_eq!(shown(recorded(), &[]), "this run has no memory data\n");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which CPUs are to be shown: `0,2-5`, `12-`, `all`, `ALL`.
+//! CPU selection: `0,2-5`, `12-`, `all`, `ALL`.
 
 /// The CPUs that somebody asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Interrupts of each CPU: all together, each hard one, each kind of soft one.
+//! Interrupts per CPU: total, hardware interrupts, softirqs.
 //!
 //! A pair of interrupt and CPU without a row had none in this interval. A column is shown for
 //! every interrupt that was seen so far: with the averages since boot, all that ever came.

@@ -1,4 +1,4 @@
-//! `mpstat`: what each processor does, and all of them together.
+//! `mpstat`: utilisation and interrupts of each CPU, and of all together.
 //!
 //! Rows that came from Linux are shown as sysstat's mpstat does, rows that have the columns of
 //! Solaris (`minf` … `idl`) as that of Solaris does, both in floating point. What is printed can be

@@ -1,4 +1,4 @@
-//! The shares of time of each CPU, as sysstat's mpstat shows them, and their averages.
+//! CPU utilisation in the columns of sysstat's mpstat, with averages.
 
 use fenxi_model::{TableRows, catalog::cpu};
 

@@ -1,4 +1,4 @@
-//! Rows with the columns of Solaris, as its mpstat shows them but in floating point.
+//! Solaris columns of mpstat, in floating point.
 //!
 //! The line of all CPUs gives rates per CPU, as shares are: `CPUs` in front says how many there are.
 

@@ -1,4 +1,4 @@
-//! What the reports of mpstat share: times, headers, numbers.
+//! Text that the mpstat reports share: times, headers, numbers.
 
 use std::fmt::Write;
 

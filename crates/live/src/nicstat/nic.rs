@@ -1,4 +1,4 @@
-//! One interface in one frame: what its columns are worked out from.
+//! Figures of one interface in one frame.
 
 use fenxi_model::{TableRows, catalog::net};
 

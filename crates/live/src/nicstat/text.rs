@@ -1,4 +1,4 @@
-//! The lines themselves: nicstat's columns, widths and decimals.
+//! Output lines of nicstat: its columns, widths and decimals.
 
 use std::fmt::Write;
 

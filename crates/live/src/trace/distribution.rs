@@ -1,4 +1,4 @@
-//! Distributions as text, the way DTrace draws them.
+//! Text histograms in the style of DTrace.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -15,30 +15,30 @@ pub enum Buckets {
 
 /// Counts by the lower bounds of their buckets.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Distribution(BTreeMap<u64, (f64, f64)>);
+pub struct Distribution(BTreeMap<u64, (f64, f64)>);
 
 /// Characters of the bar of all values together.
 const BAR: usize = 40;
 
 impl Distribution {
     /// Adds `count` values that are at least `low`, which is not negative.
-    pub(super) fn add(&mut self, low: f64, count: f64) {
+    pub fn add(&mut self, low: f64, count: f64) {
         // Of two lower bounds that are not negative, the greater one has the greater bits.
         self.0.entry(low.to_bits()).or_insert((low, 0.0)).1 += count;
     }
 
     /// Adds all of another.
-    pub(super) fn merge(&mut self, other: &Distribution) {
+    pub fn merge(&mut self, other: &Distribution) {
         other.0.values().for_each(|(low, count)| self.add(*low, *count));
     }
 
     /// How many values there are.
-    pub(super) fn count(&self) -> f64 {
+    pub fn count(&self) -> f64 {
         self.0.values().map(|(_, count)| count).sum()
     }
 
     /// The lower bound of the bucket in which the value stands that `share` of all are below of; None of nothing.
-    pub(super) fn quantile(&self, share: f64) -> Option<f64> {
+    pub fn quantile(&self, share: f64) -> Option<f64> {
         let wanted = self.count() * share;
         let mut seen = 0.0;
         let reached = self.0.values().find(|(_, count)| {
@@ -64,7 +64,7 @@ impl Distribution {
     }
 
     /// Draws it: lower bounds, bars of 40 `@` for all values together, counts.
-    pub(super) fn draw(&self, buckets: Buckets, out: &mut String) {
+    pub fn draw(&self, buckets: Buckets, out: &mut String) {
         let coarse;
         let of = match buckets {
             Buckets::Fine => self,
@@ -90,14 +90,19 @@ impl Distribution {
 
 /// Histograms by name, labels and unit, added up.
 #[derive(Debug, Default)]
-pub(super) struct Distributions(BTreeMap<String, Distribution>);
+pub struct Distributions(BTreeMap<String, Distribution>);
 
 impl Distributions {
     /// Takes the rows of the table `histogram` whose name begins with `prefix`.
-    pub(super) fn take(&mut self, rows: &TableRows, prefix: &str) {
+    pub fn take(&mut self, rows: &TableRows, prefix: &str) {
+        self.take_labelled(rows, prefix, "");
+    }
+
+    /// The same of those only whose labels begin with `labels`.
+    pub fn take_labelled(&mut self, rows: &TableRows, prefix: &str, labels: &str) {
         for row in 0..rows.n_rows() {
             let text = |place| rows.str(row, place).unwrap_or("");
-            if text(c::name).starts_with(prefix) {
+            if text(c::name).starts_with(prefix) && text(c::labels).starts_with(labels) {
                 let what = format!("{} {} ({})", text(c::name), text(c::labels), text(c::unit));
                 let low = rows.f64(row, c::lo).unwrap_or(0.0).max(0.0);
                 self.0.entry(what).or_default().add(low, rows.f64(row, c::count).unwrap_or(0.0));
@@ -106,7 +111,7 @@ impl Distributions {
     }
 
     /// Shows and forgets them.
-    pub(super) fn show(&mut self, out: &mut String) {
+    pub fn show(&mut self, out: &mut String) {
         for (what, distribution) in std::mem::take(&mut self.0) {
             let _ = writeln!(out, "{what}");
             distribution.draw(Buckets::Log2, out);

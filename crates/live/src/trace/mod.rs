@@ -1,14 +1,10 @@
-//! What observers see, as text: one file each, and one line here.
+//! What views of observers share: sums that are shown now and then, groups of rows, distributions. Each observer's own
+//! view stands in its folder in the crate `ebpf`.
 
 mod distribution;
-pub mod iopattern;
+mod grouping;
 mod observed;
-pub mod pin;
-pub mod plockstat;
-pub mod procsystime;
-pub mod profile;
-pub mod querystat;
-pub mod util;
 
-pub use distribution::Buckets;
-pub use observed::{Observed, Summed, When, WithCost};
+pub use distribution::{Buckets, Distribution, Distributions};
+pub use grouping::{Column, Grouping, Groups, Row, Sum, Sums, Total};
+pub use observed::{Observed, Summed, When, WithCost, more, table};

@@ -1,4 +1,4 @@
-//! What views of observers have in common: sums, shown now and then, and what observing itself cost.
+//! Shared parts of observer views: totals, periodic output, overhead of the observer.
 
 use std::fmt::Write;
 
@@ -144,7 +144,7 @@ impl Costs {
 }
 
 /// A table of the first `top` lines; the others have `less` than these.
-pub(super) fn table(
+pub fn table(
     header: &[&str],
     right: &[usize],
     lines: impl ExactSizeIterator<Item = Vec<String>>,
@@ -157,7 +157,7 @@ pub(super) fn table(
 }
 
 /// Says that there are `hidden` more lines, what they have in common, and which option shows them.
-pub(super) fn more(hidden: usize, what: &str, option: &str, out: &mut String) {
+pub fn more(hidden: usize, what: &str, option: &str, out: &mut String) {
     if hidden > 0 {
         let _ = writeln!(out, "({hidden} more{what}: {option})");
     }

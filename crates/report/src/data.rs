@@ -1,4 +1,4 @@
-//! Answers as the page wants them: tables row by row, series packed.
+//! Answers in the form that pages need: tables by row, series packed.
 
 use std::collections::BTreeMap;
 

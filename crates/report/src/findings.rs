@@ -1,4 +1,4 @@
-//! What stands out in the runs, for the top of the page.
+//! Findings of runs, for the top of a page.
 
 use fenxi_query::{Engine, Found, Occurrence, QueryError, Scope, findings};
 

@@ -1,4 +1,4 @@
-//! A page as one file: the shell, the answers, and the program that draws them.
+//! Self-contained HTML file of a page: shell, answers, and the front end.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Serialize;
@@ -56,12 +56,28 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{SCRIPT, STYLE, embeddable};
+    use super::{Embedded, SCRIPT, STYLE, embeddable, file};
+    use serde_json::Map;
 
     #[test]
     fn the_bundle_cannot_end_its_own_element() {
         assert!(!SCRIPT.contains("</script") && !SCRIPT.contains("<!--"));
         assert!(!STYLE.contains("</style"));
+    }
+
+    #[test]
+    fn a_page_carries_the_notices_of_what_it_is_made_of() {
+        let embedded = Embedded {
+            version: 1,
+            title: String::new(),
+            generator: String::new(),
+            page: String::new(),
+            answers: Map::new(),
+        };
+        let page = String::from_utf8(file(&embedded).unwrap()).unwrap();
+        for notice in ["Copyright (c) 2015-present Jason Miller", "Leon Sorokin", "Permission is hereby granted"] {
+            assert!(page.contains(notice), "{notice}");
+        }
     }
 
     #[test]

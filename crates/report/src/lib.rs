@@ -1,4 +1,4 @@
-//! What pages show: questions, findings, comparisons as JSON, and a page as one self-contained file.
+//! Content of pages: questions, findings and comparisons as JSON, and a page as one self-contained file.
 //!
 //! Nothing of a page is hard-wired: it asks the [`api`], and what a run's page shows are the questions of the store.
 //! A file carries the answers of all requests of its page beside the program that draws them (built in `web/`,

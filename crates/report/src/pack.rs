@@ -1,4 +1,4 @@
-//! Numbers of a series in few bytes: 16 bits each, in base64.
+//! Compact encoding of series: 16 bits per number, in base64.
 //!
 //! Values of one series span many powers of ten (an idle disk and a burst), and each is shown to
 //! three digits, so the steps are logarithmic: over twelve powers of ten a step is 0.04 %, over

@@ -1,4 +1,4 @@
-//! What pages draw: the Rust side of `web/src/payload.ts`.
+//! Payload of panels: the Rust side of `web/src/payload.ts`.
 
 use std::collections::BTreeMap;
 
@@ -127,6 +127,8 @@ pub(crate) struct Header {
     pub params: Vec<Param>,
     pub sql: String,
     pub own: bool,
+    /// Whether the runs brought it with them: whoever made their files wrote it.
+    pub carried: bool,
 }
 
 /// A parameter of a question.
@@ -166,6 +168,7 @@ impl Header {
             params: question.params.iter().map(param).collect(),
             sql: question.sql.trim().to_owned(),
             own: question.own,
+            carried: !question.carried.is_empty(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Questions of a study, answered by the SQL engine.
+//! Responses of a study that are questions, answered by the SQL engine.
 
 use std::{
     sync::mpsc::{RecvTimeoutError, channel},
@@ -12,6 +12,8 @@ use fenxi_study::{Answered, Asked, Asking, Asks};
 
 /// Seconds that a question over no runs at all may take.
 const CHECK_S: f64 = 60.0;
+/// Between two attempts to interrupt.
+const AGAIN: Duration = Duration::from_millis(10);
 
 /// What answers a study's questions while its runs are made, each in an engine of its own that is there only
 /// meanwhile: nothing of it runs beside a measurement.
@@ -60,8 +62,11 @@ impl Apart {
         let interrupt = engine.interrupt();
         let (done, end) = channel::<()>();
         let watch = std::thread::spawn(move || {
-            let over = end.recv_timeout(Duration::from_secs_f64(limit_s)) == Err(RecvTimeoutError::Timeout);
-            if over {
+            let mut limit = Duration::from_secs_f64(limit_s);
+            let mut over = false;
+            // Again and again: between two statements there is nothing to interrupt.
+            while end.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                (over, limit) = (true, AGAIN);
                 interrupt.interrupt();
             }
             over

@@ -1,4 +1,4 @@
-//! Who may come in: tokens, the login page, bearers.
+//! Authentication: tokens, the login page, bearer tokens.
 
 use std::{
     io,

@@ -1,4 +1,4 @@
-//! Paths and what stands before them, in one place.
+//! Router and middleware of the server.
 
 use std::{ops::Deref, sync::Arc};
 
@@ -10,27 +10,27 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower_http::{
     CompressionLevel,
     compression::{CompressionLayer, DefaultPredicate, Predicate, predicate::NotForContentType},
-    timeout::RequestBodyTimeoutLayer,
 };
 
 use crate::{
-    Settings, access, ask, assets, audit, change, files, guard, live,
+    Settings, access, ask, assets, audit, change, files, guard,
+    held::Room,
+    house::House,
+    live,
     live::Live,
     metrics::{self, Metrics},
     openapi, pages,
-    pool::Pool,
+    pool::{Log, Pool},
     reply::Failure,
+    turns::Turns,
 };
 
 /// Bytes of a request's body, where it is no upload.
 const BODY: usize = 1 << 20;
-/// Time between two pieces of a body.
-const BODY_PIECE: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// What all requests share.
 #[derive(Clone)]
@@ -44,8 +44,16 @@ pub(crate) struct Inner {
     pub(crate) metrics: Metrics,
     /// Live values.
     pub(crate) live: Live,
+    /// Who is connected.
+    pub(crate) house: Arc<House>,
     /// Turns of what takes long and needs no engine: averages and imports.
-    pub(crate) work: Semaphore,
+    pub(crate) work: Turns,
+    /// Turns of archives that are given.
+    pub(crate) exports: Turns,
+    /// Turns of files that are taken.
+    pub(crate) uploads: Turns,
+    /// Room for answers that wait for their clients.
+    pub(crate) answers: Room,
     /// Cancelled when the server ends.
     pub(crate) stop: CancellationToken,
     /// Name of the session's cookie: browsers share cookies between all ports of a host.
@@ -61,14 +69,18 @@ impl Deref for Shared {
 }
 
 /// Everything that is served, by a server whose first port is `port`.
-pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken) -> Router {
+pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken, house: Arc<House>) -> Router {
     let shared = Shared(Arc::new(Inner {
-        pool: Pool::new(settings.store.clone(), settings.limits.clone()),
+        pool: Pool::new(settings.store.clone(), settings.limits.clone(), settings.carried, log(&settings)),
         assets: assets::Assets::new(),
         door: access::Door::default(),
         metrics: Metrics::default(),
         live: Live::new(),
-        work: Semaphore::new(1),
+        house,
+        work: Turns::new(1),
+        exports: Turns::new(settings.limits.transfers),
+        uploads: Turns::new(settings.limits.transfers),
+        answers: Room::new(settings.limits.answer_bytes),
         stop,
         cookie: format!("fenxi-{port}"),
         settings,
@@ -77,6 +89,7 @@ pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken) -> 
     let mut router = Router::new()
         // These are asked for once and kept: worth packing well. Answers are packed quickly, further below.
         .route("/assets/{name}", get(assets::get).layer(CompressionLayer::new()))
+        .route(assets::LICENSES, get(assets::licenses).layer(CompressionLayer::new()))
         .route("/login", get(access::page).post(access::login))
         .route("/logout", post(access::logout))
         .route("/metrics", get(metrics::get))
@@ -95,13 +108,18 @@ pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken) -> 
         .fallback(missing)
         .method_not_allowed_fallback(not_so)
         .layer(DefaultBodyLimit::max(BODY))
-        .layer(RequestBodyTimeoutLayer::new(BODY_PIECE))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(unpacked))
         .layer(middleware::from_fn_with_state(shared.clone(), access::enter))
         .layer(middleware::from_fn_with_state(shared.clone(), guard::origin))
         .layer(middleware::from_fn(guard::headers))
         .layer(middleware::from_fn_with_state(shared.clone(), audit::watch))
         .with_state(shared)
+}
+
+/// Takes lines about what went wrong, with the time before them.
+fn log(settings: &Settings) -> Log {
+    let (audit, now) = (Arc::clone(&settings.audit), settings.now);
+    Box::new(move |line| audit(&format!("{} {line}", now().iso())))
 }
 
 async fn missing(request: Request) -> Response {

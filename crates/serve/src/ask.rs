@@ -1,4 +1,4 @@
-//! The reading endpoints of `fenxi_report::api`, each under its own path.
+//! Read-only endpoints of `fenxi_report::api`, each under its own path.
 
 use axum::{
     Router,
@@ -9,11 +9,7 @@ use axum::{
 };
 use fenxi_report::api::{self, ENDPOINTS, Endpoint, Query};
 
-use crate::{
-    app::Shared,
-    pool::Weight,
-    reply::{Failure, reply},
-};
+use crate::{app::Shared, held::held, pool::Weight, reply::Failure};
 
 /// The endpoint whose statements are free, and therefore limited.
 pub(crate) const SQL: &str = "/api/v1/sql";
@@ -39,7 +35,7 @@ pub(crate) async fn answer(shared: &Shared, endpoint: &'static Endpoint, query: 
     let weight = if is_free { Weight::Free } else { Weight::Page };
     let work = move |context: &api::Context<'_>| api::answer(context, endpoint.path, &query);
     let found = shared.pool.ask(weight, shared.settings.read_only, work).await?;
-    Ok(reply(StatusCode::OK, found.content_type, found.bytes))
+    held(shared, StatusCode::OK, found.content_type, found.bytes).await
 }
 
 /// The query with no more rows than the server gives.

@@ -1,4 +1,4 @@
-//! The front end's files, built into the program: one list.
+//! Embedded front-end files: one list.
 
 use axum::{
     body::Bytes,
@@ -11,6 +11,9 @@ use crate::{app::Shared, reply::Failure};
 
 /// Where the files are.
 pub(crate) const FOLDER: &str = "/assets/";
+
+/// Where the notices are that go with them.
+pub(crate) const LICENSES: &str = "/licenses";
 
 /// What the shell does with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,4 +111,9 @@ pub(crate) async fn get(
         (StatusCode::OK, Bytes::from_static(asset.bytes))
     };
     Ok((status, head, body).into_response())
+}
+
+/// `GET /licenses`: whose work this is, and under which terms.
+pub(crate) async fn licenses() -> Response {
+    crate::reply::reply(StatusCode::OK, "text/plain; charset=utf-8", fenxi_model::NOTICES)
 }

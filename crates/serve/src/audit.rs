@@ -1,4 +1,4 @@
-//! One line for each request, written when its last byte has gone or its sender has.
+//! Request log: one line per request, written when its last byte was sent or its client has gone.
 
 use std::{
     pin::Pin,
@@ -15,7 +15,9 @@ use axum::{
 };
 use hyper::body::{Frame, SizeHint};
 
-use crate::{access::Who, app::Shared, listen::Peer};
+use fenxi_report::api::Query;
+
+use crate::{Access, access::Who, app::Shared, listen::Peer};
 
 /// What stands in the log when the sender went before there was an answer.
 const GONE: u16 = 499;
@@ -30,7 +32,7 @@ pub(crate) async fn watch(State(shared): State<Shared>, request: Request, next: 
         // Every path that does not exist is one endpoint, or anybody could make endless many.
         endpoint: request.extensions().get::<MatchedPath>().map_or("other", |p| known(p.as_str())).to_owned(),
         method: request.method().clone(),
-        target: request.uri().path_and_query().map_or_else(String::new, |p| p.as_str().to_owned()),
+        target: request.uri().path_and_query().map_or_else(String::new, |p| shown(&shared, p.as_str())),
         begun: Instant::now(),
         status: GONE,
         bytes: 0,
@@ -44,6 +46,57 @@ pub(crate) async fn watch(State(shared): State<Shared>, request: Request, next: 
     }
     entry.shared.metrics.answered(&entry.endpoint, entry.status, entry.begun.elapsed());
     response.map(|body| Body::new(Logged { body, entry }))
+}
+
+/// An address as the log shows it, without secrets: what is called like one, and what is one. Somebody who takes an
+/// address for the way to log in must not find their token in a file.
+fn shown(shared: &Shared, target: &str) -> String {
+    let is_token = |text: &str| matches!(&shared.settings.access, Access::Tokens(tokens) if tokens.who(text).is_some());
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let hidden = |part: &str| if is_token(&decoded(part)) { HIDDEN.to_owned() } else { part.to_owned() };
+    let mut out = path.split('/').map(hidden).collect::<Vec<_>>().join("/");
+    if target.len() > path.len() {
+        let pair = |pair: &str| match pair.split_once('=') {
+            Some((name, value)) if is_secret(name) || is_token(&decoded(value)) => format!("{name}={HIDDEN}"),
+            // An address within an address, as the login page has it.
+            Some((name, value))
+                if wholly(value).split(['?', '&']).filter_map(|p| p.split_once('=')).any(|(n, _)| is_secret(n)) =>
+            {
+                format!("{name}={HIDDEN}")
+            }
+            _ => hidden(pair),
+        };
+        out.push('?');
+        out += &query.split('&').map(pair).collect::<Vec<_>>().join("&");
+    }
+    out
+}
+
+/// Stands in the log for a secret.
+const HIDDEN: &str = "[hidden]";
+/// Parts of names under which people put secrets.
+const SECRETS: [&str; 8] = ["token", "secret", "passw", "bearer", "auth", "api_key", "apikey", "credential"];
+
+/// Whether a name of a value tells that it is a secret.
+fn is_secret(name: &str) -> bool {
+    let name = wholly(name).to_ascii_lowercase();
+    let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.[]".contains(&b));
+    is_name && SECRETS.iter().any(|secret| name.contains(secret))
+}
+
+/// Text as a query means it.
+fn decoded(text: &str) -> String {
+    let query = Query::parse(&format!("a={}", text.replace('&', "%26")));
+    query.get("a").unwrap_or(text).to_owned()
+}
+
+/// Text that may have been encoded several times.
+fn wholly(text: &str) -> String {
+    let mut text = decoded(text);
+    for _ in 0..3 {
+        text = decoded(&text);
+    }
+    text
 }
 
 fn known(path: &str) -> &str {

@@ -1,6 +1,13 @@
-//! Files to take away: archives of runs, and pages with everything in them.
+//! Downloads: archives of runs, and self-contained pages.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use axum::{
     body::{Body, Bytes},
@@ -10,13 +17,18 @@ use axum::{
 };
 use fenxi_model::RunId;
 use fenxi_report::api::Query;
-use tokio::sync::mpsc::{Sender, channel};
+use futures_util::{StreamExt, future::ready};
+use tokio::{
+    runtime::Handle,
+    sync::mpsc::{Sender, channel},
+};
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::{
     app::Shared,
     change::blocking,
-    pool::Weight,
+    held::held,
+    pool::{Refused, Weight},
     reply::{Failure, reply},
 };
 
@@ -31,6 +43,14 @@ pub(crate) const REPORT: &str = "/api/v1/report";
 const AHEAD: usize = 4;
 /// Bytes of a piece.
 const PIECE: usize = 256 << 10;
+/// Runs of one archive.
+const MOST_RUNS: usize = 100_000;
+/// Time that an archive waits for its turn.
+const WAIT: Duration = Duration::from_secs(5);
+/// Time for which a client may take nothing while others wait for a turn.
+const PATIENCE_OF_OTHERS: Duration = Duration::from_secs(2);
+/// Time between two looks at whether others wait.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// `GET /api/v1/runs/{id}/export`.
 pub(crate) async fn export(
@@ -49,30 +69,58 @@ pub(crate) async fn export_many(State(shared): State<Shared>, RawQuery(query): R
 
 /// The archive of the runs that selectors name, written while it is sent: it is never whole in memory.
 async fn archive(shared: &Shared, selectors: Vec<String>) -> Result<Response, Failure> {
-    let store = shared.settings.store.clone();
-    let runs: Vec<RunId> = blocking(move || {
-        let mut runs = Vec::new();
-        for selector in selectors {
-            runs.extend(store.select(&selector)?);
-        }
-        Ok(runs)
-    })
-    .await?;
+    let runs = selected(shared, selectors).await?;
     let [first, ..] = runs.as_slice() else { return Err(Failure::wrong("`run` is missing")) };
     let name = if runs.len() == 1 { first.to_string() } else { format!("{}-runs", runs.len()) };
+    let place = shared.exports.take(WAIT).await?;
     let (sender, receiver) = channel(AHEAD);
-    let store = shared.settings.store.clone();
+    let is_whole = Arc::new(AtomicBool::new(false));
+    let (store, ended) = (shared.settings.store.clone(), Arc::clone(&is_whole));
+    let mut pieces = Pieces {
+        sender,
+        piece: Vec::with_capacity(PIECE),
+        runtime: Handle::current(),
+        patience: shared.settings.limits.patience,
+        others: shared.exports.waiting(),
+    };
     tokio::task::spawn_blocking(move || {
-        let mut pieces = Pieces { sender, piece: Vec::with_capacity(PIECE) };
+        let _place = place;
         let written = store.export(&runs, &mut pieces).map(drop).map_err(io::Error::other);
-        if let Err(error) = written.and_then(|()| pieces.flush()) {
-            // The only way to say it when the head has gone: the connection breaks off, and the archive has no end.
-            let _ = pieces.sender.blocking_send(Err(error));
-        }
+        ended.store(written.and_then(|()| pieces.flush()).is_ok(), Ordering::Release);
     });
-    let mut response = reply(StatusCode::OK, "application/zstd", Body::from_stream(ReceiverStream::new(receiver)));
+    // The only way to say it when the head has gone: the connection breaks off, and the archive has no end.
+    let broken = move |()| (!is_whole.load(Ordering::Acquire)).then(|| Err(io::ErrorKind::BrokenPipe.into()));
+    let end = futures_util::stream::iter([()]).filter_map(move |end| ready(broken(end)));
+    let pieces = ReceiverStream::new(receiver).map(io::Result::Ok).chain(end);
+    let mut response = reply(StatusCode::OK, "application/zstd", Body::from_stream(pieces));
     as_file(&mut response, &format!("{name}.tar.zst"));
     Ok(response)
+}
+
+/// The runs that selectors name, looked for as long as an answer may take and somebody waits for it.
+async fn selected(shared: &Shared, selectors: Vec<String>) -> Result<Vec<RunId>, Failure> {
+    let store = shared.settings.store.clone();
+    let limit = shared.settings.limits.time;
+    let waits = Arc::new(());
+    let asked = Arc::downgrade(&waits);
+    let found = blocking(move || {
+        let begun = Instant::now();
+        let mut runs = Vec::new();
+        for selector in selectors {
+            if begun.elapsed() > limit || asked.strong_count() == 0 {
+                return Err(Refused::TooLong(limit).into());
+            }
+            runs.extend(store.select(&selector)?);
+            // Names may be those of many, and may be given many times.
+            if runs.len() > MOST_RUNS {
+                return Err(Failure::wrong(format!("more than {MOST_RUNS} runs; use `fenxi export`")));
+            }
+        }
+        Ok(runs)
+    });
+    let found = found.await;
+    drop(waits);
+    found
 }
 
 /// Lets the browser keep a response under a name, which has no character that a header could misread.
@@ -86,8 +134,34 @@ fn as_file(response: &mut Response, name: &str) {
 
 /// Sends what is written, piece by piece.
 struct Pieces {
-    sender: Sender<io::Result<Bytes>>,
+    sender: Sender<Bytes>,
     piece: Vec<u8>,
+    runtime: Handle,
+    /// How long a client may take nothing.
+    patience: Duration,
+    /// How many wait for a turn: then there is less patience.
+    others: Arc<AtomicUsize>,
+}
+
+impl Pieces {
+    fn send(&self, piece: Bytes) -> io::Result<()> {
+        let begun = Instant::now();
+        loop {
+            match self.runtime.block_on(tokio::time::timeout(LOOK, self.sender.reserve())) {
+                Ok(Ok(place)) => {
+                    place.send(piece);
+                    return Ok(());
+                }
+                Ok(Err(_)) => return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone")),
+                Err(_) => {}
+            }
+            let are_others = self.others.load(Ordering::Relaxed) > 0;
+            let patience = if are_others { PATIENCE_OF_OTHERS.min(self.patience) } else { self.patience };
+            if begun.elapsed() > patience {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes nothing"));
+            }
+        }
+    }
 }
 
 impl Write for Pieces {
@@ -104,8 +178,7 @@ impl Write for Pieces {
             return Ok(());
         }
         let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
-        let sent = self.sender.blocking_send(Ok(Bytes::from(piece)));
-        sent.map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone"))
+        self.send(Bytes::from(piece))
     }
 }
 
@@ -115,7 +188,7 @@ pub(crate) async fn report(State(shared): State<Shared>, RawQuery(query): RawQue
     let page = query.required("page")?.to_owned();
     let work = move |context: &fenxi_report::api::Context<'_>| fenxi_report::page_file(context, &page);
     let html = shared.pool.ask(Weight::Free, shared.settings.read_only, work).await?;
-    let mut response = reply(StatusCode::OK, "text/html; charset=utf-8", html);
+    let mut response = held(&shared, StatusCode::OK, "text/html; charset=utf-8", html).await?;
     // To be kept, not shown: what is shown here has this server's rights.
     as_file(&mut response, "report.html");
     Ok(response)

@@ -1,4 +1,4 @@
-//! The pages and the API of a store over HTTP.
+//! HTTP server: pages and API of a store.
 //!
 //! What is asked is answered by `fenxi_report::api`, in one of a few engines ([`pool`]); this crate is everything
 //! around it: addresses, who may come in, limits, logs. It prints nothing and reads no clock of the calendar:
@@ -12,16 +12,21 @@ mod audit;
 mod change;
 mod files;
 mod guard;
+mod held;
+mod house;
 mod listen;
 mod live;
 mod metrics;
 mod openapi;
+mod pace;
 mod pages;
 mod pool;
 mod reply;
 mod sessions;
 mod settings;
 mod tls;
+mod turns;
+mod wire;
 
 pub use access::{Access, TokenError, Tokens, own_token};
 pub use listen::{ServeError, Server};

@@ -1,32 +1,60 @@
-//! Addresses, connections, and their end.
+//! Listening sockets, connections, and shutdown.
 
 use std::{
     convert::Infallible,
     io,
     net::{IpAddr, SocketAddr},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use axum::{Router, body::Body, extract::Request};
+use axum::{
+    Router,
+    body::Body,
+    extract::Request,
+    response::{IntoResponse, Response},
+};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
 };
+use rustix::process::{Resource, getrlimit};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
 };
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
-use crate::{Access, Settings, Tls, app};
+use crate::{
+    Access, Settings, Tls, app,
+    house::{Bounds, Guest, House, Seat},
+    live,
+    pace::{Receiving, Sending},
+    reply::Failure,
+    wire::Wire,
+};
 
-/// Time for a TLS handshake, and for the head of a request; an idle connection lasts as long.
+/// Time for the head of a request after another one; an idle connection lasts as long.
 const HEAD: Duration = Duration::from_secs(30);
+/// Requests at the same time besides those that wait for an engine and those that listen.
+const MORE_REQUESTS: usize = 256;
+/// Streams of one connection at the same time: browsers ask for no more than a few panels at once.
+const STREAMS: u32 = 32;
+/// Bytes that a client may send of one body, and of all of a connection, before they are read.
+const WINDOWS: (u32, u32) = (256 << 10, 512 << 10);
+/// How often a connection of HTTP/2 is asked whether it is there, and the time it has to answer.
+const SIGNS: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(10));
+/// Streams that a client may end before they were looked at, and that it may make the server end.
+const RESETS: (usize, usize) = (20, 64);
+/// Bytes of a request's head.
+const HEAD_BYTES: u32 = 64 << 10;
+/// Bytes that the system holds for a client that does not read. Twice that is what it counts itself.
+const SEND_BUFFER: usize = 512 << 10;
+/// Time in which those that made room have to go before more are taken.
+const OVERFULL: Duration = Duration::from_millis(5);
 /// Time that requests in flight have when the server ends.
 const GRACE: Duration = Duration::from_secs(10);
 /// After an error that is not of one connection (no descriptors left), the server waits before it goes on.
@@ -85,6 +113,8 @@ impl Server {
         for address in &settings.listen {
             let failed = |source| ServeError::Bind { address: *address, source };
             let listener = TcpListener::bind(address).await.map_err(failed)?;
+            // Connections have what their listener has. Without it, the system holds some more.
+            let _ = rustix::net::sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER);
             addresses.push(listener.local_addr().map_err(failed)?);
             listeners.push(listener);
         }
@@ -105,15 +135,16 @@ impl Server {
     /// Answers until `stop` is cancelled; requests in flight then have ten seconds to end.
     pub async fn run(self, stop: CancellationToken) {
         let tls = self.settings.tls.clone();
-        let connections = Arc::new(Semaphore::new(self.settings.limits.connections));
+        let house = House::new(bounds(&self.settings));
         let port = self.addresses.first().map_or(0, SocketAddr::port);
-        let router = app::router(self.settings, port, stop.clone());
+        let router = app::router(self.settings, port, stop.clone(), Arc::clone(&house));
         let tracker = TaskTracker::new();
+        let watching = tokio::spawn(Arc::clone(&house).watch());
         for listener in self.listeners {
             let door = Door {
                 tls: tls.clone(),
                 router: router.clone(),
-                connections: Arc::clone(&connections),
+                house: Arc::clone(&house),
                 stop: stop.clone(),
                 tracker: tracker.clone(),
             };
@@ -123,6 +154,20 @@ impl Server {
         tracker.close();
         // What does not end in time is cut off: dropping a request interrupts its engine.
         let _ = tokio::time::timeout(GRACE, tracker.wait()).await;
+        watching.abort();
+    }
+}
+
+fn bounds(settings: &Settings) -> Bounds {
+    let limits = &settings.limits;
+    // Every connection is a file, and answers need files too.
+    let files = getrlimit(Resource::Nofile).current.and_then(|n| usize::try_from(n).ok());
+    Bounds {
+        connections: files.map_or(limits.connections, |files| limits.connections.min(files / 2)),
+        requests: limits.queue + live::MOST + MORE_REQUESTS,
+        arrival: limits.arrival,
+        idle: HEAD,
+        patience: limits.patience,
     }
 }
 
@@ -135,44 +180,56 @@ pub(crate) fn is_loopback(ip: IpAddr) -> bool {
 struct Door {
     tls: Option<Tls>,
     router: Router,
-    connections: Arc<Semaphore>,
+    house: Arc<House>,
     stop: CancellationToken,
     tracker: TaskTracker,
 }
 
 impl Door {
+    /// Takes connections as they come. Nothing here waits for a place: there is one for whoever comes, or they are
+    /// turned away.
     async fn accept(self, listener: TcpListener) {
         loop {
-            let Ok(place) = Arc::clone(&self.connections).acquire_owned().await else { return };
             let accepted = tokio::select! {
                 () = self.stop.cancelled() => return,
                 accepted = listener.accept() => accepted,
             };
             let Ok((stream, address)) = accepted else {
+                self.house.relieve();
                 tokio::time::sleep(AFTER_ERROR).await;
                 continue;
             };
+            while self.house.is_overfull() {
+                tokio::time::sleep(OVERFULL).await;
+            }
+            let Some(seat) = self.house.admit(address.ip(), Instant::now()) else { continue };
             let _ = stream.set_nodelay(true);
             let (tls, router, stop) = (self.tls.clone(), self.router.clone(), self.stop.clone());
             self.tracker.spawn(async move {
-                let _place = place;
                 let Ok(local) = stream.local_addr() else { return };
                 let peer = Peer { address, local, certificate: None };
-                match tls {
-                    None => connection(stream, peer, router, stop).await,
-                    Some(tls) => encrypted(stream, peer, router, stop, &tls).await,
+                let serve = async {
+                    match tls {
+                        None => connection(Wire::new(stream, &seat), peer, router, stop, &seat).await,
+                        Some(tls) => encrypted(stream, peer, router, stop, &tls, &seat).await,
+                    }
+                };
+                tokio::select! {
+                    () = seat.guest.go.cancelled() => (),
+                    () = serve => (),
                 }
             });
         }
     }
 }
 
-async fn encrypted(stream: TcpStream, mut peer: Peer, router: Router, stop: CancellationToken, tls: &Tls) {
-    let handshake = TlsAcceptor::from(Arc::clone(&tls.config)).accept(stream);
-    let Ok(Ok(stream)) = tokio::time::timeout(HEAD, handshake).await else { return };
+async fn encrypted(stream: TcpStream, mut peer: Peer, router: Router, stop: CancellationToken, tls: &Tls, seat: &Seat) {
+    // The time for this is that for the first request.
+    let handshake = TlsAcceptor::from(Arc::clone(&tls.config)).accept(Wire::new(stream, seat));
+    let Ok(stream) = handshake.await else { return };
     let certificate = stream.get_ref().1.peer_certificates().and_then(|c| c.first());
     peer.certificate = certificate.map(|c| format!("certificate-{}", &blake3::hash(c).to_hex()[..12]));
-    connection(stream, peer, router, stop).await;
+    connection(stream, peer, router, stop, seat).await;
 }
 
 /// Serves one connection to its end.
@@ -181,27 +238,54 @@ async fn connection(
     peer: Peer,
     router: Router,
     stop: CancellationToken,
+    seat: &Seat,
 ) {
+    let (house, guest) = (Arc::clone(&seat.house), Arc::clone(&seat.guest));
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let mut request: Request = request.map(Body::new);
-        request.extensions_mut().insert(peer.clone());
-        let router = router.clone();
-        async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
+        answer(request, peer.clone(), router.clone(), Arc::clone(&house), Arc::clone(&guest))
     });
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(64 << 10);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_header_list_size(64 << 10)
-        .max_concurrent_streams(100)
-        .keep_alive_interval(HEAD);
+    let builder = builder();
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     // Errors are of the other end (it went, or spoke no HTTP), and there is nobody left to tell.
     tokio::select! {
         _ = connection.as_mut() => return,
-        () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+        () = stop.cancelled() => (),
+        () = seat.guest.leave.cancelled() => (),
     }
+    connection.as_mut().graceful_shutdown();
     let _ = connection.await;
+}
+
+async fn answer(
+    request: hyper::Request<Incoming>,
+    peer: Peer,
+    router: Router,
+    house: Arc<House>,
+    guest: Arc<Guest>,
+) -> Result<Response, Infallible> {
+    let Some(turn) = house.begin(&guest) else { return Ok(Failure::busy().into_response()) };
+    let paced = Arc::clone(&turn.request);
+    let mut request: Request = request.map(|body| Body::new(Receiving::new(body, paced)));
+    request.extensions_mut().insert(peer);
+    let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
+    Ok(response.map(|body| Body::new(Sending::new(turn, body))))
+}
+
+fn builder() -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES as usize);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(HEAD_BYTES)
+        .max_concurrent_streams(STREAMS)
+        .initial_stream_window_size(WINDOWS.0)
+        .initial_connection_window_size(WINDOWS.1)
+        .max_send_buf_size(SEND_BUFFER / 8)
+        .max_pending_accept_reset_streams(RESETS.0)
+        .max_local_error_reset_streams(RESETS.1)
+        .keep_alive_interval(SIGNS.0)
+        .keep_alive_timeout(SIGNS.1);
+    builder
 }

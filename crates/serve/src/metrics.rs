@@ -1,4 +1,4 @@
-//! What the server says of itself, in the text format of Prometheus.
+//! Prometheus metrics of the server itself.
 
 use std::{
     collections::BTreeMap,
@@ -11,13 +11,12 @@ use std::{
 };
 
 use axum::{extract::State, http::StatusCode, response::Response};
+use fenxi_procfs::{Root, USER_HZ, stat};
 
 use crate::{app::Shared, reply::reply};
 
 /// Upper ends of the latency classes in seconds.
 const CLASSES: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
-/// The kernel's unit of CPU time in /proc: a hundredth of a second on every architecture.
-const TICKS_PER_S: f64 = 100.0;
 
 /// Counters since the server began.
 #[derive(Default)]
@@ -52,7 +51,12 @@ impl Metrics {
         }
     }
 
-    fn text(&self, waiting: usize, busy: usize, engines: usize) -> String {
+    fn text(
+        &self,
+        (waiting, busy): (usize, usize),
+        engines: usize,
+        (open, requests, away): (usize, usize, u64),
+    ) -> String {
         let mut out = String::new();
         let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
         head(&mut out, "fenxi_http_requests_total", "counter", "Requests answered");
@@ -76,6 +80,11 @@ impl Metrics {
         gauge(&mut out, "fenxi_engines_busy", "Engines at work", busy as f64);
         gauge(&mut out, "fenxi_queue", "Requests that wait for an engine", waiting as f64);
         gauge(&mut out, "fenxi_live_listeners", "Open streams of live values", listeners);
+        gauge(&mut out, "fenxi_connections", "Open connections", open as f64);
+        gauge(&mut out, "fenxi_requests", "Requests at work, their answers included", requests as f64);
+        let turned_away = "fenxi_turned_away_total";
+        head(&mut out, turned_away, "counter", "Connections and requests that were refused or made room for others");
+        let _ = writeln!(out, "{turned_away} {away}");
         if let Some((cpu_s, bytes)) = process() {
             head(&mut out, "process_cpu_seconds_total", "counter", "CPU time of the server");
             let _ = writeln!(out, "process_cpu_seconds_total {cpu_s}");
@@ -96,20 +105,13 @@ fn gauge(out: &mut String, name: &str, help: &str, value: f64) {
 
 /// CPU seconds and resident bytes of this process; None when /proc does not say.
 fn process() -> Option<(f64, f64)> {
-    let status = fs_err::read_to_string("/proc/self/stat").ok()?;
-    // The name in brackets may hold anything; numbers follow it.
-    let fields: Vec<&str> = status.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    let number = |place: usize| fields.get(place)?.parse::<f64>().ok();
-    let smaps = fs_err::read_to_string("/proc/self/status").ok()?;
-    let resident =
-        smaps.lines().find_map(|l| l.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<f64>().ok());
-    Some(((number(11)? + number(12)?) / TICKS_PER_S, resident? * 1024.0))
+    let (stat, _) = stat::of_process(&Root::live(), std::process::id())?;
+    Some((stat.ticks() as f64 / USER_HZ as f64, stat.rss_bytes as f64))
 }
 
 /// `GET /metrics`.
 pub(crate) async fn get(State(shared): State<Shared>) -> Response {
-    let (waiting, busy) = shared.pool.load();
-    let text = shared.metrics.text(waiting, busy, shared.settings.limits.engines);
+    let text = shared.metrics.text(shared.pool.load(), shared.settings.limits.engines, shared.house.load());
     reply(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
 }
 
@@ -122,7 +124,7 @@ mod tests {
         let metrics = Metrics::default();
         metrics.answered("/a", 200, Duration::from_millis(2));
         metrics.answered("/a", 404, Duration::from_secs(40));
-        let text = metrics.text(1, 2, 3);
+        let text = metrics.text((1, 2), 3, (4, 5, 6));
         for line in [
             "fenxi_http_requests_total{endpoint=\"/a\",status=\"404\"} 1",
             "fenxi_http_request_duration_seconds_bucket{endpoint=\"/a\",le=\"0.001\"} 0",
@@ -130,6 +132,9 @@ mod tests {
             "fenxi_http_request_duration_seconds_bucket{endpoint=\"/a\",le=\"+Inf\"} 2",
             "fenxi_engines_busy 2",
             "fenxi_queue 1",
+            "fenxi_connections 4",
+            "fenxi_requests 5",
+            "fenxi_turned_away_total 6",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
         }

@@ -1,4 +1,4 @@
-//! The description of the API (OpenAPI 3.1), made from the lists of endpoints and operations.
+//! OpenAPI 3.1 description of the API, made from the lists of endpoints and operations.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,15 @@ pub(crate) const PATH: &str = "/api/v1/openapi.json";
 
 /// Statuses of every answer that is none, and what each says.
 const ERRORS: [(&str, &str); 9] = [
-    ("400", "The request is wrong; the text says in what"),
-    ("401", "No session and no token, or a wrong one"),
+    ("400", "Bad request; the text has the reason"),
+    ("401", "Unauthenticated: no session or token, or an invalid one"),
     ("403", "Another site's page asked, the header X-Fenxi is missing, or the server is read-only"),
-    ("404", "There is no such run, question, study …"),
-    ("408", "It took longer than the server allows"),
-    ("409", "It stands against what is there: another run of the same id"),
-    ("413", "The body, or what it unpacks to, is too large"),
-    ("429", "Too many wrong tokens"),
-    ("503", "Too many requests wait already; Retry-After says when to come again"),
+    ("404", "Not found: no such run, question, study …"),
+    ("408", "Timeout: the time limit of the server was exceeded"),
+    ("409", "Conflict: a different run with this id exists"),
+    ("413", "The body, or its decompressed content, is too large"),
+    ("429", "Too many invalid tokens"),
+    ("503", "Overloaded: too many requests are queued; see Retry-After"),
 ];
 
 /// `GET /api/v1/openapi.json`.
@@ -68,7 +68,7 @@ pub fn openapi() -> String {
             "schemas": {
                 "Error": {
                     "type": "object", "required": ["error"],
-                    "properties": { "error": { "type": "string", "description": "What is wrong, in words" } },
+                    "properties": { "error": { "type": "string", "description": "Error message" } },
                 },
             },
         },
@@ -183,20 +183,19 @@ fn others() -> [(&'static str, Value); 7] {
     };
     let runs = query("run", "A run, or a selector of several", true, json!({ "type": "array", "items": text() }));
     let page = query("page", "The page's path and query, as `/run?run=@1`", true, text());
-    let recording =
-        query("run", "A run that is being recorded, by id or name; without it, this machine", false, text());
+    let recording = query("run", "Run being recorded, by id or name; default: this machine", false, text());
     [
         (
             files::EXPORT,
             get(
                 files::EXPORT,
-                "A run as an archive, which `POST /api/v1/import` takes.",
+                "A run as an archive for `POST /api/v1/import`.",
                 in_path(files::EXPORT),
                 "application/zstd",
             ),
         ),
         (files::EXPORT_MANY, get(files::EXPORT_MANY, "Several runs as one archive.", vec![runs], "application/zstd")),
-        (files::REPORT, get(files::REPORT, "A page as one HTML file with everything in it.", vec![page], "text/html")),
+        (files::REPORT, get(files::REPORT, "A page as one self-contained HTML file.", vec![page], "text/html")),
         (
             "/api/v1/live",
             get(
@@ -209,15 +208,10 @@ fn others() -> [(&'static str, Value); 7] {
         ),
         (
             status::PATH,
-            get(
-                status::PATH,
-                "What is being recorded into the store at the moment, and the name of this machine.",
-                Vec::new(),
-                "application/json",
-            ),
+            get(status::PATH, "Recordings in progress, and the name of this machine.", Vec::new(), "application/json"),
         ),
-        ("/metrics", get("/metrics", "How the server itself is, for Prometheus.", Vec::new(), "text/plain")),
-        (PATH, get(PATH, "This description.", Vec::new(), "application/json")),
+        ("/metrics", get("/metrics", "Prometheus metrics of the server.", Vec::new(), "text/plain")),
+        (PATH, get(PATH, "This OpenAPI description.", Vec::new(), "application/json")),
     ]
 }
 

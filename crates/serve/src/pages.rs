@@ -1,4 +1,4 @@
-//! HTML: the shell that the front end fills, and the few pages that need no script.
+//! HTML: the shell of the front end, and the few pages that work without scripts.
 
 use axum::{
     extract::State,
@@ -8,7 +8,7 @@ use axum::{
 
 use crate::{
     app::Shared,
-    assets::{Assets, Use},
+    assets::{Assets, LICENSES, Use},
     guard::{self, Nonce},
     reply::reply,
 };
@@ -37,6 +37,7 @@ fn shell_text(assets: &Assets, nonce: &Nonce) -> String {
     for (_, address) in assets.addresses(Use::Script) {
         head += &format!("<script src=\"{address}\" defer></script>\n");
     }
+    head += &format!("<link rel=\"license\" href=\"{LICENSES}\">\n");
     page(
         "Fenxi",
         // What makes styles while it runs (the editor) marks them with this word; see `guard`.

@@ -1,19 +1,19 @@
-//! The engines: a few, each serving one request at a time, and a bounded queue before them.
+//! Engine pool: a few engines, each serving one request at a time, behind a bounded queue.
 //!
-//! Who waits too long, or goes away, is forgotten: a place in the queue is given up, a statement at work is
-//! interrupted. A free statement never takes the last engine, so that pages are drawn beside it.
+//! Each has at most one process at work (`fenxi_worker`), forked from one template. Who waits too long, or goes away, is
+//! forgotten: a place in the queue is given up, a process at work is killed. A free statement never takes the last
+//! engine, so that pages are drawn beside it.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
-use fenxi_query::{Engine, Interrupt, Options};
+use fenxi_query::{Engine, Interrupt, Options, QueryError, Workers, start_workers};
 use fenxi_report::api::{ApiError, Context};
 use fenxi_store::Store;
 use tokio::sync::Semaphore;
@@ -24,7 +24,11 @@ use crate::Limits;
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(10);
 /// The least memory an engine is of use with.
 const LEAST_MEMORY: u64 = 64 << 20;
-
+/// What of an engine's memory its answer may have, in this process, while it is written; as a divisor.
+const ANSWERS: u64 = 8;
+/// What of its process's memory the engine may plan with, as a divisor: functions, threads and what the allocator keeps take
+/// the rest without asking.
+const PLANNED: u64 = 2;
 /// How many times its memory an engine may spill to disk.
 const SPILL: u64 = 8;
 
@@ -48,6 +52,9 @@ pub(crate) enum Refused {
     Api(ApiError),
 }
 
+/// Takes a line for the log.
+pub(crate) type Log = Box<dyn Fn(&str) + Send + Sync>;
+
 /// The engines of a store.
 #[derive(Clone)]
 pub(crate) struct Pool(Arc<Shared>);
@@ -55,9 +62,10 @@ pub(crate) struct Pool(Arc<Shared>);
 struct Shared {
     store: Store,
     options: Options,
-    spill: PathBuf,
-    made: AtomicUsize,
+    workers: OnceLock<Workers>,
     idle: Mutex<Vec<Engine>>,
+    /// Takes a line about what went wrong.
+    log: Log,
     engines: Arc<Semaphore>,
     free: Arc<Semaphore>,
     limits: Limits,
@@ -66,27 +74,38 @@ struct Shared {
 }
 
 impl Pool {
-    pub(crate) fn new(store: Store, limits: Limits) -> Pool {
+    /// Engines of `store` within `limits`; `carried` says whether questions that runs bring with them are asked.
+    pub(crate) fn new(store: Store, limits: Limits, carried: bool, log: Log) -> Pool {
         let engines = limits.engines.max(2);
         let cpus = std::thread::available_parallelism().map_or(2, usize::from);
         let memory = (limits.memory_bytes / engines as u64).max(LEAST_MEMORY);
-        Pool(Arc::new(Shared {
+        let answer = memory / ANSWERS;
+        let process = memory - answer;
+        let pool = Pool(Arc::new(Shared {
             store,
             options: Options {
-                memory_limit: Some(format!("{}MiB", memory >> 20)),
+                memory_limit: Some(format!("{}MiB", (process / PLANNED) >> 20)),
+                process_bytes: Some(process),
+                // Written as text it is there twice.
+                answer_bytes: Some(answer / 2),
                 threads: Some((cpus / 2).max(2)),
                 spill_limit: Some(format!("{}MiB", (SPILL * memory) >> 20)),
+                carried,
                 ..Options::default()
             },
-            spill: std::env::temp_dir().join(format!("fenxi-serve-{}", std::process::id())),
-            made: AtomicUsize::new(0),
+            workers: OnceLock::new(),
             idle: Mutex::default(),
+            log,
             engines: Arc::new(Semaphore::new(engines)),
             free: Arc::new(Semaphore::new(engines - 1)),
             limits,
             waiting: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
-        }))
+        }));
+        // Ready before the first request; what is wrong is told to who asks first.
+        let early = Arc::clone(&pool.0);
+        std::thread::spawn(move || early.begin());
+        pool
     }
 
     /// Requests that wait, and engines at work.
@@ -159,6 +178,9 @@ impl Shared {
         let cancelled = || Err(ApiError::Interrupted);
         let outcome = catch_unwind(AssertUnwindSafe(|| if job.is_cancelled() { cancelled() } else { work(&context) }));
         job.end();
+        if let Ok(Err(ApiError::Crashed(how))) = &outcome {
+            (self.log)(&format!("a statement failed: {how}"));
+        }
         match outcome {
             Ok(outcome) => {
                 self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(engine);
@@ -168,18 +190,25 @@ impl Shared {
         }
     }
 
-    fn engine(&self) -> Result<Engine, ApiError> {
-        let number = self.made.fetch_add(1, Ordering::Relaxed);
-        // Engines are databases of their own: two that spill into one folder take each other's files.
-        let options = Options { temp_dir: Some(self.spill.join(number.to_string())), ..self.options.clone() };
-        Ok(Engine::open(&self.store, &options)?)
+    /// Starts workers, and tells where the kernel confines them less than it could.
+    fn begin(&self) {
+        let confined = self.engine().ok().and_then(|engine| engine.confined().ok());
+        if let Some(lack) = confined.iter().flatten().find(|by| by.starts_with("no ")) {
+            (self.log)(&format!("statements are confined less than they could be: {lack}"));
+        }
     }
-}
 
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // Nothing was spilled if there is no such folder.
-        let _ = fs_err::remove_dir_all(&self.spill);
+    fn engine(&self) -> Result<Engine, ApiError> {
+        Ok(Engine::with(self.workers()?.clone(), &self.store, &self.options))
+    }
+
+    /// The workers, started when they are first needed.
+    fn workers(&self) -> Result<&Workers, QueryError> {
+        if let Some(workers) = self.workers.get() {
+            return Ok(workers);
+        }
+        let started = start_workers(None)?;
+        Ok(self.workers.get_or_init(|| started))
     }
 }
 

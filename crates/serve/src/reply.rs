@@ -1,4 +1,4 @@
-//! Replies: JSON and errors, in one shape everywhere.
+//! Responses: JSON and errors, in one shape everywhere.
 
 use axum::{
     body::Body,
@@ -35,6 +35,11 @@ impl Failure {
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending")
     }
 
+    /// There is no place for it at the moment.
+    pub(crate) fn busy() -> Failure {
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already; try again soon")
+    }
+
     pub(crate) fn unknown(text: impl Into<String>) -> Failure {
         Failure::new(StatusCode::NOT_FOUND, text)
     }
@@ -58,9 +63,7 @@ impl IntoResponse for Failure {
 impl From<Refused> for Failure {
     fn from(refused: Refused) -> Failure {
         match refused {
-            Refused::Busy => {
-                Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already; try again soon")
-            }
+            Refused::Busy => Failure::busy(),
             Refused::TooLong(limit) => Failure::new(
                 StatusCode::REQUEST_TIMEOUT,
                 format!(
@@ -76,7 +79,7 @@ impl From<Refused> for Failure {
 impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Failure {
         let status = match error {
-            ApiError::Wrong(_) => StatusCode::BAD_REQUEST,
+            ApiError::Wrong(_) | ApiError::Crashed(_) => StatusCode::BAD_REQUEST,
             ApiError::Unknown(_) => StatusCode::NOT_FOUND,
             ApiError::Interrupted => StatusCode::REQUEST_TIMEOUT,
             ApiError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -91,6 +94,7 @@ impl From<StoreError> for Failure {
             StoreError::Unknown { .. } => StatusCode::NOT_FOUND,
             StoreError::Ambiguous { .. } | StoreError::Selector(_) => StatusCode::BAD_REQUEST,
             StoreError::Recording { .. } => StatusCode::CONFLICT,
+            StoreError::Busy { .. } => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Failure::new(status, error.to_string())

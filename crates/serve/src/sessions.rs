@@ -1,10 +1,12 @@
-//! Who has logged in, and who tried too often.
+//! Login sessions, and rate limits of failed logins.
 
 use std::{
     collections::BTreeMap,
     net::IpAddr,
     time::{Duration, Instant},
 };
+
+use crate::house::Household;
 
 /// A session that is not used for so long ends.
 const IDLE: Duration = Duration::from_secs(12 * 3600);
@@ -88,7 +90,7 @@ fn key(secret: &str) -> [u8; 32] {
 pub(crate) struct Attempts {
     since: Option<Instant>,
     all: u32,
-    by: BTreeMap<IpAddr, u32>,
+    by: BTreeMap<Household, u32>,
 }
 
 impl Attempts {
@@ -97,13 +99,13 @@ impl Attempts {
         if self.since.is_none_or(|since| now.duration_since(since) >= WINDOW) {
             *self = Attempts { since: Some(now), ..Attempts::default() };
         }
-        self.all < WRONG_OF_ALL && self.by.get(&address).is_none_or(|n| *n < WRONG)
+        self.all < WRONG_OF_ALL && self.by.get(&Household::of(address)).is_none_or(|n| *n < WRONG)
     }
 
     /// Counts a wrong one.
     pub(crate) fn wrong(&mut self, address: IpAddr) {
         self.all += 1;
-        *self.by.entry(address).or_default() += 1;
+        *self.by.entry(Household::of(address)).or_default() += 1;
     }
 }
 
@@ -139,6 +141,12 @@ mod tests {
             attempts.wrong(here);
         }
         assert!(!attempts.may(here, now) && attempts.may(there, now));
+        // Who has one address of a network of IPv6 has all of them.
+        for last in 0..WRONG as u16 {
+            attempts.wrong([0x2001, 0xdb8, 0, 1, 0, 0, 0, last].into());
+        }
+        assert!(!attempts.may([0x2001, 0xdb8, 0, 1, 1, 1, 1, 1].into(), now));
+        assert!(attempts.may([0x2001, 0xdb8, 0, 2, 0, 0, 0, 1].into(), now));
         assert!(attempts.may(here, now + WINDOW));
     }
 }

@@ -1,6 +1,6 @@
-//! What a server is told when it starts.
+//! Server settings.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use fenxi_model::Micros;
 use fenxi_store::Store;
@@ -8,7 +8,7 @@ use fenxi_store::Store;
 use crate::{Access, Tls};
 
 /// Takes one line for each request.
-pub type Audit = Box<dyn Fn(&str) + Send + Sync>;
+pub type Audit = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Everything a server is told.
 pub struct Settings {
@@ -24,6 +24,8 @@ pub struct Settings {
     pub tls: Option<Tls>,
     /// Whether nothing may be changed through it.
     pub read_only: bool,
+    /// Whether questions that runs bring with them are asked.
+    pub carried: bool,
     /// What a request may use.
     pub limits: Limits,
     /// The name of this machine, as live values carry it.
@@ -49,8 +51,16 @@ pub struct Limits {
     pub queue: usize,
     /// Bytes of an upload.
     pub upload_bytes: u64,
-    /// Connections at the same time.
+    /// Connections at the same time; no more than half the files that the process may open.
     pub connections: usize,
+    /// Time from the begin of a connection to its first request.
+    pub arrival: Duration,
+    /// Time for which a client may be waited for in the middle of a request or an answer, besides what its bytes earn.
+    pub patience: Duration,
+    /// Archives that are given at the same time, and files that are taken.
+    pub transfers: usize,
+    /// Bytes of answers that wait for their clients, all together.
+    pub answer_bytes: u64,
 }
 
 impl Default for Limits {
@@ -65,6 +75,10 @@ impl Default for Limits {
             queue: 256,
             upload_bytes: 1 << 30,
             connections: 1024,
+            arrival: Duration::from_secs(8),
+            patience: Duration::from_secs(30),
+            transfers: 4,
+            answer_bytes: 256 << 20,
         }
     }
 }

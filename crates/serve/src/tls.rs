@@ -1,4 +1,4 @@
-//! Certificates: the server's own, and those that clients must show.
+//! TLS certificates: of the server, and those that clients must present.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,4 @@
-//! `/api/v1/about`: what answers here.
+//! `/api/v1/about`: version and capabilities.
 
 use serde_json::json;
 
@@ -6,11 +6,15 @@ use super::{ApiError, Context, Endpoint, Query, Reply};
 
 pub(super) const ABOUT: Endpoint = Endpoint {
     path: "/api/v1/about",
-    about: "The program and its version, and whether the store may be changed from here.",
+    about: "Program, version, whether the store is writable through this server, and how statements are confined.",
     params: &[],
     answer,
 };
 
 fn answer(context: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
-    Reply::json(&json!({ "program": "fenxi", "version": env!("CARGO_PKG_VERSION"), "read_only": context.read_only }))
+    // Where no process can be had, statements say why.
+    let confined = context.engine.confined().unwrap_or_default();
+    let version = env!("CARGO_PKG_VERSION");
+    let about = json!({ "program": "fenxi", "version": version, "read_only": context.read_only, "confined": confined });
+    Reply::json(&about)
 }

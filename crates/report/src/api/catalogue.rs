@@ -7,7 +7,7 @@ use super::{ApiError, Context, Endpoint, Query, Reply};
 
 pub(super) const CATALOGUE: Endpoint = Endpoint {
     path: "/api/v1/catalogue",
-    about: "The tables that a run can have, with what each column means, its unit and which direction is good.",
+    about: "The catalogue: tables of a run, with meaning, unit and better direction of each column.",
     params: &[],
     answer,
 };

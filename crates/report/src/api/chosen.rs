@@ -1,4 +1,4 @@
-//! Which runs a request is about.
+//! Selection of the runs of a request.
 
 use fenxi_compare::windows;
 use fenxi_model::RunId;
@@ -15,11 +15,15 @@ pub(super) const RUN: Param =
 pub(super) const ANY_RUN: Param =
     Param::optional("run", "Run: an id or its beginning, a name, `@1`, `tag=value`; all without it", Kind::Text).many();
 pub(super) const FROM: Param =
-    Param::optional("from", "Only what is later, seconds since the run's begin", Kind::Number);
-pub(super) const TO: Param = Param::optional("to", "Only what is earlier, seconds since the run's begin", Kind::Number);
+    Param::optional("from", "Start of the time range, in seconds since the start of the run", Kind::Number);
+pub(super) const TO: Param =
+    Param::optional("to", "End of the time range, in seconds since the start of the run", Kind::Number);
 /// The part of runs whose statistics are asked.
-pub(super) const WINDOW: Param =
-    Param::optional("window", "Part of the runs: `auto` (without it), `all`, a window's name, or FROM..TO", Kind::Text);
+pub(super) const WINDOW: Param = Param::optional(
+    "window",
+    "Time window: `auto` (default) for the steady state, `all`, a name, or FROM..TO",
+    Kind::Text,
+);
 
 /// What [`WINDOW`] says.
 pub(super) fn window(query: &Query) -> &str {

@@ -1,4 +1,4 @@
-//! `/api/v1/compare`: two groups of runs side by side.
+//! `/api/v1/compare`: side-by-side comparison of two groups of runs.
 
 use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide, share};
 
@@ -9,22 +9,22 @@ pub(super) const COMPARE: Endpoint = Endpoint {
     about: "Whether two groups of runs may be compared, and by how much they differ: results, metrics, facts, and where \
             the time went.",
     params: &[
-        Param::required("a", "The first group: a selector, or several with commas", Kind::Text),
-        Param::required("b", "The other group", Kind::Text),
+        Param::required("a", "Baseline group: a selector, or several separated by commas", Kind::Text),
+        Param::required("b", "Group to compare with the baseline", Kind::Text),
         Param::optional(
             "margin",
-            "Changes below this share are of no interest, as `2%` or `0.02`; 2% without it",
+            "Equivalence margin such as `2%` or `0.02`: smaller changes are negligible; default 2%",
             Kind::Text,
         ),
         chosen::WINDOW,
-        Param::optional("by", "Also one by one the series that have this label, as `cpu`", Kind::Text).many(),
+        Param::optional("by", "Also compare each series with this key, such as `cpu`", Kind::Text).many(),
         Param::optional(
             "per",
-            "What one transaction takes: divide by this rate or number, as `result.NAME`",
+            "Compare cost per transaction: divide by this rate or number, such as `result.NAME`",
             Kind::Text,
         ),
-        Param::optional("force", "Compare although something forbids it", Kind::Flag),
-        Param::optional("all", "Every metric, not only those that differ", Kind::Flag),
+        Param::optional("force", "Compare even if the validity gate refuses", Kind::Flag),
+        Param::optional("all", "All metrics, not only those that differ", Kind::Flag),
     ],
     answer,
 };

@@ -1,4 +1,4 @@
-//! `/api/v1/facts`: what the systems were, run beside run.
+//! `/api/v1/facts`: facts about systems, by run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ pub(super) const FACTS: Endpoint = Endpoint {
     params: &[
         chosen::RUN,
         Param::optional("topic", "Only facts of this topic", Kind::Text),
-        Param::optional("differ", "Only facts that are not the same in all runs", Kind::Flag),
+        Param::optional("differ", "Only facts that differ between runs", Kind::Flag),
     ],
     answer,
 };

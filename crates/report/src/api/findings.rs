@@ -1,12 +1,11 @@
-//! `/api/v1/findings`: what stands out in runs.
+//! `/api/v1/findings`: findings of runs.
 
 use super::{ApiError, Context, Endpoint, Query, Reply, chosen};
 use crate::findings;
 
 pub(super) const FINDINGS: Endpoint = Endpoint {
     path: "/api/v1/findings",
-    about: "What stands out in runs: rules that found something, with figures, advice and the question that shows the \
-            evidence.",
+    about: "Findings of runs: what is wrong or unusual, with figures, advice and the question that shows the evidence.",
     params: &[chosen::RUN],
     answer,
 };

@@ -1,4 +1,4 @@
-//! `/api/v1/metrics`: what can be followed or compared, for completion.
+//! `/api/v1/metrics`: metrics that can be followed or compared, for completion.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ const KEYS: usize = 200;
 
 pub(super) const METRICS: Endpoint = Endpoint {
     path: "/api/v1/metrics",
-    about: "Names of the results and series that the latest runs have.",
+    about: "Names of the results and series of the latest runs.",
     params: &[],
     answer,
 };
@@ -40,9 +40,9 @@ fn answer(context: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
         let has = |s: &&Summary| s.tables.iter().any(|(name, _, _)| name == table);
         Scope::of(all.iter().filter(has).take(RUNS).map(|s| s.id.clone()))
     };
-    let results = context.engine.query("SELECT DISTINCT name FROM result ORDER BY name", &latest("result"))?;
+    let results = context.engine.ours("SELECT DISTINCT name FROM result ORDER BY name", &[], &latest("result"))?;
     let sql = "SELECT DISTINCT table_name, column_name, key FROM stats WHERE table_name != 'result'";
-    let found = context.engine.query(sql, &latest("stats"))?;
+    let found = context.engine.ours(sql, &[], &latest("stats"))?;
     let mut series: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     let columns = found.strings("table_name").into_iter().zip(found.strings("column_name"));
     for ((table, column), key) in columns.zip(found.strings("key")) {

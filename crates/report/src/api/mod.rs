@@ -135,6 +135,9 @@ pub enum ApiError {
     /// It was stopped, because who asked has gone or because it took too long.
     #[error("stopped before it was answered")]
     Interrupted,
+    /// The statement ended the process that worked on it.
+    #[error("{0}")]
+    Crashed(String),
     /// The store or the engine failed.
     #[error("{0}")]
     Failed(String),
@@ -144,9 +147,12 @@ impl From<QueryError> for ApiError {
     fn from(error: QueryError) -> ApiError {
         match error {
             QueryError::Interrupted => ApiError::Interrupted,
+            QueryError::Crashed(_) => ApiError::Crashed(error.to_string()),
             QueryError::UnknownQuestion { .. } => ApiError::Unknown(error.to_string()),
             QueryError::Store(error) => error.into(),
-            QueryError::Io(_) | QueryError::File { .. } | QueryError::Engine(_) => ApiError::Failed(error.to_string()),
+            QueryError::Io(_) | QueryError::File { .. } | QueryError::Engine(_) | QueryError::NotInstalled(_) => {
+                ApiError::Failed(error.to_string())
+            }
             _ => ApiError::Wrong(error.to_string()),
         }
     }

@@ -1,4 +1,4 @@
-//! `/api/v1/notes`: what of a run could not be read.
+//! `/api/v1/notes`: what could not be read while recording or importing a run.
 
 use serde::Serialize;
 
@@ -9,8 +9,8 @@ const ROWS: usize = 200;
 
 pub(super) const NOTES: Endpoint = Endpoint {
     path: "/api/v1/notes",
-    about: "What could not be read while runs were recorded or imported, with file and line.",
-    params: &[chosen::RUN, Param::optional("limit", "Most rows; 200 without it", Kind::Count)],
+    about: "Notes: what could not be read while recording or importing runs, with file and line.",
+    params: &[chosen::RUN, Param::optional("limit", "Maximum number of rows; default 200", Kind::Count)],
     answer,
 };
 
@@ -35,7 +35,7 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         ORDER BY run, file, line NULLS FIRST, message LIMIT $n";
     let limit = i64::try_from(query.count("limit")?.unwrap_or(ROWS)).unwrap_or(i64::MAX);
     let limit = ("n", fenxi_query::Value::Int(limit));
-    let answer = context.engine.query_with(sql, &[limit], &chosen::scope(&runs, query)?)?;
+    let answer = context.engine.ours(sql, &[limit], &chosen::scope(&runs, query)?)?;
     let mut columns = ["run", "source", "file", "message"].map(|name| answer.strings(name).into_iter());
     let mut next = |place: usize| columns[place].next().flatten();
     let rows = answer.f64s("line").into_iter().map(|line| Note {

@@ -1,4 +1,4 @@
-//! `/api/v1/panel`: the answer to one question, as it is drawn.
+//! `/api/v1/panel`: answer to one question, ready to plot.
 
 use fenxi_model::Unit;
 use fenxi_query::{AdHoc, Chart, QueryError, Question, Scope, question};
@@ -16,23 +16,23 @@ const MOST_ROWS: usize = 100_000;
 
 pub(super) const PANEL: Endpoint = Endpoint {
     path: "/api/v1/panel",
-    about: "The answer to a question, by name or as SQL, ready to be drawn: series over time in bins with mean, least \
-            and greatest value, or a table. `from` and `to` show a part of the runs, statistics included.",
+    about: "The answer to a question, by name or as SQL, ready to plot: series over time in bins with mean, minimum and \
+            maximum, or a table. `from` and `to` restrict the time range, also of statistics.",
     params: &[
         Param::optional("question", "Name of a question", Kind::Text),
-        Param::optional("sql", "A statement instead of a question", Kind::Text),
-        Param::optional("chart", "How to draw the answer to `sql`: line, stacked, heatmap, table …", Kind::Text),
-        Param::optional("x", "Its column of the horizontal axis; `t` for time", Kind::Text),
-        Param::optional("y", "Its columns of values, with commas", Kind::Text),
-        Param::optional("series", "Its column that tells lines apart", Kind::Text),
-        Param::optional("unit", "Unit of the values, as %, B, B/s, /s, s, ms", Kind::Text),
+        Param::optional("sql", "SQL statement instead of a question", Kind::Text),
+        Param::optional("chart", "Chart type for `sql`: line, stacked, heatmap, table …", Kind::Text),
+        Param::optional("x", "Column of the x axis; `t` for time", Kind::Text),
+        Param::optional("y", "Columns of values, comma-separated", Kind::Text),
+        Param::optional("series", "Column that identifies the series", Kind::Text),
+        Param::optional("unit", "Unit of the values, such as %, B, B/s, /s, s, ms", Kind::Text),
         chosen::ANY_RUN,
         chosen::FROM,
         chosen::TO,
-        Param::optional("bins", "Most points of a line; 600 without it", Kind::Count),
-        Param::optional("rows", "Most rows of a table; 500 without it", Kind::Count),
-        Param::optional("lines", "Most lines of a chart and run; 500 without it", Kind::Count),
-        Param::optional("p.", "Value of the question's parameter of that name, as `p.n=5`", Kind::Text).many(),
+        Param::optional("bins", "Maximum number of points per series; default 600", Kind::Count),
+        Param::optional("rows", "Maximum number of rows of a table; default 500", Kind::Count),
+        Param::optional("lines", "Maximum number of series per chart and run; default 500", Kind::Count),
+        Param::optional("p.", "Parameter of the question, such as `p.n=5`", Kind::Text).many(),
     ],
     answer,
 };

@@ -1,4 +1,4 @@
-//! The query of a request: names and values, in the order in which they were given.
+//! Query string of a request: names and values in their original order.
 
 use super::{ApiError, Kind, Param};
 

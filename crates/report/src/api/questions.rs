@@ -1,4 +1,4 @@
-//! `/api/v1/questions`: what can be asked by name.
+//! `/api/v1/questions`: list of questions.
 
 use fenxi_query::Section;
 use serde_json::{Value, json};

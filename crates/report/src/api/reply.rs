@@ -1,4 +1,4 @@
-//! Answers as bytes.
+//! Serialised responses.
 
 use serde::Serialize;
 
@@ -14,11 +14,14 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// The type of most answers.
+    pub(super) const JSON: &'static str = "application/json";
+
     /// `value` as JSON.
     ///
     /// # Errors
     /// When it cannot be written as such.
     pub(super) fn json(value: &impl Serialize) -> Result<Reply, ApiError> {
-        Ok(Reply { content_type: "application/json", bytes: serde_json::to_vec(value)? })
+        Ok(Reply { content_type: Reply::JSON, bytes: serde_json::to_vec(value)? })
     }
 }

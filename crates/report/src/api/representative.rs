@@ -1,4 +1,4 @@
-//! `/api/v1/representative`: which of several runs stands best for all of them.
+//! `/api/v1/representative`: the representative run of a group.
 
 use fenxi_compare::Representative;
 
@@ -6,7 +6,7 @@ use super::{ApiError, Context, Endpoint, Query, Reply, chosen};
 
 pub(super) const REPRESENTATIVE: Endpoint = Endpoint {
     path: "/api/v1/representative",
-    about: "Which of several runs stands best for all of them, how far each is from it, and which are outliers.",
+    about: "The representative run of a group (medoid), the distance of every run from it, and outliers.",
     params: &[chosen::RUN, chosen::WINDOW],
     answer,
 };

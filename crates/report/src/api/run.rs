@@ -1,4 +1,4 @@
-//! `/api/v1/run`: what there is to see of runs, without data.
+//! `/api/v1/run`: metadata of runs, without data.
 
 use fenxi_model::RunId;
 use fenxi_query::{Scope, questions};
@@ -10,8 +10,8 @@ use crate::payload::{Header, Run};
 
 pub(super) const RUN: Endpoint = Endpoint {
     path: "/api/v1/run",
-    about: "Runs as they stand: facts about each, its windows, what recording it cost, its tables; and the questions \
-            that can be asked about them, by section. No data.",
+    about: "Metadata of runs: facts, windows, recording overhead, tables; and the questions that apply to them, by \
+            section. No data.",
     params: &[chosen::RUN],
     answer,
 };

@@ -1,4 +1,4 @@
-//! `/api/v1/runs`: the list of runs, filtered, sorted, a page at a time.
+//! `/api/v1/runs`: list of runs, filtered, sorted, paginated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,27 +20,27 @@ const OFFERED: usize = 100;
 
 pub(super) const RUNS: Endpoint = Endpoint {
     path: "/api/v1/runs",
-    about: "Runs, the latest first, those that meet all conditions; with their results, and what there is to choose \
-            from in the store: results, tags, parameters, hosts.",
+    about: "Runs that meet all conditions, latest first, with their results; and the filter values of the store: \
+            results, tags, parameters, hosts.",
     params: &[
-        Param::optional("where", "Only runs that this selector names: `tag=value`, a name …", Kind::Text).many(),
+        Param::optional("where", "Only runs that match this selector: `tag=value`, a name …", Kind::Text).many(),
         Param::optional(
             "text",
-            "Only runs whose id, name, command, host, labels or remarks hold this text",
+            "Only runs whose id, name, command, host, labels or remarks contain this text",
             Kind::Text,
         ),
         Param::optional("host", "Only runs of this host", Kind::Text),
         Param::optional(
             "from",
-            "Only runs that began at or after this time (ISO 8601, or seconds since 1970)",
+            "Only runs started at or after this time (ISO 8601, or seconds since 1970)",
             Kind::Text,
         ),
-        Param::optional("to", "Only runs that began before this time", Kind::Text),
+        Param::optional("to", "Only runs started before this time", Kind::Text),
         Param::optional("sort", sort::ABOUT, Kind::Text),
-        Param::optional("desc", "From the greatest to the least", Kind::Flag),
-        Param::optional("limit", "Most rows; 100 without it", Kind::Count),
-        Param::optional("offset", "Rows to leave out at the beginning", Kind::Count),
-        Param::optional("sparkline", "A little line of this column over each run, as `cpu.usr`", Kind::Text),
+        Param::optional("desc", "Sort in descending order", Kind::Flag),
+        Param::optional("limit", "Maximum number of rows; default 100", Kind::Count),
+        Param::optional("offset", "Number of rows to skip", Kind::Count),
+        Param::optional("sparkline", "Sparkline of this column over each run, such as `cpu.usr`", Kind::Text),
     ],
     answer,
 };

@@ -1,4 +1,4 @@
-//! `/api/v1/select`: which runs are meant.
+//! `/api/v1/select`: resolves selectors to runs.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The order of a list of runs.
+//! Sort order of the list of runs.
 
 use std::{cmp::Ordering, collections::BTreeMap, str::FromStr};
 
@@ -109,7 +109,7 @@ fn results(engine: &Engine, name: &str, runs: &[Summary]) -> Result<BTreeMap<Str
     let scope = Scope::of(holding.map(|s| s.id.clone()));
     let name = ("name", fenxi_query::Value::Text(name.to_owned()));
     let sql = "SELECT run, any_value(value) AS value FROM result WHERE name = $name GROUP BY run";
-    let answer = engine.query_with(sql, &[name], &scope)?;
+    let answer = engine.ours(sql, &[name], &scope)?;
     let pairs = answer.strings("run").into_iter().zip(answer.f64s("value"));
     Ok(pairs.filter_map(|(run, value)| Some((run?, value?))).collect())
 }

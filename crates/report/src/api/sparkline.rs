@@ -1,4 +1,4 @@
-//! Little lines in the list of runs.
+//! Sparklines in the list of runs.
 
 use std::{collections::BTreeMap, str::FromStr};
 
@@ -56,7 +56,7 @@ pub(super) fn of(
         SELECT run, bin, avg(value) AS value FROM chosen WHERE whole OR NOT has_whole GROUP BY run, bin",
         name = table.name,
     );
-    let answer = engine.query(&sql, &scope)?;
+    let answer = engine.ours(&sql, &[], &scope)?;
     let mut lines: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
     let values = answer.f64s("bin").into_iter().zip(answer.f64s("value"));
     for (run, (bin, value)) in answer.strings("run").into_iter().zip(values) {

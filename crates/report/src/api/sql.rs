@@ -1,4 +1,4 @@
-//! `/api/v1/sql`: any statement that reads.
+//! `/api/v1/sql`: any read-only statement.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use fenxi_query::{AnswerColumn, QueryError, render};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
 
@@ -22,8 +22,8 @@ pub(super) const SQL: Endpoint = Endpoint {
     params: &[
         Param::required("q", "Statement", Kind::Text),
         chosen::ANY_RUN,
-        Param::optional("limit", "Most rows; 10000 without it", Kind::Count),
-        Param::optional("format", "`json` (without it), `arrow` or `csv`", Kind::Text),
+        Param::optional("limit", "Maximum number of rows; default 10000", Kind::Count),
+        Param::optional("format", "`json` (default), `arrow` or `csv`", Kind::Text),
     ],
     answer,
 };
@@ -77,15 +77,6 @@ fn first(context: &Context<'_>, query: &Query) -> Result<First, ApiError> {
 }
 
 #[derive(Serialize)]
-struct Table {
-    columns: Vec<Column>,
-    rows: Vec<Vec<Value>>,
-    total: Option<usize>,
-    cut: bool,
-    took_ms: u64,
-}
-
-#[derive(Serialize)]
 struct Column {
     name: String,
     #[serde(rename = "type")]
@@ -95,19 +86,29 @@ struct Column {
 
 fn json(first: &First, begin: Instant) -> Result<Reply, ApiError> {
     let column = |c: &AnswerColumn| Column { name: c.name.clone(), ty: c.ty.to_string(), unit: c.unit.symbol() };
-    let mut rows = Vec::with_capacity(first.rows);
+    let columns: Vec<Column> = first.columns.iter().map(column).collect();
+    let mut bytes = b"{\"columns\":".to_vec();
+    serde_json::to_writer(&mut bytes, &columns)?;
+    bytes.extend_from_slice(b",\"rows\":[");
+    // Row by row, so that only text is held of an answer that may be large.
+    let mut is_first = true;
     for batch in &first.batches {
         let columns: Vec<Vec<Value>> = batch.columns().iter().map(render::values).collect::<Result<_, _>>()?;
         let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
-        rows.extend((0..batch.num_rows()).map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()));
+        for _ in 0..batch.num_rows() {
+            if !std::mem::take(&mut is_first) {
+                bytes.push(b',');
+            }
+            let row: Vec<Value> = columns.iter_mut().filter_map(Iterator::next).collect();
+            serde_json::to_writer(&mut bytes, &row)?;
+        }
     }
-    Reply::json(&Table {
-        columns: first.columns.iter().map(column).collect(),
-        rows,
-        total: (!first.cut).then_some(first.rows),
-        cut: first.cut,
-        took_ms: begin.elapsed().as_millis() as u64,
-    })
+    let total = (!first.cut).then_some(first.rows);
+    let end = json!({ "total": total, "cut": first.cut, "took_ms": begin.elapsed().as_millis() as u64 });
+    bytes.extend_from_slice(b"],");
+    // Without its brace, as the rest of what has begun.
+    bytes.extend_from_slice(&serde_json::to_vec(&end)?[1..]);
+    Ok(Reply { content_type: Reply::JSON, bytes })
 }
 
 fn csv(first: &First, _: Instant) -> Result<Reply, ApiError> {

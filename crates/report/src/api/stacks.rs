@@ -1,4 +1,4 @@
-//! `/api/v1/stacks`: sampled stacks, summed, for flame graphs.
+//! `/api/v1/stacks`: sampled stacks, aggregated for flame graphs.
 
 use fenxi_model::RunId;
 use serde::Serialize;
@@ -49,7 +49,7 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         ORDER BY run, weight DESC, stack";
     let comm = ("comm", fenxi_query::Value::Text(query.get("comm").unwrap_or_default().to_owned()));
     let most = ("n", fenxi_query::Value::Int(STACKS as i64));
-    let answer = context.engine.query_with(sql, &[comm, most], &chosen::scope(&runs, query)?)?;
+    let answer = context.engine.ours(sql, &[comm, most], &chosen::scope(&runs, query)?)?;
     let (of, names) = (answer.strings("run"), answer.strings("stack"));
     let (weights, totals, counted) = (answer.f64s("weight"), answer.f64s("total"), answer.strings("counted"));
     let of_run = |run: RunId| {

@@ -1,4 +1,4 @@
-//! `/api/v1/studies` and `/api/v1/study`: planned experiments and what they came to.
+//! `/api/v1/studies` and `/api/v1/study`: planned experiments and their results.
 
 use fenxi_study::{Design, Record, StudyError, finished, made, names, parse, report};
 use serde::Serialize;
@@ -8,14 +8,14 @@ use crate::study_asks::AtHand;
 
 pub(super) const STUDIES: Endpoint = Endpoint {
     path: "/api/v1/studies",
-    about: "The studies of the store: how far each is, and over which factors.",
+    about: "The studies of the store, with progress and factors.",
     params: &[],
     answer: list,
 };
 
 pub(super) const STUDY: Endpoint = Endpoint {
     path: "/api/v1/study",
-    about: "What a study came to: every response against every factor, curves, the best cell, failures.",
+    about: "Results of a study: every response by factor, scaling curves, the best cell, failures.",
     params: &[Param::required("name", "Name of the study", Kind::Text)],
     answer: one,
 };

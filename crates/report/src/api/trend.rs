@@ -6,11 +6,11 @@ use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
 
 pub(super) const TREND: Endpoint = Endpoint {
     path: "/api/v1/trend",
-    about: "One metric over runs, the oldest first, and where it changed.",
+    about: "One metric over runs, oldest first, with change points.",
     params: &[
-        Param::required("metric", "A result by its name, `TABLE.COLUMN`, or `TABLE.COLUMN[KEY=VALUE]`", Kind::Text),
-        Param::optional("where", "Only runs that this selector names", Kind::Text).many(),
-        Param::optional("last", "Only the latest so many runs", Kind::Count),
+        Param::required("metric", "Name of a result, `TABLE.COLUMN`, or `TABLE.COLUMN[KEY=VALUE]`", Kind::Text),
+        Param::optional("where", "Only runs that match this selector", Kind::Text).many(),
+        Param::optional("last", "Only the latest N runs", Kind::Count),
         chosen::WINDOW,
     ],
     answer,

@@ -1,4 +1,4 @@
-//! `/compare`: two groups of runs side by side, and the charts that both can share.
+//! `/compare`: side-by-side comparison of two groups of runs, and the charts that both share.
 
 use fenxi_model::RunId;
 

@@ -1,4 +1,4 @@
-//! What each page asks the API: the one place that a file of a page and the front end have to agree on.
+//! Requests that each page makes to the API: the contract between the file of a page and the front end.
 //!
 //! A page is one file here and one in `web/src/pages/`. Requests are written as the front end writes them:
 //! parameters in the order in which the endpoint lists them, what says nothing left out.

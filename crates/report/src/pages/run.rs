@@ -1,4 +1,4 @@
-//! `/run`: runs over each other.
+//! `/run`: charts of one run, or of several overlaid.
 
 use super::{Page, about, by_id, runs};
 use crate::api::{ApiError, Context, Query, run};

@@ -1,4 +1,4 @@
-//! `/study`: what a study came to; without a name, the list of studies.
+//! `/study`: results of a study; without a name, the list of studies.
 
 use super::{Page, only};
 use crate::api::{ApiError, Context, Query};

@@ -1,4 +1,4 @@
-//! `POST /api/v1/average`: several runs become one.
+//! `POST /api/v1/average`: averages runs into a new one.
 
 use std::sync::{
     Arc,
@@ -22,19 +22,19 @@ use crate::{app::Shared, reply::Failure};
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
     path: "/api/v1/average",
-    about: "Averages runs into a new one that keeps their spread. Nothing is kept when the client goes before the end.",
+    about: "Averages runs into a new one, with standard deviations. Nothing is kept if the client disconnects before the end.",
     takes: Takes::Json(|| {
         json!({
             "type": "object", "additionalProperties": false, "required": ["runs"],
             "example": { "runs": ["@1", "@2"], "name": "mean", "window": "all", "drop_outliers": false },
             "properties": {
                 "runs": { "type": "array", "minItems": 1, "items": text_schema("A run, or a selector of several") },
-                "name": { "type": ["string", "null"], "description": "Name of the average" },
+                "name": { "type": ["string", "null"], "description": "Name of the new run" },
                 "window": {
                     "type": ["string", "null"],
-                    "description": "Part of the runs: `all`, a window's name, `FROM..TO`, or `auto` (without it): the steady part",
+                    "description": "Time window: `all`, a name, `FROM..TO`, or `auto` (default) for the steady state",
                 },
-                "drop_outliers": { "type": "boolean", "description": "Leave out runs that lie much farther from the others than usual" },
+                "drop_outliers": { "type": "boolean", "description": "Exclude outliers: runs unusually far from the others" },
             },
         })
     }),
@@ -67,9 +67,10 @@ async fn make(State(shared): State<Shared>, body: Body) -> Result<Response, Fail
     let gone = Gone(Arc::default());
     let is_gone = Arc::clone(&gone.0);
     // One at a time: each reads all of its runs.
-    let Ok(_turn) = shared.work.acquire().await else { return Err(Failure::ending()) };
+    let turn = shared.work.take(shared.settings.limits.time).await?;
     let store = shared.settings.store.clone();
     let made = blocking(move || {
+        let _turn = turn;
         let runs = group(&store, &given.runs.join(",")).map_err(refused)?;
         let outliers = if given.drop_outliers { Outliers::LeaveOut } else { Outliers::Keep };
         let chosen = Averaging::of(&store, &runs, given.window.as_deref().unwrap_or("auto"), outliers);

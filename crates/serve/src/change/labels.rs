@@ -1,4 +1,4 @@
-//! `PUT /api/v1/runs/{id}/labels`: name, tags, remarks, whether it is a baseline.
+//! `PUT /api/v1/runs/{id}/labels`: sets name, tags, remarks and baseline flag.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ use crate::{app::Shared, reply::Failure};
 pub(super) const PUT: Operation = Operation {
     method: Method::PUT,
     path: "/api/v1/runs/{id}/labels",
-    about: "Changes the labels of a run. What is not given stays; tags and remarks that are given replace those before.",
+    about: "Changes the labels of a run. Omitted fields stay; given tags and remarks replace the previous ones.",
     takes: Takes::Json(|| {
         json!({
             "type": "object", "additionalProperties": false,
             "properties": {
-                "name": { "type": ["string", "null"], "description": "Its name; null or empty for none" },
+                "name": { "type": ["string", "null"], "description": "Name; null or empty for none" },
                 "tags": { "type": "object", "additionalProperties": text_schema("Value of the tag") },
-                "baseline": { "type": "boolean", "description": "Whether later runs are compared with it" },
+                "baseline": { "type": "boolean", "description": "Baseline flag: later runs are compared with it" },
                 "remarks": { "type": "array", "items": text_schema("A remark in words") },
             },
         })
     }),
-    gives: "The labels as they are now",
+    gives: "The new labels",
     changes: true,
     route: || put(set),
 };
@@ -47,15 +47,20 @@ async fn set(State(shared): State<Shared>, id: Named<String>, body: Body) -> Res
     }
     let store = shared.settings.store.clone();
     let labels = blocking(move || {
-        let mut labels = store.run(&id)?.labels;
-        if let Some(name) = given.name {
-            labels.name = name.filter(|name| !name.is_empty());
-        }
-        labels.tags = given.tags.unwrap_or(labels.tags);
-        labels.baseline = given.baseline.unwrap_or(labels.baseline);
-        labels.remarks = given.remarks.unwrap_or(labels.remarks);
-        store.set_labels(&id, &labels)?;
-        Ok(labels)
+        store.change_labels(&id, |entry| {
+            let labels = &mut entry.labels;
+            if let Some(name) = given.name {
+                labels.name = name.filter(|name| !name.is_empty());
+            }
+            if let Some(tags) = given.tags {
+                labels.tags = tags;
+            }
+            labels.baseline = given.baseline.unwrap_or(labels.baseline);
+            if let Some(remarks) = given.remarks {
+                labels.remarks = remarks;
+            }
+            Ok(labels.clone())
+        })
     });
     let labels = labels.await?;
     Ok(done(json!({

@@ -1,5 +1,5 @@
-//! What changes the store: labels, windows, runs, averages, questions, uploads. One list of operations, from which the
-//! paths and the description of the API are made.
+//! Write operations on the store: labels, windows, runs, averages, questions, uploads. One list, from which paths and
+//! the OpenAPI description are made.
 
 mod average;
 mod labels;
@@ -21,6 +21,7 @@ use axum::{
 use fenxi_model::RunId;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use crate::{
     app::Shared,
@@ -84,7 +85,7 @@ pub(crate) fn routes(shared: &Shared, mut router: Router<Shared>) -> Router<Shar
 /// Turns away what would change a store that is only read here.
 async fn writable(State(shared): State<Shared>, request: axum::extract::Request, next: Next) -> Response {
     if shared.settings.read_only {
-        return Failure::forbidden("this server changes nothing: it was started with --read-only").into_response();
+        return Failure::forbidden("this server is read-only (--read-only)").into_response();
     }
     next.run(request).await
 }
@@ -116,10 +117,19 @@ async fn one_run(shared: &Shared, selector: String) -> Result<RunId, Failure> {
     blocking(move || Ok(store.select_one(&selector)?)).await
 }
 
+/// Threads that read and write files for requests at the same time; others wait for their turn.
+static THREADS: Semaphore = Semaphore::const_new(32);
+
 /// Does what reads or writes files beside the threads that serve.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
+    // Given back when the work has ended, whether anybody still waits for it or not.
+    let turn = THREADS.acquire().await.map_err(|_| Failure::ending())?;
+    let work = move || {
+        let _turn = turn;
+        work()
+    };
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|_| {
         Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "this failed unexpectedly; please report it"))

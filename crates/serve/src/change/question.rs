@@ -1,4 +1,4 @@
-//! `/api/v1/questions/{name}`: the store's own questions.
+//! `/api/v1/questions/{name}`: user questions of the store.
 
 use axum::{
     extract::State,
@@ -28,9 +28,9 @@ pub(super) const PUT: Operation = Operation {
 pub(super) const DELETE: Operation = Operation {
     method: Method::DELETE,
     path: PUT.path,
-    about: "Removes a question of the store; a shipped one of the same name is there again.",
+    about: "Removes a user question; a shipped one of the same name becomes active again.",
     takes: Takes::Nothing,
-    gives: "The name of the question that was removed",
+    gives: "Name of the removed question",
     changes: true,
     route: || delete(forget),
 };
@@ -46,7 +46,7 @@ async fn keep(State(shared): State<Shared>, name: Named<String>, body: Body) -> 
         let plan = context.engine.query_with(&explained, &question.bind(&[])?, &Scope::of([]));
         plan.map(drop).map_err(ApiError::from)
     };
-    shared.pool.ask(Weight::Page, false, check).await?;
+    shared.pool.ask(Weight::Free, false, check).await?;
     let store = shared.settings.store.clone();
     let said = json!({ "name": kept });
     blocking(move || keep_question(&store, &kept, &asked).map_err(|e| ApiError::from(e).into())).await?;

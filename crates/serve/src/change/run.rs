@@ -10,9 +10,9 @@ use crate::{app::Shared, reply::Failure};
 pub(super) const DELETE: Operation = Operation {
     method: Method::DELETE,
     path: "/api/v1/runs/{id}",
-    about: "Removes a run and its labels for good. Only a whole id is taken, so that no slip removes another run.",
+    about: "Deletes a run and its labels permanently. Requires the full id, so that a typing error cannot delete another run.",
     takes: Takes::Nothing,
-    gives: "The id of the run that was removed",
+    gives: "Id of the deleted run",
     changes: true,
     route: || delete(remove),
 };

@@ -1,4 +1,4 @@
-//! `POST /api/v1/sql`: as with GET, for statements that are too long for an address.
+//! `POST /api/v1/sql`: like GET, for statements too long for a URL.
 
 use axum::{extract::State, http::Method, response::Response, routing::post};
 use fenxi_report::api::{ENDPOINTS, Query};
@@ -11,7 +11,7 @@ use crate::{app::Shared, ask, reply::Failure};
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
     path: ask::SQL,
-    about: "As `GET /api/v1/sql`, for long statements. It only reads, and a server that is read-only answers it too.",
+    about: "Like `GET /api/v1/sql`, for long statements. Read-only servers answer it too.",
     takes: Takes::Json(|| {
         json!({
             "type": "object", "additionalProperties": false, "required": ["q"],
@@ -19,12 +19,12 @@ pub(super) const POST: Operation = Operation {
             "properties": {
                 "q": text_schema("The statement"),
                 "run": { "type": "array", "items": text_schema("A run, or a selector of several") },
-                "limit": { "type": "integer", "minimum": 0, "description": "Most rows" },
+                "limit": { "type": "integer", "minimum": 0, "description": "Maximum number of rows" },
                 "format": { "type": "string", "enum": ["json", "arrow", "csv"] },
             },
         })
     }),
-    gives: "The answer, as that of `GET`",
+    gives: "The answer, as for `GET`",
     changes: false,
     route: || post(answer),
 };

@@ -1,8 +1,8 @@
-//! `POST /api/v1/import`: a file becomes runs, an archive of runs those runs.
+//! `POST /api/v1/import`: imports an uploaded file, or the runs of an archive.
 //!
 //! The file is written beside the store first, never into memory, and only then looked at. Its name is only a name.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, time::Duration};
 
 use axum::{
     body::Body,
@@ -13,7 +13,7 @@ use axum::{
 };
 use fenxi_ingest::{Content, ImportError, Plan, Source, import};
 use fenxi_report::api::Query;
-use fenxi_store::{Store, StoreError, TakeLimits, is_archive};
+use fenxi_store::{Scratch, Store, StoreError, TakeLimits, is_archive};
 use fs_err as fs;
 use futures_util::StreamExt;
 use jiff::tz::TimeZone;
@@ -21,7 +21,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
 use super::{Operation, Takes, blocking, done, random};
-use crate::{app::Shared, reply::Failure, sessions::random_word};
+use crate::{app::Shared, reply::Failure};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
@@ -36,24 +36,31 @@ pub(super) const POST: Operation = Operation {
 
 /// How many times the limit of an upload a packed file may unpack to.
 const UNPACKED: u64 = 20;
+/// Bytes of manifests and labels in an archive.
+const TEXT: u64 = 64 << 20;
 /// Rows that an upload may become.
 const MOST_ROWS: u64 = 200_000_000;
 /// Characters of a file's name that are kept.
 const LONGEST_NAME: usize = 200;
+/// Time that an upload waits for its turn.
+const WAIT: Duration = Duration::from_secs(5);
 
 async fn take(State(shared): State<Shared>, RawQuery(query): RawQuery, body: Body) -> Result<Response, Failure> {
     let query = Query::parse(query.as_deref().unwrap_or_default());
     let name = plain_name(query.get("filename").unwrap_or("upload"));
     let limit = shared.settings.limits.upload_bytes;
+    let place = shared.uploads.take(WAIT).await?;
     let upload = Upload::new(&shared.settings.store)?;
     receive(body, &upload, limit).await?;
-    let Ok(_turn) = shared.work.acquire().await else { return Err(Failure::ending()) };
+    let turn = shared.work.take(shared.settings.limits.time).await?;
     let (store, now) = (shared.settings.store.clone(), (shared.settings.now)());
     let unpacked = limit.saturating_mul(UNPACKED);
     let runs = blocking(move || {
+        let _turns = (place, turn);
         let archive = is_archive(fs::File::open(&upload.path).map_err(StoreError::from)?).map_err(StoreError::from)?;
         if archive {
-            let limits = TakeLimits { bytes: unpacked, runs: 10_000, files: 1_000_000, ..TakeLimits::default() };
+            let limits =
+                TakeLimits { bytes: unpacked, runs: 10_000, files: 1_000_000, text: TEXT, ..TakeLimits::default() };
             let file = fs::File::open(&upload.path).map_err(StoreError::from)?;
             let taken = store.take_in(file, &limits).map_err(refused)?;
             return Ok(taken.into_iter().map(|run| run.id).collect());
@@ -86,7 +93,7 @@ async fn take(State(shared): State<Shared>, RawQuery(query): RawQuery, body: Bod
         match outcome {
             Ok(outcome) => Ok(outcome.run.into_iter().chain(outcome.already).collect::<Vec<_>>()),
             Err(error @ ImportError::TooLong(_)) => Err(too_large(error.to_string())),
-            Err(_) if !within => Err(too_large(format!("it has more than {MOST_ROWS} rows; `fenxi import` takes it"))),
+            Err(_) if !within => Err(too_large(format!("more than {MOST_ROWS} rows; use `fenxi import`"))),
             Err(ImportError::Store(error)) => Err(error.into()),
             Err(error) => Err(Failure::wrong(error.to_string())),
         }
@@ -131,24 +138,16 @@ async fn receive(body: Body, upload: &Upload, limit: u64) -> Result<(), Failure>
     file.flush().await.map_err(failed)
 }
 
-/// A file beside the runs that is removed when it is dropped.
+/// A file beside the runs that is removed when it is dropped; of a server that was killed, by the next command.
 struct Upload {
     path: PathBuf,
+    _scratch: Scratch,
 }
 
 impl Upload {
     fn new(store: &Store) -> Result<Upload, Failure> {
-        // What a server that was killed left is in the cache, which anybody may empty.
-        let folder = store.path().join("cache/uploads");
-        fs::create_dir_all(&folder).map_err(StoreError::from)?;
-        Ok(Upload { path: folder.join(random_word()) })
-    }
-}
-
-impl Drop for Upload {
-    fn drop(&mut self) {
-        // Not there when the first byte never came.
-        let _ = fs::remove_file(&self.path);
+        let scratch = store.scratch()?;
+        Ok(Upload { path: scratch.path("upload"), _scratch: scratch })
     }
 }
 

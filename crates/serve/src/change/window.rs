@@ -1,4 +1,4 @@
-//! `/api/v1/runs/{id}/windows/{name}`: named parts of a run.
+//! `/api/v1/runs/{id}/windows/{name}`: named time windows of a run.
 
 use axum::{
     extract::State,
@@ -17,18 +17,18 @@ use crate::{app::Shared, reply::Failure};
 pub(super) const PUT: Operation = Operation {
     method: Method::PUT,
     path: "/api/v1/runs/{id}/windows/{name}",
-    about: "Names a part of a run; the one named `steady` is what comparisons use without being told.",
+    about: "Defines a time window of a run; comparisons use the one named `steady` by default.",
     takes: Takes::Json(|| {
         json!({
             "type": "object", "additionalProperties": false, "required": ["from_s", "to_s"],
             "example": { "from_s": 0.2, "to_s": 0.8 },
             "properties": {
-                "from_s": { "type": "number", "minimum": 0, "description": "Its begin, in seconds from the run's begin" },
-                "to_s": { "type": "number", "minimum": 0, "description": "Its end, in seconds from the run's begin" },
+                "from_s": { "type": "number", "minimum": 0, "description": "Start, in seconds from the start of the run" },
+                "to_s": { "type": "number", "minimum": 0, "description": "End, in seconds from the start of the run" },
             },
         })
     }),
-    gives: "The window as it is now",
+    gives: "The new window",
     changes: true,
     route: || put(set),
 };
@@ -36,9 +36,9 @@ pub(super) const PUT: Operation = Operation {
 pub(super) const DELETE: Operation = Operation {
     method: Method::DELETE,
     path: PUT.path,
-    about: "Forgets a named part of a run; one that the run was made with stays.",
+    about: "Removes a time window of a run, unless the run was made with it.",
     takes: Takes::Nothing,
-    gives: "The name of the window that was forgotten",
+    gives: "Name of the removed window",
     changes: true,
     route: || delete(remove),
 };
@@ -59,19 +59,20 @@ async fn set(State(shared): State<Shared>, path: Named<(String, String)>, body: 
     let id = one_run(&shared, run).await?;
     let store = shared.settings.store.clone();
     let window = blocking(move || {
-        let mut entry = store.run(&id)?;
-        let manifest = &entry.manifest;
-        // A second more than it lasted: a page rounds.
-        if !(0.0..manifest.seconds()).contains(&from_s) || to_s <= from_s || to_s > manifest.seconds() + 1.0 {
-            let text = format!("{from_s} s to {to_s} s is no part of a run of {:.1} s", manifest.seconds());
-            return Err(Failure::wrong(text));
-        }
-        let at = |seconds: f64| Micros(manifest.start.0 + (seconds * 1e6) as i64);
-        let window = Window { name, start: at(from_s), end: at(to_s).min(manifest.end) };
-        entry.labels.set_window(window.clone());
-        store.set_labels(&id, &entry.labels)?;
-        let seconds = |t: Micros| t.seconds_since(entry.manifest.start);
-        Ok(json!({ "name": window.name, "from_s": seconds(window.start), "to_s": seconds(window.end) }))
+        store.change_labels(&id, |entry| {
+            let manifest = &entry.manifest;
+            // A second more than it lasted: a page rounds.
+            if !(0.0..manifest.seconds()).contains(&from_s) || to_s <= from_s || to_s > manifest.seconds() + 1.0 {
+                let text =
+                    format!("{from_s} s to {to_s} s is outside the run, which lasts {:.1} s", manifest.seconds());
+                return Err(Failure::wrong(text));
+            }
+            let at = |seconds: f64| Micros(manifest.start.0 + (seconds * 1e6) as i64);
+            let window = Window { name, start: at(from_s), end: at(to_s).min(manifest.end) };
+            entry.labels.set_window(window.clone());
+            let seconds = |t: Micros| t.seconds_since(entry.manifest.start);
+            Ok(json!({ "name": window.name, "from_s": seconds(window.start), "to_s": seconds(window.end) }))
+        })
     });
     Ok(done(window.await?))
 }
@@ -81,12 +82,10 @@ async fn remove(State(shared): State<Shared>, path: Named<(String, String)>) -> 
     let id = one_run(&shared, run).await?;
     let store = shared.settings.store.clone();
     let removed = blocking(move || {
-        let mut entry = store.run(&id)?;
-        if !entry.labels.remove_window(&name) {
-            return Err(Failure::unknown(format!("run {id} has no window `{name}` that could be removed")));
-        }
-        store.set_labels(&id, &entry.labels)?;
-        Ok(name)
+        store.change_labels(&id, |entry| match entry.labels.remove_window(&name) {
+            true => Ok(name),
+            false => Err(Failure::unknown(format!("run {id} has no window `{name}` that could be removed"))),
+        })
     });
     Ok(done(json!({ "removed": removed.await? })))
 }

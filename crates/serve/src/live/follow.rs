@@ -1,4 +1,4 @@
-//! A run that is being recorded, tick by tick.
+//! Follows a run that is being recorded, tick by tick.
 
 use std::{collections::BTreeMap, time::Duration};
 

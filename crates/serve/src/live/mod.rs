@@ -1,4 +1,4 @@
-//! `/api/v1/live`: values as they are taken, as Server-Sent Events.
+//! `/api/v1/live`: live values as Server-Sent Events.
 //!
 //! Of this machine: one sampler for all listeners, which begins with the first and ends after the last. Of a run that
 //! is being recorded: its streams are read as they grow.
@@ -36,7 +36,7 @@ const INTERVAL_S: f64 = 1.0;
 /// Ticks that a slow listener may be behind; then it misses some.
 const BEHIND: usize = 8;
 /// Listeners at the same time.
-const MOST: i64 = 200;
+pub(crate) const MOST: usize = 200;
 /// How often a silent stream says that it is still there, so that nothing between closes it.
 const SIGN: Duration = Duration::from_secs(15);
 /// Sources that are sampled for listeners: those of few rows. Processes and grids of interrupts are for recordings.
@@ -101,8 +101,8 @@ fn machine(shared: &Shared) -> impl Stream<Item = Event> + use<> {
 
 /// Samples until nobody listens.
 fn sample(shared: &Shared) {
-    let sources: Vec<&'static dyn Source> =
-        SOURCES.iter().copied().filter(|s| SAMPLED.contains(&s.spec().name)).collect();
+    let sampled = SOURCES.iter().copied().filter(|s| SAMPLED.contains(&s.spec().name));
+    let sources = sampled.map(|source| Arc::new(source) as Arc<dyn Source>).collect();
     let plan = Plan {
         store: None,
         name: String::new(),
@@ -147,8 +147,11 @@ impl Listener {
     fn new(shared: &Shared) -> Result<Listener, Failure> {
         let before = shared.metrics.listeners.fetch_add(1, Ordering::Relaxed);
         let listener = Listener(shared.clone());
-        if before >= MOST {
-            return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many listen already; try again soon"));
+        if before >= MOST as i64 {
+            return Err(Failure::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many clients are listening; try again soon",
+            ));
         }
         Ok(listener)
     }

@@ -1,4 +1,4 @@
-//! `GET /api/v1/status`: what is being recorded into the store at the moment.
+//! `GET /api/v1/status`: recordings in progress.
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use fenxi_store::Recorded;

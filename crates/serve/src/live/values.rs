@@ -1,4 +1,4 @@
-//! The values of one moment as text: `{"t_ms": …, "values": {"cpu.usr[0]": 12.5, …}}`.
+//! JSON of the values of one tick: `{"t_ms": …, "values": {"cpu.usr[0]": 12.5, …}}`.
 //!
 //! A value is called `table.column`, and `table.column[key]` where it is of one processor, disk, interface …; several
 //! keys have a comma between them. A value that is missing is not there.

@@ -1,9 +1,11 @@
 //! The server over real sockets.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stdout, reason = "a test tells what it measured")]
 
 mod changes;
 mod description;
+mod flood;
 mod limits;
 mod live;
 mod requests;

@@ -40,6 +40,15 @@ fn every_page_is_the_shell_and_names_files_that_are_there() {
 }
 
 #[test]
+fn whose_work_the_pages_are_is_told_under_an_address_that_they_name() {
+    let served = serve();
+    assert!(served.get("/").text().contains("<link rel=\"license\" href=\"/licenses\">"));
+    let notices = served.get("/licenses");
+    assert_eq!((notices.status, notices.header("content-type")), (200, Some("text/plain; charset=utf-8")));
+    assert!(notices.text().contains("* preact ") && notices.text().contains("Permission is hereby granted"));
+}
+
+#[test]
 fn answers_are_compressed_for_who_takes_it() {
     let served = serve();
     let plain = served.get("/assets/app.js");

@@ -11,12 +11,12 @@ fn an_address_that_others_reach_is_refused_without_a_token() {
     let store = Store::open_or_create(dir.path().join("store")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "[::ffff:192.0.2.1]:0"] {
-        let mut settings = settings(&store, Box::new(|_| ()));
+        let mut settings = settings(&store, std::sync::Arc::new(|_: &str| ()));
         settings.listen.push(address.parse().unwrap());
         let refused = runtime.block_on(Server::bind(settings));
         assert!(matches!(refused, Err(ServeError::Open(_))), "{address}");
     }
-    let mut with_token = settings(&store, Box::new(|_| ()));
+    let mut with_token = settings(&store, std::sync::Arc::new(|_: &str| ()));
     with_token.listen = vec!["0.0.0.0:0".parse().unwrap()];
     with_token.access = tokens();
     assert!(runtime.block_on(Server::bind(with_token)).is_ok());
@@ -33,6 +33,83 @@ fn a_name_that_was_made_to_point_here_is_refused() {
     assert_eq!((with_host("localhost"), with_host("LOCALHOST:99"), with_host("[::1]:7070")), (200, 200, 200));
     let named = serve_with(|s| s.names = vec!["perf.example".to_owned()]);
     assert_eq!(named.request("GET", "/api/v1/about", &["Host: perf.example"], b"").status, 200);
+}
+
+#[test]
+fn a_request_names_one_host_that_is_one() {
+    let served = serve();
+    let with =
+        |head: &str| served.raw(format!("GET /api/v1/about {head}\r\nConnection: close\r\n\r\n").as_bytes()).status;
+    let own = served.address;
+    assert_eq!(with(&format!("HTTP/1.1\r\nHost: {own}")), 200);
+    assert_eq!(with(&format!("HTTP/1.1\r\nHost: {own}\r\nHost: {own}")), 400);
+    assert_eq!(with(&format!("HTTP/1.1\r\nHost: {own}\r\nHost: evil.example")), 400);
+    assert_eq!(with("HTTP/1.1\r\nX: 1"), 400);
+    for wrong in
+        ["[::1]]]", "[::1", "::1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70700", "a@127.0.0.1", "[127.0.0.1]"]
+    {
+        assert_eq!(with(&format!("HTTP/1.1\r\nHost: {wrong}")), 400, "{wrong}");
+    }
+    // The address of a request to a proxy is the one that counts, and both are the same.
+    let at = |address: &str, host: &str| {
+        served
+            .raw(
+                format!("GET http://{address}/api/v1/about HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+                    .as_bytes(),
+            )
+            .status
+    };
+    let own = own.to_string();
+    assert_eq!((at(&own, &own), at("evil.example", &own), at(&own, "evil.example")), (200, 400, 400));
+    assert_eq!(at("evil.example", "evil.example"), 403);
+}
+
+#[test]
+fn what_another_origin_asks_is_refused_whatever_it_asks() {
+    let served = serve();
+    let own = format!("http://{}", served.address);
+    let get = |target: &str, headers: &[&str]| served.request("GET", target, headers, b"").status;
+    let from = |origin: &str| get("/api/v1/about", &[&format!("Origin: {origin}")]);
+    assert_eq!((from(&own), from(&own.to_uppercase().replace("HTTP", "http"))), (200, 200));
+    for foreign in ["http://evil.example", "null", "http://127.0.0.1:1", "file://", "", "\u{e9}", &own[7..]] {
+        assert_eq!(from(foreign), 403, "{foreign}");
+    }
+    assert_eq!(get("/api/v1/about", &[&format!("Origin: {own}"), "Origin: http://evil.example"]), 403);
+    assert_eq!((get("/", &["Origin: http://evil.example"]), get("/metrics", &["Origin: null"])), (403, 403));
+    // What a browser says of the page that asks is believed only where it is one of the words for it.
+    let site = |value: &str| get("/api/v1/about", &[&format!("Sec-Fetch-Site: {value}")]);
+    assert_eq!((site("cross-site, none"), site("\u{e9}"), site("")), (403, 403, 403));
+    // A page that tells no referrer sends its own forms with `null`.
+    assert_eq!(get("/api/v1/about", &["Origin: null", "Sec-Fetch-Site: same-origin"]), 200);
+    assert_eq!(
+        get("/api/v1/about", &["Origin: null", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site"]),
+        403
+    );
+}
+
+#[test]
+fn a_token_in_an_address_is_not_written_to_the_log() {
+    let served = serve_with(|s| s.access = tokens());
+    let encoded: String = TOKEN.bytes().map(|b| format!("%{b:02x}")).collect();
+    for target in [
+        format!("/api/v1/about?token={TOKEN}"),
+        format!("/api/v1/about?access_TOKEN={TOKEN}x&a=b"),
+        format!("/api/v1/about?t%6fken={encoded}&a=b"),
+        format!("/run?x={TOKEN}"),
+        format!("/run?{TOKEN}"),
+        format!("/{TOKEN}/x?a=b"),
+        format!("/{encoded}"),
+        format!("/login?next=%2Frun%3Ftoken%3D{TOKEN}x"),
+        format!("/login?next=%252Frun%253Fpassword%253D{TOKEN}x"),
+    ] {
+        served.get(&target);
+    }
+    served.get("/api/v1/sql?q=SELECT+author,+token%3D1+FROM+x");
+    assert!(served.logged("author").contains("q=SELECT+author,+token%3D1+FROM+x"));
+    let log = served.log.lock().unwrap();
+    assert_eq!(log.len(), 10);
+    assert!(log.iter().all(|line| !line.contains(&TOKEN[1..]) && !line.contains(&encoded)), "{log:#?}");
+    assert!(log[1].contains("?access_TOKEN=[hidden]&a=b "), "{log:#?}");
 }
 
 #[test]

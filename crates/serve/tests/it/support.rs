@@ -57,7 +57,7 @@ pub fn serve_with(change: impl FnOnce(&mut Settings)) -> Served {
     let store = Store::open_or_create(dir.path().join("store")).unwrap();
     let log: Arc<Mutex<Vec<String>>> = Arc::default();
     let lines = Arc::clone(&log);
-    let mut settings = settings(&store, Box::new(move |line| lines.lock().unwrap().push(line.to_owned())));
+    let mut settings = settings(&store, Arc::new(move |line: &str| lines.lock().unwrap().push(line.to_owned())));
     change(&mut settings);
     let stop = CancellationToken::new();
     let (told, addresses) = std::sync::mpsc::channel();
@@ -82,6 +82,7 @@ pub fn settings(store: &Store, audit: Audit) -> Settings {
         access: Access::Open,
         tls: None,
         read_only: false,
+        carried: true,
         limits: Limits { engines: 2, ..Limits::default() },
         host: "here".to_owned(),
         audit,

@@ -77,3 +77,32 @@ fn with_client_certificates_other_machines_may_come() {
     let wrong = Tls::read(&path("server.pem"), &path("client.key"), None);
     assert!(matches!(wrong, Err(TlsError::Unfit(_))));
 }
+
+#[test]
+fn connections_that_never_shake_hands_keep_nobody_out_and_are_closed() {
+    use std::io::{Read, Write};
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    sh(dir, CERTIFICATES);
+    let served = serve_with(|s| {
+        s.tls = Some(Tls::read(&dir.join("server.pem"), &dir.join("server.key"), None).unwrap());
+        s.limits.connections = 32;
+        s.limits.arrival = std::time::Duration::from_secs(2);
+    });
+    let open = |begin: &[u8]| {
+        let mut stream = std::net::TcpStream::connect(served.address).unwrap();
+        // It may have been closed already.
+        let _ = stream.write_all(begin);
+        stream
+    };
+    let begins: [&[u8]; 3] = [b"", b"\x16", b"\x16\x03\x01\x02\x00\x01\x00"];
+    let silent: Vec<_> = (0..150).map(|i| open(begins[i % 3])).collect();
+    let port = served.address.port();
+    let about = sh(dir, &format!("curl -s --max-time 10 --cacert ca.pem https://127.0.0.1:{port}/api/v1/about"));
+    assert!(about.contains("\"fenxi\""));
+    for mut stream in silent {
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+        let end = stream.read_to_end(&mut Vec::new());
+        assert!(!end.is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock), "it was not closed");
+    }
+}

@@ -1,4 +1,4 @@
-//! Many tests at once.
+//! Benjamini-Hochberg adjustment of p-values, for many tests at once (false discovery rate).
 
 /// Adjusts p values so that, of all those at or below a level, at most that share is expected to be
 /// false (Benjamini and Hochberg 1995). NaN stays NaN and counts as no test.

@@ -1,4 +1,4 @@
-//! Which of several groups of runs is best, and which others may be as good.
+//! Selection of the best of several groups of runs, and of those that are not significantly worse.
 
 use fenxi_model::Better;
 

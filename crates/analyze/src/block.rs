@@ -1,4 +1,4 @@
-//! Experiments in blocks: what a block does to all its runs alike is taken out.
+//! Block effects: removes differences between blocks of an experiment, which affect all of their runs alike.
 
 /// Passes over cells and blocks; with nothing missing the first is exact.
 const PASSES: usize = 20;

@@ -1,4 +1,4 @@
-//! By how much one group of runs differs from another.
+//! Comparison of one metric between two groups of runs: change, confidence interval, effect size, p-value.
 
 use crate::{
     Interval, bootstrap, cliffs_delta,

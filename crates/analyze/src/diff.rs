@@ -1,4 +1,4 @@
-//! What differs between two texts: settings by their keys, long lines by their words, all else line by line.
+//! Text diff: settings by key, long lines by word, everything else line by line.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Where a history of runs changed.
+//! E-divisive change points: where the level of a metric changed over a history of runs.
 
 use fenxi_model::Random;
 

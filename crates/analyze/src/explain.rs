@@ -1,4 +1,4 @@
-//! Where the time went: a change of latency or elapsed time, split into what adds up to it.
+//! Decomposition of a change of latency or elapsed time into parts that add up to it.
 
 use fenxi_model::Unit;
 

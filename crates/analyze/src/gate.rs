@@ -1,4 +1,4 @@
-//! Whether two groups of runs may be compared at all.
+//! Validity gate: whether two groups of runs are comparable at all.
 
 use std::collections::BTreeSet;
 
@@ -177,12 +177,12 @@ fn conduct(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String
     let lengths: Vec<f64> = a.iter().chain(b).map(|r| r.seconds).filter(|s| *s > 0.0).collect();
     let (least, most) = lengths.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), s| (l.min(*s), m.max(*s)));
     if most > least * LENGTH {
-        add(false, format!("the runs are of different length, from {least:.1} s to {most:.1} s"));
+        add(false, format!("run durations differ: {least:.1} s to {most:.1} s"));
     }
     let kinds: BTreeSet<&str> = a.iter().chain(b).map(|r| r.kind.as_str()).collect();
     if kinds.len() > 1 {
         let kinds: Vec<_> = kinds.into_iter().collect();
-        add(false, format!("the runs were made in different ways: {}", kinds.join(", ")));
+        add(false, format!("runs of different origin: {}", kinds.join(", ")));
     }
 }
 
@@ -207,9 +207,7 @@ struct Flaw {
 const FLAWS: &[Flaw] = &[
     Flaw {
         of: |run| run.drivers.iter().map(|d| d.busy).filter(|busy| *busy >= BUSY).reduce(f64::max),
-        says: |busy| {
-            format!("the load generator was the limit itself, with {busy:.0} % of the one CPU that it can use")
-        },
+        says: |busy| format!("the load generator was saturated: {busy:.0} % of the one CPU that it can use"),
     },
     Flaw {
         of: |run| missed_rate(run).filter(|share| *share > SHORT_OF),
@@ -217,7 +215,7 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         of: late,
-        says: |lag| format!("transactions began {lag:.0} ms late on average, which is more than one takes"),
+        says: |lag| format!("transactions started {lag:.0} ms late on average, more than their mean latency"),
     },
     Flaw {
         of: |run| {
@@ -232,14 +230,14 @@ const FLAWS: &[Flaw] = &[
             let steal = run.metrics.iter().filter(|(m, _)| of_host(m)).map(|(_, percent)| *percent);
             steal.filter(|percent| *percent > STEAL).reduce(f64::max)
         },
-        says: |percent| format!("the hypervisor took {percent:.1} % of the CPUs"),
+        says: |percent| format!("steal: the hypervisor took {percent:.1} % of CPU time"),
     },
     Flaw {
         of: |run| {
             let throttled = run.metrics.iter().filter(|(m, _)| m.table == "cgroup" && m.column == "throttled");
             throttled.map(|(_, percent)| *percent).filter(|percent| *percent > 0.0).reduce(f64::max)
         },
-        says: |percent| format!("a limit of CPU time held processes back in {percent:.1} % of its periods"),
+        says: |percent| format!("CPU throttling: a cgroup limit was hit in {percent:.1} % of its periods"),
     },
 ];
 
@@ -346,9 +344,9 @@ mod tests {
         assert_eq!(
             found,
             [
-                "B (b1): the load generator was the limit itself, with 97 % of the one CPU that it can use",
+                "B (b1): the load generator was saturated: 97 % of the one CPU that it can use",
                 "B (b1): 30.0 % of the offered rate was not achieved",
-                "B (b1): transactions began 900 ms late on average, which is more than one takes",
+                "B (b1): transactions started 900 ms late on average, more than their mean latency",
             ]
         );
         let many: Vec<RunSummary> = (0..5).map(|_| bad.clone()).collect();

@@ -1,4 +1,4 @@
-//! Groups of runs, and what comparing two of them gives.
+//! Comparison of two groups of runs over all of their metrics and facts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

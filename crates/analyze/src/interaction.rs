@@ -1,4 +1,4 @@
-//! Whether the effect of one factor depends on the level of another.
+//! Permutation test for interaction: whether the effect of one factor depends on the level of another.
 
 use fenxi_model::Random;
 

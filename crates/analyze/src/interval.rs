@@ -1,4 +1,4 @@
-//! How sure a number is, by resampling.
+//! Bootstrap confidence intervals (expanded percentile method), and Student's t quantiles.
 
 use std::f64::consts::{FRAC_PI_2, SQRT_2};
 

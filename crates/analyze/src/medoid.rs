@@ -1,4 +1,4 @@
-//! Which run stands best for several.
+//! Medoid: the run that represents a group best, as the one nearest to all others.
 
 use crate::sample::{mean, median, standard_deviation};
 

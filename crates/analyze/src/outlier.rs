@@ -1,4 +1,4 @@
-//! Runs that are far from the others of their kind.
+//! Outliers: runs far from the others of their group, in robust standard deviations.
 
 use crate::sample::median;
 

@@ -1,5 +1,5 @@
-//! Means and ratios of few runs, with intervals by Student's distribution: with three or five runs, resampling
-//! would tell too narrow ones.
+//! Student's t confidence intervals for means and paired ratios of few runs: with three or five runs, bootstrap
+//! intervals are too narrow.
 
 use crate::{
     Interval,

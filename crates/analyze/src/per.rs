@@ -1,4 +1,4 @@
-//! What one transaction costs.
+//! Cost per transaction: metrics of a run divided by its transaction rate.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Whether two groups differ, by relabelling.
+//! Permutation tests: two-sided p-values for the difference between two groups.
 //!
 //! If the groups do not differ, every way to deal the values out to them is as likely as the one that was
 //! seen. The share of ways whose difference is at least as large is the p value. The difference is

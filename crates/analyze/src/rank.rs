@@ -1,4 +1,4 @@
-//! How far two groups lie apart, whatever the unit.
+//! Cliff's delta: effect size of the difference between two groups, independent of the unit.
 
 /// Cliff's delta of `b` against `a`: how much likelier a value of `b` is to be greater than one of `a`
 /// than to be smaller; from -1 (all smaller) over 0 to 1 (all greater). NaN when a group is empty.

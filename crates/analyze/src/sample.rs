@@ -1,4 +1,4 @@
-//! Means and quantiles of a few numbers.
+//! Mean, standard deviation, median and quantiles of small samples.
 
 /// The arithmetic mean; NaN of nothing.
 pub fn mean(values: &[f64]) -> f64 {

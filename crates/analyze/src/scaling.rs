@@ -1,4 +1,4 @@
-//! How throughput grows with load or with CPUs: the laws of Amdahl and Gunther.
+//! Scaling laws: Amdahl's law and Gunther's universal scalability law (USL), fitted to throughput.
 
 use fenxi_model::Random;
 

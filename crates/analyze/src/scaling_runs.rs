@@ -1,4 +1,4 @@
-//! Laws of scaling of an experiment: several runs at each level, and intervals from how much runs differ.
+//! Scaling laws of an experiment with several runs per level, with bootstrap confidence intervals.
 
 use fenxi_model::Random;
 

@@ -1,4 +1,5 @@
-//! By how much the values of one group lie above those of another, whatever a few of them do.
+//! Hodges-Lehmann estimate of the shift between two groups, with its Mann-Whitney confidence interval: robust against
+//! outliers.
 
 use crate::{Interval, sample::quantile};
 

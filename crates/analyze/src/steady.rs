@@ -1,4 +1,4 @@
-//! Within a run: where it becomes steady, and how much its samples tell.
+//! MSER-5 truncation: where a run becomes steady; and the effective sample size of its samples.
 
 use crate::sample::mean;
 

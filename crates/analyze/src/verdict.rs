@@ -1,4 +1,4 @@
-//! What a comparison comes to.
+//! Verdict of a comparison: better, worse, different, same, unclear or insufficient, by p-value and margin.
 
 use fenxi_model::Better;
 

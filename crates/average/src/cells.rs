@@ -1,4 +1,4 @@
-//! The average of one table: a cell per host, keys and interval, filled run by run.
+//! Average of one table: a cell per host, key and interval, accumulated run by run.
 
 use arrow_array::{
     Array, ArrayRef, RecordBatch,

@@ -1,5 +1,5 @@
-//! Results and facts of several runs: results as means with their spread, facts as the representative run
-//! has them, with those marked that are not the same in all.
+//! Averaged results (mean and standard deviation) and facts of several runs: facts are those of the representative
+//! run, and those that differ between runs are marked.
 
 use std::collections::{BTreeMap, BTreeSet};
 

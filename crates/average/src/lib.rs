@@ -1,4 +1,4 @@
-//! One run that stands for several.
+//! Averages of runs: one run that stands for several.
 //!
 //! Numbers are averaged interval by interval from the begin of each run, or of its window, and their
 //! standard deviations over the runs are kept apart, in the tables `spread.<table>`. Distributions are
@@ -18,7 +18,7 @@ use fenxi_store::{Begin, End, RunEntry, SPREAD, Store, StoreError, Window};
 use cells::{Cells, View};
 
 /// The kind of run that an average is.
-pub const KIND: &str = "average";
+pub const KIND: &str = fenxi_store::AVERAGE;
 
 /// One of the runs to average.
 #[derive(Clone, Debug)]
@@ -223,7 +223,7 @@ fn remarks(plan: &Plan<'_>, spans: &Spans, left_out: &[String], rows: &mut Rows)
     rows.set_source(KIND);
     if !left_out.is_empty() {
         let list = left_out.join(", ");
-        rows.note("", None, &format!("percentiles of several runs have no average; left out: {list}"));
+        rows.note("", None, &format!("percentiles cannot be averaged; omitted: {list}"));
     }
     let (shorter, longer) = (
         spans.lengths.iter().filter(|l| **l < spans.length * 95 / 100).count(),
@@ -235,7 +235,7 @@ fn remarks(plan: &Plan<'_>, spans: &Spans, left_out: &[String], rows: &mut Rows)
             "",
             None,
             &format!(
-                "the average is as long as the representative run, {seconds:.1} s; {longer} of the runs are longer and \
+                "the average has the length of the representative run, {seconds:.1} s; {longer} of the runs are longer and \
                  cut there, {shorter} are shorter and lack in the intervals at its end"
             ),
         );

@@ -1,4 +1,4 @@
-//! How the values of a column become one.
+//! Aggregation rules: how the values of a column are averaged.
 
 use fenxi_model::{Column, Kind, Table};
 

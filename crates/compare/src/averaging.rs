@@ -1,4 +1,4 @@
-//! What goes into an average: which runs of a group, which part of each, and what is to be remembered of the choice.
+//! Selection of the runs and windows of an average, with a record of the choice.
 
 use fenxi_average::Member;
 use fenxi_model::RunId;
@@ -48,7 +48,7 @@ impl Averaging {
         let members = kept.iter().map(member).collect::<Result<Vec<Member>, CompareError>>()?;
         let remark = |stood: &Stood| {
             let what = match (stood.outlier, is_out(stood)) {
-                (_, true) => ", an outlier, left out",
+                (_, true) => ", an outlier, excluded",
                 (true, _) => ", an outlier",
                 _ => "",
             };

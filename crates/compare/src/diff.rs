@@ -1,4 +1,4 @@
-//! Facts that differ between groups, and how.
+//! Facts that differ between groups, with their differences.
 
 use fenxi_analyze::{FactDifference, diff};
 use serde::Serialize;

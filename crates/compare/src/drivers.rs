@@ -1,4 +1,4 @@
-//! Load generators that ran beside a run, from its statistics.
+//! Detection of load generators that ran beside a run, from its statistics.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Why runs cannot be put side by side, said so that a person can act on it.
+//! Errors that prevent a comparison, with the way out.
 
 use fenxi_model::{RunId, near};
 use fenxi_store::StoreError;
@@ -7,13 +7,13 @@ use fenxi_store::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     /// Nothing was asked for.
-    #[error("`{0}` names no run")]
+    #[error("no run matches `{0}`")]
     NoRun(String),
     /// Fewer runs than an average takes.
-    #[error("an average takes two runs or more, not {0}")]
+    #[error("an average needs at least two runs, not {0}")]
     TooFew(usize),
     /// A group would be compared with itself.
-    #[error("`{0}` and `{1}` are the same runs")]
+    #[error("`{0}` and `{1}` select the same runs")]
     Same(String, String),
     /// A window that the run does not have.
     #[error("run {run} has no window `{wanted}`, only {}{}", .known.join(", "), hint(.wanted, .known))]
@@ -26,10 +26,10 @@ pub enum CompareError {
         known: Vec<String>,
     },
     /// A time that is none.
-    #[error("`{0}` is no time from the run's begin, such as 90s or 2m")]
+    #[error("`{0}` is not a time since the start of the run, such as 90s or 2m")]
     NoTime(String),
     /// A window outside the run.
-    #[error("the window {range} holds nothing of a run of {seconds:.1} s")]
+    #[error("the window {range} is outside the run, which lasts {seconds:.1} s")]
     EmptyWindow {
         /// The window, as it was given.
         range: String,
@@ -55,7 +55,7 @@ pub enum CompareError {
         known: Vec<String>,
     },
     /// A column that the catalogue does not know.
-    #[error("table `{table}` has no column of numbers `{wanted}`{}", hint(.wanted, .known))]
+    #[error("table `{table}` has no numeric column `{wanted}`{}", hint(.wanted, .known))]
     NoColumn {
         /// The table.
         table: &'static str,

@@ -1,4 +1,4 @@
-//! A group of runs: one run or several that count as repetitions of the same thing.
+//! A group of runs: one run, or several that count as repetitions.
 
 use fenxi_analyze::RunSummary;
 use fenxi_model::RunId;

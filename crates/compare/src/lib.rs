@@ -1,4 +1,4 @@
-//! Runs of a store put side by side: what is compared, comparisons, trends, the representative run.
+//! Comparison of runs of a store: side by side, trends, the representative run.
 //!
 //! Everything here reads a store and gives plain structures, which the terminal, the pages and scripts
 //! show alike: what they serialise to is what `--json` prints and the API answers. The statistics

@@ -1,4 +1,4 @@
-//! One line of a comparison, as people and scripts get it.
+//! One line of a comparison, as the terminal and JSON show it.
 
 use std::fmt::Display;
 
@@ -70,10 +70,10 @@ const RESOURCES: &[(&str, &[&str])] = &[
     ("result", &["result", "load"]),
     ("cpu", &["cpu", "cpu_time", "sched", "pressure", "cgroup"]),
     ("memory", &["mem", "vm", "page_cache", "file_cache"]),
-    ("disk", &["disk", "fs", "io_pattern"]),
+    ("disk", &["disk", "fs", "io_pattern", "block_io"]),
     ("network", &["net", "tcp", "udp", "softnet", "net_driver"]),
     ("interrupt", &["irq", "softirq"]),
-    ("process", &["process", "thread", "syscall", "lock", "pin", "stack"]),
+    ("process", &["process", "thread", "syscall", "lock", "pin", "run_queue", "stack"]),
     ("database", &["db", "db_table", "db_index", "db_statement", "db_session", "db_wait", "query"]),
     ("other", &[]),
 ];

@@ -1,4 +1,4 @@
-//! Which run of a group stands best for all, and how far the others lie from it.
+//! Representative run of a group, and the distance of every other run from it.
 
 use std::collections::BTreeSet;
 

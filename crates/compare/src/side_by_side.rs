@@ -1,4 +1,4 @@
-//! Two groups of runs: whether they may be compared, by how much they differ, and where the time went.
+//! Side-by-side comparison of two groups of runs: validity, differences, decomposition of latency.
 
 use fenxi_analyze::{RunSummary, Settings, Verdict, compare_groups, explain, gate, per_transaction};
 use fenxi_model::Unit;

@@ -1,4 +1,4 @@
-//! Runs, as far as comparing them needs it.
+//! Summaries of runs: the statistics and facts that comparisons need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::{CompareError, drivers::Drivers, windows};
 
 /// Tables whose keys name things that another run has too, as devices and interfaces; others have keys
 /// that come and go (processes) or are many (interrupts), and are compared when asked for.
-const KEYED: &[&str] = &["cgroup", "db", "disk", "fs", "load", "metric", "net", "pressure"];
+const KEYED: &[&str] = &["block_io", "cgroup", "db", "disk", "fs", "load", "metric", "net", "pressure"];
 
 /// Which series enter a comparison besides the ordinary ones.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! A metric over runs, and from which run on it was another one.
+//! Trend of a metric over runs, with change points.
 
 use std::collections::BTreeSet;
 

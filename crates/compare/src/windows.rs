@@ -1,4 +1,4 @@
-//! Windows of runs: which part of a run is meant, and from when on it was steady.
+//! Windows of runs: named time ranges, and detection of the steady state.
 
 use arrow_array::{
     Array, RecordBatch,

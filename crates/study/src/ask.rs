@@ -1,5 +1,5 @@
-//! Responses that are answers to questions about a run. This crate knows no SQL engine: who makes a study hands in
-//! something that answers.
+//! Responses that come from answers to questions about a run. This crate knows no SQL engine: the caller passes one
+//! in.
 //!
 //! Answers are kept nowhere. A run never changes, so that a question gives the same number whenever it is asked,
 //! and all runs of a report are asked in the same way, also those that were made before the question was.

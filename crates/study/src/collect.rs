@@ -1,4 +1,4 @@
-//! The numbers of a study, out of its runs: each response by cell and block, and the CPU time it took.
+//! Data of a study, collected from its runs: each response by cell and block, and CPU time.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
-//! A study from its first run that is not there yet to its last.
+//! Execution of a study: makes the runs that are missing, in order.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use fenxi_model::{Micros, RunId};
 use fenxi_record::{Hold, RecordError, pause};
@@ -26,7 +26,7 @@ pub struct Means<'a> {
     /// The file system that sources read.
     pub root: &'a Root,
     /// What is sampled.
-    pub sources: &'a [&'static dyn Source],
+    pub sources: &'a [Arc<dyn Source>],
     /// Random numbers for ids.
     pub random: &'a dyn Fn() -> u64,
     /// The time.
@@ -156,12 +156,13 @@ pub fn conduct(
 /// What dead recorders left says so, for everybody who lists runs.
 fn tag_cut_short(store: &Store, made: &[Made]) -> Result<(), StoreError> {
     for Made { run, failed, .. } in made {
-        if let Some(why) = failed {
-            let mut labels = store.run(run)?.labels;
-            if !labels.tags.contains_key(FAILED) {
-                labels.tags.insert(FAILED.to_owned(), why.clone());
-                store.set_labels(run, &labels)?;
-            }
+        if let Some(why) = failed
+            && !store.run(run)?.labels.tags.contains_key(FAILED)
+        {
+            store.change_labels(run, |entry| {
+                entry.labels.tags.entry(FAILED.to_owned()).or_insert_with(|| why.clone());
+                Ok::<_, StoreError>(())
+            })?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Why a study cannot be made, or stopped.
+//! Errors that prevent or stop a study.
 
 use std::{io, path::PathBuf};
 
@@ -95,7 +95,7 @@ pub enum StudyError {
     Io(#[from] io::Error),
 }
 
-/// `; meant is perhaps a or b`, or nothing.
+/// `; did you mean a or b?`, or nothing.
 pub(crate) fn perhaps(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!("; meant is perhaps `{}`", near.join("` or `")) }
+    if near.is_empty() { String::new() } else { format!("; did you mean `{}`?", near.join("` or `")) }
 }

@@ -1,4 +1,4 @@
-//! How long the rest of a study will take, from the runs that were made.
+//! Estimate of the remaining duration of a study, from finished runs.
 
 use std::collections::BTreeMap;
 

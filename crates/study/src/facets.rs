@@ -1,5 +1,4 @@
-//! What a plan says, as names and texts that can be kept and compared: a study that goes on must be the one
-//! that was begun.
+//! Snapshot of a plan as names and texts: a resumed study must match the one that was started.
 
 use std::collections::BTreeMap;
 

@@ -1,17 +1,16 @@
-//! What a command printed: kept in its run, read by an importer, and searched for responses.
+//! Output of commands: kept in the run, read by an importer, searched for responses.
 
 use std::{
     io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
+use fenxi_formats::{self as formats, Hints, format};
 use fenxi_ingest::Reading;
 use fenxi_model::{Micros, Rows, catalog::result};
 use fenxi_record::{Contained, Observed};
-use fenxi_source::{
-    Source,
-    import::{self, Hints, format},
-};
+use fenxi_source::Source;
 use fenxi_store::StoreError;
 use fs_err::File;
 use jiff::tz::TimeZone;
@@ -63,7 +62,7 @@ impl Printed {
     pub(crate) fn keep(
         &self,
         plan: &StudyPlan,
-        sources: &[&dyn Source],
+        sources: &[Arc<dyn Source>],
         observed: &mut Observed,
     ) -> Result<Vec<(String, f64)>, StoreError> {
         let mut results = results(observed.rows());
@@ -137,7 +136,7 @@ fn results(rows: &Rows) -> Vec<(String, f64)> {
 
 /// What the run's own sources sample is not taken from the output of a tool as well: one thing would be
 /// there twice.
-fn leave_out_recorded(rows: &mut Rows, sources: &[&dyn Source], name: &str, observed: &mut Observed) {
+fn leave_out_recorded(rows: &mut Rows, sources: &[Arc<dyn Source>], name: &str, observed: &mut Observed) {
     let sampled = |id| sources.iter().any(|s| s.spec().tables.iter().any(|t| t.id == id));
     for table in rows.tables_mut().filter(|t| t.n_rows() > 0 && sampled(t.table().id)) {
         let (n, of) = (table.n_rows(), table.table().name);
@@ -160,7 +159,7 @@ fn no_result(name: &str, results: &[(String, f64)]) -> String {
 fn by_pattern(pattern: &regex::Regex, text: &str) -> Result<f64, String> {
     let last = pattern.captures_iter(text).last().and_then(|c| c.get(1));
     let Some(found) = last else { return Err(format!("nothing in the output matches `{pattern}`")) };
-    let number = import::number(found.as_str()).filter(|n| n.is_finite());
+    let number = formats::number(found.as_str()).filter(|n| n.is_finite());
     number.ok_or_else(|| format!("`{}` in the output is no number", found.as_str()))
 }
 

@@ -1,9 +1,8 @@
-//! A plan from the text of its file.
+//! Parser of plan files (TOML).
 
 use std::path::{Path, PathBuf};
 
 use fenxi_model::{Better, near};
-use fenxi_source::import;
 use regex::Regex;
 use toml::de::{DeTable, DeValue};
 
@@ -243,8 +242,10 @@ fn recording(root: &Reader<'_>) -> Result<Recording, PlanError> {
     for value in reader.array("sources", "names of sources")?.unwrap_or_default() {
         let name = plain(value.get_ref()).unwrap_or_default();
         let names = fenxi_record::sources().map(|s| s.spec().name);
-        if !names.clone().any(|known| known == name.trim_start_matches(['+', '-'])) {
-            let near = near(name.trim_start_matches(['+', '-']), names.clone());
+        let (bare, options) = name.split_once(':').map_or((name.as_str(), None), |(bare, rest)| (bare, Some(rest)));
+        let bare = bare.trim_start_matches(['+', '-']);
+        if fenxi_record::source(bare).is_none() {
+            let near = near(bare, names.clone());
             let hint = if near.is_empty() {
                 format!("; there are {}", names.collect::<Vec<_>>().join(", "))
             } else {
@@ -252,7 +253,11 @@ fn recording(root: &Reader<'_>) -> Result<Recording, PlanError> {
             };
             return Err(root.text.error(value.span().start, format!("no source is called `{name}`{hint}")));
         }
-        sources.push(name);
+        if options.is_some() {
+            let elements: Vec<String> = name.trim_start_matches(['+', '-']).split(',').map(str::to_owned).collect();
+            fenxi_record::choose(&elements).map_err(|why| root.text.error(value.span().start, why))?;
+        }
+        sources.extend(name.split(',').map(str::to_owned));
     }
     reader.finish()?;
     Ok(Recording { interval_s, sources })
@@ -263,12 +268,12 @@ fn importing(root: &Reader<'_>) -> Result<Import, PlanError> {
     if name == "off" {
         return Ok(Import::Off);
     }
-    match import::formats().find(|f| f.name == name) {
+    match fenxi_formats::formats().find(|f| f.name == name) {
         Some(format) => Ok(Import::As(format.name)),
         None => {
-            let hint = perhaps(&near(name, import::formats().map(|f| f.name)));
+            let hint = perhaps(&near(name, fenxi_formats::formats().map(|f| f.name)));
             let message =
-                format!("`import` is `{name}`, which is no format{hint} (`fenxi formats` lists them; or `off`)");
+                format!("`import` is `{name}`, which is not a format{hint} (`fenxi formats` lists them; or `off`)");
             Err(root.error_at("import", message))
         }
     }

@@ -1,4 +1,4 @@
-//! What a plan may not say, and how that is told.
+//! Tests of invalid plans and their error messages.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn with(more: &str) -> String {
 #[test]
 fn every_mistake_names_its_line_and_the_way_out() {
     let cases = [
-        (with("repeat = 3"), "plan.toml:3: unknown key `repeat` in the plan; meant is perhaps `repeats`"),
+        (with("repeat = 3"), "plan.toml:3: unknown key `repeat` in the plan; did you mean `repeats`?"),
         (with("repeats = 0"), "plan.toml:3: `repeats` is a number; expected is a whole number from 1 to 10000"),
         (
             with("timeout = \"soon\""),
@@ -25,7 +25,7 @@ fn every_mistake_names_its_line_and_the_way_out() {
         (with("on_failure = \"retry\""), "plan.toml:3: `on_failure` is `retry`; expected is `stop`, `continue`"),
         (
             with("[run]\nsetup = \"echo {thread}\""),
-            "plan.toml:4: `setup` has a place for `thread`, which is no factor; meant is perhaps `threads` \
+            "plan.toml:4: `setup` has a place for `thread`, which is no factor; did you mean `threads`? \
              (write `{{thread}}` for the text `{thread}`)",
         ),
         (
@@ -39,17 +39,17 @@ fn every_mistake_names_its_line_and_the_way_out() {
         ),
         (
             with("cells = [{ thread = 1 }]"),
-            "plan.toml:3: `cells` names `thread`, which is no factor; meant is perhaps `threads`",
+            "plan.toml:3: `cells` names `thread`, which is no factor; did you mean `threads`?",
         ),
         (with("cells = [{}]"), "plan.toml:3: an element of `cells` has to name a level of every factor"),
         (
             with("record = { sources = [\"procces\"] }"),
-            "plan.toml:3: no source is called `procces`; meant is perhaps `process`",
+            "plan.toml:3: no source is called `procces`; did you mean `process`?",
         ),
         (with("record = { interval = \"1ms\" }"), "plan.toml:3: `interval` has to be at least 10ms"),
         (
             with("import = \"sysbensh\""),
-            "plan.toml:3: `import` is `sysbensh`, which is no format; meant is perhaps `sysbench` (`fenxi formats` lists them; or `off`)",
+            "plan.toml:3: `import` is `sysbensh`, which is not a format; did you mean `sysbench`? (`fenxi formats` lists them; or `off`)",
         ),
         (
             with("[run]\nready = { tcp = \"localhost\" }"),
@@ -99,7 +99,7 @@ fn what_a_plan_lacks_and_a_factor_cannot_be_is_told() {
         (error("[factors]\nx = [{ nam = 1 }]"), "plan.toml:2: a level of `x` has no `name`"),
         (
             error("[factors]\nx = [{ name = 1, evn = {} }]"),
-            "plan.toml:2: unknown key `evn` in a level of `x`; meant is perhaps `env`",
+            "plan.toml:2: unknown key `evn` in a level of `x`; did you mean `env`?",
         ),
         (
             error("[factors]\nblock = [1]"),

@@ -1,4 +1,4 @@
-//! A plan: what is varied, what is run and what is measured. As it is read from its file, checked.
+//! Plan of a study: factors, command and responses, validated.
 
 use std::{fmt, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! A small plot for a terminal or a page: bars of blocks, with the interval as a line at their end.
+//! Text bar plots with confidence intervals, for terminals and Markdown.
 
 /// Characters of the longest bar.
 const WIDTH: usize = 40;

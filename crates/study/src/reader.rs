@@ -1,4 +1,4 @@
-//! Reading a table of a TOML file key by key, so that every error names its line and no key is overlooked.
+//! TOML table reader that knows the line of every key, so that every error names it and no unknown key passes.
 
 use std::{cell::RefCell, path::Path};
 

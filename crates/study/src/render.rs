@@ -1,6 +1,6 @@
 //! A report as text for a terminal of 80 columns, or as a page of Markdown.
 
-use fenxi_model::Unit;
+use fenxi_model::{Unit, visible};
 
 use crate::{
     plot::{Bar, bars},
@@ -25,7 +25,7 @@ pub fn render(report: &Report, style: Style) -> String {
     }
     let planned = report.cells * report.blocks as usize;
     page.line(&format!(
-        "{} cells in {} blocks: {} of {planned} runs; order from seed {}. Intervals hold the true value with 95 %.",
+        "{} cells in {} blocks: {} of {planned} runs; order from seed {}. Intervals are 95 % confidence intervals.",
         report.cells, report.blocks, report.finished, report.seed
     ));
     for response in &report.responses {
@@ -104,6 +104,7 @@ fn between(range: Range) -> String {
 impl Page {
     fn heading(&mut self, level: usize, text: &str) {
         self.gap();
+        let text = visible(text);
         match self.style {
             Style::Markdown => self.text.push_str(&format!("{} {text}\n", "#".repeat(level))),
             Style::Text => {
@@ -124,7 +125,7 @@ impl Page {
     fn line(&mut self, text: &str) {
         self.gap();
         if self.style == Style::Markdown {
-            self.text.push_str(&format!("{text}\n"));
+            self.text.push_str(&format!("{}\n", visible(text)));
             return;
         }
         let mut width = 0;
@@ -155,6 +156,7 @@ impl Page {
                 let pad = " ".repeat(widths[i] - cell.chars().count());
                 if i == 0 { format!("{cell}{pad}") } else { format!("{pad}{cell}") }
             };
+            let row: Vec<String> = row.iter().map(|cell| visible(cell).into_owned()).collect();
             let cells: Vec<String> = row.iter().enumerate().map(cell).collect();
             let line = if markdown { format!("| {} |", cells.join(" | ")) } else { cells.join("  ") };
             self.text.push_str(line.trim_end());
@@ -197,7 +199,7 @@ impl Page {
             let all: Vec<String> = response.outliers.iter().take(5).map(far).collect();
             let more = response.outliers.len().saturating_sub(5);
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-            self.line(&format!("Far from the median of their cell: {}{more}.", all.join("; ")));
+            self.line(&format!("Outliers, relative to the median of their cell: {}{more}.", all.join("; ")));
         }
     }
 
@@ -227,7 +229,7 @@ impl Page {
         let header = ["cell", "runs", "mean", "95 % interval", "cpu s", "machine", &per];
         self.table(&header[..if per_unit { 7 } else { 6 }], &rows);
         let unit = match per_unit {
-            true => format!("; `{per}` is CPU seconds of the machine for so much work"),
+            true => format!("; `{per}` is CPU seconds of the machine per unit of work"),
             false => String::new(),
         };
         self.line(&format!(
@@ -237,7 +239,7 @@ impl Page {
     }
 
     fn effect(&mut self, effect: &Effect, scale: &Scale) {
-        self.heading(3, &format!("{}, over all levels of the others", effect.factor));
+        self.heading(3, &format!("Main effect of {}", effect.factor));
         let row = |level: &crate::report::EffectLevel| {
             let (mean, range) = (scale.show(level.mean), scale.range(level.interval));
             vec![level.level.clone(), mean, range, format!("{:.2}", level.ratio), between(level.ratio_interval)]
@@ -264,7 +266,7 @@ impl Page {
             .filter_map(|(n, f)| Some(law(n, f.as_ref()?)))
             .collect();
         match texts.is_empty() {
-            true => self.line("No law of scaling: it takes three levels with two runs each."),
+            true => self.line("No scaling law fitted: it needs three levels with two runs each."),
             false => texts.iter().for_each(|text| self.line(text)),
         }
     }
@@ -275,15 +277,15 @@ impl Page {
         let mut text = format!("Best: {}, {}{unit}.", best.cell, scale.show(best.mean));
         let named: Vec<String> = best.as_good.iter().map(|(cell, p)| format!("{cell} (p = {p:.2})")).collect();
         match (named.is_empty(), best.unknown.is_empty()) {
-            (false, _) => text.push_str(&format!(" Not distinguishable from it: {}.", named.join(", "))),
-            (true, true) => text.push_str(" All others differ from it."),
+            (false, _) => text.push_str(&format!(" Not significantly different: {}.", named.join(", "))),
+            (true, true) => text.push_str(" All others differ significantly."),
             (true, false) => {}
         }
         if !best.unknown.is_empty() {
-            text.push_str(&format!(" Too few runs to tell: {}.", best.unknown.join(", ")));
+            text.push_str(&format!(" Too few runs for a test: {}.", best.unknown.join(", ")));
         }
         if best.is_pooled && best.unknown.len() + 1 < response.cells.len() {
-            text.push_str(" With so few runs a cell, p values are against what all cells show by chance together.");
+            text.push_str(" With so few runs per cell, p-values use a null distribution pooled over all cells.");
         }
         self.line(&text);
     }
@@ -291,9 +293,8 @@ impl Page {
     fn interactions(&mut self, response: &OfResponse) {
         if response.effects.len() > 1 && response.interactions.is_empty() {
             self.line(match response.pairs_tested {
-                0 => "Whether factors depend on each other was not tested: it takes two blocks with a run in every cell.",
-                _ => "Factors do not depend on each other, as far as these runs tell (effects that differ by less than 5 % \
-                      are left out).",
+                0 => "Interactions were not tested: that needs two blocks with a run in every cell.",
+                _ => "No significant interactions (effects below 5 % are ignored).",
             });
         }
         for together in &response.interactions {
@@ -301,7 +302,7 @@ impl Page {
             let effect = |(level, ratio): &(String, f64)| format!("{ratio:.2} times with {a}={level}");
             let effects: Vec<String> = together.effects.iter().map(effect).collect();
             self.line(&format!(
-                "What {b} does depends on {a} (p = {:.3}): from its first to its last level, {}.",
+                "Interaction: the effect of {b} depends on {a} (p = {:.3}): from its first to its last level, {}.",
                 together.p,
                 effects.join(", ")
             ));
@@ -333,7 +334,7 @@ impl Page {
         }
         self.heading(2, "Failures");
         for failure in &report.failures {
-            let later = if failure.made_later { "made again later" } else { "not made again yet" };
+            let later = if failure.made_later { "repeated later" } else { "not repeated yet" };
             self.line(&format!(
                 "{} (block {}, {}): {}; {later}.",
                 failure.run, failure.block, failure.cell, failure.why
@@ -358,8 +359,8 @@ fn law(name: &str, fit: &Fit) -> String {
     }
     if fit.alpha_is_held {
         text.push_str(match fit.alpha >= 1.0 {
-            true => " (held at 1, the most that a share can be: more does not help)",
-            false => " (held at 0, the least that a share can be: it grows in proportion or faster)",
+            true => " (bounded at 1: more does not help)",
+            false => " (bounded at 0: linear scaling or better)",
         });
     }
     text.push_str(&format!(", explains {:.1} %", fit.r_squared * 100.0));
@@ -368,7 +369,7 @@ fn law(name: &str, fit: &Fit) -> String {
         None => text.push_str("; no knee"),
     }
     if let Some(peak) = fit.peak {
-        text.push_str(&format!("; most at {peak:.1}{}", ends(&fit.peak_interval)));
+        text.push_str(&format!("; maximum at {peak:.1}{}", ends(&fit.peak_interval)));
     }
     text + "."
 }

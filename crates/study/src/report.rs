@@ -1,4 +1,4 @@
-//! What a study came to: every response against every factor, with how sure it is.
+//! Report of a study: every response by factor, with confidence intervals.
 
 use fenxi_analyze::{
     Interval, Law, ScalingOfRuns, best, interaction, mean, mean_interval, outliers, paired_ratio, scaling_of_runs,

@@ -1,4 +1,4 @@
-//! One run of a study: set up, warmed up, measured, kept, and torn down whatever happened.
+//! Lifecycle of one run of a study: set-up, warm-up, measurement, and tear-down even after failures.
 
 use std::{
     collections::BTreeMap,
@@ -320,9 +320,10 @@ impl<'a> OneRun<'a> {
     fn ask(&self, run: &RunId) -> Result<Option<String>, StoreError> {
         let answer = |(response, asked)| answer(self.plan, self.means.asks, run, response, asked).err();
         let Some(why) = asked(self.plan).find_map(answer) else { return Ok(None) };
-        let mut labels = self.means.store.run(run)?.labels;
-        labels.tags.insert(FAILED.to_owned(), why.clone());
-        self.means.store.set_labels(run, &labels)?;
+        self.means.store.change_labels(run, |entry| {
+            entry.labels.tags.insert(FAILED.to_owned(), why.clone());
+            Ok::<_, StoreError>(())
+        })?;
         Ok(Some(why))
     }
 

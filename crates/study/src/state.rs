@@ -9,7 +9,7 @@ use std::{
 
 use fenxi_model::{Micros, RunId, near};
 use fenxi_store::{Store, StoreError, Summary};
-use fs_err as fs;
+use fs_err::{self as fs, os::unix::fs::OpenOptionsExt};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,9 @@ pub struct Record {
     pub path: PathBuf,
 }
 
+/// The members of a record, for those from before they had a checksum.
+const MEMBERS: &[&str] = &["name", "id", "seed", "began", "plan", "text", "path"];
+
 /// What the study was asked to be, beside its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Beginning {
@@ -63,12 +66,11 @@ impl Record {
     /// When it cannot be read.
     pub fn load(store: &Store, name: &str) -> Result<Option<Record>, StudyError> {
         let path = Record::path(store, name);
-        match fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text)
-                .map(Some)
-                .map_err(|e| StudyError::Damaged { path, what: format!("it is no record of a study: {e}") }),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(e.into()),
+        match store.get_json(&path, MEMBERS) {
+            Ok(record) => Ok(Some(record)),
+            Err(StoreError::Io { source }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(StoreError::Damaged { path, why }) => Err(StudyError::Damaged { path, what: why }),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -120,14 +122,8 @@ impl Record {
     /// # Errors
     /// When the store cannot be written.
     pub fn save(&self, store: &Store) -> Result<(), StudyError> {
-        let path = Record::path(store, &self.name);
-        fs::create_dir_all(store.studies_dir())?;
-        let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
-        let mut part = tempfile::NamedTempFile::new_in(store.studies_dir())?;
-        io::Write::write_all(&mut part, &text)?;
-        part.as_file().sync_all()?;
-        part.persist(&path).map_err(|e| e.error)?;
-        Ok(())
+        store.make_dir("studies")?;
+        Ok(store.put_json(&Record::path(store, &self.name), self)?)
     }
 }
 
@@ -160,9 +156,11 @@ impl Lock {
     /// # Errors
     /// [`StudyError::Busy`] when another process has it.
     pub fn take(store: &Store, name: &str) -> Result<Lock, StudyError> {
-        fs::create_dir_all(store.studies_dir())?;
+        store.make_dir("studies")?;
         let lock = store.studies_dir().join(format!("{name}.lock"));
-        let file = fs::OpenOptions::new().create(true).truncate(false).write(true).open(&lock)?;
+        // The mode that it is to have from its first moment on: a command can be killed at any.
+        let mut options = fs::OpenOptions::new();
+        let file = options.create(true).truncate(false).write(true).mode(store.file_mode()).open(&lock)?;
         match flock(file.file(), FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Lock { _file: file }),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(StudyError::Busy { name: name.to_owned(), lock }),

@@ -1,4 +1,4 @@
-//! A connection's socket, never waited for, encrypted if the target wants it.
+//! Non-blocking socket of a connection, with TLS if the target asks for it.
 //!
 //! Its only memory is what the kernel did not take at once; what comes is read into a buffer that all connections of a
 //! thread share.

@@ -1,4 +1,4 @@
-//! A connection that is waited for: schemas, loading, checks. The driver of a load has its own way.
+//! Blocking client for schemas, loading and checks; the load driver itself has non-blocking sessions.
 
 use std::{
     io,

@@ -1,8 +1,13 @@
-//! What Prometheus is told about a load.
+//! Prometheus metrics of a load.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use crate::{engine::Interval, report::Summary};
+
+/// Codes that are told apart: a server may have as many as it likes.
+const CODES: usize = 500;
+/// The code of all others.
+const OTHERS: &str = "others";
 
 /// The last interval and the counts since the beginning, as Prometheus reads them.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +33,9 @@ impl Exposition {
             *sum += count;
         }
         for (failure, (count, _)) in &tally.errors {
-            *self.errors.entry(failure.to_string()).or_default() += count;
+            let code = failure.to_string();
+            let is_one_too_many = self.errors.len() >= CODES && !self.errors.contains_key(&code);
+            *self.errors.entry(if is_one_too_many { OTHERS.to_owned() } else { code }).or_default() += count;
         }
         self.last = Some(Summary::of(interval));
     }
@@ -44,13 +51,14 @@ impl Exposition {
         };
         let bare = |value: u64| [(String::new(), value)];
         counter("transactions_total", "Transactions completed", &bare(self.transactions));
-        counter("failed_total", "Transactions given up", &bare(self.failed));
-        counter("retries_total", "Further attempts of transactions", &bare(self.retries));
-        counter("reconnects_total", "Connections made again", &bare(self.reconnects));
+        counter("failed_total", "Transactions abandoned", &bare(self.failed));
+        counter("retries_total", "Transaction retries", &bare(self.retries));
+        counter("reconnects_total", "Reconnects", &bare(self.reconnects));
         let kinds = ["read", "write", "other"].map(|kind| format!("{{kind=\"{kind}\"}}"));
         let statements: Vec<_> = kinds.into_iter().zip(self.statements).collect();
-        counter("statements_total", "Statements answered", &statements);
-        let errors: Vec<_> = self.errors.iter().map(|(code, n)| (format!("{{code=\"{code}\"}}"), *n)).collect();
+        counter("statements_total", "Statements executed", &statements);
+        let code = |code: &str| format!("{{code=\"{}\"}}", label(code));
+        let errors: Vec<_> = self.errors.iter().map(|(failure, n)| (code(failure), *n)).collect();
         counter("errors_total", "Errors by code", &errors);
         let Some(last) = &self.last else { return out };
         let _ = writeln!(out, "# HELP fenxi_load_latency_seconds Latency from the intended start, last interval");
@@ -71,10 +79,15 @@ impl Exposition {
     }
 }
 
+/// The value of a label: a server says what its codes are, and may say anything.
+fn label(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::interval;
+    use crate::{policy::Failure, report::tests::interval};
 
     #[test]
     fn prometheus_reads_counts_and_the_last_interval() {
@@ -84,5 +97,26 @@ mod tests {
         let text = exposition.text();
         assert!(text.contains("fenxi_load_transactions_total 400\n") && text.contains("{code=\"lost\"} 2\n"), "{text}");
         assert!(text.contains("fenxi_load_latency_seconds{statistic=\"max\"} 0.1"), "{text}");
+    }
+
+    #[test]
+    fn what_a_server_calls_its_errors_stays_within_the_label() {
+        let mut interval = interval();
+        interval.tally.errors.clear();
+        let first = interval.tally.errors.len();
+        assert_eq!(first, 0);
+        interval.tally.errors.insert(Failure::Server(*b"\"\\\n} ", 0), (1, String::new()));
+        let mut exposition = Exposition::default();
+        exposition.add(&interval);
+        let text = exposition.text();
+        assert!(text.contains("fenxi_load_errors_total{code=\"\\\"\\\\\\n} \"} 1\n"), "{text}");
+        // And there are not more of them than anybody can look at.
+        for number in 1..2000 {
+            interval.tally.errors.insert(Failure::Server(*b"HY000", number), (1, String::new()));
+        }
+        exposition.add(&interval);
+        let codes = exposition.text().lines().filter(|l| l.starts_with("fenxi_load_errors_total{")).count();
+        assert_eq!(codes, CODES + 1);
+        assert!(exposition.text().contains("{code=\"others\"} "));
     }
 }

@@ -1,4 +1,4 @@
-//! Load on PostgreSQL and MySQL/MariaDB: workloads, wire protocols, schedules of arrival, latencies.
+//! Load generation for PostgreSQL and MySQL/MariaDB: workloads, wire protocols, arrival schedules, latencies.
 //!
 //! `workload` says what is done and `schedule` when; `engine` does it over sessions of `wire`, and hands over a `tally`
 //! for each interval. Nothing here prints, and no clock but a monotonic one is read.

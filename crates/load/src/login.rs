@@ -1,4 +1,4 @@
-//! Who logs in where: what a URL, the password file and the environment say, resolved once for all connections.
+//! Credentials of connections: resolved once from the URL, the password file and the environment.
 
 use std::{fmt, sync::Mutex};
 

@@ -1,4 +1,4 @@
-//! What follows from an error: the same transaction again, the next one, or the end of the test.
+//! Error policy: retry the transaction, abandon it, or abort the run.
 
 use std::fmt;
 
@@ -118,7 +118,7 @@ impl Policy {
     pub fn add(&mut self, class: &str, action: Action) -> Result<(), String> {
         let known = "a SQLSTATE (40P01) or its class (40), a number of MySQL's (1213), connect, login, lost, \
                      worker, all";
-        let class = Class::parse(class).ok_or_else(|| format!("`{class}` is no class of errors; there are {known}"))?;
+        let class = Class::parse(class).ok_or_else(|| format!("unknown error class `{class}`; known are {known}"))?;
         self.rules.push((class, action));
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Random numbers: one generator of eight bytes for each transaction, seeded by the transaction's number, so that a
-//! retried transaction is the same one and a seed gives the same load with any number of threads.
+//! Random numbers: an 8-byte generator for each transaction, seeded by the transaction's number, so that a retried
+//! transaction is the same one and a seed gives the same load with any number of threads.
 
 use std::f64::consts::TAU;
 
@@ -27,7 +27,7 @@ impl Random {
     }
 
     /// Below `bound`; 0 when that is 0. The bias (Lemire's multiplication without rejection) is below 2⁻³² for ranges
-    /// of four milliards.
+    /// of 2^32.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }

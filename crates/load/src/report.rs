@@ -1,11 +1,12 @@
-//! What is told about a load: a line for each interval, the summary at the end, rows and results of a run. Everything here
-//! returns what it makes; printing is for others.
+//! Report of a load: a line per interval, the summary, rows and results of a run. Everything here returns what it
+//! makes; nothing prints.
 
 use std::fmt::Write as _;
 
 use fenxi_model::{
     Micros, Rows,
     catalog::{histogram, load, result},
+    visible,
 };
 use serde::Serialize;
 
@@ -114,11 +115,11 @@ pub struct Summary {
     pub rows_per_s: f64,
     /// Errors of all kinds.
     pub errors_per_s: f64,
-    /// Transactions given up.
+    /// Transactions abandoned.
     pub failed_per_s: f64,
     /// Further attempts.
     pub retries_per_s: f64,
-    /// Connections made again.
+    /// Reconnects.
     pub reconnects_per_s: f64,
     /// Transactions that are due and have no connection, at its end.
     pub waiting: u64,
@@ -331,12 +332,12 @@ pub fn text(outcome: &Outcome) -> String {
     if !tally.errors.is_empty() {
         out.push_str("\nErrors:\n");
         for (failure, (count, example)) in &tally.errors {
-            let _ = writeln!(out, "    {:<37}{count:<6} {example}", format!("{failure}:"));
+            let _ = writeln!(out, "    {:<37}{count:<6} {}", format!("{failure}:"), visible(example));
         }
     }
     out.push_str("\nThroughput:\n");
     if let Some(offered) = outcome.total.offered_per_s {
-        let _ = writeln!(out, "    {:<37}{offered:.4}", "asked for (transactions/s):");
+        let _ = writeln!(out, "    {:<37}{offered:.4}", "offered (transactions/s):");
     }
     let _ = writeln!(out, "    {:<37}{:.4}", "transactions/s:", per_s(tally.transactions));
     let _ = writeln!(out, "    {:<37}{:.4}s", "time elapsed:", outcome.total.end_s - outcome.total.begin_s);
@@ -372,9 +373,9 @@ fn server_text(used: &Usage, out: &mut String) {
     let grown = used.grown_bytes.and_then(|n| used.per_transaction(n as f64)).map(|n| format!("{n:.1} B"));
     for (name, value) in [
         ("CPU time:", us(Some(used.cpu_s))),
-        ("waiting for a processor:", us(used.wait_s)),
+        ("run-queue wait:", us(used.wait_s)),
         ("context switches:", switches),
-        ("memory, growth:", grown),
+        ("memory growth:", grown),
         ("memory at the end, not per transaction:", used.memory_bytes.map(|n| mib(n as f64))),
     ] {
         let _ = writeln!(out, "    {name:<41}{}", value.unwrap_or_else(|| "-".to_owned()));
@@ -450,7 +451,7 @@ pub(crate) mod tests {
             "(100.00 per sec.)",
             "lost:",
             "gone",
-            "asked for",
+            "offered (transactions/s)",
             "CPU time per transaction:",
             "200.00 µs",
             "-2.0 B",

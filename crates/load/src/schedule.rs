@@ -1,4 +1,4 @@
-//! When transactions are meant to begin, whether or not the server keeps up.
+//! Arrival schedules: intended start times of transactions, independent of the server (open loop).
 //!
 //! A schedule is a function of the number of a transaction and of a seed: threads need not talk about it, and a queue of
 //! transactions that wait is two cursors over it, however long it is.
@@ -103,7 +103,7 @@ impl Rate {
         let per_s = |number: &str| {
             let rate = number.trim().parse::<f64>().ok().filter(|r| (0.0..=1e7).contains(r));
             rate.ok_or_else(|| {
-                wrong("a rate is a number per second, as 500, steps 100@30s,200 or a ramp 100..2000@60s")
+                wrong("expected a rate per second such as 500, steps 100@30s,200 or a ramp 100..2000@60s")
             })
         };
         let duration = |text: &str| fenxi_model::parse_seconds(text).filter(|s| s.is_finite());
@@ -112,15 +112,15 @@ impl Rate {
         while let Some(piece) = pieces.next() {
             let (rates, seconds) = match piece.split_once('@') {
                 Some((rates, seconds)) => {
-                    (rates, duration(seconds).ok_or_else(|| wrong("a duration is as 30s or 5m"))?)
+                    (rates, duration(seconds).ok_or_else(|| wrong("expected a duration such as 30s or 5m"))?)
                 }
                 None if pieces.peek().is_none() => (piece, f64::INFINITY),
-                None => return Err(wrong("all but the last part need a duration, as 100@30s")),
+                None => return Err(wrong("all steps but the last need a duration, such as 100@30s")),
             };
             let (from, to) = rates.split_once("..").unwrap_or((rates, rates));
             let (from_per_s, to_per_s) = (per_s(from)?, per_s(to)?);
             if seconds <= 0.0 || (seconds.is_infinite() && from_per_s != to_per_s) {
-                return Err(wrong("a ramp needs a duration, as 100..2000@60s"));
+                return Err(wrong("a ramp needs a duration, such as 100..2000@60s"));
             }
             parts.push(Part { from_per_s, to_per_s, seconds });
         }
@@ -208,7 +208,7 @@ impl Schedule {
             let seconds = first.parse::<f64>().ok().filter(|s| s.is_finite());
             starts.push(seconds.ok_or_else(|| RateError {
                 text: line.to_owned(),
-                what: "a trace has a number of seconds in each line".to_owned(),
+                what: "a trace needs a number of seconds in each line".to_owned(),
             })?);
         }
         starts.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What the server itself uses, when it runs on this host: processor time, waiting for a processor, switches, memory.
+//! Resource usage of a server on this host: CPU time, run-queue latency, context switches, memory.
 //!
 //! Its process is the one that listens where the load connects; with all of its children it is the server, so that one
 //! process with threads (MariaDB) and one process for each connection (PostgreSQL) are measured alike. What cannot be read
@@ -6,12 +6,16 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
-    path::{Path, PathBuf},
+    net::UdpSocket,
     time::{Duration, Instant},
 };
 
-use fs_err as fs;
+use fenxi_procfs::{
+    Processes, Root, USER_HZ,
+    sockets::{bound, listening},
+    stat::{self, Stat},
+    status,
+};
 use serde::Serialize;
 
 use crate::{engine::Interval, target::Endpoint};
@@ -23,7 +27,7 @@ const SHARE_OF_TIME: u32 = 100;
 /// The server's process, and those that come from it.
 #[derive(Clone, Debug)]
 pub struct Server {
-    proc: PathBuf,
+    processes: Processes,
     pid: u32,
     name: String,
 }
@@ -67,12 +71,9 @@ struct Sample {
     memory_bytes: Option<u64>,
 }
 
-/// A process as its `stat` tells.
-struct Stat {
-    parent: u32,
-    name: String,
-    /// Its own clock ticks and those of children that it has waited for.
-    ticks: u64,
+/// Clock ticks of a process, those of children that it has waited for included.
+fn ticks(stat: &Stat) -> u64 {
+    stat.ticks() + stat.child_utime + stat.child_stime
 }
 
 impl Server {
@@ -83,25 +84,26 @@ impl Server {
             // Only an address of this host can be bound.
             Endpoint::Tcp(address) => UdpSocket::bind((address.ip(), 0)).is_ok(),
         };
-        if here { Server::find_in(Path::new("/proc"), endpoint) } else { None }
+        if here { Server::find_in(&Root::live(), endpoint) } else { None }
     }
 
-    fn find_in(proc: &Path, endpoint: &Endpoint) -> Option<Server> {
+    fn find_in(root: &Root, endpoint: &Endpoint) -> Option<Server> {
         let sockets = match endpoint {
-            Endpoint::Tcp(address) => listening(proc, *address),
-            Endpoint::Unix(path) => bound(proc, path),
+            Endpoint::Tcp(address) => listening(root, *address),
+            Endpoint::Unix(path) => bound(root, path),
         };
-        let links: BTreeSet<String> = sockets.iter().map(|inode| format!("socket:[{inode}]")).collect();
-        let mut holders: BTreeSet<u32> = processes(proc).filter(|pid| holds(proc, *pid, &links)).collect();
+        let processes = Processes::of(root);
+        let holds = |pid: &u32| processes.sockets(*pid).iter().any(|inode| sockets.contains(inode));
+        let mut holders: BTreeSet<u32> = processes.pids().into_iter().filter(holds).collect();
         if holders.len() > 1 {
             // What hands sockets over to services holds them too, and is none.
             holders.remove(&1);
         }
         let (pid, name) = holders.iter().find_map(|pid| {
-            let stat = stat(proc, *pid)?;
-            (!holders.contains(&stat.parent)).then_some((*pid, stat.name))
+            let (stat, name) = stat::of_process(root, *pid)?;
+            (!holders.contains(&stat.ppid)).then_some((*pid, name))
         })?;
-        Some(Server { proc: proc.to_owned(), pid, name })
+        Some(Server { processes, pid, name })
     }
 
     /// Its process's number.
@@ -111,12 +113,13 @@ impl Server {
 
     /// The server's processes: the one that listens, and all that come from it.
     fn family(&self) -> BTreeMap<u32, Stat> {
+        let (root, pids) = (self.processes.root(), self.processes.pids());
         let mut others: BTreeMap<u32, Stat> =
-            processes(&self.proc).filter_map(|pid| Some((pid, stat(&self.proc, pid)?))).collect();
+            pids.into_iter().filter_map(|pid| Some((pid, stat::of_process(root, pid)?.0))).collect();
         let mut family = BTreeMap::new();
         family.extend(others.remove_entry(&self.pid));
         loop {
-            let (young, rest) = others.into_iter().partition(|(_, stat)| family.contains_key(&stat.parent));
+            let (young, rest) = others.into_iter().partition(|(_, stat)| family.contains_key(&stat.ppid));
             others = rest;
             let young: BTreeMap<u32, Stat> = young;
             if young.is_empty() {
@@ -128,36 +131,30 @@ impl Server {
 
     /// None when it has ended.
     fn sample(&self) -> Option<Sample> {
-        let family = self.family();
+        let (family, root) = (self.family(), self.processes.root());
         family.get(&self.pid)?;
         let mut turns = Some(Turns::new());
         let (mut own, mut shared) = (Some(0), 0);
         for pid in family.keys() {
-            let folder = self.proc.join(pid.to_string());
-            let threads = fs::read_dir(folder.join("task")).into_iter().flatten().flatten();
-            for thread in threads {
-                let Some(number) = thread.file_name().to_str().and_then(|n| n.parse().ok()) else { continue };
+            for tid in self.processes.tids(*pid) {
                 // A thread may have ended since; a kernel that does not count has no such file for any.
-                match fs::read_to_string(thread.path().join("schedstat")) {
-                    Ok(text) => {
-                        let read = turn(&text).map(|turn| (number, turn));
+                let thread = format!("/proc/{pid}/task/{tid}");
+                match root.read_text(&format!("{thread}/schedstat")) {
+                    Some(text) => {
+                        let read = turn(&text).map(|turn| (tid, turn));
                         turns.iter_mut().for_each(|turns| turns.extend(read));
                     }
-                    Err(_) if thread.path().exists() => turns = None,
-                    Err(_) => {}
+                    None if root.exists(&thread) => turns = None,
+                    None => {}
                 }
             }
-            let Ok(status) = fs::read_to_string(folder.join("status")) else { continue };
-            own = own.zip(kilobytes(&status, "RssAnon:")).map(|(sum, kb)| sum + kb * 1024);
+            let Some(status) = root.read_text(&format!("/proc/{pid}/status")) else { continue };
+            own = own.zip(status::bytes(&status, "RssAnon")).map(|(sum, bytes)| sum + bytes);
             // Every process of a server has the same memory of all of them.
-            shared = shared.max(kilobytes(&status, "RssShmem:").unwrap_or(0) * 1024);
+            shared = shared.max(status::bytes(&status, "RssShmem").unwrap_or(0));
         }
         let turns = turns.filter(|turns| !turns.is_empty());
-        Some(Sample {
-            ticks: family.values().map(|stat| stat.ticks).sum(),
-            turns,
-            memory_bytes: own.map(|own| own + shared),
-        })
+        Some(Sample { ticks: family.values().map(ticks).sum(), turns, memory_bytes: own.map(|own| own + shared) })
     }
 }
 
@@ -175,7 +172,7 @@ fn usage(name: &str, transactions: u64, first: &Sample, last: &Sample) -> Usage 
     Usage {
         name: name.to_owned(),
         transactions,
-        cpu_s: last.ticks.saturating_sub(first.ticks) as f64 / rustix::param::clock_ticks_per_second() as f64,
+        cpu_s: last.ticks.saturating_sub(first.ticks) as f64 / USER_HZ as f64,
         wait_s: sum(|turns| turns.0).map(|ns| ns as f64 / 1e9),
         switches: sum(|turns| turns.1),
         memory_bytes: last.memory_bytes,
@@ -235,89 +232,21 @@ impl Meter {
     }
 }
 
-fn processes(proc: &Path) -> impl Iterator<Item = u32> {
-    fs::read_dir(proc).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
-fn holds(proc: &Path, pid: u32, links: &BTreeSet<String>) -> bool {
-    let files = fs::read_dir(proc.join(format!("{pid}/fd"))).into_iter().flatten().flatten();
-    files.filter_map(|file| fs::read_link(file.path()).ok()).any(|to| to.to_str().is_some_and(|to| links.contains(to)))
-}
-
-fn stat(proc: &Path, pid: u32) -> Option<Stat> {
-    let text = fs::read_to_string(proc.join(format!("{pid}/stat"))).ok()?;
-    // A name may have blanks and parentheses of its own.
-    let (begin, end) = (text.find('(')?, text.rfind(')')?);
-    let fields: Vec<&str> = text.get(end + 1..)?.split_ascii_whitespace().collect();
-    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    // utime, stime, cutime and cstime are the 14th to 17th field, of which three stand before `fields`.
-    let ticks = (11..15).map(number).sum::<Option<u64>>()?;
-    Some(Stat { parent: number(1)?.try_into().ok()?, name: text.get(begin + 1..end)?.to_owned(), ticks })
-}
-
 /// Nanoseconds waited and turns: the second and third number of `schedstat`.
 fn turn(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.split_ascii_whitespace().skip(1).map(|n| n.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }
 
-fn kilobytes(status: &str, key: &str) -> Option<u64> {
-    status.lines().find_map(|line| line.strip_prefix(key))?.split_ascii_whitespace().next()?.parse().ok()
-}
-
-/// Inodes of the sockets that listen at an address; those of every address only when there is no other.
-fn listening(proc: &Path, address: SocketAddr) -> Vec<u64> {
-    let (mut exact, mut any) = (Vec::new(), Vec::new());
-    for table in ["net/tcp", "net/tcp6"] {
-        let text = fs::read_to_string(proc.join(table)).unwrap_or_default();
-        for line in text.lines().skip(1) {
-            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-            let [_, local, _, "0A", .., inode] = fields.get(..10).unwrap_or_default() else { continue };
-            let (Some(local), Ok(inode)) = (socket_address(local), inode.parse()) else { continue };
-            if local.port() != address.port() {
-                continue;
-            }
-            if local.ip().to_canonical() == address.ip().to_canonical() {
-                exact.push(inode);
-            } else if local.ip().is_unspecified() {
-                any.push(inode);
-            }
-        }
-    }
-    if exact.is_empty() { any } else { exact }
-}
-
-/// `0100007F:1F90`: words of four bytes in the machine's own order, and the port.
-fn socket_address(text: &str) -> Option<SocketAddr> {
-    let (address, port) = text.split_once(':')?;
-    let words: Option<Vec<u8>> = (0..address.len() / 8)
-        .map(|n| Some(u32::from_str_radix(address.get(n * 8..n * 8 + 8)?, 16).ok()?.to_ne_bytes()))
-        .collect::<Option<Vec<_>>>()
-        .map(|words| words.concat());
-    let words = words?;
-    let ip = match words.len() {
-        4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(words).ok()?)),
-        _ => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(words).ok()?)),
-    };
-    Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
-}
-
-/// Inodes of the Unix sockets that listen at a path, which the server may have named through a link.
-fn bound(proc: &Path, path: &Path) -> Vec<u64> {
-    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let wanted = real(path);
-    let text = fs::read_to_string(proc.join("net/unix")).unwrap_or_default();
-    let listening = text.lines().skip(1).filter_map(|line| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let [_, _, _, "00010000", _, _, inode, name] = fields.as_slice() else { return None };
-        (name.starts_with('/') && real(Path::new(name)) == wanted).then(|| inode.parse().ok())?
-    });
-    listening.collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use std::{net::TcpListener, os::unix::net::UnixListener};
+    use std::{
+        net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener},
+        os::unix::net::UnixListener,
+        path::Path,
+    };
+
+    use fs_err as fs;
 
     use super::*;
 
@@ -346,8 +275,9 @@ mod tests {
         let folder = proc.join(pid.to_string());
         fs::create_dir_all(folder.join("fd")).unwrap();
         let [user, system, child_user, child_system] = ticks;
-        let stat =
-            format!("{pid} (a (b) c) S {parent} 1 1 0 -1 0 9 9 9 9 {user} {system} {child_user} {child_system} 20 0");
+        let stat = format!(
+            "{pid} (a (b) c) S {parent} 1 1 0 -1 0 9 9 9 9 {user} {system} {child_user} {child_system} 20 0 1 0 7 0 0"
+        );
         fs::write(folder.join("stat"), stat).unwrap();
         fs::write(folder.join("status"), format!("Name:\ta\nRssAnon:\t{} kB\nRssShmem:\t{} kB\n", kb[0], kb[1]))
             .unwrap();
@@ -361,7 +291,7 @@ mod tests {
     #[test]
     fn children_count_ended_ones_too_and_what_they_share_counts_once() {
         let folder = tempfile::tempdir().unwrap();
-        let proc = folder.path();
+        let proc = &folder.path().join("proc");
         fs::create_dir_all(proc.join("net")).unwrap();
         let line = "   0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000   101        0 777 1 0 100 0 0 10 0";
         fs::write(proc.join("net/tcp"), format!("  sl  local_address\n{line}\n")).unwrap();
@@ -372,7 +302,8 @@ mod tests {
         for pid in [10, 11] {
             std::os::unix::fs::symlink("socket:[777]", proc.join(format!("{pid}/fd/3"))).unwrap();
         }
-        let server = Server::find_in(proc, &Endpoint::Tcp("127.0.0.1:5432".parse().unwrap())).unwrap();
+        let server =
+            Server::find_in(&Root::saved(folder.path()), &Endpoint::Tcp("127.0.0.1:5432".parse().unwrap())).unwrap();
         assert_eq!((server.pid, server.name.as_str()), (10, "a (b) c"));
         let first = server.sample().unwrap();
         assert_eq!((first.ticks, first.memory_bytes), (161, Some((151 + 400) * 1024)));
@@ -382,7 +313,7 @@ mod tests {
         process(proc, 10, 1, [100, 50, 71, 30], &[(10, 2_000_000_000, 4)], [100, 10]);
         process(proc, 13, 10, [20, 0, 0, 0], &[(13, 500_000_000, 6)], [50, 400]);
         let used = usage("x", 10, &first, &server.sample().unwrap());
-        let ticks = rustix::param::clock_ticks_per_second() as f64;
+        let ticks = USER_HZ as f64;
         assert_eq!((used.cpu_s, used.wait_s, used.switches), (110.0 / ticks, Some(2.5), Some(9)));
         assert_eq!((used.memory_bytes, used.grown_bytes), (Some(550 * 1024), Some(-1024)));
         assert!((used.per_transaction(used.cpu_s).unwrap() - 11.0 / ticks).abs() < 1e-9);

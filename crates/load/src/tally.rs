@@ -1,5 +1,5 @@
-//! What was counted: of one thread in one interval, and, merged, of all of them in all. Latencies are kept as histograms
-//! and never averaged.
+//! Counts and latency histograms of one thread in one interval, mergeable over threads and intervals. Latencies are
+//! never averaged.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ pub struct Tally {
     pub rows: u64,
     /// Transactions that were given up.
     pub failed: u64,
-    /// Further attempts of transactions.
+    /// Transaction retries.
     pub retries: u64,
     /// Connections that were made.
     pub connects: u64,

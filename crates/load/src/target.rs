@@ -1,4 +1,4 @@
-//! Where the load goes: a URL, and what else says who logs in: the environment and PostgreSQL's password file.
+//! Target of a load: a URL, with credentials from the environment and PostgreSQL's password file.
 
 use std::{
     net::{SocketAddr, ToSocketAddrs},
@@ -95,11 +95,11 @@ impl Target {
         let wrong = |what: String| TargetError::Url { url: without_password(url), what };
         let (scheme, rest) = url
             .split_once("://")
-            .ok_or_else(|| wrong("no URL of a database; it begins with `postgres://` or `mysql://`".to_owned()))?;
+            .ok_or_else(|| wrong("not a database URL; it begins with `postgres://` or `mysql://`".to_owned()))?;
         let dialect = match scheme {
             "postgres" | "postgresql" => Dialect::Postgres,
             "mysql" | "mariadb" => Dialect::Mysql,
-            _ => return Err(wrong("no protocol that is known; there are `postgres://` and `mysql://`".to_owned())),
+            _ => return Err(wrong("unknown protocol; known are `postgres://` and `mysql://`".to_owned())),
         };
         let mut parts = split(rest).map_err(&wrong)?;
         let mut socket = None;
@@ -120,7 +120,7 @@ impl Target {
                 }
                 (Dialect::Postgres, "host") => parts.host = value,
                 (Dialect::Mysql, "socket") => socket = Some(PathBuf::from(value)),
-                (_, "port") => parts.port = Some(value.parse().map_err(|_| wrong(format!("`{value}` is no port")))?),
+                (_, "port") => parts.port = Some(value.parse().map_err(|_| wrong(format!("`{value}` is not a port")))?),
                 (_, "user") => parts.user = Some(value),
                 (_, "password") => parts.password = Some(value),
                 (_, "dbname") => parts.database = Some(value),
@@ -129,7 +129,7 @@ impl Target {
                         Dialect::Postgres => "sslmode, sslrootcert, host, port, user, password, dbname",
                         Dialect::Mysql => "ssl-mode, ssl-ca, socket, port, user, password, dbname",
                     };
-                    return Err(wrong(format!("`{key}` is not known; there are {known}")));
+                    return Err(wrong(format!("unknown key `{key}`; known are {known}")));
                 }
             }
         }
@@ -218,7 +218,7 @@ fn split(rest: &str) -> Result<Parts, String> {
     };
     parts.host = decoded(host)?;
     parts.port = match port {
-        Some(port) => Some(port.parse().map_err(|_| format!("`{port}` is no port"))?),
+        Some(port) => Some(port.parse().map_err(|_| format!("`{port}` is not a port"))?),
         None => None,
     };
     Ok(parts)
@@ -317,7 +317,7 @@ mod tests {
     fn what_is_wrong_with_a_url_is_said_and_never_its_password() {
         assert!(refused("http://x").contains("`postgres://` and `mysql://`"));
         assert!(refused("nothing").contains("begins with"));
-        assert!(refused("postgres://u:secret@h:x/").starts_with("`postgres://u:***@h:x/`: `x` is no port"));
+        assert!(refused("postgres://u:secret@h:x/").starts_with("`postgres://u:***@h:x/`: `x` is not a port"));
         assert!(refused("postgres://u@h/?sslmode=prefer").contains("disable, require, verify-full"));
         assert!(refused("mysql://u@h/?sslmode=require").contains("ssl-mode, ssl-ca"));
         assert!(refused("postgres://u%4@h/").contains("%25"));

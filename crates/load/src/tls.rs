@@ -1,4 +1,4 @@
-//! Encryption of connections: what is trusted, and who may be at the other end.
+//! TLS of connections: trusted certificates, and verification of the server.
 
 use std::{path::Path, sync::Arc};
 
@@ -28,10 +28,10 @@ pub enum TlsError {
         what: String,
     },
     /// No file of certificates.
-    #[error("this host has no list of trusted authorities; name one with `sslrootcert` or `ssl-ca`")]
+    #[error("this host has no list of trusted certificate authorities; give one with `sslrootcert` or `ssl-ca`")]
     NoAuthority,
     /// A host that can have no certificate.
-    #[error("`{0}` is no name that a certificate can be for")]
+    #[error("`{0}` is not a valid certificate name")]
     Name(String),
     /// The library refused.
     #[error("TLS cannot be set up: {0}")]

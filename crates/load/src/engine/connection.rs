@@ -1,4 +1,4 @@
-//! One of many connections: a few hundred bytes, as long as nothing waits to be sent or is read in part.
+//! State of one connection: a few hundred bytes while nothing is buffered.
 
 use crate::{channel::Channel, random::Random, wire::Session};
 

@@ -1,5 +1,5 @@
-//! Puts together what the parts of a load tell: the threads of a process, or processes on several hosts. Counts are added
-//! and histograms merged, interval by interval; a part that is lost is said, and no longer waited for.
+//! Merges the parts of a load: threads of a process, or processes on several hosts. Counts are added and histograms
+//! merged, interval by interval; a lost part is reported, and no longer waited for.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_lost_part_is_said_and_no_longer_waited_for() {
-        let lost = Word::Lost { from: 1, what: "it has gone".to_owned() };
+        let lost = Word::Lost { from: 1, what: "it disconnected".to_owned() };
         let words = ready().into_iter().chain([
             interval(0, 0, 10),
             interval(1, 0, 10),
@@ -298,7 +298,7 @@ mod tests {
         let outcome = outcome.unwrap();
         assert_eq!((outcome.total.tally.errors[&Failure::Worker].0, outcome.stopped.is_none()), (1, true));
         assert!(
-            outcome.doubts()[0].starts_with("the figures are incomplete: it has gone after"),
+            outcome.doubts()[0].starts_with("the figures are incomplete: it disconnected after"),
             "{:?}",
             outcome.doubts()
         );

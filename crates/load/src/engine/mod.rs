@@ -1,4 +1,4 @@
-//! Runs a program against a server: one epoll loop in each thread, and what they counted, interval by interval.
+//! Load engine: one epoll loop per thread runs a compiled workload against a server, and counts by interval.
 //!
 //! Threads share nothing that changes but a flag to stop: each has its own connections, its own starts of the schedule
 //! and its own counts, which it hands over at the end of an interval.
@@ -151,7 +151,7 @@ impl Outcome {
             let due = offered * (self.total.end_s - self.total.begin_s);
             if self.unstarted as f64 > (0.01 * due).max(1.0) {
                 doubts.push(format!(
-                    "overload: {done:.1} of {offered:.1} transactions per second were done; {} were due and never begun",
+                    "overload: {done:.1} of {offered:.1} transactions per second were completed; {} were due but never started",
                     self.unstarted
                 ));
             }
@@ -159,7 +159,7 @@ impl Outcome {
         let lag_ms = tally.lag.value_at_quantile(0.99) as f64 / 1e6;
         if lag_ms > 1.0 && lag_ms > 0.1 * tally.latency.value_at_quantile(0.5) as f64 / 1e6 {
             doubts.push(format!(
-                "the driver was late: 1 % of transactions began more than {lag_ms:.1} ms after they could have; \
+                "the driver was late: 1 % of transactions started more than {lag_ms:.1} ms after they could have; \
                  use more threads, fewer transactions or another host"
             ));
         }
@@ -171,7 +171,7 @@ impl Outcome {
         }
         if self.unfinished > 0 {
             doubts.push(format!(
-                "{} transactions were still under way at the end and are in no latency",
+                "{} transactions were still in flight at the end and are not in the latencies",
                 self.unfinished
             ));
         }
@@ -289,7 +289,7 @@ fn check(plan: &Plan, share: Share) -> Result<(), EngineError> {
     }
     let positive = |s: f64| s.is_finite() && s > 0.0;
     if !positive(plan.duration_s) || !positive(plan.interval_s) || !plan.warmup_s.is_finite() {
-        return wrong("durations must be above 0 and have an end".to_owned());
+        return wrong("durations must be positive and finite".to_owned());
     }
     pin::check(&plan.pin).map_err(EngineError::Plan)
 }

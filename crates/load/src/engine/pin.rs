@@ -1,4 +1,4 @@
-//! Threads bound to processors, so that a driver beside its server leaves it the others.
+//! CPU affinity of driver threads, so that a driver leaves the other CPUs to a server on the same host.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -9,7 +9,7 @@ pub(super) fn check(processors: &[usize]) -> Result<(), String> {
         None => Ok(()),
         Some(other) => {
             let own: Vec<_> = (0..CpuSet::MAX_CPU).filter(|n| allowed.is_set(*n)).map(|n| n.to_string()).collect();
-            Err(format!("processor {other} is none that this process may use; there are {}", own.join(",")))
+            Err(format!("CPU {other} is not available to this process; available: {}", own.join(",")))
         }
     }
 }
@@ -40,6 +40,6 @@ mod tests {
         .join()
         .unwrap();
         assert!(check(&[own]).is_ok());
-        assert!(check(&[CpuSet::MAX_CPU - 1]).unwrap_err().contains("there are"));
+        assert!(check(&[CpuSet::MAX_CPU - 1]).unwrap_err().contains("available:"));
     }
 }

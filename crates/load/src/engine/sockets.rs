@@ -1,4 +1,4 @@
-//! The sockets of a thread: connecting, what the kernel says about them, what sessions read, and the loss of them.
+//! Sockets of a thread: connecting, readiness events, reading, and loss of connections.
 
 use rustix::event::epoll;
 

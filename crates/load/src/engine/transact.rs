@@ -1,4 +1,4 @@
-//! What a connection does for a transaction: its steps, what the server answers, and what follows from errors.
+//! Execution of transactions on a connection: steps, responses, error handling.
 
 use super::{
     connection::{After, Phase, Work},

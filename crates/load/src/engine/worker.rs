@@ -1,4 +1,4 @@
-//! One thread of a load: the parts of a run, intervals, and what is due when.
+//! One thread of a load: phases of a run, intervals, and scheduled starts.
 
 use std::{
     cmp::Reverse,

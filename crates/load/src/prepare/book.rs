@@ -1,4 +1,4 @@
-//! The table in which loading writes down what is there.
+//! Progress table in which loading records what is done, so that it can resume.
 
 use std::collections::BTreeMap;
 

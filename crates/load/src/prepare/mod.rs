@@ -1,4 +1,4 @@
-//! Makes and fills the tables of a workload, and takes them away again.
+//! Creates, populates and drops the tables of a workload.
 //!
 //! Tables are filled in parts, each in a transaction that also writes down, in the table [`BOOK`], that the part is there:
 //! loading that was cut off goes on where it was, and never has a row twice. Keys and indexes come after the data where the
@@ -51,7 +51,7 @@ pub enum PrepareError {
     Client(#[from] ClientError),
     /// A table of other options is there.
     #[error(
-        "{table} was made otherwise ({found}; wanted is {wanted}); remove it with `fenxi load cleanup` or use another database"
+        "{table} was created with other options ({found} instead of {wanted}); drop it with `fenxi load cleanup` or use another database"
     )]
     Other {
         /// Its name.
@@ -62,7 +62,7 @@ pub enum PrepareError {
         wanted: String,
     },
     /// A table has not the rows that were loaded.
-    #[error("{table} has {found} rows where {wanted} were loaded")]
+    #[error("{table} has {found} rows instead of the {wanted} loaded")]
     Count {
         /// Its name.
         table: String,
@@ -72,7 +72,7 @@ pub enum PrepareError {
         wanted: u64,
     },
     /// It was interrupted.
-    #[error("loading was interrupted; the same command goes on with it")]
+    #[error("loading was interrupted; run the same command to resume it")]
     Interrupted,
 }
 

@@ -1,4 +1,5 @@
-//! Rows of a table: the same for a seed, a table and a number, whoever makes them and in whatever order.
+//! Deterministic rows: the same for a seed, a table and a row number, whatever connection inserts them and in whatever
+//! order.
 
 use sha2::{Digest, Sha256};
 

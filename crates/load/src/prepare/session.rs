@@ -1,4 +1,4 @@
-//! What a connection that loads asks of its server, so that rows come in faster and are the same.
+//! Session settings for loading: faster inserts, identical data.
 
 use super::{PATIENCE, book::literal};
 use crate::{

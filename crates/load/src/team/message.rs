@@ -1,4 +1,4 @@
-//! What coordinator and workers say to each other: JSON with its length before it.
+//! Messages between coordinator and workers: length-prefixed JSON.
 
 use std::io::{self, Read, Write};
 

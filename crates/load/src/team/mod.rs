@@ -1,5 +1,5 @@
-//! One load made by several processes, on this host or on others: a coordinator tells workers their shares, lets them
-//! begin at the same moment, and puts together what they count.
+//! Distributed load: a coordinator gives worker processes, on this host or on others, their shares, starts them at the
+//! same moment, and merges their counts.
 //!
 //! A share is a range of threads ([`crate::engine::Share`]): connections, starts and random numbers follow from a thread's number, so
 //! that many processes make exactly the load that one would.
@@ -114,7 +114,7 @@ impl Link {
         let processors = match ask(&hello) {
             Ok(Message::Welcome { processors }) => processors,
             Ok(Message::Refused { why }) => return Err(wrong(why)),
-            Ok(_) => return Err(wrong("it speaks, but is no worker".to_owned())),
+            Ok(_) => return Err(wrong("it answers, but is not a worker".to_owned())),
             Err(error) => return Err(wrong(error.to_string())),
         };
         let mut way = Duration::MAX;
@@ -279,10 +279,10 @@ fn hear(from: usize, name: &str, reader: &mut dyn Read, workers: &Workers<'_>, w
                 return;
             }
             Ok(Message::Refused { why }) => lost(why),
-            Ok(_) => lost("it said what no worker says".to_owned()),
+            Ok(_) => lost("it sent an unexpected message".to_owned()),
             Err(error) => lost(match error.kind() {
-                io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => "it has gone".to_owned(),
-                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it is silent".to_owned(),
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => "it disconnected".to_owned(),
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it does not respond".to_owned(),
                 _ => error.to_string(),
             }),
         };

@@ -1,5 +1,5 @@
-//! A worker: takes a coordinator's order, makes its share of the load, and tells what it counts. When the coordinator has
-//! gone, so has its load.
+//! Worker of a distributed load: takes an order from a coordinator, generates its share, and reports its counts. It
+//! stops when the coordinator is gone.
 
 use std::{
     io::{self, Read, Write},
@@ -119,7 +119,7 @@ fn session(
 ) -> io::Result<String> {
     let way: Writer = Mutex::new(writer);
     let refuse = |why: &str| say(&way, &Message::Refused { why: why.to_owned() }).map(|()| format!("refused: {why}"));
-    let Message::Hello { version, token } = receive(reader, SHORT)? else { return refuse("that is no greeting") };
+    let Message::Hello { version, token } = receive(reader, SHORT)? else { return refuse("not a greeting") };
     if !access(token.as_deref()) {
         std::thread::sleep(WRONG);
         return refuse("this is not its token; give the file that has it with --token-file");
@@ -128,7 +128,7 @@ fn session(
         return refuse(&format!("it is version {VERSION} and the coordinator {version}; both must be the same"));
     }
     if busy.is_some_and(|busy| busy.swap(true, Ordering::Acquire)) {
-        return refuse("it works for another coordinator");
+        return refuse("it is busy with another coordinator");
     }
     let _occupied = busy.map(Occupied);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -138,7 +138,7 @@ fn session(
             Message::Ping => say(&way, &Message::Pong)?,
             Message::Order(order) => break order,
             Message::Alive => {}
-            _ => return refuse("that is no order"),
+            _ => return refuse("not an order"),
         }
     };
     work(reader, &way, &order, ends)

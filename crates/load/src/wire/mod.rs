@@ -1,4 +1,4 @@
-//! What is said on the wire, as state machines over bytes: they open nothing, wait for nothing and read no clock.
+//! Wire protocols as state machines over bytes (sans I/O): they open nothing, wait for nothing and read no clock.
 //!
 //! A [`Session`] writes what is to be sent into a buffer of the caller, and is fed with what came. The same session
 //! serves the driver, where ten thousand of them share one thread, and [`crate::client`], which waits for each answer.

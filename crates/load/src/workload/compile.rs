@@ -1,4 +1,4 @@
-//! Makes a program of a workload: numbers instead of names, one statement for each table it can go to.
+//! Compiler of workloads: numbers instead of names, and one statement per table it can address.
 
 use std::collections::BTreeMap;
 
@@ -141,7 +141,7 @@ pub fn compile(workload: &Workload, dialect: Dialect) -> Result<Program, String>
     let mut weights = 0;
     for spec in &workload.transaction {
         let weight = compiler.constant(spec.weight.as_deref().unwrap_or("1"))?;
-        weights += u64::try_from(weight).map_err(|_| format!("transaction {}: its weight is {weight}", spec.name))?;
+        weights += u64::try_from(weight).map_err(|_| format!("transaction {}: invalid weight {weight}", spec.name))?;
         let transaction = compiler.transaction(spec, weights).map_err(|e| format!("transaction {}: {e}", spec.name))?;
         transactions.push(transaction);
     }
@@ -408,7 +408,7 @@ mod tests {
         };
         assert_eq!(
             broken("sql = 'SELECT :x'"),
-            "workload mine.toml: transaction main: `x`: `x` is not known; there are .table, n"
+            "workload mine.toml: transaction main: `x`: unknown name `x`; known are .table, n"
         );
         assert!(broken("sqll = 'SELECT 1'").contains("sqll"));
     }

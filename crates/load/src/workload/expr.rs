@@ -1,4 +1,5 @@
-//! The small language in which workloads say numbers and texts: `draw(1, table_size)`, `id + range - 1`, `pattern("##-@@")`.
+//! Expression language of workloads, for numbers and texts: `draw(1, table_size)`, `id + range - 1`,
+//! `pattern("##-@@")`.
 //!
 //! Numbers are whole. Options are put in as constants when a workload is compiled; names that `let` or `:=` give stand
 //! for slots of a transaction. Evaluation allocates nothing and cannot fail: overflow wraps, division by zero gives 0.

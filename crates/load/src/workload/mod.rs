@@ -1,4 +1,4 @@
-//! Workloads: TOML files that say tables, how they are filled, and transactions.
+//! Workloads: TOML files that define tables, how they are populated, and transactions.
 //!
 //! A [`Workload`] is what a file says, with its options as they were chosen; [`Workload::compile`] makes a
 //! [`Program`] of it for one of the two dialects, in which nothing is looked up by name any more.
@@ -234,7 +234,7 @@ impl Workload {
             None => {
                 let known: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
                 let what = format!(
-                    "there is none of that name; there are {}, and files (with a `/` or `.toml`)",
+                    "no workload has that name; known are {}, and files (with a `/` or `.toml`)",
                     known.join(", ")
                 );
                 Err(WorkloadError { workload: name.to_owned(), what })
@@ -250,7 +250,7 @@ impl Workload {
         let wrong = |what: String| WorkloadError { workload: self.name.clone(), what };
         let Some(option) = self.options.get(key) else {
             let known: Vec<_> = self.options.keys().map(String::as_str).collect();
-            return Err(wrong(format!("`{key}` is no option; there are {}", known.join(", "))));
+            return Err(wrong(format!("unknown option `{key}`; known are {}", known.join(", "))));
         };
         let setting = match option.value {
             Setting::Number(_) => Setting::Number(

@@ -1,4 +1,4 @@
-//! Reads the expressions of a workload: numbers, names, `+ - * / %`, `== != < >`, `name := value`, calls, texts.
+//! Parser of expressions: numbers, names, `+ - * / %`, `== != < >`, `name := value`, calls, texts.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ impl Names {
 pub fn expr(text: &str, names: &mut Names) -> Result<Expr, String> {
     match item(text, names)? {
         Item::Number(number) => Ok(number),
-        Item::Text(_) => Err(format!("`{text}` is a text where a number is wanted")),
+        Item::Text(_) => Err(format!("`{text}` is a text instead of a number")),
     }
 }
 
@@ -52,7 +52,7 @@ pub fn item(text: &str, names: &mut Names) -> Result<Item, String> {
     };
     match parser.peek() {
         None => Ok(item),
-        Some(token) => Err(format!("`{text}`: {} is one too many", token.shown())),
+        Some(token) => Err(format!("`{text}`: {} is unexpected", token.shown())),
     }
 }
 
@@ -231,7 +231,7 @@ impl Parser<'_> {
             None => {
                 let known: Vec<_> =
                     self.names.slots.iter().chain(self.names.constants.keys()).map(String::as_str).collect();
-                Err(format!("`{}`: `{name}` is not known; there are {}", self.text, known.join(", ")))
+                Err(format!("`{}`: unknown name `{name}`; known are {}", self.text, known.join(", ")))
             }
         }
     }
@@ -240,7 +240,7 @@ impl Parser<'_> {
         let distribution = match function {
             "draw" => self.names.draw.clone().unwrap_or(Distribution::Uniform),
             _ => Distribution::parse(function).ok_or_else(|| {
-                format!("`{}`: `{function}` is no function; there are draw, pattern, letters, uniform, gaussian, special, pareto, zipfian, sequential", self.text)
+                format!("`{}`: unknown function `{function}`; known are draw, pattern, letters, uniform, gaussian, special, pareto, zipfian, sequential", self.text)
             })?,
         };
         let low = self.assignment()?;
@@ -290,14 +290,14 @@ mod tests {
     fn what_is_wrong_is_said_with_what_it_can_be() {
         for (text, said) in [
             ("1 +", "a number is missing"),
-            ("other", "`other` is not known; there are size"),
-            ("normal(1, 2)", "is no function; there are draw"),
+            ("other", "unknown name `other`; known are size"),
+            ("normal(1, 2)", "unknown function `normal`; known are draw"),
             ("uniform(1)", "`,` is missing"),
-            ("1 2", "`2` is one too many"),
+            ("1 2", "`2` is unexpected"),
             ("size := 3", "is an option"),
             ("1 & 2", "`&` has no meaning"),
             ("\"open", "does not end"),
-            ("pattern(\"##\")", "a text where a number is wanted"),
+            ("pattern(\"##\")", "a text instead of a number"),
             ("99999999999999999999", "too large"),
         ] {
             let error = expr(text, &mut names()).unwrap_err();

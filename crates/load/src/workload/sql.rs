@@ -1,4 +1,4 @@
-//! Reads the statements of a workload.
+//! Parser of the statements of a workload.
 //!
 //! `{expr}` is replaced by a number or word when the workload is compiled; `@{count|separator|text}` by that many
 //! copies of a text; `:name` and `:{expr}` are values of each execution.
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        assert!(read("{x}").unwrap_err().contains("`x` is not known"));
+        assert!(read("{x}").unwrap_err().contains("unknown name `x`"));
         assert!(read("{id}").unwrap_err().contains("fixed one"));
         assert!(read("@{n|,}").unwrap_err().contains("count|separator|text"));
         assert!(read("@{0-1|,|x}").unwrap_err().contains("copies"));

@@ -124,7 +124,7 @@ fn a_login_is_refused(server: &Server, user: &str, code: &str) {
     let tally = &outcome.total.tally;
     assert_eq!((codes(&outcome), tally.transactions, tally.connected), (vec![code.to_owned()], 0, 0));
     assert!(outcome.unstarted > 40, "{}", outcome.unstarted);
-    assert!(outcome.doubts().iter().any(|doubt| doubt.contains("never begun")), "{:?}", outcome.doubts());
+    assert!(outcome.doubts().iter().any(|doubt| doubt.contains("never started")), "{:?}", outcome.doubts());
     plan.policy.add(code.split('/').next().unwrap(), Action::Stop).unwrap();
     let outcome = run(&plan, &mut |_| ControlFlow::Continue(())).unwrap();
     assert!(outcome.stopped.as_ref().is_some_and(|why| why.contains(user)), "{:?}", outcome.stopped);

@@ -91,10 +91,10 @@ fn loading_goes_on_and_is_the_same_for_a_seed(server: &Server) {
     let second = server.prepare(&program).unwrap();
     assert_eq!((second.rows, second.loaded, server.number(sum)), (120_000, 70_000, whole));
     let other = server.prepare(&server.program("oltp_read_write", &[("table_size", "10")])).unwrap_err();
-    assert!(other.to_string().contains("sbtest1 was made otherwise (rows 120000, seed 1"), "{other}");
+    assert!(other.to_string().contains("sbtest1 was created with other options (rows 120000, seed 1"), "{other}");
     client.run("DELETE FROM sbtest1 WHERE id = 1").unwrap();
     let short = server.prepare(&program).unwrap_err();
-    assert_eq!(short.to_string(), "sbtest1 has 119999 rows where 120000 were loaded");
+    assert_eq!(short.to_string(), "sbtest1 has 119999 rows instead of the 120000 loaded");
     assert_eq!(prepare::cleanup(&server.target(server.database()), &program).unwrap(), 1);
     assert!(client.run("SELECT 1 FROM fenxi_load").is_err());
 }

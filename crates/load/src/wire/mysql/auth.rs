@@ -1,4 +1,4 @@
-//! What answers a server's challenge: `mysql_native_password`, `caching_sha2_password`, `sha256_password`.
+//! MySQL authentication plugins: `mysql_native_password`, `caching_sha2_password`, `sha256_password`.
 
 use rsa::{Oaep, RsaPublicKey, pkcs8::DecodePublicKey, rand_core::OsRng};
 use sha1::{Digest, Sha1};

@@ -1,4 +1,4 @@
-//! The beginning of a session: the server's greeting, TLS, and the password in the form that the account wants.
+//! MySQL session start: greeting, TLS, authentication.
 
 use std::sync::Arc;
 
@@ -202,12 +202,12 @@ impl Handshake {
             SHA256 => Ok(vec![1]),
             CLEAR if self.is_safe() => Ok(auth::clear(self.password())),
             CLEAR => Err(WireError::Login(
-                "the server wants the password in clear text, which needs TLS: use `ssl-mode=require`".into(),
+                "the server requires the password in clear text, which needs TLS: use `ssl-mode=require`".into(),
             )),
             // The server asks the kernel who is at the other end of the socket.
             b"unix_socket" | b"auth_socket" => Ok(Vec::new()),
             other => Err(WireError::Login(format!(
-                "the account wants `{}`; it can be mysql_native_password, caching_sha2_password, sha256_password, \
+                "the account requires `{}`; supported are mysql_native_password, caching_sha2_password, sha256_password, \
                  mysql_clear_password or unix_socket",
                 String::from_utf8_lossy(other)
             ))),

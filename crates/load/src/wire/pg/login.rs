@@ -1,4 +1,4 @@
-//! The beginning of a session: TLS, the startup message, the password in the form that the server wants.
+//! PostgreSQL session start: TLS, startup message, authentication.
 
 use std::sync::Arc;
 
@@ -133,7 +133,7 @@ impl Handshake {
                     _ => "an unknown method",
                 };
                 return Err(WireError::Login(format!(
-                    "the server wants {name}; it can be SCRAM, MD5, password or trust"
+                    "the server requires {name} authentication; supported are SCRAM, MD5, password and trust"
                 )));
             }
         }

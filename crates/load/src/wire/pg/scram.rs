@@ -67,7 +67,7 @@ impl Scram {
         let signature = server.strip_prefix(b"v=").and_then(|text| BASE64.decode(text).ok());
         match (signature, self.expected) {
             (Some(signature), Some(expected)) if signature == expected => Ok(()),
-            _ => Err("the server does not prove that it knows the password: it may not be the one it says".to_owned()),
+            _ => Err("the server failed to prove that it knows the password; it may be an impostor".to_owned()),
         }
     }
 }

@@ -6,33 +6,38 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fenxi_model::{parse_cpus, parse_seconds};
 
 use crate::commands::{
-    average, compare, export, fence, findings, load, manual, memstat, mpstat, nicstat, pstime, representative, serve,
-    study, tamp, trace, trend, util, window,
+    average, compare, export, fence, findings, licenses, load, manual, memstat, mpstat, nicstat, pstime,
+    representative, serve, study, tamp, trace, trend, util, window,
 };
 
-/// Record a Linux system, keep the run, ask it, draw it
+/// Record, query, compare and visualise the performance of Linux systems
 #[derive(Debug, Parser)]
 #[command(name = "fenxi", version, max_term_width = 100, propagate_version = true)]
 #[command(after_help = "\
-Runs are named by id, by a unique beginning of one, by name, by `@1` (the
-latest), or by `tag=value`.
+Select runs by id (or a unique prefix), name, `@N` (`@1` is the latest) or
+`tag=value`. `fenxi help COMMAND` describes a command.
 
 Examples:
   fenxi record -- make -j8            record this machine while a command runs
   fenxi record --for 30s --name idle  record it for 30 seconds
-  fenxi import mpstat.txt sar.txt     make a run of what other tools printed
-  fenxi runs                          list what there is
+  fenxi import mpstat.txt sar.txt     import the output of other tools as a run
+  fenxi runs                          list runs
   fenxi ask hottest-cpu               answer a question about the latest run
-  fenxi findings                      or what stands out in it
-  fenxi report @1 -o report.html      draw it")]
+  fenxi findings                      flag problems in the latest run
+  fenxi report @1 -o report.html      write it as a self-contained HTML page")]
 pub struct Cli {
-    /// Directory in which runs are kept [default: $XDG_DATA_HOME/fenxi]
-    #[arg(long, global = true, env = "FENXI_STORE", value_name = "DIR")]
+    /// Directory of the run store [default: $XDG_DATA_HOME/fenxi]
+    #[arg(long, global = true, env = "FENXI_STORE", hide_env_values = true, value_name = "DIR")]
     pub store: Option<PathBuf>,
 
-    /// Say only what was asked for, and errors
+    /// Suppress progress and informational messages
     #[arg(long, short, global = true)]
     pub quiet: bool,
+
+    /// Print the licences of Fenxi and its dependencies; with `--json`, list the dependencies
+    // Without a command: `lib.rs` makes it the hidden one of that name.
+    #[arg(long)]
+    pub licenses: bool,
 
     /// What to do
     #[command(subcommand)]
@@ -42,99 +47,115 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Record this machine, alone or while a command runs
+    /// Record this machine, optionally while a command runs
     Record(RecordArgs),
-    /// Import what other tools printed, as one run; or the runs of an archive
+    /// Import output of other tools as a run, or archived runs
     Import(ImportArgs),
-    /// Write runs into one file, to be imported elsewhere
+    /// Export runs to one archive file
     Export(export::ExportArgs),
     /// List the formats that can be imported, or describe one
     Formats(FormatsArgs),
-    /// Make the runs of a planned experiment: factors, levels, repeats, in random order, resumable
+    /// Run a planned experiment: factors, levels, repeats; resumable
     Study(study::StudyArgs),
-    /// List runs, the latest first
+    /// List runs, latest first
     Runs(RunsArgs),
-    /// Show one run: facts, results, tables, cost of recording
+    /// Show a run: facts, results, tables, recording overhead
     Show(ShowArgs),
     /// Change the name, tags or remarks of runs
     Tag(TagArgs),
     /// Remove runs
     Rm(RmArgs),
-    /// Check that runs are whole and unchanged
+    /// Verify runs against their checksums
     Verify(VerifyArgs),
-    /// Ask in SQL
+    /// Query runs in SQL
     Sql(SqlArgs),
-    /// Answer a ready question; without one, list them
+    /// Answer a predefined question, or list all of them
     Ask(AskArgs),
-    /// Say what is wrong or notable in a run, with evidence and advice
+    /// Flag problems in a run, with evidence and advice
     Findings(findings::FindingsArgs),
-    /// Draw runs into one HTML file that needs no network
+    /// Write runs as one self-contained HTML page
     Report(ReportArgs),
-    /// Show the store's pages in a browser, and answer programs over HTTP
+    /// Serve the store as web pages and a JSON API
     Serve(serve::ServeArgs),
-    /// Tell whether runs differ, by how much, and whether they may be compared at all
+    /// Compare groups of runs: effect sizes, confidence intervals
     Compare(compare::CompareArgs),
-    /// Tell which of several runs stands best for all of them
+    /// Find the most typical run of a group, and its outliers
     Representative(representative::RepresentativeArgs),
-    /// Average runs into a new one that keeps their spread
+    /// Average runs into a new run, with standard deviations
     Average(average::AverageArgs),
-    /// Follow one metric over runs, and tell where it changed
+    /// Follow a metric over runs and detect change points
     Trend(trend::TrendArgs),
-    /// Name parts of runs, as the steady one
+    /// Define time windows in runs, such as the steady state
     Window(window::WindowArgs),
-    /// Load a database: make tables, run transactions at a steady rate, with honest latencies
+    /// Generate database load, open-loop or closed-loop
     Load(load::LoadArgs),
-    /// List what can be recorded, or describe a table
+    /// List the tables that can be recorded, or describe one
     Tables(TablesArgs),
-    /// Network interfaces, live: throughput, utilisation, saturation, errors
+    /// Show throughput, utilisation and errors of network interfaces
     Nicstat(nicstat::NicstatArgs),
-    /// Processors, live: each and all, interrupts, who is maxed out
+    /// Show utilisation and interrupts of every CPU
     Mpstat(mpstat::MpstatArgs),
-    /// CPU time of processes over exactly the interval, to the nanosecond
+    /// Show CPU time of processes, exact to the nanosecond
     Pstime(pstime::PstimeArgs),
-    /// Utilisation of the machine, sampled and measured side by side
+    /// Show CPU utilisation, sampled and measured side by side
     Util(util::UtilArgs),
-    /// Where memory went, and what of a database's files is cached
+    /// Show memory use, and page cache residency of files
     Memstat(memstat::MemstatArgs),
-    /// Observe what counters cannot say: system calls, queries, interrupts, locks, I/O patterns, stacks (eBPF)
+    /// Trace system calls, queries, locks, I/O and stacks with eBPF
     Trace(Box<trace::TraceArgs>),
-    /// Keep a process on CPUs of its own, and interrupts away from them; undo it
+    /// Isolate a process on CPUs of its own (cpuset), reversibly
     Fence(fence::FenceArgs),
-    /// Compress and decompress with every core, in standard formats
+    /// Compress and decompress on all cores, in standard formats
     Tamp(Box<tamp::TampArgs>),
     /// Show the manual page of a command
     Man(manual::ManArgs),
-    /// Print what a shell needs to complete the command line
+    /// Print a shell's completion script
     Completions(manual::CompletionsArgs),
+    /// What `--licenses` is
+    #[command(hide = true)]
+    Licenses(licenses::LicensesArgs),
 }
+
+/// Commands by purpose, as the first page of help shows them; each that is not hidden is in one group.
+pub const GROUPS: [(&str, &[&str]); 7] = [
+    ("Record and import", &["record", "import", "formats", "tables"]),
+    ("Look at runs", &["runs", "show", "ask", "sql", "findings", "report", "serve"]),
+    ("Compare runs", &["compare", "trend", "representative", "average", "window"]),
+    ("Run experiments", &["study", "load", "fence"]),
+    ("Observe live", &["mpstat", "nicstat", "pstime", "util", "memstat", "trace"]),
+    ("Keep and share", &["tag", "rm", "verify", "export"]),
+    ("Other", &["tamp", "man", "completions"]),
+];
 
 /// `fenxi record`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The command keeps its input and output; fenxi exits with the command's status.
-Ctrl-C without a command ends the recording and keeps the run.
+The command keeps its standard streams; fenxi exits with the command's status.
+Without a command, Ctrl-C ends the recording and keeps the run.
 
 Examples:
   fenxi record --name baseline --tag kernel=6.18 -- ./bench.sh
   fenxi record --interval 100ms --for 10s
-  fenxi record --source cpu,disk,net --for 1m")]
+  fenxi record --source cpu,disk,net --for 1m
+  fenxi record --source +iopattern:pid=42 --for 1m")]
 pub struct RecordArgs {
-    /// Name of the run [default: the command's name, or the host's]
+    /// Name of the run [default: name of the command or host]
     #[arg(long, short)]
     pub name: Option<String>,
-    /// Label of the run, KEY=VALUE; can be repeated
+    /// Tag of the run (repeatable)
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
     pub tag: Vec<(String, String)>,
-    /// Time between two samples, from 10ms
+    /// Sampling interval, at least 10ms
     #[arg(long, short, default_value = "1s", value_parser = interval)]
     pub interval: f64,
-    /// Time to record; a command still running then is asked to end (SIGTERM)
+    /// Duration; a command still running then gets SIGTERM
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     pub duration: Option<f64>,
-    /// Sources to record, by name; `+name` adds to the default ones, `-name` leaves one out
+    /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one,
+    /// `NAME:OPTION=VALUE` sets options of observers
     #[arg(long, short, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub source: Vec<String>,
-    /// Read a saved copy of /proc and /sys below this directory instead of the live ones
+    /// Read a saved copy of /proc and /sys below this directory, not the live ones
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// Command to run and record
@@ -145,60 +166,60 @@ pub struct RecordArgs {
 /// `fenxi import`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A directory becomes one run with all files in it. Files may be compressed (gz,
-zst, bz2, xz); their formats are recognised from their contents. Inputs are
-kept in the run, compressed. Averages since boot, with which many tools begin,
-are set apart: they are in the tables `boot.cpu`, `boot.disk` … An archive that
-`fenxi export` wrote is recognised too: its runs are taken in as they are.
+A directory becomes one run of all its files. Files may be compressed (gz, zst,
+bz2, xz); formats are detected from contents. The run keeps its inputs,
+compressed. Averages since boot, which many tools print first, go to separate
+tables: `boot.cpu`, `boot.disk` … An archive written by `fenxi export` is
+detected too: its runs are imported unchanged.
 
 Examples:
   fenxi import mpstat.log iostat.log --name baseline
   vmstat 1 60 | fenxi import -
   fenxi import results/ --tag kernel=6.18
   fenxi import vmstat.txt --start '2026-11-21 14:00' --interval 10
-  fenxi import --again baseline  read its inputs again with today's importers
-  fenxi import oltp.tar.zst      take in the runs of an archive")]
+  fenxi import --again baseline  read its inputs again with current importers
+  fenxi import oltp.tar.zst      import the runs of an archive")]
 pub struct ImportArgs {
     /// Files or directories; `-` is standard input
     #[arg(required_unless_present = "again", value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Name of the run [default: the first path's]
+    /// Name of the run [default: name of the first path]
     #[arg(long, short)]
     pub name: Option<String>,
-    /// Label of the run, KEY=VALUE; can be repeated
+    /// Tag of the run (repeatable)
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
     pub tag: Vec<(String, String)>,
-    /// Host of all rows, whatever the files say
+    /// Host name for all rows, overriding the files
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
-    /// When the observation began, for files without dates or times
+    /// Start time, for files without dates or times
     #[arg(long, value_name = "TIME")]
     pub start: Option<String>,
-    /// Time between two samples, for files that do not say
+    /// Sampling interval, for files that do not state it
     #[arg(long, short, value_name = "TIME", value_parser = seconds)]
     pub interval: Option<f64>,
-    /// Time zone of times that name none, as `Europe/Berlin` or `UTC` [default: this machine's]
+    /// Time zone of times without one, such as `Europe/Berlin` or `UTC` [default: local]
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<String>,
-    /// Format of all files, by its name in `fenxi formats`, instead of recognising it
+    /// Format of all files (see `fenxi formats`), instead of detecting it
     #[arg(long, short, value_name = "NAME")]
     pub format: Option<String>,
-    /// Mapping file (TOML) that says what the columns of CSV, TSV or JSON lines are
+    /// TOML file that maps columns of CSV, TSV or JSON Lines
     #[arg(long, value_name = "FILE")]
     pub map: Option<PathBuf>,
-    /// A run for each file instead of one for all
+    /// Make a run of each file instead of one of all
     #[arg(long)]
     pub each: bool,
-    /// Fail, and keep nothing, when anything could not be read or had to be assumed
+    /// Fail and keep nothing if anything cannot be read or has to be assumed
     #[arg(long)]
     pub strict: bool,
-    /// Import also what an earlier import already has
+    /// Import even if an earlier run has the same inputs
     #[arg(long)]
     pub force: bool,
-    /// Read the kept inputs of this run once more, into a new run
+    /// Import the kept inputs of this run again, into a new run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "each"])]
     pub again: Option<String>,
-    /// The summary as JSON
+    /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -208,7 +229,7 @@ pub struct ImportArgs {
 pub struct FormatsArgs {
     /// Format to describe
     pub format: Option<String>,
-    /// One JSON object per format and line
+    /// Print JSON Lines, one object per format
     #[arg(long)]
     pub json: bool,
 }
@@ -216,13 +237,13 @@ pub struct FormatsArgs {
 /// `fenxi runs`
 #[derive(Debug, Args)]
 pub struct RunsArgs {
-    /// Only these runs
+    /// Runs to list [default: all]
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
-    /// At most so many
+    /// Maximum number of runs
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// One JSON object per run and line
+    /// Print JSON Lines, one object per run
     #[arg(long)]
     pub json: bool,
 }
@@ -233,7 +254,7 @@ pub struct ShowArgs {
     /// Run to show
     #[arg(default_value = "@1")]
     pub run: String,
-    /// The manifest and labels as JSON
+    /// Print the manifest and labels as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -242,15 +263,15 @@ pub struct ShowArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  fenxi tag @1 kernel=6.18 good=yes\n  fenxi tag @1 good=    (removes the tag)")]
 pub struct TagArgs {
-    /// Run to label
+    /// Run to change
     pub run: String,
-    /// Labels to set; KEY= removes one
+    /// Tags to set; KEY= removes one
     #[arg(value_name = "KEY=VALUE", value_parser = key_value)]
     pub tags: Vec<(String, String)>,
-    /// Give the run another name
+    /// Rename the run
     #[arg(long)]
     pub name: Option<String>,
-    /// Add a remark in words
+    /// Add a remark
     #[arg(long = "remark", value_name = "TEXT")]
     pub remarks: Option<String>,
 }
@@ -261,7 +282,7 @@ pub struct RmArgs {
     /// Runs to remove
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Needed when a selector such as `tag=value` names more than one run
+    /// Remove all runs that a selector such as `tag=value` matches
     #[arg(long, short)]
     pub force: bool,
 }
@@ -269,10 +290,10 @@ pub struct RmArgs {
 /// `fenxi verify`
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// Runs to check [default: all]
+    /// Runs to verify [default: the whole store]
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
-    /// One JSON object per problem and line
+    /// Print JSON Lines, one object per problem or remark
     #[arg(long)]
     pub json: bool,
 }
@@ -280,7 +301,7 @@ pub struct VerifyArgs {
 /// How an answer is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Aligned for reading
+    /// Aligned text
     Table,
     /// Comma-separated values with a header
     Csv,
@@ -288,23 +309,23 @@ pub enum Format {
     Json,
     /// A Parquet file (binary; redirect it)
     Parquet,
-    /// A table for a Markdown document
+    /// Markdown table
     Markdown,
 }
 
 /// What `sql` and `ask` share.
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
-    /// Only these runs; one run of thousands is then as quick as one alone
+    /// Restrict the query to these runs (repeatable), which also speeds it up
     #[arg(long, short, value_name = "RUN")]
     pub run: Vec<String>,
-    /// How to print the answer
+    /// Output format
     #[arg(long, short = 'o', value_enum, default_value = "table")]
     pub format: Format,
-    /// Memory the engine may use, in MiB; beyond it, it spills to disk
+    /// Memory limit of the SQL engine in MiB; beyond it, the engine spills to disk
     #[arg(long, value_name = "MIB", default_value_t = 2048)]
     pub memory: u64,
-    /// Threads the engine may use [default: one per CPU]
+    /// Threads of the SQL engine [default: one per CPU]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 }
@@ -312,17 +333,17 @@ pub struct AnswerArgs {
 /// `fenxi sql`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every table of `fenxi tables` is there for all runs, with the column `run`; the
-table `runs` has their names, hosts, times and tags, `cost` what recording
-cost. `-` reads the statement from standard input.
+Every table of `fenxi tables` covers all runs and has a column `run`. The table
+`runs` has names, hosts, times and tags of runs, `cost` the recording overhead.
+`-` reads the statement from standard input.
 
 Examples:
   fenxi sql \"select run, avg(usr) from cpu where cpu is null group by run\"
   fenxi sql --run @1 -o csv \"select * from disk\"")]
 pub struct SqlArgs {
-    /// Statement to run
+    /// SQL statement
     pub statement: String,
-    /// How and over what
+    /// Output format, runs and limits
     #[command(flatten)]
     pub answer: AnswerArgs,
 }
@@ -332,19 +353,19 @@ pub struct SqlArgs {
 #[command(after_help = "\
 Examples:
   fenxi ask                              list the questions
-  fenxi ask hottest-cpu                  about the latest run
-  fenxi ask top-processes -r @1 -r @2    about two runs
-  fenxi ask hot-disks --sql              print the question itself")]
+  fenxi ask hottest-cpu                  answer one for the latest run
+  fenxi ask top-processes -r @1 -r @2    for two runs
+  fenxi ask hot-disks --sql              print its SQL")]
 pub struct AskArgs {
     /// Question to answer
     pub question: Option<String>,
-    /// Parameter of the question
+    /// Parameter of the question (repeatable)
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
     pub param: Vec<(String, String)>,
-    /// Print the question's SQL instead of answering it
+    /// Print the SQL of the question instead of its answer
     #[arg(long)]
     pub sql: bool,
-    /// How and over what [default run: @1]
+    /// Output format, runs [default: @1] and limits
     #[command(flatten)]
     pub answer: AnswerArgs,
 }
@@ -354,16 +375,19 @@ pub struct AskArgs {
 #[command(after_help = "\
 Examples:
   fenxi report @1 -o report.html                the latest run
-  fenxi report before after -o both.html        two runs over each other
-  fenxi report '/run?run=before&from=10&to=20'  a page, as its address stands in
-                                                the browser (`fenxi serve`)")]
+  fenxi report before after -o both.html        two runs, overlaid
+  fenxi report '/run?run=before&from=10&to=20'  a page, by its URL under
+                                                `fenxi serve`")]
 pub struct ReportArgs {
-    /// Runs to draw, several are laid over each other on relative time; or the address of a page
+    /// Runs to plot (several are overlaid, aligned at their start), or the URL of a page
     #[arg(default_value = "@1", value_name = "RUN")]
     pub runs: Vec<String>,
     /// File to write; `-` is standard output
     #[arg(long, short, default_value = "report.html", value_name = "FILE")]
     pub output: PathBuf,
+    /// Omit custom questions that imported runs carry
+    #[arg(long)]
+    pub no_carried: bool,
 }
 
 /// `fenxi tables`
@@ -371,7 +395,7 @@ pub struct ReportArgs {
 pub struct TablesArgs {
     /// Table to describe
     pub table: Option<String>,
-    /// One JSON object per table or column and line
+    /// Print JSON Lines, one object per table or column
     #[arg(long)]
     pub json: bool,
 }

@@ -28,7 +28,7 @@ pub fn enter(name: &str) -> anyhow::Result<()> {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound && !name.contains('/') => {
             bail!(
-                "no network namespace is called `{name}`: `ip netns` lists those with names, and others have paths, as /proc/PID/ns/net"
+                "no network namespace `{name}`; `ip netns` lists named ones, and others have paths such as /proc/PID/ns/net"
             )
         }
         Err(error) => return Err(error.into()),

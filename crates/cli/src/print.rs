@@ -1,61 +1,81 @@
 //! The only place that prints: data to stdout, messages to stderr.
+//!
+//! What others wrote (names, errors of servers, paths) may be in all of it; no character that a terminal would obey
+//! passes. Cells are made visible where rows are laid out, so that none can break a row, and everything once more here.
+
+mod stdout;
+mod styled;
 
 use std::{
     borrow::Cow,
     io::{self, IsTerminal, Write},
     os::fd::AsFd,
-    sync::atomic::{AtomicBool, Ordering},
 };
 
 pub use fenxi_live::columns;
+pub use fenxi_model::visible;
+use fenxi_model::visible_lines;
 use rustix::termios::tcgetwinsize;
 
-/// Whether the reader of our output has gone; libraries between us and stdout may forget why they failed.
-static PIPE_BROKEN: AtomicBool = AtomicBool::new(false);
+pub use stdout::{Form, Stdout, failure, has_failed, remember};
+pub use styled::{help, usage};
 
-/// Stdout for data, buffered, which remembers that its reader has gone.
-#[derive(Debug)]
-pub struct Stdout(io::BufWriter<io::Stdout>);
-
-impl Stdout {
-    /// A buffer of its own; it must be flushed.
-    pub fn new() -> Stdout {
-        Stdout(io::BufWriter::new(io::stdout()))
-    }
-}
-
-fn remember<T>(result: io::Result<T>) -> io::Result<T> {
-    if result.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
-        PIPE_BROKEN.store(true, Ordering::Relaxed);
-    }
-    result
-}
-
-impl Write for Stdout {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        remember(self.0.write(bytes))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        remember(self.0.flush())
-    }
-}
-
-/// Writes data to stdout, whole.
+/// Writes text that was laid out for people.
 ///
 /// # Errors
-/// When stdout cannot be written; a broken pipe is told apart by [`is_broken_pipe`].
+/// When stdout cannot be written.
+pub fn text(text: &str) -> anyhow::Result<()> {
+    put(Form::Text, text.as_bytes())
+}
+
+/// Writes JSON.
+///
+/// # Errors
+/// As [`text`].
+pub fn json(text: &str) -> anyhow::Result<()> {
+    put(Form::Json, text.as_bytes())
+}
+
+/// Writes data for programs.
+///
+/// # Errors
+/// As [`text`].
 pub fn data(bytes: &[u8]) -> anyhow::Result<()> {
-    let mut out = Stdout::new();
+    put(Form::Data, bytes)
+}
+
+/// Writes something whole.
+///
+/// # Errors
+/// As [`text`].
+pub fn put(form: Form, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut out = Stdout::new(form);
     out.write_all(bytes)?;
     out.flush()?;
     Ok(())
 }
 
-/// Writes one line of a message to stderr.
+/// Writes a message to stderr. Where it has several lines, those after the first are set in: whatever of others is in
+/// it, only the program begins a line.
 pub fn message(text: &str) {
+    say("", text);
+}
+
+/// Writes messages that hold the program's own words only, each of which begins a line.
+pub fn messages(lines: &str) {
+    lines.lines().for_each(message);
+}
+
+fn say(coloured: &str, text: &str) {
     // Nothing can be done about a stderr that is gone.
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{coloured}{}", set_in(&visible_lines(text)));
+}
+
+/// `text` with its lines after the first set in, all alike, unless they are.
+fn set_in(text: &str) -> String {
+    let text = text.trim_end_matches('\n');
+    let is_in = text.split('\n').skip(1).all(|line| line.is_empty() || line.starts_with([' ', '\t']));
+    if is_in { text.to_owned() } else { text.replace('\n', "\n  ") }
 }
 
 /// Writes an error with everything that led to it to stderr.
@@ -71,21 +91,17 @@ pub fn error(error: &anyhow::Error) {
             text.push_str(&cause);
         }
     }
-    let (open, close) = if colour() { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-    message(&format!("{open}error:{close} {text}"));
+    say(if colour() { "\x1b[1;31merror:\x1b[0m " } else { "error: " }, &text);
 }
 
-/// Whether messages may be coloured: a terminal, and NO_COLOR unset or empty.
+/// Whether messages may be coloured: a terminal that can, and NO_COLOR unset or empty.
 pub fn colour() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    io::stderr().is_terminal() && may_colour()
 }
 
-/// Whether `error` only says that the reader of our output has gone.
-pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let says_so = |cause: &(dyn std::error::Error + 'static)| {
-        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
-    };
-    PIPE_BROKEN.load(Ordering::Relaxed) || error.chain().any(says_so)
+fn may_colour() -> bool {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    set("NO_COLOR").is_none() && set("TERM").is_none_or(|kind| kind != "dumb")
 }
 
 /// Columns of the terminal that `stream` is; None when it is none, so that nothing is cut.
@@ -124,7 +140,13 @@ pub fn fit(header: &[&str], rows: &mut [Vec<String>], width: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, fit};
+    use super::{columns, fit, set_in};
+
+    #[test]
+    fn no_line_of_a_message_but_the_first_begins_where_lines_begin() {
+        assert_eq!(set_in("a\nerror: b\n  c\n"), "a\n  error: b\n    c");
+        assert_eq!(set_in("a\n  b\n\n\tc"), "a\n  b\n\n\tc");
+    }
 
     #[test]
     fn the_widest_columns_are_cut_to_fit() {

@@ -35,7 +35,7 @@ impl Line {
             Stage::Began { .. } => self.bar.set_message("recording; Ctrl-C ends it and keeps the run"),
             Stage::Tick { progress, .. } => {
                 self.bar.set_position((progress.elapsed_s * 1000.0) as u64);
-                self.bar.set_message(describe(progress));
+                tell(&self.bar, &describe(progress));
             }
             Stage::SinceBoot { .. } => {}
             Stage::Sealing => self.bar.set_message("writing the run"),
@@ -58,6 +58,11 @@ fn bar(shown: bool, length: Option<u64>, template: &str) -> ProgressBar {
         bar.set_style(style.progress_chars("=> "));
     }
     bar
+}
+
+/// Shows `text` beside a bar. The bar moves the cursor itself; nobody else's text may.
+fn tell(bar: &ProgressBar, text: &str) {
+    bar.set_message(print::visible(text).into_owned());
 }
 
 /// Imports that take less than this are not shown.
@@ -99,7 +104,7 @@ impl Bar {
         }
         let rows = plural(progress.rows, "row");
         let room = self.width.saturating_sub(BESIDE_MESSAGE + rows.len() + 2).max(LEAST_NAME);
-        self.bar.set_message(format!("{rows}, {}", ending(progress.name, room)));
+        tell(&self.bar, &format!("{rows}, {}", ending(progress.name, room)));
     }
 
     /// Takes the line away.
@@ -126,7 +131,7 @@ impl Steps {
     pub fn show(&self, name: &str, i: usize, n: usize) {
         self.bar.set_length(n as u64);
         self.bar.set_position(i as u64);
-        self.bar.set_message(name.to_owned());
+        tell(&self.bar, name);
     }
 
     /// Takes the line away.
@@ -156,10 +161,8 @@ impl Transfer {
         if !self.bar.is_hidden() && elapsed >= SHORT {
             let rate = Unit::BytesPerS.human(totals.read as f64 / elapsed.as_secs_f64());
             self.bar.set_position(totals.read);
-            self.bar.set_message(match totals.read {
-                0 => rate.to_string(),
-                read => format!("{rate}, ratio {:.3}", totals.written as f64 / read as f64),
-            });
+            let ratio = |read: u64| format!("{rate}, ratio {:.3}", totals.written as f64 / read as f64);
+            tell(&self.bar, &if totals.read == 0 { rate.to_string() } else { ratio(totals.read) });
         }
         if stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -190,7 +193,7 @@ impl LoadLine {
         self.bar.set_position(progress.rows);
         let (begun, before) = *self.begun.get_or_init(|| (Instant::now(), progress.rows));
         if progress.rows >= progress.of {
-            self.bar.set_message(format!("keys and indexes, {} of {}", progress.after, progress.after_of));
+            tell(&self.bar, &format!("keys and indexes, {} of {}", progress.after, progress.after_of));
             return;
         }
         let per_s = (progress.rows - before) as f64 / begun.elapsed().as_secs_f64();
@@ -199,7 +202,7 @@ impl LoadLine {
             let left = Unit::Seconds.human((progress.of - progress.rows) as f64 / per_s);
             text.push_str(&format!(", {per_s:.0} rows/s, {left} left"));
         }
-        self.bar.set_message(text);
+        tell(&self.bar, &text);
     }
 
     /// Takes the line away.
@@ -232,12 +235,17 @@ impl StudyLine {
                 self.bar.set_length(*planned as u64);
                 self.bar.set_position(*finished as u64);
                 let before =
-                    if *finished > 0 { format!(", {finished} of them finished before") } else { String::new() };
-                self.say(&format!("study {study}: {planned} runs{before}, seed {seed}{}", left(left_s)));
+                    if *finished > 0 { format!(", {finished} of them already finished") } else { String::new() };
+                let study = print::visible(study);
+                self.say(&format!(
+                    "study {study}: {}{before}, seed {seed}{}",
+                    plural(*planned as u64, "run"),
+                    left(left_s)
+                ));
             }
             Event::Doing { slot, cell, what, seconds } => {
                 let time = if *seconds > 0.0 { format!(" {seconds:.0} s") } else { String::new() };
-                self.bar.set_message(format!("block {} {}: {what}{time}", slot.block, cell.label));
+                tell(&self.bar, &format!("block {} {}: {what}{time}", slot.block, cell.label));
             }
             Event::Finished { slot, cell, seconds, finished, left_s, .. } => {
                 self.bar.set_position(*finished as u64);
@@ -245,7 +253,7 @@ impl StudyLine {
                 self.say(&format!("{finished}/{of} block {} {}: {seconds}{}", slot.block, cell.label, left(left_s)));
             }
             Event::Failed { slot, cell, why, again } => {
-                let next = if *again { "\n  it is tried again" } else { "" };
+                let next = if *again { "\n  it will be retried" } else { "" };
                 self.always(&format!("failed: block {} {}: {why}{next}", slot.block, cell.label));
             }
             Event::Warning { text } => self.always(&format!("warning: {text}")),

@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use fenxi_procfs::{Root, status};
 use nix::sys::signal::{SigSet, Signal};
 
 /// Ctrl-C asks the work to end, so that nothing half-written stays.
@@ -12,12 +13,17 @@ use nix::sys::signal::{SigSet, Signal};
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Begins to listen for SIGINT and SIGTERM, which no longer end the process from here on.
+    /// Begins to listen for SIGINT, SIGTERM and SIGHUP, which no longer end the process from here on. One that whoever
+    /// started us had us ignore, as `nohup` does, is none.
     pub fn on_interrupt() -> Stop {
         let asked = Arc::new(AtomicBool::new(false));
+        let ignored = ignored();
         let mut signals = SigSet::empty();
-        signals.add(Signal::SIGINT);
-        signals.add(Signal::SIGTERM);
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            if ignored & 1 << (signal as i32 - 1) == 0 {
+                signals.add(signal);
+            }
+        }
         let theirs = Arc::clone(&asked);
         // Threads started from here on leave these signals to the one that waits for them.
         if signals.thread_block().is_ok() {
@@ -34,4 +40,10 @@ impl Stop {
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// Signals that are ignored, as bits; none where the kernel does not tell.
+fn ignored() -> u64 {
+    let status = Root::live().read_text("/proc/self/status").unwrap_or_default();
+    status::value(&status, "SigIgn").and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0)
 }

@@ -12,7 +12,14 @@ pub fn create(cli: &Cli) -> anyhow::Result<Store> {
     let path = cli.store.clone().unwrap_or_else(Store::default_path);
     let store = Store::open_or_create(&path)?;
     recover(cli, &store);
+    store.clear();
     Ok(store)
+}
+
+/// The store that the command line names, as it is: nothing in it is sealed or removed.
+pub fn open_as_it_is(cli: &Cli) -> anyhow::Result<Store> {
+    let path = cli.store.clone().unwrap_or_else(Store::default_path);
+    Ok(Store::open(&path)?)
 }
 
 /// The store that the command line names; it must exist.

@@ -1,7 +1,7 @@
-//! `fenxi-engine`: the commands that need the SQL engine; `fenxi` hands over to it.
+//! `fenxi-engine`: the workers that answer statements; `fenxi` starts them.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    fenxi_cli::engine()
+    fenxi_engine::program()
 }

@@ -16,7 +16,9 @@ use crate::{
 pub fn run(cli: &Cli, args: &AskArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     let Some(name) = &args.question else {
-        print::data(list(&questions(&store)?, args.answer.format).as_bytes())?;
+        let format = args.answer.format;
+        let form = print::Form::json_if(format == Format::Json);
+        print::put(form, list(&questions(&store)?, format).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     };
     let question = question(&store, name)?;

@@ -20,33 +20,33 @@ use crate::{
 /// `fenxi average`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The average is a new run: numbers are averaged interval by interval from the
-begin of each run (or of its window), distributions are merged, results
-averaged; the standard deviations are in the tables `spread.cpu`,
-`spread.result` … Facts are those of the representative run; what is not the
-same in all runs is listed under the topic `differs`. Percentiles have no
-average and are left out.
+The average is a new run. Samples are averaged interval by interval, aligned at
+the start of each run (or of its window); histograms are merged; results are
+averaged. Standard deviations are in the tables `spread.cpu`, `spread.result` …
+Facts are those of the representative run; facts that differ between runs are
+listed under the topic `differs`. Percentiles cannot be averaged and are
+omitted.
 
 Examples:
   fenxi average kernel=6.18 --name kernel-6.18
   fenxi average a1 a2 a3 a4 --name a --window 60s..540s --drop-outliers")]
 pub struct AverageArgs {
-    /// Runs of one kind
+    /// Repeated runs of the same experiment
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Name of the average
+    /// Name of the new run
     #[arg(long, short)]
     pub name: Option<String>,
-    /// Label of the average, KEY=VALUE; can be repeated
+    /// Tag of the new run (repeatable)
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
     pub tag: Vec<(String, String)>,
-    /// Part of the runs: `all`, a window's name, FROM..TO, or `auto`: the steady part
+    /// Time window: `all`, a name, FROM..TO, or `auto` for the steady state
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub window: String,
-    /// Leave out runs that lie much farther from the others than usual
+    /// Exclude outliers: runs unusually far from the others
     #[arg(long)]
     pub drop_outliers: bool,
-    /// One JSON object
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -79,9 +79,9 @@ pub fn run(cli: &Cli, args: &AverageArgs) -> anyhow::Result<ExitCode> {
         let line = json!({
             "run": id, "of": of, "representative": found.representative, "outliers": outliers, "left_out": left_out,
         });
-        print::data(format!("{line}\n").as_bytes())?;
+        print::json(&format!("{line}\n"))?;
     } else if !cli.quiet {
-        print::data(list(&found, false).as_bytes())?;
+        print::text(&list(&found, false))?;
         print::message(&format!("average of {}: {id}", plural(of.len() as u64, "run")));
     }
     Ok(ExitCode::SUCCESS)

@@ -14,17 +14,17 @@ use page::Page;
 /// `fenxi compare`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A group is one selector or several with commas between: `@2`,
-`before1,before2`, `kernel=6.18`. The run is what is counted: four runs in each
-group are the least from which chance can be ruled out at all.
+A group is one selector or a comma-separated list: `@2`, `before1,before2`,
+`kernel=6.18`. The run is the unit of replication: significance needs at least
+four runs in each group.
 
-Columns: the mean of each group; the change with the interval in which it is
-with 95 % probability; effect from -1 (every run of B below every run of A) to
-1; p is the chance of so great a difference between equal groups, adjusted for
-all metrics compared; and the verdict.
+Columns: mean of each group; change with its 95 % confidence interval; effect
+size (Cliff's delta) from -1 (every run of B below every run of A) to 1; p-value
+of a permutation test, adjusted for all metrics compared (Benjamini-Hochberg);
+verdict.
 
-Exit status: 1 when the groups may not be compared, or with --fail-on when that
-verdict was given.
+Exit status: 1 when the groups are not comparable, or when a result has the
+verdict of --fail-on.
 
 Examples:
   fenxi compare before after
@@ -33,37 +33,37 @@ Examples:
   fenxi compare @2 @1 --per result.transactions
   fenxi compare @2 @1 --by cpu --all --window 60s..540s")]
 pub struct CompareArgs {
-    /// The first group, with which the others are compared
+    /// Baseline group
     #[arg(value_name = "A")]
     pub first: String,
-    /// Another group; several are each compared with the first
+    /// Group to compare with the baseline (repeatable)
     #[arg(value_name = "B", required = true)]
     pub others: Vec<String>,
-    /// Every metric, not only those that differ, and every fact
+    /// Show all metrics and facts, not only those that differ
     #[arg(long)]
     pub all: bool,
-    /// Changes below this are of no interest
+    /// Equivalence margin: smaller changes are negligible
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
     pub margin: f64,
-    /// What one transaction takes: divide by this rate or number, `result.NAME` or `load.transactions_per_s`
+    /// Compare cost per transaction: divide by `result.NAME` or `load.transactions_per_s`
     #[arg(long, value_name = "NAME")]
     pub per: Option<String>,
-    /// Also one by one the series that have this label, as `cpu` or `process`; can be repeated
+    /// Also compare each series with this key, such as `cpu` or `process` (repeatable)
     #[arg(long, value_name = "LABEL")]
     pub by: Vec<String>,
-    /// Part of the runs: `all`, a window's name, FROM..TO, or `auto`: the steady part
+    /// Time window: `all`, a name, FROM..TO, or `auto` for the steady state
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub window: String,
-    /// Compare although something forbids it
+    /// Compare even if the validity gate refuses
     #[arg(long, short)]
     pub force: bool,
-    /// Exit with status 1 when a result has this verdict
+    /// Exit with status 1 if a result has this verdict
     #[arg(long, value_name = "VERDICT")]
     pub fail_on: Option<FailOn>,
-    /// One JSON object per line
+    /// Print JSON Lines
     #[arg(long, conflicts_with = "markdown")]
     pub json: bool,
-    /// Tables for a Markdown document
+    /// Print Markdown tables
     #[arg(long)]
     pub markdown: bool,
 }
@@ -71,9 +71,9 @@ pub struct CompareArgs {
 /// What makes a comparison fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// A result got worse
+    /// A result is worse
     Worse,
-    /// A result changed in either direction
+    /// A result is better or worse
     Different,
 }
 
@@ -94,9 +94,9 @@ pub fn run(cli: &Cli, args: &CompareArgs) -> anyhow::Result<ExitCode> {
         failed |= found.comparison.as_ref().is_none_or(|c| fails(c, args.fail_on));
         let refused = found.refused;
         let text = if args.json { found.json_lines() } else { text(args, found) };
-        print::data(text.as_bytes())?;
+        print::put(print::Form::json_if(args.json), text.as_bytes())?;
         if refused {
-            print::message("these groups may not be compared; --force does it all the same");
+            print::message("these groups are not comparable; --force compares them anyway");
         }
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 use fenxi_model::Unit;
-use fenxi_store::{Exported, Store, TakeLimits, is_archive};
+use fenxi_store::{Store, TakeLimits, is_archive};
 use fs_err as fs;
 use serde_json::json;
 
@@ -17,15 +17,15 @@ use crate::{
     args::{Cli, ImportArgs},
     print,
     progress::plural,
-    stores,
+    stores, whole,
 };
 
 /// `fenxi export`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An archive is a tar compressed with zstd: the same bytes for the same runs.
-`fenxi import` recognises it and takes the runs in, under their ids, with their
-names, tags, remarks and windows.
+An archive is a reproducible tar.zst: the same runs give the same bytes.
+`fenxi import` detects it and imports the runs with their ids, names, tags,
+remarks and windows.
 
 Examples:
   fenxi export @1 -o oltp.tar.zst
@@ -48,32 +48,16 @@ pub fn run(cli: &Cli, args: &ExportArgs) -> anyhow::Result<ExitCode> {
         if io::stdout().is_terminal() {
             bail!("an archive is binary; redirect it, or name a file with -o");
         }
-        store.export(&runs, print::Stdout::new())?;
+        store.export(&runs, print::Stdout::new(print::Form::Data))?;
         return Ok(ExitCode::SUCCESS);
     }
-    // Written whole or not at all: an older archive stays until the new one is complete.
-    let mut part = args.output.clone().into_os_string();
-    part.push(".part");
-    let written = (|| -> anyhow::Result<Exported> {
-        let file = fs::File::create(&part)?;
-        let exported = store.export(&runs, &file)?;
-        file.sync_all()?;
-        fs::rename(&part, &args.output)?;
-        Ok(exported)
-    })();
-    let exported = match written {
-        Ok(exported) => exported,
-        Err(error) => {
-            // The first error is the one worth telling.
-            let _ = fs::remove_file(&part);
-            return Err(error.context(format!("cannot export to {}", args.output.display())));
-        }
-    };
+    let written = whole::write(&args.output, |file| Ok(store.export(&runs, &*file)?));
+    let exported = written.with_context(|| format!("cannot export to {}", args.output.display()))?;
     if !cli.quiet {
         let packed = Unit::Bytes.human(fs::metadata(&args.output)?.len() as f64);
-        let whole = Unit::Bytes.human(exported.bytes as f64);
+        let unpacked = Unit::Bytes.human(exported.bytes as f64);
         let (runs, path) = (plural(exported.runs as u64, "run"), args.output.display());
-        print::message(&format!("exported {runs} ({whole}): {path}, {packed}"));
+        print::message(&format!("exported {runs} ({unpacked}): {path}, {packed}"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -132,9 +116,7 @@ pub fn take_in(cli: &Cli, args: &ImportArgs, store: &Store, archived: &Archived)
     ];
     let path = archived.path.display();
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
-        bail!(
-            "{path} is an archive of runs, which are taken in as they are: leave {option} out; `fenxi tag` renames and tags"
-        );
+        bail!("{path} is an archive, whose runs are imported unchanged: omit {option}; `fenxi tag` renames and tags");
     }
     let reader: Box<dyn Read> = match archived.path == Path::new("-") {
         true => Box::new(Cursor::new(archived.begun.clone()).chain(io::stdin())),
@@ -144,11 +126,11 @@ pub fn take_in(cli: &Cli, args: &ImportArgs, store: &Store, archived: &Archived)
     for run in &taken {
         if args.json {
             let line = json!({ "run": run.id, "is_new": run.is_new, "bytes": run.bytes, "archive": archived.path });
-            print::data(format!("{line}\n").as_bytes())?;
+            print::json(&format!("{line}\n"))?;
         } else if !cli.quiet {
             let said = match run.is_new {
                 true => format!("imported {} ({})", run.id, Unit::Bytes.human(run.bytes as f64)),
-                false => format!("{} is already there", run.id),
+                false => format!("{} already exists", run.id),
             };
             print::message(&said);
         }

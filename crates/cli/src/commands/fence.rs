@@ -14,8 +14,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 use fenxi_model::format_cpus;
-use fenxi_source::online_cpus;
-use fs_err as fs;
+use fenxi_procfs::{Processes, Root, online_cpus};
 use machine::{Cpus, Irq, Means, Process};
 use plan::Plan;
 use serde_json::json;
@@ -25,49 +24,49 @@ use super::record::root;
 use crate::{
     args::{cpu_list, interval},
     print,
+    progress::plural,
 };
 
 /// `fenxi fence`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An interrupt takes the CPU from the thread that runs there (`fenxi trace pin`
-shows how much). A fence keeps a process on CPUs of its own and sends the
-interrupts of devices to the others. Nothing is changed without --apply; what
---apply changes is written to a file before, and --undo restores it.
+CPU isolation at run time (a cpuset shield): keeps a process on CPUs of its own
+and routes device interrupts to the other CPUs, so that they no longer steal its
+CPU time (`fenxi trace irqsteal` measures how much). Without --apply, only the
+plan is shown. --apply saves the previous state first; --undo restores it.
 
-The process is kept by a cpuset (control groups, version 1 or 2), or by the
-affinity of its threads where there is none. CPUs are chosen: those that the
-process is bound to already, else as many as it keeps busy, with the fewest
-interrupts.
+The process is confined by a cpuset (cgroup v1 or v2), or by the CPU affinity of
+its threads where there is no cpuset. Default CPUs are those of its current
+affinity, or else as many as it keeps busy, those with the fewest interrupts.
 
 Examples:
-  fenxi fence                            interrupts, and where they may go
-  fenxi fence -p 1234                    what would be changed for a process
-  fenxi fence -p 1234 --cpus 2-3 --apply fence it on these CPUs
+  fenxi fence                            interrupts and their CPU affinity
+  fenxi fence -p 1234                    show the plan for a process
+  fenxi fence -p 1234 --cpus 2-3 --apply isolate it on these CPUs
   fenxi fence --undo                     undo all fences")]
 pub struct FenceArgs {
-    /// Process to fence
+    /// Process to isolate
     #[arg(short, long, value_name = "PID")]
     pub pid: Option<u32>,
-    /// CPUs to keep it on, as 2-3,7 [default: chosen]
+    /// CPUs for the process, such as 2-3,7 [default: chosen as above]
     #[arg(long, value_name = "LIST", requires = "pid", value_parser = cpu_list)]
     pub cpus: Option<Cpus>,
-    /// Change it
+    /// Apply the plan
     #[arg(long, requires = "pid", conflicts_with_all = ["undo", "root"])]
     pub apply: bool,
-    /// Restore what fences changed: all of them, or that of one process
+    /// Undo all fences, or that of one process
     #[arg(long, conflicts_with_all = ["cpus", "root", "json"])]
     pub undo: bool,
-    /// How long to watch interrupts and the process before choosing
+    /// Time to measure interrupts and the process before choosing CPUs
     #[arg(long, value_name = "TIME", default_value = "1", value_parser = interval)]
     pub watch: f64,
-    /// Where files of fences are kept [default: $XDG_STATE_HOME/fenxi]
-    #[arg(long, value_name = "DIR", env = "FENXI_STATE")]
+    /// Directory of saved states [default: $XDG_STATE_HOME/fenxi]
+    #[arg(long, value_name = "DIR", env = "FENXI_STATE", hide_env_values = true)]
     pub state: Option<PathBuf>,
-    /// One JSON object
+    /// Print JSON
     #[arg(long, conflicts_with = "apply")]
     pub json: bool,
-    /// Read a saved copy of /proc and /sys below this directory instead of the live ones
+    /// Read a saved copy of /proc and /sys below this directory, not the live ones
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
 }
@@ -79,7 +78,7 @@ pub fn run(args: &FenceArgs) -> anyhow::Result<ExitCode> {
         return undo(args.pid, &folder);
     }
     let root = root(args.root.as_deref())?;
-    let online = online_cpus(&root).context("/sys/devices/system/cpu/online does not tell which CPUs there are")?;
+    let online = online_cpus(&root).context("/sys/devices/system/cpu/online does not list the online CPUs")?;
     let mut irqs = machine::irqs(&root)?;
     let mut process = args.pid.map(|pid| Process::find(&root, pid)).transpose()?;
     if root.is_live() {
@@ -95,11 +94,11 @@ pub fn run(args: &FenceArgs) -> anyhow::Result<ExitCode> {
     match (&process, &plan) {
         (Some(process), Some(plan)) if args.apply => apply(process, plan, &folder),
         _ if args.json => {
-            print::data(format!("{:#}\n", to_json(&irqs, process.as_ref(), plan.as_ref())).as_bytes())?;
+            print::json(&format!("{:#}\n", to_json(&irqs, process.as_ref(), plan.as_ref())))?;
             Ok(ExitCode::SUCCESS)
         }
         _ => {
-            print::data(text(&irqs, process.as_ref(), plan.as_ref()).as_bytes())?;
+            print::text(&text(&irqs, process.as_ref(), plan.as_ref()))?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -118,7 +117,9 @@ fn apply(process: &Process, plan: &Plan, folder: &Path) -> anyhow::Result<ExitCo
             say(&outcome);
             print::message(&format!("undo it with: fenxi fence --undo -p {}", process.pid));
             if is_running("irqbalance") {
-                print::message("irqbalance runs: it may move interrupts back; stop it, or ban these interrupts there");
+                print::message(
+                    "irqbalance is running and may move interrupts back; stop it, or ban these interrupts in it",
+                );
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -137,7 +138,7 @@ fn undo(pid: Option<u32>, folder: &Path) -> anyhow::Result<ExitCode> {
     };
     if files.is_empty() || pid.is_some() && !files[0].exists() {
         let whom = pid.map_or_else(|| "any process".to_owned(), |pid| format!("process {pid}"));
-        bail!("there is nothing to undo: {} has no file of a fence around {whom}", folder.display());
+        bail!("nothing to undo: {} has no saved state of a fence around {whom}", folder.display());
     }
     let mut all = true;
     for path in files {
@@ -147,7 +148,7 @@ fn undo(pid: Option<u32>, folder: &Path) -> anyhow::Result<ExitCode> {
         apply::settle(&state, &path)?;
         if !outcome.failed.is_empty() {
             all = false;
-            print::message(&format!("what is not restored is kept in {}", path.display()));
+            print::message(&format!("what could not be restored is kept in {}", path.display()));
         }
     }
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -158,9 +159,8 @@ fn say(outcome: &apply::Outcome) {
 }
 
 fn is_running(program: &str) -> bool {
-    let Ok(entries) = fs::read_dir("/proc") else { return false };
-    let mut names = entries.filter_map(|entry| fs::read_to_string(entry.ok()?.path().join("comm")).ok());
-    names.any(|name| name.trim() == program)
+    let processes = Processes::of(&Root::live());
+    processes.pids().into_iter().any(|pid| processes.comm(pid).as_deref() == Some(program))
 }
 
 /// Interrupts against the process's CPUs, and what would be changed.
@@ -171,17 +171,17 @@ fn text(irqs: &[Irq], process: Option<&Process>, plan: Option<&Plan>) -> String 
         let busy = process.busy.map_or_else(String::new, |busy| format!(", keeps {busy:.2} CPUs busy"));
         let _ = writeln!(
             out,
-            "process {} ({}): {} threads, may run on CPUs {}, ran on {}{busy}",
+            "process {} ({}): {}, allowed CPUs {}, ran on {}{busy}",
             process.pid,
-            process.command,
-            process.threads.len(),
+            print::visible(&process.command),
+            plural(process.threads.len() as u64, "thread"),
             format_cpus(allowed),
             format_cpus(&process.ran_on()),
         );
     }
-    let mut header = vec!["IRQ", "DRIVER", "MAY GO TO", "GOES TO", "/S"];
-    header.extend(process.map(|_| "/S ON ITS CPUS"));
-    header.extend(plan.map(|_| "WOULD GO TO"));
+    let mut header = vec!["IRQ", "DRIVER", "ALLOWED CPUS", "CURRENT CPUS", "/S"];
+    header.extend(process.map(|_| "/S ON PROCESS CPUS"));
+    header.extend(plan.map(|_| "PLANNED CPUS"));
     let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}"));
     let rows: Vec<Vec<String>> = irqs
         .iter()
@@ -209,10 +209,10 @@ fn text(irqs: &[Irq], process: Option<&Process>, plan: Option<&Plan>) -> String 
     if let (Some(plan), Some(process)) = (plan, process) {
         let _ = writeln!(
             out,
-            "\nA fence would keep the process on CPUs {}, by {},\nand send {} interrupts elsewhere. Nothing is changed yet: fenxi fence -p {} --cpus {} --apply",
+            "\nA fence would isolate the process on CPUs {}, by {},\nand move {} to other CPUs. Nothing is changed yet: fenxi fence -p {} --cpus {} --apply",
             format_cpus(&plan.cpus),
-            means(&plan.means),
-            plan.moves.len(),
+            print::visible(&means(&plan.means)),
+            plural(plan.moves.len() as u64, "interrupt"),
             process.pid,
             format_cpus(&plan.cpus),
         );
@@ -223,7 +223,7 @@ fn text(irqs: &[Irq], process: Option<&Process>, plan: Option<&Plan>) -> String 
 fn means(means: &Means) -> String {
     match means {
         Means::Version1 { new, .. } => format!("a new cpuset, {}", new.display()),
-        Means::Version2 { own } => format!("the cpuset of its own control group, {}", own.display()),
+        Means::Version2 { own } => format!("the cpuset of its own cgroup, {}", own.display()),
         Means::Affinity { why } => format!("the affinity of its threads ({why})"),
     }
 }

@@ -16,25 +16,25 @@ const WIDTH: usize = 100;
 /// `fenxi findings`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each finding is a rule in SQL that looks at the run and says with figures what
-it saw. Your own rules stand in the store's directory `findings`, one file
-each.
+A finding is an SQL rule that checks a run and reports what it detects, with
+figures. Add rules of your own as files in the directory `findings` of the
+store.
 
 Examples:
-  fenxi findings                  about the latest run
-  fenxi findings before after     about two runs
+  fenxi findings                  check the latest run
+  fenxi findings before after     check two runs
   fenxi findings --all            list the rules")]
 pub struct FindingsArgs {
-    /// Runs to look at
+    /// Runs to check
     #[arg(default_value = "@1", value_name = "RUN")]
     pub runs: Vec<String>,
-    /// List the rules and what they look for instead
+    /// List the rules and what each detects
     #[arg(long)]
     pub all: bool,
-    /// One JSON object per occurrence (with `--all` per rule) and line
+    /// Print JSON Lines, one object per finding (with `--all` per rule)
     #[arg(long, conflicts_with = "markdown")]
     pub json: bool,
-    /// As a Markdown document
+    /// Print a Markdown document
     #[arg(long)]
     pub markdown: bool,
 }
@@ -43,7 +43,7 @@ pub struct FindingsArgs {
 pub fn run(cli: &Cli, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     if args.all {
-        print::data(rules(&findings(&store)?, args).as_bytes())?;
+        print::put(print::Form::json_if(args.json), rules(&findings(&store)?, args).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     let scope = sql::scope(&store, &args.runs)?;
@@ -56,10 +56,10 @@ pub fn run(cli: &Cli, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
         let page = Page { markdown: args.markdown, width: page_width(args), several: runs > 1 };
         page.write(&all)
     };
-    print::data(text.as_bytes())?;
+    print::put(print::Form::json_if(args.json), text.as_bytes())?;
     let mut code = ExitCode::SUCCESS;
     for error in all.iter().filter_map(|found| found.outcome.as_ref().err()) {
-        print::message(&format!("warning: a finding could not look: {error}"));
+        print::message(&format!("warning: a finding failed: {error}"));
         code = ExitCode::FAILURE;
     }
     Ok(code)
@@ -108,7 +108,7 @@ impl Page {
             }
         }
         if out.is_empty() {
-            out.push_str("nothing stands out; `fenxi findings --all` lists what was looked for\n");
+            out.push_str("no findings; `fenxi findings --all` lists all rules\n");
         }
         out
     }
@@ -192,7 +192,7 @@ fn rules(all: &[Finding], args: &FindingsArgs) -> String {
         return all.iter().map(line).collect();
     }
     if args.markdown {
-        let head = "| finding | severity | section | what it says |\n|---|---|---|---|\n".to_owned();
+        let head = "| finding | severity | section | detects |\n|---|---|---|---|\n".to_owned();
         let line = |f: &Finding| {
             format!(
                 "| `{}` | {} | {} | {}: {} |\n",

@@ -3,8 +3,8 @@
 use std::{io, process::ExitCode};
 
 use anyhow::bail;
+use fenxi_formats::{Fills, Format, detect, formats};
 use fenxi_model::near;
-use fenxi_source::import::{Fills, Format, detect, formats};
 use serde_json::json;
 
 use crate::{
@@ -23,7 +23,7 @@ pub fn run(_cli: &Cli, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
             if args.json { json(format) + "\n" } else { describe(format, width) }
         }
     };
-    print::data(text.as_bytes())?;
+    print::put(print::Form::json_if(args.json), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -37,7 +37,7 @@ pub fn named(name: &str) -> anyhow::Result<&'static Format> {
         None => {
             let close = near(name, formats().map(|f| f.name));
             let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
-            bail!("no format is called `{name}`{hint} (`fenxi formats` lists them)")
+            bail!("unknown format `{name}`{hint} (`fenxi formats` lists them)")
         }
     }
 }

@@ -41,12 +41,12 @@ pub fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
         bar.clear();
         let outcome = outcome?;
         if args.json {
-            print::data((summary_json(&outcome).to_string() + "\n").as_bytes())?;
+            print::json(&(summary_json(&outcome).to_string() + "\n"))?;
         } else if !cli.quiet {
             if outcome.run.is_some() {
-                print::data(summary(&outcome.inputs).as_bytes())?;
+                print::text(&summary(&outcome.inputs))?;
             }
-            print::message(&describe(&outcome));
+            print::messages(&describe(&outcome));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -99,7 +99,7 @@ fn plan(store: &Store, args: &ImportArgs, sources: Vec<Source>, name: Option<Str
 /// The inputs of a run once more, as they were read then unless the command line says otherwise.
 fn again(store: &Store, args: &ImportArgs, run: &str) -> anyhow::Result<Plan> {
     let entry = store.run(&store.select_one(run)?)?;
-    let sources = kept(store, &entry);
+    let sources = kept(store, &entry)?;
     let Some(first) = entry.manifest.inputs.first() else {
         bail!("{} has no inputs: it is a {}, not an import", entry.manifest.id, entry.manifest.kind);
     };
@@ -185,7 +185,7 @@ fn summary(inputs: &[Imported]) -> String {
 fn describe(outcome: &Outcome) -> String {
     let Some(run) = &outcome.run else {
         let runs: Vec<_> = outcome.already.iter().map(RunId::as_str).collect();
-        return format!("already imported as {} (--force imports it once more)", runs.join(", "));
+        return format!("already imported as {} (--force imports it again)", runs.join(", "));
     };
     let rows: u64 = outcome.inputs.iter().map(|i| i.tally.rows()).sum();
     let bytes: u64 = outcome.inputs.iter().map(|i| i.bytes).sum();

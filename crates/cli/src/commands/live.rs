@@ -6,6 +6,7 @@ use std::{
     ops::ControlFlow,
     path::PathBuf,
     process::ExitCode,
+    sync::Arc,
 };
 
 use anyhow::Context;
@@ -24,31 +25,31 @@ use crate::{
 /// Options of every live tool. They have no short forms, so that each tool can have those it is known for.
 #[derive(Clone, Debug, Args)]
 pub struct LiveArgs {
-    /// Time between two samples: 1, 500ms, 1m
+    /// Sampling interval: 1, 500ms, 1m
     #[arg(value_name = "INTERVAL", value_parser = interval)]
     pub interval: Option<f64>,
-    /// Samples to show [default: until Ctrl-C]
+    /// Number of samples [default: until Ctrl-C]
     #[arg(value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
-    /// Also keep what is shown, as a run of this name
+    /// Also record to a run of this name
     #[arg(long, value_name = "NAME", conflicts_with = "run")]
     pub save: Option<String>,
-    /// Label of the run that is kept, KEY=VALUE; can be repeated
+    /// Tag of the saved run (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value, requires = "save")]
     pub tag: Vec<(String, String)>,
-    /// Show what this run recorded instead of what happens now
+    /// Show a recorded run instead of live data
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
-    /// Of a run with several hosts, the one to show
+    /// Host to show, of a run with several
     #[arg(long, value_name = "NAME", requires = "run")]
     pub host: Option<String>,
-    /// Each row as a JSON object on a line
+    /// Print JSON Lines, one object per row
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
-    /// Rows as comma-separated values
+    /// Print comma-separated values
     #[arg(long)]
     pub csv: bool,
-    /// Read a saved copy of /proc and /sys below this directory instead of the live ones
+    /// Read a saved copy of /proc and /sys below this directory, not the live ones
     #[arg(long, value_name = "DIR", conflicts_with = "run")]
     pub root: Option<PathBuf>,
 }
@@ -58,7 +59,7 @@ pub struct Tool<'a> {
     /// What people call it.
     pub name: &'a str,
     /// What it samples.
-    pub sources: Vec<&'static dyn Source>,
+    pub sources: Vec<Arc<dyn Source>>,
     /// The tables that it shows; the first one is its CSV.
     pub tables: Vec<&'static Table>,
     /// How it shows them.
@@ -70,8 +71,9 @@ pub struct Tool<'a> {
 }
 
 /// The sources of these names, which exist.
-pub fn sources(names: &[&str]) -> Vec<&'static dyn Source> {
-    fenxi_record::sources().filter(|source| names.contains(&source.spec().name)).collect()
+pub fn sources(names: &[&str]) -> Vec<Arc<dyn Source>> {
+    let wanted = fenxi_record::sources().filter(|source| names.contains(&source.spec().name));
+    wanted.map(|source| Arc::new(source) as Arc<dyn Source>).collect()
 }
 
 /// Shows frames of the system or of a run until there are no more, the count is reached, a signal or
@@ -132,7 +134,7 @@ pub fn run(cli: &Cli, args: &LiveArgs, tool: Tool<'_>) -> anyhow::Result<ExitCod
 
 fn said(cli: &Cli, tool: &str, outcome: &Outcome) -> ExitCode {
     if let (Some(run), false) = (&outcome.run, cli.quiet) {
-        print::message(&format!("kept as {run}; next: fenxi {tool} --run {run}, fenxi report {run}"));
+        print::message(&format!("saved as {run}; next: fenxi {tool} --run {run}, fenxi report {run}"));
     }
     exit_code(outcome.exit_code.unwrap_or(0))
 }
@@ -140,6 +142,8 @@ fn said(cli: &Cli, tool: &str, outcome: &Outcome) -> ExitCode {
 /// Where text goes: each frame is written at once.
 pub(super) struct Screen {
     view: Box<dyn View>,
+    /// What the view makes; text is made of visible rows, so that no name breaks a line.
+    form: print::Form,
     text: String,
     /// Notes that were said already.
     said: BTreeSet<String>,
@@ -149,22 +153,25 @@ pub(super) struct Screen {
 impl Screen {
     /// Shows frames through `view`, or the rows of `tables` as they are if `args` say so.
     pub(super) fn new(args: &LiveArgs, view: Box<dyn View>, tables: &[&'static Table]) -> Screen {
-        let view: Box<dyn View> = match tables.first() {
-            Some(_) if args.json => Box::new(Json::new(tables)),
-            Some(first) if args.csv => Box::new(Csv::new(first)),
-            _ => view,
+        let (view, form): (Box<dyn View>, _) = match tables.first() {
+            Some(_) if args.json => (Box::new(Json::new(tables)), print::Form::Json),
+            Some(first) if args.csv => (Box::new(Csv::new(first)), print::Form::Data),
+            _ => (view, print::Form::Text),
         };
-        Screen { view, text: String::new(), said: BTreeSet::new(), failed: None }
+        Screen { view, form, text: String::new(), said: BTreeSet::new(), failed: None }
     }
 
     pub(super) fn show(&mut self, frame: &Frame<'_>) -> ControlFlow<()> {
         self.notes(frame.rows);
-        self.view.frame(frame, &mut self.text);
+        match frame.rows.made_visible().filter(|_| self.form == print::Form::Text) {
+            Some(rows) => self.view.frame(&Frame { rows: &rows, ..*frame }, &mut self.text),
+            None => self.view.frame(frame, &mut self.text),
+        }
         self.write()
     }
 
     fn write(&mut self) -> ControlFlow<()> {
-        let written = print::data(self.text.as_bytes());
+        let written = print::put(self.form, self.text.as_bytes());
         self.text.clear();
         match written {
             Ok(()) => ControlFlow::Continue(()),

@@ -27,10 +27,10 @@ use crate::{
 /// `fenxi load`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A URL is postgres://USER[:PASSWORD]@HOST[:PORT]/DATABASE or mysql://…; without
-a host it is the server's socket on this host. PostgreSQL: sslmode,
-sslrootcert, host=/DIRECTORY. MySQL and MariaDB: ssl-mode, ssl-ca,
-socket=/PATH. Passwords may also come from PGPASSWORD, PGPASSFILE, ~/.pgpass
+URLs: postgres://USER[:PASSWORD]@HOST[:PORT]/DATABASE or mysql://…; without a
+host, the server's local Unix socket. URL parameters for PostgreSQL: sslmode,
+sslrootcert, host=/DIRECTORY; for MySQL and MariaDB: ssl-mode, ssl-ca,
+socket=/PATH. Passwords can also come from PGPASSWORD, PGPASSFILE, ~/.pgpass
 and MYSQL_PWD.
 
 Examples:
@@ -44,7 +44,7 @@ Examples:
   fenxi load cleanup postgres://postgres@/test -w oltp_read_write \\
       --set tables=4")]
 pub struct LoadArgs {
-    /// What to do
+    /// Subcommand
     #[command(subcommand)]
     pub command: LoadCommand,
 }
@@ -52,25 +52,25 @@ pub struct LoadArgs {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum LoadCommand {
-    /// List the workloads, or the options of one
+    /// List workloads, or the options of one
     Workloads(WorkloadsArgs),
-    /// Make and fill the tables of a workload; what was cut off goes on
+    /// Create and populate the tables of a workload; resumable
     Prepare(PrepareArgs),
-    /// Run a workload at a rate, or as fast as its connections can
+    /// Run a workload open-loop (at a given rate) or closed-loop
     Run(Box<RunArgs>),
-    /// Remove the tables of a workload
+    /// Drop the tables of a workload
     Cleanup(CleanupArgs),
-    /// Make a part of a load that `fenxi load run --workers` on another host leads
+    /// Take part in a distributed load (`fenxi load run --workers`)
     Worker(WorkerArgs),
 }
 
 /// `fenxi load workloads`
 #[derive(Debug, Args)]
 pub struct WorkloadsArgs {
-    /// Name of a workload, or path of one's file
+    /// Workload: a name, or the path of a file
     #[arg(value_name = "WORKLOAD")]
     pub workload: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -78,16 +78,16 @@ pub struct WorkloadsArgs {
 /// Which workload goes where.
 #[derive(Debug, Args)]
 pub struct Where {
-    /// The database
+    /// Database URL
     #[arg(value_name = "URL")]
     pub url: String,
-    /// Name of a workload, or path of one's file
+    /// Workload: a name, or the path of a file
     #[arg(long, short, value_name = "WORKLOAD")]
     pub workload: String,
-    /// Option of the workload, KEY=VALUE; can be repeated
+    /// Option of the workload (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
-    /// Seed of all random numbers
+    /// Random seed
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
 }
@@ -95,10 +95,10 @@ pub struct Where {
 /// `fenxi load prepare`
 #[derive(Debug, Args)]
 pub struct PrepareArgs {
-    /// Which workload goes where
+    /// Database and workload
     #[command(flatten)]
     pub place: Where,
-    /// Connections that load
+    /// Number of connections
     #[arg(long, short, default_value_t = 4, value_name = "N")]
     pub connections: usize,
 }
@@ -106,7 +106,7 @@ pub struct PrepareArgs {
 /// `fenxi load cleanup`
 #[derive(Debug, Args)]
 pub struct CleanupArgs {
-    /// Which workload goes where
+    /// Database and workload
     #[command(flatten)]
     pub place: Where,
 }
@@ -161,7 +161,7 @@ fn surroundings(url: &str) -> anyhow::Result<Surroundings> {
     let named = variable("PGPASSFILE").map(PathBuf::from);
     let home = variable("HOME").map(|home| PathBuf::from(home).join(".pgpass")).filter(|path| path.exists());
     let password_file = match named.or(home) {
-        Some(path) if !mysql => Some(fs_err::read_to_string(path).context("the password file cannot be read")?),
+        Some(path) if !mysql => Some(fs_err::read_to_string(path).context("cannot read the password file")?),
         _ => None,
     };
     let user = variable(user).or_else(|| variable("USER"));
@@ -176,9 +176,9 @@ fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {
             format!("{}\n", serde_json::to_string_pretty(&list)?)
         } else {
             let rows: Vec<_> = all.iter().map(|w| vec![w.name.clone(), w.about.clone()]).collect();
-            print::columns(&["workload", "what it does"], &[], &rows)
+            print::columns(&["workload", "description"], &[], &rows)
         };
-        print::data(text.as_bytes())?;
+        print::put(print::Form::json_if(args.json), text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     };
     let workload = workload(name)?;
@@ -198,7 +198,7 @@ fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {
             .collect();
         format!("{}\n\n{}", workload.about, print::columns(&["option", "default", "for", "what it is"], &[], &rows))
     };
-    print::data(text.as_bytes())?;
+    print::put(print::Form::json_if(args.json), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -221,7 +221,7 @@ fn fill(cli: &Cli, args: &PrepareArgs) -> anyhow::Result<ExitCode> {
             text.push_str(&format!("; {} loaded in {:.1} s ({per_s:.0} rows/s)", prepared.loaded, prepared.seconds));
         }
         if prepared.by_statements {
-            text.push_str("; by INSERT, because the server takes no LOAD DATA LOCAL (`local_infile`)");
+            text.push_str("; by INSERT, because LOAD DATA LOCAL is disabled on the server (`local_infile`)");
         }
         print::message(&text);
     }

@@ -18,17 +18,17 @@ use crate::{args::Cli, print};
 /// `fenxi man`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-On a terminal the page is shown by `man`; otherwise it is written as roff.
-`make install` puts all of them where `man fenxi-nicstat` finds them.
+On a terminal `man` shows the page; otherwise it is written as roff.
+`make install` installs all pages, so that `man fenxi-nicstat` works.
 
 Examples:
   fenxi man nicstat
   fenxi man --all /usr/local/share/man/man1")]
 pub struct ManArgs {
-    /// A command of fenxi; without one, fenxi itself
+    /// Command to describe [default: fenxi itself]
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
-    /// Write the pages of all commands into this directory
+    /// Write the pages of all commands to this directory
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     pub all: Option<PathBuf>,
 }
@@ -41,7 +41,7 @@ Examples:
   fenxi completions zsh > ~/.zfunc/_fenxi
   fenxi completions fish > ~/.config/fish/completions/fenxi.fish")]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell
     pub shell: Shell,
 }
 
@@ -102,7 +102,16 @@ fn roff(command: &Command) -> anyhow::Result<Vec<u8>> {
         .render(&mut text)?;
     // What clap calls extra are a command's notes and examples.
     let text = String::from_utf8(text)?.replace(".SH EXTRA", ".SH NOTES");
-    Ok(text.into_bytes())
+    Ok(escaped(&text).into_bytes())
+}
+
+/// Roff that is ASCII: troff itself takes any other byte for a character of Latin-1.
+fn escaped(roff: &str) -> String {
+    let mut out = String::with_capacity(roff.len());
+    for c in roff.chars() {
+        if c.is_ascii() { out.push(c) } else { out.push_str(&format!("\\[u{:04X}]", u32::from(c))) }
+    }
+    out
 }
 
 fn write_page(command: &Command, dir: &Path) -> anyhow::Result<()> {

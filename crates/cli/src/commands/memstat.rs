@@ -4,6 +4,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
 };
 
 use anyhow::bail;
@@ -13,9 +14,10 @@ use fenxi_model::{
     Table,
     catalog::{file_cache, mem, page_cache},
 };
+use fenxi_procfs::{Processes, Root, servers::System};
 use fenxi_source::{
     Source,
-    residency::{self, Files, Processes, System, Target},
+    residency::{self, Files, Target},
 };
 
 use super::live::{self, LiveArgs, Tool};
@@ -24,52 +26,53 @@ use crate::{args::Cli, print};
 /// `fenxi memstat`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an option, the page summary: parts that add up to the machine's memory,
-in pages, MB (of 2^20 bytes) and percent. With an INTERVAL, a line each time,
+Without an option: a page summary, whose parts add up to the machine's memory,
+in pages, MB (2^20 bytes) and percent. With an INTERVAL: one line per interval,
 in MB:
-  kernel   slab, stacks, page tables, per-CPU data, and what no counter tells
-  anon     programs' own memory: heap, stack
-  shared   shared memory and tmpfs; PostgreSQL's shared buffers are here
-  exec     page cache of executables and libraries, `-` where it cannot be
-           known; it is counted again every 10 s at most
-  cache    other page cache that is clean; dirty: to be written out
+  kernel   slab, stacks, page tables, per-CPU data, and memory that no counter
+           accounts for
+  anon     anonymous memory: heap, stack
+  shared   shared memory and tmpfs, including PostgreSQL's shared buffers
+  exec     page cache of executables and libraries, `-` if unknown; updated
+           every 10 s at most
+  cache    other clean page cache; dirty: page cache to be written back
   huge     explicit huge pages, used or not
-  free     not used for anything
+  free     free memory
 
-Files (--files, -p): size, how much of it is in the page cache, how much of
-that is dirty, and how processes have it open: with O_DIRECT (`direct`),
-through the page cache (`buffered`), or `both`. What of a file is cached is
-told to its owner, to who may write it, and to root; `-` is not known.
+Files (--files, -p): size, page cache residency, dirty part, and how processes
+have them open: with O_DIRECT (`direct`), through the page cache (`buffered`),
+or `both`. The kernel reports residency only to the owner of a file, to users
+who may write it, and to root; `-` is unknown.
 
-Databases (--db): the same for a server's data files, its own buffer pool, and
-a verdict. Nothing is asked of the server: no password is needed.
+Databases (--db): the same for a server's data files, plus its buffer pool and a
+verdict on double caching. The server is not queried: no password is needed.
 
-INTERVAL and COUNT come before --files.
+INTERVAL and COUNT must precede --files.
 
 Examples:
-  fenxi memstat                        where memory went
+  fenxi memstat                        where memory is used
   fenxi memstat 5 12                   a line every 5 seconds, 12 times
-  fenxi memstat -p 1234                what of a process's files is cached
-  fenxi memstat --files /var/lib/app   the same for the files below a folder
+  fenxi memstat -p 1234                cached part of a process's files
+  fenxi memstat --files /var/lib/app   cached part of files below a directory
   fenxi memstat 10 --files a.db b.db   two files, every 10 seconds
-  fenxi memstat --db                   is a database here cached twice?
-  fenxi memstat --db=/var/lib/mysql    only that one, running or not
-  fenxi memstat 10 60 --save cache     keep it; later: fenxi memstat --run cache")]
+  fenxi memstat --db                   are local databases cached twice?
+  fenxi memstat --db=/var/lib/mysql    only this one, running or not
+  fenxi memstat 10 60 --save cache     save; replay: fenxi memstat --run cache")]
 pub struct MemstatArgs {
-    /// Residency of these files, or of all below these folders, in the page cache
+    /// Show page cache residency of these files, or of all below these directories
     #[arg(long, value_name = "PATH", num_args = 0.., conflicts_with_all = ["db", "root"])]
     pub files: Option<Vec<PathBuf>>,
-    /// Residency of the files that these processes have open or mapped
+    /// Show page cache residency of files that these processes have open or mapped
     #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',', conflicts_with_all = ["run", "root", "db"])]
     pub pid: Vec<u32>,
-    /// Is a database cached twice? Of all servers that run, or: postgres, mariadb, a data directory
+    /// Check databases for double caching: all running servers, or postgres, mariadb, a data directory
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "all",
           value_parser = database, conflicts_with = "root")]
     pub db: Option<Db>,
-    /// Files to show at most [default: 20; with --db 5]
+    /// Maximum number of files to show [default: 20; with --db 5]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
-    /// When, how often, and where to
+    /// Interval, count and output
     #[command(flatten)]
     pub live: LiveArgs,
 }
@@ -96,7 +99,7 @@ fn database(text: &str) -> Result<Db, String> {
 }
 
 /// What is shown: sources, tables and view.
-type Shown = (Vec<&'static dyn Source>, Vec<&'static Table>, Box<dyn View>);
+type Shown = (Vec<Arc<dyn Source>>, Vec<&'static Table>, Box<dyn View>);
 
 /// Shows it until the count is reached or a signal comes.
 pub fn run(cli: &Cli, args: &MemstatArgs) -> anyhow::Result<ExitCode> {
@@ -134,9 +137,9 @@ fn now(args: &MemstatArgs, once: bool) -> anyhow::Result<Shown> {
     let layout = if once { memstat::Layout::Fitting } else { memstat::Layout::Lines };
     let [summary, files, databases] = views(args, layout, print::width(&io::stdout()));
     Ok(if let Some(db) = &args.db {
-        (vec![leaked(servers(db)?)], vec![&page_cache::TABLE, &file_cache::TABLE], databases)
+        (vec![files_of(servers(db)?)], vec![&page_cache::TABLE, &file_cache::TABLE], databases)
     } else if args.files.is_some() || !args.pid.is_empty() {
-        (vec![leaked(chosen(args)?)], vec![&file_cache::TABLE], files)
+        (vec![files_of(chosen(args)?)], vec![&file_cache::TABLE], files)
     } else {
         // Of a saved copy it is known that programs cannot be asked: no word about it each time.
         let names: &[&str] = if args.live.root.is_some() { &["mem"] } else { &["mem", "page_cache"] };
@@ -153,26 +156,25 @@ fn views(args: &MemstatArgs, layout: memstat::Layout, width: Option<usize>) -> [
     ]
 }
 
-/// A source that lives as long as the program, as all sources do; there is one.
-fn leaked(target: Target) -> &'static dyn Source {
-    Box::leak(Box::new(Files::new(target)))
+fn files_of(target: Target) -> Arc<dyn Source> {
+    Arc::new(Files::new(target))
 }
 
 fn chosen(args: &MemstatArgs) -> anyhow::Result<Target> {
     let paths = args.files.as_deref().unwrap_or_default();
     match (paths.is_empty(), args.pid.is_empty()) {
-        (true, true) => usage("say which files: --files PATH…, or those of processes with -p PID"),
+        (true, true) => usage("give files with --files PATH…, or processes with -p PID"),
         (false, false) => usage("--files PATH and -p PID are two questions: ask one at a time"),
         (false, true) => {
             if let Some(path) = paths.iter().find(|path| !exists(path)) {
                 let number = path.to_str().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit()));
-                let hint = if number { "; INTERVAL and COUNT come before --files" } else { "" };
-                bail!("there is no file or folder {}{hint}", path.display());
+                let hint = if number { "; INTERVAL and COUNT must precede --files" } else { "" };
+                bail!("no such file or directory: {}{hint}", path.display());
             }
             Ok(Target::Folders(paths.to_vec()))
         }
         (true, false) => {
-            let processes = Processes::new("/proc");
+            let processes = Processes::of(&Root::live());
             if let Some(pid) = args.pid.iter().find(|pid| !processes.has(**pid)) {
                 bail!("there is no process {pid}");
             }
@@ -195,12 +197,12 @@ fn servers(db: &Db) -> anyhow::Result<Target> {
     };
     let what = system.map_or("database server", System::title);
     let target = Target::Servers { system, dir };
-    if residency::servers(&Processes::new("/proc"), &target).is_empty() {
+    if residency::servers(&Processes::of(&Root::live()), &target).is_empty() {
         match db {
             Db::At(dir) => {
-                bail!("{} holds no data of PostgreSQL or MariaDB that this user may see; try it as root", dir.display())
+                bail!("{} has no PostgreSQL or MariaDB data that this user may read; try as root", dir.display())
             }
-            _ => bail!("no {what} runs here that this user may see; name a data directory with --db=DIR"),
+            _ => bail!("no running {what} found that this user may see; give a data directory with --db=DIR"),
         }
     }
     Ok(target)

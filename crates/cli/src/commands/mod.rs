@@ -8,6 +8,7 @@ pub mod fence;
 pub mod findings;
 pub mod formats;
 pub mod import;
+pub mod licenses;
 pub mod live;
 pub mod load;
 pub mod manual;

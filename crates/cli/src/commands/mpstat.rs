@@ -15,6 +15,7 @@ use jiff::tz::TimeZone;
 
 use super::{
     live::{self, LiveArgs, Tool},
+    record::root,
     saved::{self, Saved},
 };
 use crate::{args::Cli, print};
@@ -23,59 +24,59 @@ use crate::{args::Cli, print};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without INTERVAL: averages since boot, or the saved output on standard input.
-With INTERVAL averages since boot come first (-y leaves them out), then a
-report for each interval, and at the end the averages of those. CPUs that go
-offline or come back are said as <<processors removed: 3>>.
+With INTERVAL: averages since boot first (-y omits them), then a report per
+interval, and finally the averages of all intervals. CPUs that go offline or
+come back are reported as <<processors removed: 3>>.
 
 Columns, in percent of the CPU's time (of all CPUs in the line `all`):
-  %usr %nice        user code, at normal and at lowered priority; without guests
+  %usr %nice        user code, at normal and lowered priority; excludes guests
   %sys              the kernel, on behalf of tasks
   %iowait           idle while a task that last ran here waits for a disk
-  %irq %soft        hardware and soft interrupts
-  %steal            the hypervisor ran something else although this CPU wanted
-                    to run
-  %guest %gnice     virtual machines of this host
-  %idle             nothing to do
+  %irq %soft        hardware interrupts and softirqs
+  %steal            runnable, but the hypervisor ran something else
+  %guest %gnice     virtual machines of this host, at normal and lowered
+                    priority
+  %idle             idle, without such a wait
   intr/s, 24/s …    interrupts per second
-Saved outputs of Solaris keep its columns; in the line of all CPUs rates are
-per CPU.
+Saved Solaris output keeps its columns; rates in its line for all CPUs are per
+CPU.
 
 Examples:
-  fenxi mpstat 1                         every CPU and all of them, every second
-  fenxi mpstat --busy 2                  busy CPUs, and what saturates one
+  fenxi mpstat 1                         each CPU and all together, every second
+  fenxi mpstat --busy 2                  busy CPUs; warn of saturated ones
   fenxi mpstat -P 0,2-5 1 10             these CPUs, ten times
   fenxi mpstat -a -P 0-7 1               one line for eight CPUs together
-  fenxi mpstat -I SUM -y 1               interrupts of each CPU
-  fenxi mpstat -a < mpstat.solaris.txt   one line for each block of a saved
-                                         output, in floating point
-  fenxi mpstat -y 1 --save before        keep it as a run as well
-  fenxi mpstat --run before              and show it again")]
+  fenxi mpstat -I SUM -y 1               interrupts per CPU
+  fenxi mpstat -a < mpstat.solaris.txt   one line per block of saved output,
+                                         in floating point
+  fenxi mpstat -y 1 --save before        also save it as a run
+  fenxi mpstat --run before              replay that run")]
 pub struct MpstatArgs {
-    /// When, how often, and where to
+    /// Interval, count and output
     #[command(flatten)]
     pub live: LiveArgs,
-    /// Only one line for all CPUs, or for those of -P together
+    /// Show one aggregate line for all CPUs, or for those of -P
     #[arg(short, long)]
     pub aggregate: bool,
-    /// CPUs to show: 0,2-5, 12-, `all` for the line of all, ALL for everything [default: ALL]
+    /// CPUs to show: 0,2-5, 12-, `all` for the aggregate line, ALL for everything [default: ALL]
     #[arg(short = 'P', long = "cpus", value_name = "LIST", value_parser = Chosen::parse)]
     pub cpus: Option<Chosen>,
-    /// Interrupts instead: all of a CPU (SUM), each hard one (CPU), each kind of soft one (SCPU)
+    /// Show interrupts instead: total (SUM), hardware interrupts (CPU), softirqs (SCPU)
     #[arg(short = 'I', long, value_name = "KIND", ignore_case = true)]
     pub interrupts: Option<Kind>,
-    /// Shares of time too, besides -I
+    /// Show utilisation in addition to -I
     #[arg(short, long)]
     pub utilization: bool,
-    /// Everything: -u -I ALL -P ALL
+    /// Show everything: -u -I ALL -P ALL
     #[arg(short = 'A', long = "everything")]
     pub everything: bool,
-    /// Leave out CPUs that are idle; say when a CPU or a thread is saturated although the machine looks idle
+    /// Omit idle CPUs; warn if a CPU or thread is saturated while the machine looks idle
     #[arg(short, long)]
     pub busy: bool,
-    /// Leave out the averages since boot
+    /// Omit averages since boot
     #[arg(short = 'y', long, requires = "interval")]
     pub skip_boot: bool,
-    /// Show this saved output of mpstat (or sar, vmstat … of any system) instead; `-` is standard input
+    /// Show saved output of mpstat (or sar, vmstat … of any system); `-` is standard input
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["run", "root", "save"])]
     pub file: Option<PathBuf>,
 }
@@ -84,11 +85,11 @@ pub struct MpstatArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "UPPER")]
 pub enum Kind {
-    /// All interrupts of a CPU together
+    /// Total interrupts of each CPU
     Sum,
-    /// Each hard interrupt
+    /// Each hardware interrupt
     Cpu,
-    /// Each kind of soft interrupt
+    /// Each softirq
     Scpu,
     /// All three
     All,
@@ -128,8 +129,7 @@ fn no_such_cpu(args: &MpstatArgs) -> Option<String> {
     if args.live.run.is_some() {
         return None;
     }
-    let root = args.live.root.as_deref().unwrap_or(Path::new("/"));
-    let possible = fs_err::read_to_string(root.join("sys/devices/system/cpu/possible")).ok()?;
+    let possible = root(args.live.root.as_deref()).ok()?.read_text("/sys/devices/system/cpu/possible")?;
     let last = possible.trim().rsplit([',', '-']).next()?.parse().ok()?;
     let number = args.cpus.as_ref()?.beyond(last)?;
     Some(format!("there is no CPU {number}: this machine has {}", possible.trim()))
@@ -144,7 +144,7 @@ fn file(args: &MpstatArgs) -> anyhow::Result<Option<PathBuf>> {
     if live.interval.is_some() || live.run.is_some() || live.root.is_some() || live.save.is_some() {
         return Ok(None);
     }
-    let hint = "waiting for a saved output of mpstat on standard input (`< /dev/null` for this machine's averages)";
+    let hint = "waiting for saved mpstat output on standard input (`< /dev/null` for this machine's averages)";
     Ok(saved::on_standard_input(hint)?.then(|| Path::new("-").to_owned()))
 }
 

@@ -21,101 +21,100 @@ use crate::{args::Cli, netns, print};
 /// `fenxi nicstat`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The first lines are averages since boot, and count as one of COUNT; -y leaves
-them out. Without an INTERVAL there is nothing else. `-` is what the kernel or
-the driver does not say.
+The first report shows averages since boot and counts towards COUNT; -y omits
+it. Without an INTERVAL it is the only one. `-`: not reported by the kernel or
+driver.
 
 Columns:
   rKB/s wKB/s      kilobytes (1024 bytes) received and sent per second; with -M
                    megabits (10^6 bits)
   rPk/s wPk/s      packets per second; rAvs wAvs: their mean size in bytes
-  %Util            of the link's speed: the busier direction on full duplex,
-                   both together on half; `-` without a speed: give it with -S.
-                   %rUtil and %wUtil: each direction by itself
-  Sat              saturation, per second: receive errors and drops, send drops
-                   and overruns, collisions, carrier losses. More than 0 means
-                   that the link or its buffers had no room, or are faulty
-  IErr OErr Coll   errors received and sent, collisions; NoCP and Defer: Linux
-                   does not count them
-  InKB OutKB       payload of TCP, summed over all its sockets; not known since
-                   boot
-  Reset AttF       connections reset (by either side), attempts that failed
-  %ReTX            segments sent again, of all that were sent
-  InConn OutCon    connections accepted and opened
-  Drops            connections dropped by listening sockets, full queues
-                   included
+  %Util            utilisation of the link's speed: the busier direction on full
+                   duplex, the sum of both on half; `-` if the speed is unknown
+                   (set it with -S). %rUtil and %wUtil: each direction
+  Sat              saturation events per second: receive errors and drops, send
+                   drops and overruns, collisions, carrier losses. Above 0, the
+                   link or its buffers were full or faulty
+  IErr OErr Coll   receive errors, send errors, collisions; NoCP and Defer:
+                   Linux does not count them
+  InKB OutKB       TCP payload, summed over all sockets; unknown since boot
+  Reset AttF       connections reset (by either side), failed attempts
+  %ReTX            retransmitted segments, of all segments sent
+  InConn OutCon    passive opens (accepted) and active opens of connections
+  Drops            connections dropped by listening sockets, including full
+                   accept queues
 
-On a terminal, a bond, bridge, VLAN, veth, tun or other virtual interface is
-marked after its line: its packets also count on the interfaces below it.
+On a terminal, virtual interfaces (bond, bridge, VLAN, veth, tun …) are marked
+after their line: their packets also count on the interfaces below them.
 
 Examples:
   fenxi nicstat 1                       each interface, every second
   fenxi nicstat -t -n -i eth0 5 12      eth0 and TCP, every 5 s for a minute
-  fenxi nicstat -xz -S eth0:25000fd 1   errors too; a speed that no driver knows
-  fenxi nicstat --netns blue -p 1       another network namespace, to be parsed
-  fenxi nicstat --save rush -a 1        and keep it as a run")]
+  fenxi nicstat -xz -S eth0:25000fd 1   with errors; speed set by hand
+  fenxi nicstat --netns blue -p 1       another network namespace, parseable
+  fenxi nicstat --save rush -a 1        also save it as a run")]
 pub struct NicstatArgs {
-    /// Interfaces to show, by their names
+    /// Interfaces to show, by name
     #[arg(short, long = "interface", value_name = "INT[,INT]", value_delimiter = ',')]
     pub interface: Vec<String>,
-    /// Throughput only
+    /// Show throughput only
     #[arg(short, long)]
     pub summary: bool,
-    /// Speed of interfaces, whatever drivers say
+    /// Speed of interfaces, overriding the drivers
     #[arg(short = 'S', long, value_name = "INT:MBPS[fd|hd]", value_delimiter = ',')]
     pub speed: Vec<Speed>,
-    /// Leave out interfaces without a packet in the interval
+    /// Omit interfaces without packets in the interval
     #[arg(short = 'z', long)]
     pub skip_zero: bool,
-    /// Leave out loopback
+    /// Omit loopback
     #[arg(short, long)]
     pub nonlocal: bool,
-    /// Fields between colons, times in seconds since 1970
+    /// Print parseable output: colon-separated fields, times in seconds since 1970
     #[arg(short, long)]
     pub parseable: bool,
-    /// List interfaces: speed, duplex, state
+    /// List interfaces with speed, duplex and state
     #[arg(short, long)]
     pub list: bool,
-    /// Errors and collisions too
+    /// Add errors and collisions
     #[arg(short = 'x', long)]
     pub extended: bool,
-    /// TCP; without interfaces unless -x, -s or -a
+    /// Show TCP; omit interfaces unless -x, -s or -a
     #[arg(short, long)]
     pub tcp: bool,
-    /// UDP; without interfaces unless -x, -s or -a
+    /// Show UDP; omit interfaces unless -x, -s or -a
     #[arg(short, long)]
     pub udp: bool,
-    /// All: -x -t -u
+    /// Show all: -x -t -u
     #[arg(short, long)]
     pub all: bool,
-    /// Throughput in megabits of 1,000,000 bits (not with -p)
+    /// Show throughput in megabits of 1,000,000 bits (not with -p)
     #[arg(short = 'M', long)]
     pub megabits: bool,
-    /// As -M with 1,048,576 bits to the megabit, as nicstat 1.95 counts
+    /// Like -M with 1,048,576 bits per megabit, as in nicstat 1.95
     #[arg(long)]
     pub mebibits: bool,
-    /// Utilisation of each direction
+    /// Show utilisation of each direction
     #[arg(short = 'U', long)]
     pub utils: bool,
-    /// Say which nicstat this is, and go on
+    /// Print the version of nicstat, and continue
     #[arg(short = 'v', long = "show-version")]
     pub show_version: bool,
-    /// Leave out the averages since boot
+    /// Omit averages since boot
     #[arg(short = 'y', long = "no-boot")]
     pub no_boot: bool,
-    /// Mark virtual interfaces also when the output is no terminal
+    /// Mark virtual interfaces even if the output is not a terminal
     #[arg(long)]
     pub kinds: bool,
-    /// The drivers' own counters that moved, as `ethtool -S` has them: each queue, drops (marked `!`)
+    /// Show driver counters that changed (`ethtool -S`): per queue, drops marked with `!`
     #[arg(long, conflicts_with = "root")]
     pub ethtool: bool,
-    /// Packets that each CPU took, dropped or left for later (squeezes)
+    /// Show packets that each CPU processed, dropped or deferred (time squeezes)
     #[arg(long)]
     pub softnet: bool,
-    /// Look into another network namespace; needs root
+    /// Observe another network namespace; requires root
     #[arg(long, value_name = "NAME|PATH", conflicts_with_all = ["root", "run"])]
     pub netns: Option<String>,
-    /// When, how often, and where to
+    /// Interval, count and output
     #[command(flatten)]
     pub live: LiveArgs,
 }
@@ -124,7 +123,7 @@ pub struct NicstatArgs {
 pub fn run(cli: &Cli, args: &NicstatArgs) -> anyhow::Result<ExitCode> {
     if args.show_version {
         let text = format!("nicstat version 1.95, as fenxi {} has it\n", env!("CARGO_PKG_VERSION"));
-        print::data(text.as_bytes())?;
+        print::text(&text)?;
     }
     if let Some(name) = &args.netns {
         netns::enter(name)?;
@@ -214,10 +213,11 @@ fn timing(args: &NicstatArgs) -> LiveArgs {
 
 /// Demands that one of the interfaces is there; others may come later.
 fn known(root: &Root, wanted: &[String]) -> anyhow::Result<()> {
-    let text = fs_err::read_to_string(root.path("/proc/net/dev"))?;
+    let text = root.read("/proc/net/dev")?;
+    let text = String::from_utf8_lossy(&text);
     let names: Vec<_> = text.lines().filter_map(|line| Some(line.rsplit_once(':')?.0.trim())).collect();
     if !wanted.is_empty() && !wanted.iter().any(|name| names.contains(&name.as_str())) {
-        bail!("no interface is called {}; there are {}", wanted.join(" or "), names.join(", "));
+        bail!("no interface {}; there are {}", wanted.join(" or "), names.join(", "));
     }
     Ok(())
 }

@@ -13,59 +13,58 @@ use crate::{args::Cli, print};
 
 const EXAMPLES: &str = "\
 Columns:
-  %USR %SYS  CPU time in user code and in the kernel. Their sum is measured,
-             their division is sampled
-  %CPU       both together: nanoseconds that the scheduler counted
-  %WAIT      time that it could have run but had no CPU
-  %CHLD      CPU time of children that ended and were waited for, in steps of
-             10 ms
-  marks      + began in the interval, - ended in it, ~ known by clock ticks only
-  (exited)   what ended processes used and no other line holds
+  %USR %SYS  CPU time in user code and in the kernel: the sum is measured, the
+             split is sampled
+  %CPU       total CPU time, in nanoseconds of the scheduler
+  %WAIT      run-queue latency: runnable, but without a CPU
+  %CHLD      CPU time of exited children that were waited for, in steps of 10 ms
+  marks      + started in the interval, - exited in it, ~ from clock ticks only
+  (exited)   CPU time of exited processes that no other line includes
 
 Examples:
-  fenxi pstime 10 1 --top 5          the five busiest of the next ten seconds
-  fenxi pstime 1 -n 'postgres|java'  these, each second, idle or not
-  fenxi pstime -S -- make -j4        CPU seconds of all that make starts
+  fenxi pstime 10 1 --top 5          the five busiest in the next ten seconds
+  fenxi pstime 1 -n 'postgres|java'  these every second, including idle ones
+  fenxi pstime -S -- make -j4        CPU seconds of make and its descendants
   fenxi pstime 1 -p 4711 -t          each thread of one process";
 
 /// `fenxi pstime`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PstimeArgs {
-    /// When, how often, and where to
+    /// Interval, count and output
     #[command(flatten)]
     pub live: LiveArgs,
-    /// Only these processes
+    /// Show only these processes
     #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pub pids: Vec<u32>,
-    /// Only these processes, separated by commas; the same as PID without a COUNT
+    /// Show only these processes (comma-separated); needs no COUNT, unlike PID
     #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub pid: Vec<u32>,
-    /// Only processes whose name or command line matches
+    /// Show only processes whose name or command line matches
     #[arg(short, long, value_name = "REGEX", value_parser = regex)]
     pub name: Option<Regex>,
-    /// Only processes of this user, by name or number
+    /// Show only processes of this user (name or uid)
     #[arg(short, long, value_name = "USER")]
     pub user: Option<String>,
-    /// Only processes in this control group or below it (a path as in /proc/PID/cgroup)
+    /// Show only processes in this cgroup or below it (path as in /proc/PID/cgroup)
     #[arg(short, long, value_name = "CGROUP", conflicts_with = "run")]
     pub cgroup: Option<String>,
-    /// A line for each thread
+    /// Show threads
     #[arg(short, long)]
     pub threads: bool,
-    /// Percent of one CPU instead of the whole machine
+    /// Show percent of one CPU instead of the whole machine
     #[arg(short = '1', long, conflicts_with = "seconds")]
     pub one_cpu: bool,
-    /// CPU seconds instead of percent
+    /// Show CPU seconds instead of percent
     #[arg(short = 'S', long)]
     pub seconds: bool,
-    /// What to order by
+    /// Sort key
     #[arg(short, long, value_enum, default_value_t, value_name = "KEY")]
     pub sort: Sort,
-    /// Lines to show at most; the total counts all
+    /// Maximum number of lines to show; the total includes all
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
-    /// Run this, and account for it and its descendants; without INTERVAL, once at its end
+    /// Command to run and account for, with its descendants; without INTERVAL, report when it exits
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["run", "root", "pids", "pid", "name", "user", "cgroup"])]
     pub command: Vec<OsString>,
 }
@@ -80,11 +79,11 @@ pub enum Sort {
     Usr,
     /// System time
     Sys,
-    /// Time waited for a CPU
+    /// Run-queue latency: time waited for a CPU
     Wait,
-    /// Time of ended children
+    /// CPU time of exited children
     Chld,
-    /// Number of the process
+    /// Process ID
     Pid,
 }
 
@@ -120,8 +119,7 @@ pub fn run(cli: &Cli, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
         descendants: !args.command.is_empty(),
     };
     let times = CpuTimes { selection: Arc::new(selection), threads: args.threads };
-    // One of these lives as long as the program, as all sources do.
-    let mut sources: Vec<&'static dyn Source> = vec![Box::leak(Box::new(times))];
+    let mut sources: Vec<Arc<dyn Source>> = vec![Arc::new(times)];
     sources.extend(live::sources(&["cpu"]));
     let mut tables = vec![&process::TABLE];
     if args.threads {

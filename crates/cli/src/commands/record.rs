@@ -1,10 +1,10 @@
 //! `fenxi record`.
 
-use std::{collections::BTreeMap, ops::ControlFlow, path::Path, process::ExitCode};
+use std::{collections::BTreeMap, ops::ControlFlow, path::Path, process::ExitCode, sync::Arc};
 
 use anyhow::bail;
 use fenxi_model::{RunId, Unit};
-use fenxi_record::{Outcome, Plan, RecordError, sources};
+use fenxi_record::{Outcome, Plan, RecordError};
 use fenxi_source::{Root, Source};
 
 use crate::{
@@ -45,7 +45,7 @@ pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     match outcome {
         Ok(outcome) => {
             if !cli.quiet {
-                print::message(&describe(&outcome));
+                print::messages(&describe(&outcome));
             }
             Ok(exit_code(outcome.exit_code.unwrap_or(0)))
         }
@@ -62,7 +62,7 @@ pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
 pub fn root(path: Option<&Path>) -> anyhow::Result<Root> {
     match path {
         Some(path) if !path.join("proc").is_dir() => {
-            bail!("{} has no `proc` in it: --root wants a saved copy of /proc and /sys", path.display())
+            bail!("{} has no `proc`: --root needs a saved copy of /proc and /sys", path.display())
         }
         Some(path) => Ok(Root::saved(path)),
         None => Ok(Root::live()),
@@ -108,28 +108,6 @@ pub fn hostname(root: &Root) -> String {
 }
 
 /// The sources that the list names: all named ones, or the default ones with `+more` and `-less`.
-pub fn choose(list: &[String]) -> anyhow::Result<Vec<&'static dyn Source>> {
-    let named = |name: &str| -> anyhow::Result<&'static dyn Source> {
-        match sources().find(|s| s.spec().name == name) {
-            Some(source) => Ok(source),
-            None => {
-                let names: Vec<_> = sources().map(|s| s.spec().name).collect();
-                bail!("no source is called `{name}`; there are {}", names.join(", "))
-            }
-        }
-    };
-    let only = list.iter().any(|name| !name.starts_with(['+', '-']));
-    let mut chosen: Vec<&'static dyn Source> = sources().filter(|s| !only && s.spec().default).collect();
-    for name in list {
-        let bare = name.trim_start_matches(['+', '-']);
-        let source = named(bare)?;
-        chosen.retain(|s| s.spec().name != bare);
-        if !name.starts_with('-') {
-            chosen.push(source);
-        }
-    }
-    if chosen.is_empty() {
-        bail!("no source is left to record");
-    }
-    Ok(chosen)
+pub fn choose(list: &[String]) -> anyhow::Result<Vec<Arc<dyn Source>>> {
+    fenxi_record::choose(list).map_err(anyhow::Error::msg)
 }

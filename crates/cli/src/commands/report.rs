@@ -1,10 +1,10 @@
 //! `fenxi report`: runs, or any page, as one file.
 
-use std::{path::Path, process::ExitCode};
+use std::{io::Write, path::Path, process::ExitCode};
 
 use anyhow::bail;
 use fenxi_model::Unit;
-use fenxi_query::Engine;
+use fenxi_query::{Engine, Options};
 use fenxi_report::api::Context;
 use fenxi_store::Store;
 use fs_err as fs;
@@ -13,25 +13,21 @@ use crate::{
     args::{Cli, ReportArgs},
     print,
     progress::plural,
-    stores,
+    stores, whole,
 };
 
 /// Draws runs, or the page of an address, into one HTML file.
 pub fn run(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     let (address, what) = page(&store, &args.runs)?;
-    let engine = Engine::open(&store, &fenxi_query::Options::default())?;
+    let engine = Engine::open(&store, &Options { carried: !args.no_carried, ..Options::default() })?;
     let context = Context { store: &store, engine: &engine, read_only: true };
     let html = fenxi_report::page_file(&context, &address)?;
     if args.output == Path::new("-") {
         print::data(&html)?;
         return Ok(ExitCode::SUCCESS);
     }
-    // Written whole or not at all: an older report stays until the new one is complete.
-    let mut part = args.output.clone().into_os_string();
-    part.push(".part");
-    fs::write(&part, &html)?;
-    fs::rename(&part, &args.output)?;
+    whole::write(&args.output, |file| Ok(file.write_all(&html)?))?;
     if !cli.quiet {
         let path = fs::canonicalize(&args.output)?;
         let size = Unit::Bytes.human(html.len() as f64);
@@ -45,7 +41,7 @@ fn page(store: &Store, words: &[String]) -> anyhow::Result<(String, String)> {
     let is_address = |word: &String| word.starts_with('/') || word.contains("://");
     match words {
         [address] if is_address(address) => Ok((address.clone(), "the page".to_owned())),
-        _ if words.iter().any(is_address) => bail!("one page makes one file: name runs, or one page's address"),
+        _ if words.iter().any(is_address) => bail!("one page makes one file: name runs, or the URL of one page"),
         _ => {
             let runs = store.select_all(words)?;
             Ok((fenxi_report::page_of_runs(&runs), plural(runs.len() as u64, "run")))

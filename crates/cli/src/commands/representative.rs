@@ -11,20 +11,20 @@ use crate::{args::Cli, print, stores};
 /// `fenxi representative`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The representative run is the one nearest to all others, over all their
+The representative run is the medoid: the run nearest to all others over all
 metrics, each in standard deviations. A distance of about 1 is ordinary; a run
-that lies much farther away is called an outlier.
+much farther away is an outlier.
 
 Example:
   fenxi representative kernel=6.18")]
 pub struct RepresentativeArgs {
-    /// Runs of one kind
+    /// Repeated runs of the same experiment
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Part of the runs: `all`, a window's name, FROM..TO, or `auto`: the steady part
+    /// Time window: `all`, a name, FROM..TO, or `auto` for the steady state
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub window: String,
-    /// One JSON object per run and line
+    /// Print JSON Lines, one object per run
     #[arg(long)]
     pub json: bool,
 }
@@ -34,7 +34,7 @@ pub fn run(cli: &Cli, args: &RepresentativeArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     let runs = group(&store, &args.runs.join(","))?;
     let found = Representative::of(&store, &runs, &args.window)?;
-    print::data(list(&found, args.json).as_bytes())?;
+    print::put(print::Form::json_if(args.json), list(&found, args.json).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -16,7 +16,7 @@ pub fn run(cli: &Cli, args: &RmArgs) -> anyhow::Result<ExitCode> {
     let ids = store.select_all(&args.runs)?;
     if ids.len() > args.runs.len() && !args.force {
         let names: Vec<_> = ids.iter().map(|id| format!("  {id}")).collect();
-        bail!("this would remove {} runs; give --force if that is meant:\n{}", ids.len(), names.join("\n"));
+        bail!("this would remove {} runs; confirm with --force:\n{}", ids.len(), names.join("\n"));
     }
     for id in ids {
         store.remove(&id)?;

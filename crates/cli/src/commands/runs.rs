@@ -22,13 +22,13 @@ pub fn run(cli: &Cli, args: &RunsArgs) -> anyhow::Result<ExitCode> {
             out.push_str(&json_line(entry));
             out.push('\n');
         }
-        print::data(out.as_bytes())?;
+        print::json(&out)?;
     } else if entries.is_empty() {
         print::message(&format!("no runs in {}; `fenxi record -- COMMAND` makes one", store.path().display()));
     } else {
         let rows: Vec<_> = entries.iter().map(row).collect();
         let header = ["run", "name", "host", "start (UTC)", "duration", "status", "size", "command", "tags"];
-        print::data(print::columns(&header, &[4, 5, 6], &rows).as_bytes())?;
+        print::text(&print::columns(&header, &[4, 5, 6], &rows))?;
     }
     Ok(ExitCode::SUCCESS)
 }

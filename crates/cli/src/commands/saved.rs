@@ -3,10 +3,10 @@
 use std::{ops::ControlFlow, path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
+use fenxi_formats::{Format, Head, Hints, Input, Out, detect};
 use fenxi_ingest::collect;
 use fenxi_live::{Frame, Moments, View};
 use fenxi_model::{Rows, Table};
-use fenxi_source::import::{Format, Head, Hints, Input, Out, detect};
 use jiff::tz::TimeZone;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -58,8 +58,8 @@ fn recognised(input: &Input<'_>, name: &str, tool: &str, wanted: &Table) -> anyh
     let head = input.head();
     match detect(&Head { text: &head }) {
         Some(format) if format.tables.iter().any(|t| t.id == wanted.id) => Ok(format),
-        Some(format) => bail!("{name} is an output of {}, which has nothing that `fenxi {tool}` shows", format.name),
-        None => bail!("{name} is no output that fenxi understands; `fenxi formats` lists those that are"),
+        Some(format) => bail!("{name} is output of {}, which has no data for `fenxi {tool}`", format.name),
+        None => bail!("the format of {name} is unknown; `fenxi formats` lists the known ones"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     net::SocketAddr,
     path::PathBuf,
     process::{Command, ExitCode, Stdio},
-    sync::Mutex,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -14,6 +14,7 @@ use clap::Args;
 use fenxi_serve::{Access, Audit, Limits, Server, Settings, Tls, Tokens};
 use fenxi_source::Root;
 use fs_err as fs;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -23,13 +24,16 @@ use crate::{
     print, stores,
 };
 
+/// Files that a server has use for.
+const FILES: u64 = 1 << 16;
+
 /// `fenxi serve`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Only this machine can reach the pages unless --listen says otherwise, and then
-a token (--token-file) or client certificates (--client-ca) are needed. Every
-request is a line on stderr: time, address, method, path, status, milliseconds,
-bytes, who.
+By default the server listens on loopback only; other addresses (--listen)
+require tokens (--token-file) or client certificates (--client-ca). Each request
+is logged to stderr: time, address, method, path, status, milliseconds, bytes,
+user.
 
 Examples:
   fenxi serve --open
@@ -38,46 +42,49 @@ Examples:
   fenxi serve --host perf.example.com --token-file token      (behind a proxy)
   fenxi serve --listen '[::1]:0' --read-only")]
 pub struct ServeArgs {
-    /// Address and port to listen on; port 0 takes a free one; can be repeated
+    /// Address and port to listen on; port 0 picks a free one (repeatable)
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070")]
     pub listen: Vec<SocketAddr>,
-    /// Name by which it is reached besides its addresses, as that of a proxy; can be repeated
+    /// Additional host name to accept, such as that of a proxy (repeatable)
     #[arg(long, value_name = "NAME")]
     pub host: Vec<String>,
-    /// File with the tokens that let people in: a TOKEN or NAME TOKEN on each line
+    /// File of access tokens: TOKEN or NAME TOKEN per line
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// Change nothing, whoever asks
+    /// Refuse all changes to the store
     #[arg(long)]
     pub read_only: bool,
-    /// Certificate (chain) of the server, PEM
+    /// Omit custom questions that imported runs carry
+    #[arg(long)]
+    pub no_carried: bool,
+    /// TLS certificate (chain) of the server, PEM
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
-    /// Its private key, PEM
+    /// Private key of the certificate, PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Let in only clients with a certificate of this authority, PEM
+    /// Require client certificates of this authority (mutual TLS), PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub client_ca: Option<PathBuf>,
-    /// Memory that answers may take, all together
+    /// Memory limit of all answers together
     #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = size)]
     pub memory: u64,
-    /// Time that an answer may take
+    /// Time limit per answer
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = seconds)]
     pub time_limit: f64,
-    /// Rows of an answer to a statement
+    /// Maximum number of rows per SQL answer
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub rows: usize,
-    /// Size of an upload
+    /// Maximum size of an upload
     #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = size)]
     pub upload: u64,
-    /// Write the lines about requests to this file instead of stderr
+    /// Write the request log to this file instead of stderr
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Print the description of the API (OpenAPI 3.1) and end
+    /// Print the OpenAPI 3.1 description of the API and exit
     #[arg(long)]
     pub openapi: bool,
-    /// Open the pages in a browser
+    /// Open the store in a browser
     #[arg(long)]
     pub open: bool,
 }
@@ -101,19 +108,20 @@ pub fn size(text: &str) -> Result<u64, String> {
 /// Serves the store until Ctrl-C.
 pub fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     if args.openapi {
-        print::data(fenxi_serve::openapi().as_bytes())?;
+        print::json(&fenxi_serve::openapi())?;
         return Ok(ExitCode::SUCCESS);
     }
     let settings = settings(cli, args)?;
+    allow_files();
     let clear = settings.tls.is_none() && settings.listen.iter().any(|a| !a.ip().is_loopback());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
     runtime.block_on(async {
         let server = Server::bind(settings).await?;
         let urls = server.urls();
         // The one thing that others may want to read: on stdout.
-        print::data(format!("{}\n", urls.join("\n")).as_bytes())?;
+        print::text(&format!("{}\n", urls.join("\n")))?;
         if clear {
-            print::message("warning: without --tls-cert, tokens and answers cross the network unencrypted");
+            print::message("warning: without --tls-cert, tokens and responses cross the network unencrypted");
         }
         if let (true, Some(url)) = (args.open, urls.first()) {
             open(url);
@@ -125,7 +133,7 @@ pub fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
         tokio::spawn(async move {
             tokio::select! { _ = interrupt.recv() => {} _ = terminate.recv() => {} }
             if !quiet {
-                print::message("ending; requests in flight are answered first");
+                print::message("shutting down; requests in flight are answered first");
             }
             asked.cancel();
             // A second one does not wait.
@@ -138,6 +146,14 @@ pub fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     // A statement that does not end is not waited for.
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(ExitCode::SUCCESS)
+}
+
+/// As many open files as the system lets this process have: every connection is one, and shells allow few.
+fn allow_files() {
+    if let Ok((now, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // Without it there are fewer connections, and nothing else is amiss.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most.min(FILES).max(now), most);
+    }
 }
 
 fn settings(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Settings> {
@@ -164,6 +180,7 @@ fn settings(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Settings> {
         access,
         tls,
         read_only: args.read_only,
+        carried: !args.no_carried,
         limits,
         host: hostname(&Root::live()),
         audit: audit(cli, args)?,
@@ -175,7 +192,7 @@ fn settings(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Settings> {
 fn audit(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Audit> {
     if let Some(path) = &args.log {
         let file = Mutex::new(fs::OpenOptions::new().create(true).append(true).open(path)?);
-        return Ok(Box::new(move |line| {
+        return Ok(Arc::new(move |line: &str| {
             if let Ok(mut file) = file.lock() {
                 // A full disk ends the log and not the server.
                 let _ = file.write_all(format!("{line}\n").as_bytes());
@@ -183,7 +200,7 @@ fn audit(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Audit> {
         }));
     }
     let quiet = cli.quiet;
-    Ok(Box::new(move |line| {
+    Ok(Arc::new(move |line: &str| {
         if !quiet {
             print::message(line);
         }

@@ -23,7 +23,7 @@ pub fn run(cli: &Cli, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     } else {
         describe(&entry)
     };
-    print::data(text.as_bytes())?;
+    print::put(print::Form::json_if(args.json), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -36,7 +36,7 @@ fn describe(entry: &RunEntry) -> String {
         out.push_str(&inputs(&entry.manifest));
     }
     if !entry.manifest.costs.is_empty() {
-        out.push_str("\nCost of recording\n");
+        out.push_str("\nRecording overhead\n");
         out.push_str(&costs(&entry.manifest));
     }
     out
@@ -67,7 +67,7 @@ fn facts(entry: &RunEntry) -> String {
         lines.push(("ticks", format!("{ticks}, {} missed", manifest.missed_ticks.unwrap_or(0))));
     }
     if manifest.recovered {
-        lines.push(("recovered", "its recorder died; at most one tick is missing at the end".to_owned()));
+        lines.push(("recovered", "its recorder died; at most the last tick is missing".to_owned()));
     }
     for window in entry.windows() {
         lines.push(("window", format!("{}: {}", window.name, fenxi_compare::windows::words(entry, &window))));
@@ -81,7 +81,7 @@ fn facts(entry: &RunEntry) -> String {
     }
     let size = Unit::Bytes.human(manifest.bytes() as f64);
     lines.push(("size", format!("{size} in {}", plural(manifest.files.len() as u64, "file"))));
-    lines.iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| format!("{k:<12} {v}\n")).collect()
+    lines.iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| format!("{k:<12} {}\n", print::visible(v))).collect()
 }
 
 fn tables(manifest: &Manifest) -> String {

@@ -3,6 +3,7 @@
 use std::{
     io::{self, IsTerminal, Read},
     process::ExitCode,
+    time::Duration,
 };
 
 use anyhow::bail;
@@ -13,6 +14,9 @@ use crate::{
     args::{AnswerArgs, Cli, Format, SqlArgs},
     print, stores,
 };
+
+/// Between two attempts to interrupt.
+const AGAIN: Duration = Duration::from_millis(10);
 
 /// Answers one statement.
 pub fn run(cli: &Cli, args: &SqlArgs) -> anyhow::Result<ExitCode> {
@@ -40,12 +44,18 @@ pub fn scope(store: &Store, selectors: &[String]) -> anyhow::Result<Scope> {
 pub fn engine(store: &Store, args: &AnswerArgs) -> anyhow::Result<Engine> {
     let options = Options {
         memory_limit: Some(format!("{}MiB", args.memory.max(64))),
+        process_bytes: Some(process_bytes(args.memory)),
         threads: args.threads,
         ..Options::default()
     };
     let engine = Engine::open(store, &options)?;
     interrupt_on_signal(&engine)?;
     Ok(engine)
+}
+
+/// What the process that answers may take when the engine is told to keep to `mib`: functions take some besides.
+fn process_bytes(mib: u64) -> u64 {
+    (mib.max(64) + mib / 4 + 256) << 20
 }
 
 /// Lets SIGINT and SIGTERM end the query in flight: a thread waits for them, all others ignore them.
@@ -60,7 +70,11 @@ fn interrupt_on_signal(engine: &Engine) -> anyhow::Result<()> {
         // A second signal ends the process at once, should the engine not listen.
         if signals.wait().is_ok() {
             let _ = signals.thread_unblock();
-            interrupt.interrupt();
+            // Between two statements there is nothing to interrupt: until the process has ended.
+            loop {
+                interrupt.interrupt();
+                std::thread::sleep(AGAIN);
+            }
         }
     })?;
     Ok(())
@@ -79,10 +93,19 @@ pub fn answer(
         bail!("Parquet is binary; redirect it to a file: … -o parquet > answer.parquet");
     }
     let style = render::Style { width: print::width(&stdout) };
-    let mut writer = render::Writer::new(renderer(format), style, print::Stdout::new());
+    let mut writer = render::Writer::new(renderer(format), style, print::Stdout::new(form(format)));
     let (columns, schema) = engine.each(sql, params, scope, &mut |columns, batch| writer.batch(columns, &batch))?;
     writer.finish(&columns, &schema)?;
     Ok(())
+}
+
+/// What a format may hold of hidden characters.
+fn form(format: Format) -> print::Form {
+    match format {
+        Format::Table | Format::Markdown => print::Form::Text,
+        Format::Json => print::Form::Json,
+        Format::Csv | Format::Parquet => print::Form::Data,
+    }
 }
 
 fn renderer(format: Format) -> render::Format {

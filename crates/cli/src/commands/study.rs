@@ -20,7 +20,7 @@ use serde_json::json;
 use super::record::{choose, hostname};
 use crate::{
     args::Cli,
-    handover, print,
+    print,
     progress::{StudyLine, plural},
     stores,
 };
@@ -29,8 +29,8 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
-A study that was cut off goes on when it is called again: finished runs are
-kept and recognised.
+Run the same command again to resume an interrupted study: finished runs are
+kept.
 
 A plan is a TOML file:
   name = \"compression\"               # the study, unique in the store
@@ -62,19 +62,19 @@ Examples:
   fenxi runs study=compression
   fenxi study report compression --markdown > report.md")]
 pub struct StudyArgs {
-    /// What to do with a study that is there
+    /// Subcommand
     #[command(subcommand)]
     pub command: Option<StudyCommand>,
-    /// Plan of the study
+    /// Plan of the study (TOML)
     #[arg(value_name = "PLAN.toml", required = true)]
     pub plan: Option<PathBuf>,
-    /// Only say which runs would be made, in which order, and how long it would take
+    /// Print the planned runs, their order and estimated duration; run nothing
     #[arg(long, short = 'n')]
     pub dry_run: bool,
-    /// Go on with a plan that has other levels, repeats or responses than the study began with
+    /// Continue although levels, repeats or responses in the plan have changed
     #[arg(long)]
     pub extend: bool,
-    /// The order, or the report at the end, as JSON
+    /// Print the order (with --dry-run) or the final report as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -82,33 +82,28 @@ pub struct StudyArgs {
 /// What can be done with a study that is there.
 #[derive(Debug, Subcommand)]
 pub enum StudyCommand {
-    /// Say what a study came to: each response against each factor, the best cell, laws of scaling
+    /// Report results: each response by factor, the best cell, scaling laws
     Report(StudyReportArgs),
 }
 
 /// `fenxi study report`
 #[derive(Debug, Args)]
 pub struct StudyReportArgs {
-    /// Name of the study, or its plan
+    /// Name of the study, or path of its plan
     #[arg(value_name = "NAME|PLAN.toml")]
     pub study: String,
-    /// A page for a document
+    /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-    /// All numbers as JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// What opens the SQL engine on a store for the questions of a study; None in the program that has none.
-pub type Answers = Option<fn(&Store) -> Box<dyn Asks>>;
-
 /// Makes the runs of a plan that are not there yet.
-///
-/// Becomes the program with the SQL engine when the plan asks questions about its runs.
-pub fn run(cli: &Cli, args: &StudyArgs, answers: Answers) -> anyhow::Result<ExitCode> {
+pub fn run(cli: &Cli, args: &StudyArgs) -> anyhow::Result<ExitCode> {
     if let Some(StudyCommand::Report(args)) = &args.command {
-        return report_on(cli, args, answers);
+        return report_on(cli, args);
     }
     let Some(path) = &args.plan else { bail!("no plan is given") };
     let text = fs::read_to_string(path)?;
@@ -116,9 +111,6 @@ pub fn run(cli: &Cli, args: &StudyArgs, answers: Answers) -> anyhow::Result<Exit
         Ok(plan) => plan,
         Err(error) => return refuse(error.into()),
     };
-    if plan.asks() && answers.is_none() {
-        return Err(handover::to_engine());
-    }
     if !plan.directory.is_dir() {
         bail!("{}: `directory` is {}, which is no directory", path.display(), plan.directory.display());
     }
@@ -129,7 +121,7 @@ pub fn run(cli: &Cli, args: &StudyArgs, answers: Answers) -> anyhow::Result<Exit
         Ok(record) => record,
         Err(error) => return refuse(error),
     };
-    let asks = answers.map(|open| open(&store));
+    let asks = plan.asks().then(|| fenxi_report::study_asks(&store));
     let asks = asks.as_deref();
     if let Err(error) = check(&plan, asks) {
         return refuse(error);
@@ -151,7 +143,7 @@ pub fn run(cli: &Cli, args: &StudyArgs, answers: Answers) -> anyhow::Result<Exit
     let line = StudyLine::new(cli.quiet);
     let result = conduct(&plan, &record, means, &mut |event| line.show(&plan.name, record.seed, &event));
     line.clear();
-    let go_on = || format!("finished runs are kept; `fenxi study {}` goes on", path.display());
+    let go_on = || format!("finished runs are kept; `fenxi study {}` resumes", path.display());
     match result {
         Ok(outcome) => end(cli, args, &Study { store: &store, plan: &plan, record: &record, asks }, &outcome, &go_on()),
         Err(error) => Err(anyhow::Error::from(error).context(go_on())),
@@ -196,10 +188,15 @@ fn end(cli: &Cli, args: &StudyArgs, study: &Study<'_>, outcome: &Outcome, go_on:
     }
     if !cli.quiet {
         let text = match outcome.new {
-            0 => format!("the study {} is complete: all {} runs were there", plan.name, outcome.planned),
-            new => format!("the study {} is complete: {} runs, {new} of them new", plan.name, outcome.planned),
+            0 => format!("the study {} is already complete: all {} runs exist", plan.name, outcome.planned),
+            new => format!(
+                "the study {} is complete: {}, {new} of them new",
+                plan.name,
+                plural(outcome.planned as u64, "run")
+            ),
         };
-        print::message(&format!("{text}\nnext: fenxi runs study={0}, fenxi study report {0} --markdown", plan.name));
+        print::message(&text);
+        print::message(&format!("next: fenxi runs study={0}, fenxi study report {0} --markdown", plan.name));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -227,7 +224,7 @@ fn dry_run(store: &Store, plan: &StudyPlan, record: &Record, as_json: bool) -> a
                 .to_string()
                 + "\n"
         };
-        print::data(design.order.iter().map(line).collect::<String>().as_bytes())?;
+        print::json(&design.order.iter().map(line).collect::<String>())?;
         return Ok(ExitCode::SUCCESS);
     }
     let human = |seconds: Option<f64>| seconds.map_or("-".to_owned(), |s| Unit::Seconds.human(s).to_string());
@@ -240,9 +237,9 @@ fn dry_run(store: &Store, plan: &StudyPlan, record: &Record, as_json: bool) -> a
     let mut text = print::columns(&["run", "block", "cell", "estimate", ""], &[0, 1, 3], &rows);
     let left: Vec<_> = design.order.iter().filter(|slot| is_done(slot).is_none()).copied().collect();
     let time = match (left.len(), estimate.rest(left.iter().copied())) {
-        (0, _) => "nothing is left to do".to_owned(),
+        (0, _) => "nothing left to do".to_owned(),
         (n, Some(seconds)) => format!("{} to make, about {}", plural(n as u64, "run"), Unit::Seconds.human(seconds)),
-        (n, None) => format!("{} to make; how long one takes is not known before the first", plural(n as u64, "run")),
+        (n, None) => format!("{} to make; duration unknown until the first is finished", plural(n as u64, "run")),
     };
     let drawn = plan.seed.is_none() && earlier.is_empty();
     let drawn = if drawn { " (drawn: the order stays this one only with `seed` in the plan)" } else { "" };
@@ -252,7 +249,7 @@ fn dry_run(store: &Store, plan: &StudyPlan, record: &Record, as_json: bool) -> a
         plural(u64::from(plan.repeats), "block"),
         record.seed
     ));
-    print::data(text.as_bytes())?;
+    print::text(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -262,11 +259,11 @@ fn print_report(report: &fenxi_study::Report, style: Option<Style>) -> anyhow::R
         Some(style) => fenxi_study::render(report, style),
         None => serde_json::to_string(report)? + "\n",
     };
-    print::data(text.as_bytes())
+    print::put(print::Form::json_if(style.is_none()), text.as_bytes())
 }
 
 /// `fenxi study report`: of a plan, by its file, or of a study that the store knows, by name.
-fn report_on(cli: &Cli, args: &StudyReportArgs, answers: Answers) -> anyhow::Result<ExitCode> {
+fn report_on(cli: &Cli, args: &StudyReportArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(cli)?;
     let path = Path::new(&args.study);
     let (plan, record) = match path.is_file() {
@@ -280,10 +277,7 @@ fn report_on(cli: &Cli, args: &StudyReportArgs, answers: Answers) -> anyhow::Res
             (parse(&record.path, &record.text)?, record)
         }
     };
-    if plan.asks() && answers.is_none() {
-        return Err(handover::to_engine());
-    }
-    let asks = answers.map(|open| open(&store));
+    let asks = plan.asks().then(|| fenxi_report::study_asks(&store));
     let report = fenxi_study::report(&store, &plan, &record, asks.as_deref())?;
     if report.finished == 0 {
         bail!("no run of the study `{}` is finished yet", plan.name);

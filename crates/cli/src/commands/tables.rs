@@ -18,10 +18,10 @@ pub fn run(_cli: &Cli, args: &TablesArgs) -> anyhow::Result<ExitCode> {
         None => list(args.json),
         Some(name) => match table(name) {
             Some(table) => describe(table, args.json),
-            None => bail!("no table is called `{name}`; `fenxi tables` lists them"),
+            None => bail!("unknown table `{name}`; `fenxi tables` lists them"),
         },
     };
-    print::data(text.as_bytes())?;
+    print::put(print::Form::json_if(args.json), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,29 +12,28 @@ use crate::{args::Cli, print, progress::plural, stores};
 /// `fenxi trend`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A metric is a result of the runs by its name, or TABLE.COLUMN, and of a series
-with keys TABLE.COLUMN[KEY=VALUE]. With 10 runs or more, the places are told
-from which on the metric was another one (E-divisive: a change is told when no
-more than one order in twenty of the same values would show it so clearly).
+A metric is the name of a result, TABLE.COLUMN or, for one series of a table,
+TABLE.COLUMN[KEY=VALUE]. With 10 runs or more, change points are detected
+(E-divisive means, with a permutation test at the 5 % level).
 
 Examples:
   fenxi trend throughput --where branch=main
   fenxi trend cpu.sys --last 50
   fenxi trend 'disk.await_ms[device=sda]' --json")]
 pub struct TrendArgs {
-    /// What to follow
+    /// Metric to follow
     #[arg(value_name = "METRIC")]
     pub metric: String,
-    /// Only runs that this names, as tag=value; repeated, all must
+    /// Include only runs that match, such as tag=value (repeatable; all must match)
     #[arg(long = "where", value_name = "SELECTOR")]
     pub only: Vec<String>,
-    /// Only the latest so many runs
+    /// Include only the latest N runs
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
-    /// Part of the runs: `all`, a window's name, FROM..TO, or `auto`: the steady part
+    /// Time window: `all`, a name, FROM..TO, or `auto` for the steady state
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub window: String,
-    /// One JSON object per run and line
+    /// Print JSON Lines, one object per run
     #[arg(long)]
     pub json: bool,
 }
@@ -48,7 +47,7 @@ pub fn run(cli: &Cli, args: &TrendArgs) -> anyhow::Result<ExitCode> {
     let request = TrendRequest { metric: &args.metric, only: &args.only, last: args.last, window: &args.window };
     let trend = Trend::read(&store, request)?;
     let text = if args.json { json_lines(&trend) } else { table(&trend) };
-    print::data(text.as_bytes())?;
+    print::put(print::Form::json_if(args.json), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -58,7 +57,7 @@ fn table(trend: &Trend) -> String {
     let bar = |value: f64| "█".repeat((BAR * value.abs() / most).round().max(0.0) as usize);
     let row =
         |p: &Point| vec![p.start.to_the_second(), p.run.to_string(), unit.human(p.value).to_string(), bar(p.value)];
-    let mut out = format!("{} of {}\n", trend.metric, plural(trend.points.len() as u64, "run"));
+    let mut out = format!("{} of {}\n", print::visible(&trend.metric), plural(trend.points.len() as u64, "run"));
     let rows: Vec<Vec<String>> = trend.points.iter().map(row).collect();
     let table = print::columns(&["start (UTC)", "run", "value", ""], &[2], &rows);
     for (i, line) in table.lines().enumerate() {
@@ -73,9 +72,9 @@ fn table(trend: &Trend) -> String {
         out.push('\n');
     }
     if trend.points.len() < LEAST {
-        out.push_str(&format!("changes are looked for in {LEAST} runs or more\n"));
+        out.push_str(&format!("change point detection needs {LEAST} runs or more\n"));
     } else if trend.changes.is_empty() {
-        out.push_str("no change that is more than chance\n");
+        out.push_str("no significant change point\n");
     }
     out
 }

@@ -15,53 +15,53 @@ use crate::{args::Cli, print};
 /// `fenxi util`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Most kernels charge CPU time by sampling: whoever runs when the timer ticks has
-used a whole tick. Work that begins after a tick and ends before the next is
-not seen: it hides from the clock. The scheduler measures as well. All figures
-are CPU seconds per second: 1.000 is one CPU busy all the time.
+Most kernels account CPU time by sampling: whatever runs at a timer tick is
+charged the whole tick, and work between two ticks stays hidden. The scheduler
+also measures it exactly. All figures are CPU seconds per second: 1.000 is one
+CPU always busy.
 
   USR SYS IRQ  user code, kernel, interrupts, as /proc/stat counts them
-  STEAL IDLE   stolen by the hypervisor; nothing to run
+  STEAL IDLE   stolen by the hypervisor; idle
   TICKS        USR + SYS + IRQ: what vmstat, mpstat, sar and top's header call
                busy
-  RUN          what tasks ran, as the scheduler measures it
-  AWAKE        elapsed time less IDLE and STEAL: RUN, and interrupts of idle
-               CPUs, and switching
-  HIDDEN       RUN - TICKS: what the clock tick missed; below zero it charged
-               too much
+  RUN          run time of tasks, as the scheduler measures it
+  AWAKE        elapsed time minus IDLE and STEAL: RUN, interrupts of idle CPUs,
+               and context switching
+  HIDDEN       RUN - TICKS: CPU time missed by tick sampling; negative if ticks
+               overcharged
 
-With a COMMAND, the exact sums from its beginning to its end are printed, and a
-verdict. Without INTERVAL and COMMAND, the means since boot.
+With a COMMAND: exact totals over its lifetime, and a verdict. Without INTERVAL
+and COMMAND: averages since boot.
 
 Examples:
   fenxi util 1                  every second, until Ctrl-C
-  fenxi util --each-cpu 1 10    each CPU too, ten times
+  fenxi util --each-cpu 1 10    with a line per CPU, ten times
   fenxi util -- make -j8        CPU seconds of the whole machine while make ran
-  fenxi util --demo 1 5         with a thread that hides from the clock
-  fenxi util 1 60 --save idle   also keep it
-  fenxi util --run idle         and show it again")]
+  fenxi util --demo 1 5         with a thread that hides from tick sampling
+  fenxi util 1 60 --save idle   also save it as a run
+  fenxi util --run idle         replay that run")]
 pub struct UtilArgs {
-    /// When, what, and during what
+    /// Interval, count, output and command
     #[command(flatten)]
     pub accounts: Accounts,
 }
 
-/// Options of whatever shows accounts of CPU time, flattened last: it has the last argument.
+/// What of the accounts is shown.
 #[derive(Clone, Debug, Args)]
 pub struct Accounts {
-    /// When, how often, and where to
+    /// Interval, count and output
     #[command(flatten)]
     pub live: LiveArgs,
-    /// A line for each CPU too
+    /// Add a line per CPU
     #[arg(long)]
     pub each_cpu: bool,
-    /// After the last interval, the sums over all of them
+    /// Print totals after the last interval
     #[arg(long)]
     pub totals: bool,
-    /// Run a thread that works between clock ticks and sleeps across them
+    /// Run a demonstration thread that works between clock ticks and sleeps across them
     #[arg(long, conflicts_with_all = ["run", "root"])]
     pub demo: bool,
-    /// Command to run; the machine's sums while it ran are printed at its end
+    /// Command to run; totals of the machine are printed when it exits
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["run", "root", "count"])]
     pub command: Vec<OsString>,
 }
@@ -75,20 +75,25 @@ impl Accounts {
             totals: with_command || self.totals || self.demo,
             each_cpu: self.each_cpu,
             width: print::width(&io::stdout()),
-            // What the kernel of a run or of a saved root ticked like is not known.
-            tick_s: if self.live.run.is_none() && self.live.root.is_none() { demo::tick_s() } else { None },
+            tick_s: tick_s(&self.live),
         }
     }
+}
 
-    /// Does `show`, beside a thread that hides from the clock if one is wanted; at the end it says what it used.
-    pub fn beside_demo(&self, show: impl FnOnce() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
-        let hiding = if self.demo { Some(Hiding::start()?) } else { None };
-        let code = show();
-        if let Some(hiding) = hiding {
-            print::message(&hiding.stop()?.to_string());
-        }
-        code
+/// Seconds between two ticks of the clock of the machine that is shown; what the kernel of a run or of a saved root ticked like is
+/// not known.
+pub fn tick_s(live: &LiveArgs) -> Option<f64> {
+    if live.run.is_none() && live.root.is_none() { demo::tick_s() } else { None }
+}
+
+/// Does `show`, beside a thread that hides from the clock if one is wanted; at the end it says what it used.
+pub fn beside_demo(wanted: bool, show: impl FnOnce() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
+    let hiding = if wanted { Some(Hiding::start()?) } else { None };
+    let code = show();
+    if let Some(hiding) = hiding {
+        print::message(&hiding.stop()?.to_string());
     }
+    code
 }
 
 /// Shows it until the count is reached, a signal comes, or the command ends.
@@ -103,5 +108,5 @@ pub fn run(cli: &Cli, args: &UtilArgs) -> anyhow::Result<ExitCode> {
         since_boot: live.interval.is_none() && live.run.is_none() && !with_command && !demo,
         command: with_command.then(|| command.clone()),
     };
-    args.accounts.beside_demo(|| live::run(cli, live, tool))
+    beside_demo(*demo, || live::run(cli, live, tool))
 }

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use fenxi_model::RunId;
+use fenxi_store::{Checkup, Problem, Store, StoreError};
 use serde_json::json;
 
 use crate::{
@@ -11,35 +13,51 @@ use crate::{
     stores,
 };
 
-/// Checks runs against their manifests; exit code 1 when anything is wrong.
+/// Checks runs against their manifests, and without selectors everything else in the store; exit code 1 when anything
+/// is wrong.
 pub fn run(cli: &Cli, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
-    let ids = if args.runs.is_empty() {
-        store.summaries()?.into_iter().map(|s| s.id).collect()
-    } else {
-        store.select_all(&args.runs)?
+    let store = stores::open_as_it_is(cli)?;
+    let (mut ids, rest) = match args.runs.is_empty() {
+        // Listed by their directories: the index is among what is checked.
+        true => (store.ids()?, store.checkup()?),
+        false => (store.select_all(&args.runs)?, Checkup::default()),
     };
-    let mut n_problems = 0;
+    ids.sort();
     let mut out = String::new();
+    let mut n_problems = 0;
     for id in &ids {
-        let problems = store.verify(id)?;
+        let problems = match store.verify(id) {
+            // Removed since it was listed.
+            Err(StoreError::Unknown { .. }) => continue,
+            problems => problems?,
+        };
         n_problems += problems.len() as u64;
-        for problem in &problems {
-            if args.json {
-                out.push_str(&json!({ "run": id, "file": problem.path, "problem": problem.what }).to_string());
-            } else {
-                out.push_str(&problem.to_string());
-            }
-            out.push('\n');
-        }
+        out.extend(problems.iter().map(|problem| line(args, Some(id), "problem", problem)));
     }
-    print::data(out.as_bytes())?;
+    n_problems += rest.problems.len() as u64;
+    out.extend(rest.problems.iter().map(|problem| line(args, None, "problem", problem)));
+    out.extend(rest.remarks.iter().map(|remark| line(args, None, "remark", remark)));
+    print::put(print::Form::json_if(args.json), out.as_bytes())?;
     if !cli.quiet {
-        print::message(&format!(
-            "{} checked, {} found",
-            plural(ids.len() as u64, "run"),
-            plural(n_problems, "problem")
-        ));
+        print::message(&said(&store, args, ids.len(), n_problems));
     }
     Ok(if n_problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn said(store: &Store, args: &VerifyArgs, runs: usize, problems: u64) -> String {
+    let (runs, problems) = (plural(runs as u64, "run"), plural(problems, "problem"));
+    match args.runs.is_empty() {
+        true => format!("{runs} and everything else in {} checked, {problems} found", store.path().display()),
+        false => format!("{runs} checked, {problems} found"),
+    }
+}
+
+fn line(args: &VerifyArgs, run: Option<&RunId>, kind: &str, found: &Problem) -> String {
+    match (args.json, kind) {
+        (true, kind) => format!("{}\n", json!({ "run": run, "file": found.path, kind: found.what })),
+        (false, "remark") => {
+            print::visible(&format!("{}: remark: {}", found.path.display(), found.what)).into_owned() + "\n"
+        }
+        (false, _) => print::visible(&found.to_string()).into_owned() + "\n",
+    }
 }

@@ -6,7 +6,7 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use fenxi_analyze::Steady;
 use fenxi_compare::windows::{Found, STEADY, detect, range, words};
-use fenxi_store::{RunEntry, Store, Window};
+use fenxi_store::{RunEntry, Store, StoreError, Window};
 use serde_json::json;
 
 use crate::{args::Cli, print, stores};
@@ -14,31 +14,31 @@ use crate::{args::Cli, print, stores};
 /// `fenxi window`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A window is a named part of a run: statistics and comparisons can be limited to
-it. The one named `steady` is what comparisons use without being told. `auto`
-looks for it in the load that the run shows, or else in its CPUs (MSER-5).
-Windows belong to the labels of a run; its rows do not change.
+A window is a named time range of a run that statistics and comparisons can be
+restricted to. Comparisons use the window `steady` by default. `auto` detects
+the steady state (MSER-5) from the load of the run, or else from its CPUs.
+Windows are labels: the data of a run does not change.
 
 Examples:
-  fenxi window @1                     list its windows
-  fenxi window @1 steady 60s..540s    from 60 s after its begin until 540 s
-  fenxi window @1 steady 60s..        until its end
+  fenxi window @1                     list windows
+  fenxi window @1 steady 60s..540s    from 60 s to 540 s after the start
+  fenxi window @1 steady 60s..        from 60 s to the end
   fenxi window kernel=6.18 steady auto
   fenxi window @1 steady --remove")]
 pub struct WindowArgs {
-    /// The runs
+    /// Runs
     #[arg(value_name = "RUN")]
     pub run: String,
     /// Name of the window
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// From when until when, in time from the run's begin; or `auto`
+    /// Time range from the start of the run; or `auto`
     #[arg(value_name = "FROM..TO")]
     pub range: Option<String>,
-    /// Forget the window
+    /// Remove the window
     #[arg(long, requires = "name", conflicts_with = "range")]
     pub remove: bool,
-    /// One JSON object per window and line
+    /// Print JSON Lines, one object per window
     #[arg(long)]
     pub json: bool,
 }
@@ -49,18 +49,22 @@ pub fn run(cli: &Cli, args: &WindowArgs) -> anyhow::Result<ExitCode> {
     let runs = store.select_all([&args.run])?;
     let mut listing = Vec::new();
     for id in &runs {
-        let mut entry = store.run(id)?;
+        let entry = store.run(id)?;
         if let Some(name) = &args.name {
             let said = if args.remove {
-                remove(&mut entry, name)?
+                store.change_labels(id, |entry| remove(entry, name))?
             } else {
-                match args.range.as_deref() {
-                    Some("auto") => auto(&store, &mut entry, name)?,
-                    Some(text) => set(&mut entry, name, text)?,
-                    None => bail!("say from when until when, as 60s..540s, or auto; or --remove"),
-                }
+                // Looked for before: others wait while labels are changed.
+                let (window, said) = match args.range.as_deref() {
+                    Some("auto") => auto(&store, &entry, name)?,
+                    Some(text) => set(&entry, name, text)?,
+                    None => bail!("give a time range such as 60s..540s, or auto; or --remove"),
+                };
+                store.change_labels(id, |entry| {
+                    entry.labels.set_window(window);
+                    Ok::<_, StoreError>(said)
+                })?
             };
-            store.set_labels(id, &entry.labels)?;
             if !cli.quiet {
                 print::message(&format!("{id}: {said}"));
             }
@@ -69,38 +73,37 @@ pub fn run(cli: &Cli, args: &WindowArgs) -> anyhow::Result<ExitCode> {
         }
     }
     if args.name.is_none() {
-        print::data(list(&listing, args.json).as_bytes())?;
+        print::put(print::Form::json_if(args.json), list(&listing, args.json).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn set(entry: &mut RunEntry, name: &str, text: &str) -> anyhow::Result<String> {
+fn set(entry: &RunEntry, name: &str, text: &str) -> anyhow::Result<(Window, String)> {
     if name == "all" || name == "auto" || name.contains("..") {
         bail!("`{name}` cannot be the name of a window");
     }
-    let (from, to) =
-        text.split_once("..").ok_or_else(|| anyhow!("`{text}` is no window: write FROM..TO, as 60s..540s"))?;
+    let (from, to) = text
+        .split_once("..")
+        .ok_or_else(|| anyhow!("`{text}` is not a time range; write FROM..TO, such as 60s..540s"))?;
     let window = range(entry, name, from, to)?;
     let said = format!("`{name}` is {}", words(entry, &window));
-    entry.labels.set_window(window);
-    Ok(said)
+    Ok((window, said))
 }
 
-fn auto(store: &Store, entry: &mut RunEntry, name: &str) -> anyhow::Result<String> {
+fn auto(store: &Store, entry: &RunEntry, name: &str) -> anyhow::Result<(Window, String)> {
     let Some(Found { response, window, steady }) = detect(store, entry)? else {
-        bail!("run {} has neither load nor CPUs in which a steady part would show", entry.manifest.id);
+        bail!("run {} has neither load nor CPU data to detect a steady state in", entry.manifest.id);
     };
     match (steady, window) {
         (Steady::From(_), window) => {
             let all = Window { name: name.to_owned(), start: entry.manifest.start, end: entry.manifest.end };
             let window = window.map_or(all, |w| Window { name: name.to_owned(), ..w });
             let said = format!("`{name}` is {}, by {response}", words(entry, &window));
-            entry.labels.set_window(window);
-            Ok(said)
+            Ok((window, said))
         }
-        (Steady::Never, _) => bail!("{response} of run {} did not become steady", entry.manifest.id),
+        (Steady::Never, _) => bail!("{response} of run {} did not reach a steady state", entry.manifest.id),
         (Steady::TooShort, _) => bail!(
-            "run {} has too few samples of {response} to tell; 40 are the least. Say from when until when instead",
+            "run {} has too few samples of {response} to detect a steady state: 40 are needed. Give a time range instead",
             entry.manifest.id
         ),
     }
@@ -112,7 +115,7 @@ fn remove(entry: &mut RunEntry, name: &str) -> anyhow::Result<String> {
         let why = if made { ": the run was made with it" } else { "" };
         bail!("`{name}` cannot be removed from run {}{why}", entry.manifest.id);
     }
-    Ok(format!("`{name}` is forgotten"))
+    Ok(format!("`{name}` is removed"))
 }
 
 fn list(windows: &[(RunEntry, Window)], as_json: bool) -> String {
@@ -134,5 +137,5 @@ fn list(windows: &[(RunEntry, Window)], as_json: bool) -> String {
         .iter()
         .map(|(entry, window)| vec![entry.manifest.id.to_string(), window.name.clone(), words(entry, window)])
         .collect();
-    print::columns(&["run", "window", "from its begin"], &[], &rows)
+    print::columns(&["run", "window", "from its start"], &[], &rows)
 }

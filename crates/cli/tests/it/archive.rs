@@ -60,9 +60,9 @@ fn every_kind_of_run_comes_whole_into_another_store() {
     assert!(there.number("select count(*) from spread.cpu") > 0.0);
     there.ok(&["import", "--again", "imported", "--name", "again"]);
     let again = there.run(&["import", archive]);
-    assert_eq!(text(&again.stderr).matches("is already there").count(), 4, "{}", text(&again.stderr));
+    assert_eq!(text(&again.stderr).matches("already exists").count(), 4, "{}", text(&again.stderr));
     let refused = there.fails(1, &["import", archive, "--name", "other"]);
-    assert!(refused.contains("leave --name out"), "{refused}");
+    assert!(refused.contains("omit --name"), "{refused}");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn an_archive_goes_through_a_pipe_and_a_broken_one_leaves_nothing() {
         assert!(fenxi.number("select count(*) from vm") > 0.0);
     }
     let unknown = here.fails(1, &["export", "three", "-o", "x"]);
-    assert!(unknown.contains("no run is called `three`"), "{unknown}");
+    assert!(unknown.contains("no run matches `three`"), "{unknown}");
     let nowhere = here.fails(1, &["export", "one", "-o", "/nonexistent/x"]);
     assert!(nowhere.contains("cannot export to /nonexistent/x"), "{nowhere}");
 }

@@ -39,7 +39,7 @@ fn an_average_is_a_run_like_any_other_and_keeps_the_spread() {
     assert!(lines(&compared).iter().any(|l| l["column"] == "throughput" && l["change"] == 0.0), "{compared}");
     fenxi.ok(&["verify", "mean"]);
     fenxi.ok(&["average", "mean", "a1", "--name", "again"]);
-    assert!(fenxi.fails(1, &["average", "a1"]).contains("two runs or more"));
+    assert!(fenxi.fails(1, &["average", "a1"]).contains("at least two runs"));
 }
 
 #[test]

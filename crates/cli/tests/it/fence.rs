@@ -74,12 +74,16 @@ fn what_cannot_be_fenced_is_said() {
     let state = tempfile::tempdir().unwrap();
     let (root, state) = (root.path().to_str().unwrap(), state.path().to_str().unwrap());
     assert!(fenxi.fails(1, &["fence", "--root", root, "-p", "5"]).contains("there is no process 5"));
-    assert!(fenxi.fails(1, &["fence", "--root", root, "-p", "77", "--cpus", "0-3"]).contains("interrupts have to go"));
-    assert!(fenxi.fails(1, &["fence", "--root", root, "-p", "77", "--cpus", "9"]).contains("online (0-3)"));
+    assert!(
+        fenxi
+            .fails(1, &["fence", "--root", root, "-p", "77", "--cpus", "0-3"])
+            .contains("interrupts need at least one other")
+    );
+    assert!(fenxi.fails(1, &["fence", "--root", root, "-p", "77", "--cpus", "9"]).contains("online CPUs (0-3)"));
     fenxi.fails(2, &["fence", "--root", root, "-p", "77", "--apply"]);
     fenxi.fails(2, &["fence", "--apply"]);
     fenxi.fails(2, &["fence", "-p", "77", "--cpus", "3-1"]);
-    assert!(fenxi.fails(1, &["fence", "--undo", "--state", state]).contains("there is nothing to undo"));
+    assert!(fenxi.fails(1, &["fence", "--undo", "--state", state]).contains("nothing to undo"));
     assert!(fenxi.fails(1, &["fence", "--undo", "-p", "77", "--state", state]).contains("77"));
 }
 
@@ -194,10 +198,10 @@ fn a_group_of_version_2_is_used_only_by_who_is_alone_in_it() {
         let shown = fenxi.ok(&["fence", "--root", at.to_str().unwrap(), "-p", "77", "--json"]);
         serde_json::from_str::<Value>(&shown).unwrap()["fence"]["by"].as_str().unwrap().to_owned()
     };
-    assert!(by().contains("affinity of its threads (its control group has no cpuset"), "{}", by());
+    assert!(by().contains("affinity of its threads (its cgroup has no cpuset controller"), "{}", by());
     put(at, "sys/fs/cgroup/db/cpuset.cpus", "\n");
     put(at, "sys/fs/cgroup/db/cgroup.procs", "77\n");
-    assert!(by().contains("its own control group") && by().ends_with("/sys/fs/cgroup/db"), "{}", by());
+    assert!(by().contains("its own cgroup") && by().ends_with("/sys/fs/cgroup/db"), "{}", by());
     put(at, "sys/fs/cgroup/db/cgroup.procs", "12\n77\n");
-    assert!(by().contains("affinity of its threads (others are in its control group"), "{}", by());
+    assert!(by().contains("affinity of its threads (its cgroup has other processes"), "{}", by());
 }

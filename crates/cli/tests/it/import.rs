@@ -14,7 +14,7 @@ use crate::support::{Fenxi, text, wait_for};
 
 /// One fixture of the importers.
 fn fixture(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../source/fixtures/import").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/fixtures").join(path)
 }
 
 fn zstd(bytes: &[u8]) -> Vec<u8> {
@@ -138,7 +138,7 @@ fn what_cannot_be_imported_leaves_nothing() {
     let binary = file("binary", &[0u8, 159, 146, 150].repeat(5000));
     for path in [&words, &empty, &binary] {
         let message = fenxi.fails(1, &["import", path]);
-        assert!(message.contains("no format that fenxi understands"), "{message}");
+        assert!(message.contains("unknown format"), "{message}");
     }
     let message = fenxi.fails(1, &["import", &format!("{words}-not-there")]);
     assert!(message.contains("words-not-there"), "{message}");

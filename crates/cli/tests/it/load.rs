@@ -27,7 +27,7 @@ fn workloads_are_listed_with_their_options() {
     let options: serde_json::Value =
         serde_json::from_str(&fenxi.ok(&["load", "workloads", "tpcb_like", "--json"])).unwrap();
     assert_eq!(options["options"][1]["name"], "scale");
-    assert!(fenxi.fails(1, &["load", "workloads", "nothing"]).contains("there are oltp_delete"));
+    assert!(fenxi.fails(1, &["load", "workloads", "nothing"]).contains("known are oltp_delete"));
 }
 
 #[test]
@@ -41,10 +41,10 @@ fn what_cannot_be_done_is_said_before_anything_is_counted() {
     assert!(run("http://h/d", &[]).contains("`postgres://` and `mysql://`"));
     assert!(run("postgres://u@127.0.0.1:1/d", &[]).contains("refused"));
     assert!(
-        run("postgres://u@127.0.0.1:1/d", &["--set", "x=1"]).contains("`x` is no option; there are delete_inserts")
+        run("postgres://u@127.0.0.1:1/d", &["--set", "x=1"]).contains("unknown option `x`; known are delete_inserts")
     );
     let url = server().url();
-    assert!(run(&url, &["--retry", "deadlock"]).contains("no class of errors"));
+    assert!(run(&url, &["--retry", "deadlock"]).contains("unknown error class"));
     let empty = Stub::start(|_, _| Answer::Refuse("42P01"));
     assert!(run(&empty.url(), &[]).contains("no table sbtest1; make it with `fenxi load prepare`"));
     for wrong in [["--rate", "fast"], ["--jitter", "60%"], ["--for", "0s"]] {

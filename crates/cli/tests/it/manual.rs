@@ -26,15 +26,25 @@ fn every_command_has_a_page_that_man_reads_without_complaint() {
     let page = fenxi.ok(&["man", "nicstat"]);
     assert!(page.contains("fenxi\\-nicstat") && page.contains("\\fB") && page.contains("\\fI"), "{page}");
     assert!(fenxi.fails(1, &["man", "nicstatt"]).contains("did you mean `nicstat`?"));
-    // groff tells of macros and escapes that it does not know.
-    match std::process::Command::new("groff")
-        .args(["-man", "-Tutf8", "-ww", "-z"])
-        .arg(dir.path().join("fenxi-nicstat.1"))
-        .output()
-    {
-        Ok(checked) => assert!(checked.stderr.is_empty(), "{}", String::from_utf8_lossy(&checked.stderr)),
-        Err(error) => crate::support::skipped("groff reads the pages", &error.to_string()),
+    // groff tells of macros, escapes and characters that it does not know.
+    for name in names {
+        let page = dir.path().join(&name);
+        match std::process::Command::new("groff").args(["-man", "-Tutf8", "-ww", "-z"]).arg(page).output() {
+            Ok(checked) => assert!(checked.stderr.is_empty(), "{name}: {}", String::from_utf8_lossy(&checked.stderr)),
+            Err(error) => return crate::support::skipped("groff reads the pages", &error.to_string()),
+        }
     }
+}
+
+#[test]
+fn without_a_command_there_is_help_with_the_commands_in_groups() {
+    let fenxi = Fenxi::new();
+    let page = fenxi.ok(&[]);
+    assert!(page.contains("\nRecord and import:\n  record ") && page.contains("\nOther:\n  tamp "), "{page}");
+    assert_eq!(fenxi.ok(&["--help"]), page);
+    assert_eq!(fenxi.ok(&["help"]), page);
+    let unknown = fenxi.fails(2, &["recrod"]);
+    assert!(unknown.contains("'record'"), "{unknown}");
 }
 
 #[test]
@@ -45,4 +55,23 @@ fn completions_know_the_commands() {
         assert!(text.contains("nicstat") && text.contains("compare"), "{shell}");
     }
     fenxi.fails(2, &["completions", "tcl"]);
+}
+
+#[test]
+fn the_licences_of_all_parts_are_printed() {
+    let fenxi = Fenxi::new();
+    let text = fenxi.ok(&["--licenses"]);
+    for part in
+        ["* serde_json ", "* DuckDB ", "* preact ", "* libbpf ", "Apache License", "Stichting DuckDB Foundation"]
+    {
+        assert!(text.contains(part), "{part}");
+    }
+    let json = fenxi.ok(&["--quiet", "--licenses", "--json"]);
+    let parts: Vec<serde_json::Value> = json.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(parts.len(), text.lines().filter(|l| l.starts_with("* ") && l.contains(" · ")).count());
+    let found = parts.iter().find(|p| p["name"] == "DuckDB").unwrap();
+    assert_eq!((found["version"].as_str(), found["licence"].as_str()), (Some("1.5.6"), Some("MIT")));
+    assert!(parts.iter().any(|p| p["name"] == "libelf (elfutils)" && p["version"].is_null()));
+    // A word of another command stays what it is.
+    fenxi.fails(1, &["show", "--", "--licenses"]);
 }

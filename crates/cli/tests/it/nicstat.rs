@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Fenxi, skipped, text};
+use crate::support::{Fenxi, ended_by_pipe, skipped, text};
 
 /// Bytes on the wire of a datagram with 1000 bytes: UDP, IPv4 and Ethernet have headers.
 const DATAGRAM: u64 = 1000 + 8 + 20 + 14;
@@ -304,16 +304,16 @@ fn overflow(wire: &Wire) {
 }
 
 #[test]
-fn wrong_options_exit_with_2_and_a_closed_pipe_with_0() {
+fn wrong_options_exit_with_2_and_a_closed_pipe_ends_it() {
     let fenxi = Fenxi::new();
     for args in [&["-S", "eth0"][..], &["0"], &["1", "0"], &["x"], &["-k"], &["--netns", "a", "--run", "@1"]] {
         fenxi.fails(2, &[&["nicstat"], args].concat());
     }
-    assert!(fenxi.fails(1, &["nicstat", "-i", "no-such-interface"]).contains("no interface is called"));
+    assert!(fenxi.fails(1, &["nicstat", "-i", "no-such-interface"]).contains("no interface no-such-interface"));
     assert!(fenxi.fails(1, &["nicstat", "--netns", "no-such-namespace"]).contains("no network namespace"));
     let mut child = fenxi.spawn(&["nicstat", "0.05"]);
     drop(child.stdout.take());
-    assert!(child.wait().unwrap().success());
+    ended_by_pipe(&child.wait_with_output().unwrap());
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn the_cost_of_each_source_is_kept_and_shown() {
     let fenxi = Fenxi::new();
     fenxi.ok(&["record", "--interval", "50ms", "--for", "500ms"]);
     let shown = fenxi.ok(&["show", "@1"]);
-    for word in ["Cost of recording", "cpu", "store", "recorder in all", "ticks"] {
+    for word in ["Recording overhead", "cpu", "store", "recorder in all", "ticks"] {
         assert!(shown.contains(word), "{word} in {shown}");
     }
 }

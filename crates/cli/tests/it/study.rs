@@ -110,7 +110,7 @@ work = "{n}"
     let rate = study.fenxi.number("select value from result where name = 'rate' and value = 2.5 limit 1");
     assert_eq!(rate, 2.5);
     // It is complete: nothing is run again.
-    assert!(study.ok(&[]).contains("all 6 runs were there"));
+    assert!(study.ok(&[]).contains("all 6 runs exist"));
     assert_eq!(study.log(), log);
     assert_eq!(study.fenxi.ok(&["runs", "study=small", "--json"]).lines().count(), 6);
 }
@@ -128,7 +128,7 @@ fn a_study_killed_at_any_moment_goes_on_and_finishes_each_cell_once() {
     }
     let before = study.finished();
     let said = study.ok(&[]);
-    assert!(before.is_empty() || said.contains(&format!("{} of them finished before", before.len())), "{said}");
+    assert!(before.is_empty() || said.contains(&format!("{} of them already finished", before.len())), "{said}");
     let finished = study.finished();
     assert_eq!((finished.len(), finished.values().max()), (6, Some(&1)), "{finished:?}");
     // What was cut off says so.
@@ -177,9 +177,9 @@ fn a_failure_stops_or_is_tried_again_as_the_plan_says_and_is_kept() {
     };
     let study = Study::new(&plan("retries = 1"));
     let said = study.fails(1, &[]);
-    assert!(said.contains("failed: block 1 n=2: exit status 1\n  | no luck\n  it is tried again"), "{said}");
+    assert!(said.contains("failed: block 1 n=2: exit status 1\n  | no luck\n  it will be retried"), "{said}");
     assert!(
-        said.contains("error: finished runs are kept; `fenxi study plan.toml` goes on: block 1, n=2: exit status 1"),
+        said.contains("error: finished runs are kept; `fenxi study plan.toml` resumes: block 1, n=2: exit status 1"),
         "{said}"
     );
     let failed = |study: &Study| study.runs().iter().filter(|r| r.labels.tags.contains_key("failed")).count();
@@ -226,14 +226,17 @@ fn a_changed_plan_is_refused_with_what_changed_unless_it_extends() {
     study.ok(&[]);
     study.write("name = \"changing\"\ncommand = \"true\"\nrepeats = 2\n[factors]\nn = [1]\n");
     let said = study.fails(2, &[]);
-    let expected = "error: plan.toml: the plan has changed since the study `changing` began:\n  \
-                    `repeats` was `1`, is `2`\nfinished runs stay valid: `--extend` goes on with the new plan\n";
+    let expected = "error: plan.toml: the plan has changed since the study `changing` began:\n    \
+                    `repeats` was `1`, is `2`\n  finished runs stay valid: `--extend` goes on with the new plan\n";
     assert_eq!(said, expected);
     study.ok(&["--extend"]);
     assert_eq!(study.finished().len(), 2);
     study.write("name = \"changing\"\ncommand = \"false\"\nrepeats = 2\n[factors]\nn = [1]\n");
     let said = study.fails(2, &["--extend"]);
-    assert!(said.contains("`command` was `true`, is `false`\nruns of both would not measure the same thing"), "{said}");
+    assert!(
+        said.contains("`command` was `true`, is `false`\n  runs of both would not measure the same thing"),
+        "{said}"
+    );
     study.write("name = \"changing\"\ncomand = \"true\"");
     assert!(
         study.fails(2, &[]).contains("plan.toml:2: unknown key `comand`") || study.fails(2, &[]).contains("`command`")
@@ -253,7 +256,7 @@ fn a_dry_run_tells_the_order_and_the_time_and_runs_nothing() {
     let lines = study.ok(&["--dry-run", "--json"]);
     let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert!(first["run"].is_string() && first["factors"]["n"].is_string(), "{first}");
-    assert!(study.ok(&["--dry-run"]).contains("nothing is left to do"));
+    assert!(study.ok(&["--dry-run"]).contains("nothing left to do"));
 }
 
 #[test]
@@ -299,7 +302,7 @@ better = "lower"
     study.ok(&["--quiet"]);
     let report = study.fenxi.ok(&["study", "report", "reported"]);
     assert!(
-        report.contains("Best: threads=4 tool=fast, ") && report.contains("All others differ from it."),
+        report.contains("Best: threads=4 tool=fast, ") && report.contains("All others differ significantly."),
         "{report}"
     );
     assert!(report.contains("latency against rate") && report.contains("exit status 7"), "{report}");
@@ -315,7 +318,7 @@ better = "lower"
     assert_eq!((json["failures"][0]["made_later"].as_bool(), json["finished"].as_u64()), (Some(true), Some(24)));
     let plan = study.plan().display().to_string();
     assert!(study.fenxi.ok(&["study", "report", &plan, "--markdown"]).contains("| cell "));
-    assert!(study.fenxi.fails(1, &["study", "report", "reportd"]).contains("meant is perhaps `reported`"));
+    assert!(study.fenxi.fails(1, &["study", "report", "reportd"]).contains("did you mean `reported`?"));
 }
 
 #[test]

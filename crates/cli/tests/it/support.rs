@@ -1,6 +1,7 @@
 //! A store of its own for each test, and the binary to run in it.
 
 use std::{
+    os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
@@ -93,6 +94,12 @@ pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
 
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Demands that a command whose reader has gone ended as others do: by SIGPIPE, without a word.
+pub fn ended_by_pipe(output: &Output) {
+    let (signal, said) = (output.status.signal(), text(&output.stderr));
+    assert_eq!((signal, said.as_str()), (Some(nix::sys::signal::Signal::SIGPIPE as i32), ""));
 }
 
 pub fn signal(child: &Child, signal: nix::sys::signal::Signal) {

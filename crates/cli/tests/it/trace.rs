@@ -99,3 +99,35 @@ fn the_check_tries_everything() {
     }
     assert!(found["abilities"].as_array().unwrap().len() > 5, "{found}");
 }
+
+#[test]
+fn a_recording_takes_an_observer_s_options() {
+    let fenxi = Fenxi::new();
+    let wrong = fenxi.run(&["record", "--source", "procsystime:pid=x", "--for", "0.2s"]);
+    assert_eq!(wrong.status.code(), Some(1), "{}", text(&wrong.stderr));
+    let said = text(&wrong.stderr);
+    assert!(said.contains("`procsystime`: `pid` is `x`: expected numbers of processes"), "{said}");
+    if !observes(&fenxi, "a_recording_takes_an_observer_s_options") {
+        return;
+    }
+    let mut busy = Command::new("yes").stdout(std::process::Stdio::null()).spawn().unwrap();
+    let source = format!("procsystime:by=thread,pid={},mem", busy.id());
+    let recorded = fenxi.run(&["record", "--name", "one", "--source", &source, "--interval", "200ms", "--for", "1s"]);
+    let _ = busy.kill();
+    let _ = busy.wait();
+    assert!(recorded.status.success(), "{}", text(&recorded.stderr));
+    let calls = fenxi.number("SELECT sum(calls) FROM syscall WHERE comm = 'yes'");
+    let others = fenxi.number("SELECT count(*) FROM syscall WHERE comm <> 'yes'");
+    assert!(calls > 100.0 && others.abs() < 1e-9, "{calls} calls of the process, {others} rows of others");
+    assert!(fenxi.number("SELECT count(*) FROM mem") > 0.0, "the source behind the options");
+}
+
+#[test]
+fn a_former_name_is_understood_and_not_shown() {
+    let fenxi = Fenxi::new();
+    let [now, formerly] = ["irqsteal", "pin"].map(|name| fenxi.ok(&["trace", name, "--help"]));
+    assert!(now.contains("--by <BY>") && now.contains("fenxi trace irqsteal 5"), "{now}");
+    assert_eq!(formerly, now);
+    let listed = fenxi.ok(&["trace", "--help"]);
+    assert!(listed.contains("\n  irqsteal ") && !listed.contains("\n  pin "), "{listed}");
+}

@@ -26,7 +26,7 @@ const FEW_FACTS: usize = 20;
 const SHORT_FACT: usize = 48;
 const HEADER: [&str; 8] = ["", "A", "B", "change", "95 % interval", "effect", "p", "verdict"];
 /// Of lines that too few runs have for any test.
-const FEW_HEADER: [&str; 7] = ["", "A", "A least … most", "B", "B least … most", "change", "verdict"];
+const FEW_HEADER: [&str; 7] = ["", "A", "A min … max", "B", "B min … max", "change", "verdict"];
 
 impl Page {
     fn line(&mut self, text: &str) {
@@ -43,13 +43,13 @@ impl Page {
     pub fn head(&mut self, found: &SideBySide<'_>) {
         for (which, group) in [("A", found.a), ("B", found.b)] {
             let names: Vec<&str> = group.runs.iter().map(|run| run.name.as_str()).collect();
-            let text = format!("{which}: {}: {}", plural(names.len() as u64, "run"), names.join(", "));
-            self.line(&text);
+            let names = print::visible(&names.join(", ")).into_owned();
+            self.line(&format!("{which}: {}: {names}", plural(group.runs.len() as u64, "run")));
             self.windows(group);
         }
         for reason in &found.reasons {
-            let word = if reason.refuses { "not comparable" } else { "mind" };
-            self.line(&format!("{word}: {}", reason.text));
+            let word = if reason.refuses { "not comparable" } else { "warning" };
+            self.line(&format!("{word}: {}", print::visible(&reason.text)));
         }
     }
 
@@ -65,14 +65,14 @@ impl Page {
         let alike = seen.len() == 1;
         for (window, names) in seen {
             let of = if alike { String::new() } else { format!(" of {}", names.join(", ")) };
-            self.line(&format!("   {window}{of}"));
+            self.line(&print::visible(&format!("   {window}{of}")));
         }
     }
 
     /// What the comparison found.
     pub fn body(&mut self, comparison: Comparison, split: Option<&Split>) {
         if let Some(insufficient) = &comparison.insufficient {
-            self.line(&format!("{insufficient}; what follows differs in every run"));
+            self.line(&format!("{insufficient}; listed are metrics whose ranges do not overlap"));
         }
         let n_metrics = plural(comparison.metrics.len() as u64, "metric");
         let shown = if self.all { comparison } else { comparison.only_news() };
@@ -85,12 +85,12 @@ impl Page {
         }
         self.split(split);
         if shown.metrics.is_empty() {
-            self.line(&format!("\nNone of {n_metrics} surely differs by more than the margin."));
+            self.line(&format!("\nNone of {n_metrics} differs significantly by more than the margin."));
         }
         let per = self.per;
         for lines in shown.metrics.chunk_by(|one, next| one.table == next.table) {
             let suffix = if per { ", per transaction" } else { "" };
-            self.title(&format!("{}{suffix}", lines[0].table));
+            self.title(&print::visible(&format!("{}{suffix}", lines[0].table)));
             self.table(lines, |line| format!("{}{}", name_of(line, per), of_key(&line.key)));
         }
         self.facts(&shown.facts);
@@ -131,7 +131,7 @@ impl Page {
         let rule = |column: usize| if right.contains(&column) { "---:" } else { "---" };
         self.line(&format!("|{}|", (0..header.len()).map(rule).collect::<Vec<_>>().join("|")));
         for row in rows {
-            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            let cells: Vec<String> = row.iter().map(|cell| print::visible(cell).replace('|', "\\|")).collect();
             self.line(&format!("| {} |", cells.join(" | ")));
         }
     }
@@ -166,7 +166,7 @@ impl Page {
             [_, None] => " (not in B)",
             _ => "",
         };
-        self.line(&format!("\n{} {}{nowhere}", fact.topic, fact.name));
+        self.line(&format!("\n{}{nowhere}", print::visible(&format!("{} {}", fact.topic, fact.name))));
         let indent = if self.markdown { "" } else { "  " };
         if self.markdown {
             self.line("```diff");
@@ -174,7 +174,7 @@ impl Page {
         for line in &fact.lines {
             // What is equal is marked as in other programs' differences, which Markdown colours.
             let sign = sign_of(line.op).replace('=', " ");
-            self.line(&format!("{indent}{sign} {}", line.text));
+            self.line(&format!("{indent}{sign} {}", print::visible(&line.text)));
         }
         if self.markdown {
             self.line("```");

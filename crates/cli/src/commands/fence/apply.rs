@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use fenxi_model::{format_cpus, parse_cpus};
-use fenxi_source::Root;
+use fenxi_procfs::{Root, cgroup};
 use fs_err as fs;
 use nix::{
     sched::{CpuSet, sched_setaffinity},
@@ -19,6 +19,7 @@ use super::{
     plan::Plan,
     state::{Group, IrqWas, State, ThreadWas, boot},
 };
+use crate::progress::plural;
 
 /// What became of a change: what was done, and what could not be.
 #[derive(Debug, Default)]
@@ -42,7 +43,7 @@ pub fn state(process: &Process, plan: &Plan) -> anyhow::Result<State> {
     let threads = process.threads.iter().map(|thread| ThreadWas {
         tid: thread.tid,
         allowed: thread.allowed.clone(),
-        group: if version1 { machine::hierarchy(&root, thread.tid, "cpuset") } else { None },
+        group: if version1 { cgroup::folder_of(&root, thread.tid, "cpuset") } else { None },
     });
     let irqs = plan.moves.iter().map(|planned| IrqWas {
         irq: planned.irq,
@@ -98,7 +99,7 @@ fn check(state: &State) -> anyhow::Result<()> {
     let process = Process::find(&Root::live(), state.pid)?;
     if let Some(thread) = process.threads.iter().find(|thread| !thread.allowed.is_subset(&state.cpus)) {
         let may = format_cpus(&thread.allowed);
-        bail!("thread {} of process {} still may run on CPUs {may}", thread.tid, state.pid);
+        bail!("thread {} of process {} may still run on CPUs {may}", thread.tid, state.pid);
     }
     Ok(())
 }
@@ -253,7 +254,7 @@ fn undo_threads(state: &mut State, alive: bool, outcome: &mut Outcome) {
             }
         }
     }
-    outcome.done.push(format!("{what}: {restored} threads may run where they might before"));
+    outcome.done.push(format!("{what}: CPU affinity of {} restored", plural(restored, "thread")));
 }
 
 /// Removes the file of a fence of which nothing is left, or keeps in it what is.
@@ -313,6 +314,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = fence(folder.path(), "\n", &sleeping, &nowhere);
         let error = apply(&state).unwrap_err().to_string();
-        assert!(error.contains("still may run on CPUs"), "{error}");
+        assert!(error.contains("may still run on CPUs"), "{error}");
     }
 }

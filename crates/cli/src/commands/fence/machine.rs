@@ -9,7 +9,8 @@ use std::{
 
 use anyhow::{Context, bail};
 use fenxi_model::{Micros, Rows, catalog::irq, parse_cpus};
-use fenxi_source::{Root, Tick};
+use fenxi_procfs::{Root, USER_HZ, cgroup, stat, status};
+use fenxi_source::Tick;
 use fs_err as fs;
 
 use crate::commands::live;
@@ -51,14 +52,13 @@ impl Irq {
 /// Every interrupt that a driver handles, without rates.
 pub fn irqs(root: &Root) -> anyhow::Result<Vec<Irq>> {
     let mut irqs = Vec::new();
-    for entry in fs::read_dir(root.path("/proc/irq"))? {
-        let entry = entry?;
-        let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+    for (name, _) in root.list("/proc/irq")? {
+        let Some(number) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         let list = |file: &str| parse_cpus(&root.read_text(&format!("/proc/irq/{number}/{file}"))?);
         // Each driver has a folder in that of its interrupt; without one nobody handles it.
-        let mut drivers: Vec<String> = fs::read_dir(entry.path())?
-            .filter_map(|inner| inner.ok().filter(|inner| inner.path().is_dir())?.file_name().into_string().ok())
-            .collect();
+        let inner = root.list(&format!("/proc/irq/{number}"))?;
+        let mut drivers: Vec<String> =
+            inner.into_iter().filter_map(|(name, is_folder)| is_folder.then_some(name)?.into_string().ok()).collect();
         drivers.sort();
         if let (Some(allowed), false) = (list("smp_affinity_list"), drivers.is_empty()) {
             let effective = list("effective_affinity_list");
@@ -93,16 +93,14 @@ pub struct Thread {
 impl Process {
     /// Reads it.
     pub fn find(root: &Root, pid: u32) -> anyhow::Result<Process> {
-        let (began, _, command) = stat(root, &format!("/proc/{pid}"))
-            .with_context(|| format!("there is no process {pid}"))
-            .map(|stat| (stat.began, stat.busy_ticks, stat.command))?;
+        let (stat, command) = stat::of_process(root, pid).with_context(|| format!("there is no process {pid}"))?;
         let mut threads: Vec<Thread> =
             tids(root, pid)?.into_iter().filter_map(|tid| thread_of(root, pid, tid)).collect();
         threads.sort_by_key(|thread| (thread.tid != pid, thread.tid));
         if threads.is_empty() {
             bail!("process {pid} has ended");
         }
-        Ok(Process { pid, began, command, threads, busy: None })
+        Ok(Process { pid, began: stat.start, command, threads, busy: None })
     }
 
     /// Where its threads may run, all of them together.
@@ -118,58 +116,35 @@ impl Process {
 
 /// Numbers of the threads of a process, as they are now.
 pub fn tids(root: &Root, pid: u32) -> anyhow::Result<Vec<u32>> {
-    let entries = fs::read_dir(root.path(&format!("/proc/{pid}/task")))?;
-    Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
+    let entries = root.list(&format!("/proc/{pid}/task"))?;
+    Ok(entries.iter().filter_map(|(name, _)| name.to_str()?.parse().ok()).collect())
 }
 
 fn thread_of(root: &Root, pid: u32, tid: u32) -> Option<Thread> {
     let folder = format!("/proc/{pid}/task/{tid}");
     let status = root.read_text(&format!("{folder}/status"))?;
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    Some(Thread { tid, allowed: parse_cpus(list)?, ran_on: stat(root, &folder).and_then(|stat| stat.ran_on) })
-}
-
-struct Stat {
-    command: String,
-    busy_ticks: u64,
-    began: u64,
-    ran_on: Option<usize>,
-}
-
-fn stat(root: &Root, folder: &str) -> Option<Stat> {
-    let text = root.read_text(&format!("{folder}/stat"))?;
-    // The name may hold anything, parentheses too; numbers follow the last one.
-    let (head, rest) = text.rsplit_once(") ")?;
-    let words: Vec<&str> = rest.split(' ').collect();
-    let number = |place: usize| words.get(place)?.parse::<u64>().ok();
-    Some(Stat {
-        command: head.split_once('(')?.1.to_owned(),
-        busy_ticks: number(11)? + number(12)?,
-        began: number(19)?,
-        ran_on: number(36).and_then(|cpu| usize::try_from(cpu).ok()),
-    })
+    let list = status::value(&status, "Cpus_allowed_list")?;
+    let ran_on = stat::of_thread(root, pid, tid).and_then(|(stat, _)| stat.last_cpu);
+    Some(Thread { tid, allowed: parse_cpus(list)?, ran_on: ran_on.and_then(|cpu| usize::try_from(cpu).ok()) })
 }
 
 /// When the process `pid` began; None when there is none.
 pub fn began(root: &Root, pid: u32) -> Option<u64> {
-    Some(stat(root, &format!("/proc/{pid}"))?.began)
+    Some(stat::of_process(root, pid)?.0.start)
 }
-
-/// Ticks of /proc/PID/stat in a second, on every architecture that is still in use.
-const TICKS_PER_S: f64 = 100.0;
 
 /// Watches the machine for `seconds`: rates of interrupts, and how busy the process is.
 pub fn watch(root: &Root, seconds: f64, irqs: &mut [Irq], process: Option<&mut Process>) -> anyhow::Result<()> {
     let mut collector = live::sources(&["irq"])[0].start(root)?;
     let mut rows = Rows::new("");
     let pid = process.as_ref().map(|process| process.pid);
-    let ticks = || stat(root, &format!("/proc/{}", pid?)).map(|stat| stat.busy_ticks);
+    let ticks = || stat::of_process(root, pid?).map(|(stat, _)| stat.ticks());
     let before = ticks();
     collector.sample(Tick::new(Micros(0), None), &mut rows)?;
     thread::sleep(Duration::from_secs_f64(seconds));
     collector.sample(Tick::new(Micros(1), Some(seconds)), &mut rows)?;
     if let (Some(process), Some(before), Some(after)) = (process, before, ticks()) {
-        process.busy = Some(after.saturating_sub(before) as f64 / TICKS_PER_S / seconds);
+        process.busy = Some(after.saturating_sub(before) as f64 / USER_HZ as f64 / seconds);
     }
     let mut rates: BTreeMap<(u32, usize), f64> = BTreeMap::new();
     if let Some(rows) = rows.of(&irq::TABLE) {
@@ -200,17 +175,17 @@ pub enum Means {
 impl Means {
     /// Finds the best that there is for `pid`.
     pub fn find(root: &Root, pid: u32) -> Means {
-        let why = match (hierarchy(root, pid, "cpuset"), hierarchy(root, pid, "")) {
+        let why = match (cgroup::folder_of(root, pid, "cpuset"), cgroup::folder_of(root, pid, "")) {
             (Some(own), _) if own.join("cpuset.cpus").exists() => {
                 let new = own.join(format!("fenxi-fence-{pid}"));
                 return Means::Version1 { own, new };
             }
             (_, Some(own)) if !own.join("cpuset.cpus").exists() => {
-                "its control group has no cpuset (cgroup.subtree_control of the group above does not have it)"
+                "its cgroup has no cpuset controller (cgroup.subtree_control of the parent lacks it)"
             }
-            (_, Some(own)) if members(&own) != [pid] => "others are in its control group, whom it would fence, too",
+            (_, Some(own)) if members(&own) != [pid] => "its cgroup has other processes, which it would isolate too",
             (_, Some(own)) => return Means::Version2 { own },
-            _ => "there are no cpusets here",
+            _ => "this system has no cpusets",
         };
         Means::Affinity { why: why.to_owned() }
     }
@@ -220,27 +195,4 @@ impl Means {
 pub fn members(group: &Path) -> Vec<u32> {
     let text = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).collect()
-}
-
-/// The folder of the group of `pid` in the hierarchy of version 1 with `controller`; of version 2 when that is empty.
-pub fn hierarchy(root: &Root, pid: u32, controller: &str) -> Option<PathBuf> {
-    let groups = root.read_text(&format!("/proc/{pid}/cgroup"))?;
-    let path = groups.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next()?, parts.next()?);
-        controllers.split(',').any(|name| name == controller).then_some(path)
-    })?;
-    let mounts = root.read_text("/proc/self/mountinfo")?;
-    mounts.lines().find_map(|line| {
-        let (head, tail) = line.split_once(" - ")?;
-        let (mut head, mut tail) = (head.split(' ').skip(3), tail.split(' '));
-        let (top, folder, kind) = (head.next()?, head.next()?, tail.next()?);
-        let is_it = match controller {
-            "" => kind == "cgroup2",
-            _ => kind == "cgroup" && tail.next_back()?.split(',').any(|option| option == controller),
-        };
-        // A container sees the hierarchy from its own group on.
-        let below = path.strip_prefix(top.trim_end_matches('/'))?;
-        is_it.then(|| root.path(folder).join(below.trim_start_matches('/')))
-    })
 }

@@ -46,11 +46,11 @@ impl Plan {
         let unknown: Cpus = cpus.difference(online).copied().collect();
         if cpus.is_empty() || !unknown.is_empty() {
             let online = format_cpus(online);
-            bail!("the fence has to be around CPUs that are online ({online}), not `{}`", format_cpus(&cpus));
+            bail!("a fence needs online CPUs ({online}), not `{}`", format_cpus(&cpus));
         }
         let outside: Cpus = online.difference(&cpus).copied().collect();
         if outside.is_empty() {
-            bail!("CPUs {} are all there are: interrupts have to go somewhere", format_cpus(&cpus));
+            bail!("CPUs {} are all CPUs: interrupts need at least one other", format_cpus(&cpus));
         }
         let moves = irqs.iter().filter(|irq| !irq.allowed.is_disjoint(&cpus)).map(|irq| {
             let rest: Cpus = irq.allowed.difference(&cpus).filter(|cpu| online.contains(cpu)).copied().collect();
@@ -70,7 +70,7 @@ impl Plan {
 fn choose(process: &Process, irqs: &[Irq], online: &Cpus) -> anyhow::Result<Cpus> {
     let allowed: Cpus = process.allowed().intersection(online).copied().collect();
     if online.len() < 2 {
-        bail!("there is one CPU: interrupts have to go there, too");
+        bail!("there is only one CPU: interrupts need it too");
     }
     if !allowed.is_empty() && allowed.len() < online.len() {
         return Ok(allowed);

@@ -122,7 +122,7 @@ impl State {
             Some(FORMAT) => {}
             other => bail!("{}: a fence of format {other:?}, written by another version of fenxi", path.display()),
         }
-        State::from_json(&value).with_context(|| format!("{} is no state of a fence", path.display()))
+        State::from_json(&value).with_context(|| format!("{} is not the saved state of a fence", path.display()))
     }
 
     fn json(&self) -> Value {

@@ -47,32 +47,35 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How transactions come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalArg {
-    /// Evenly, moved by the jitter
+    /// Constant intervals, with optional jitter
     Steady,
-    /// As independent users come
+    /// Poisson process: exponentially distributed intervals
     Poisson,
 }
 
 /// How statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProtocolArg {
-    /// As text
+    /// Simple query protocol (text)
     Simple,
-    /// Prepared by each connection when it first uses them
+    /// Prepared statements, prepared by each connection on first use
     Prepared,
-    /// All of a transaction at once (PostgreSQL)
+    /// All statements of a transaction in one pipeline (PostgreSQL)
     Pipelined,
 }
 
 /// `fenxi load run`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Latency counts from when a transaction was meant to begin, so that a server
-that stops for a second is seen in all that was due meanwhile; service time
-counts from its real beginning. Classes of errors are a SQLSTATE (40P01) or its
-class (40), a number of MySQL's (1213), connect, login, lost, worker, all.
-Deadlocks, failed serialisations and duplicate keys are tried again unless it
-is said otherwise.
+With --rate or --trace the load is open-loop: latency is measured from the
+intended start of a transaction, so that a stall of the server shows in every
+transaction due meanwhile (no coordinated omission). Service time is measured
+from the actual start. Otherwise the load is closed-loop: each connection
+starts a transaction when its previous one is done.
+
+Error classes: a SQLSTATE (40P01) or its class (40), a MySQL error number
+(1213), connect, login, lost, worker, all. By default, deadlocks, serialization
+failures and duplicate keys are retried.
 
 Examples:
   fenxi load run postgres://postgres@/test -w tpcb_like -c 16 \\
@@ -86,81 +89,80 @@ Examples:
   fenxi load run mysql://root@db1/test -w oltp_read_only -c 20000 \\
       --workers 127.0.0.1:7071,host2:7071")]
 pub struct RunArgs {
-    /// Which workload goes where
+    /// Database and workload
     #[command(flatten)]
     pub place: Where,
-    /// Connections
+    /// Number of connections
     #[arg(long, short, default_value_t = 1, value_name = "N")]
     pub connections: usize,
-    /// Threads of the driver, or of each of its processes [default: one for 8 connections, at most one
-    /// for each processor]
+    /// Threads of each load-generating process [default: one per 8 connections, at most one per CPU]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// Processors to which its threads are bound, one after the other, as 0-1,3
+    /// CPU affinity: bind threads to these CPUs in turn, such as 0-1,3
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
     pub pin: Option<BTreeSet<usize>>,
-    /// Who makes the load
+    /// Load-generating processes and hosts
     #[command(flatten)]
     pub team: TeamArgs,
-    /// Time that counts
+    /// Measurement duration
     #[arg(long = "for", default_value = "10s", value_name = "TIME", value_parser = seconds)]
     pub duration: f64,
-    /// Time before it that does not count
+    /// Warm-up, excluded from results
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub warmup: Option<f64>,
-    /// Time between two reports
+    /// Reporting interval
     #[arg(long, short, default_value = "1s", value_name = "TIME", value_parser = interval)]
     pub interval: f64,
-    /// Transactions per second: 500, in steps 100@30s,200@30s,400 or in a ramp 100..2000@60s
-    /// [default: each connection begins one when its last one is done]
+    /// Transactions per second: constant 500, steps 100@30s,200@30s,400 or a ramp 100..2000@60s
+    /// [default: closed-loop]
     #[arg(long, value_name = "RATE", value_parser = Rate::parse)]
     pub rate: Option<Rate>,
-    /// How they come at that rate
+    /// Arrival process at that rate
     #[arg(long, value_enum, default_value = "steady", requires = "rate")]
     pub arrival: ArrivalArg,
-    /// How far a steady start is moved at most, in percent of the period: 0% to 50%
+    /// Maximum jitter of each start, in percent of the period: 0% to 50%
     #[arg(long, default_value = "0%", value_name = "PERCENT", value_parser = share, requires = "rate")]
     pub jitter: f64,
-    /// Begin transactions when a recorded trace did: a file with a number of seconds in each line
+    /// Replay start times from a trace: a file with a number of seconds per line
     #[arg(long, value_name = "FILE", conflicts_with = "rate")]
     pub trace: Option<PathBuf>,
-    /// How statements are sent
+    /// Query protocol
     #[arg(long, value_enum, default_value = "prepared")]
     pub protocol: ProtocolArg,
-    /// Connections made per second at most
+    /// Maximum rate of new connections per second
     #[arg(long, value_name = "N")]
     pub connect_rate: Option<f64>,
-    /// Time to wait at the end for transactions under way
+    /// Time to wait at the end for transactions in flight
     #[arg(long, default_value = "10s", value_name = "TIME", value_parser = seconds)]
     pub drain: f64,
-    /// Errors after which the same transaction is tried again; can be repeated
+    /// Error classes after which the same transaction is retried (repeatable)
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub retry: Vec<String>,
-    /// Errors after which it is given up and counted; can be repeated
+    /// Error classes after which the transaction is abandoned and counted (repeatable)
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub ignore: Vec<String>,
-    /// Errors that end the test; can be repeated
+    /// Error classes that abort the run (repeatable)
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub stop: Vec<String>,
-    /// How often a transaction is tried again at most
+    /// Maximum number of retries per transaction
     #[arg(long, default_value_t = 100, value_name = "N")]
     pub max_retries: u32,
-    /// A line of JSON for each interval, and one for the total
+    /// Print JSON Lines: one object per interval and one for the total
     #[arg(long)]
     pub json: bool,
-    /// Let Prometheus ask at this address, as 127.0.0.1:9100
+    /// Serve Prometheus metrics at this address, such as 127.0.0.1:9100
     #[arg(long, value_name = "ADDRESS")]
     pub prometheus: Option<SocketAddr>,
-    /// Record this machine meanwhile, and keep it with the results as a run
+    /// Record this machine meanwhile, and keep recording and results as a run
     #[arg(long)]
     pub record: bool,
-    /// Name of the run [default: the workload's]
+    /// Name of the run [default: name of the workload]
     #[arg(long, short, requires = "record")]
     pub name: Option<String>,
-    /// Label of the run, KEY=VALUE; can be repeated
+    /// Tag of the run (repeatable)
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value, requires = "record")]
     pub tag: Vec<(String, String)>,
-    /// Sources to record; `+name` adds to the default ones, `-name` leaves one out
+    /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, requires = "record")]
     pub source: Vec<String>,
 }
@@ -185,7 +187,9 @@ pub fn run(cli: &Cli, args: &RunArgs) -> anyhow::Result<ExitCode> {
     };
     shown.total(&outcome)?;
     let done = outcome.total.tally.transactions > 0;
-    Ok(if done && outcome.stopped.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    // Figures from which a process's share is missing are none to go on with, and a script reads no warnings.
+    let whole = outcome.stopped.is_none() && outcome.lost.is_empty();
+    Ok(if done && whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Makes the load, in this process or with workers. `each` is told of every interval; `ends` whether it shall end.
@@ -312,8 +316,8 @@ impl Shown<'_> {
             exporter.add(interval);
         }
         if self.args.json {
-            // Whether the reader has gone is seen when the total is written.
-            let _ = print::data(format!("{}\n", json!({ "interval": summary })).as_bytes());
+            // What cannot be written makes the command fail in the end; the load goes on.
+            let _ = print::json(&format!("{}\n", json!({ "interval": summary })));
         } else if !self.cli.quiet {
             print::message(&summary.line());
         }
@@ -335,15 +339,15 @@ impl Shown<'_> {
                 "doubts": outcome.doubts(),
                 "stopped": outcome.stopped,
             }});
-            print::data(format!("{total}\n").as_bytes())?;
+            print::json(&format!("{total}\n"))?;
         } else {
-            print::data(report::text(outcome).as_bytes())?;
+            print::text(&report::text(outcome))?;
         }
         for doubt in outcome.doubts() {
             print::message(&format!("warning: {doubt}"));
         }
         if let Some(reason) = &outcome.stopped {
-            print::message(&format!("the test was stopped: {reason}"));
+            print::message(&format!("the load was aborted: {reason}"));
         }
         if outcome.total.tally.transactions == 0 {
             print::message("no transaction was completed");
@@ -407,7 +411,7 @@ fn recorded(cli: &Cli, args: &RunArgs, workload: &Workload, plan: &Plan, shown: 
     report::rows(&outcome, observed.rows());
     let kept = observed.seal()?;
     if let (Some(run), false) = (kept.run, cli.quiet) {
-        print::message(&format!("recorded {run}\nnext: fenxi show @1, fenxi ask, fenxi report @1"));
+        print::messages(&format!("recorded {run}\nnext: fenxi show @1, fenxi ask, fenxi report @1"));
     }
     Ok(outcome)
 }

@@ -22,13 +22,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Who makes a load.
 #[derive(Debug, Args)]
 pub struct TeamArgs {
-    /// Share the load among workers, `fenxi load worker` on these addresses
+    /// Distribute the load over workers (`fenxi load worker`) at these addresses
     #[arg(long, value_name = "HOST:PORT,…", value_delimiter = ',', conflicts_with = "processes")]
     pub workers: Vec<String>,
-    /// Share the load among so many processes on this host
+    /// Distribute the load over this many local processes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub processes: Option<u16>,
-    /// File whose first token the workers want
+    /// File whose first token authenticates to the workers
     #[arg(long, value_name = "FILE", requires = "workers")]
     pub token_file: Option<PathBuf>,
 }
@@ -36,23 +36,23 @@ pub struct TeamArgs {
 /// `fenxi load worker`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A worker waits for `fenxi load run --workers`, which tells it its share of
-connections and of the rate, the workload and the database with its password;
-it keeps nothing. It makes loads on databases for whoever reaches it: other
-addresses than loopback need --token-file. Nothing is encrypted; over networks
-that others share, use a tunnel (ssh -L 7071:127.0.0.1:7071).
+A worker waits for `fenxi load run --workers`, which sends its share of
+connections and rate, the workload, and the database URL with its password. A
+worker stores nothing. Whoever reaches it can generate load on databases, so
+addresses other than loopback require --token-file. Connections are not
+encrypted: on shared networks use a tunnel (ssh -L 7071:127.0.0.1:7071).
 
 Examples:
   fenxi load worker --listen 127.0.0.1:7071
   fenxi load worker --listen 10.0.0.7:7071 --token-file ~/.fenxi-token")]
 pub struct WorkerArgs {
-    /// Address and port to listen on; port 0 takes a free one
+    /// Address and port to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7071")]
     pub listen: SocketAddr,
-    /// File with the tokens that let coordinators in: a TOKEN or NAME TOKEN on each line
+    /// File of tokens that authenticate coordinators: TOKEN or NAME TOKEN per line
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// Serve the process that has started this one, over standard input and output
+    /// Serve the parent process over standard input and output
     #[arg(long, hide = true, conflicts_with_all = ["listen", "token_file"])]
     pub pipe: bool,
 }
@@ -66,14 +66,14 @@ pub fn worker(cli: &Cli, args: &WorkerArgs) -> anyhow::Result<ExitCode> {
     let tokens = args.token_file.as_deref().map(Tokens::read).transpose()?;
     if !args.listen.ip().is_loopback() {
         if tokens.is_none() {
-            bail!("{}: others than this host's users can reach it; give a --token-file", args.listen);
+            bail!("{} is reachable from other hosts; give a --token-file", args.listen);
         }
-        print::message("warning: orders, with the database's password, and the token cross the network unencrypted");
+        print::message("warning: the database password and the token cross the network unencrypted");
     }
     let stop = Stop::on_interrupt();
     let listener = TcpListener::bind(args.listen).with_context(|| format!("cannot listen at {}", args.listen))?;
     // The one thing that others may want to read: on stdout.
-    print::data(format!("{}\n", listener.local_addr()?).as_bytes())?;
+    print::text(&format!("{}\n", listener.local_addr()?))?;
     let access = move |token: Option<&str>| {
         tokens.as_ref().is_none_or(|tokens| token.is_some_and(|token| tokens.who(token).is_some()))
     };
@@ -118,7 +118,7 @@ impl TeamArgs {
 
 /// Starts a worker on this host.
 fn child(number: u16, children: &mut Children) -> anyhow::Result<Link> {
-    let program = std::env::current_exe().context("cannot tell where this program stands")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut command = Command::new(&program);
     command.args(["load", "worker", "--pipe"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     // Ctrl-C is for this process, which ends its workers; they end by themselves when it has gone.

@@ -41,37 +41,38 @@ const PARTS: u64 = 16;
 /// `fenxi tamp bench`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The sample is in memory, so that no disk is measured; of a larger file it is 16
-parts from all over it. Modes take turns, and the medians of the rounds count.
-What is on the front (`*`) is beaten by no other in both speed and size.
+The sample is held in memory, so that disk speed does not matter; of a larger
+file it is 16 parts spread over it. Modes take turns; the median of all rounds
+is reported. Modes on the Pareto front (`*`) are those that no other beats in
+both speed and size.
 
 Examples:
   tamp bench /var/lib/postgresql/data/base/5/16384
   tamp bench --sample 1G --rounds 5 --name backups backup.tar
-  fenxi report @1                        draws it")]
+  fenxi report @1                        plot the results")]
 pub struct BenchArgs {
-    /// Data as it will be compressed
+    /// File with typical data
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Bytes of it that are tried
+    /// Sample size
     #[arg(long, value_name = "SIZE", default_value = "256MB", value_parser = size)]
     pub sample: u64,
-    /// How many times
+    /// Number of rounds
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     pub rounds: u16,
-    /// Slow levels too
+    /// Include slow levels
     #[arg(long)]
     pub all: bool,
-    /// Threads; 0 are as many as this process may use CPUs
+    /// Number of threads; 0 is one per available CPU
     #[arg(short = 'p', long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
     /// Name of the run
     #[arg(long, short)]
     pub name: Option<String>,
-    /// Label of the run, KEY=VALUE; can be repeated
+    /// Tag of the run (repeatable)
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
     pub tag: Vec<(String, String)>,
-    /// Keep no run
+    /// Do not save a run
     #[arg(long)]
     pub no_save: bool,
 }
@@ -107,7 +108,7 @@ pub(super) fn run(cli: &Cli, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let start = stores::now();
     let sample: Arc<[u8]> = sample(&args.file, args.sample)?.into();
     if sample.is_empty() {
-        bail!("{}: there is nothing in it", args.file.display());
+        bail!("{} is empty", args.file.display());
     }
     let stop = Stop::on_interrupt();
     let ways = ways(args.all);
@@ -124,11 +125,11 @@ pub(super) fn run(cli: &Cli, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     }
     bar.clear();
     let points = points(&ways, &took, sample.len() as u64);
-    print::data(picture::draw(&points, sample.len() as u64, threads).as_bytes())?;
+    print::text(&picture::draw(&points, sample.len() as u64, threads))?;
     if !args.no_save {
         let id = save(cli, args, &points, start, (sample.len() as u64, threads))?;
         if !cli.quiet {
-            print::message(&format!("kept as {id}; next: fenxi ask compression-front {id}, fenxi report {id}"));
+            print::message(&format!("saved as {id}; next: fenxi ask compression-front {id}, fenxi report {id}"));
         }
     }
     Ok(ExitCode::SUCCESS)

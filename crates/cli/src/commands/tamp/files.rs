@@ -12,7 +12,12 @@ use fenxi_model::Unit;
 use fenxi_tamp::{Decompress, Listing, files::is_compressed_name, list};
 
 use super::{TampArgs, one};
-use crate::{args::Cli, print, progress::Transfer, stop::Stop};
+use crate::{
+    args::Cli,
+    print,
+    progress::{Transfer, plural},
+    stop::Stop,
+};
 
 /// What is needed for each file.
 pub(super) struct Work<'a> {
@@ -44,7 +49,7 @@ pub(super) fn run(cli: &Cli, args: &TampArgs) -> anyhow::Result<ExitCode> {
         };
         if let Err(error) = done {
             // What is left of a pipe is not wanted by anybody.
-            if print::is_broken_pipe(&error) || work.stop.get().is_some_and(Stop::asked) {
+            if print::has_failed() || work.stop.get().is_some_and(Stop::asked) {
                 return Err(error);
             }
             failed = true;
@@ -52,7 +57,7 @@ pub(super) fn run(cli: &Cli, args: &TampArgs) -> anyhow::Result<ExitCode> {
         }
     }
     if args.mode.list {
-        print::data(table(&listed).as_bytes())?;
+        print::text(&table(&listed))?;
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -64,11 +69,11 @@ fn refuse_terminals(args: &TampArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     if standard_in && args.reads_compressed() && io::stdin().is_terminal() {
-        bail!("standard input is a terminal, which gives no compressed data; name a file, or `-f` if you mean it");
+        bail!("standard input is a terminal, not compressed data; name a file, or force it with `-f`");
     }
     let standard_out = args.place.stdout || (standard_in && args.place.output.is_none());
     if standard_out && !args.reads_compressed() && io::stdout().is_terminal() {
-        bail!("compressed data is not written to a terminal; name a file, `-o FILE`, or `-f` if you mean it");
+        bail!("compressed data is not written to a terminal; use `-o FILE`, or force it with `-f`");
     }
     Ok(())
 }
@@ -145,7 +150,7 @@ fn table(listed: &[(PathBuf, Listing)]) -> String {
             content: sum(|l| l.content),
             decoded: false,
         };
-        rows.push(row(&all, format!("({} files)", listed.len())));
+        rows.push(row(&all, format!("({})", plural(listed.len() as u64, "file"))));
     }
     print::columns(&header, &[0, 1, 2, 4], &rows)
 }

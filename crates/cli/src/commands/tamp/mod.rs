@@ -17,10 +17,9 @@ use crate::{args::Cli, print};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
-Without FILE, or where it is `-`, standard input goes to standard output. A
-file is replaced by FILE.zst (or .lz4, .gz), which gets its mode, owner and
-times; the file is removed only after the new one is on disk. Formats are
-recognised when they are read.
+Without FILE, or if it is `-`, filter standard input to standard output. A file
+is replaced by FILE.zst (or .lz4, .gz) with the same mode, owner and times, and
+removed only once the new file is on disk. Decompression detects the format.
 
 Levels   -1     -2    -3    -4    -5    -6    -7    -8    -9    --fast
   zstd    1      2     3     5     7     9    12    15    19    --fast=3
@@ -28,31 +27,31 @@ Levels   -1     -2    -3    -4    -5    -6    -7    -8    -9    --fast
   gzip    1      2     3     4     5     6     8     9    12    1 (libdeflate's)
 
 Examples:
-  tamp backup.tar                            backup.tar.zst instead of it
-  tamp -d backup.tar.zst                     and back
-  pg_dump -Fc db | tamp --lz4 > db.lz4       as little CPU as can be, all cores
+  tamp backup.tar                            replace it by backup.tar.zst
+  tamp -d backup.tar.zst                     decompress
+  pg_dump -Fc db | tamp --lz4 > db.lz4       least CPU time, on all cores
   tamp -dc db.lz4 | pg_restore -d db
-  tamp -l *.zst                              sizes; -t checks
-  tamp -d --range 10G:+1M -c disk.img.zst    a part; only what is needed is read
-  tamp -d --recover disk.img.zst             what is whole, and which bytes not
-  tamp bench data.tar                        which format and level for it?")]
+  tamp -l *.zst                              list sizes; -t tests integrity
+  tamp -d --range 10G:+1M -c disk.img.zst    random access to a byte range
+  tamp -d --recover disk.img.zst             salvage undamaged blocks
+  tamp bench data.tar                        compare formats and levels")]
 pub struct TampArgs {
     /// Files; `-` is standard input
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// What else it can do
+    /// Subcommand
     #[command(subcommand)]
     pub other: Option<Other>,
-    /// What to do with the files
+    /// Mode
     #[command(flatten)]
     pub mode: Mode,
-    /// Where to
+    /// Output
     #[command(flatten)]
     pub place: Place,
-    /// Into what
+    /// Format and level
     #[command(flatten)]
     pub into: Into,
-    /// With what
+    /// Resources
     #[command(flatten)]
     pub means: Means,
 }
@@ -64,16 +63,16 @@ pub struct Mode {
     /// Decompress
     #[arg(short, long, visible_alias = "uncompress")]
     pub decompress: bool,
-    /// Check that files are whole; nothing is written
+    /// Test the integrity of files; write nothing
     #[arg(short, long, conflicts_with = "list")]
     pub test: bool,
-    /// List sizes, true ones: what the file does not say is counted
+    /// List sizes; decompress to count what the file does not state
     #[arg(short, long)]
     pub list: bool,
-    /// Decompress only a part: FROM:TO, FROM:+BYTES or FROM: (sizes such as 10G)
+    /// Decompress only a byte range: FROM:TO, FROM:+BYTES or FROM: (sizes such as 10G)
     #[arg(long, value_name = "RANGE", value_parser = range, requires = "decompress")]
     pub range: Option<Range<u64>>,
-    /// Decompress what is undamaged, with zeros for what is lost, and say what that is
+    /// Salvage undamaged data; fill lost ranges with zeros and report them
     #[arg(long, requires = "decompress", conflicts_with = "range")]
     pub recover: bool,
 }
@@ -82,28 +81,28 @@ pub struct Mode {
 #[derive(Debug, Args)]
 #[group(id = "tamp_place")]
 pub struct Place {
-    /// To standard output; files stay
+    /// Write to standard output; keep the input
     #[arg(short = 'c', long, visible_alias = "to-stdout", conflicts_with = "output")]
     pub stdout: bool,
-    /// To this file; the input stays
+    /// Write to this file; keep the input
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Keep the files
+    /// Keep the input files
     #[arg(short, long)]
     pub keep: bool,
-    /// Replace files that exist, follow symbolic links, write to terminals
+    /// Overwrite existing files, follow symbolic links, write to terminals
     #[arg(short, long)]
     pub force: bool,
-    /// All files below directories
+    /// Process directories recursively
     #[arg(short, long)]
     pub recursive: bool,
-    /// Leave holes where contents are zero, when decompressing into files
+    /// Decompress to sparse files
     #[arg(long)]
     pub sparse: bool,
-    /// Keep the data out of the page cache
+    /// Do not leave the data in the page cache
     #[arg(long)]
     pub nocache: bool,
-    /// Say what became of each file
+    /// Report the result of each file
     #[arg(short, long)]
     pub verbose: bool,
 }
@@ -112,28 +111,28 @@ pub struct Place {
 #[derive(Debug, Args)]
 #[group(id = "tamp_into")]
 pub struct Into {
-    /// In the LZ4 format: the fastest
+    /// Use the LZ4 format: the fastest
     #[arg(long, conflicts_with_all = ["gzip", "zstd"])]
     pub lz4: bool,
-    /// In the gzip format: readable everywhere
+    /// Use the gzip format: the most portable
     #[arg(long, visible_alias = "gz", conflicts_with = "zstd")]
     pub gzip: bool,
-    /// In the zstd format (the default)
+    /// Use the zstd format (default)
     #[arg(long, visible_alias = "zst")]
     pub zstd: bool,
-    /// Faster than -1, at the cost of size
+    /// Compress faster than -1, but larger
     #[arg(long)]
     pub fast: bool,
-    /// The same as -9
+    /// Same as -9
     #[arg(long, conflicts_with = "fast")]
     pub best: bool,
-    /// The level
+    /// Compression level
     #[command(flatten)]
     pub levels: Levels,
-    /// Bytes of a block; 64K, 256K, 1M or 4M for LZ4 [default: 2M for zstd, else 1M]
+    /// Block size; 64K, 256K, 1M or 4M for LZ4 [default: 2M for zstd, else 1M]
     #[arg(short, long, value_name = "SIZE", value_parser = size)]
     pub block: Option<u64>,
-    /// Leave out the table by which other tools seek in zstd files
+    /// Omit the seek table of zstd files (zstd seekable format)
     #[arg(long)]
     pub no_index: bool,
 }
@@ -175,7 +174,7 @@ levels! {
 #[derive(Debug, Args)]
 #[group(id = "tamp_means")]
 pub struct Means {
-    /// Threads; 0 and no number are as many as this process may use CPUs
+    /// Number of threads [default: 0, one per available CPU]
     #[arg(
         short = 'p',
         long,
@@ -186,10 +185,10 @@ pub struct Means {
         hide_default_value = true
     )]
     pub threads: usize,
-    /// Memory for blocks, about
+    /// Approximate memory limit for blocks
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
-    /// Bytes that are to come through the pipe, for the progress bar
+    /// Expected bytes from standard input, for the progress bar
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub size_hint: Option<u64>,
 }
@@ -197,7 +196,7 @@ pub struct Means {
 /// What else it can do.
 #[derive(Debug, Subcommand)]
 pub enum Other {
-    /// Try formats and levels on a file: ratio against speed, drawn, and kept as a run
+    /// Benchmark formats and levels on a file: compression ratio and speed
     Bench(bench::BenchArgs),
 }
 

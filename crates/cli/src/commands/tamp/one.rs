@@ -3,7 +3,7 @@
 use std::{
     ffi::OsStr,
     fs::Metadata,
-    io::{self, IsTerminal},
+    io::{self, IsTerminal, Write},
     os::{fd::AsFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
     time::Instant,
@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, bail};
 use fenxi_tamp::{
     Compress, Input, Lost, Meter, Output, Watch,
-    files::{Existing, Making, compressed_name, decompressed_name, is_compressed_name, sync_directory},
+    files::{Existing, Like, Making, compressed_name, decompressed_name, is_compressed_name, sync_directory},
 };
 use fs_err::File;
 
@@ -65,7 +65,7 @@ fn open(work: &Work<'_>, path: &Path) -> anyhow::Result<From> {
         bail!("`{shown}` is a directory; `-r` takes the files in it");
     }
     if !file_type.is_file() && !stays {
-        bail!("`{shown}` is no regular file; `-c` reads it");
+        bail!("`{shown}` is not a regular file; `-c` reads it");
     }
     let file = File::open(path)?;
     let facts = file.metadata()?;
@@ -91,11 +91,11 @@ fn target(work: &Work<'_>, path: &Path, standard: bool) -> anyhow::Result<To> {
         None if args.mode.decompress => match decompressed_name(path) {
             Some(name) => name,
             None => {
-                bail!("`{}` has no ending that is known (.zst, .lz4, .gz …); use `-o FILE` or `-c`", path.display())
+                bail!("`{}` has no known suffix (.zst, .lz4, .gz …); use `-o FILE` or `-c`", path.display())
             }
         },
         None if is_compressed_name(path) && !args.place.force => {
-            bail!("`{}` ends as compressed files do; `-f` compresses it once more", path.display())
+            bail!("`{}` already has the suffix of a compressed file; `-f` compresses it again", path.display())
         }
         None => compressed_name(path, args.format()),
     };
@@ -110,14 +110,13 @@ fn target(work: &Work<'_>, path: &Path, standard: bool) -> anyhow::Result<To> {
 /// Compresses, decompresses or tests, and then gives the new file its name and takes away the old.
 fn convert(work: &Work<'_>, path: &Path, from: From, to: To) -> anyhow::Result<()> {
     let (args, stop) = (work.args, work.stop());
-    let (mut making, mut kept) = (None, None);
+    let mut making = None;
     let output = match &to {
         To::Nowhere => Output::nowhere(),
         To::Standard => standard_output(work)?,
         To::Special(special) => Output::stream(fs_err::OpenOptions::new().write(true).open(special)?),
         To::File(target) => {
             let (begun, file) = Making::begin(target, if from.facts.is_file() { 0o600 } else { 0o666 })?;
-            kept = Some(file.try_clone()?);
             making = Some(begun);
             Output::file(file).sparse(args.place.sparse && args.mode.decompress).nocache(args.place.nocache)
         }
@@ -132,10 +131,14 @@ fn convert(work: &Work<'_>, path: &Path, from: From, to: To) -> anyhow::Result<(
     // The file's own facts, as it may have got another name meanwhile.
     let after = from.file.metadata()?;
     let changed = from.facts.is_file() && before != (after.len(), after.mtime(), after.mtime_nsec());
-    if let (Some(making), Some(file)) = (making, kept) {
-        let like = from.facts.is_file().then_some(&from.facts);
+    if let Some(making) = making {
+        let like = from.facts.is_file().then_some(Like { file: &from.file, facts: &from.facts });
         let existing = if args.place.force { Existing::Replaced } else { Existing::Stays };
-        making.keep(&file, like, existing)?;
+        let not_kept = making.keep(like, existing)?;
+        if !not_kept.is_empty() {
+            let names = not_kept.join(", ");
+            print::message(&format!("warning: {}: extended attributes could not be kept: {names}", from.name));
+        }
         let partly = args.mode.range.is_some() || !lost.is_empty();
         let takes_away = !args.place.keep && args.place.output.is_none() && !partly;
         if takes_away && !changed {
@@ -148,18 +151,35 @@ fn convert(work: &Work<'_>, path: &Path, from: From, to: To) -> anyhow::Result<(
     }
     report(&lost)?;
     if changed {
-        bail!("the file changed while it was read, and stays");
+        bail!("the file changed while it was read, and was kept");
     }
     Ok(())
 }
 
-/// Standard output: with holes only where it is a regular file that is not appended to.
+/// Standard output that is no regular file, whose failures are those of the whole command.
+struct Stream(File);
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        print::remember(self.0.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        print::remember(self.0.flush())
+    }
+}
+
+/// Standard output: with holes only where it is a regular file that is not appended to. A terminal gets what was in the
+/// archive made visible; only who forces compressed data upon it gets that as it is.
 fn standard_output(work: &Work<'_>) -> anyhow::Result<Output> {
+    if io::stdout().is_terminal() && work.args.mode.decompress {
+        return Ok(Output::stream(print::Stdout::new(print::Form::Data)));
+    }
     let file = File::from_parts(io::stdout().as_fd().try_clone_to_owned()?.into(), "standard output");
     let appends = rustix::fs::fcntl_getfl(&file)?.contains(rustix::fs::OFlags::APPEND);
     let whole = file.metadata()?.is_file() && !appends;
     if !whole {
-        return Ok(Output::stream(file));
+        return Ok(Output::stream(Stream(file)));
     }
     let sparse = work.args.place.sparse && work.args.mode.decompress;
     Ok(Output::file(file).sparse(sparse).nocache(work.args.place.nocache))
@@ -174,7 +194,7 @@ fn transfer(work: &Work<'_>, from: &From, output: Output, watch: Watch<'_>) -> a
     let mut lost = Vec::new();
     let done = if args.mode.recover {
         if !from.facts.is_file() {
-            bail!("`--recover` needs a file in which it can look back and forth");
+            bail!("`--recover` needs a seekable file");
         }
         fenxi_tamp::recover(from.file.try_clone()?, output, &work.decompress, &meter, watch)
             .map(|recovered| lost = recovered.lost)

@@ -2,7 +2,7 @@
 
 use fenxi_model::Unit;
 
-use crate::print;
+use crate::{print, progress::plural};
 
 /// Columns and lines of the picture.
 const WIDTH: usize = 64;
@@ -34,8 +34,7 @@ pub(super) fn draw(points: &[Point], len: u64, threads: usize) -> String {
     let mut points = points.to_vec();
     points.sort_by(|a, b| b.compress.total_cmp(&a.compress));
     let letter = |i: usize| char::from(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[i % 52]);
-    let plural = if threads == 1 { "" } else { "s" };
-    let mut text = format!("{}, {threads} thread{plural}\n\n", Unit::Bytes.human(len as f64));
+    let mut text = format!("{}, {}\n\n", Unit::Bytes.human(len as f64), plural(threads as u64, "thread"));
     text.push_str(&plot(&points, letter));
     let rows: Vec<Vec<String>> = points
         .iter()
@@ -57,9 +56,7 @@ pub(super) fn draw(points: &[Point], len: u64, threads: usize) -> String {
     text.push('\n');
     let header = ["", "", "mode", "ratio", "compress", "/CPU", "decompress", "/CPU"];
     text.push_str(&print::columns(&header, &[3, 4, 5, 6, 7], &rows));
-    text.push_str(
-        "MB/s of contents, elapsed and per second of CPU time; * is beaten by no other in both size and speed\n",
-    );
+    text.push_str("MB/s of contents, elapsed and per second of CPU time; * is on the Pareto front of size and speed\n");
     text
 }
 

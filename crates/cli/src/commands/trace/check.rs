@@ -11,10 +11,10 @@ use crate::{args::Cli, print};
 /// `fenxi trace check`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every way of attaching is tried, and every observer begun and ended. The status
-is 1 when an observer cannot observe.")]
+Tries every attach type, and starts and stops every observer. Exit status: 1 if
+any observer does not work.")]
 pub struct CheckArgs {
-    /// One JSON object
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -30,9 +30,9 @@ pub fn run(_: &Cli, args: &CheckArgs) -> anyhow::Result<ExitCode> {
             .iter()
             .map(|o| json!({"observer": o.observer, "about": o.summary, "refused": o.refused, "notes": o.notes}))
             .collect();
-        print::data(format!("{}\n", json!({"abilities": abilities, "observers": observers})).as_bytes())?;
+        print::json(&format!("{}\n", json!({"abilities": abilities, "observers": observers})))?;
     } else {
-        print::data(text(&abilities, &observers).as_bytes())?;
+        print::text(&text(&abilities, &observers))?;
     }
     Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -42,18 +42,14 @@ fn text(abilities: &[fenxi_ebpf::Ability], observers: &[fenxi_ebpf::Finding]) ->
     let rows: Vec<_> = abilities
         .iter()
         .map(|a| {
-            vec![
-                a.name.to_owned(),
-                word(&a.refused),
-                if a.refused.is_some() { a.lost.to_owned() } else { String::new() },
-            ]
+            vec![a.name.to_owned(), word(&a.refused), if a.refused.is_some() { a.lost.clone() } else { String::new() }]
         })
         .collect();
-    let mut out = print::columns(&["KERNEL AND RIGHTS", "HERE", "LOST WITHOUT IT"], &[], &rows);
+    let mut out = print::columns(&["KERNEL FEATURE OR PRIVILEGE", "HERE", "NEEDED FOR"], &[], &rows);
     out.push('\n');
     let rows: Vec<_> =
         observers.iter().map(|o| vec![o.observer.to_owned(), word(&o.refused), o.summary.to_owned()]).collect();
-    out.push_str(&print::columns(&["OBSERVER", "WORKS", "WHAT IT SEES"], &[], &rows));
+    out.push_str(&print::columns(&["OBSERVER", "WORKS", "OBSERVES"], &[], &rows));
     let mut why: Vec<String> = Vec::new();
     let abilities = abilities.iter().filter_map(|a| Some(format!("{}: {}", a.name, a.refused.as_ref()?)));
     why.extend(abilities);

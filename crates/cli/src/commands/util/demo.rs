@@ -50,7 +50,7 @@ impl Hiding {
     /// # Errors
     /// When the system has no clock for it, or no thread.
     pub fn start() -> anyhow::Result<Hiding> {
-        let tick_ns = timer_tick_ns().context("this system does not tell how often its timer ticks")?;
+        let tick_ns = timer_tick_ns().context("this system does not report its timer frequency")?;
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let (ready, begun) = mpsc::channel();

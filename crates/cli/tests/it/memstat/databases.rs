@@ -221,7 +221,7 @@ fn postgresql_is_cached_twice_and_a_stranger_learns_little() {
         let output = command.arg("memstat").arg(format!("--db={}", data.display())).output().unwrap();
         let shown = text(&output.stdout);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(shown.contains("\nNOT KNOWN whether cached twice"), "{shown}");
+        assert!(shown.contains("\nUNKNOWN whether cached twice"), "{shown}");
         assert!(shown.contains("postgresql.conf cannot be read"), "{shown}");
         assert!(shown.contains("of its processes may not be looked into"), "{shown}");
     }

@@ -1,0 +1,63 @@
+//! How the program ends: what is said of its outcome, and the exit code.
+
+use std::{ffi::OsString, io, process::ExitCode};
+
+use nix::sys::signal::{SigHandler, SigSet, Signal, raise, signal};
+
+use crate::{overview, print};
+
+/// Ends with the outcome of a command. Output that could not be written is an error whatever the command made of it.
+pub fn of(outcome: anyhow::Result<ExitCode>) -> ExitCode {
+    let unwritten = print::failure();
+    let left = unwritten.as_ref().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+    match (outcome, unwritten) {
+        (Ok(code), None) => code,
+        (Ok(_), Some(_)) if left => of_broken_pipe(),
+        (Err(error), Some(_)) if left && says_broken_pipe(&error) => of_broken_pipe(),
+        (outcome, unwritten) => {
+            let unwritten = unwritten.filter(|_| !left);
+            if let Some(why) = &unwritten {
+                print::message(&format!("error: cannot write standard output: {why}"));
+            }
+            // What a command made of that is not said again.
+            if let Err(error) = outcome
+                && !unwritten.is_some_and(|why| format!("{error:#}").contains(&why.to_string()))
+            {
+                print::error(&error);
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether an error is one of a pipe that nobody reads; the engine keeps no more than the text.
+fn says_broken_pipe(error: &anyhow::Error) -> bool {
+    format!("{error:#}").to_lowercase().contains("broken pipe")
+}
+
+/// Ends as programs do whose reader has gone, as `head` when it has enough: by SIGPIPE, which a shell tells as 141, and
+/// without a word. The signal was ignored until now, so that everything could be put in order first.
+fn of_broken_pipe() -> ExitCode {
+    let mut pipe = SigSet::empty();
+    pipe.add(Signal::SIGPIPE);
+    let _ = pipe.thread_unblock();
+    #[allow(unsafe_code, reason = "an action can be set by no safe call")]
+    // SAFETY: the default action runs no code of this program.
+    let set = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) };
+    let _ = set.and_then(|_| raise(Signal::SIGPIPE));
+    ExitCode::from(128 + Signal::SIGPIPE as u8)
+}
+
+/// Ends with what is said of a command line that is not obeyed: one that asks for help, or a wrong one. It may name
+/// what others wrote (files that a shell has found), so that it is said of its visible words.
+pub fn of_words(words: &[OsString], error: &clap::Error) -> ExitCode {
+    let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    let shown = words.iter().map(|word| print::visible(&word.to_string_lossy()).into_owned());
+    let again = overview::parse(shown).err().filter(|again| again.kind() == error.kind());
+    let page = again.as_ref().unwrap_or(error).render();
+    if error.use_stderr() {
+        print::usage(&page);
+        return code;
+    }
+    of(print::help(&page).map(|()| code))
+}

@@ -24,8 +24,8 @@ use std::{
 
 use anyhow::{Result, bail};
 use clap::Parser;
+use fenxi_formats::{Family, Format, Head, Hints, Input, Out, detect, formats};
 use fenxi_model::{Micros, Random};
-use fenxi_source::import::{Family, Format, Head, Hints, Input, Out, detect, formats};
 use nix::sys::{
     resource::{Resource, UsageWho, getrusage, setrlimit},
     time::TimeValLike,
@@ -52,7 +52,7 @@ struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Folder of fixtures, a folder for each format
-    #[arg(long, default_value = "crates/source/fixtures/import")]
+    #[arg(long, default_value = "crates/formats/fixtures")]
     fixtures: PathBuf,
     /// Where an input that fails is saved
     #[arg(long, default_value = "fuzz-failure.bin")]

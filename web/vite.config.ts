@@ -1,10 +1,12 @@
 // Bundles with fixed names and no hashes: the same sources give the same bytes, so that CI can rebuild dist/ and
 // compare. `vite build` makes the page, `vite build --mode editor` the SQL editor, which is loaded on demand.
 import { defineConfig } from "vite";
+import { notices } from "./notices.ts";
 
 export default defineConfig(({ mode }) => {
   const editor = mode === "editor";
   return {
+    plugins: [notices()],
     oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
     define: { "process.env.NODE_ENV": '"production"' },
     build: {

@@ -45,10 +45,13 @@ export function pairs(values: Values, order: string[] = []): [string, string][] 
   return sorted.flatMap((name) => {
     const value = values[name];
     const list = Array.isArray(value) ? value : [value];
-    return list
-      .filter((v) => v !== null && v !== undefined && v !== "" && v !== false)
-      .map((v): [string, string] => [name, String(v)]);
+    return list.filter((v) => v !== null && v !== undefined && v !== "" && v !== false).map((v): [string, string] => [name, String(v)]);
   });
+}
+
+/** The values of a query by name, as `pairs` takes them; whatever the names are, `constructor` too. */
+export function lists(query: URLSearchParams): Record<string, string[]> {
+  return Object.fromEntries([...new Set(query.keys())].map((name) => [name, query.getAll(name)]));
 }
 
 /** The canonical text of a request. */
@@ -61,9 +64,7 @@ export function request(path: string, values: Values = {}): string {
 /** The same for the text of a request, whatever its order. */
 function canonical(text: string): string {
   const url = new URL(text, "http://localhost");
-  const values: Record<string, string[]> = {};
-  for (const [name, value] of url.searchParams) (values[name] ??= []).push(value);
-  return request(url.pathname.slice(ROOT.length), values);
+  return request(url.pathname.slice(ROOT.length), lists(url.searchParams));
 }
 
 /** The report in this file; null on a server. */
@@ -77,9 +78,7 @@ export const embedded: Embedded | null = (() => {
 /** Whether this is a file, without a server behind it. */
 export const offline = embedded !== null;
 
-const answers = new Map<string, unknown>(
-  Object.entries(embedded?.answers ?? {}).map(([text, answer]) => [canonical(text), answer]),
-);
+const answers = new Map<string, unknown>(Object.entries(embedded?.answers ?? {}).map(([text, answer]) => [canonical(text), answer]));
 /** So much text of answers is kept, characters; the longest unused go first. What a file holds stays. */
 const KEPT = 40e6;
 const sizes = new Map<string, number>();
@@ -116,7 +115,10 @@ function keep(key: string, answer: unknown, size: number): void {
 
 export class ApiError extends Error {
   /** `status` is that of HTTP; 0 when there was no answer at all. */
-  constructor(readonly status: number, message: string) {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
     super(message);
   }
 }
@@ -185,13 +187,17 @@ const flights = new Map<string, Flight>();
 export async function ask<T>(path: string, values: Values = {}, signal?: AbortSignal): Promise<T> {
   const key = request(path, values);
   if (answers.has(key) && (offline || !CHANGING.includes(path))) return peek<T>(key)!;
-  if (offline) throw new ApiError(404, "this file does not hold the answer; ask the store it was made from with `fenxi serve`");
+  if (offline) throw new ApiError(404, "this file does not contain the answer; open the store it was made from with `fenxi serve`");
   let flight = flights.get(key);
   if (!flight) {
     const stop = new AbortController();
     const landed = () => flights.get(key)?.stop === stop && flights.delete(key);
     const answer = fetchAnswer(key, stop.signal).then(
-      (got) => (landed(), keep(key, got.answer, got.size), got.answer),
+      (got) => {
+        landed();
+        keep(key, got.answer, got.size);
+        return got.answer;
+      },
       (error) => {
         landed();
         throw error;

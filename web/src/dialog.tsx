@@ -10,7 +10,7 @@ interface Props {
   /** The word on the button that does it. */
   act: string;
   danger?: boolean;
-  onAct: () => Promise<unknown> | void;
+  onAct: () => Promise<unknown>;
   onClose: () => void;
   children: ComponentChildren;
 }
@@ -41,10 +41,18 @@ export function Dialog({ title, act, danger, onAct, onClose, children }: Props) 
       <form method="dialog" onSubmit={submit}>
         <h2>{title}</h2>
         {children}
-        {error && <p class="error" role="alert">{error}</p>}
+        {error && (
+          <p class="error" role="alert">
+            {error}
+          </p>
+        )}
         <div class="dialog-foot">
-          <button type="button" class="plain" onClick={onClose}>Cancel</button>
-          <button type="submit" class={danger ? "act danger" : "act"} disabled={busy}>{busy ? `${act} …` : act}</button>
+          <button type="button" class="plain" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class={danger ? "act danger" : "act"} disabled={busy}>
+            {busy ? `${act} …` : act}
+          </button>
         </div>
       </form>
     </dialog>
@@ -54,10 +62,15 @@ export function Dialog({ title, act, danger, onAct, onClose, children }: Props) 
 /** A line of a form: what it is, and where it is filled in. */
 export function Field({ label, help, children }: { label: string; help?: string; children: ComponentChildren }) {
   return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: the input is among the children
     <label class="field">
       <span>{label}</span>
       {children}
-      {help && <small class="quiet"><Prose text={help} /></small>}
+      {help && (
+        <small class="quiet">
+          <Prose text={help} />
+        </small>
+      )}
     </label>
   );
 }

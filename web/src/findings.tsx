@@ -2,8 +2,9 @@
 
 import { Prose } from "./parts";
 import type { Finding, Findings as All, Header, Run, Said } from "./payload";
+import { plural } from "./units";
 
-const WORDS: Record<string, string> = { critical: "critical", warning: "warning", info: "good to know" };
+const WORDS: Record<string, string> = { critical: "critical", warning: "warning", info: "note" };
 
 export function Findings({ all, panels, runs }: { all: All; panels: Header[]; runs: Run[] }) {
   const loud = all.found.filter((f) => f.severity !== "info");
@@ -13,10 +14,14 @@ export function Findings({ all, panels, runs }: { all: All; panels: Header[]; ru
     <section id="section-findings">
       <h2>Findings</h2>
       {loud.length > 0 && <ul class="findings">{rows(loud)}</ul>}
-      {loud.length === 0 && <p class="quiet"><Prose text={`Nothing is wrong as far as ${all.looked} rules can see; \`fenxi findings --all\` lists them.`} /></p>}
+      {loud.length === 0 && (
+        <p class="quiet">
+          <Prose text={`No problems found by ${plural(all.looked, "rule")}; \`fenxi findings --all\` lists them.`} />
+        </p>
+      )}
       {quiet.length > 0 && (
         <details class="nothing">
-          <summary>{`Good to know: ${quiet.map((f) => f.title).join("; ")}`}</summary>
+          <summary>{`Notes: ${quiet.map((f) => f.title).join("; ")}`}</summary>
           <ul class="findings">{rows(quiet)}</ul>
         </details>
       )}
@@ -33,8 +38,16 @@ function Row({ finding, panels, runs }: { finding: Finding; panels: Header[]; ru
         {finding.title}
         {finding.own && <span class="tag">own rule</span>}
       </h3>
-      {finding.error && <p class="error" role="alert">{finding.error}</p>}
-      {finding.said.map((said, i) => <p class="said" key={i}><Prose text={`${lead(finding, said, runs)}${said.text}`} /></p>)}
+      {finding.error && (
+        <p class="error" role="alert">
+          {finding.error}
+        </p>
+      )}
+      {finding.said.map((said, i) => (
+        <p class="said" key={i}>
+          <Prose text={`${lead(finding, said, runs)}${said.text}`} />
+        </p>
+      ))}
       {finding.more > 0 && <p class="quiet">{`and ${finding.more} more like it`}</p>}
       <p class="about">
         <Prose text={finding.advice} />

@@ -6,7 +6,7 @@ import { HeatScale } from "./charts/legend-scale";
 import { type Panel, type Run, type SeriesData, type TimeData, unpack } from "./payload";
 import { heat } from "./shared";
 import { head, meaning, timesOf } from "./timechart";
-import { human, words } from "./units";
+import { human, plural, words } from "./units";
 
 /** From so many rows on, those with nothing but zeros are folded away. */
 const FOLD = 8;
@@ -36,9 +36,21 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
   const most = human(top, panel.unit);
   return (
     <div>
-      <Grid label={`${panel.title}: ${rows.length} rows over time, from 0 to ${most}`} times={times} span={[times[0] - time.step, times[times.length - 1]]} height={height} cells={cells} names={names} told={told} />
-      <HeatScale least="0" most={most}>
-        {folded > 0 && <button type="button" class="legend-zeros" aria-expanded={zeros} onClick={() => setZeros(!zeros)}>{zeros ? "fold zeros away" : `${folded} rows are always zero`}</button>}
+      <Grid
+        label={`${panel.title}: ${plural(rows.length, "row")} over time, from 0 to ${most}`}
+        times={times}
+        span={[times[0] - time.step, times[times.length - 1]]}
+        height={height}
+        cells={cells}
+        names={names}
+        told={told}
+      />
+      <HeatScale minimum="0" most={most}>
+        {folded > 0 && (
+          <button type="button" class="legend-zeros" aria-expanded={zeros} onClick={() => setZeros(!zeros)}>
+            {zeros ? "hide rows of zeros" : `${plural(folded, "row")} always zero`}
+          </button>
+        )}
       </HeatScale>
     </div>
   );

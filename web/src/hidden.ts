@@ -4,11 +4,16 @@ import { useMemo } from "preact/hooks";
 import { place, refine } from "./router";
 import { useShared } from "./shared";
 
-const mine = (panel: string, list: string[]) => list.filter((entry) => entry.startsWith(`${panel}/`)).map((entry) => entry.slice(panel.length + 1));
+const mine = (panel: string, list: string[]) =>
+  list.filter((entry) => entry.startsWith(`${panel}/`)).map((entry) => entry.slice(panel.length + 1));
 
 /** The series shown, by place; `names` tell them apart, `usual` are shown unless the address says otherwise. `set`
  * takes null for the usual ones. */
-export function useShown(panel: string, names: string[], usual: ReadonlySet<number>): [ReadonlySet<number>, (next: ReadonlySet<number> | null) => void] {
+export function useShown(
+  panel: string,
+  names: string[],
+  usual: ReadonlySet<number>,
+): [ReadonlySet<number>, (next: ReadonlySet<number> | null) => void] {
   const { query } = useShared(place);
   const [hidden, added] = [mine(panel, query.getAll("hide")), mine(panel, query.getAll("show"))];
   const shown = useMemo(() => {
@@ -18,7 +23,8 @@ export function useShown(panel: string, names: string[], usual: ReadonlySet<numb
   }, [hidden.join("\n"), added.join("\n"), names.join("\n"), usual]);
   const set = (next: ReadonlySet<number> | null) => {
     const others = (list: string) => query.getAll(list).filter((entry) => !entry.startsWith(`${panel}/`));
-    const entries = (want: (i: number) => boolean) => (next === null ? [] : names.flatMap((name, i) => (want(i) ? [`${panel}/${name}`] : [])));
+    const entries = (want: (i: number) => boolean) =>
+      next === null ? [] : names.flatMap((name, i) => (want(i) ? [`${panel}/${name}`] : []));
     refine({
       hide: [...others("hide"), ...entries((i) => usual.has(i) && !next!.has(i))],
       show: [...others("show"), ...entries((i) => !usual.has(i) && next!.has(i))],

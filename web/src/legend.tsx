@@ -56,12 +56,20 @@ export function Legend({ entries, shown, onChange, first }: Props) {
       ))}
       {listed.length > LISTED && <span class="quiet">{`and ${listed.length - LISTED} more`}</span>}
       {folded > 0 && !wanted && (
-        <button type="button" class="legend-zeros" aria-expanded={zeros} onClick={() => setZeros(!zeros)}>{zeros ? "fold zeros away" : `${folded} always zero`}</button>
+        <button type="button" class="legend-zeros" aria-expanded={zeros} onClick={() => setZeros(!zeros)}>
+          {zeros ? "hide rows of zeros" : `${folded} always zero`}
+        </button>
       )}
       {many && (
         <label class="legend-search">
           <span class="quiet">{`${shown.size} of ${entries.length} shown`}</span>
-          <input type="search" placeholder="find more" aria-label="find a series" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
+          <input
+            type="search"
+            placeholder="find more"
+            aria-label="find a series"
+            value={search}
+            onInput={(e) => setSearch(e.currentTarget.value)}
+          />
         </label>
       )}
     </div>

@@ -19,13 +19,13 @@ export function RunColour({ run }: { run: number }) {
   return <span class="swatch" style={{ background: colour(run) }} />;
 }
 
-/** `base` answers for the whole run; while a stretch is shown, the server is asked for that alone. */
+/** `base` answers for the whole run; while a time range is shown, the server is asked for that alone. */
 export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide: boolean }) {
   const box = useRef<HTMLElement>(null);
   const drawing = useRef<HTMLDivElement>(null);
   const seen = useSeen(box);
-  const stretch = useShared(settled);
-  const part = stretch && !offline && seen ? { from: round(stretch[0]), to: round(stretch[1]) } : null;
+  const range = useShared(settled);
+  const part = range && !offline && seen ? { from: round(range[0]), to: round(range[1]) } : null;
   const run = runs.map((r) => r.id);
   const finer = useAnswer<Panel>("panel", part && { question: base.id, run, ...part });
   const panel = part && finer.data && !finer.stale ? finer.data : base;
@@ -34,14 +34,29 @@ export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide
       <div class="panel-head">
         <h3>
           {base.title}
-          {base.own && <span class="tag">own question</span>}
+          {base.own && !base.carried && <span class="tag">own question</span>}
+          {base.carried && (
+            <span class="tag" title="This statement came with an imported file. It can read only the runs that carried it.">
+              came with the run
+            </span>
+          )}
         </h3>
         <PanelTools panel={panel} runs={runs} chart={drawing} />
       </div>
       {base.about && <p class="about">{base.about}</p>}
-      {finer.error && <p class="error" role="alert">{finer.error.message}</p>}
-      {panel.quiet ? <p class="quiet">{panel.quiet === "zero" ? "Nothing but zeros in this stretch." : "No rows in this stretch."}</p> : <div ref={drawing}><Drawing panel={panel} runs={runs} /></div>}
-      {!!panel.time?.left_out && <p class="quiet">{`${panel.time.left_out} more series, each below those here, are left out.`}</p>}
+      {finer.error && (
+        <p class="error" role="alert">
+          {finer.error.message}
+        </p>
+      )}
+      {panel.quiet ? (
+        <p class="quiet">{panel.quiet === "zero" ? "All values are zero in this time range." : "No rows in this time range."}</p>
+      ) : (
+        <div ref={drawing}>
+          <Drawing panel={panel} runs={runs} />
+        </div>
+      )}
+      {!!panel.time?.left_out && <p class="quiet">{`${panel.time.left_out} more series with lower values are not shown.`}</p>}
       <Sql sql={base.sql} id={base.id} />
     </article>
   );
@@ -53,7 +68,11 @@ const round = (s: number) => Math.round(s * 1000) / 1000;
 function PanelTools({ panel, runs, chart }: { panel: Panel; runs: Run[]; chart: { current: HTMLElement | null } }) {
   return (
     <div class="panel-tools">
-      {!offline && <a href={link("/ask", { question: panel.id, run: runs.map((r) => r.id) })} title="Change this question and look at the answer">edit</a>}
+      {!offline && (
+        <a href={link("/ask", { question: panel.id, run: runs.map((r) => r.id) })} title="Change this question and look at the answer">
+          edit
+        </a>
+      )}
       <TakeAway title={panel.title} chart={panel.quiet ? undefined : chart} rows={() => sheetOf(panel, runs)} sql={panel.sql.trim()} />
     </div>
   );
@@ -62,18 +81,32 @@ function PanelTools({ panel, runs, chart }: { panel: Panel; runs: Run[]; chart: 
 /** The answer alone. */
 export function Drawing({ panel, runs }: { panel: Panel; runs: Run[] }) {
   const { time, table } = panel;
-  if (panel.error) return <p class="error" role="alert">{panel.error}</p>;
+  if (panel.error)
+    return (
+      <p class="error" role="alert">
+        {panel.error}
+      </p>
+    );
   if (panel.chart === "summary" && (time || table)) return <Summary panel={panel} runs={runs} />;
   if (time) {
-    if (panel.chart === "line" || (panel.chart === "stacked" && runs.length === 1)) return <TimeChart panel={panel} time={time} runs={runs} />;
+    if (panel.chart === "line" || (panel.chart === "stacked" && runs.length === 1))
+      return <TimeChart panel={panel} time={time} runs={runs} />;
     // Stacks and heat maps of several runs cannot lie over each other: one chart each.
     const present = [...new Set(time.series.map((s) => s.run))].sort((a, b) => a - b);
     return (
       <>
         {present.map((r) => (
           <div key={r}>
-            {runs.length > 1 && <h4><RunColour run={r} /> {runs[r].name}</h4>}
-            {panel.chart === "heatmap" ? <HeatMap panel={panel} time={time} runs={runs} only={r} /> : <TimeChart panel={panel} time={time} runs={runs} only={r} />}
+            {runs.length > 1 && (
+              <h4>
+                <RunColour run={r} /> {runs[r].name}
+              </h4>
+            )}
+            {panel.chart === "heatmap" ? (
+              <HeatMap panel={panel} time={time} runs={runs} only={r} />
+            ) : (
+              <TimeChart panel={panel} time={time} runs={runs} only={r} />
+            )}
           </div>
         ))}
       </>

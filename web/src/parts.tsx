@@ -9,7 +9,11 @@ export function Failure({ error, retry }: { error: ApiError; retry?: () => void 
   return (
     <div class="error" role="alert">
       {error.message}
-      {retry && <button type="button" class="plain" onClick={retry}>Try again</button>}
+      {retry && (
+        <button type="button" class="plain" onClick={retry}>
+          Try again
+        </button>
+      )}
     </div>
   );
 }
@@ -24,7 +28,11 @@ export function Pending({ what, stop }: { what: string; stop?: () => void }) {
   return (
     <p class="quiet pending" role="status" style={{ visibility: tenths < 3 ? "hidden" : "visible" }}>
       {`${what}: ${(tenths / 10).toFixed(1)} s`}
-      {stop && <button type="button" class="plain" onClick={stop}>Cancel</button>}
+      {stop && (
+        <button type="button" class="plain" onClick={stop}>
+          Cancel
+        </button>
+      )}
     </p>
   );
 }
@@ -65,7 +73,7 @@ export function Prose({ text }: { text: string }) {
   return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }
 
-/** Characters that surely fit into a long cell without scrolling, at its least width. */
+/** Characters that surely fit into a long cell without scrolling, at its minimum width. */
 const FITS = 80;
 
 /** A cell of several lines. Where it may scroll, the keyboard reaches it. */

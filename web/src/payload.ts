@@ -104,6 +104,8 @@ export interface Header {
   sql: string;
   /** Written by the user, not shipped. */
   own: boolean;
+  /** Whether the runs brought it with them: whoever made their files wrote it. */
+  carried: boolean;
 }
 
 export interface Param {
@@ -130,7 +132,7 @@ export interface Meaning {
 
 export interface TableData {
   columns: { name: string; unit: string; numeric: boolean; whole: boolean }[];
-  /** A list of numbers is a little line. */
+  /** A list of numbers is a sparkline. */
   rows: (string | number | boolean | null | (number | null)[])[][];
   /** Rows of the whole answer; more than `rows.length` when it was cut. */
   total: number;
@@ -142,9 +144,9 @@ export interface TimeData {
   step: number;
   n: number;
   series: SeriesData[];
-  /** Series of the answer that the page leaves out, the least ones. */
+  /** Series of the answer that the page leaves out, those of the lowest values. */
   left_out: number;
-  /** Greatest mean of any bin: the one scale of a heat map. */
+  /** Maximum mean of any bin: the one scale of a heat map. */
   max: number;
 }
 
@@ -156,7 +158,7 @@ export interface SeriesData {
   avg: Packed;
   min?: Packed;
   max?: Packed;
-  /** Mean of the bins; least and greatest sample. */
+  /** Mean of the bins; minimum and maximum sample. */
   stats: { avg: number | null; min: number | null; max: number | null; trend_pct: number | null };
 }
 

@@ -2,8 +2,9 @@
 
 import uPlot from "uplot";
 import { drawable } from "./charts/plotsvg";
+import { BYTE_STEPS, tickTexts } from "./charts/scale";
 import { cursor, extent, zoom } from "./shared";
-import { clock, human } from "./units";
+import { clock } from "./units";
 
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -31,10 +32,7 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
 /** Steps of the time axis that read well, seconds. */
 const STEPS = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
 
-/** Steps of an axis of bytes: even numbers of KiB, MiB and so on. */
-const BYTE_STEPS = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].map((n) => n * 1024 ** power));
-
-/** From 0 to a little above the greatest value shown; percent end just above 100 when near it, so that a line at 100 shows. */
+/** From 0 to a little above the maximum shown; percent end just above 100 when near it, so that a line at 100 shows. */
 function range(unit: string): uPlot.Range.Function {
   return (_, min, max) => {
     if (min === null || max === null || !Number.isFinite(max)) return [0, unit === "%" ? 100 : 1];
@@ -51,7 +49,7 @@ export function axes(unit: string, times: (splits: number[], step: number) => st
   const bytes = unit.startsWith("B") ? { incrs: BYTE_STEPS } : {};
   return [
     { ...axis, space: 70, size: 28, incrs: STEPS, values: (_, splits, __, ___, step) => times(splits, step) },
-    { ...axis, size: 76, space: 32, ...bytes, values: (_, splits) => splits.map((s) => human(s, unit)) },
+    { ...axis, size: 76, space: 32, ...bytes, values: (_, splits) => tickTexts(splits, unit) },
   ];
 }
 
@@ -133,9 +131,12 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
     if (over) return;
     chart.setCursor(t === null ? { left: -10, top: -10 } : { left: chart.valToPos(t, "x"), top: 5 }, false);
   };
-  const stretch = () => {
+  const showRange = () => {
     const [min, max] = zoom.value ?? extent.value ?? [xs[0], xs[xs.length - 1]];
-    chart.setScale("x", { min, max });
+    // The last bin ends where a bin ends, and so a little after the run: it is shown with the others.
+    const beyond = xs[xs.length - 1] - max;
+    const isLast = !zoom.value && beyond > 0 && beyond < xs[1] - xs[0];
+    chart.setScale("x", { min, max: isLast ? max + beyond : max });
   };
   const move = (e: MouseEvent) => {
     over = true;
@@ -150,12 +151,12 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
   };
   chart.over.addEventListener("mousemove", move);
   chart.over.addEventListener("mouseleave", leave);
-  const off = [cursor.on(show), zoom.on(stretch), extent.on(stretch)];
-  stretch();
+  const off = [cursor.on(show), zoom.on(showRange), extent.on(showRange)];
+  showRange();
   return {
     chart,
     destroy: () => {
-      off.forEach((stop) => stop());
+      for (const stop of off) stop();
       if (over) leave();
       chart.destroy();
     },

@@ -1,6 +1,6 @@
 // Where the page is. The address is the state: what one sees can be sent as a link, and going back works.
 
-import { offline, embedded, pairs, type Values } from "./api";
+import { embedded, lists, offline, pairs, type Values } from "./api";
 import { Shared, useShared } from "./shared";
 
 export interface Place {
@@ -46,8 +46,7 @@ export function go(address: string): void {
 
 /** Changes the query of this page; `keep` makes a step that one can go back from. */
 export function refine(values: Values, keep = false): void {
-  const all: Record<string, string[]> = {};
-  for (const [name, value] of place.value.query) (all[name] ??= []).push(value);
+  const all = lists(place.value.query);
   const address = link(place.value.path, { ...all, ...values });
   if (address === link(place.value.path, all)) return;
   note(address, !keep);

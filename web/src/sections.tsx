@@ -21,10 +21,18 @@ export function silent(section: Section, runs: Run[]): boolean {
   return known(section, runs).every((p) => p?.quiet);
 }
 
-/** Links to the sections, which are there when they are `drawn`; while a stretch of time is shown also which, and `tools` for it. */
-export function Navigation({ sections, drawn = true, tools }: { sections: { id: string; title: string }[]; drawn?: boolean; tools?: ComponentChildren }) {
+/** Links to the sections, which are there when they are `drawn`; while a time range is shown also which, and `tools` for it. */
+export function Navigation({
+  sections,
+  drawn = true,
+  tools,
+}: {
+  sections: { id: string; title: string }[];
+  drawn?: boolean;
+  tools?: ComponentChildren;
+}) {
   const [here, setHere] = useState(sections[0]?.id);
-  const stretch = useShared(zoom);
+  const range = useShared(zoom);
   const list = sections.map((s) => s.id).join(" ");
   useEffect(() => {
     // The first section of which something stands in the upper part of the window.
@@ -37,21 +45,23 @@ export function Navigation({ sections, drawn = true, tools }: { sections: { id: 
       },
       { rootMargin: "-60px 0px -60% 0px" },
     );
-    document.querySelectorAll("main section[id^=section-]").forEach((s) => observer.observe(s));
+    for (const s of document.querySelectorAll("main section[id^=section-]")) observer.observe(s);
     return () => observer.disconnect();
   }, [list, drawn]);
   return (
     <nav class="sections" aria-label="sections">
       <div class="nav-links">
         {sections.map((s) => (
-          <a key={s.id} href={`#section-${s.id}`} aria-current={here === s.id ? "true" : undefined}>{s.title}</a>
+          <a key={s.id} href={`#section-${s.id}`} aria-current={here === s.id ? "true" : undefined}>
+            {s.title}
+          </a>
         ))}
       </div>
       <div class="nav-tools">
         {tools}
-        {stretch && (
+        {range && (
           <button type="button" class="zoom-reset" onClick={() => zoom.set(null)} title="Show the whole run (Escape)">
-            {stretch.map((t) => clock(t, stretch[1] - stretch[0] < 10)).join(" – ")} ✕
+            {range.map((t) => clock(t, range[1] - range[0] < 10)).join(" – ")} ✕
           </button>
         )}
       </div>
@@ -68,7 +78,7 @@ export function Silence({ lead, panels }: { lead: string; panels: Panel[] }) {
         {panels.map((p) => (
           <li key={p.id} id={`panel-${p.id}`}>
             <strong>{p.title}</strong>
-            {p.quiet === "zero" ? " Every value is zero. " : " There are no rows. "}
+            {p.quiet === "zero" ? " All values are zero. " : " No rows. "}
             {p.about}
             <Sql sql={p.sql} id={p.id} />
           </li>
@@ -82,7 +92,7 @@ export function Silence({ lead, panels }: { lead: string; panels: Panel[] }) {
 export function SilentSection({ section, runs }: { section: Section; runs: Run[] }) {
   return (
     <section id={`section-${section.id}`} class="silent">
-      <Silence lead={`${section.title}: nothing happened`} panels={known(section, runs) as Panel[]} />
+      <Silence lead={`${section.title}: no activity`} panels={known(section, runs) as Panel[]} />
     </section>
   );
 }
@@ -94,7 +104,10 @@ export function SectionView({ section, runs, onKnown }: { section: Section; runs
   const before = known(section, runs);
   if (before.every((p) => p !== undefined)) drawn.current ??= before;
   const near = useNear(box, 1400);
-  const answers = useAnswers<Panel>("panel", near && !drawn.current ? section.panels.map((p) => ({ question: p.id, run: ids(runs) })) : null);
+  const answers = useAnswers<Panel>(
+    "panel",
+    near && !drawn.current ? section.panels.map((p) => ({ question: p.id, run: ids(runs) })) : null,
+  );
   if (answers.length > 0 && answers.every((a) => a !== undefined)) drawn.current = answers;
   const here = drawn.current !== null;
   useEffect(() => {
@@ -103,7 +116,11 @@ export function SectionView({ section, runs, onKnown }: { section: Section; runs
   return (
     <section id={`section-${section.id}`} ref={box}>
       <h2>{section.title}</h2>
-      {drawn.current ? <Panels headers={section.panels} answers={drawn.current} runs={runs} /> : <Waiting section={section} done={answers.filter((a) => a !== undefined).length} />}
+      {drawn.current ? (
+        <Panels headers={section.panels} answers={drawn.current} runs={runs} />
+      ) : (
+        <Waiting section={section} done={answers.filter((a) => a !== undefined).length} />
+      )}
     </section>
   );
 }
@@ -111,19 +128,27 @@ export function SectionView({ section, runs, onKnown }: { section: Section; runs
 function Waiting({ section, done }: { section: Section; done: number }) {
   const columns = innerWidth >= 1100 ? 2 : 1;
   const height = section.panels.reduce((sum, p) => sum + guess(p) / (isWide(p) ? 1 : columns), 0);
-  return <div class="waiting" style={{ minHeight: `${Math.round(height * 0.7)}px` }}>{`${done} of ${section.panels.length} answers are here`}</div>;
+  return (
+    <div class="waiting" style={{ minHeight: `${Math.round(height * 0.7)}px` }}>{`${done} of ${section.panels.length} answers loaded`}</div>
+  );
 }
 
 function Panels({ headers, answers, runs }: { headers: Header[]; answers: (Panel | ApiError | undefined)[]; runs: Run[] }) {
   // What could not be asked says so in its place.
-  const panels = answers.map((a, i): Panel => (a instanceof ApiError || !a ? { ...headers[i], columns: {}, error: a?.message ?? "no answer" } : a));
+  const panels = answers.map(
+    (a, i): Panel => (a instanceof ApiError || !a ? { ...headers[i], columns: {}, error: a?.message ?? "no answer" } : a),
+  );
   const loud = panels.filter((p) => !p.quiet);
   const quiet = panels.filter((p) => p.quiet);
   const spans = widths(loud, runs);
   return (
     <>
-      <div class="panels">{loud.map((p, i) => <PanelView key={p.id} base={p} runs={runs} wide={spans[i]} />)}</div>
-      {quiet.length > 0 && <Silence lead="Nothing happened here" panels={quiet} />}
+      <div class="panels">
+        {loud.map((p, i) => (
+          <PanelView key={p.id} base={p} runs={runs} wide={spans[i]} />
+        ))}
+      </div>
+      {quiet.length > 0 && <Silence lead="No activity" panels={quiet} />}
     </>
   );
 }

@@ -1,4 +1,4 @@
-// What all charts share: the moment under the pointer, the zoomed stretch of time, the theme.
+// What all charts share: the moment under the pointer, the zoomed time range, the theme.
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -27,18 +27,18 @@ export function useShared<T>(shared: Shared<T>): T {
 
 /** Seconds since the start under the pointer; null when it is over no chart. */
 export const cursor = new Shared<number | null>(null);
-/** The stretch of time shown, seconds since the start; null for all. */
+/** The time range shown, seconds since the start; null for all. */
 export const zoom = new Shared<[number, number] | null>(null);
 /** The same a moment after it was last changed: what is asked of the server follows this. */
 export const settled = new Shared<[number, number] | null>(null);
 const CALM_MS = 150;
 let calm = 0;
-zoom.on((stretch) => {
+zoom.on((range) => {
   clearTimeout(calm);
-  calm = window.setTimeout(() => settled.set(stretch), stretch === null ? 0 : CALM_MS);
+  calm = window.setTimeout(() => settled.set(range), range === null ? 0 : CALM_MS);
 });
 
-/** The stretch of time that charts show when nothing is zoomed, so that they stand one below the other; null for each its own. */
+/** The time range that charts show when nothing is zoomed, so that they stand one below the other; null for each its own. */
 export const extent = new Shared<[number, number] | null>(null);
 
 /** A choice that this browser remembers; where it may not, the choice lasts as long as the page. */
@@ -85,8 +85,34 @@ document.addEventListener("keydown", (e) => {
 
 // Colours that people with the common forms of colour blindness tell apart (Okabe-Ito and Tol),
 // darker on white, lighter on black.
-const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b8559a", "#3a9bd9", "#c98a00", "#882255", "#2f9487", "#4b3fa0", "#85851f", "#a04fc4", "#7a3b10"];
-const DARK = ["#56b4e9", "#f08b45", "#2bc8a0", "#e79ac4", "#9bd3f7", "#f2b632", "#dd7ba2", "#7fd6c8", "#a79cf2", "#cfcf5c", "#cf96ea", "#d88a6a"];
+const LIGHT = [
+  "#0072b2",
+  "#d55e00",
+  "#009e73",
+  "#b8559a",
+  "#3a9bd9",
+  "#c98a00",
+  "#882255",
+  "#2f9487",
+  "#4b3fa0",
+  "#85851f",
+  "#a04fc4",
+  "#7a3b10",
+];
+const DARK = [
+  "#56b4e9",
+  "#f08b45",
+  "#2bc8a0",
+  "#e79ac4",
+  "#9bd3f7",
+  "#f2b632",
+  "#dd7ba2",
+  "#7fd6c8",
+  "#a79cf2",
+  "#cfcf5c",
+  "#cf96ea",
+  "#d88a6a",
+];
 
 export function colour(i: number): string {
   const list = theme.value === "dark" ? DARK : LIGHT;
@@ -94,7 +120,17 @@ export function colour(i: number): string {
 }
 
 // Viridis, by anchors: even in brightness, legible in grey and to the colour-blind.
-const VIRIDIS = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37]];
+const VIRIDIS = [
+  [68, 1, 84],
+  [71, 44, 122],
+  [59, 81, 139],
+  [44, 113, 142],
+  [33, 144, 141],
+  [39, 173, 129],
+  [92, 200, 99],
+  [170, 220, 50],
+  [253, 231, 37],
+];
 
 /** Red, green, blue for a share of the scale, 0 to 1. */
 export function heat(share: number): [number, number, number] {
@@ -110,7 +146,15 @@ function between(anchors: number[][], share: number): [number, number, number] {
 }
 
 // Blue over near white to orange: the two ends differ in hue for every common form of colour blindness.
-const DIVERGING = [[20, 83, 148], [78, 143, 196], [163, 200, 226], [242, 242, 240], [251, 206, 154], [235, 143, 62], [168, 78, 10]];
+const DIVERGING = [
+  [20, 83, 148],
+  [78, 143, 196],
+  [163, 200, 226],
+  [242, 242, 240],
+  [251, 206, 154],
+  [235, 143, 62],
+  [168, 78, 10],
+];
 
 /** Red, green, blue for a place between less (-1), equal (0) and more (1). */
 export function diverging(share: number): [number, number, number] {

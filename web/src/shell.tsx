@@ -35,7 +35,9 @@ export function Shell() {
   }, [path]);
   return (
     <>
-      <a class="skip" href="#main">Skip to the content</a>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
       <Bar path={path} />
       {page ? known && <page.View query={query} key={path} /> : <Unknown path={path} />}
       <Tooltip />
@@ -52,17 +54,34 @@ function Bar({ path }: { path: string }) {
   useEffect(() => pages.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [path]);
   return (
     <header class="bar">
-      {offline ? <span class="brand">Fenxi</span> : <a class="brand" href="/">Fenxi</a>}
+      {offline ? (
+        <span class="brand">Fenxi</span>
+      ) : (
+        <a class="brand" href="/">
+          Fenxi
+        </a>
+      )}
       {!offline && (
         <nav ref={pages} class="nav-links" aria-label="pages">
           {PAGES.filter((p) => p.title).map((p) => (
-            <a key={p.path} href={p.path} aria-current={p.path === path ? "page" : undefined}>{p.title}</a>
+            <a key={p.path} href={p.path} aria-current={p.path === path ? "page" : undefined}>
+              {p.title}
+            </a>
           ))}
         </nav>
       )}
       <div class="nav-tools">
-        {about?.read_only && <span class="tag" title="The server was started with --read-only">read-only</span>}
-        <button type="button" class="zone" onClick={() => zone.set(where === "utc" ? "local" : "utc")} aria-label={`times are in ${zoneWord()}; switch to ${where === "utc" ? "local time" : "UTC"}`}>
+        {about?.read_only && (
+          <span class="tag" title="The server was started with --read-only">
+            read-only
+          </span>
+        )}
+        <button
+          type="button"
+          class="zone"
+          onClick={() => zone.set(where === "utc" ? "local" : "utc")}
+          aria-label={`times are in ${zoneWord()}; switch to ${where === "utc" ? "local time" : "UTC"}`}
+        >
           {zoneWord()}
         </button>
         <button type="button" class="theme" onClick={toggleTheme} aria-label={`switch to the ${mode === "dark" ? "light" : "dark"} theme`}>
@@ -76,8 +95,11 @@ function Bar({ path }: { path: string }) {
 function Unknown({ path }: { path: string }) {
   return (
     <main id="main" tabIndex={-1}>
-      <Empty title="There is no such page">
-        <p>{`Nothing is at ${path}. `}<a href="/">The runs are here.</a></p>
+      <Empty title="Page not found">
+        <p>
+          {`Page not found: ${path}. `}
+          <a href="/">Go to the list of runs</a>
+        </p>
       </Empty>
     </main>
   );

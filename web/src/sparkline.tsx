@@ -14,7 +14,7 @@ interface Props {
 
 const POINTS = 120;
 
-/** Groups of neighbours, so that the path stays short: mean of `values`, greatest of `max`. */
+/** Groups of neighbours, so that the path stays short: mean of `values`, maximum of `max`. */
 function thin(values: Numbers, how: "mean" | "max"): Numbers {
   const size = Math.max(1, Math.ceil(values.length / POINTS));
   const out: Numbers = [];
@@ -51,7 +51,15 @@ export function Sparkline({ values, max, unit, colour, width = 160, height = 30 
       .join("");
   };
   return (
-    <svg class="spark" viewBox={`0 0 ${width} ${height}`} width={width} height={height} preserveAspectRatio="none" role="img" aria-label={`from ${human(low, unit)} to ${human(high, unit)}`}>
+    <svg
+      class="spark"
+      viewBox={`0 0 ${width} ${height}`}
+      width={width}
+      height={height}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`from ${human(low, unit)} to ${human(high, unit)}`}
+    >
       {tops && <path d={path(tops)} fill="none" stroke={colour ?? "currentColor"} opacity="0.35" stroke-width="1" />}
       <path d={path(line)} fill="none" stroke={colour ?? "currentColor"} stroke-width="1.5" stroke-linecap="round" />
     </svg>

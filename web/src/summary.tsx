@@ -1,4 +1,4 @@
-// The summary: one row a resource with its average, least, greatest value, trend and shape; tiles; bars.
+// The summary: one row a resource with its average, minimum, maximum, trend and shape; tiles; bars.
 
 import { type Numbers, type Panel, type Run, type TableData, type TimeData, unpack } from "./payload";
 import { colour, theme, useShared } from "./shared";
@@ -14,7 +14,7 @@ function trend(pct: number | null): string {
   if (pct === null) return MISSING;
   if (Math.abs(pct) < FLAT) return "→ flat";
   const by = Math.abs(pct) > 999 ? "> 999" : Math.abs(pct).toFixed(0);
-  return pct > 0 ? `↗ +${by} %` : `↘ −${by} %`;
+  return pct > 0 ? `↗ +${by}%` : `↘ −${by}%`;
 }
 
 interface Row {
@@ -43,8 +43,15 @@ function trendOf(line: Numbers): number | null {
 
 function fromTime(time: TimeData): Row[] {
   return time.series.map((s) => ({
-    name: words(s.name, s.unit), run: s.run, unit: s.unit, avg: s.stats.avg, min: s.stats.min, max: s.stats.max,
-    trend: s.stats.trend_pct, line: unpack(s.avg), tops: s.max && unpack(s.max),
+    name: words(s.name, s.unit),
+    run: s.run,
+    unit: s.unit,
+    avg: s.stats.avg,
+    min: s.stats.min,
+    max: s.stats.max,
+    trend: s.stats.trend_pct,
+    line: unpack(s.avg),
+    tops: s.max && unpack(s.max),
   }));
 }
 
@@ -60,10 +67,16 @@ function fromTable(table: TableData, runs: Run[]): Row[] {
     const names = table.columns.map((c, i) => (typeof row[i] === "string" && !["run", "unit"].includes(c.name) ? row[i] : null));
     return {
       name: words(names.filter((n) => n !== null).join(" · ")),
-      run: Math.max(0, runs.findIndex((r) => r.name === row[at("run")])),
+      run: Math.max(
+        0,
+        runs.findIndex((r) => r.name === row[at("run")]),
+      ),
       unit: String(row[at("unit")] ?? ""),
-      avg: number(row, "avg"), min: number(row, "min"), max: number(row, "max"),
-      trend: trendOf(line), line,
+      avg: number(row, "avg"),
+      min: number(row, "min"),
+      max: number(row, "max"),
+      trend: trendOf(line),
+      line,
     };
   });
 }
@@ -86,15 +99,23 @@ export function Summary({ panel, runs }: { panel: Panel; runs: Run[] }) {
             <th class="num">average</th>
             <th class="num">max</th>
             <th class="num">min</th>
-            <th title="Change along a straight line from start to end, as a share of the mean">trend</th>
+            <th title="Linear trend from start to end, as a percentage of the mean">trend</th>
           </tr>
         </thead>
         <tbody>
           {rows.map((s) => (
             <tr key={`${s.name} ${s.run}`}>
-              <th scope="row" title={panel.columns[s.name]?.doc}>{s.name}</th>
-              {several && <td><span class="swatch" style={{ background: colour(s.run) }} /> {runs[s.run].name}</td>}
-              <td><Sparkline values={s.line} max={s.tops} unit={s.unit} colour={colour(several ? s.run : 0)} /></td>
+              <th scope="row" title={panel.columns[s.name]?.doc}>
+                {s.name}
+              </th>
+              {several && (
+                <td>
+                  <span class="swatch" style={{ background: colour(s.run) }} /> {runs[s.run].name}
+                </td>
+              )}
+              <td>
+                <Sparkline values={s.line} max={s.tops} unit={s.unit} colour={colour(several ? s.run : 0)} />
+              </td>
               <td class="num strong">{human(s.avg, s.unit)}</td>
               <td class="num">{human(s.max, s.unit)}</td>
               <td class="num">{human(s.min, s.unit)}</td>
@@ -130,11 +151,22 @@ export function Tiles({ panel, table, runs }: { panel: Panel; table: TableData; 
   for (const row of table.rows) {
     const of = run < 0 ? "" : String(row[run] ?? "");
     if (value >= 0) {
-      const names = table.columns.map((c, i) => (!c.numeric && i !== run && !["host", "unit", "better", "source"].includes(c.name) ? row[i] : null)).filter((v) => v !== null);
-      put(tiles, words(names.join(" ")), { value: cellText(row[value], unitOf(table, row, value), true), title: String(row[value] ?? ""), run: of });
+      const names = table.columns
+        .map((c, i) => (!c.numeric && i !== run && !["host", "unit", "better", "source"].includes(c.name) ? row[i] : null))
+        .filter((v) => v !== null);
+      put(tiles, words(names.join(" ")), {
+        value: cellText(row[value], unitOf(table, row, value), true),
+        title: String(row[value] ?? ""),
+        run: of,
+      });
     } else {
       table.columns.forEach((c, i) => {
-        if (i !== run) put(tiles, words(c.name, c.unit), { value: cellText(row[i], c.unit, c.numeric, c.whole), title: panel.columns[c.name]?.doc ?? String(row[i] ?? ""), run: of });
+        if (i !== run)
+          put(tiles, words(c.name, c.unit), {
+            value: cellText(row[i], c.unit, c.numeric, c.whole),
+            title: panel.columns[c.name]?.doc ?? String(row[i] ?? ""),
+            run: of,
+          });
       });
     }
   }
@@ -147,12 +179,16 @@ export function Tiles({ panel, table, runs }: { panel: Panel; table: TableData; 
           {t.values.length === 1 && !t.values[0].run ? (
             <div class={t.values[0].value.length > 14 ? "tile-value small" : "tile-value"}>{t.values[0].value}</div>
           ) : (
-            [...t.values].sort((a, b) => place(a.run) - place(b.run)).map((v, i) => (
-              <div class="tile-of" key={i} title={v.title}>
-                <span class="quiet">{place(v.run) >= 0 && <span class="swatch" style={{ background: colour(place(v.run)) }} />} {v.run}</span>
-                <strong>{v.value}</strong>
-              </div>
-            ))
+            [...t.values]
+              .sort((a, b) => place(a.run) - place(b.run))
+              .map((v, i) => (
+                <div class="tile-of" key={i} title={v.title}>
+                  <span class="quiet">
+                    {place(v.run) >= 0 && <span class="swatch" style={{ background: colour(place(v.run)) }} />} {v.run}
+                  </span>
+                  <strong>{v.value}</strong>
+                </div>
+              ))
           )}
         </div>
       ))}
@@ -175,13 +211,25 @@ export function Bars({ panel, table }: { panel: Panel; table: TableData }) {
   return (
     <div class="bars">
       {table.rows.slice(0, BARS).map((row, r) => {
-        const name = table.columns.map((c, i) => (i !== value && !c.numeric && c.name !== "unit" ? row[i] : null)).filter((v) => v !== null).join(" · ");
-        const rest = table.columns.map((c, i) => (i !== value && c.numeric ? `${words(c.name, c.unit)} ${cellText(row[i], c.unit, true, c.whole)}` : null)).filter(Boolean).join(", ");
+        const name = table.columns
+          .map((c, i) => (i !== value && !c.numeric && c.name !== "unit" ? row[i] : null))
+          .filter((v) => v !== null)
+          .join(" · ");
+        const rest = table.columns
+          .map((c, i) => (i !== value && c.numeric ? `${words(c.name, c.unit)} ${cellText(row[i], c.unit, true, c.whole)}` : null))
+          .filter(Boolean)
+          .join(", ");
         return (
           <div class="bar-row" key={r} title={[rest, panel.columns[table.columns[value].name]?.doc].filter(Boolean).join("\n")}>
             <span class="bar-name">{name}</span>
             <span class="bar-track">
-              <span class="bar-fill" style={{ width: `${(Math.abs(numbers[r]) / most) * 100}%`, background: colour(run < 0 ? 0 : runsSeen.indexOf(String(row[run]))) }} />
+              <span
+                class="bar-fill"
+                style={{
+                  width: `${(Math.abs(numbers[r]) / most) * 100}%`,
+                  background: colour(run < 0 ? 0 : runsSeen.indexOf(String(row[run]))),
+                }}
+              />
             </span>
             <span class="bar-value">{cellText(row[value], unitOf(table, row, value) || panel.unit, true)}</span>
           </div>

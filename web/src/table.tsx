@@ -26,6 +26,18 @@ export function unitOf(table: TableData, row: Cell[], column: number): string {
   return place < 0 ? own : String(row[place] ?? "");
 }
 
+/** Rows by one of their columns; those equal in it keep their order. */
+export function sorted(rows: Cell[][], column: number, down: boolean): Cell[][] {
+  const direction = down ? -1 : 1;
+  return [...rows].sort((a, b) => {
+    const [x, y] = [a[column], b[column]];
+    // Missing values stand last, whichever way.
+    if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
+    if (typeof x === "number" && typeof y === "number") return (x - y) * direction;
+    return String(x).localeCompare(String(y), "en", { numeric: true }) * direction;
+  });
+}
+
 export function Table({ panel, table }: { panel: Panel; table: TableData }) {
   const [sort, setSort] = useState<{ column: number; down: boolean } | null>(null);
   const [all, setAll] = useState(false);
@@ -33,23 +45,21 @@ export function Table({ panel, table }: { panel: Panel; table: TableData }) {
   const rows = useMemo(() => {
     const wanted = search.toLowerCase();
     const found = wanted ? table.rows.filter((r) => r.some((c) => typeof c === "string" && c.toLowerCase().includes(wanted))) : table.rows;
-    if (!sort) return found;
-    const direction = sort.down ? -1 : 1;
-    return [...found].sort((a, b) => {
-      const [x, y] = [a[sort.column], b[sort.column]];
-      // Missing values stand last, whichever way.
-      if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
-      if (typeof x === "number" && typeof y === "number") return (x - y) * direction;
-      return String(x).localeCompare(String(y), "en", { numeric: true }) * direction;
-    });
+    return sort ? sorted(found, sort.column, sort.down) : found;
   }, [table, sort, search]);
   const shown = all ? rows : rows.slice(0, PAGE);
-  const click = (column: number) =>
-    setSort((s) => ({ column, down: s?.column === column ? !s.down : table.columns[column].numeric }));
+  const click = (column: number) => setSort((s) => ({ column, down: s?.column === column ? !s.down : table.columns[column].numeric }));
   return (
     <div>
       {table.rows.length > PAGE && (
-        <input class="table-search" type="search" placeholder={`find in ${table.rows.length} rows`} aria-label="find rows" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
+        <input
+          class="table-search"
+          type="search"
+          placeholder={`find in ${table.rows.length} rows`}
+          aria-label="find rows"
+          value={search}
+          onInput={(e) => setSearch(e.currentTarget.value)}
+        />
       )}
       <div class="scroll" tabIndex={0} role="region" aria-label={panel.title}>
         <table>
@@ -61,9 +71,15 @@ export function Table({ panel, table }: { panel: Panel; table: TableData }) {
                   class={c.numeric ? "num" : ""}
                   aria-sort={sort?.column === i ? (sort.down ? "descending" : "ascending") : "none"}
                 >
-                  <button type="button" title={`${c.name}: ${panel.columns[c.name]?.doc ?? "sort by this column"}`} onClick={() => click(i)}>
+                  <button
+                    type="button"
+                    title={`${c.name}: ${panel.columns[c.name]?.doc ?? "sort by this column"}`}
+                    onClick={() => click(i)}
+                  >
                     {words(c.name, c.unit)}
-                    <span class="sort-mark" aria-hidden="true">{sort?.column === i ? (sort.down ? " ▾" : " ▴") : ""}</span>
+                    <span class="sort-mark" aria-hidden="true">
+                      {sort?.column === i ? (sort.down ? " ▾" : " ▴") : ""}
+                    </span>
                   </button>
                 </th>
               ))}
@@ -73,7 +89,13 @@ export function Table({ panel, table }: { panel: Panel; table: TableData }) {
             {shown.map((row, r) => (
               <tr key={r}>
                 {row.map((cell, i) => (
-                  <TableCell key={i} cell={cell} unit={unitOf(table, row, i)} numeric={table.columns[i].numeric} whole={table.columns[i].whole} />
+                  <TableCell
+                    key={i}
+                    cell={cell}
+                    unit={unitOf(table, row, i)}
+                    numeric={table.columns[i].numeric}
+                    whole={table.columns[i].whole}
+                  />
                 ))}
               </tr>
             ))}
@@ -87,7 +109,9 @@ export function Table({ panel, table }: { panel: Panel; table: TableData }) {
               {all ? `Show the first ${PAGE}` : `Show all ${rows.length} rows`}
             </button>
           )}
-          {table.total > table.rows.length && <span class="quiet">{`The answer has ${table.total} rows; this page keeps ${table.rows.length}.`}</span>}
+          {table.total > table.rows.length && (
+            <span class="quiet">{`The answer has ${table.total} rows; this page holds ${table.rows.length} of them.`}</span>
+          )}
         </div>
       )}
     </div>
@@ -95,8 +119,18 @@ export function Table({ panel, table }: { panel: Panel; table: TableData }) {
 }
 
 function TableCell({ cell, unit, numeric, whole }: { cell: Cell; unit: string; numeric: boolean; whole: boolean }) {
-  if (Array.isArray(cell)) return <td><Sparkline values={cell} unit={unit} /></td>;
+  if (Array.isArray(cell))
+    return (
+      <td>
+        <Sparkline values={cell} unit={unit} />
+      </td>
+    );
   const text = cellText(cell, unit, numeric, whole);
-  if (numeric) return <td class="num" title={cell === null ? "missing" : String(cell)}>{text}</td>;
+  if (numeric)
+    return (
+      <td class="num" title={cell === null ? "missing" : String(cell)}>
+        {text}
+      </td>
+    );
   return text.length > 60 ? <LongCell text={text} /> : <td>{text}</td>;
 }

@@ -1,7 +1,8 @@
-// Lines over time with a band from the least to the greatest value, and stacked areas.
+// Lines over time with a band from the minimum to the maximum, and stacked areas.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import uPlot from "uplot";
+import type uPlot from "uplot";
+import { lonePoints } from "./charts/lone";
 import { useShown } from "./hidden";
 import { Legend, type Entry } from "./legend";
 import { type Numbers, type Panel, type Run, type SeriesData, type TimeData, unpack } from "./payload";
@@ -133,7 +134,12 @@ export function TimeChart({ panel, time, runs, only }: Props) {
     dashed: look(i).dash.length > 0,
     value: human(s.stats.avg, panel.unit),
     zero: isZero(s),
-    title: [`average ${human(s.stats.avg, panel.unit)}, min ${human(s.stats.min, panel.unit)}, max ${human(s.stats.max, panel.unit)}`, meaning(panel, s.name)].filter(Boolean).join(". "),
+    title: [
+      `average ${human(s.stats.avg, panel.unit)}, min ${human(s.stats.min, panel.unit)}, max ${human(s.stats.max, panel.unit)}`,
+      meaning(panel, s.name),
+    ]
+      .filter(Boolean)
+      .join(". "),
   }));
   return (
     <div>
@@ -189,14 +195,9 @@ function lines(series: SeriesData[], drawn: number[], look: Look): Built {
       built.bands.push({ series: [at, at + 1], fill: `${stroke}2e` });
     }
     built.data.push(unpack(s.avg));
-    built.series.push({ stroke, dash, width: 1.6, points: { show: alonePoints(unpack(s.avg)) } });
+    built.series.push({ stroke, dash, width: 1.6, points: lonePoints(unpack(s.avg), stroke) });
   }
   return built;
-}
-
-/** Whether a series has so few values that a line would not show. */
-function alonePoints(values: Numbers): boolean {
-  return values.filter((v) => v !== null).length < 3;
 }
 
 function stack(series: SeriesData[], drawn: number[], look: Look): Built {
@@ -207,7 +208,7 @@ function stack(series: SeriesData[], drawn: number[], look: Look): Built {
     const sum: Numbers = values.map((v, k) => (v === null && (below === null || below[k] === null) ? null : (v ?? 0) + (below?.[k] ?? 0)));
     below = sum;
     const { stroke } = look(i);
-    // The greatest sum is drawn first, each smaller one over it.
+    // The highest sum is drawn first, each smaller one over it.
     built.data.unshift(sum);
     built.series.unshift({ stroke, fill: stroke, width: 0.5, points: { show: false } });
   }

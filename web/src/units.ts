@@ -1,5 +1,6 @@
-// Numbers for people: scaled, three significant digits, unit at the end. The same rules as `Unit::human`
-// in crates/model: bytes by 1024, everything else by 1000.
+// Numbers for people: scaled, three or four significant digits, unit at the end. The same as `Unit::human` in crates/model,
+// which crates/model/tests/units.json holds both to. Pages differ in that: they have `µs` where a terminal has `us`, and
+// numbers of things, which are whole, without a fraction.
 
 import { zone } from "./shared";
 
@@ -8,76 +9,100 @@ const DECIMAL = ["", "k", "M", "G", "T", "P"];
 export const MISSING = "–";
 
 function scale(value: number, base: number, prefixes: string[]): [number, string] {
+  let scaled = value;
   let step = 0;
-  while (Math.abs(value) >= base * 0.9995 && step + 1 < prefixes.length) {
-    value /= base;
+  // 0.9995 of the next step already prints as that step, so move up there.
+  while (Math.abs(scaled) >= base * 0.9995 && step + 1 < prefixes.length) {
+    scaled /= base;
     step++;
   }
-  return [value, prefixes[step]];
+  return [scaled, prefixes[step]];
 }
 
-function digits(value: number): string {
+/** `more` is how many digits beyond the usual ones. */
+function digits(value: number, more = 0): string {
   const magnitude = Math.abs(value);
   if (magnitude === 0) return "0";
-  if (magnitude < 0.001) return value.toExponential(1);
-  if (magnitude < 0.1) return trim(value.toFixed(4));
-  if (magnitude < 10) return trim(value.toFixed(2));
-  if (magnitude < 100) return trim(value.toFixed(1));
-  return value.toFixed(0);
+  // From 1e21 on `toFixed` writes all digits and an exponent.
+  if (magnitude < 0.001 || magnitude >= 1e21) return value.toExponential(1 + more);
+  if (magnitude < 0.1) return fixed(value, 4 + more);
+  if (magnitude < 10) return fixed(value, 2 + more);
+  if (magnitude < 100) return fixed(value, 1 + more);
+  return fixed(value, more);
 }
 
-/** Without zeros at the end of a fraction: 5 rather than 5.00. */
-function trim(text: string): string {
-  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+/** As `toFixed`, but what lies in the middle goes to the even digit, as it does in Rust: 12.25 to 12.2 and 12.75 to 12.8. */
+function fixed(value: number, places: number): string {
+  // A power of two is exact: only what is in the middle gives an odd number.
+  const isMiddle = Math.abs(value * 2 ** (places + 1)) % 2 === 1;
+  if (!isMiddle) return value.toFixed(places);
+  const below = Math.floor(Math.abs(value) * 10 ** places);
+  return ((Math.sign(value) * (below + (below % 2))) / 10 ** places).toFixed(places);
 }
 
-export function duration(seconds: number): string {
+export function duration(seconds: number, more = 0): string {
   const s = Math.abs(seconds);
   if (s === 0) return "0 s";
-  if (s < 1e-6) return `${digits(seconds * 1e9)} ns`;
-  if (s < 1e-3) return `${digits(seconds * 1e6)} µs`;
-  if (s < 1) return `${digits(seconds * 1e3)} ms`;
-  if (s < 120) return `${digits(seconds)} s`;
-  const whole = Math.round(seconds);
-  if (s < 7200) return `${Math.trunc(whole / 60)}m${String(whole % 60).padStart(2, "0")}s`;
-  return `${Math.trunc(whole / 3600)}h${String(Math.trunc((whole % 3600) / 60)).padStart(2, "0")}m`;
+  if (s < 1e-6) return `${digits(seconds * 1e9, more)} ns`;
+  if (s < 1e-3) return `${digits(seconds * 1e6, more)} µs`;
+  if (s < 1) return `${digits(seconds * 1e3, more)} ms`;
+  if (s < 120) return `${digits(seconds, more)} s`;
+  // As a clock shows it: what has not passed is not counted.
+  const two = (n: number) => String(Math.trunc(n)).padStart(2, "0");
+  const sign = seconds < 0 ? "-" : "";
+  return s < 7200 ? `${sign}${Math.trunc(s / 60)}m${two(s % 60)}s` : `${sign}${Math.trunc(s / 3600)}h${two((s % 3600) / 60)}m`;
 }
 
-export function human(value: number | null | undefined, unit: string): string {
+/** Whether this is a unit, to which a prefix is written without a gap, as in `kHz`, and no word for what is counted, as `frames`. */
+const isMeasured = (unit: string) => unit.length === 1 || ["/s", "Hz", "CPU"].includes(unit);
+
+export function human(value: number | null | undefined, unit: string, more = 0): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return MISSING;
   switch (unit) {
     case "B":
     case "B/s": {
       const [v, prefix] = scale(value, 1024, BINARY);
-      return `${digits(v)} ${prefix}${unit}`;
+      return `${digits(v, more)} ${prefix}${unit}`;
     }
     case "%":
-      return `${digits(value)} %`;
+      return `${digits(value, more)}%`;
     case "s":
-      return duration(value);
+      return duration(value, more);
     case "ms":
-      return duration(value / 1e3);
+      return duration(value / 1e3, more);
     case "us":
-      return duration(value / 1e6);
+      return duration(value / 1e6, more);
     case "ns":
-      return duration(value / 1e9);
+      return duration(value / 1e9, more);
     case "Mbit/s": {
       const [v, prefix] = scale(value * 1e6, 1000, DECIMAL);
-      return `${digits(v)} ${prefix}bit/s`;
+      return `${digits(v, more)} ${prefix}bit/s`;
     }
     default: {
+      // Of things there are 4, not 4.00.
+      if (Number.isInteger(value) && Math.abs(value) < 1000 && !isMeasured(unit)) return `${value + 0} ${unit}`.trimEnd();
       const [v, prefix] = scale(value, 1000, DECIMAL);
-      const tail = `${prefix}${unit}`;
-      return tail === "" ? digits(v) : tail === "/s" ? `${digits(v)}/s` : `${digits(v)} ${tail}`;
+      if (prefix === "" && unit === "/s") return `${digits(v, more)}/s`;
+      const gap = prefix !== "" && unit !== "" && !isMeasured(unit) ? " " : "";
+      return `${digits(v, more)} ${prefix}${gap}${unit}`.trimEnd();
     }
   }
 }
 
+/** The same without zeros at the end of a fraction, 5 for 5.00: for ticks of axes, and numbers of things. */
+export function short(value: number | null | undefined, unit: string, more = 0): string {
+  return human(value, unit, more).replace(/\.(\d*?)0+(?!\d)/, (_, kept) => (kept ? `.${kept}` : ""));
+}
+
+/** A number of things: `1 run`, `2 runs`; what is counted takes an `s`. */
+export function plural(count: number, what: string): string {
+  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+}
+
 /** Time on the axis and in tooltips: `4:05` since the start, to the second or finer. */
 export function clock(seconds: number, fine = false): string {
-  const sign = seconds < -1e-9 ? "-" : "";
-  let s = Math.abs(seconds);
-  s = fine ? Math.round(s * 1000) / 1000 : Math.round(s);
+  const s = fine ? Math.round(Math.abs(seconds) * 1000) / 1000 : Math.round(Math.abs(seconds));
+  const sign = seconds < 0 && s > 0 ? "-" : "";
   const h = Math.floor(s / 3600);
   const m = Math.floor((s % 3600) / 60);
   const rest = s % 60;
@@ -110,11 +135,20 @@ export function zoneWord(): string {
   return zone.value === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-const SUFFIX: Record<string, string> = { "B/s": "_bytes_per_s", B: "_bytes", "/s": "_per_s", s: "_s", ms: "_ms", us: "_us", "%": "_pct" };
+const SUFFIX: Record<string, string> = {
+  "B/s": "_bytes_per_s",
+  B: "_bytes",
+  "/s": "_per_s",
+  s: "_s",
+  ms: "_ms",
+  us: "_us",
+  "%": "_pct",
+  CPU: "_cpus",
+};
 
 /** Names of columns and series read as words, without the unit that every value carries: `max_rss_bytes` as `max rss`. */
 export function words(name: string, unit = ""): string {
   const suffix = SUFFIX[unit];
-  const short = suffix && name.endsWith(suffix) && name.length > suffix.length ? name.slice(0, -suffix.length) : name;
-  return short.replace(/_per_s$/, "/s").replace(/_/g, " ");
+  const bare = suffix && name.endsWith(suffix) && name.length > suffix.length ? name.slice(0, -suffix.length) : name;
+  return bare.replace(/_per_s$/, "/s").replace(/_/g, " ");
 }

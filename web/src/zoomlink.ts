@@ -1,11 +1,26 @@
-// The stretch of time that charts show, and `from` and `to` of the address: they stay the same.
+// The time range that charts show, and `from` and `to` of the address: they stay the same.
 
 import { useEffect, useRef } from "preact/hooks";
 import { place, refine } from "./router";
 import { extent, settled, zoom } from "./shared";
 
-/** To the millisecond: what is asked twice has the same text. */
-const round = (s: number) => Math.round(s * 1000) / 1000;
+type Range = [from: number, to: number];
+
+/** To the millisecond: what is asked twice has the same text. Never nothing at all, however far one zooms in. */
+export function rounded([from, to]: Range): Range {
+  const ms = (s: number) => Math.round(s * 1000);
+  const begin = ms(from);
+  return [begin / 1000, Math.max(begin + 1, ms(to)) / 1000];
+}
+
+/** The time range that an address names, seconds since the start; null for all, also where it names none that there can be. */
+export function rangeOf(from: string | null, to: string | null): Range | null {
+  if (!from || !to) return null;
+  const range: Range = [Number(from), Number(to)];
+  return range.every(Number.isFinite) && range[0] < range[1] ? range : null;
+}
+
+const isSame = (a: Range | null, b: Range | null) => a?.[0] === b?.[0] && a?.[1] === b?.[1];
 
 /** Charts show from `begin` to `end`, seconds, unless the address says which part of it. */
 export function useZoomInLink(query: URLSearchParams, begin: number, end: number): void {
@@ -21,14 +36,13 @@ export function useZoomInLink(query: URLSearchParams, begin: number, end: number
     // Nor is an address that has changed since this was drawn.
     const now = place.value.query;
     if (now.get("from") !== from || now.get("to") !== to) return;
-    const stretch = from !== null && to !== null ? ([Number(from), Number(to)] as [number, number]) : null;
-    const same = stretch?.[0] === zoom.value?.[0] && stretch?.[1] === zoom.value?.[1];
-    if (!same && !(stretch && !(stretch[0] < stretch[1]))) zoom.set(stretch);
+    const range = rangeOf(from, to);
+    if (!isSame(range, zoom.value)) zoom.set(range);
   }, [from, to]);
   useEffect(() => {
     const off = settled.on((z) => {
-      if (z && (round(z[0]) !== z[0] || round(z[1]) !== z[1])) {
-        zoom.set([round(z[0]), round(z[1])]);
+      if (z && !isSame(z, rounded(z))) {
+        zoom.set(rounded(z));
         return;
       }
       const [begin, end] = z ?? [null, null];

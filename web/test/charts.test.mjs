@@ -61,7 +61,9 @@ test("arrow keys go from frame to frame, and a search says its share", options, 
   const sum = (rows) => rows.reduce((n, row) => n + row[samples], 0);
   const share = (100 * sum(table.rows.filter((row) => row[stack].includes("mysqld")))) / sum(table.rows);
   await panel("stacks").getByLabel("highlight frames").fill("mysqld");
-  await panel("stacks").getByText(`${share.toFixed(2)} % of all samples`).waitFor();
+  await panel("stacks")
+    .getByText(`${share.toFixed(2)}% of all samples`)
+    .waitFor();
   await panel("stacks").getByLabel("highlight frames").fill("");
 });
 
@@ -69,11 +71,11 @@ test("a distribution has its percentiles, and can be cumulated", options, async 
   const first = panel("distributions");
   await first.scrollIntoViewIfNeeded();
   assert.match(await first.locator("table").first().innerText(), /p50\s+p90\s+p99/);
-  await first.getByRole("button", { name: "Cumulated" }).first().click();
-  await first.getByText("values up to here").first().waitFor();
+  await first.getByRole("button", { name: "Cumulative" }).first().click();
+  await first.getByText("cumulative share").first().waitFor();
   await first.locator(".chart.own").first().focus();
   await page.keyboard.press("End");
-  assert.match(await first.locator(".chart.own [aria-live]").first().innerText(), /up to here 100.00 %/);
+  assert.match(await first.locator(".chart.own [aria-live]").first().innerText(), /cumulative 100.00%/);
 });
 
 test("distributions over time are a map of buckets", options, async () => {

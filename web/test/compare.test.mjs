@@ -83,7 +83,17 @@ test("results stand first, and every line can be shown, found and filtered by it
   const [, word, n] = (await chip.innerText()).match(/^\S+ (.*) (\d+)$/);
   await chip.click();
   assert.equal(query().get("verdict"), word);
-  while (await page.locator("#section-verdicts").getByRole("button", { name: /^Show all \d+$/ }).count()) await page.locator("#section-verdicts").getByRole("button", { name: /^Show all \d+$/ }).first().click();
+  while (
+    await page
+      .locator("#section-verdicts")
+      .getByRole("button", { name: /^Show all \d+$/ })
+      .count()
+  )
+    await page
+      .locator("#section-verdicts")
+      .getByRole("button", { name: /^Show all \d+$/ })
+      .first()
+      .click();
   assert.equal(await lines().count(), Number(n));
   await chip.click();
   await page.getByLabel("find metrics").fill("elapsed");
@@ -98,7 +108,9 @@ test("a run is moved against the others by its bar, and the link says by how muc
   await bar.focus();
   for (let i = 0; i < 5; i++) await page.keyboard.press("ArrowRight");
   await page.waitForFunction(() => document.querySelector(".shift-bar").getAttribute("aria-valuenow") === "0.5");
-  const [run, seconds] = query().get("shift").split(/:(?=[^:]*$)/);
+  const [run, seconds] = query()
+    .get("shift")
+    .split(/:(?=[^:]*$)/);
   assert.ok(Math.abs(Number(seconds) - 0.5) < 1e-9, query().get("shift"));
   const box = await bar.boundingBox();
   await page.mouse.move(box.x + 20, box.y + 6);
@@ -111,7 +123,7 @@ test("a run is moved against the others by its bar, and the link says by how muc
   await page.goto(page.url());
   await quiet(page);
   await page.waitForSelector(".shift-said");
-  await page.getByRole("button", { name: "Move all back" }).click();
+  await page.getByRole("button", { name: "Reset shifts" }).click();
   await page.waitForFunction(() => !location.search.includes("shift"));
 });
 
@@ -128,7 +140,7 @@ test("questions are drawn over each other, heat maps side by side and as a diffe
   await page.mouse.move(2, 2);
 });
 
-test("a stretch is asked for alone, and stands in the link", options, async () => {
+test("a time range is asked for alone, and stands in the link", options, async () => {
   const over = page.locator("#panel-cpu-time .u-over");
   await over.scrollIntoViewIfNeeded();
   const box = await over.boundingBox();
@@ -155,7 +167,7 @@ test("a stretch is asked for alone, and stands in the link", options, async () =
   await page.waitForFunction(() => !new URLSearchParams(location.search).has("from"));
 });
 
-test("who leaves a stretch before the page has drawn it has left it", options, async () => {
+test("who leaves a time range before the page has drawn it has left it", options, async () => {
   const over = page.locator("#panel-cpu-time .u-over");
   for (const delay of [0, 1, 2, 3, 4, 6, 8, 12]) {
     await quiet(page);
@@ -206,17 +218,26 @@ test("a comparison is taken away as Markdown", options, async () => {
   assert.match(text, /\| elapsed \|/);
 });
 
-test("groups that did not do the same work are refused, and compared only all the same", options, async () => {
+test("groups that did not do the same work are refused, and compared only when forced", options, async () => {
   await page.route("**/api/v1/compare?*", async (route) => {
     if (route.request().url().includes("force")) return route.continue();
     const response = await route.fetch();
     const found = await response.json();
-    await route.fulfill({ response, json: { ...found, reasons: [{ refuses: true, text: "different data sizes: `scale` is 1 in A and 2 in B" }], refused: true, comparison: null, split: null } });
+    await route.fulfill({
+      response,
+      json: {
+        ...found,
+        reasons: [{ refuses: true, text: "different data sizes: `scale` is 1 in A and 2 in B" }],
+        refused: true,
+        comparison: null,
+        split: null,
+      },
+    });
   });
   await visit(page, `${COMPARE}&margin=5%25`);
   await page.locator("#section-gate").getByText("different data sizes").waitFor();
   assert.equal(await page.locator("#section-verdicts").count(), 0);
-  await page.getByRole("button", { name: "Compare all the same" }).click();
+  await page.getByRole("button", { name: "Compare anyway" }).click();
   await page.waitForSelector("#section-verdicts");
   await page.unroute("**/api/v1/compare?*");
 });
@@ -237,7 +258,7 @@ test("a study shows its response by factor, its scaling and its cells, and the w
 test("a metric is followed over runs, and two points are compared", options, async () => {
   await visit(page, "/trend");
   await page.getByLabel("metric").fill("elapsed");
-  await page.getByRole("button", { name: "Follow" }).click();
+  await page.getByRole("button", { name: "Show trend" }).click();
   const found = await (async () => {
     await page.waitForSelector(".chart.own svg circle");
     return api("trend?metric=elapsed");
@@ -249,7 +270,10 @@ test("a metric is followed over runs, and two points are compared", options, asy
   await page.keyboard.press("Enter");
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Enter");
-  assert.deepEqual(query().getAll("pick"), found.points.slice(0, 2).map((p) => p.run));
+  assert.deepEqual(
+    query().getAll("pick"),
+    found.points.slice(0, 2).map((p) => p.run),
+  );
   await page.getByRole("button", { name: /^Compare / }).click();
   await page.waitForSelector("#section-gate");
   assert.equal(query().get("a"), found.points[0].run);
@@ -282,7 +306,10 @@ for (const { name, path } of PAGES) {
     assert.deepEqual(await drawn(), headings);
     assert.equal(await page.locator("main .error").count(), 0);
     await look(page, `${name}-file`);
-    assert.deepEqual(browser.requests.slice(count).filter((url) => !/^(file|data|blob):/.test(url)), []);
+    assert.deepEqual(
+      browser.requests.slice(count).filter((url) => !/^(file|data|blob):/.test(url)),
+      [],
+    );
   });
 }
 

@@ -40,7 +40,9 @@ test("filters narrow the list, stand in the address, and survive going there aga
   await page.getByLabel("find runs by text").fill("thorough");
   await page.waitForFunction(() => new URLSearchParams(location.search).get("text") === "thorough");
   await quiet(page);
-  await page.waitForFunction(() => [...document.querySelectorAll(".run-cell > a:first-child")].every((a) => a.textContent.includes("thorough")));
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".run-cell > a:first-child")].every((a) => a.textContent.includes("thorough")),
+  );
   const found = await rows().count();
   assert.ok(found >= 4 && found < 8, `${found} runs`);
   await page.getByLabel("filter by label or parameter").fill("level=9");
@@ -56,7 +58,7 @@ test("filters narrow the list, stand in the address, and survive going there aga
   await page.getByLabel("find runs by text").fill("");
   await page.waitForFunction(() => !location.search.includes("text"));
   await page.getByLabel("find runs by text").fill("nothing is called that");
-  await page.getByText("No run fits").waitFor();
+  await page.getByText("No matching runs").waitFor();
   await page.getByRole("button", { name: "Show all runs" }).click();
   await page.waitForFunction(() => document.querySelectorAll(".runlist tbody tr").length > 8);
 });
@@ -72,7 +74,10 @@ test("results become columns, and the list is sorted by them", options, async ()
   await quiet(page);
   assert.equal(query().get("sort"), "result:elapsed");
   const place = await header.evaluate((th) => th.cellIndex);
-  const values = () => page.locator(`.runlist tbody td:nth-child(${place + 1})`).evaluateAll((cells) => cells.map((c) => Number(c.title)).filter((v) => v > 0));
+  const values = () =>
+    page
+      .locator(`.runlist tbody td:nth-child(${place + 1})`)
+      .evaluateAll((cells) => cells.map((c) => Number(c.title)).filter((v) => v > 0));
   await page.waitForFunction((n) => {
     const seen = [...document.querySelectorAll(`.runlist tbody td:nth-child(${n})`)].map((c) => Number(c.title)).filter((v) => v > 0);
     return seen.length > 3 && seen.every((v, i) => i === 0 || v <= seen[i - 1]);
@@ -82,7 +87,7 @@ test("results become columns, and the list is sorted by them", options, async ()
   assert.equal(query().get("sort"), null);
 });
 
-test("a little line can be drawn for every run", options, async () => {
+test("a sparkline can be drawn for every run", options, async () => {
   await visit(page, "/?spark=cpu.usr");
   assert.ok((await page.locator(".runlist svg.spark").count()) > 8);
 });
@@ -94,7 +99,12 @@ test("runs that were picked are labelled, compared and averaged", options, async
   await page.getByLabel("Labels to add").fill("kept=yes");
   await page.getByRole("button", { name: "Save" }).click();
   await page.locator(".run-cell .tag", { hasText: "kept=yes" }).first().waitFor();
-  const compare = new URL(await page.locator(".pickbar").getByRole("link", { name: "Compare" }).evaluate((a) => a.href));
+  const compare = new URL(
+    await page
+      .locator(".pickbar")
+      .getByRole("link", { name: "Compare" })
+      .evaluate((a) => a.href),
+  );
   assert.equal(compare.pathname, "/compare");
   assert.ok(compare.searchParams.get("a") && compare.searchParams.get("b"));
   await page.locator(".pickbar").getByRole("button", { name: "Average" }).click();
@@ -138,7 +148,7 @@ async function zoom() {
   await page.mouse.up();
 }
 
-test("a zoom asks the server for that stretch, stands in the address, and can be kept as a window", options, async () => {
+test("a zoom asks the server for that time range, stands in the address, and can be kept as a window", options, async () => {
   const run = await idOf("thorough");
   await visit(page, `/run?run=${run}`);
   const finer = page.waitForResponse((r) => r.url().includes("/api/v1/panel") && r.url().includes("from="));
@@ -153,7 +163,7 @@ test("a zoom asks the server for that stretch, stands in the address, and can be
   const address = page.url();
   await page.goto(address);
   await quiet(page);
-  assert.equal(await page.locator(".zoom-reset").count(), 1, "the link shows the same stretch");
+  assert.equal(await page.locator(".zoom-reset").count(), 1, "the link shows the same time range");
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !location.search.includes("from="));
   await page.locator(".window .chip", { hasText: "middle" }).click();
@@ -224,7 +234,7 @@ test("a panel's question is edited, kept, and part of the next report", options,
   assert.ok(html.includes("How much work was done?"), "the report has the new question");
 });
 
-test("SQL that is wrong is told in words, and rows come as CSV", options, async () => {
+test("SQL that is wrong is explained in words, and rows come as CSV", options, async () => {
   await visit(page, "/ask?q=SELECT+nothing+FROM+cpu");
   assert.match(await page.locator(".answer .error").innerText(), /nothing/);
   forgive(browser);
@@ -242,8 +252,12 @@ test("a statement that takes long tells for how long, and is cancelled", options
 });
 
 test("five hundred series are ranked, searched and switched without waiting", options, async () => {
-  const sql = "SELECT run, host, t, dt, 'series ' || i AS worker, CASE WHEN i % 5 = 0 THEN 0 ELSE usr * i END AS value FROM cpu, range(500) r(i) WHERE cpu IS NULL ORDER BY run, host, t";
-  await visit(page, `/ask?${new URLSearchParams({ q: sql, chart: "line", x: "t", y: "value", series: "worker", run: await idOf("thorough") })}`);
+  const sql =
+    "SELECT run, host, t, dt, 'series ' || i AS worker, CASE WHEN i % 5 = 0 THEN 0 ELSE usr * i END AS value FROM cpu, range(500) r(i) WHERE cpu IS NULL ORDER BY run, host, t";
+  await visit(
+    page,
+    `/ask?${new URLSearchParams({ q: sql, chart: "line", x: "t", y: "value", series: "worker", run: await idOf("thorough") })}`,
+  );
   await page.getByText("500 series").waitFor();
   assert.equal(await page.locator(".legend button[aria-pressed=true]").count(), 12);
   assert.match(await page.locator(".legend button").first().innerText(), /series 499/);
@@ -276,7 +290,9 @@ test("an archive that was exported comes back as the same run", options, async (
   await page.waitForURL((url) => url.pathname === "/");
   await quiet(page);
   assert.equal(await page.locator(`.runlist a[title="${run}"]`).count(), 0);
-  await page.getByLabel("files to import").setInputFiles({ name: `${run}.tar.zst`, mimeType: "application/zstd", buffer: readFileSync(path) });
+  await page
+    .getByLabel("files to import")
+    .setInputFiles({ name: `${run}.tar.zst`, mimeType: "application/zstd", buffer: readFileSync(path) });
   await page.waitForURL(`**/run?run=${run}`);
   await quiet(page);
   assert.equal(await page.locator("h1").innerText(), "packing threads=1");
@@ -284,7 +300,8 @@ test("an archive that was exported comes back as the same run", options, async (
 
 test("another tool's output is imported", options, async () => {
   await visit(page, "/");
-  const text = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n 1  0      0 811420  25392 914568    0    0    14    25   60  103  1  1 98  0  0\n 0  0      0 811420  25392 914568    0    0     0     0   41   77  0  0 100  0  0\n";
+  const text =
+    "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n 1  0      0 811420  25392 914568    0    0    14    25   60  103  1  1 98  0  0\n 0  0      0 811420  25392 914568    0    0     0     0   41   77  0  0 100  0  0\n";
   await page.getByLabel("files to import").setInputFiles({ name: "vmstat.txt", mimeType: "text/plain", buffer: Buffer.from(text) });
   await page.waitForURL("**/run?run=*");
   await page.locator(".panel").first().waitFor();
@@ -296,7 +313,11 @@ test("live values come every second, and stand still while paused", options, asy
   await page.waitForTimeout(3500);
   assert.ok((await page.locator(".uplot").count()) >= 3);
   await page.getByRole("button", { name: "Pause" }).click();
-  const picture = () => page.locator(".uplot canvas").first().evaluate((c) => c.toDataURL());
+  const picture = () =>
+    page
+      .locator(".uplot canvas")
+      .first()
+      .evaluate((c) => c.toDataURL());
   const still = await picture();
   await page.waitForTimeout(2200);
   assert.equal(await picture(), still);
@@ -321,7 +342,7 @@ test("times are shown in UTC or in the browser's own zone, and say which", optio
   await page.locator("button.zone").click();
 });
 
-test("a server that is gone, a run that is not there and a session that ended are told or mended", options, async () => {
+test("a server that is gone, a run that is not there and a session that ended are reported or mended", options, async () => {
   await visit(page, "/run?run=there-is-none");
   assert.match(await page.locator("main .error").innerText(), /there-is-none/);
   await visit(page, "/");
@@ -331,8 +352,12 @@ test("a server that is gone, a run that is not there and a session that ended ar
   await page.locator("main .error").waitFor();
   assert.match(await page.locator("main .error").innerText(), /does not answer/);
   await page.unroute("**/api/v1/**");
-  await page.route("**/api/v1/about", (route) => route.fulfill({ status: 401, contentType: "application/json", body: '{"error":"log in"}' }));
-  await page.route("**/login?*", (route) => route.fulfill({ contentType: "text/html", body: '<link rel="icon" href="data:,"><title>Log in</title>' }));
+  await page.route("**/api/v1/about", (route) =>
+    route.fulfill({ status: 401, contentType: "application/json", body: '{"error":"log in"}' }),
+  );
+  await page.route("**/login?*", (route) =>
+    route.fulfill({ contentType: "text/html", body: '<link rel="icon" href="data:,"><title>Log in</title>' }),
+  );
   await page.goto(`${server}/?text=quick`);
   await page.waitForURL((url) => url.pathname === "/login" && url.searchParams.get("next") === "/?text=quick");
   await page.unroute("**/api/v1/about");

@@ -39,7 +39,10 @@ after(() => browser?.close());
 /** What the file holds: its findings, and its sections with their answers. */
 async function payload() {
   const { answers } = await page.evaluate(() => JSON.parse(document.getElementById("fenxi-data").textContent));
-  const of = (path) => Object.entries(answers).filter(([request]) => request.startsWith(`/api/v1/${path}?`)).map(([, answer]) => answer);
+  const of = (path) =>
+    Object.entries(answers)
+      .filter(([request]) => request.startsWith(`/api/v1/${path}?`))
+      .map(([, answer]) => answer);
   const panels = new Map(of("panel").map((p) => [p.id, p]));
   const sections = of("run")[0].sections.map((s) => ({ ...s, panels: s.panels.map((p) => panels.get(p.id)) }));
   return { findings: of("findings")[0], sections };
@@ -69,7 +72,7 @@ test("every section and every panel is drawn", options, async () => {
   }
 });
 
-test("every finding is told, and its evidence is a click away", options, async () => {
+test("every finding is shown, and its evidence is a click away", options, async () => {
   const { found } = (await payload()).findings;
   for (const finding of found) {
     const root = page.locator(`#finding-${finding.id}`);
@@ -88,7 +91,11 @@ test("every finding is told, and its evidence is a click away", options, async (
 test("dragging over one chart zooms all of them, Escape shows everything again", options, async () => {
   const charts = page.locator(".uplot");
   assert.ok((await charts.count()) > 1);
-  const pixels = () => charts.nth(1).locator("canvas").evaluate((c) => c.toDataURL());
+  const pixels = () =>
+    charts
+      .nth(1)
+      .locator("canvas")
+      .evaluate((c) => c.toDataURL());
   const whole = await pixels();
   const over = charts.first().locator(".u-over");
   await over.scrollIntoViewIfNeeded();
@@ -132,12 +139,21 @@ test("a table sorts by the column that is clicked", options, async () => {
   const place = tables[0].table.columns.findIndex((c) => c.numeric);
   const table = page.locator(`#panel-${tables[0].id} table`);
   const header = table.locator("th").nth(place);
-  const column = () => table.locator(`tbody tr td:nth-child(${place + 1})`).evaluateAll((all) => all.map((c) => Number(c.title)).filter((v) => !Number.isNaN(v)));
-  for (const [direction, sign] of [["descending", -1], ["ascending", 1]]) {
+  const column = () =>
+    table
+      .locator(`tbody tr td:nth-child(${place + 1})`)
+      .evaluateAll((all) => all.map((c) => Number(c.title)).filter((v) => !Number.isNaN(v)));
+  for (const [direction, sign] of [
+    ["descending", -1],
+    ["ascending", 1],
+  ]) {
     await header.locator("button").click();
     assert.equal(await header.getAttribute("aria-sort"), direction);
     const values = await column();
-    assert.deepEqual(values, [...values].sort((a, b) => sign * (a - b)));
+    assert.deepEqual(
+      values,
+      [...values].sort((a, b) => sign * (a - b)),
+    );
   }
 });
 
@@ -152,6 +168,9 @@ test("the button switches the theme", options, async () => {
 });
 
 test("nothing was asked of the network and nothing complained", options, async () => {
-  assert.deepEqual(browser.requests.filter((url) => !url.startsWith("file:") && !url.startsWith("data:")), []);
+  assert.deepEqual(
+    browser.requests.filter((url) => !url.startsWith("file:") && !url.startsWith("data:")),
+    [],
+  );
   assert.deepEqual(browser.complaints, []);
 });

@@ -15,7 +15,11 @@ export const shots = process.env.FENXI_SHOTS;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Why tests over a server cannot run; false when they can. */
-export const serverless = !server ? "FENXI_SERVER names no server" : !existsSync(browserPath) ? `there is no browser at ${browserPath}` : false;
+export const serverless = !server
+  ? "FENXI_SERVER names no server"
+  : !existsSync(browserPath)
+    ? `there is no browser at ${browserPath}`
+    : false;
 
 /** A browser that can reach this machine only, and notes everything it asks for and complains about. */
 export async function openBrowser() {
@@ -25,7 +29,17 @@ export async function openBrowser() {
     headless: true,
     viewport: { width: 1280, height: 900 },
     acceptDownloads: true,
-    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"],
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    ],
   });
   const page = await context.newPage();
   const [complaints, requests] = [[], []];
@@ -35,7 +49,11 @@ export async function openBrowser() {
   // How much of what is in the window moved by itself, as browsers score it.
   await page.addInitScript(() => {
     window.moved = 0;
-    new PerformanceObserver((list) => list.getEntries().forEach((e) => { if (!e.hadRecentInput) window.moved += e.value; })).observe({ type: "layout-shift", buffered: true });
+    new PerformanceObserver((list) =>
+      list.getEntries().forEach((e) => {
+        if (!e.hadRecentInput) window.moved += e.value;
+      }),
+    ).observe({ type: "layout-shift", buffered: true });
   });
   const close = async () => {
     await context.close();
@@ -67,10 +85,14 @@ export async function quiet(page) {
 export async function drawAll(page) {
   await page.evaluate(async () => {
     // The browser tells all observers at once what came into the window: when this one knows, so do the charts.
-    const seen = () => new Promise((done) => {
-      const observer = new IntersectionObserver(() => (observer.disconnect(), done()));
-      observer.observe(document.body);
-    });
+    const seen = () =>
+      new Promise((done) => {
+        const observer = new IntersectionObserver(() => {
+          observer.disconnect();
+          done();
+        });
+        observer.observe(document.body);
+      });
     for (let y = 0; y < document.body.scrollHeight; y += 500) {
       scrollTo(0, y);
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));

@@ -4,6 +4,7 @@ import { useEffect, useReducer, useRef } from "preact/hooks";
 import { ApiError, ask, forget, peek, request, type Values } from "../api";
 import type { Header, Panel } from "../payload";
 import { refine } from "../router";
+import { plural } from "../units";
 
 /** A question of the store. */
 export interface Question extends Header {
@@ -110,7 +111,13 @@ export function requestOf(asked: Asked, base: Question | undefined): { path: str
   const run = asked.run.length > 0 ? asked.run : [DEFAULT_RUN];
   const params = Object.fromEntries(Object.entries(asked.params).map(([k, v]) => [`p.${k}`, v]));
   const same = base && asked.sql.trim() === base.sql.trim();
-  const drawn = same && asked.chart === base.chart && (asked.x ?? "") === (base.x ?? "") && asked.y.join() === (base.y ?? []).join() && (asked.series ?? "") === (base.series ?? "") && (asked.unit ?? "") === (base.unit ?? "");
+  const drawn =
+    same &&
+    asked.chart === base.chart &&
+    (asked.x ?? "") === (base.x ?? "") &&
+    asked.y.join() === (base.y ?? []).join() &&
+    (asked.series ?? "") === (base.series ?? "") &&
+    (asked.unit ?? "") === (base.unit ?? "");
   if (drawn) return { path: "panel", values: { question: base.id, run, ...params } };
   if (asked.chart === "table" && namesOf(asked.sql).length === 0) return { path: "sql", values: { q: asked.sql, run, limit: LIMIT } };
   const { sql, chart, x, y, series, unit } = asked;
@@ -121,14 +128,25 @@ export function requestOf(asked: Asked, base: Question | undefined): { path: str
 function panelOf(rows: Rows, sql: string): Panel {
   const number = (type: string) => /INT|DOUBLE|FLOAT|DECIMAL|REAL|NUMERIC|number/i.test(type) && !/\[|LIST|INTERVAL/i.test(type);
   const columns = rows.columns.map((c) => ({ name: c.name, unit: c.unit ?? "", numeric: number(c.type), whole: /INT/i.test(c.type) }));
-  return { id: "answer", title: "Answer", about: "", chart: "table", unit: "", sql, own: true, columns: {}, table: { columns, rows: rows.rows, total: rows.total ?? rows.rows.length } };
+  return {
+    id: "answer",
+    title: "Answer",
+    about: "",
+    chart: "table",
+    unit: "",
+    sql,
+    own: true,
+    carried: false,
+    columns: {},
+    table: { columns, rows: rows.rows, total: rows.total ?? rows.rows.length },
+  };
 }
 
 function sizeOf(rows: Rows | undefined, panel: Panel | undefined): string | undefined {
   if (rows?.cut) return `the first ${rows.rows.length.toLocaleString("en")} rows`;
   const total = rows ? rows.rows.length : panel?.table?.total;
   if (total === undefined) return panel?.time ? `${panel.time.series.length} series` : undefined;
-  return total === 1 ? "1 row" : `${total.toLocaleString("en")} rows`;
+  return plural(total, "row");
 }
 
 /** What is asked by SQL has no title of its own. */
@@ -151,7 +169,15 @@ export function useAsked(wanted: { path: string; values: Values } | null, sql: s
   const key = wanted && request(wanted.path, wanted.values);
   const [turn, again] = useReducer((n: number) => n + 1, 0);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
-  const state = useRef<{ key: string | null; answer?: Panel | Rows; took?: number; error?: ApiError; done: boolean; cancelled: boolean; stop?: AbortController }>({ key: null, done: true, cancelled: false });
+  const state = useRef<{
+    key: string | null;
+    answer?: Panel | Rows;
+    took?: number;
+    error?: ApiError;
+    done: boolean;
+    cancelled: boolean;
+    stop?: AbortController;
+  }>({ key: null, done: true, cancelled: false });
   useEffect(() => {
     if (!wanted || !key) return;
     const stop = new AbortController();

@@ -16,7 +16,9 @@ const look = EditorView.theme({
   ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--muted)", border: "none" },
   "&.cm-focused": { outline: "2px solid var(--accent)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
-  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--accent-soft)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "var(--accent-soft)",
+  },
   ".cm-tooltip": { backgroundColor: "var(--panel)", color: "var(--text)", border: "1px solid var(--line)", borderRadius: "6px" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent-soft)", color: "var(--text)" },
   ".cm-completionDetail": { color: "var(--muted)", fontStyle: "normal" },
@@ -42,7 +44,10 @@ function language(tables: EditorOptions["tables"]) {
 function open(target: HTMLElement, options: EditorOptions): Editor {
   const tables = new Compartment();
   const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce;
-  const run = () => (options.onRun(), true);
+  const run = () => {
+    options.onRun();
+    return true;
+  };
   const view = new EditorView({
     parent: target,
     state: EditorState.create({

@@ -4,7 +4,12 @@ import { useEffect, useRef } from "preact/hooks";
 import { useAnswer } from "../api";
 
 export interface Catalogue {
-  tables: { name: string; about: string; keys: string[]; columns: { name: string; type: string; unit: string; kind: string; better: string; doc: string }[] }[];
+  tables: {
+    name: string;
+    about: string;
+    keys: string[];
+    columns: { name: string; type: string; unit: string; kind: string; better: string; doc: string }[];
+  }[];
 }
 
 export interface EditorOptions {

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { Question, SectionName } from "./asking";
+import { plural } from "../units";
 
 const OWN = "Own questions";
 
@@ -25,7 +26,14 @@ export function QuestionList({ questions, sections, chosen, onChoose, onDelete }
   const order = [...groups.keys()].sort((a, b) => Number(b === OWN) - Number(a === OWN));
   return (
     <aside class="question-list" aria-label="questions">
-      <input type="search" class="wide-search" placeholder={`find in ${questions.length} questions`} aria-label="find a question" value={text} onInput={(e) => setText(e.currentTarget.value)} />
+      <input
+        type="search"
+        class="wide-search"
+        placeholder={`find in ${plural(questions.length, "question")}`}
+        aria-label="find a question"
+        value={text}
+        onInput={(e) => setText(e.currentTarget.value)}
+      />
       <div class="question-groups" tabIndex={0} role="group" aria-label="questions by subject">
         {order.map((group) => (
           <div key={group}>
@@ -33,14 +41,26 @@ export function QuestionList({ questions, sections, chosen, onChoose, onDelete }
             <ul>
               {groups.get(group)!.map((q) => (
                 <li key={q.id}>
-                  <button type="button" aria-current={q.id === chosen ? "true" : undefined} title={q.about} onClick={() => onChoose(q)}>{q.title}</button>
-                  {q.own && onDelete && <button type="button" class="remove" aria-label={`delete the question ${q.title}`} title="Delete this question" onClick={() => onDelete(q)}>✕</button>}
+                  <button type="button" aria-current={q.id === chosen ? "true" : undefined} title={q.about} onClick={() => onChoose(q)}>
+                    {q.title}
+                  </button>
+                  {q.own && onDelete && (
+                    <button
+                      type="button"
+                      class="remove"
+                      aria-label={`delete the question ${q.title}`}
+                      title="Delete this question"
+                      onClick={() => onDelete(q)}
+                    >
+                      ✕
+                    </button>
+                  )}
                 </li>
               ))}
             </ul>
           </div>
         ))}
-        {found.length === 0 && <p class="quiet">No question has these words.</p>}
+        {found.length === 0 && <p class="quiet">No matching question.</p>}
       </div>
     </aside>
   );

@@ -25,20 +25,36 @@ export function RunPicker({ chosen, onChange, otherwise }: Props) {
   return (
     <span onPointerDown={() => setOpened(true)} onFocusIn={() => setOpened(true)}>
       <Menu label={`${label} ▾`} title="The runs that are asked">
-        <input type="search" class="wide-search" placeholder="find a run" aria-label="find a run" value={text} onInput={(e) => setText(e.currentTarget.value)} />
+        <input
+          type="search"
+          class="wide-search"
+          placeholder="find a run"
+          aria-label="find a run"
+          value={text}
+          onInput={(e) => setText(e.currentTarget.value)}
+        />
         <div class="menu-list">
-          {chosen.filter((id) => !list?.rows.some((r) => r.id === id)).map((id) => (
-            <label class="check" key={id}><input type="checkbox" checked onChange={() => toggle(id)} />{id}</label>
-          ))}
+          {chosen
+            .filter((id) => !list?.rows.some((r) => r.id === id))
+            .map((id) => (
+              <label class="check" key={id}>
+                <input type="checkbox" checked onChange={() => toggle(id)} />
+                {id}
+              </label>
+            ))}
           {list?.rows.map((r) => (
             <label class="check" key={r.id}>
               <input type="checkbox" checked={chosen.includes(r.id)} onChange={() => toggle(r.id)} />
-              <span>{r.name || r.id} <span class="quiet">{moment(r.start_ms)}</span></span>
+              <span>
+                {r.name || r.id} <span class="quiet">{moment(r.start_ms)}</span>
+              </span>
             </label>
           ))}
-          {list?.total === 0 && <p class="quiet">No run fits.</p>}
+          {list?.total === 0 && <p class="quiet">No matching runs.</p>}
         </div>
-        <p class="quiet"><Prose text="Without a choice the last run, `@1`, is asked." /></p>
+        <p class="quiet">
+          <Prose text="Default: the latest run, `@1`." />
+        </p>
       </Menu>
     </span>
   );

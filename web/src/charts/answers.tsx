@@ -85,7 +85,13 @@ function Flames({ panel, table }: { panel: Panel; table: TableData }) {
       {all.map(([run, stacks], i) => (
         <div key={run}>
           {all.length > 1 && <h4>{i === 0 ? run : `${run}, colour: what it has more or less than ${first[0]}`}</h4>}
-          <Flame title={`${panel.title} ${run}`} stacks={stacks} unit={panel.unit || "samples"} others={i > 0 ? first[1] : undefined} names={i > 0 ? [first[0], run] : undefined} />
+          <Flame
+            title={`${panel.title} ${run}`}
+            stacks={stacks}
+            unit={panel.unit || "samples"}
+            others={i > 0 ? first[1] : undefined}
+            names={i > 0 ? [first[0], run] : undefined}
+          />
         </div>
       ))}
     </>
@@ -111,12 +117,22 @@ function Points({ panel, table }: { panel: Panel; table: TableData }) {
   const read = reader(table);
   const [x, y] = [axisOf(panel, table), columns(panel, table)[0] ?? ""];
   const all = [...groups(panel, table)];
-  const dots = all.flatMap(([name, rows], series) => rows.flatMap((row) => {
-    const [px, py] = [read.number(row, x), read.number(row, y)];
-    return px === null || py === null ? [] : [{ x: px, y: py, series, name: name || panel.title }];
-  }));
+  const dots = all.flatMap(([name, rows], series) =>
+    rows.flatMap((row) => {
+      const [px, py] = [read.number(row, x), read.number(row, y)];
+      return px === null || py === null ? [] : [{ x: px, y: py, series, name: name || panel.title }];
+    }),
+  );
   if (dots.length === 0) return <p class="quiet">There are no points.</p>;
-  return <Scatter label={panel.title} dots={dots} x={{ name: words(x, read.unit(x)), unit: read.unit(x), free: true }} y={{ name: words(y, read.unit(y)), unit: read.unit(y) || panel.unit }} series={all.map(([name]) => name)} />;
+  return (
+    <Scatter
+      label={panel.title}
+      dots={dots}
+      x={{ name: words(x, read.unit(x)), unit: read.unit(x), free: true }}
+      y={{ name: words(y, read.unit(y)), unit: read.unit(y) || panel.unit }}
+      series={all.map(([name]) => name)}
+    />
+  );
 }
 
 function Distributions({ panel, table }: { panel: Panel; table: TableData }) {
@@ -131,7 +147,11 @@ function Distributions({ panel, table }: { panel: Panel; table: TableData }) {
         {all.map(([name, rows]) => (
           <div key={name}>
             {all.length > 1 && <h4>{name}</h4>}
-            <HistogramMap label={`${panel.title} ${name}`} unit={unitOf(rows)} buckets={rows.map((row): TimedBucket => ({ ...bucket(row), t: read.number(row, "at_s") ?? 0 }))} />
+            <HistogramMap
+              label={`${panel.title} ${name}`}
+              unit={unitOf(rows)}
+              buckets={rows.map((row): TimedBucket => ({ ...bucket(row), t: read.number(row, "at_s") ?? 0 }))}
+            />
           </div>
         ))}
       </>
@@ -143,7 +163,13 @@ function Distributions({ panel, table }: { panel: Panel; table: TableData }) {
     const own = unitOf(rows);
     byUnit.set(own, [...(byUnit.get(own) ?? []), { name: name || "all", buckets: rows.map(bucket) }]);
   }
-  return <>{[...byUnit].map(([own, list]) => <Histogram key={own} label={panel.title} all={list} unit={own} />)}</>;
+  return (
+    <>
+      {[...byUnit].map(([own, list]) => (
+        <Histogram key={own} label={panel.title} all={list} unit={own} />
+      ))}
+    </>
+  );
 }
 
 function Estimates({ panel, table }: { panel: Panel; table: TableData }) {
@@ -158,7 +184,14 @@ function Estimates({ panel, table }: { panel: Panel; table: TableData }) {
   const numeric = table.columns.find((c) => c.name === x)?.numeric;
   const all = [...groups(panel, table)];
   if (!numeric) {
-    const rows = all.flatMap(([name, list], kind) => list.map((row) => ({ name: [read.text(row, x), name].filter(Boolean).join(" · "), value: read.number(row, value), interval: interval(row), kind })));
+    const rows = all.flatMap(([name, list], kind) =>
+      list.map((row) => ({
+        name: [read.text(row, x), name].filter(Boolean).join(" · "),
+        value: read.number(row, value),
+        interval: interval(row),
+        kind,
+      })),
+    );
     return <Intervals label={panel.title} rows={rows} unit={unit} />;
   }
   const levels = [...new Set(table.rows.map((row) => read.number(row, x)).filter((v) => v !== null))].sort((a, b) => a - b);
@@ -169,5 +202,7 @@ function Estimates({ panel, table }: { panel: Panel; table: TableData }) {
       return at === null || v === null ? [] : [{ level: levels.indexOf(at), value: v, interval: interval(row) }];
     }),
   }));
-  return <Response label={panel.title} factor={words(x)} levels={levels.map(String)} response={words(value, unit)} unit={unit} lines={lines} />;
+  return (
+    <Response label={panel.title} factor={words(x)} levels={levels.map(String)} response={words(value, unit)} unit={unit} lines={lines} />
+  );
 }

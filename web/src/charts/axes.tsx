@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { useWidth } from "../shared";
 import { type Item, usePick } from "./pick";
-import { label, type Scale } from "./scale";
+import { type Scale, tickTexts } from "./scale";
 import "./charts.css";
 
 export interface Box {
@@ -37,17 +37,37 @@ interface AxesProps {
 
 export function Axes({ box, x, y, xUnit = "", yUnit = "", xName, yName, xText, yText }: AxesProps) {
   const { left, right, top, bottom } = box;
-  const xs = xText ?? ((t: number) => label(t, xUnit));
-  const ys = yText ?? ((t: number) => label(t, yUnit));
+  const xs = xText ? x.ticks.map(xText) : tickTexts(x.ticks, xUnit);
+  const ys = yText ? y.ticks.map(yText) : tickTexts(y.ticks, yUnit);
   const edge = (t: number) => (x.at(t) > right - 12 && !xText ? "end" : "middle");
   return (
     <g class="axes">
-      {x.ticks.map((t) => <line key={`x${t}`} class="grid" x1={x.at(t)} x2={x.at(t)} y1={top} y2={bottom + 4} />)}
-      {y.ticks.map((t) => <line key={`y${t}`} class="grid" x1={left - 4} x2={right} y1={y.at(t)} y2={y.at(t)} />)}
-      {x.ticks.map((t) => <text key={`xt${t}`} x={x.at(t)} y={bottom + 17} text-anchor={edge(t)}>{xs(t)}</text>)}
-      {y.ticks.map((t) => <text key={`yt${t}`} x={left - 7} y={y.at(t) + 4} text-anchor="end">{ys(t)}</text>)}
-      {xName && <text class="axis-name" x={(left + right) / 2} y={bottom + 35} text-anchor="middle">{xName}</text>}
-      {yName && <text class="axis-name" x={left} y={top - 10} text-anchor="start">{yName}</text>}
+      {x.ticks.map((t) => (
+        <line key={`x${t}`} class="grid" x1={x.at(t)} x2={x.at(t)} y1={top} y2={bottom + 4} />
+      ))}
+      {y.ticks.map((t) => (
+        <line key={`y${t}`} class="grid" x1={left - 4} x2={right} y1={y.at(t)} y2={y.at(t)} />
+      ))}
+      {x.ticks.map((t, i) => (
+        <text key={`xt${t}`} x={x.at(t)} y={bottom + 17} text-anchor={edge(t)}>
+          {xs[i]}
+        </text>
+      ))}
+      {y.ticks.map((t, i) => (
+        <text key={`yt${t}`} x={left - 7} y={y.at(t) + 4} text-anchor="end">
+          {ys[i]}
+        </text>
+      ))}
+      {xName && (
+        <text class="axis-name" x={(left + right) / 2} y={bottom + 35} text-anchor="middle">
+          {xName}
+        </text>
+      )}
+      {yName && (
+        <text class="axis-name" x={left} y={top - 10} text-anchor="start">
+          {yName}
+        </text>
+      )}
     </g>
   );
 }
@@ -71,12 +91,23 @@ export function Frame({ label: text, height, draw, near = "xy" }: FrameProps) {
   const pick = usePick(items, box, near);
   const at = pick.active === null ? undefined : items[pick.active];
   return (
-    <div class="chart own" ref={box} tabIndex={0} role="group" aria-roledescription="chart" aria-label={`${text}. Arrow keys go from value to value.`} style={{ height: `${high}px`, cursor: at?.act ? "pointer" : "default" }} {...pick.events}>
+    <div
+      class="chart own"
+      ref={box}
+      tabIndex={0}
+      role="group"
+      aria-roledescription="chart"
+      aria-label={`${text}. Arrow keys go from value to value.`}
+      style={{ height: `${high}px`, cursor: at?.act ? "pointer" : "default" }}
+      {...pick.events}
+    >
       <svg width={width} height={high} aria-hidden="true">
         {picture}
         {at && near !== "y" && <circle class="picked" cx={at.x} cy={at.y} r="6" />}
       </svg>
-      <div class="unseen" aria-live="polite">{pick.said}</div>
+      <div class="unseen" aria-live="polite">
+        {pick.said}
+      </div>
     </div>
   );
 }

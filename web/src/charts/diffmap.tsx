@@ -47,8 +47,25 @@ export function DifferenceMap({ panel, time, runs, a, b, shift = [0, 0] }: Props
   if (map.rows.length === 0) return <p class="quiet">The runs have no series in common.</p>;
   return (
     <div>
-      <Grid label={`${panel.title}: ${runs[b].name} less ${runs[a].name}`} times={times} span={[times[0] - time.step, times[times.length - 1]]} height={map.height} cells={map.cells} names={map.names} told={told} />
-      {map.most === 0 ? <p class="quiet">They are equal throughout.</p> : <DivergingScale low={`less in ${runs[b].name}`} high={`more in ${runs[b].name}`} most={map.most} text={(v) => human(v, panel.unit)} />}
+      <Grid
+        label={`${panel.title}: ${runs[b].name} less ${runs[a].name}`}
+        times={times}
+        span={[times[0] - time.step, times[times.length - 1]]}
+        height={map.height}
+        cells={map.cells}
+        names={map.names}
+        told={told}
+      />
+      {map.most === 0 ? (
+        <p class="quiet">The runs do not differ at any time.</p>
+      ) : (
+        <DivergingScale
+          low={`less in ${runs[b].name}`}
+          high={`more in ${runs[b].name}`}
+          most={map.most}
+          text={(v) => human(v, panel.unit)}
+        />
+      )}
     </div>
   );
 }
@@ -63,15 +80,19 @@ function lay(time: TimeData, times: number[], a: number, b: number, shift: [numb
   const [left, right] = [of(a), of(b)];
   const rows: Row[] = [...left].flatMap(([name, s]) => (right.has(name) ? [{ name, a: s, b: right.get(name)! }] : []));
   const { high, filled, height, names } = bands(rows.map((row) => row.name));
-  const changes = rows.map((row) => times.map((_, i) => {
-    const [va, vb] = [value(row.a, i, shift[0], time), value(row.b, i, shift[1], time)];
-    return va === null || vb === null ? null : vb - va;
-  }));
+  const changes = rows.map((row) =>
+    times.map((_, i) => {
+      const [va, vb] = [value(row.a, i, shift[0], time), value(row.b, i, shift[1], time)];
+      return va === null || vb === null ? null : vb - va;
+    }),
+  );
   const most = changes.flat().reduce<number>((m, c) => Math.max(m, Math.abs(c ?? 0)), 0);
   const cells: Cell[] = [];
-  changes.forEach((row, r) => row.forEach((change, i) => {
-    if (change === null) return;
-    cells.push({ from: times[i] - time.step, to: times[i], top: r * high, height: filled, rgb: diverging(most > 0 ? change / most : 0) });
-  }));
+  for (const [r, row] of changes.entries()) {
+    for (const [i, change] of row.entries()) {
+      if (change === null) continue;
+      cells.push({ from: times[i] - time.step, to: times[i], top: r * high, height: filled, rgb: diverging(most > 0 ? change / most : 0) });
+    }
+  }
   return { rows, high, height, cells, names, most };
 }

@@ -17,7 +17,19 @@ export function csv(sheet: Sheet): string {
 
 const SVG = "http://www.w3.org/2000/svg";
 /** What a style sheet may set on a shape, and what the shape needs once it stands alone. */
-const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "fill-opacity", "font-family", "font-size", "font-weight", "text-anchor"];
+const KEPT = [
+  "fill",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "opacity",
+  "fill-opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "text-anchor",
+];
 const FONT = "system-ui, sans-serif";
 const PAD = 14;
 
@@ -34,9 +46,9 @@ export function shape(name: string, attributes: Record<string, string | number>,
 /** A copy of a drawing with its style in attributes. */
 function alone(drawing: Element): Element {
   const copy = drawing.cloneNode(true) as Element;
-  const pairs: [Element, Element][] = [[drawing, copy]];
-  drawing.querySelectorAll("*").forEach((from, i) => pairs.push([from, copy.querySelectorAll("*")[i]]));
-  for (const [from, to] of pairs) {
+  const copies = [copy, ...copy.querySelectorAll("*")];
+  for (const [i, from] of [drawing, ...drawing.querySelectorAll("*")].entries()) {
+    const to = copies[i];
     const style = getComputedStyle(from);
     to.removeAttribute("class");
     to.removeAttribute("style");
@@ -62,7 +74,10 @@ export function picture(element: HTMLElement, title: string): { svg: string; wid
   const width = Math.ceil(frame.width + 2 * PAD);
   const root = shape("svg", { xmlns: SVG, width });
   const back = shape("rect", { width: "100%", height: "100%", fill: paint("--panel") });
-  root.append(back, shape("text", { x: PAD, y: PAD + 10, "font-family": FONT, "font-size": 15, "font-weight": 600, fill: paint("--text") }, title));
+  root.append(
+    back,
+    shape("text", { x: PAD, y: PAD + 10, "font-family": FONT, "font-size": 15, "font-weight": 600, fill: paint("--text") }, title),
+  );
   let bottom = 0;
   const place = (what: Element, from: Element) => {
     const r = from.getBoundingClientRect();
@@ -89,7 +104,8 @@ function gradient(bar: HTMLElement): SVGElement {
   const stops = getComputedStyle(bar).backgroundImage.match(/rgb\([^)]*\)/g) ?? [];
   const r = bar.getBoundingClientRect();
   const group = shape("g", {});
-  stops.forEach((fill, i) => group.append(shape("rect", { x: (i * r.width) / stops.length, width: r.width / stops.length + 0.5, height: r.height, fill })));
+  const width = r.width / stops.length;
+  group.append(...stops.map((fill, i) => shape("rect", { x: i * width, width: width + 0.5, height: r.height, fill })));
   return group;
 }
 
@@ -123,7 +139,11 @@ export async function png(element: HTMLElement, title: string): Promise<Blob> {
 
 /** A file name of a title: letters, digits, dashes. */
 export function fileName(title: string, ending: string): string {
-  const stem = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 80);
+  const stem = title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-|-$/g, "")
+    .slice(0, 80);
   return `${stem || "chart"}.${ending}`;
 }
 
@@ -138,7 +158,7 @@ export function save(name: string, content: Blob | string, type = "text/plain"):
 
 /** Puts text or a picture on the clipboard. */
 export async function copy(content: string | Blob): Promise<void> {
-  if (!navigator.clipboard) throw new Error("this browser lets a page copy only over https or from this machine");
+  if (!navigator.clipboard) throw new Error("this browser allows copying only over HTTPS or from localhost");
   if (typeof content === "string") return navigator.clipboard.writeText(content);
   return navigator.clipboard.write([new ClipboardItem({ [content.type]: content })]);
 }

@@ -51,22 +51,22 @@ export function tree(stacks: Folded, others: Folded = []): Node {
   add(others, "other");
   const sort = (node: Growing) => {
     node.children.sort((a, b) => (a.name < b.name ? -1 : 1));
-    node.byName.forEach(sort);
+    for (const child of node.byName.values()) sort(child);
   };
   sort(root);
   return root;
 }
 
-/** Boxes of what is at least `least` of the width wide, with the frames that lead to `zoom` above it. */
-export function rects(zoom: Node, least: number): Rect[] {
+/** Boxes of what is at least `minimum` of the width wide, with the frames that lead to `zoom` above it. */
+export function rects(zoom: Node, minimum: number): Rect[] {
   const out: Rect[] = [];
   const above: Node[] = [];
   for (let n = zoom.parent; n; n = n.parent) above.unshift(n);
-  above.forEach((node, depth) => out.push({ node, depth, from: 0, to: 1, above: true }));
+  for (const [depth, node] of above.entries()) out.push({ node, depth, from: 0, to: 1, above: true });
   const total = weight(zoom);
   const place = (node: Node, depth: number, from: number) => {
     const to = from + weight(node) / total;
-    if (to - from < least) return;
+    if (to - from < minimum) return;
     out.push({ node, depth, from, to, above: false });
     let at = from;
     for (const child of node.children) {
@@ -89,8 +89,13 @@ export function gained(node: Node, root: Node): number {
   return share(node.count, root.count) - share(node.other, root.other);
 }
 
+/** Whether this is a frame, which the root is not, and its name has `text`, in small letters. */
+export function isFound(node: Node, text: string): boolean {
+  return node.parent !== null && node.name.toLowerCase().includes(text);
+}
+
 /** Samples in frames whose name has `text`, each sample once. */
 export function found(node: Node, text: string): number {
-  if (node.name.toLowerCase().includes(text)) return node.count;
+  if (isFound(node, text)) return node.count;
   return node.children.reduce((sum, child) => sum + found(child, text), 0);
 }

@@ -4,14 +4,14 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { diverging, useWidth } from "../shared";
 import { tip } from "../tooltip";
-import { human } from "../units";
-import { type Folded, found, gained, type Node, type Rect, rects, tree } from "./flame-tree";
+import { human, plural } from "../units";
+import { type Folded, found, gained, isFound, type Node, type Rect, rects, tree } from "./flame-tree";
 import { DivergingScale } from "./legend-scale";
 import "./charts.css";
 
 const ROW = 18;
 /** Narrower boxes are left out, pixels. */
-const LEAST = 0.6;
+const MINIMUM = 0.6;
 const LETTER = 7.25;
 
 interface Props {
@@ -37,7 +37,7 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
     return () => tip.set(null);
   }, [root]);
   const top = zoom === root || isUnder(zoom, root) ? zoom : root;
-  const boxes = useMemo(() => (width > 60 ? rects(top, LEAST / width) : []), [top, width]);
+  const boxes = useMemo(() => (width > 60 ? rects(top, MINIMUM / width) : []), [top, width]);
   const most = useMemo(() => (others ? Math.max(0.5, ...boxes.map((b) => Math.abs(gained(b.node, root)))) : 0), [boxes, others]);
   const wanted = search.trim().toLowerCase();
   const words = (node: Node) => describe(node, root, unit, others ? names : undefined);
@@ -55,7 +55,7 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
     const next = step(e.key, chosen ?? top, top);
     if (next) setChosen(next);
     else if (e.key === "Enter" && chosen) go(chosen);
-    else if ((e.key === "Escape" || e.key === "Backspace") && top !== root) go(e.key === "Escape" ? root : top.parent ?? root);
+    else if ((e.key === "Escape" || e.key === "Backspace") && top !== root) go(e.key === "Escape" ? root : (top.parent ?? root));
     else return;
     tip.set(null);
     e.preventDefault();
@@ -65,10 +65,19 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
   return (
     <div>
       <div class="flame-tools">
-        <label><span class="unseen">highlight frames</span><input type="search" placeholder="highlight frames" value={search} onInput={(e) => setSearch(e.currentTarget.value)} /></label>
+        <label>
+          <span class="unseen">highlight frames</span>
+          <input type="search" placeholder="highlight frames" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
+        </label>
         {wanted && <span>{`${percent(found(root, wanted), root.count)} of all samples`}</span>}
-        {top !== root && <button type="button" class="plain" onClick={() => go(root)}>Show all</button>}
-        {others && names && <DivergingScale low={`less in ${names[1]}`} high={`more in ${names[1]}`} most={most} text={(v) => `${v.toFixed(1)} points`} />}
+        {top !== root && (
+          <button type="button" class="plain" onClick={() => go(root)}>
+            Show all
+          </button>
+        )}
+        {others && names && (
+          <DivergingScale low={`less in ${names[1]}`} high={`more in ${names[1]}`} most={most} text={(v) => `${v.toFixed(1)} points`} />
+        )}
       </div>
       <div
         class="flame"
@@ -82,12 +91,24 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
       >
         <svg width={width} height={depth * ROW} aria-hidden="true">
           {boxes.map((box) => (
-            <Frame key={path(box.node)} box={box} width={width} fill={fill(box.node, root, wanted, most)} chosen={box.node === chosen} onHover={hover} onClick={go} />
+            <Frame
+              key={path(box.node)}
+              box={box}
+              width={width}
+              fill={fill(box.node, root, wanted, most)}
+              chosen={box.node === chosen}
+              onHover={hover}
+              onClick={go}
+            />
           ))}
         </svg>
       </div>
       <div class="flame-foot" aria-live="polite">
-        {chosen ? `${chosen.name}: ${words(chosen).map((l) => `${l.name} ${l.value}`).join(", ")}` : `${amount(root.count, unit)} in all`}
+        {chosen
+          ? `${chosen.name}: ${words(chosen)
+              .map((l) => `${l.name} ${l.value}`)
+              .join(", ")}`
+          : `${amount(root.count, unit)} in all`}
       </div>
     </div>
   );
@@ -107,16 +128,21 @@ function Frame({ box, width, fill: paint, chosen, onHover, onClick }: FrameProps
   const letters = Math.floor((w - 6) / LETTER);
   const name = box.node.name;
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the whole chart takes keys, and a frame under the pointer is what they would choose
     <g class={box.above ? "above" : undefined} onMouseMove={(e) => onHover(e, box)} onClick={() => onClick(box.node)}>
       <rect class={chosen ? "chosen" : undefined} x={x} y={box.depth * ROW} width={Math.max(0.3, w)} height={ROW} fill={paint} />
-      {letters >= 3 && <text class={isDeep(paint) ? "light" : undefined} x={x + 4} y={box.depth * ROW + 13}>{name.length > letters ? `${name.slice(0, letters - 1)}…` : name}</text>}
+      {letters >= 3 && (
+        <text class={isDeep(paint) ? "light" : undefined} x={x + 4} y={box.depth * ROW + 13}>
+          {name.length > letters ? `${name.slice(0, letters - 1)}…` : name}
+        </text>
+      )}
     </g>
   );
 }
 
 /** Samples are counted, digit by digit; times are scaled. */
 function amount(count: number, unit: string): string {
-  return unit === "samples" ? `${count.toLocaleString("en")} samples` : human(count, unit);
+  return unit === "samples" ? plural(count, "sample") : human(count, unit);
 }
 
 function isUnder(node: Node, root: Node): boolean {
@@ -129,7 +155,7 @@ function path(node: Node): string {
   return node.parent ? `${path(node.parent)};${node.name}` : node.name;
 }
 
-const percent = (part: number, all: number) => `${((100 * part) / all).toFixed(part === all ? 0 : 2)} %`;
+const percent = (part: number, all: number) => `${((100 * part) / all).toFixed(part === all ? 0 : 2)}%`;
 
 function describe(node: Node, root: Node, unit: string, names?: [string, string]) {
   const own = node.count - node.children.reduce((sum, child) => sum + child.count, 0);
@@ -155,7 +181,7 @@ function step(key: string, from: Node, top: Node): Node | null {
 
 /** Colour of a frame: change of its share, or one of some warm shades by its name; the kernel's are blue. */
 function fill(node: Node, root: Node, wanted: string, most: number): string {
-  if (wanted && node.name.toLowerCase().includes(wanted)) return "#c77dff";
+  if (wanted && isFound(node, wanted)) return "#c77dff";
   if (most > 0) return `rgb(${diverging(gained(node, root) / most).join(",")})`;
   let hash = 7;
   for (let i = 0; i < node.name.length; i++) hash = (hash * 31 + node.name.charCodeAt(i)) >>> 0;

@@ -48,8 +48,8 @@ export interface Bands {
 
 export function bands(names: string[]): Bands {
   const high = Math.max(4, Math.min(18, Math.floor(320 / Math.max(1, names.length))));
-  const least = Math.ceil(14 / high);
-  const every = [1, 2, 4, 8, 16, 32, 64, 128].find((n) => n >= least) ?? least;
+  const minimum = Math.ceil(14 / high);
+  const every = [1, 2, 4, 8, 16, 32, 64, 128].find((n) => n >= minimum) ?? minimum;
   const shown = names.flatMap((name, r) => (r % every === 0 ? [[r * high + high / 2 + 1, words(name)] as [number, string]] : []));
   return { high, filled: high - (high > 8 ? 1 : 0), height: names.length * high, names: shown };
 }
@@ -67,10 +67,10 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
   const width = useWidth(box);
   const mode = useShared(theme);
   const [zoomed, whole] = [useShared(zoom), useShared(extent)];
-  const stretch = zoomed ?? whole ?? span;
+  const range = zoomed ?? whole ?? span;
   const inner = Math.max(10, width - LEFT - RIGHT);
-  const xs = linear(stretch, [LEFT, LEFT + inner]);
-  const [from, to] = stretch;
+  const xs = linear(range, [LEFT, LEFT + inner]);
+  const [from, to] = range;
 
   useEffect(() => {
     const c = canvas.current;
@@ -93,15 +93,20 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
     for (const [y, name] of names) g.fillText(name.length > 10 ? `${name.slice(0, 9)}…` : name, LEFT - 6, Math.max(7, y));
     g.textAlign = "center";
     const step = STEPS.find((s) => ((to - from) / s) * 70 <= inner) ?? 86400;
-    for (let t = Math.ceil(from / step) * step; t <= to; t += step) g.fillText(clock(t, step < 1), Math.min(xs.at(t), width - 20), height + 13);
+    for (let t = Math.ceil(from / step) * step; t <= to; t += step)
+      g.fillText(clock(t, step < 1), Math.min(xs.at(t), width - 20), height + 13);
   }, [near, width, mode, from, to, cells, names, height]);
 
-  useEffect(() => cursor.on((t) => {
-    if (!line.current) return;
-    const at = t === null ? -1 : xs.at(t);
-    line.current.style.display = at >= LEFT && at <= LEFT + inner ? "block" : "none";
-    line.current.style.left = `${at}px`;
-  }), [from, to, inner]);
+  useEffect(
+    () =>
+      cursor.on((t) => {
+        if (!line.current) return;
+        const at = t === null ? -1 : xs.at(t);
+        line.current.style.display = at >= LEFT && at <= LEFT + inner ? "block" : "none";
+        line.current.style.left = `${at}px`;
+      }),
+    [from, to, inner],
+  );
 
   const place = (e: MouseEvent) => Math.min(LEFT + inner, Math.max(LEFT, e.clientX - box.current!.getBoundingClientRect().left));
   const move = (e: MouseEvent) => {
@@ -109,7 +114,8 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
     const [px, begin] = [place(e), drag.current];
     const t = xs.value(px);
     cursor.set(t);
-    if (begin !== null && select.current) Object.assign(select.current.style, { display: "block", left: `${Math.min(px, begin)}px`, width: `${Math.abs(px - begin)}px` });
+    if (begin !== null && select.current)
+      Object.assign(select.current.style, { display: "block", left: `${Math.min(px, begin)}px`, width: `${Math.abs(px - begin)}px` });
     const said = told(t, e.clientY - frame.top);
     tip.set(said && { x: e.clientX, y: e.clientY, ...said });
   };
@@ -118,7 +124,8 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
     drag.current = null;
     if (select.current) select.current.style.display = "none";
     const end = e ? place(e) : begin;
-    if (begin !== null && end !== null && Math.abs(end - begin) > 3) zoom.set([xs.value(Math.min(begin, end)), xs.value(Math.max(begin, end))]);
+    if (begin !== null && end !== null && Math.abs(end - begin) > 3)
+      zoom.set([xs.value(Math.min(begin, end)), xs.value(Math.max(begin, end))]);
   };
   const leave = () => {
     drop();

@@ -3,7 +3,7 @@
 
 import { useState } from "preact/hooks";
 import { colour, theme, useShared } from "../shared";
-import { human } from "../units";
+import { human, short } from "../units";
 import { Axes, Frame, inside } from "./axes";
 import { extent, linear, logarithmic } from "./scale";
 
@@ -22,8 +22,8 @@ export interface Distribution {
 /** Whether buckets grow as their values do. */
 export function isGrowing(buckets: Bucket[]): boolean {
   const widths = buckets.flatMap((b) => (b.hi !== null && b.hi > b.lo ? [b.hi - b.lo] : []));
-  const [least, most] = extent(widths);
-  return widths.length > 2 && most >= least * 4;
+  const [minimum, most] = extent(widths);
+  return widths.length > 2 && most >= minimum * 4;
 }
 
 /** The value below which `share` of all values are, interpolated within its bucket. */
@@ -58,14 +58,44 @@ export function Histogram({ label, all, unit, height = 260 }: { label: string; a
     const ys = linear([0, cumulated ? 100 : extent(shares.flat())[1] * 1.08], [box.bottom, box.top], "%");
     const picture = (
       <>
-        <Axes box={box} x={xs} y={ys} xUnit={unit} yUnit="%" xName={growing ? "value (logarithmic)" : "value"} yName={cumulated ? "values up to here" : "share of values"} />
+        <Axes
+          box={box}
+          x={xs}
+          y={ys}
+          xUnit={unit}
+          yUnit="%"
+          xName={growing ? "value (logarithmic)" : "value"}
+          yName={cumulated ? "cumulative share" : "share of values"}
+        />
         <g class="marks">
-          {all.map((d, s) => d.buckets.map((b, i) => {
-            if (b.count === 0 && !cumulated) return null;
-            const [from, to, top] = [xs.at(begin(b)), xs.at(end(b)), ys.at(shares[s][i])];
-            if (all.length === 1) return <rect key={`${s} ${i}`} class="column" x={from + 0.5} width={Math.max(1, to - from - 1)} y={top} height={box.bottom - top} fill={colour(0)} />;
-            return <path key={`${s} ${i}`} d={`M${from} ${box.bottom}V${top}H${to}V${box.bottom}`} fill={colour(s)} fill-opacity="0.12" stroke={colour(s)} stroke-width="1.4" />;
-          }))}
+          {all.map((d, s) =>
+            d.buckets.map((b, i) => {
+              if (b.count === 0 && !cumulated) return null;
+              const [from, to, top] = [xs.at(begin(b)), xs.at(end(b)), ys.at(shares[s][i])];
+              if (all.length === 1)
+                return (
+                  <rect
+                    key={`${s} ${i}`}
+                    class="column"
+                    x={from + 0.5}
+                    width={Math.max(1, to - from - 1)}
+                    y={top}
+                    height={box.bottom - top}
+                    fill={colour(0)}
+                  />
+                );
+              return (
+                <path
+                  key={`${s} ${i}`}
+                  d={`M${from} ${box.bottom}V${top}H${to}V${box.bottom}`}
+                  fill={colour(s)}
+                  fill-opacity="0.12"
+                  stroke={colour(s)}
+                  stroke-width="1.4"
+                />
+              );
+            }),
+          )}
         </g>
       </>
     );
@@ -77,9 +107,9 @@ export function Histogram({ label, all, unit, height = 260 }: { label: string; a
         y: ys.at(shares[s][i]),
         head: `${human(b.lo, unit)} … ${b.hi === null ? "no bound" : human(b.hi, unit)}${all.length > 1 ? ` · ${d.name}` : ""}`,
         lines: [
-          { colour: colour(s), name: "values", value: human(b.count, "") },
-          { name: "share", value: `${one[i].toFixed(2)} %` },
-          { name: "up to here", value: `${upTo[i].toFixed(2)} %` },
+          { colour: colour(s), name: "values", value: short(b.count, "") },
+          { name: "share", value: `${one[i].toFixed(2)}%` },
+          { name: "cumulative", value: `${upTo[i].toFixed(2)}%` },
         ],
       }));
     });
@@ -90,7 +120,9 @@ export function Histogram({ label, all, unit, height = 260 }: { label: string; a
       <Frame label={`${label}: ${all.map((d) => d.name).join(", ")}`} height={() => height} draw={draw} near="x" />
       <div class="histogram-foot">
         <Percentiles all={all} unit={unit} />
-        <button type="button" class="plain" aria-pressed={cumulated} onClick={() => setCumulated(!cumulated)}>{cumulated ? "Shares by bucket" : "Cumulated"}</button>
+        <button type="button" class="plain" aria-pressed={cumulated} onClick={() => setCumulated(!cumulated)}>
+          {cumulated ? "Per bucket" : "Cumulative"}
+        </button>
       </div>
     </div>
   );
@@ -103,13 +135,32 @@ function Percentiles({ all, unit }: { all: Distribution[]; unit: string }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="percentiles">
       <table>
-        <thead><tr><th>of</th><th class="num">values</th>{QUANTILES.map((q) => <th key={q} class="num">{`p${q * 100}`}</th>)}</tr></thead>
+        <thead>
+          <tr>
+            <th>of</th>
+            <th class="num">values</th>
+            {QUANTILES.map((q) => (
+              <th key={q} class="num">{`p${q * 100}`}</th>
+            ))}
+          </tr>
+        </thead>
         <tbody>
           {all.map((d, i) => (
             <tr key={d.name}>
-              <td class="long"><span class="swatch" style={{ background: colour(i) }} /> {d.name}</td>
-              <td class="num">{human(d.buckets.reduce((sum, b) => sum + b.count, 0), "")}</td>
-              {QUANTILES.map((q) => <td key={q} class="num">{human(quantile(d.buckets, q), unit)}</td>)}
+              <td class="long">
+                <span class="swatch" style={{ background: colour(i) }} /> {d.name}
+              </td>
+              <td class="num">
+                {short(
+                  d.buckets.reduce((sum, b) => sum + b.count, 0),
+                  "",
+                )}
+              </td>
+              {QUANTILES.map((q) => (
+                <td key={q} class="num">
+                  {human(quantile(d.buckets, q), unit)}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>

@@ -5,10 +5,10 @@ import { diverging, heat } from "../shared";
 
 const stops = (of: (share: number) => number[]) => Array.from({ length: 9 }, (_, i) => `rgb(${of(i / 8).join(",")})`).join(",");
 
-export function HeatScale({ least, most, children }: { least: string; most: string; children?: ComponentChildren }) {
+export function HeatScale({ minimum, most, children }: { minimum: string; most: string; children?: ComponentChildren }) {
   return (
     <div class="scale">
-      <span>{least}</span>
+      <span>{minimum}</span>
       <span class="heat-bar" style={{ background: `linear-gradient(90deg, ${stops(heat)})` }} />
       <span>{most}</span>
       {children}

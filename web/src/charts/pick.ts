@@ -33,14 +33,14 @@ export function usePick(items: Item[], box: { current: HTMLElement | null }, nea
     const frame = box.current!.getBoundingClientRect();
     const [px, py] = [e.clientX - frame.left, e.clientY - frame.top];
     let best: number | null = null;
-    let least = Infinity;
+    let nearest = Infinity;
     items.forEach((item, i) => {
       const [dx, dy] = [item.x - px, item.y - py];
       // Along one axis first; the other only decides between items that stand together.
       const gap = near === "xy" ? Math.hypot(dx, dy) : near === "x" ? Math.abs(dx) + Math.abs(dy) / 1e4 : Math.abs(dy) + Math.abs(dx) / 1e4;
-      if (gap < least) [least, best] = [gap, i];
+      if (gap < nearest) [nearest, best] = [gap, i];
     });
-    return least <= REACH ? best : null;
+    return nearest <= REACH ? best : null;
   };
   const events = {
     onMouseMove: (e: MouseEvent) => show(nearest(e), e),
@@ -52,7 +52,8 @@ export function usePick(items: Item[], box: { current: HTMLElement | null }, nea
     },
     onKeyDown: (e: KeyboardEvent) => {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
-      if (step && items.length > 0) show(place === null ? (step > 0 ? 0 : items.length - 1) : Math.min(items.length - 1, Math.max(0, place + step)));
+      if (step && items.length > 0)
+        show(place === null ? (step > 0 ? 0 : items.length - 1) : Math.min(items.length - 1, Math.max(0, place + step)));
       else if (e.key === "Home" && items.length > 0) show(0);
       else if (e.key === "End" && items.length > 0) show(items.length - 1);
       else if (e.key === "Enter" && place !== null) items[place].act?.();

@@ -27,7 +27,9 @@ function drawing(u: uPlot): SVGElement {
       const line = i === 0 ? { x1: at, x2: at, y1: top, y2: top + height } : { x1: left, x2: left + width, y1: at, y2: at };
       root.append(shape("line", { ...line, stroke: paint(axis.grid?.stroke), "stroke-width": 1 }));
       const place = i === 0 ? { x: at, y: top + height + 18, "text-anchor": "middle" } : { x: left - 8, y: at + 4, "text-anchor": "end" };
-      root.append(shape("text", { ...place, "font-family": "system-ui, sans-serif", "font-size": 12, fill: paint(axis.stroke) }, values[k] ?? ""));
+      root.append(
+        shape("text", { ...place, "font-family": "system-ui, sans-serif", "font-size": 12, fill: paint(axis.stroke) }, values[k] ?? ""),
+      );
     });
   });
   const clip = `clip-${++clips}`;
@@ -49,7 +51,16 @@ function drawing(u: uPlot): SVGElement {
     }
     if (stroke === "transparent" || stroke === "none") return;
     const dash = (series.dash ?? []).join(" ");
-    inner.append(shape("path", { d: line(points(i), x, y), fill: "none", stroke, "stroke-width": series.width ?? 1, ...(dash ? { "stroke-dasharray": dash } : {}) }));
+    inner.append(
+      shape("path", {
+        d: line(points(i), x, y),
+        fill: "none",
+        stroke,
+        "stroke-width": series.width ?? 1,
+        "stroke-linecap": dash ? "butt" : "round",
+        ...(dash ? { "stroke-dasharray": dash } : {}),
+      }),
+    );
   });
   return root;
 }
@@ -57,21 +68,25 @@ function drawing(u: uPlot): SVGElement {
 type Points = (readonly [number, number | null | undefined])[];
 type Place = (v: number) => number;
 
-/** A gap begins a new line. */
+/** A gap begins a new line; a value between gaps is a line without length, which round ends make a dot. */
 function line(points: Points, x: Place, y: Place): string {
   let pen = false;
-  return points.map(([t, v]) => {
-    if (v === null || v === undefined) {
-      pen = false;
-      return "";
-    }
-    const step = `${pen ? "L" : "M"}${x(t).toFixed(1)} ${y(v).toFixed(1)}`;
-    pen = true;
-    return step;
-  }).join("");
+  const isMissing = (i: number) => (points[i]?.[1] ?? null) === null;
+  return points
+    .map(([t, v], i) => {
+      if (v === null || v === undefined) {
+        pen = false;
+        return "";
+      }
+      const dot = !pen && isMissing(i + 1) ? "h0" : "";
+      const step = `${pen ? "L" : "M"}${x(t).toFixed(1)} ${y(v).toFixed(1)}${dot}`;
+      pen = true;
+      return step;
+    })
+    .join("");
 }
 
-/** Areas between two lines, one for each stretch without a gap. */
+/** Areas between two lines, one for each part without a gap. */
 function areas(upper: Points, lower: Points, x: Place, y: Place): string[] {
   const out: string[] = [];
   let run: number[] = [];

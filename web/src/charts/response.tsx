@@ -42,7 +42,9 @@ export function Response({ label, factor, levels, response, unit, lines, ideal, 
     const values = all.flatMap((p) => [p.value, ...(p.interval ?? [])]);
     if (ideal && numeric) values.push(...numbers.map(ideal));
     const air = numeric ? (extent(numbers)[1] - extent(numbers)[0]) * 0.05 : 0;
-    const xs = numeric ? linear([extent(numbers)[0] - air, extent(numbers)[1] + air], [box.left, box.right]) : places(levels.length, [box.left, box.right]);
+    const xs = numeric
+      ? linear([extent(numbers)[0] - air, extent(numbers)[1] + air], [box.left, box.right])
+      : places(levels.length, [box.left, box.right]);
     if (numeric) xs.ticks = apart(numbers, xs);
     const ys = linear(fromZero(extent(values)), [box.bottom, box.top], unit);
     // Several points on one name stand side by side; a number has one place.
@@ -50,12 +52,38 @@ export function Response({ label, factor, levels, response, unit, lines, ideal, 
     const at = (p: Level, line: number) => xs.at(place(p.level)) + shift(line);
     const picture = (
       <>
-        <Axes box={box} x={xs} y={ys} yUnit={unit} xName={factor} yName={response} xText={numeric ? undefined : (t) => clip(levels[t] ?? "", (box.right - box.left) / levels.length)} />
+        <Axes
+          box={box}
+          x={xs}
+          y={ys}
+          yUnit={unit}
+          xName={factor}
+          yName={response}
+          xText={numeric ? undefined : (t) => clip(levels[t] ?? "", (box.right - box.left) / levels.length)}
+        />
         <g class="marks">
-          {ideal && numeric && <Path points={numbers.map((n) => [n, ideal(n)] as [number, number]).sort((a, b) => a[0] - b[0])} xs={xs} ys={ys} stroke="currentColor" dashed />}
+          {ideal && numeric && (
+            <Path
+              points={numbers.map((n) => [n, ideal(n)] as [number, number]).sort((a, b) => a[0] - b[0])}
+              xs={xs}
+              ys={ys}
+              stroke="currentColor"
+              dashed
+            />
+          )}
           {lines.map((line, i) => (
             <g key={line.name}>
-              <path d={[...line.points].sort((a, b) => place(a.level) - place(b.level)).map((p, k) => `${k ? "L" : "M"}${at(p, i)} ${ys.at(p.value)}`).join("")} fill="none" stroke={colour(i)} stroke-width={numeric ? 1.6 : 0.8} stroke-dasharray={numeric ? undefined : "3 3"} opacity={numeric || lines.length < 4 ? 1 : 0.4} />
+              <path
+                d={[...line.points]
+                  .sort((a, b) => place(a.level) - place(b.level))
+                  .map((p, k) => `${k ? "L" : "M"}${at(p, i)} ${ys.at(p.value)}`)
+                  .join("")}
+                fill="none"
+                stroke={colour(i)}
+                stroke-width={numeric ? 1.6 : 0.8}
+                stroke-dasharray={numeric ? undefined : "3 3"}
+                opacity={numeric || lines.length < 4 ? 1 : 0.4}
+              />
               {line.points.map((p) => (
                 <g key={p.level}>
                   {p.interval && <Whisker x={at(p, i)} from={ys.at(p.interval[0])} to={ys.at(p.interval[1])} stroke={colour(i)} />}
@@ -67,23 +95,30 @@ export function Response({ label, factor, levels, response, unit, lines, ideal, 
         </g>
       </>
     );
-    const items = lines.flatMap((line, i) => line.points.map((p) => ({
-      x: at(p, i),
-      y: ys.at(p.value),
-      head: `${factor} ${levels[p.level]}${line.name ? ` · ${line.name}` : ""}`,
-      lines: [
-        { colour: colour(i), name: response, value: human(p.value, unit), near: true },
-        ...(p.interval ? [{ name: "95 % interval", value: `${human(p.interval[0], unit)} … ${human(p.interval[1], unit)}` }] : []),
-        ...(p.n === undefined ? [] : [{ name: "runs", value: String(p.n) }]),
-      ],
-      act: p.act,
-    })));
+    const items = lines.flatMap((line, i) =>
+      line.points.map((p) => ({
+        x: at(p, i),
+        y: ys.at(p.value),
+        head: `${factor} ${levels[p.level]}${line.name ? ` · ${line.name}` : ""}`,
+        lines: [
+          { colour: colour(i), name: response, value: human(p.value, unit), near: true },
+          ...(p.interval ? [{ name: "95% interval", value: `${human(p.interval[0], unit)} … ${human(p.interval[1], unit)}` }] : []),
+          ...(p.n === undefined ? [] : [{ name: "runs", value: String(p.n) }]),
+        ],
+        act: p.act,
+      })),
+    );
     return { picture, items: items.sort((a, b) => a.x - b.x) };
   };
   return (
     <div>
       <Frame label={`${label}: ${response} against ${factor}`} height={() => height} draw={draw} />
-      <Key entries={[...lines.map((l, i) => ({ name: l.name, colour: colour(i) })), ...(ideal && lines.length > 0 ? [{ name: "in proportion", colour: "var(--text)", dashed: true }] : [])]} />
+      <Key
+        entries={[
+          ...lines.map((l, i) => ({ name: l.name, colour: colour(i) })),
+          ...(ideal && lines.length > 0 ? [{ name: "in proportion", colour: "var(--text)", dashed: true }] : []),
+        ]}
+      />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // From values to pixels and back, with ticks that read well: linear, logarithmic, and places for names.
 
-import { human } from "../units";
+import { short } from "../units";
 
 export interface Scale {
   domain: [number, number];
@@ -16,18 +16,21 @@ type Span = [number, number];
 /** Pixels between two ticks at least. */
 const SPACE = { wide: 76, high: 34 };
 
+/** No axis has room for more. */
+const MOST_TICKS = 1000;
+
 const isBytes = (unit: string) => unit.startsWith("B");
 
-/** Steps of bytes: even numbers of B, KiB, MiB and so on. */
-const BYTE_STEPS = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * 1024 ** power));
+/** Steps of an axis of bytes: even numbers of B, KiB, MiB and so on. */
+export const BYTE_STEPS = Array.from({ length: 60 }, (_, power) => 2 ** power);
 
-/** The least step that reads well (1, 2, 5 · 10ⁿ, for bytes of a KiB, MiB …) and is not below `least`. */
-function niceStep(least: number, unit: string): number {
-  if (!(least > 0)) return 1;
-  const bytes = isBytes(unit) && least > 1 ? BYTE_STEPS.find((step) => step >= least) : undefined;
+/** The smallest step that reads well (1, 2, 5 · 10ⁿ, for bytes 2ⁿ) and is not below `minimum`. */
+function niceStep(minimum: number, unit: string): number {
+  if (!(minimum > 0)) return 1;
+  const bytes = isBytes(unit) && minimum > 1 ? BYTE_STEPS.find((step) => step >= minimum) : undefined;
   if (bytes) return bytes;
-  const ten = 10 ** Math.floor(Math.log10(least));
-  return ten * ([1, 2, 5, 10].find((n) => n * ten >= least * (1 - 1e-9)) ?? 10);
+  const ten = 10 ** Math.floor(Math.log10(minimum));
+  return ten * ([1, 2, 5, 10].find((n) => n * ten >= minimum * (1 - 1e-9)) ?? 10);
 }
 
 function room(pixels: Span): number {
@@ -39,8 +42,10 @@ export function linear(domain: Span, pixels: Span, unit = ""): Scale {
   const [lo, hi] = domain[1] > domain[0] ? domain : [domain[0] - 0.5, domain[0] + 0.5];
   const [a, b] = pixels;
   const step = niceStep((hi - lo) / room(pixels), unit);
-  const ticks: number[] = [];
-  for (let i = Math.ceil(lo / step - 1e-9); i * step <= hi + step * 1e-9; i++) ticks.push(i * step);
+  const first = Math.ceil(lo / step - 1e-9);
+  // Counted, since beyond 2^53 adding one to `first` would change nothing.
+  const last = Math.min(MOST_TICKS, Math.floor((hi - first * step) / step + 1e-9));
+  const ticks = Array.from({ length: Math.max(0, last + 1) || 0 }, (_, i) => (first + i) * step);
   return {
     domain: [lo, hi],
     at: (v) => a + ((v - lo) / (hi - lo)) * (b - a),
@@ -67,6 +72,8 @@ export function logarithmic(domain: Span, pixels: Span): Scale {
       if (tick >= lo * (1 - 1e-9) && tick <= hi * (1 + 1e-9)) ticks.push(tick);
     }
   }
+  // Within a decade there may be none of these, or one, which says nothing of the scale.
+  if (ticks.length < 2) ticks.splice(0, 1, ...linear([lo, hi], pixels).ticks);
   return {
     domain: [lo, hi],
     at: (v) => (v > 0 ? a + (Math.log(v / lo) / ratio) * (b - a) : NaN),
@@ -82,17 +89,19 @@ export function places(count: number, pixels: Span): Scale {
   return { ...scale, ticks: Array.from({ length: count }, (_, i) => i).filter((i) => i % every === 0) };
 }
 
-/** The levels as ticks, without those that would hide one before. */
+/** The levels as ticks, without those that would hide one before, and those that have no place. */
 export function apart(levels: number[], scale: Scale): number[] {
   let last = -Infinity;
-  return [...new Set(levels)].sort((a, b) => a - b).filter((level) => {
-    if (scale.at(level) - last < 24) return false;
-    last = scale.at(level);
-    return true;
-  });
+  return [...new Set(levels)]
+    .sort((a, b) => a - b)
+    .filter((level) => {
+      const isApart = Math.abs(scale.at(level) - last) >= 24;
+      if (isApart) last = scale.at(level);
+      return isApart;
+    });
 }
 
-/** Least and greatest of the numbers there are, [0, 1] where there are none. */
+/** Minimum and maximum of the numbers there are, [0, 1] where there are none. */
 export function extent(values: Iterable<number | null | undefined>): Span {
   let [lo, hi] = [Infinity, -Infinity];
   for (const v of values) {
@@ -105,12 +114,22 @@ export function extent(values: Iterable<number | null | undefined>): Span {
 
 /** A span from 0, with a little air above (and below where there are negative values). */
 export function fromZero([lo, hi]: Span): Span {
-  const [least, most] = [Math.min(0, lo), Math.max(0, hi)];
-  if (least === most) return [0, 1];
-  return [least * 1.08, most * 1.08];
+  const [minimum, most] = [Math.min(0, lo), Math.max(0, hi)];
+  if (minimum === most) return [0, 1];
+  return [minimum * 1.08, most * 1.08];
 }
 
-/** Labels of ticks: those of an axis have the same number of digits where their unit allows. */
-export function label(value: number, unit: string): string {
-  return human(Math.abs(value) < 1e-12 ? 0 : value, unit);
+/** Labels of ticks, which are round numbers: all their digits and no zeros that say nothing. Of bytes, which are round in
+ * another base, as many as tell them apart. */
+export function tickTexts(ticks: number[], unit: string): string[] {
+  const texts = (more: number) => ticks.map((tick) => short(Math.abs(tick) < 1e-12 ? 0 : tick, unit, more));
+  const isEnough = (now: string[], next: string[]) =>
+    isBytes(unit) ? new Set(now).size === new Set(next).size : now.every((text, i) => text === next[i]);
+  let now = texts(0);
+  for (let more = 1; more <= 4; more++) {
+    const next = texts(more);
+    if (isEnough(now, next)) break;
+    now = next;
+  }
+  return now;
 }

@@ -1,7 +1,7 @@
 // Points in a plane, with curves through them where a law was fitted.
 
 import { colour, theme, useShared } from "../shared";
-import { human } from "../units";
+import { human, plural } from "../units";
 import { Axes, Frame, inside, Key } from "./axes";
 import { apart, extent, fromZero, linear, logarithmic, type Scale } from "./scale";
 import { Mark } from "./mark";
@@ -64,21 +64,40 @@ export function Scatter({ label, dots, x, y, series, curves = [], marks = [], jo
   useShared(theme);
   const draw = (width: number, high: number) => {
     const box = inside(width, high);
-    const xs = axisScale([...dots.map((d) => d.x), ...curves.flatMap((c) => c.points.map((p) => p[0])), ...marks.map((m) => m.x)], x, [box.left, box.right]);
+    const xs = axisScale([...dots.map((d) => d.x), ...curves.flatMap((c) => c.points.map((p) => p[0])), ...marks.map((m) => m.x)], x, [
+      box.left,
+      box.right,
+    ]);
     const ends = dots.flatMap((d) => d.interval ?? []);
     const ys = axisScale([...dots.map((d) => d.y), ...ends, ...curves.flatMap((c) => c.points.map((p) => p[1]))], y, [box.bottom, box.top]);
-    if (x.levels) xs.ticks = apart(dots.map((d) => d.x), xs);
+    if (x.levels)
+      xs.ticks = apart(
+        dots.map((d) => d.x),
+        xs,
+      );
     const picture = (
       <>
         <Axes box={box} x={xs} y={ys} xUnit={x.unit} yUnit={y.unit} xName={x.name} yName={y.name} />
         <g class="marks">
           {marks.map((m) => (
             <g key={`${m.name} ${m.series}`}>
-              <line class="zero" stroke-dasharray="3 3" x1={xs.at(m.x)} x2={xs.at(m.x)} y1={box.top} y2={box.bottom} style={m.series === undefined ? {} : { stroke: colour(m.series) }} />
-              <text x={xs.at(m.x) + 4} y={box.top + 10}>{m.name}</text>
+              <line
+                class="zero"
+                stroke-dasharray="3 3"
+                x1={xs.at(m.x)}
+                x2={xs.at(m.x)}
+                y1={box.top}
+                y2={box.bottom}
+                style={m.series === undefined ? {} : { stroke: colour(m.series) }}
+              />
+              <text x={xs.at(m.x) + 4} y={box.top + 10}>
+                {m.name}
+              </text>
             </g>
           ))}
-          {curves.map((c, i) => <Path key={i} points={c.points} xs={xs} ys={ys} stroke={colour(c.series)} dashed={c.dashed} />)}
+          {curves.map((c, i) => (
+            <Path key={i} points={c.points} xs={xs} ys={ys} stroke={colour(c.series)} dashed={c.dashed} />
+          ))}
           {joined && series.map((_, s) => <Path key={s} points={inOrder(dots, s)} xs={xs} ys={ys} stroke={colour(s)} />)}
           {dots.map((d, i) => (
             <g key={i}>
@@ -96,7 +115,11 @@ export function Scatter({ label, dots, x, y, series, curves = [], marks = [], jo
       head: d.name,
       lines: [
         { name: x.name, value: human(d.x, x.unit) },
-        { colour: colour(d.series), name: y.name, value: `${human(d.y, y.unit)}${d.interval ? ` (${human(d.interval[0], y.unit)} … ${human(d.interval[1], y.unit)})` : ""}` },
+        {
+          colour: colour(d.series),
+          name: y.name,
+          value: `${human(d.y, y.unit)}${d.interval ? ` (${human(d.interval[0], y.unit)} … ${human(d.interval[1], y.unit)})` : ""}`,
+        },
       ],
       act: d.act,
     }));
@@ -104,17 +127,32 @@ export function Scatter({ label, dots, x, y, series, curves = [], marks = [], jo
   };
   return (
     <div>
-      <Frame label={`${label}: ${dots.length} points, ${y.name} against ${x.name}`} height={() => height} draw={draw} />
+      <Frame label={`${label}: ${plural(dots.length, "point")}, ${y.name} against ${x.name}`} height={() => height} draw={draw} />
       <Key entries={series.map((name, i) => ({ name, colour: colour(i) }))} />
     </div>
   );
 }
 
 function inOrder(dots: Dot[], series: number): [number, number][] {
-  return dots.filter((d) => d.series === series).sort((a, b) => a.x - b.x).map((d) => [d.x, d.y]);
+  return dots
+    .filter((d) => d.series === series)
+    .sort((a, b) => a.x - b.x)
+    .map((d) => [d.x, d.y]);
 }
 
-export function Path({ points, xs, ys, stroke, dashed }: { points: [number, number][]; xs: Scale; ys: Scale; stroke: string; dashed?: boolean }) {
+export function Path({
+  points,
+  xs,
+  ys,
+  stroke,
+  dashed,
+}: {
+  points: [number, number][];
+  xs: Scale;
+  ys: Scale;
+  stroke: string;
+  dashed?: boolean;
+}) {
   const d = points.map(([x, y], i) => `${i === 0 ? "M" : "L"}${xs.at(x).toFixed(1)} ${ys.at(y).toFixed(1)}`).join("");
   return <path d={d} fill="none" stroke={stroke} stroke-width="1.6" stroke-dasharray={dashed ? "6 4" : undefined} />;
 }

@@ -32,15 +32,19 @@ export function TakeAway({ title, chart, rows, sql }: Props) {
   }, [open]);
   const at = () => chart!.current!;
   const acts: Act[] = [
-    ...(chart ? ([
-      ["Copy as PNG", async () => copy(await png(at(), title))],
-      ["Save as PNG", async () => save(fileName(title, "png"), await png(at(), title))],
-      ["Save as SVG", () => save(fileName(title, "svg"), picture(at(), title).svg, "image/svg+xml")],
-    ] as Act[]) : []),
-    ...(rows ? ([
-      ["Copy as CSV", () => copy(csv(rows()))],
-      ["Save as CSV", () => save(fileName(title, "csv"), csv(rows()), "text/csv")],
-    ] as Act[]) : []),
+    ...(chart
+      ? ([
+          ["Copy as PNG", async () => copy(await png(at(), title))],
+          ["Save as PNG", async () => save(fileName(title, "png"), await png(at(), title))],
+          ["Save as SVG", () => save(fileName(title, "svg"), picture(at(), title).svg, "image/svg+xml")],
+        ] as Act[])
+      : []),
+    ...(rows
+      ? ([
+          ["Copy as CSV", () => copy(csv(rows()))],
+          ["Save as CSV", () => save(fileName(title, "csv"), csv(rows()), "text/csv")],
+        ] as Act[])
+      : []),
     ...(sql ? ([["Copy the SQL", () => copy(sql)]] as Act[]) : []),
   ];
   const run = async ([name, act]: Act) => {
@@ -55,9 +59,27 @@ export function TakeAway({ title, chart, rows, sql }: Props) {
   };
   return (
     <div class="takeaway" ref={box}>
-      <button type="button" aria-expanded={open} aria-label={`take away: ${title}`} title="Copy or save this" onClick={() => setOpen(!open)}>⤓</button>
-      {open && <div class="takeaway-menu">{acts.map((act) => <button key={act[0]} type="button" onClick={() => void run(act)}>{act[0]}</button>)}</div>}
-      <span class={said ? "takeaway-said" : "unseen"} aria-live="polite">{said}</span>
+      <button
+        type="button"
+        aria-expanded={open}
+        aria-label={`copy or save: ${title}`}
+        title="Copy or save this"
+        onClick={() => setOpen(!open)}
+      >
+        ⤓
+      </button>
+      {open && (
+        <div class="takeaway-menu">
+          {acts.map((act) => (
+            <button key={act[0]} type="button" onClick={() => void run(act)}>
+              {act[0]}
+            </button>
+          ))}
+        </div>
+      )}
+      <span class={said ? "takeaway-said" : "unseen"} aria-live="polite">
+        {said}
+      </span>
     </div>
   );
 }

@@ -24,11 +24,13 @@ export const SHARED = ["line", "stacked", "heatmap", "histogram"];
 
 /** `shift=ID:SECONDS` of the address. */
 function shiftsOf(query: URLSearchParams): Map<string, number> {
-  return new Map(query.getAll("shift").map((text) => {
-    const at = text.lastIndexOf(":");
-    const seconds = Number(text.slice(at + 1));
-    return [text.slice(0, at), Number.isFinite(seconds) ? seconds : 0] as const;
-  }));
+  return new Map(
+    query.getAll("shift").map((text) => {
+      const at = text.lastIndexOf(":");
+      const seconds = Number(text.slice(at + 1));
+      return [text.slice(0, at), Number.isFinite(seconds) ? seconds : 0] as const;
+    }),
+  );
 }
 
 export function Charts({ found, query }: { found: Comparison; query: URLSearchParams }) {
@@ -36,21 +38,31 @@ export function Charts({ found, query }: { found: Comparison; query: URLSearchPa
   const opened = useAnswer<Opened>("run", { run: ids });
   const runs = opened.data?.runs ?? [];
   const shifts = shiftsOf(query);
-  const timed: Timed[] = runs.map((r) => ({ id: r.id, name: r.name, duration: r.duration_s, shift: shifts.get(r.id) ?? 0, side: found.a.runs.some((m) => m.id === r.id) ? 0 : 1 }));
+  const timed: Timed[] = runs.map((r) => ({
+    id: r.id,
+    name: r.name,
+    duration: r.duration_s,
+    shift: shifts.get(r.id) ?? 0,
+    side: found.a.runs.some((m) => m.id === r.id) ? 0 : 1,
+  }));
   const onShift = (id: string, seconds: number) => {
     if (seconds === 0) shifts.delete(id);
     else shifts.set(id, seconds);
     refine({ shift: [...shifts].map(([run, s]) => `${run}:${s}`) });
   };
-  const [least, most] = [Math.min(0, ...timed.map((t) => t.shift)), Math.max(0, ...timed.map((t) => t.shift + t.duration))];
-  useZoomInLink(query, least, most);
+  const [minimum, most] = [Math.min(0, ...timed.map((t) => t.shift)), Math.max(0, ...timed.map((t) => t.shift + t.duration))];
+  useZoomInLink(query, minimum, most);
   if (opened.error) return <Failure error={opened.error} />;
-  const sections = (opened.data?.sections ?? []).map((s) => ({ ...s, panels: s.panels.filter((p) => SHARED.includes(p.chart)) })).filter((s) => s.panels.length > 0);
+  const sections = (opened.data?.sections ?? [])
+    .map((s) => ({ ...s, panels: s.panels.filter((p) => SHARED.includes(p.chart)) }))
+    .filter((s) => s.panels.length > 0);
   return (
     <section id="section-charts">
       <h2>Over time</h2>
       {timed.length > 0 && <Shifts runs={timed} onShift={onShift} />}
-      {sections.map((s) => <Section key={s.id} title={s.title} panels={s.panels} runs={runs} timed={timed} />)}
+      {sections.map((s) => (
+        <Section key={s.id} title={s.title} panels={s.panels} runs={runs} timed={timed} />
+      ))}
       {runs.some((r) => r.tables?.some((t) => t.table === "stack")) && <Flames found={found} ids={ids} />}
     </section>
   );
@@ -62,15 +74,24 @@ function Section({ title, panels, runs, timed }: { title: string; panels: Header
   const run = runs.map((r) => r.id);
   const answers = useAnswers<Panel>("panel", near || offline ? panels.map((p) => ({ question: p.id, run })) : null);
   const here = answers.length > 0 && answers.every((a) => a !== undefined);
-  const loud = answers.map((a, i): Panel => (a instanceof ApiError ? { ...panels[i], columns: {}, error: a.message } : a!)).filter((p) => p && !p.quiet);
-  if (here && loud.length === 0) return <span class="quiet nothing-here" ref={box}>{`${title}: nothing happened in any of the runs.`}</span>;
+  const loud = answers
+    .map((a, i): Panel => (a instanceof ApiError ? { ...panels[i], columns: {}, error: a.message } : a!))
+    .filter((p) => p && !p.quiet);
+  if (here && loud.length === 0) return <span class="quiet nothing-here" ref={box}>{`${title}: no activity in any run.`}</span>;
   return (
     <div ref={box}>
       <h3 class="part-title">{title}</h3>
       {here ? (
-        <div class="panels">{loud.map((p, i) => <Shared key={p.id} base={p} runs={runs} timed={timed} wide={isWide(loud, i)} />)}</div>
+        <div class="panels">
+          {loud.map((p, i) => (
+            <Shared key={p.id} base={p} runs={runs} timed={timed} wide={isWide(loud, i)} />
+          ))}
+        </div>
       ) : (
-        <div class="waiting" style={{ minHeight: `${panels.length * 160}px` }}>{`${answers.filter((a) => a !== undefined).length} of ${panels.length} answers are here`}</div>
+        <div
+          class="waiting"
+          style={{ minHeight: `${panels.length * 160}px` }}
+        >{`${answers.filter((a) => a !== undefined).length} of ${panels.length} answers loaded`}</div>
       )}
     </div>
   );
@@ -85,29 +106,46 @@ function isWide(panels: Panel[], place: number): boolean {
   return (place - first) % 2 === 0 && map(panels[place + 1]);
 }
 
-/** `base` answers for whole runs; a stretch of runs that are not moved is asked for alone, finer. */
+/** `base` answers for whole runs; a time range of runs that are not shifted is asked for alone, finer. */
 function Shared({ base, runs, timed, wide }: { base: Panel; runs: Run[]; timed: Timed[]; wide: boolean }) {
   const [box, drawing] = [useRef<HTMLElement>(null), useRef<HTMLDivElement>(null)];
   const seen = useSeen(box);
-  const stretch = useShared(settled);
-  const part = stretch && base.time && !offline && seen && timed.every((t) => t.shift === 0);
-  const finer = useAnswer<Panel>("panel", part ? { question: base.id, run: runs.map((r) => r.id), from: stretch[0], to: stretch[1] } : null);
+  const range = useShared(settled);
+  const part = range && base.time && !offline && seen && timed.every((t) => t.shift === 0);
+  const finer = useAnswer<Panel>("panel", part ? { question: base.id, run: runs.map((r) => r.id), from: range[0], to: range[1] } : null);
   const panel = part && finer.data?.time && !finer.stale ? finer.data : base;
   return (
-    <article ref={box} class={wide ? "panel wide" : "panel"} id={`panel-${panel.id}`} aria-busy={part && finer.stale && !finer.error ? "true" : undefined}>
+    <article
+      ref={box}
+      class={wide ? "panel wide" : "panel"}
+      id={`panel-${panel.id}`}
+      aria-busy={part && finer.stale && !finer.error ? "true" : undefined}
+    >
       <div class="panel-head">
         <h4>{panel.title}</h4>
         <div class="panel-tools">
-          {!offline && <a href={link("/ask", { question: panel.id, run: runs.map((r) => r.id) })} title="Change this question and look at the answer">edit</a>}
+          {!offline && (
+            <a href={link("/ask", { question: panel.id, run: runs.map((r) => r.id) })} title="Change this question and look at the answer">
+              edit
+            </a>
+          )}
           <TakeAway title={panel.title} chart={drawing} rows={() => sheetOf(panel, runs)} sql={panel.sql.trim()} />
         </div>
       </div>
       <div ref={drawing}>
-        {panel.error ? <p class="error" role="alert">{panel.error}</p>
-          : panel.time && panel.chart === "heatmap" ? <Maps panel={panel} time={panel.time} runs={runs} timed={timed} />
-          : panel.time ? <Overlay panel={panel} time={panel.time} runs={timed} />
-          : panel.table ? <Distributions panel={panel} table={panel.table} timed={timed} runs={runs} />
-          : <p class="quiet">no data</p>}
+        {panel.error ? (
+          <p class="error" role="alert">
+            {panel.error}
+          </p>
+        ) : panel.time && panel.chart === "heatmap" ? (
+          <Maps panel={panel} time={panel.time} runs={runs} timed={timed} />
+        ) : panel.time ? (
+          <Overlay panel={panel} time={panel.time} runs={timed} />
+        ) : panel.table ? (
+          <Distributions panel={panel} table={panel.table} timed={timed} runs={runs} />
+        ) : (
+          <p class="quiet">no data</p>
+        )}
       </div>
     </article>
   );
@@ -126,13 +164,19 @@ function Maps({ panel, time, runs, timed }: MapsProps) {
   const [left, right] = [of(0), of(1)];
   const [a, setA] = useState(left[0]);
   const [b, setB] = useState(right[0]);
-  if (a === undefined || b === undefined) return <p class="quiet">Only one of the groups has this.</p>;
+  if (a === undefined || b === undefined) return <p class="quiet">Only one group has this series.</p>;
   const choose = (all: number[], now: number, set: (i: number) => void, letter: string) => (
     <h5>
       {`${letter} `}
-      {all.length === 1 ? runs[now].name : (
+      {all.length === 1 ? (
+        runs[now].name
+      ) : (
         <select aria-label={`run of ${letter}`} value={String(now)} onChange={(e) => set(Number(e.currentTarget.value))}>
-          {all.map((i) => <option key={i} value={String(i)}>{runs[i].name}</option>)}
+          {all.map((i) => (
+            <option key={i} value={String(i)}>
+              {runs[i].name}
+            </option>
+          ))}
         </select>
       )}
     </h5>
@@ -140,8 +184,14 @@ function Maps({ panel, time, runs, timed }: MapsProps) {
   return (
     <>
       <div class="side-by-side">
-        <div>{choose(left, a, setA, "A")}<HeatMap panel={panel} time={time} runs={runs} only={a} /></div>
-        <div>{choose(right, b, setB, "B")}<HeatMap panel={panel} time={time} runs={runs} only={b} /></div>
+        <div>
+          {choose(left, a, setA, "A")}
+          <HeatMap panel={panel} time={time} runs={runs} only={a} />
+        </div>
+        <div>
+          {choose(right, b, setB, "B")}
+          <HeatMap panel={panel} time={time} runs={runs} only={b} />
+        </div>
       </div>
       <h5>Difference</h5>
       <DifferenceMap panel={panel} time={time} runs={runs} a={a} b={b} shift={[timed[a].shift, timed[b].shift]} />
@@ -153,7 +203,7 @@ function Maps({ panel, time, runs, timed }: MapsProps) {
 function Distributions({ panel, table, timed, runs }: { panel: Panel; table: NonNullable<Panel["table"]>; timed: Timed[]; runs: Run[] }) {
   const at = (name: string | undefined) => table.columns.findIndex((c) => c.name === name);
   const [run, what, lo, hi, unit, count] = ["run", panel.series, panel.x ?? "lo", "hi", "unit", panel.y?.[0] ?? panel.values].map(at);
-  if (at("at_s") >= 0) return <p class="quiet">Look at it in the runs themselves.</p>;
+  if (at("at_s") >= 0) return <p class="quiet">Open the runs to see it over time.</p>;
   const all = new Map<string, { unit: string; sides: [Map<string, Bucket>, Map<string, Bucket>] }>();
   for (const row of table.rows) {
     const side = timed[runs.findIndex((r) => r.name === row[run])]?.side ?? 0;
@@ -171,7 +221,14 @@ function Distributions({ panel, table, timed, runs }: { panel: Panel; table: Non
       {both.map(([name, one]) => (
         <div key={name}>
           <h5>{name}</h5>
-          <Histogram label={name} unit={one.unit} all={[{ name: "A", buckets: sorted(one.sides[0]) }, { name: "B", buckets: sorted(one.sides[1]) }]} />
+          <Histogram
+            label={name}
+            unit={one.unit}
+            all={[
+              { name: "A", buckets: sorted(one.sides[0]) },
+              { name: "B", buckets: sorted(one.sides[1]) },
+            ]}
+          />
         </div>
       ))}
     </>
@@ -201,8 +258,13 @@ function Flames({ found, ids }: { found: Comparison; ids: string[] }) {
   const rows = () => ({ head: ["group", "stack", "count"], rows: [...a.map(([s, n]) => ["A", s, n]), ...b.map(([s, n]) => ["B", s, n])] });
   return (
     <article class="panel wide" id="panel-flame-difference">
-      <div class="panel-head"><h4>{title}</h4><TakeAway title={title} chart={drawing} rows={rows} /></div>
-      <div ref={drawing}><Flame title={title} stacks={b} others={a} names={["A", "B"]} unit={answer.data.runs[0]?.unit ?? "samples"} /></div>
+      <div class="panel-head">
+        <h4>{title}</h4>
+        <TakeAway title={title} chart={drawing} rows={rows} />
+      </div>
+      <div ref={drawing}>
+        <Flame title={title} stacks={b} others={a} names={["A", "B"]} unit={answer.data.runs[0]?.unit ?? "samples"} />
+      </div>
     </article>
   );
 }

@@ -5,7 +5,7 @@ import { offline } from "../api";
 import { copy, fileName, save } from "../charts/export";
 import { link, refine } from "../router";
 import { colour, theme, useShared } from "../shared";
-import { duration } from "../units";
+import { duration, plural } from "../units";
 import { markdown } from "./markdown";
 import { Picker } from "./picker";
 import { type Comparison, type Group, titles } from "./types";
@@ -23,11 +23,27 @@ export function Chooser({ query }: { query: URLSearchParams }) {
   }, [query.get("a"), query.get("b")]);
   const done = () => a.trim() && b.trim() && refine({ a: a.trim(), b: b.trim(), force: null, shift: null }, true);
   return (
-    <form class="chooser" onSubmit={(e) => { e.preventDefault(); done(); }}>
+    <form
+      class="chooser"
+      onSubmit={(e) => {
+        e.preventDefault();
+        done();
+      }}
+    >
       <Picker label="A, the first group" value={a} onInput={setA} onDone={done} />
-      <button type="button" class="plain swap" title="Exchange the groups" aria-label="exchange the groups" onClick={() => refine({ a: b, b: a, shift: null }, true)}>⇄</button>
+      <button
+        type="button"
+        class="plain swap"
+        title="Exchange the groups"
+        aria-label="exchange the groups"
+        onClick={() => refine({ a: b, b: a, shift: null }, true)}
+      >
+        ⇄
+      </button>
       <Picker label="B, compared with it" value={b} onInput={setB} onDone={done} />
-      <button type="submit" class="plain main">Compare</button>
+      <button type="submit" class="plain main">
+        Compare
+      </button>
       <Conditions query={query} />
     </form>
   );
@@ -42,7 +58,9 @@ function Conditions({ query }: { query: URLSearchParams }) {
     `window ${query.get("window") ?? "auto"}`,
     query.get("per") && `per ${query.get("per")}`,
     by.length > 0 && `by ${by.join(", ")}`,
-  ].filter(Boolean).join(", ");
+  ]
+    .filter(Boolean)
+    .join(", ");
   return (
     <details class="conditions">
       <summary>{`Conditions: ${said}`}</summary>
@@ -50,15 +68,21 @@ function Conditions({ query }: { query: URLSearchParams }) {
         <label>
           changes below this are of no interest{" "}
           <select value={margin} onChange={(e) => refine({ margin: e.currentTarget.value === "2%" ? null : e.currentTarget.value }, true)}>
-            {[...new Set([...MARGINS, margin])].map((m) => <option key={m} value={m}>{m}</option>)}
+            {[...new Set([...MARGINS, margin])].map((m) => (
+              <option key={m} value={m}>
+                {m}
+              </option>
+            ))}
           </select>
         </label>
-        <Text name="window" query={query} about="part of the runs" hint="auto, all, a window's name, 60s..540s" />
-        <Text name="per" query={query} about="what one transaction takes, by" hint="result.transactions" />
+        <Text name="window" query={query} about="window" hint="auto, all, a window's name, 60s..540s" />
+        <Text name="per" query={query} about="normalize per" hint="result.transactions" />
         <fieldset>
-          <legend>series one by one</legend>
+          <legend>break down by</legend>
           {LABELS.map((label) => (
-            <label key={label}><input type="checkbox" checked={by.includes(label)} onChange={() => toggle(label)} /> {label}</label>
+            <label key={label}>
+              <input type="checkbox" checked={by.includes(label)} onChange={() => toggle(label)} /> {label}
+            </label>
           ))}
         </fieldset>
       </div>
@@ -70,7 +94,12 @@ function Text({ name, query, about, hint }: { name: string; query: URLSearchPara
   return (
     <label>
       {about}{" "}
-      <input type="text" value={query.get(name) ?? ""} placeholder={hint} onChange={(e) => refine({ [name]: e.currentTarget.value.trim() }, true)} />
+      <input
+        type="text"
+        value={query.get(name) ?? ""}
+        placeholder={hint}
+        onChange={(e) => refine({ [name]: e.currentTarget.value.trim() }, true)}
+      />
     </label>
   );
 }
@@ -88,7 +117,7 @@ export function Groups({ found }: { found: Comparison }) {
 
 function OneGroup({ letter, title, group, tone }: { letter: string; title: string; group: Group; tone: number }) {
   const ids = group.runs.map((r) => r.id);
-  const count = `${ids.length} ${ids.length === 1 ? "run" : "runs"}`;
+  const count = `${plural(ids.length, "run")}`;
   return (
     <section class="run" aria-label={`group ${letter}`}>
       <div class="run-name">
@@ -98,8 +127,14 @@ function OneGroup({ letter, title, group, tone }: { letter: string; title: strin
       <ul class="members">
         {group.runs.map((r) => (
           <li key={r.id}>
-            {offline ? r.name : <a href={link("/run", { run: r.id })} title={r.id}>{r.name}</a>}
-            <span class="quiet">{` ${r.window ?? "all of it"}, ${duration(r.seconds)}`}</span>
+            {offline ? (
+              r.name
+            ) : (
+              <a href={link("/run", { run: r.id })} title={r.id}>
+                {r.name}
+              </a>
+            )}
+            <span class="quiet">{` ${r.window ?? "whole run"}, ${duration(r.seconds)}`}</span>
           </li>
         ))}
       </ul>
@@ -112,19 +147,42 @@ export function Gate({ found }: { found: Comparison }) {
   const minding = found.reasons.filter((r) => !r.refuses);
   return (
     <section id="section-gate">
-      <h2>Is the comparison fair?</h2>
-      {found.reasons.length === 0 && <p class="fair"><strong>✓ Nothing speaks against it.</strong> Data sizes, offered rates, settings and the way the runs went are alike.</p>}
+      <h2>Is the comparison valid?</h2>
+      {found.reasons.length === 0 && (
+        <p class="fair">
+          <strong>✓ No problem found.</strong> Data sizes, offered rates, settings and conditions of the runs match.
+        </p>
+      )}
       {refusing.length > 0 && (
         <div class="finding critical">
-          <h3><span class="severity critical">{found.refused ? "not compared" : "compared all the same"}</span>The groups did not do the same work</h3>
-          <ul>{refusing.map((r) => <li key={r.text}>{r.text}</li>)}</ul>
-          {found.refused && !offline && <button type="button" class="plain" onClick={() => refine({ force: true }, true)}>Compare all the same</button>}
+          <h3>
+            <span class="severity critical">{found.refused ? "not compared" : "compared anyway"}</span>The groups did not do the same work
+          </h3>
+          <ul>
+            {refusing.map((r) => (
+              <li key={r.text}>{r.text}</li>
+            ))}
+          </ul>
+          {found.refused && !offline && (
+            <button type="button" class="plain" onClick={() => refine({ force: true }, true)}>
+              Compare anyway
+            </button>
+          )}
         </div>
       )}
       {minding.length > 0 && (
         <div class="finding warning">
-          <h3><span class="severity warning">mind</span>{minding.length === 1 ? "One thing to know before believing it" : `${minding.length} things to know before believing it`}</h3>
-          <ul>{minding.map((r) => <li key={r.text}>{r.text}</li>)}</ul>
+          <h3>
+            <span class="severity warning">warning</span>
+            {minding.length === 1
+              ? "Check this before you trust the result"
+              : `Check these ${minding.length} points before you trust the result`}
+          </h3>
+          <ul>
+            {minding.map((r) => (
+              <li key={r.text}>{r.text}</li>
+            ))}
+          </ul>
         </div>
       )}
     </section>
@@ -135,14 +193,32 @@ export function Gate({ found }: { found: Comparison }) {
 export function Share({ found, address }: { found: Comparison; address: string }) {
   const [said, setSaid] = useState("");
   const title = titles(found).join(" and ");
-  const copied = () => copy(markdown(found)).then(() => setSaid("Copied"), (e: Error) => setSaid(e.message));
+  const copied = () =>
+    copy(markdown(found)).then(
+      () => setSaid("Copied"),
+      (e: Error) => setSaid(e.message),
+    );
   return (
     <div class="share">
-      {!offline && <a class="plain" href={`/api/v1/report?${new URLSearchParams({ page: address })}`} download={fileName(`compare ${title}`, "html")}>Save as one file</a>}
-      <button type="button" class="plain" onClick={() => save(fileName(`compare ${title}`, "md"), markdown(found), "text/markdown")}>Save as Markdown</button>
-      <button type="button" class="plain" onClick={() => void copied()}>Copy as Markdown</button>
-      {!offline && <a class="plain" href={link("/run", { run: [...found.a.runs, ...found.b.runs].map((r) => r.id) })}>All runs over each other</a>}
-      <span class="quiet" aria-live="polite">{said}</span>
+      {!offline && (
+        <a class="plain" href={`/api/v1/report?${new URLSearchParams({ page: address })}`} download={fileName(`compare ${title}`, "html")}>
+          Save as one file
+        </a>
+      )}
+      <button type="button" class="plain" onClick={() => save(fileName(`compare ${title}`, "md"), markdown(found), "text/markdown")}>
+        Save as Markdown
+      </button>
+      <button type="button" class="plain" onClick={() => void copied()}>
+        Copy as Markdown
+      </button>
+      {!offline && (
+        <a class="plain" href={link("/run", { run: [...found.a.runs, ...found.b.runs].map((r) => r.id) })}>
+          Overlay all runs
+        </a>
+      )}
+      <span class="quiet" aria-live="polite">
+        {said}
+      </span>
     </div>
   );
 }

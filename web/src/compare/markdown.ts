@@ -21,13 +21,13 @@ function lines(all: Line[]): string {
     pText(l.p),
     `${signOf(l.verdict)} ${l.verdict}`,
   ]);
-  return table(["", "A", "B", "change", "95 % interval", "effect", "p", "verdict"], rows);
+  return table(["", "A", "B", "change", "95% interval", "effect", "adjusted p", "verdict"], rows);
 }
 
 export function markdown(found: Comparison): string {
   const names = (g: Comparison["a"]) => g.runs.map((r) => r.name).join(", ");
   let out = `## ${titles(found).join(" and ")}\n\nA: ${names(found.a)}\n\nB: ${names(found.b)}\n`;
-  for (const reason of found.reasons) out += `\n* ${reason.refuses ? "**Not comparable**: " : "Mind: "}${reason.text}`;
+  for (const reason of found.reasons) out += `\n* ${reason.refuses ? "**Not comparable**: " : "Warning: "}${reason.text}`;
   if (found.reasons.length > 0) out += "\n";
   if (found.split) {
     const s = found.split;
@@ -40,7 +40,10 @@ export function markdown(found: Comparison): string {
   const news = c.metrics.filter(isNews);
   if (news.length > 0) out += `\n### Metrics that differ\n\n${lines(news)}`;
   if (c.facts.length > 0) {
-    out += `\n### Facts that differ\n\n${table(["fact", "A", "B"], c.facts.map((f) => [`${f.topic} ${f.name}`, f.values[0] ?? "–", f.values[1] ?? "–"]))}`;
+    out += `\n### Facts that differ\n\n${table(
+      ["fact", "A", "B"],
+      c.facts.map((f) => [`${f.topic} ${f.name}`, f.values[0] ?? "–", f.values[1] ?? "–"]),
+    )}`;
   }
   return out;
 }

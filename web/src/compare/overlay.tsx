@@ -1,8 +1,9 @@
 // A question's series of both groups over each other, on time since each run's start: the mean of a group's runs as
-// a line, A solid and B dashed in colours of their own, least and greatest run as a band.
+// a line, A solid and B dashed in colours of their own, minimum and maximum over the runs as a band.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
+import { lonePoints } from "../charts/lone";
 import { Key } from "../charts/axes";
 import { useShown } from "../hidden";
 import { Legend } from "../legend";
@@ -60,7 +61,7 @@ export function Overlay({ panel, time, runs }: { panel: Panel; time: TimeData; r
         bands.push({ series: [at, at + 1], fill: `${stroke}2e` });
       }
       data.push(line.mean);
-      series.push({ stroke, dash, width: 1.6, points: { show: line.mean.filter((v) => v !== null).length < FEW } });
+      series.push({ stroke, dash, width: 1.6, points: lonePoints(line.mean, stroke, FEW) });
     }
     const onHover = (place: number | null, _: uPlot, event: MouseEvent | null) => {
       if (place === null || !event) return tip.set(null);
@@ -71,12 +72,25 @@ export function Overlay({ panel, time, runs }: { panel: Panel; time: TimeData; r
         lines: drawn.map((l) => {
           const [v, lo, hi] = [l.mean[place], l.low[place], l.high[place]];
           const span = lo !== null && hi !== null && hi > lo ? ` (${human(lo, panel.unit)} … ${human(hi, panel.unit)})` : "";
-          return { colour: look(l).stroke, name: `${"AB"[l.side]} ${single ? "" : words(l.name, panel.unit)}`.trim(), value: human(v, panel.unit) + span };
+          return {
+            colour: look(l).stroke,
+            name: `${"AB"[l.side]} ${single ? "" : words(l.name, panel.unit)}`.trim(),
+            value: human(v, panel.unit) + span,
+          };
         }),
         meaning: drawn[0] && meaning(panel, drawn[0].name),
       });
     };
-    const { destroy } = plot(target, { width, height: HEIGHT, unit: panel.unit, data: [times, ...data] as uPlot.AlignedData, series, bands, shades: [], onHover });
+    const { destroy } = plot(target, {
+      width,
+      height: HEIGHT,
+      unit: panel.unit,
+      data: [times, ...data] as uPlot.AlignedData,
+      series,
+      bands,
+      shades: [],
+      onHover,
+    });
     return () => {
       tip.set(null);
       destroy();
@@ -85,12 +99,30 @@ export function Overlay({ panel, time, runs }: { panel: Panel; time: TimeData; r
 
   const entries = names.map((name, i) => {
     const of = (side: 0 | 1) => human(lines.find((l) => l.name === name && l.side === side)?.average, panel.unit);
-    return { name: words(name, panel.unit), colour: "var(--muted)", dashed: i % DASHES.length > 0, value: `A ${of(0)}, B ${of(1)}`, title: meaning(panel, name) ?? name };
+    return {
+      name: words(name, panel.unit),
+      colour: "var(--muted)",
+      dashed: i % DASHES.length > 0,
+      value: `A ${of(0)}, B ${of(1)}`,
+      title: meaning(panel, name) ?? name,
+    };
   });
   return (
     <div>
-      <div class="chart" ref={box} tabIndex={0} role="img" aria-label={`${panel.title}: A and B over time. Arrows move the pointer, plus and minus zoom, Escape shows all.`} onKeyDown={chartKeys(times)} style={{ minHeight: `${HEIGHT}px` }} />
-      <Key entries={([0, 1] as const).filter((side) => lines.some((l) => l.side === side)).map((side) => ({ name: "AB"[side], colour: colour(side) }))} />
+      <div
+        class="chart"
+        ref={box}
+        tabIndex={0}
+        role="img"
+        aria-label={`${panel.title}: A and B over time. Arrows move the pointer, plus and minus zoom, Escape shows all.`}
+        onKeyDown={chartKeys(times)}
+        style={{ minHeight: `${HEIGHT}px` }}
+      />
+      <Key
+        entries={([0, 1] as const)
+          .filter((side) => lines.some((l) => l.side === side))
+          .map((side) => ({ name: "AB"[side], colour: colour(side) }))}
+      />
       <Legend entries={entries} shown={shown} onChange={setShown} first={5} />
     </div>
   );
@@ -111,23 +143,26 @@ function gather(time: TimeData, runs: Timed[]): { times: number[]; lines: Line[]
   // What both groups have comes first.
   const sides = (name: string) => new Set(time.series.filter((s) => s.name === name).map((s) => runs[s.run]?.side)).size;
   const names = [...weight.keys()].sort((a, b) => sides(b) - sides(a) || weight.get(b)! - weight.get(a)!);
-  const lines = names.flatMap((name) => ([0, 1] as const).flatMap((side): Line[] => {
-    const mine = time.series.filter((s) => s.name === name && runs[s.run]?.side === side);
-    if (mine.length === 0) return [];
-    const values = mine.map((s) => {
-      const all = unpack(s.avg);
-      const from = moves[s.run] - first;
-      return Array.from({ length: n }, (_, i) => all[i - from] ?? null);
-    });
-    const averages = mine.flatMap((s) => s.stats.avg ?? []);
-    const average = averages.length > 0 ? averages.reduce((a, b) => a + b, 0) / averages.length : null;
-    if (values.length === 1) return [{ name, side, mean: values[0], low: values[0], high: values[0], average }];
-    const over = (how: (known: number[]) => number) => Array.from({ length: n }, (_, i) => {
-      const known = values.flatMap((v) => v[i] ?? []);
-      return known.length > 0 ? how(known) : null;
-    });
-    const mean = over((v) => v.reduce((a, b) => a + b, 0) / v.length);
-    return [{ name, side, mean, low: over((v) => Math.min(...v)), high: over((v) => Math.max(...v)), average }];
-  }));
+  const lines = names.flatMap((name) =>
+    ([0, 1] as const).flatMap((side): Line[] => {
+      const mine = time.series.filter((s) => s.name === name && runs[s.run]?.side === side);
+      if (mine.length === 0) return [];
+      const values = mine.map((s) => {
+        const all = unpack(s.avg);
+        const from = moves[s.run] - first;
+        return Array.from({ length: n }, (_, i) => all[i - from] ?? null);
+      });
+      const averages = mine.flatMap((s) => s.stats.avg ?? []);
+      const average = averages.length > 0 ? averages.reduce((a, b) => a + b, 0) / averages.length : null;
+      if (values.length === 1) return [{ name, side, mean: values[0], low: values[0], high: values[0], average }];
+      const over = (how: (known: number[]) => number) =>
+        Array.from({ length: n }, (_, i) => {
+          const known = values.flatMap((v) => v[i] ?? []);
+          return known.length > 0 ? how(known) : null;
+        });
+      const mean = over((v) => v.reduce((a, b) => a + b, 0) / v.length);
+      return [{ name, side, mean, low: over((v) => Math.min(...v)), high: over((v) => Math.max(...v)), average }];
+    }),
+  );
   return { times, lines, names };
 }

@@ -17,7 +17,10 @@ export function useSelectors(text: string): string[] {
     const taken = new Set(before.split(",").map((s) => s.trim()));
     const labels = known.tags.flatMap((t) => t.values.map((v) => `${t.key}=${v}`));
     const all = [...new Set([...known.rows.map((r) => r.name), ...labels, "@1", "@2", ...known.rows.map((r) => r.id)])];
-    return all.filter((s) => s && !taken.has(s) && !s.includes(",")).slice(0, 400).map((s) => before + s);
+    return all
+      .filter((s) => s && !taken.has(s) && !s.includes(","))
+      .slice(0, 400)
+      .map((s) => before + s);
   }, [known, text]);
 }
 
@@ -38,13 +41,17 @@ export function Picker({ label, value, onInput, onDone }: Props) {
         type="text"
         list={`selectors-${id}`}
         value={value}
-        placeholder="name, label=value, @1, or several with commas"
+        placeholder="name, label=value, @1, or several separated by commas"
         spellcheck={false}
         autocomplete="off"
         onInput={(e) => onInput(e.currentTarget.value)}
         onKeyDown={(e) => e.key === "Enter" && onDone()}
       />
-      <datalist id={`selectors-${id}`}>{selectors.map((s) => <option key={s} value={s} />)}</datalist>
+      <datalist id={`selectors-${id}`}>
+        {selectors.map((s) => (
+          <option key={s} value={s} />
+        ))}
+      </datalist>
     </label>
   );
 }

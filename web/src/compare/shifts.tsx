@@ -26,17 +26,26 @@ export function Shifts({ runs, onShift }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const name = width < 600 ? 84 : NAME;
-  const least = Math.min(0, ...runs.map((r) => r.shift));
+  const minimum = Math.min(0, ...runs.map((r) => r.shift));
   const most = Math.max(...runs.map((r) => r.shift + r.duration));
-  const scale = Math.max(1, width - name - 20) / Math.max(1e-9, most - least);
-  const moved = runs.some((r) => r.shift !== 0);
+  const scale = Math.max(1, width - name - 20) / Math.max(1e-9, most - minimum);
+  const moved = runs.filter((r) => r.shift !== 0);
+  const back = () => {
+    for (const run of moved) onShift(run.id, 0);
+  };
   return (
     <div class="shifts" ref={box}>
       <p class="quiet">
-        Time counts from the start of each run. Drag a bar, or use the arrow keys on it, to move a run against the others.{" "}
-        {moved && <button type="button" class="plain" onClick={() => runs.forEach((r) => r.shift !== 0 && onShift(r.id, 0))}>Move all back</button>}
+        Time is relative to the start of each run. Drag a bar, or use the arrow keys on it, to shift a run against the others.{" "}
+        {moved.length > 0 && (
+          <button type="button" class="plain" onClick={back}>
+            Reset shifts
+          </button>
+        )}
       </p>
-      {runs.map((run) => <Bar key={run.id} run={run} name={name} scale={scale} least={least} onShift={onShift} />)}
+      {runs.map((run) => (
+        <Bar key={run.id} run={run} name={name} scale={scale} minimum={minimum} onShift={onShift} />
+      ))}
     </div>
   );
 }
@@ -45,11 +54,11 @@ interface BarProps {
   run: Timed;
   name: number;
   scale: number;
-  least: number;
+  minimum: number;
   onShift: (id: string, shift: number) => void;
 }
 
-function Bar({ run, name, scale, least, onShift }: BarProps) {
+function Bar({ run, name, scale, minimum, onShift }: BarProps) {
   const [drag, setDrag] = useState<{ from: number; shift: number } | null>(null);
   const shift = drag ? drag.shift : run.shift;
   const step = run.duration > 120 ? 1 : 0.1;
@@ -80,7 +89,11 @@ function Bar({ run, name, scale, least, onShift }: BarProps) {
         aria-valuemax={Math.round(run.duration)}
         aria-valuenow={Number(run.shift.toFixed(1))}
         aria-valuetext={`${clock(run.shift, true)} later`}
-        style={{ marginLeft: `${Math.max(0, (shift - least) * scale)}px`, width: `${Math.max(6, run.duration * scale)}px`, background: colour(run.side) }}
+        style={{
+          marginLeft: `${Math.max(0, (shift - minimum) * scale)}px`,
+          width: `${Math.max(6, run.duration * scale)}px`,
+          background: colour(run.side),
+        }}
         onKeyDown={keys}
         onPointerDown={(e) => {
           e.currentTarget.setPointerCapture(e.pointerId);

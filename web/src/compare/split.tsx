@@ -28,15 +28,24 @@ export function WhereTheTimeWent({ split }: { split: Split }) {
       const y = side * (BAR + 12) + 4;
       return (
         <g key={side}>
-          <text class="strong" x={LEFT - 12} y={y + BAR / 2 + 4} text-anchor="end">{"AB"[side]}</text>
+          <text class="strong" x={LEFT - 12} y={y + BAR / 2 + 4} text-anchor="end">
+            {"AB"[side]}
+          </text>
           {split.parts.map((p, i) => {
             const value = Math.max(0, p.means[side]);
             const [x, w] = [xs.at(from), xs.at(from + value) - xs.at(from)];
             from += value;
-            items.push({ x: x + w / 2, y: y + BAR / 2, head: `${"AB"[side]} · ${p.name}`, lines: [{ name: split.what, value: `${human(p.means[side], split.unit)} of ${human(split.means[side], split.unit)}` }] });
+            items.push({
+              x: x + w / 2,
+              y: y + BAR / 2,
+              head: `${"AB"[side]} · ${p.name}`,
+              lines: [{ name: split.what, value: `${human(p.means[side], split.unit)} of ${human(split.means[side], split.unit)}` }],
+            });
             return w > 0 ? <rect key={p.name} x={x} y={y} width={Math.max(0.5, w - 1)} height={BAR} fill={paint(i)} /> : null;
           })}
-          <text class="strong" x={xs.at(from) + 8} y={y + BAR / 2 + 4}>{human(split.means[side], split.unit)}</text>
+          <text class="strong" x={xs.at(from) + 8} y={y + BAR / 2 + 4}>
+            {human(split.means[side], split.unit)}
+          </text>
         </g>
       );
     });
@@ -49,14 +58,18 @@ export function WhereTheTimeWent({ split }: { split: Split }) {
       <article class="panel wide">
         <div class="panel-head">
           <h3>{title}</h3>
-          <TakeAway title={title} chart={chart} rows={() => ({ head: ["part", "A", "B"], rows: split.parts.map((p) => [p.name, ...p.means]) })} />
+          <TakeAway
+            title={title}
+            chart={chart}
+            rows={() => ({ head: ["part", "A", "B"], rows: split.parts.map((p) => [p.name, ...p.means]) })}
+          />
         </div>
         <div ref={chart}>
           <Frame label={title} height={() => 2 * (BAR + 12) + 6} draw={draw} near="xy" />
           <Key entries={split.parts.map((p, i) => ({ name: p.name, colour: paint(i) }))} />
         </div>
         <Parts split={split} />
-        {negative && <p class="quiet">A residual below 0 is time that parallel threads or other work spent meanwhile.</p>}
+        {negative && <p class="quiet">A negative residual is time spent by parallel threads or other work.</p>}
       </article>
     </section>
   );
@@ -69,7 +82,15 @@ function Parts({ split }: { split: Split }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="parts of the time">
       <table>
-        <thead><tr><th>part</th><th class="num">A</th><th class="num">B</th><th class="num">change</th><th class="num">of the whole change</th></tr></thead>
+        <thead>
+          <tr>
+            <th>part</th>
+            <th class="num">A</th>
+            <th class="num">B</th>
+            <th class="num">change</th>
+            <th class="num">share of the change</th>
+          </tr>
+        </thead>
         <tbody>
           {rows.map((p, i) => (
             <tr key={p.name} class={i === rows.length - 1 ? "strong" : undefined}>
@@ -77,7 +98,7 @@ function Parts({ split }: { split: Split }) {
               <td class="num">{human(p.means[0], split.unit)}</td>
               <td class="num">{human(p.means[1], split.unit)}</td>
               <td class="num">{change(...p.means)}</td>
-              <td class="num">{whole === 0 ? "–" : `${((100 * (p.means[1] - p.means[0])) / whole).toFixed(0)} %`}</td>
+              <td class="num">{whole === 0 ? "–" : `${((100 * (p.means[1] - p.means[0])) / whole).toFixed(0)}%`}</td>
             </tr>
           ))}
         </tbody>

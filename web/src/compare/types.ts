@@ -67,12 +67,12 @@ export interface Split {
 
 /** In the order in which they matter; a sign beside each, so that colour is not the only difference. */
 export const VERDICTS: { verdict: Verdict; sign: string; about: string }[] = [
-  { verdict: "worse", sign: "▼", about: "B is surely worse, by more than the margin" },
-  { verdict: "better", sign: "▲", about: "B is surely better, by more than the margin" },
-  { verdict: "different", sign: "◆", about: "B surely differs by more than the margin; which is better depends" },
-  { verdict: "same", sign: "=", about: "They differ by less than the margin, if at all" },
-  { verdict: "unclear", sign: "?", about: "There may be a difference; more runs would tell" },
-  { verdict: "insufficient runs", sign: "…", about: "With so few runs no difference can be told from chance" },
+  { verdict: "worse", sign: "▼", about: "B is worse by more than the margin" },
+  { verdict: "better", sign: "▲", about: "B is better by more than the margin" },
+  { verdict: "different", sign: "◆", about: "B differs by more than the margin; neither direction is better by itself" },
+  { verdict: "same", sign: "=", about: "Any difference is smaller than the margin" },
+  { verdict: "unclear", sign: "?", about: "Inconclusive: add more runs" },
+  { verdict: "insufficient runs", sign: "…", about: "Too few runs for a significance test" },
 ];
 
 export const signOf = (verdict: Verdict): string => VERDICTS.find((v) => v.verdict === verdict)?.sign ?? "";
@@ -88,16 +88,16 @@ export function metricName(line: Line): string {
   return line.table === "result" ? line.column : `${line.table}.${line.column}`;
 }
 
-/** A share or a plain difference, with its sign. */
+/** A share or a plain difference, with its sign; a share of a thousand percent and more as a factor. */
 export function changeText(line: Line, value: number, human: (v: number, unit: string) => string): string {
+  if (line.relative && value >= 10) return `×${(value + 1).toFixed(0)}`;
   const sign = value > 0 ? "+" : value < 0 ? "−" : "±";
   return sign + (line.relative ? percent(Math.abs(value)) : human(Math.abs(value), line.unit));
 }
 
 export function percent(share: number): string {
   const p = 100 * share;
-  if (p >= 1000) return `×${(share + 1).toFixed(0)}`;
-  return `${p >= 100 ? p.toFixed(0) : p >= 10 ? p.toFixed(1) : p.toFixed(2)} %`;
+  return `${p >= 100 ? p.toFixed(0) : p >= 10 ? p.toFixed(1) : p.toFixed(2)}%`;
 }
 
 /** A p value: small ones by their bound. */

@@ -54,9 +54,20 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
         height: HEIGHT,
         padding: [8, 34, 0, 0],
         legend: { show: false },
-        scales: { x: { time: false }, y: { range: (_, __, max) => [0, unit === "%" && max > 60 && max <= 100.5 ? 103 : max > 0 ? max * 1.08 : 1] } },
+        scales: {
+          x: { time: false },
+          y: { range: (_, __, max) => [0, unit === "%" && max > 60 && max <= 100.5 ? 103 : max > 0 ? max * 1.08 : 1] },
+        },
         axes: axes(unit, (splits) => splits.map((s) => moment(s * 1000).slice(11, 19))),
-        series: [{}, ...drawn.map((i) => ({ stroke: colour(i), width: stacked ? 0.5 : 1.6, points: { show: false }, ...(stacked ? { fill: colour(i) } : {}) }))],
+        series: [
+          {},
+          ...drawn.map((i) => ({
+            stroke: colour(i),
+            width: stacked ? 0.5 : 1.6,
+            points: { show: false },
+            ...(stacked ? { fill: colour(i) } : {}),
+          })),
+        ],
         cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
       },
       [[], ...drawn.map(() => [])],
@@ -67,7 +78,12 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
       const place = built.posToIdx(e.clientX - built.over.getBoundingClientRect().left);
       const at = data.times[place];
       if (at === undefined) return tip.set(null);
-      const rows = drawn.map((i) => ({ colour: colour(i), name: nameOf(streams[i], several, unit), raw: streams[i].values[place] ?? null, i }));
+      const rows = drawn.map((i) => ({
+        colour: colour(i),
+        name: nameOf(streams[i], several, unit),
+        raw: streams[i].values[place] ?? null,
+        i,
+      }));
       rows.sort((a, b) => (b.raw ?? -1) - (a.raw ?? -1));
       tip.set({
         x: e.clientX,
@@ -108,13 +124,27 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
   return (
     <article class={wide ? "panel wide" : "panel"} data-turn={turn}>
       <h3>{title}</h3>
-      <div class="chart" ref={box} role="img" aria-label={`${title}: ${entries.slice(0, SHOWN).map((e) => `${e.name} ${e.value}`).join(", ")}`} style={{ minHeight: `${HEIGHT}px` }} />
-      <Legend entries={entries} shown={shown} onChange={(next) => setHidden(new Set(next ? entries.map((_, i) => i).filter((i) => !next.has(i)) : []))} first={SHOWN} />
+      <div
+        class="chart"
+        ref={box}
+        role="img"
+        aria-label={`${title}: ${entries
+          .slice(0, SHOWN)
+          .map((e) => `${e.name} ${e.value}`)
+          .join(", ")}`}
+        style={{ minHeight: `${HEIGHT}px` }}
+      />
+      <Legend
+        entries={entries}
+        shown={shown}
+        onChange={(next) => setHidden(new Set(next ? entries.map((_, i) => i).filter((i) => !next.has(i)) : []))}
+        first={SHOWN}
+      />
     </article>
   );
 }
 
-/** Values to draw; stacked ones become sums, the greatest first. */
+/** Values to draw; stacked ones become sums, the highest first. */
 function rowsOf(streams: Stream[], drawn: number[], stacked: boolean): (number | null)[][] {
   if (!stacked) return drawn.map((i) => streams[i].values);
   const sums: (number | null)[][] = [];

@@ -27,7 +27,7 @@ export interface LiveData {
   streams: Map<string, Stream>;
 }
 
-function take(data: LiveData, tick: Tick): void {
+export function take(data: LiveData, tick: Tick): void {
   data.times.push(tick.t_ms / 1000);
   for (const [key, value] of Object.entries(tick.values)) {
     let stream = data.streams.get(key);
@@ -42,7 +42,7 @@ function take(data: LiveData, tick: Tick): void {
   for (const [key, stream] of data.streams) {
     while (stream.values.length < data.times.length) stream.values.push(null);
     if (data.times.length > KEPT) stream.values.shift();
-    if (data.times.length % 60 === 0 && stream.values.every((v) => v === null)) data.streams.delete(key);
+    if ((data.times.length % 60 === 0 || data.times.length > KEPT) && stream.values.every((v) => v === null)) data.streams.delete(key);
   }
   if (data.times.length > KEPT) data.times.shift();
 }
@@ -70,7 +70,8 @@ export function useLive(run: string | null): { data: LiveData; turn: number; con
     source.onopen = () => state("open");
     source.onerror = () => {
       // Refused for good, rather than cut off.
-      if (source.readyState === EventSource.CLOSED) error.current = run ? `${run} is not being recorded` : "the server refuses live values";
+      if (source.readyState === EventSource.CLOSED)
+        error.current = run ? `${run} is not being recorded` : "the server does not offer live values";
       state("lost");
     };
     source.addEventListener("tick", (e) => {

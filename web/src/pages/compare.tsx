@@ -1,7 +1,7 @@
 // Two groups of runs side by side: whether that is fair, where the time went, what surely differs, and how it looked.
 
 import { useEffect } from "preact/hooks";
-import { embedded, offline, useAnswer } from "../api";
+import { embedded, lists, offline, useAnswer } from "../api";
 import { Charts } from "../compare/charts";
 import { Facts } from "../compare/facts";
 import { Chooser, Gate, Groups, Share } from "../compare/head";
@@ -19,7 +19,16 @@ export const compare: Page = { path: "/compare", title: "Compare", View: Compare
 /** What is asked of the address; every line is asked for, what is shown is chosen here. */
 function asked(query: URLSearchParams) {
   const one = (name: string) => query.get(name);
-  return { a: one("a"), b: one("b"), margin: one("margin"), window: one("window"), by: query.getAll("by"), per: one("per"), force: query.has("force"), all: true };
+  return {
+    a: one("a"),
+    b: one("b"),
+    margin: one("margin"),
+    window: one("window"),
+    by: query.getAll("by"),
+    per: one("per"),
+    force: query.has("force"),
+    all: true,
+  };
 }
 
 function ComparePage({ query }: { query: URLSearchParams }) {
@@ -35,33 +44,41 @@ function ComparePage({ query }: { query: URLSearchParams }) {
         <h1>{found && ready ? titles(found).join(" and ") : "Compare"}</h1>
         {!offline && <Chooser query={query} />}
         {found && ready && <Groups found={found} />}
-        {found && ready && <Share found={found} address={link("/compare", Object.fromEntries([...new Set(query.keys())].map((k) => [k, query.getAll(k)])))} />}
+        {found && ready && <Share found={found} address={link("/compare", lists(query))} />}
       </div>
       {found && ready && <Navigation sections={sections(found)} />}
       <main id="main" tabIndex={-1} aria-busy={answer.stale ? "true" : undefined}>
         {!ready && (
           <Empty title="Which groups?">
-            <p>A group is one run or several that repeat the same thing: a name, a label such as <code>kernel=6.18</code>, <code>@1</code> for the latest run, or several with commas between.</p>
-            <p>Four runs in each group are the least from which chance can be ruled out. Runs can also be picked in <a href="/">the list of runs</a>.</p>
+            <p>
+              A group is one run or several that repeat the same thing: a name, a label such as <code>kernel=6.18</code>, <code>@1</code>{" "}
+              for the latest run, or several separated by commas.
+            </p>
+            <p>
+              Significance needs at least four runs in each group. Runs can also be picked in <a href="/">the list of runs</a>.
+            </p>
           </Empty>
         )}
         {answer.error && <Failure error={answer.error} />}
         {ready && !found && !answer.error && <Pending what="Comparing" />}
         {found && ready && !answer.error && <Body found={found} query={query} />}
       </main>
-      <footer>{embedded ? `${embedded.generator}. ` : ""}The run is what is counted: samples within a run are not independent of each other.</footer>
+      <footer>
+        {embedded ? `${embedded.generator}. ` : ""}The run is the unit of replication: samples within a run are not independent.
+      </footer>
     </>
   );
 }
 
 function sections(found: Comparison) {
-  const all = [{ id: "gate", title: "Fair?" }];
+  const all = [{ id: "gate", title: "Validity" }];
   if (found.split) all.push({ id: "split", title: "Time" });
-  if (found.comparison) all.push({ id: "verdicts", title: "Verdicts" }, { id: "charts", title: "Over time" }, { id: "facts", title: "Facts" });
+  if (found.comparison)
+    all.push({ id: "verdicts", title: "Verdicts" }, { id: "charts", title: "Over time" }, { id: "facts", title: "Facts" });
   return all;
 }
 
-/** `2%`, `0.02`; 2 % where there is none. */
+/** `2%`, `0.02`; 2% where there is none. */
 export function marginOf(text: string | null): number {
   const value = text?.endsWith("%") ? Number(text.slice(0, -1)) / 100 : Number(text ?? NaN);
   return value >= 0 && value < 1 ? value : 0.02;

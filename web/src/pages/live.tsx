@@ -17,11 +17,21 @@ export const live: Page = { path: "/live", title: "Live", View: LivePage };
 /** The charts on top; everything else is in the list below them. `only` picks one label of a key, `of` tells a value
  * from what came. */
 const CHARTS: Chart[] = [
-  { title: "Where does the CPU time go?", table: "cpu", columns: ["usr", "nice", "sys", "irq", "softirq", "steal", "iowait"], stacked: true, only: "" },
+  {
+    title: "Where does the CPU time go?",
+    table: "cpu",
+    columns: ["usr", "nice", "sys", "irq", "softirq", "steal", "iowait"],
+    stacked: true,
+    only: "",
+  },
   { title: "How busy is each CPU?", table: "cpu", columns: ["idle"], each: true, of: (idle) => 100 - idle },
   { title: "Which resource do tasks wait for?", table: "pressure", columns: ["some", "full"] },
   { title: "How many tasks run and wait?", table: "sched", columns: ["runnable", "blocked", "load1"] },
-  { title: "What is memory used for?", table: "mem", columns: ["available_bytes", "free_bytes", "cached_bytes", "anon_bytes", "dirty_bytes"] },
+  {
+    title: "What is memory used for?",
+    table: "mem",
+    columns: ["available_bytes", "free_bytes", "cached_bytes", "anon_bytes", "dirty_bytes"],
+  },
   { title: "How busy are the disks?", table: "disk", columns: ["util"] },
   { title: "How much do the disks read and write?", table: "disk", columns: ["read_bytes_per_s", "write_bytes_per_s"] },
   { title: "How long do the disks take?", table: "disk", columns: ["await_ms"] },
@@ -60,21 +70,50 @@ function LivePage({ query }: { query: URLSearchParams }) {
   return (
     <main id="main" tabIndex={-1}>
       <div class="page-head">
-        <h1>{run ? `Recording ${status?.recordings.find((r) => r.id === run)?.name ?? run}` : `${status?.machine ?? "This machine"} now`}</h1>
-        <span class="quiet" role="status">{run && connection === "open" ? "as it is recorded" : WORDS[connection]}</span>
+        <h1>
+          {run ? `Recording ${status?.recordings.find((r) => r.id === run)?.name ?? run}` : `${status?.machine ?? "This machine"} now`}
+        </h1>
+        <span class="quiet" role="status">
+          {run && connection === "open" ? "as it is recorded" : WORDS[connection]}
+        </span>
         <div class="page-tools">
-          <select aria-label="stretch of time shown" value={span} onChange={(e) => refine({ span: e.currentTarget.value })}>
-            {SPANS.map((s) => <option key={s} value={s}>{`last ${human(s / 60, "")} min`}</option>)}
+          <select aria-label="time range shown" value={span} onChange={(e) => refine({ span: e.currentTarget.value })}>
+            {SPANS.map((s) => (
+              <option key={s} value={s}>{`last ${s / 60} min`}</option>
+            ))}
           </select>
-          <button type="button" class="plain" aria-pressed={frozen !== null} onClick={() => setFrozen(frozen ? null : copyOf(data))}>{frozen ? "Go on" : "Pause"}</button>
+          <button type="button" class="plain" aria-pressed={frozen !== null} onClick={() => setFrozen(frozen ? null : copyOf(data))}>
+            {frozen ? "Go on" : "Pause"}
+          </button>
         </div>
       </div>
       <Recordings status={status} run={run} />
-      {error && <p class="error" role="alert">{error}</p>}
-      {streams.length === 0 && connection === "lost" && <Empty title="Nothing comes from the server"><p>It is tried again every few seconds; is <code>fenxi serve</code> still running?</p></Empty>}
+      {error && (
+        <p class="error" role="alert">
+          {error}
+        </p>
+      )}
+      {streams.length === 0 && connection === "lost" && (
+        <Empty title="No data from the server">
+          <p>
+            It is tried again every few seconds; is <code>fenxi serve</code> still running?
+          </p>
+        </Empty>
+      )}
       <div class="panels">
         {charts.map((c, i) => (
-          <LiveChart key={c.title} title={c.title} streams={c.streams} data={shown} turn={turn} unit={units(c.streams[0])?.unit ?? ""} stacked={!!c.stacked} span_s={span} wide={i === charts.length - 1 && i % 2 === 0} meaning={(s) => (c.of ? undefined : units(s)?.doc)} />
+          <LiveChart
+            key={c.title}
+            title={c.title}
+            streams={c.streams}
+            data={shown}
+            turn={turn}
+            unit={units(c.streams[0])?.unit ?? ""}
+            stacked={!!c.stacked}
+            span_s={span}
+            wide={i === charts.length - 1 && i % 2 === 0}
+            meaning={(s) => (c.of ? undefined : units(s)?.doc)}
+          />
         ))}
       </div>
       {streams.length > 0 && <Everything streams={streams.filter((s) => !charted.has(s.key))} units={units} />}
@@ -84,20 +123,29 @@ function LivePage({ query }: { query: URLSearchParams }) {
 
 const WORDS: Record<string, string> = {
   connecting: "connecting",
-  open: "a value a second",
-  lost: "the server does not answer; it is tried again",
+  open: "one value per second",
+  lost: "the server does not respond; retrying",
   ended: "the recording has ended",
 };
 
-const copyOf = (data: LiveData): LiveData => ({ times: [...data.times], streams: new Map([...data.streams].map(([k, s]) => [k, { ...s, values: [...s.values] }])) });
+const copyOf = (data: LiveData): LiveData => ({
+  times: [...data.times],
+  streams: new Map([...data.streams].map(([k, s]) => [k, { ...s, values: [...s.values] }])),
+});
 
 /** The series of a chart, in the order of its columns. */
 function pick(streams: Stream[], chart: Chart): Stream[] {
-  const fits = (s: Stream) => s.table === chart.table && chart.columns.includes(s.column) && (chart.only === undefined || s.label === chart.only) && (!chart.each || s.label !== "");
+  const fits = (s: Stream) =>
+    s.table === chart.table &&
+    chart.columns.includes(s.column) &&
+    (chart.only === undefined || s.label === chart.only) &&
+    (!chart.each || s.label !== "");
   const of = chart.of;
   const mine = streams.filter(fits).map((s) => (of ? { ...s, values: s.values.map((v) => (v === null ? null : of(v))) } : s));
   const place = (s: Stream) => chart.columns.indexOf(s.column);
-  return chart.stacked ? mine.sort((a, b) => place(a) - place(b)) : mine.sort((a, b) => a.label.localeCompare(b.label, "en", { numeric: true }) || place(a) - place(b));
+  return chart.stacked
+    ? mine.sort((a, b) => place(a) - place(b))
+    : mine.sort((a, b) => a.label.localeCompare(b.label, "en", { numeric: true }) || place(a) - place(b));
 }
 
 /** What a series means, from the catalogue. */
@@ -125,11 +173,17 @@ function usePolled<T>(path: string, every_ms: number): T | undefined {
 function Recordings({ status, run }: { status: Status | undefined; run: string | null }) {
   useShared(zone);
   const open = status?.recordings ?? [];
-  if (open.length === 0 && !run) return <p class="quiet">Nothing is being recorded into this store.</p>;
+  if (open.length === 0 && !run) return <p class="quiet">No recording is in progress in this store.</p>;
   return (
     <p class="recordings">
       {run && <a href="/live">this machine now</a>}
-      {open.map((r) => <a key={r.id} href={link("/live", { run: r.id })} aria-current={r.id === run ? "true" : undefined}>{`${r.name || r.id}, since ${moment(r.start_ms)}`}</a>)}
+      {open.map((r) => (
+        <a
+          key={r.id}
+          href={link("/live", { run: r.id })}
+          aria-current={r.id === run ? "true" : undefined}
+        >{`${r.name || r.id}, since ${moment(r.start_ms)}`}</a>
+      ))}
     </p>
   );
 }
@@ -144,10 +198,25 @@ function Everything({ streams, units }: { streams: Stream[]; units: ReturnType<t
   return (
     <section>
       <h2>Everything else</h2>
-      <input class="wide-search" type="search" placeholder={`find in ${streams.length} series`} aria-label="find a series" value={text} onInput={(e) => setText(e.currentTarget.value)} />
+      <input
+        class="wide-search"
+        type="search"
+        placeholder={`find in ${streams.length} series`}
+        aria-label="find a series"
+        value={text}
+        onInput={(e) => setText(e.currentTarget.value)}
+      />
       <div class="scroll" tabIndex={0} role="region" aria-label="other series">
         <table>
-          <thead><tr><th>table</th><th>of</th><th>series</th><th class="num">now</th><th>so far</th></tr></thead>
+          <thead>
+            <tr>
+              <th>table</th>
+              <th>of</th>
+              <th>series</th>
+              <th class="num">now</th>
+              <th>so far</th>
+            </tr>
+          </thead>
           <tbody>
             {found.slice(0, ROWS).map((s) => {
               const column = units(s);
@@ -157,14 +226,18 @@ function Everything({ streams, units }: { streams: Stream[]; units: ReturnType<t
                   <td>{s.label}</td>
                   <td>{words(s.column, column?.unit)}</td>
                   <td class="num">{human(s.values[s.values.length - 1], column?.unit ?? "")}</td>
-                  <td><Sparkline values={s.values} unit={column?.unit ?? ""} width={140} height={22} /></td>
+                  <td>
+                    <Sparkline values={s.values} unit={column?.unit ?? ""} width={140} height={22} />
+                  </td>
                 </tr>
               );
             })}
           </tbody>
         </table>
       </div>
-      {found.length > ROWS && <p class="quiet">{`${found.length - ROWS} more; type to find them. Series that are always zero are found by their name.`}</p>}
+      {found.length > ROWS && (
+        <p class="quiet">{`${found.length - ROWS} more; type to search. Series that are always zero are listed only when searched for.`}</p>
+      )}
     </section>
   );
 }

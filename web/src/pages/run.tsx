@@ -22,7 +22,11 @@ function RunPage({ query }: { query: URLSearchParams }) {
   return (
     <main id="main" tabIndex={-1}>
       {wanted.length === 0 ? (
-        <Empty title="Which run?"><p>Choose one from <a href="/">the list of runs</a>.</p></Empty>
+        <Empty title="Which run?">
+          <p>
+            Choose one from <a href="/">the list of runs</a>.
+          </p>
+        </Empty>
       ) : answer.error ? (
         <Failure error={answer.error} />
       ) : (
@@ -61,23 +65,29 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
         </div>
         <RunFacts runs={runs} writable={writable} />
       </div>
-      <Navigation sections={[{ id: "findings", title: "Findings" }, ...told]} drawn={ready} tools={writable && <SaveWindow runs={runs} />} />
+      <Navigation
+        sections={[{ id: "findings", title: "Findings" }, ...told]}
+        drawn={ready}
+        tools={writable && <SaveWindow runs={runs} />}
+      />
       <main id="main" tabIndex={-1}>
         {findings.data ? (
           <Findings all={findings.data} panels={told.flatMap((s) => s.panels)} runs={runs} />
         ) : (
           <section id="section-findings">
             <h2>Findings</h2>
-            {findings.error ? <Failure error={findings.error} /> : <Pending what="Looking for what stands out" />}
+            {findings.error ? <Failure error={findings.error} /> : <Pending what="Evaluating findings" />}
           </section>
         )}
         {ready && told.map((s) => <SectionView key={`${s.id} ${ids.join()}`} section={s} runs={runs} onKnown={() => look(0)} />)}
         {ready && still.map((s) => <SilentSection key={s.id} section={s} runs={runs} />)}
-        {sections.length === 0 && <p class="quiet">There are no questions to answer.</p>}
+        {sections.length === 0 && <p class="quiet">There are no questions for this run.</p>}
       </main>
-      {ready && <footer>
-        {`${embedded ? `${embedded.generator}. ` : ""}Drag over a chart to zoom all of them, double-click or press Escape for the whole run; with a chart in focus, arrows move the pointer and + and − zoom.`}
-      </footer>}
+      {ready && (
+        <footer>
+          {`${embedded ? `${embedded.generator}. ` : ""}Drag over a chart to zoom all of them, double-click or press Escape for the whole run; with a chart in focus, arrows move the pointer and + and − zoom.`}
+        </footer>
+      )}
     </>
   );
 }

@@ -1,16 +1,17 @@
 // The runs of the store: found by text, labels, parameters, host and date; compared by the results of one's choice.
 
 import { useState } from "preact/hooks";
-import { useAnswer } from "../api";
+import { lists, useAnswer } from "../api";
 import { Empty, Failure, Pending } from "../parts";
 import { link, refine } from "../router";
 import { PickBar } from "../runs/actions";
 import { Filters } from "../runs/filters";
-import { listed, type Listed, PAGE, type RunList, telling } from "../runs/list";
+import { listed, type Listed, PAGE, pageOf, type RunList, telling } from "../runs/list";
 import { RunTable } from "../runs/table";
 import { useWritable } from "../shell";
 import { Upload } from "../runs/upload";
 import type { Page } from ".";
+import { plural } from "../units";
 
 export const runs: Page = { path: "/", title: "Runs", View: RunsPage };
 
@@ -26,14 +27,14 @@ function RunsPage({ query }: { query: URLSearchParams }) {
     setPicked(next);
   };
   const filtered = ["where", "text", "host", "since", "until"].some((name) => query.get(name));
-  const page = Math.max(1, Number(query.get("page")) || 1);
+  const page = pageOf(query);
   // Filters come with the rows, for they offer what the store has: nothing moves when it is known.
   const known = answer.error || (list && (list.total > 0 || filtered));
   return (
     <main id="main" tabIndex={-1}>
       <div class="page-head">
         <h1>Runs</h1>
-        {list && <span class="quiet">{list.total === 1 ? "1 run" : `${list.total.toLocaleString("en")} runs`}</span>}
+        {list && <span class="quiet">{plural(list.total, "run")}</span>}
         <div class="page-tools">{writable && <Upload />}</div>
       </div>
       {known && <Filters query={query} list={list} columns={columns} />}
@@ -59,16 +60,12 @@ function RunsPage({ query }: { query: URLSearchParams }) {
 
 function Pager({ page, total, query }: { page: number; total: number; query: URLSearchParams }) {
   const last = Math.ceil(total / PAGE);
-  const to = (n: number) => {
-    const values: Record<string, string[]> = {};
-    for (const [name, value] of query) (values[name] ??= []).push(value);
-    return link("/", { ...values, page: n > 1 ? n : null });
-  };
+  const to = (n: number) => link("/", { ...lists(query), page: n > 1 ? n : null });
   return (
     <nav class="pager" aria-label="pages of the list">
-      {page > 1 && <a href={to(page - 1)}>‹ newer</a>}
+      {page > 1 && <a href={to(page - 1)}>‹ previous</a>}
       <span>{`${((page - 1) * PAGE + 1).toLocaleString("en")} – ${Math.min(total, page * PAGE).toLocaleString("en")} of ${total.toLocaleString("en")}`}</span>
-      {page < last && <a href={to(page + 1)}>older ›</a>}
+      {page < last && <a href={to(page + 1)}>next ›</a>}
     </nav>
   );
 }
@@ -76,8 +73,13 @@ function Pager({ page, total, query }: { page: number; total: number; query: URL
 function NoneFits() {
   const clear = () => refine({ where: null, text: null, host: null, since: null, until: null, page: null }, true);
   return (
-    <Empty title="No run fits">
-      <p>Nothing in this store has all that is asked for above. <button type="button" class="plain" onClick={clear}>Show all runs</button></p>
+    <Empty title="No matching runs">
+      <p>
+        No run in this store matches all filters.{" "}
+        <button type="button" class="plain" onClick={clear}>
+          Show all runs
+        </button>
+      </p>
     </Empty>
   );
 }
@@ -87,7 +89,7 @@ function FirstRun() {
     <Empty title="This store has no runs yet">
       <p>Record this machine for half a minute, or while a command runs:</p>
       <pre>{"fenxi record --name first --for 30s\nfenxi record --name build -- make -j8"}</pre>
-      <p>Or bring what other tools have written; files can also be dropped here:</p>
+      <p>Or import the output of other tools; files can also be dropped here:</p>
       <pre>{"fenxi import sar.txt vmstat.txt --name monday"}</pre>
     </Empty>
   );

@@ -12,6 +12,7 @@ import { LatencyThroughput, Scaling } from "../study/scaling";
 import { factorsOf, type Listed, type Report, type Response } from "../study/types";
 import type { Page } from ".";
 import "../compare/compare.css";
+import { plural } from "../units";
 
 export const study: Page = { path: "/study", title: "Studies", View: StudyPage };
 
@@ -30,14 +31,24 @@ function Studies() {
       {!answer.data && !answer.error && <Pending what="Looking for studies" />}
       {answer.data && all.length === 0 && (
         <Empty title="There is no study in this store yet">
-          <p>A study makes the runs of a plan: factors with their levels, each cell once in every block, in random order. Write a plan and run</p>
+          <p>
+            A study makes the runs of a plan: factors with their levels, each cell once in every block, in random order. Write a plan and
+            run
+          </p>
           <pre>fenxi study plan.toml</pre>
         </Empty>
       )}
       {all.length > 0 && (
         <div class="scroll" tabIndex={0} role="region" aria-label="studies">
           <table>
-            <thead><tr><th>study</th><th>factors</th><th class="num">finished</th><th class="num">planned</th></tr></thead>
+            <thead>
+              <tr>
+                <th>study</th>
+                <th>factors</th>
+                <th class="num">finished</th>
+                <th class="num">planned</th>
+              </tr>
+            </thead>
             <tbody>
               {all.map((s) => (
                 <tr key={s.name}>
@@ -61,7 +72,12 @@ function OneStudy({ name, query }: { name: string; query: URLSearchParams }) {
   useEffect(() => {
     if (!embedded && report) document.title = `${report.study} · Fenxi`;
   }, [report]);
-  if (!report) return <main id="main" tabIndex={-1}>{answer.error ? <Failure error={answer.error} /> : <Pending what={`Reading the study ${name}`} />}</main>;
+  if (!report)
+    return (
+      <main id="main" tabIndex={-1}>
+        {answer.error ? <Failure error={answer.error} /> : <Pending what={`Reading the study ${name}`} />}
+      </main>
+    );
   const response = report.responses.find((r) => r.name === query.get("response")) ?? report.responses[0];
   return (
     <>
@@ -69,15 +85,30 @@ function OneStudy({ name, query }: { name: string; query: URLSearchParams }) {
         <h1>{report.study}</h1>
         {report.about && <p class="about">{report.about}</p>}
         <p class="quiet">
-          {`${report.cells} cells in ${report.blocks} ${report.blocks === 1 ? "block" : "blocks"}, ${report.finished} of ${report.cells * report.blocks} runs finished, order from seed ${report.seed}. `}
-          {!offline && <a href={link("/", { where: [`study=${report.study}`] })}>Its runs</a>}
+          {`${plural(report.cells, "cell")} in ${plural(report.blocks, "block")}, ${report.finished} of ${report.cells * report.blocks} runs finished, random seed ${report.seed}. `}
+          {!offline && <a href={link("/", { where: [`study=${report.study}`] })}>List its runs</a>}
           {!offline && " · "}
-          {!offline && <a href={`/api/v1/report?${new URLSearchParams({ page: link("/study", { name }) })}`} download={fileName(`study ${name}`, "html")}>Save as one file</a>}
+          {!offline && (
+            <a
+              href={`/api/v1/report?${new URLSearchParams({ page: link("/study", { name }) })}`}
+              download={fileName(`study ${name}`, "html")}
+            >
+              Save as one file
+            </a>
+          )}
         </p>
         {report.responses.length > 1 && <Responses all={report.responses} now={response} />}
       </div>
-      {response ? <OfResponse report={report} response={response} /> : <main id="main" tabIndex={-1}><Empty title="No run of this study is finished yet" /></main>}
-      <footer>{embedded ? `${embedded.generator}. ` : ""}Intervals hold the true mean with 95 % probability; the run is what is counted.</footer>
+      {response ? (
+        <OfResponse report={report} response={response} />
+      ) : (
+        <main id="main" tabIndex={-1}>
+          <Empty title="No run of this study is finished yet" />
+        </main>
+      )}
+      <footer>
+        {embedded ? `${embedded.generator}. ` : ""}Intervals are 95% confidence intervals of the mean; the run is the unit of replication.
+      </footer>
     </>
   );
 }
@@ -86,7 +117,15 @@ function Responses({ all, now }: { all: Response[]; now: Response }) {
   return (
     <div class="chips" role="group" aria-label="response">
       {all.map((r) => (
-        <button key={r.name} type="button" class="chip" aria-pressed={r === now} onClick={() => refine({ response: r === all[0] ? null : r.name })}>{r.name}</button>
+        <button
+          key={r.name}
+          type="button"
+          class="chip"
+          aria-pressed={r === now}
+          onClick={() => refine({ response: r === all[0] ? null : r.name })}
+        >
+          {r.name}
+        </button>
       ))}
     </div>
   );
@@ -116,7 +155,11 @@ function OfResponse({ report, response }: { report: Report; response: Response }
           {factorsOf(response).length > 1 && <Interactions response={response} />}
           <Outliers response={response} />
         </section>
-        {scales && <section id="section-scaling"><Scaling report={report} response={response} /></section>}
+        {scales && (
+          <section id="section-scaling">
+            <Scaling report={report} response={response} />
+          </section>
+        )}
         <section id="section-cells">
           <h2>Cells</h2>
           <Cells report={report} response={response} />

@@ -1,14 +1,14 @@
 // A metric over runs: a point for each, levels between the places where it changed, two points to compare.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { embedded, offline, useAnswer } from "../api";
+import { embedded, lists, offline, useAnswer } from "../api";
 import { fileName } from "../charts/export";
 import { TakeAway } from "../charts/takeaway";
 import { Empty, Failure, Pending } from "../parts";
 import { go, link, refine } from "../router";
 import { useShared, zone } from "../shared";
 import { Steps, type Trend } from "../trend/steps";
-import { human, moment } from "../units";
+import { human, moment, plural } from "../units";
 import type { Page } from ".";
 import "../compare/compare.css";
 
@@ -21,32 +21,42 @@ interface Metrics {
 
 function TrendPage({ query }: { query: URLSearchParams }) {
   const metric = query.get("metric");
-  const answer = useAnswer<Trend>("trend", metric ? { metric, where: query.getAll("where"), last: query.get("last"), window: query.get("window") } : null);
+  const answer = useAnswer<Trend>(
+    "trend",
+    metric ? { metric, where: query.getAll("where"), last: query.get("last"), window: query.get("window") } : null,
+  );
   const found = metric ? answer.data : undefined;
   useEffect(() => {
     if (!embedded && metric) document.title = `${metric} over runs · Fenxi`;
   }, [metric]);
-  const address = link("/trend", Object.fromEntries([...new Set(query.keys())].map((k) => [k, query.getAll(k)])));
+  const address = link("/trend", lists(query));
   return (
     <>
       <div class="top">
         <h1>{metric ? `${metric} over runs` : "Trend"}</h1>
         {!offline && <Chooser query={query} />}
         {found && !offline && (
-          <p class="quiet"><a href={`/api/v1/report?${new URLSearchParams({ page: address })}`} download={fileName(`trend ${metric}`, "html")}>Save as one file</a></p>
+          <p class="quiet">
+            <a href={`/api/v1/report?${new URLSearchParams({ page: address })}`} download={fileName(`trend ${metric}`, "html")}>
+              Save as one file
+            </a>
+          </p>
         )}
       </div>
       <main id="main" tabIndex={-1} aria-busy={answer.stale ? "true" : undefined}>
         {!metric && (
           <Empty title="Which metric?">
-            <p>A result of the runs by its name, such as <code>throughput</code>, or a column such as <code>cpu.sys</code> or <code>disk.await_ms[device=sda]</code>. With ten runs or more, the places are told from which on it was another one.</p>
+            <p>
+              A result of the runs by its name, such as <code>throughput</code>, or a column such as <code>cpu.sys</code> or{" "}
+              <code>disk.await_ms[device=sda]</code>. With ten runs or more, change points are detected.
+            </p>
           </Empty>
         )}
         {answer.error && <Failure error={answer.error} />}
-        {metric && !found && !answer.error && <Pending what={`Following ${metric}`} />}
+        {metric && !found && !answer.error && <Pending what={`Loading ${metric}`} />}
         {found && !answer.error && <Followed found={found} query={query} />}
       </main>
-      <footer>{embedded ? `${embedded.generator}. ` : ""}A change is told when no more than one order in twenty of the same values would show it so clearly.</footer>
+      <footer>{embedded ? `${embedded.generator}. ` : ""}A change point is reported at p ≤ 0.05 (permutation test).</footer>
     </>
   );
 }
@@ -62,19 +72,56 @@ function Chooser({ query }: { query: URLSearchParams }) {
     const keyed = series.filter((s) => metric.startsWith(s.name)).flatMap((s) => s.keys.map((key) => `${s.name}[${key}]`));
     return [...keyed, ...(metrics?.results ?? []), ...series.map((s) => s.name)];
   }, [metrics, metric]);
-  const done = () => metric.trim() && refine({ metric: metric.trim(), where: where.split(",").map((w) => w.trim()).filter(Boolean), pick: null }, true);
+  const done = () =>
+    metric.trim() &&
+    refine(
+      {
+        metric: metric.trim(),
+        where: where
+          .split(",")
+          .map((w) => w.trim())
+          .filter(Boolean),
+        pick: null,
+      },
+      true,
+    );
   return (
-    <form class="chooser trend-chooser" onSubmit={(e) => { e.preventDefault(); done(); }}>
+    <form
+      class="chooser trend-chooser"
+      onSubmit={(e) => {
+        e.preventDefault();
+        done();
+      }}
+    >
       <label class="picker">
         <span>metric</span>
-        <input type="text" list="metric-names" value={metric} placeholder="throughput, cpu.sys, disk.await_ms[device=sda]" spellcheck={false} onInput={(e) => setMetric(e.currentTarget.value)} />
-        <datalist id="metric-names">{names.slice(0, 1000).map((n) => <option key={n} value={n} />)}</datalist>
+        <input
+          type="text"
+          list="metric-names"
+          value={metric}
+          placeholder="throughput, cpu.sys, disk.await_ms[device=sda]"
+          spellcheck={false}
+          onInput={(e) => setMetric(e.currentTarget.value)}
+        />
+        <datalist id="metric-names">
+          {names.slice(0, 1000).map((n) => (
+            <option key={n} value={n} />
+          ))}
+        </datalist>
       </label>
       <label class="picker">
         <span>only runs with</span>
-        <input type="text" value={where} placeholder="branch=main, workload=oltp" spellcheck={false} onInput={(e) => setWhere(e.currentTarget.value)} />
+        <input
+          type="text"
+          value={where}
+          placeholder="branch=main, workload=oltp"
+          spellcheck={false}
+          onInput={(e) => setWhere(e.currentTarget.value)}
+        />
       </label>
-      <button type="submit" class="plain main">Follow</button>
+      <button type="submit" class="plain main">
+        Show trend
+      </button>
     </form>
   );
 }
@@ -85,19 +132,26 @@ function Followed({ found, query }: { found: Trend; query: URLSearchParams }) {
   const byTime = query.get("by") === "time";
   const picked = query.getAll("pick").filter((id) => found.points.some((p) => p.run === id));
   const pick = (id: string) => refine({ pick: picked.includes(id) ? picked.filter((p) => p !== id) : [...picked.slice(-1), id] });
-  const title = `${found.metric} over ${found.points.length} runs`;
-  const sheet = () => ({ head: ["run", "name", "start", found.unit ? `${found.metric} (${found.unit})` : found.metric], rows: found.points.map((p) => [p.run, p.name, new Date(p.start_ms).toISOString(), p.value]) });
+  const title = `${found.metric} over ${plural(found.points.length, "run")}`;
+  const sheet = () => ({
+    head: ["run", "name", "start", found.unit ? `${found.metric} (${found.unit})` : found.metric],
+    rows: found.points.map((p) => [p.run, p.name, new Date(p.start_ms).toISOString(), p.value]),
+  });
   return (
     <>
       <article class="panel wide">
         <div class="panel-head">
           <h2 class="panel-title">{title}</h2>
           <div class="panel-tools">
-            <button type="button" class="plain" aria-pressed={byTime} onClick={() => refine({ by: byTime ? null : "time" })}>{byTime ? "by order" : "by time"}</button>
+            <button type="button" class="plain" aria-pressed={byTime} onClick={() => refine({ by: byTime ? null : "time" })}>
+              {byTime ? "by order" : "by time"}
+            </button>
             <TakeAway title={title} chart={chart} rows={sheet} />
           </div>
         </div>
-        <div ref={chart}><Steps found={found} byTime={byTime} picked={picked} onPick={pick} /></div>
+        <div ref={chart}>
+          <Steps found={found} byTime={byTime} picked={picked} onPick={pick} />
+        </div>
         <Told found={found} />
       </article>
       <Picked found={found} picked={picked} />
@@ -106,21 +160,21 @@ function Followed({ found, query }: { found: Trend; query: URLSearchParams }) {
   );
 }
 
-const LEAST = 10;
+const MINIMUM = 10;
 
 function Told({ found }: { found: Trend }) {
-  if (found.points.length < LEAST) return <p class="quiet">{`Changes are looked for in ${LEAST} runs or more.`}</p>;
-  if (found.changes.length === 0) return <p class="quiet">No change that is more than chance.</p>;
+  if (found.points.length < MINIMUM) return <p class="quiet">{`Change detection needs at least ${MINIMUM} runs.`}</p>;
+  if (found.changes.length === 0) return <p class="quiet">No significant change point.</p>;
   return (
     <ul class="findings changes">
       {found.changes.map((c) => {
         const share = 100 * ((c.after - c.before) / Math.abs(c.before));
-        const good = found.better === "neither" ? "" : (c.after > c.before) === (found.better === "higher") ? "better" : "worse";
+        const good = found.better === "neither" ? "" : c.after > c.before === (found.better === "higher") ? "better" : "worse";
         const first = found.points[c.at];
         return (
           <li key={c.at} class="finding">
             {good && <span class={`verdict ${good}`}>{good === "better" ? "▲ better " : "▼ worse "}</span>}
-            {`${share > 0 ? "+" : "−"}${Math.abs(share).toFixed(1)} % from ${human(c.before, found.unit)} to ${human(c.after, found.unit)}, beginning with `}
+            {`${share > 0 ? "+" : "−"}${Math.abs(share).toFixed(1)}% from ${human(c.before, found.unit)} to ${human(c.after, found.unit)}, starting with `}
             {offline ? first.name : <a href={link("/compare", { a: found.points[c.at - 1]?.run, b: first.run })}>{first.name}</a>}
             {`, ${moment(first.start_ms)}`}
           </li>
@@ -136,8 +190,16 @@ function Picked({ found, picked }: { found: Trend; picked: string[] }) {
   return (
     <p class="picked-runs" aria-live="polite">
       {picked.length === 0 && <span class="quiet">Click a point, or press Enter on it, to pick it: one to open, two to compare.</span>}
-      {picked.map((id) => <a key={id} class="plain" href={link("/run", { run: id })}>{`Open ${name(id)}`}</a>)}
-      {picked.length === 2 && <button type="button" class="plain main" onClick={() => go(link("/compare", { a: picked[0], b: picked[1] }))}>{`Compare ${name(picked[0])} with ${name(picked[1])}`}</button>}
+      {picked.map((id) => (
+        <a key={id} class="plain" href={link("/run", { run: id })}>{`Open ${name(id)}`}</a>
+      ))}
+      {picked.length === 2 && (
+        <button
+          type="button"
+          class="plain main"
+          onClick={() => go(link("/compare", { a: picked[0], b: picked[1] }))}
+        >{`Compare ${name(picked[0])} with ${name(picked[1])}`}</button>
+      )}
     </p>
   );
 }
@@ -152,11 +214,22 @@ function Points({ found, picked, onPick }: { found: Trend; picked: string[]; onP
       <summary>The runs as a table, the latest first</summary>
       <div class="scroll" tabIndex={0} role="region" aria-label="runs">
         <table>
-          <thead><tr>{!offline && <th>pick</th>}<th>run</th><th>start</th><th class="num">{found.metric}</th></tr></thead>
+          <thead>
+            <tr>
+              {!offline && <th>pick</th>}
+              <th>run</th>
+              <th>start</th>
+              <th class="num">{found.metric}</th>
+            </tr>
+          </thead>
           <tbody>
             {(all ? rows : rows.slice(0, FIRST)).map((p) => (
               <tr key={p.run}>
-                {!offline && <td><input type="checkbox" aria-label={`pick ${p.name}`} checked={picked.includes(p.run)} onChange={() => onPick(p.run)} /></td>}
+                {!offline && (
+                  <td>
+                    <input type="checkbox" aria-label={`pick ${p.name}`} checked={picked.includes(p.run)} onChange={() => onPick(p.run)} />
+                  </td>
+                )}
                 <td>{offline ? p.name : <a href={link("/run", { run: p.run })}>{p.name}</a>}</td>
                 <td>{moment(p.start_ms)}</td>
                 <td class="num">{human(p.value, found.unit)}</td>
@@ -165,7 +238,11 @@ function Points({ found, picked, onPick }: { found: Trend; picked: string[]; onP
           </tbody>
         </table>
       </div>
-      {rows.length > FIRST && <button type="button" class="plain" onClick={() => setAll(!all)}>{all ? `Show the latest ${FIRST}` : `Show all ${rows.length}`}</button>}
+      {rows.length > FIRST && (
+        <button type="button" class="plain" onClick={() => setAll(!all)}>
+          {all ? `Show the latest ${FIRST}` : `Show all ${rows.length}`}
+        </button>
+      )}
     </details>
   );
 }

@@ -24,13 +24,39 @@ export function PickBar({ picked, writable, onClear }: Props) {
   return (
     <div class="pickbar" role="region" aria-label="runs picked">
       <strong>{`${picked.length} picked`}</strong>
-      <a class="plain" href={link("/run", { run: ids })}>{several ? "Overlay" : "Open"}</a>
-      {several && <a class="plain" href={link("/compare", { a: list(a), b: list(b) })} title={`${a.map((r) => r.name).join(", ")} against ${b.map((r) => r.name).join(", ")}`}>Compare</a>}
-      {several && writable && <button type="button" class="plain" onClick={() => setAsked("average")}>Average</button>}
-      <a class="plain" download href={several ? link("/api/v1/export", { run: ids }) : exportOf(ids[0])}>Export</a>
-      {writable && <button type="button" class="plain" onClick={() => setAsked("label")}>Label</button>}
-      {writable && <button type="button" class="plain danger" onClick={() => setAsked("delete")}>Delete</button>}
-      <button type="button" class="plain" onClick={onClear}>Clear</button>
+      <a class="plain" href={link("/run", { run: ids })}>
+        {several ? "Overlay" : "Open"}
+      </a>
+      {several && (
+        <a
+          class="plain"
+          href={link("/compare", { a: list(a), b: list(b) })}
+          title={`${a.map((r) => r.name).join(", ")} against ${b.map((r) => r.name).join(", ")}`}
+        >
+          Compare
+        </a>
+      )}
+      {several && writable && (
+        <button type="button" class="plain" onClick={() => setAsked("average")}>
+          Average
+        </button>
+      )}
+      <a class="plain" download href={several ? link("/api/v1/export", { run: ids }) : exportOf(ids[0])}>
+        Export
+      </a>
+      {writable && (
+        <button type="button" class="plain" onClick={() => setAsked("label")}>
+          Label
+        </button>
+      )}
+      {writable && (
+        <button type="button" class="plain danger" onClick={() => setAsked("delete")}>
+          Delete
+        </button>
+      )}
+      <button type="button" class="plain" onClick={onClear}>
+        Clear
+      </button>
       {asked === "average" && <AverageDialog runs={picked} onClose={close} />}
       {asked === "label" && <LabelDialog runs={picked} onClose={close} />}
       {asked === "delete" && <DeleteDialog runs={picked} onClose={close} onDone={onClear} />}
@@ -45,22 +71,40 @@ function AverageDialog({ runs, onClose }: { runs: Listed[]; onClose: () => void 
   const [window, setWindow] = useState("");
   const [drop, setDrop] = useState(true);
   const act = async () => {
-    const made = await change<{ run: string }>("POST", "average", { runs: runs.map((r) => r.id), name, window: window || null, drop_outliers: drop });
+    const made = await change<{ run: string }>("POST", "average", {
+      runs: runs.map((r) => r.id),
+      name,
+      window: window || null,
+      drop_outliers: drop,
+    });
     go(link("/run", { run: made.run }));
   };
   return (
     <Dialog title={`Average ${runs.length} runs`} act="Average" onAct={act} onClose={onClose}>
-      <Field label="Name of the new run"><input type="text" required value={name} onInput={(e) => setName(e.currentTarget.value)} /></Field>
-      <Field label="Window" help="A window's name, `all`, or `10s..60s`; empty for the steady part, as far as one is seen."><input type="text" value={window} onInput={(e) => setWindow(e.currentTarget.value)} /></Field>
-      <label class="check"><input type="checkbox" checked={drop} onChange={(e) => setDrop(e.currentTarget.checked)} /> Leave out runs that are unlike the others</label>
+      <Field label="Name of the new run">
+        <input type="text" required value={name} onInput={(e) => setName(e.currentTarget.value)} />
+      </Field>
+      <Field label="Window" help="A window name, `all`, or `10s..60s`; empty for the detected steady state.">
+        <input type="text" value={window} onInput={(e) => setWindow(e.currentTarget.value)} />
+      </Field>
+      <label class="check">
+        <input type="checkbox" checked={drop} onChange={(e) => setDrop(e.currentTarget.checked)} /> Leave out outliers
+      </label>
     </Dialog>
   );
 }
 
 /** Tags as a person writes them, one `key=value` a line. */
-const lines = (tags: Record<string, string>) => Object.entries(tags).map(([k, v]) => `${k}=${v}`).join("\n");
+const lines = (tags: Record<string, string>) =>
+  Object.entries(tags)
+    .map(([k, v]) => `${k}=${v}`)
+    .join("\n");
 function tagsOf(text: string): Record<string, string> {
-  const pairs = text.split("\n").map((l) => l.trim()).filter(Boolean).map((l) => l.split(/=(.*)/s));
+  const pairs = text
+    .split("\n")
+    .map((l) => l.trim())
+    .filter(Boolean)
+    .map((l) => l.split(/=(.*)/s));
   const wrong = pairs.find(([key, value]) => !key || value === undefined);
   if (wrong) throw new Error(`a label is written \`key=value\`, not \`${wrong.join("=")}\``);
   return Object.fromEntries(pairs.map(([k, v]) => [k.trim(), v.trim()]));
@@ -84,7 +128,10 @@ export function LabelDialog({ runs, onClose }: { runs: Labels[]; onClose: () => 
   const act = async () => {
     const given = tagsOf(tags);
     for (const run of runs) {
-      const remarks = remark.split("\n").map((l) => l.trim()).filter(Boolean);
+      const remarks = remark
+        .split("\n")
+        .map((l) => l.trim())
+        .filter(Boolean);
       const labels = one
         ? { name, tags: given, baseline, remarks }
         : { tags: { ...run.tags, ...given }, baseline, ...(remarks.length > 0 ? { remarks: [...run.remarks, ...remarks] } : {}) };
@@ -93,10 +140,21 @@ export function LabelDialog({ runs, onClose }: { runs: Labels[]; onClose: () => 
   };
   return (
     <Dialog title={one ? `Label ${one.name}` : `Label ${runs.length} runs`} act="Save" onAct={act} onClose={onClose}>
-      {one && <Field label="Name"><input type="text" value={name} onInput={(e) => setName(e.currentTarget.value)} /></Field>}
-      <Field label={one ? "Labels" : "Labels to add"} help="One `key=value` a line."><textarea rows={4} value={tags} onInput={(e) => setTags(e.currentTarget.value)} /></Field>
-      <Field label={one ? "Remarks" : "Remark to add"} help="One a line."><textarea rows={2} value={remark} onInput={(e) => setRemark(e.currentTarget.value)} /></Field>
-      <label class="check"><input type="checkbox" checked={baseline} onChange={(e) => setBaseline(e.currentTarget.checked)} /> Baseline: what later runs are compared with</label>
+      {one && (
+        <Field label="Name">
+          <input type="text" value={name} onInput={(e) => setName(e.currentTarget.value)} />
+        </Field>
+      )}
+      <Field label={one ? "Labels" : "Labels to add"} help="One `key=value` a line.">
+        <textarea rows={4} value={tags} onInput={(e) => setTags(e.currentTarget.value)} />
+      </Field>
+      <Field label={one ? "Remarks" : "Remark to add"} help="One a line.">
+        <textarea rows={2} value={remark} onInput={(e) => setRemark(e.currentTarget.value)} />
+      </Field>
+      <label class="check">
+        <input type="checkbox" checked={baseline} onChange={(e) => setBaseline(e.currentTarget.checked)} /> Baseline: what later runs are
+        compared with
+      </label>
     </Dialog>
   );
 }
@@ -108,9 +166,21 @@ export function DeleteDialog({ runs, onClose, onDone }: { runs: { id: string; na
     changed();
   };
   return (
-    <Dialog title={runs.length === 1 ? `Delete ${runs[0].name}?` : `Delete ${runs.length} runs?`} act="Delete" danger onAct={act} onClose={onClose}>
-      <p>What was recorded is removed from the store and cannot be had back; export it first to keep a copy.</p>
-      <ul class="names">{runs.slice(0, 12).map((r) => <li key={r.id}>{r.name} <span class="quiet">{r.id}</span></li>)}</ul>
+    <Dialog
+      title={runs.length === 1 ? `Delete ${runs[0].name}?` : `Delete ${runs.length} runs?`}
+      act="Delete"
+      danger
+      onAct={act}
+      onClose={onClose}
+    >
+      <p>This permanently deletes the recording from the store; export it first to keep a copy.</p>
+      <ul class="names">
+        {runs.slice(0, 12).map((r) => (
+          <li key={r.id}>
+            {r.name} <span class="quiet">{r.id}</span>
+          </li>
+        ))}
+      </ul>
       {runs.length > 12 && <p class="quiet">{`and ${runs.length - 12} more`}</p>}
     </Dialog>
   );

@@ -3,7 +3,7 @@
 import { RunColour } from "../panel";
 import type { Run } from "../payload";
 import { useShared, zone } from "../shared";
-import { duration, human, MISSING, moment } from "../units";
+import { duration, human, MISSING, moment, plural } from "../units";
 import { Windows } from "./windows";
 
 export function RunFacts({ runs, writable }: { runs: Run[]; writable: boolean }) {
@@ -16,8 +16,10 @@ export function RunFacts({ runs, writable }: { runs: Run[]; writable: boolean })
             {runs.length > 1 && <RunColour run={i} />}
             {runs.length > 1 && <strong>{run.name}</strong>}
             {run.baseline && <span class="tag">baseline</span>}
-            {run.recovered && <span class="tag warn">recovered after its recorder died</span>}
-            {Object.entries(run.tags).map(([k, v]) => <span class="tag">{`${k}=${v}`}</span>)}
+            {run.recovered && <span class="tag warn">recovered: its recorder died</span>}
+            {Object.entries(run.tags).map(([k, v]) => (
+              <span class="tag">{`${k}=${v}`}</span>
+            ))}
           </div>
           <dl>
             <Fact name="host" value={run.hosts.join(", ")} />
@@ -27,11 +29,15 @@ export function RunFacts({ runs, writable }: { runs: Run[]; writable: boolean })
             {run.command && <Fact name="command" value={run.command} wide />}
             {run.exit_status !== null && <Fact name="exit status" value={String(run.exit_status)} />}
             {run.signal !== null && <Fact name="ended by signal" value={String(run.signal)} />}
-            {!!run.missed_ticks && <Fact name="samples missed" value={`${run.missed_ticks} of ${(run.ticks ?? 0) + run.missed_ticks}`} />}
-            {run.cost_s !== null && <Fact name="recorder used" value={`${human(run.cost_s, "s")} CPU`} />}
+            {!!run.missed_ticks && <Fact name="missed samples" value={`${run.missed_ticks} of ${(run.ticks ?? 0) + run.missed_ticks}`} />}
+            {run.cost_s !== null && <Fact name="recorder overhead" value={`${human(run.cost_s, "s")} CPU`} />}
             {!!run.warmup_s && <Fact name="steady after" value={duration(run.warmup_s)} />}
-            {Object.entries(run.params).map(([k, v]) => <Fact name={k} value={v} />)}
-            {run.remarks.map((r) => <Fact name="remark" value={r} wide />)}
+            {Object.entries(run.params).map(([k, v]) => (
+              <Fact name={k} value={v} />
+            ))}
+            {run.remarks.map((r) => (
+              <Fact name="remark" value={r} wide />
+            ))}
             <Fact name="run" value={run.id} />
             <Windows run={run} writable={writable} />
           </dl>
@@ -58,28 +64,53 @@ function Holdings({ run }: { run: Run }) {
   const bytes = tables.reduce((sum, t) => sum + t.bytes, 0);
   return (
     <details class="nothing">
-      <summary>{[costs.length > 0 && "Cost of recording", tables.length > 0 && `${tables.length} ${tables.length === 1 ? "table" : "tables"}, ${human(bytes, "B")}`].filter(Boolean).join("; ")}</summary>
+      <summary>
+        {[costs.length > 0 && "Cost of recording", tables.length > 0 && `${plural(tables.length, "table")}, ${human(bytes, "B")}`]
+          .filter(Boolean)
+          .join("; ")}
+      </summary>
       <div class="holdings">
         {costs.length > 0 && (
           <table>
-            <thead><tr><th>source</th><th class="num">CPU</th><th class="num">samples</th><th class="num">a sample</th></tr></thead>
+            <thead>
+              <tr>
+                <th>source</th>
+                <th class="num">CPU</th>
+                <th class="num">samples</th>
+                <th class="num">CPU per sample</th>
+              </tr>
+            </thead>
             <tbody>
-              {[...costs].sort((a, b) => (b.cpu_s ?? 0) - (a.cpu_s ?? 0)).map((c) => (
-                <tr key={c.source}>
-                  <td>{c.source}</td>
-                  <td class="num">{human(c.cpu_s, "s")}</td>
-                  <td class="num">{c.ticks ?? MISSING}</td>
-                  <td class="num">{c.cpu_s !== null && c.ticks ? human(c.cpu_s / c.ticks, "s") : MISSING}</td>
-                </tr>
-              ))}
+              {[...costs]
+                .sort((a, b) => (b.cpu_s ?? 0) - (a.cpu_s ?? 0))
+                .map((c) => (
+                  <tr key={c.source}>
+                    <td>{c.source}</td>
+                    <td class="num">{human(c.cpu_s, "s")}</td>
+                    <td class="num">{c.ticks ?? MISSING}</td>
+                    <td class="num">{c.cpu_s !== null && c.ticks ? human(c.cpu_s / c.ticks, "s") : MISSING}</td>
+                  </tr>
+                ))}
             </tbody>
           </table>
         )}
         {tables.length > 0 && (
           <table>
-            <thead><tr><th>table</th><th class="num">rows</th><th class="num">size</th></tr></thead>
+            <thead>
+              <tr>
+                <th>table</th>
+                <th class="num">rows</th>
+                <th class="num">size</th>
+              </tr>
+            </thead>
             <tbody>
-              {tables.map((t) => <tr key={t.table}><td>{t.table}</td><td class="num">{t.rows.toLocaleString("en")}</td><td class="num">{human(t.bytes, "B")}</td></tr>)}
+              {tables.map((t) => (
+                <tr key={t.table}>
+                  <td>{t.table}</td>
+                  <td class="num">{t.rows.toLocaleString("en")}</td>
+                  <td class="num">{human(t.bytes, "B")}</td>
+                </tr>
+              ))}
             </tbody>
           </table>
         )}

@@ -25,15 +25,29 @@ export function Filters({ query, list, columns }: { query: URLSearchParams; list
       <Labels list={list} where={where} />
       {hosts.length > 1 && (
         <select aria-label="host" value={query.get("host") ?? ""} onChange={(e) => filter({ host: e.currentTarget.value })}>
-          <option value="">every host</option>
-          {hosts.map((h) => <option key={h}>{h}</option>)}
+          <option value="">all hosts</option>
+          {hosts.map((h) => (
+            <option key={h}>{h}</option>
+          ))}
         </select>
       )}
-      <label class="inline">from <input type="date" value={query.get("since") ?? ""} onChange={(e) => filter({ since: e.currentTarget.value })} /></label>
-      <label class="inline">to <input type="date" value={query.get("until") ?? ""} onChange={(e) => filter({ until: e.currentTarget.value })} /></label>
+      <label class="inline">
+        from <input type="date" value={query.get("since") ?? ""} onChange={(e) => filter({ since: e.currentTarget.value })} />
+      </label>
+      <label class="inline">
+        to <input type="date" value={query.get("until") ?? ""} onChange={(e) => filter({ until: e.currentTarget.value })} />
+      </label>
       <Columns list={list} columns={columns} spark={query.get("spark")} />
       {where.map((w) => (
-        <button key={w} type="button" class="chip" aria-label={`remove the filter ${w}`} onClick={() => filter({ where: where.filter((other) => other !== w) })}>{w} ✕</button>
+        <button
+          key={w}
+          type="button"
+          class="chip"
+          aria-label={`remove the filter ${w}`}
+          onClick={() => filter({ where: where.filter((other) => other !== w) })}
+        >
+          {w} ✕
+        </button>
       ))}
     </form>
   );
@@ -52,7 +66,17 @@ function Search({ value }: { value: string }) {
     clearTimeout(typing);
     typing = window.setTimeout(() => filter({ text }), TYPING_MS);
   };
-  return <input ref={field} type="search" class="grow" placeholder="find in names, commands, remarks, labels" aria-label="find runs by text" defaultValue={value} onInput={(e) => later(e.currentTarget.value)} />;
+  return (
+    <input
+      ref={field}
+      type="search"
+      class="grow"
+      placeholder="find in names, commands, remarks, labels"
+      aria-label="find runs by text"
+      defaultValue={value}
+      onInput={(e) => later(e.currentTarget.value)}
+    />
+  );
 }
 
 /** One field for labels and parameters: `key=value`, completed from what the store has. */
@@ -79,7 +103,11 @@ function Labels({ list, where }: { list: RunList | undefined; where: string[] })
           if (e.key === "Enter") add(text.trim());
         }}
       />
-      <datalist id="known-labels">{known.slice(0, 500).map((k) => <option key={k} value={k} />)}</datalist>
+      <datalist id="known-labels">
+        {known.slice(0, 500).map((k) => (
+          <option key={k} value={k} />
+        ))}
+      </datalist>
     </span>
   );
 }
@@ -94,22 +122,26 @@ function Columns({ list, columns, spark }: { list: RunList | undefined; columns:
   const toggle = (name: string) => refine({ col: columns.includes(name) ? columns.filter((c) => c !== name) : [...columns, name] });
   return (
     <Menu label="Columns ▾" title="Choose what the list shows">
-      {groups.filter(([, names]) => names.length > 0).map(([title, names]) => (
-        <fieldset key={title}>
-          <legend>{title}</legend>
-          {names.map((name) => (
-            <label key={name} class="check">
-              <input type="checkbox" checked={columns.includes(name)} onChange={() => toggle(name)} />
-              {words(name.replace(/^(param|tag):/, ""))}
-            </label>
-          ))}
-        </fieldset>
-      ))}
+      {groups
+        .filter(([, names]) => names.length > 0)
+        .map(([title, names]) => (
+          <fieldset key={title}>
+            <legend>{title}</legend>
+            {names.map((name) => (
+              <label key={name} class="check">
+                <input type="checkbox" checked={columns.includes(name)} onChange={() => toggle(name)} />
+                {words(name.replace(/^(param|tag):/, ""))}
+              </label>
+            ))}
+          </fieldset>
+        ))}
       <label class="check">
-        <span>little line of </span>
+        <span>sparkline of </span>
         <select value={spark ?? ""} onChange={(e) => refine({ spark: e.currentTarget.value })}>
           <option value="">nothing</option>
-          {(metrics?.series ?? []).map((s) => <option key={`${s.table}.${s.column}`}>{`${s.table}.${s.column}`}</option>)}
+          {(metrics?.series ?? []).map((s) => (
+            <option key={`${s.table}.${s.column}`}>{`${s.table}.${s.column}`}</option>
+          ))}
         </select>
       </label>
     </Menu>

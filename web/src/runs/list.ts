@@ -39,7 +39,9 @@ export const PAGE = 100;
 function midnight(day: string | null, later: number): string | null {
   const begin = day ? new Date(zone.value === "utc" ? `${day}T00:00:00Z` : `${day}T00:00:00`) : null;
   if (!begin || Number.isNaN(begin.getTime())) return null;
-  begin.setUTCDate(begin.getUTCDate() + later);
+  // Not every day has 24 hours: the zone's own calendar counts them.
+  if (zone.value === "utc") begin.setUTCDate(begin.getUTCDate() + later);
+  else begin.setDate(begin.getDate() + later);
   return begin.toISOString();
 }
 
@@ -55,9 +57,14 @@ export function telling(results: string[]): string[] {
   return [...results].sort((a, b) => place(a) - place(b)).slice(0, 3);
 }
 
+/** Which page of the list the address names, from 1. */
+export function pageOf(query: URLSearchParams): number {
+  const page = Number(query.get("page"));
+  return Number.isSafeInteger(page) && page > 0 ? page : 1;
+}
+
 /** What the list asks, from the query of its address. */
 export function listed(query: URLSearchParams): Values {
-  const page = Math.max(1, Number(query.get("page")) || 1);
   return {
     where: query.getAll("where"),
     text: query.get("text"),
@@ -67,7 +74,7 @@ export function listed(query: URLSearchParams): Values {
     sort: query.get("sort"),
     desc: query.get("desc"),
     limit: PAGE,
-    offset: (page - 1) * PAGE || null,
+    offset: (pageOf(query) - 1) * PAGE || null,
     sparkline: query.get("spark"),
   };
 }

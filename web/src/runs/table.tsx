@@ -25,13 +25,23 @@ export function RunTable({ rows, columns, hosts, spark, sort, picked, onPick }: 
       <table class="runlist">
         <thead>
           <tr>
-            <th><input type="checkbox" aria-label="pick all runs on this page" checked={all} onChange={() => onPick(rows, !all)} /></th>
+            <th>
+              <input type="checkbox" aria-label="pick all runs on this page" checked={all} onChange={() => onPick(rows, !all)} />
+            </th>
             <Sorted by="name" title="name" sort={sort} />
             <Sorted by="start" title={`start, ${zoneWord()}`} sort={sort} />
             <Sorted by="duration" title="length" sort={sort} num />
             {hosts && <th>host</th>}
             <th>ended</th>
-            {columns.map((c) => <Sorted key={c} by={c.includes(":") ? c : `result:${c}`} title={words(c.replace(/^(param|tag):/, ""))} sort={sort} num={!c.includes(":")} />)}
+            {columns.map((c) => (
+              <Sorted
+                key={c}
+                by={c.includes(":") ? c : `result:${c}`}
+                title={words(c.replace(/^(param|tag):/, ""))}
+                sort={sort}
+                num={!c.includes(":")}
+              />
+            ))}
             {spark && <th title={`${spark} over the run`}>{spark}</th>}
           </tr>
         </thead>
@@ -40,19 +50,36 @@ export function RunTable({ rows, columns, hosts, spark, sort, picked, onPick }: 
             const end = ending(run);
             return (
               <tr key={run.id} class={picked.has(run.id) ? "picked" : undefined}>
-                <td><input type="checkbox" aria-label={`pick ${run.name}`} checked={picked.has(run.id)} onChange={() => onPick([run], !picked.has(run.id))} /></td>
+                <td>
+                  <input
+                    type="checkbox"
+                    aria-label={`pick ${run.name}`}
+                    checked={picked.has(run.id)}
+                    onChange={() => onPick([run], !picked.has(run.id))}
+                  />
+                </td>
                 <td class="run-cell">
-                  <a href={link("/run", { run: run.id })} title={run.id} onPointerEnter={() => prefetch(run.id)}>{run.name || run.id}</a>
+                  <a href={link("/run", { run: run.id })} title={run.id} onPointerEnter={() => prefetch(run.id)}>
+                    {run.name || run.id}
+                  </a>
                   {run.baseline && <span class="tag">baseline</span>}
                   {run.study && <a class="tag" href={link("/study", { name: run.study })}>{`study ${run.study}`}</a>}
-                  {Object.entries(run.tags).map(([k, v]) => <span class="tag" key={k}>{`${k}=${v}`}</span>)}
-                  {run.command && <div class="command" title={run.command}>{run.command}</div>}
+                  {Object.entries(run.tags).map(([k, v]) => (
+                    <span class="tag" key={k}>{`${k}=${v}`}</span>
+                  ))}
+                  {run.command && (
+                    <div class="command" title={run.command}>
+                      {run.command}
+                    </div>
+                  )}
                 </td>
                 <td>{date(run.start_ms)}</td>
                 <td class="num">{duration(run.duration_s)}</td>
                 {hosts && <td>{run.hosts.join(", ")}</td>}
                 <td class={end.bad ? "bad" : "quiet"}>{end.text}</td>
-                {columns.map((c) => <Chosen key={c} run={run} column={c} />)}
+                {columns.map((c) => (
+                  <Chosen key={c} run={run} column={c} />
+                ))}
                 {spark && <td>{run.spark ? <Sparkline values={run.spark} unit="" width={120} height={24} /> : MISSING}</td>}
               </tr>
             );
@@ -72,7 +99,11 @@ function Chosen({ run, column }: { run: Listed; column: string }) {
   if (column.startsWith("param:")) return <td>{run.params[column.slice(6)] ?? MISSING}</td>;
   if (column.startsWith("tag:")) return <td>{run.tags[column.slice(4)] ?? MISSING}</td>;
   const result = run.results[column];
-  return <td class="num" title={result?.value === undefined ? "missing" : String(result.value)}>{result ? human(result.value, result.unit) : MISSING}</td>;
+  return (
+    <td class="num" title={result?.value === undefined ? "missing" : String(result.value)}>
+      {result ? human(result.value, result.unit) : MISSING}
+    </td>
+  );
 }
 
 function Sorted({ by, title, sort, num }: { by: string; title: string; sort: Props["sort"]; num?: boolean }) {
@@ -82,7 +113,9 @@ function Sorted({ by, title, sort, num }: { by: string; title: string; sort: Pro
     <th class={num ? "num" : ""} aria-sort={mine ? (sort.down ? "descending" : "ascending") : "none"}>
       <button type="button" onClick={() => refine({ sort: by, desc: down ? "true" : null, page: null }, true)}>
         {title}
-        <span class="sort-mark" aria-hidden="true">{mine ? (sort.down ? " ▾" : " ▴") : ""}</span>
+        <span class="sort-mark" aria-hidden="true">
+          {mine ? (sort.down ? " ▾" : " ▴") : ""}
+        </span>
       </button>
     </th>
   );

@@ -16,19 +16,48 @@ export function RunTools({ runs, writable }: { runs: Run[]; writable: boolean })
   return (
     <div class="page-tools">
       {runs.length > 1 ? (
-        <a class="plain" href={link("/compare", { a: one.id, b: runs.slice(1).map((r) => r.id).join(",") })}>Compare</a>
+        <a
+          class="plain"
+          href={link("/compare", {
+            a: one.id,
+            b: runs
+              .slice(1)
+              .map((r) => r.id)
+              .join(","),
+          })}
+        >
+          Compare
+        </a>
       ) : (
-        <a class="plain" href={link("/compare", { a: one.id })}>Compare with …</a>
+        <a class="plain" href={link("/compare", { a: one.id })}>
+          Compare with …
+        </a>
       )}
-      <a class="plain" href={link("/ask", { run: runs.map((r) => r.id) })}>Ask</a>
-      <Menu label="Keep ▾" title="Take this page or its runs along">
+      <a class="plain" href={link("/ask", { run: runs.map((r) => r.id) })}>
+        Ask
+      </a>
+      <Menu label="Keep ▾" title="Download this page or its runs">
         <div class="menu-acts">
-          <a download href={link("/api/v1/report", { page })}>This page as one file</a>
-          {runs.map((r) => <a key={r.id} download={`${r.id}.tar.zst`} href={exportOf(r.id)}>{runs.length > 1 ? `Archive of ${r.name}` : "Archive of the run"}</a>)}
+          <a download href={link("/api/v1/report", { page })}>
+            This page as one file
+          </a>
+          {runs.map((r) => (
+            <a key={r.id} download={`${r.id}.tar.zst`} href={exportOf(r.id)}>
+              {runs.length > 1 ? `Archive of ${r.name}` : "Archive of the run"}
+            </a>
+          ))}
         </div>
       </Menu>
-      {writable && <button type="button" class="plain" onClick={() => setAsked("label")}>Label</button>}
-      {writable && <button type="button" class="plain danger" onClick={() => setAsked("delete")}>Delete</button>}
+      {writable && (
+        <button type="button" class="plain" onClick={() => setAsked("label")}>
+          Label
+        </button>
+      )}
+      {writable && (
+        <button type="button" class="plain danger" onClick={() => setAsked("delete")}>
+          Delete
+        </button>
+      )}
       {asked === "label" && <LabelDialog runs={runs} onClose={close} />}
       {asked === "delete" && <DeleteDialog runs={runs} onClose={close} onDone={() => go("/")} />}
     </div>

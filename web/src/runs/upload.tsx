@@ -70,16 +70,32 @@ export function Upload() {
   }, []);
   return (
     <>
-      <input ref={input} type="file" multiple hidden aria-label="files to import" onChange={(e) => void take([...(e.currentTarget.files ?? [])])} />
-      <button type="button" class="plain" onClick={() => input.current?.click()} title="An archive made by `fenxi export`, or the output of sar, vmstat, iostat and others; files can be dropped on this page as well">
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="files to import"
+        onChange={(e) => void take([...(e.currentTarget.files ?? [])])}
+      />
+      <button
+        type="button"
+        class="plain"
+        onClick={() => input.current?.click()}
+        title="An archive made by `fenxi export`, or the output of sar, vmstat, iostat and others; files can be dropped on this page as well"
+      >
         Import a file
       </button>
       {going && (
         <span class="quiet" role="status">
-          {going.sent < going.size ? `${going.name}: ${human(going.sent, "B")} of ${human(going.size, "B")}` : `${going.name}: being read`}
+          {going.sent < going.size ? `${going.name}: ${human(going.sent, "B")} of ${human(going.size, "B")}` : `${going.name}: importing`}
         </span>
       )}
-      {error && <p class="error" role="alert">{error}</p>}
+      {error && (
+        <p class="error" role="alert">
+          {error}
+        </p>
+      )}
     </>
   );
 }

@@ -65,10 +65,12 @@ export interface Listed {
 
 /** Levels of a cell by factor: `threads=4 method=zstd -3` has two. */
 export function levelsOf(cell: string): Map<string, string> {
-  return new Map(cell.split(/ (?=[^ =]+=)/).flatMap((part) => {
-    const at = part.indexOf("=");
-    return at < 0 ? [] : [[part.slice(0, at), part.slice(at + 1)] as const];
-  }));
+  return new Map(
+    cell.split(/ (?=[^ =]+=)/).flatMap((part) => {
+      const at = part.indexOf("=");
+      return at < 0 ? [] : [[part.slice(0, at), part.slice(at + 1)] as const];
+    }),
+  );
 }
 
 export function factorsOf(response: Response): string[] {
@@ -82,7 +84,10 @@ export function levelNames(response: Response, factor: string): string[] {
 
 /** The other factors of a cell, as the name of a line. */
 export function others(cell: string, factor: string): string {
-  return [...levelsOf(cell)].filter(([name]) => name !== factor).map(([name, level]) => `${name} ${level}`).join(", ");
+  return [...levelsOf(cell)]
+    .filter(([name]) => name !== factor)
+    .map(([name, level]) => `${name} ${level}`)
+    .join(", ");
 }
 
 export function law(fit: Fit, n: number): number {

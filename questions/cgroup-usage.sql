@@ -1,9 +1,9 @@
--- title: What did the control groups use?
--- about: CPU, memory and I/O of each control group, how often its CPU quota held it back and how often it ran into its memory limit.
+-- title: What did the cgroups use?
+-- about: CPU, memory and I/O of each cgroup, with CPU throttling and memory limit hits.
 -- section: process
 -- chart: table
 -- order: 60
--- param: n = 20, how many control groups to show
+-- param: n = 20, how many cgroups to show
 WITH used AS (
     SELECT run, host, cgroup, wmean(cpu, dt) AS cpu_pct, max(cpu) AS max_cpu_pct, max(cpu_limit) AS limit_pct,
         wmean(throttled, dt) AS throttled_pct, max(memory_bytes) AS max_memory_bytes,

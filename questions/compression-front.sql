@@ -1,5 +1,5 @@
 -- title: Which compression for this data?
--- about: Size against speed of formats and levels as `fenxi tamp bench` measured them; those on the front are beaten by no other in both.
+-- about: Compression ratio against speed of formats and levels, as measured by `fenxi tamp bench`; those on the Pareto front are beaten by no other in both.
 -- section: result
 -- chart: scatter
 -- x: compress_mb_per_s

@@ -1,5 +1,5 @@
 -- title: How evenly was the work spread?
--- about: The busiest CPU beside the mean of all at every moment; a wide gap means that one thread at a time does the work, on whichever CPU.
+-- about: The busiest CPU and the mean of all CPUs over time; a wide gap means that one thread at a time does the work, on whichever CPU.
 -- section: cpu
 -- chart: line
 -- x: t

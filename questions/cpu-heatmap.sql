@@ -1,5 +1,5 @@
 -- title: Which CPU was busy when?
--- about: Busy time of each CPU over time; a bright line is one CPU at its limit, a bright column the whole machine.
+-- about: Utilisation of each CPU over time; a bright line is one saturated CPU, a bright column a busy machine.
 -- section: cpu
 -- chart: heatmap
 -- x: t

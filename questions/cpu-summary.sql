@@ -1,5 +1,5 @@
 -- title: How busy were the CPUs?
--- about: Mean share of time of all CPUs together by state; mean and greatest busy (neither idle nor waiting for I/O).
+-- about: Mean share of time of all CPUs by state; mean and maximum utilisation (neither idle nor iowait).
 -- section: cpu
 -- chart: table
 -- order: 10

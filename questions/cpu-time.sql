@@ -1,5 +1,5 @@
 -- title: Where did the CPU time go?
--- about: Share of all CPUs' time by state, over time; high sys, softirq or steal deserve a question of their own, iowait is idle time.
+-- about: Share of all CPUs' time by state, over time; look further into high sys, softirq or steal. iowait is idle time.
 -- section: cpu
 -- chart: stacked
 -- x: t

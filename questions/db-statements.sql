@@ -1,5 +1,5 @@
 -- title: Which statements took the time?
--- about: Normalised statements by the mean number of them that were running; then look at calls and at the time of one.
+-- about: Normalised statements by mean concurrency (execution time per second); then look at calls and mean execution time.
 -- section: database
 -- chart: table
 -- order: 20

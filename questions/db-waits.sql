@@ -1,5 +1,5 @@
 -- title: What did the database wait for?
--- about: Wait events by the mean number of sessions in them; a sum near the number of active sessions means that all of them waited.
+-- about: Wait events by the mean number of sessions in them; a total near the number of active sessions means that all of them waited.
 -- section: database
 -- chart: table
 -- order: 10

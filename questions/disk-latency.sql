@@ -1,5 +1,5 @@
--- title: How long did the disks take?
--- about: Mean time from a request's arrival in the queue to its end, reads and writes, by disk; gaps are moments without requests.
+-- title: How high was disk latency?
+-- about: Mean latency of reads and writes by disk, from arrival in the queue to completion; gaps are times without requests.
 -- section: disk
 -- chart: line
 -- x: t

@@ -1,5 +1,5 @@
--- title: How steady were the disks?
--- about: Mean time of a request by device, weighted by requests, with the span in which nine of ten intervals were. A short span is a steady disk; a long one is bursts, or a neighbour.
+-- title: How steady was disk latency?
+-- about: Mean latency by device, weighted by requests, with the range of nine out of ten intervals (p5 to p95). A narrow range is a steady disk; a wide one means bursts, or a noisy neighbour.
 -- section: disk
 -- chart: interval
 -- x: device

@@ -1,5 +1,5 @@
 -- title: How much did the disks read and write?
--- about: Bytes per second read and written by each whole disk; partitions and stacked devices repeat the same I/O and are left out.
+-- about: Bytes per second read and written by each whole disk; partitions and stacked devices are omitted, as they repeat the same I/O.
 -- section: disk
 -- chart: line
 -- x: t

@@ -1,5 +1,5 @@
 -- title: When were the disks busy?
--- about: Share of time with at least one request in flight, by disk; a device that serves many requests at once can do more at 100 %.
+-- about: Utilisation by disk: share of time with at least one request in flight; a parallel device at 100 % may not be saturated.
 -- section: disk
 -- chart: line
 -- x: t

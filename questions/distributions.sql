@@ -1,5 +1,5 @@
--- title: How were times and sizes distributed?
--- about: Histograms as tools printed or measured them: the share of the values in each bucket, and up to its end. Two humps are two kinds of work; a long tail is what a mean hides. Of each kind those with most values are shown.
+-- title: How were latencies and sizes distributed?
+-- about: Histograms as tools printed or measured them: the share of values in each bucket, and the cumulative share. Two humps are two kinds of work; a long tail is what a mean hides. The histograms with the most values of each kind are shown.
 -- section: result
 -- chart: histogram
 -- x: lo

@@ -1,5 +1,5 @@
 -- title: What happened when?
--- about: Marks, counter resets, missed samples, clock steps, devices that came and went, and log lines, in order of time.
+-- about: Marks, counter resets, missed samples, clock steps, devices that appeared or disappeared, and log lines, in order of time.
 -- section: facts
 -- chart: table
 -- order: 20

@@ -1,5 +1,5 @@
 -- title: What system was this?
--- about: Facts in words as they read last: kernel, CPUs, memory, mounts, schedulers, limits.
+-- about: System facts as last read: kernel, CPUs, memory, mounts, schedulers, limits.
 -- section: facts
 -- chart: table
 -- order: 30

@@ -1,5 +1,5 @@
 -- title: How full are the file systems?
--- about: Space and inodes at the end of the run, and by how much the used space grew in it; a full file system stops programs.
+-- about: Space and inodes at the end of the run, and the growth of used space during it; a full file system stops programs.
 -- section: disk
 -- chart: table
 -- order: 60

@@ -1,5 +1,5 @@
 -- title: Which disks were busy?
--- about: Devices by mean utilisation, with their requests, bytes and queue; await is over requests, not over moments.
+-- about: Devices by mean utilisation, with requests, bytes and queue depth; await is averaged over requests, not over intervals.
 -- section: disk
 -- chart: table
 -- order: 10

@@ -1,10 +1,10 @@
 -- title: Is a single CPU saturated?
--- about: Each CPU's busy time beside the mean of all others; one saturated CPU on an idle machine is a single-threaded limit or a bound interrupt.
+-- about: Utilisation of each CPU against the mean of all others; one saturated CPU on an idle machine means a single-threaded bottleneck or an interrupt bound to one CPU.
 -- section: cpu
 -- chart: table
 -- order: 30
 -- param: n = 16, how many CPUs to show
--- param: above = 90, busy percent from which a CPU counts as saturated
+-- param: above = 90, utilisation in percent from which a CPU counts as saturated
 WITH busy AS (
     SELECT run, host, cpu, dt, 100 - idle - coalesce(iowait, 0) AS busy, usr, sys, softirq
     FROM cpu

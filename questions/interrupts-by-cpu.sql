@@ -1,5 +1,5 @@
--- title: Which CPU served which interrupt?
--- about: Interrupt lines by rate, with the CPU that served most of each and its share; one CPU with nearly all of a busy device can be its limit.
+-- title: Which CPU handled which interrupt?
+-- about: Interrupt lines by rate, with the CPU that handled most of each and its share; a CPU with nearly all interrupts of a busy device can be the bottleneck.
 -- section: interrupt
 -- chart: table
 -- order: 10

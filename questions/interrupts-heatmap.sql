@@ -1,5 +1,5 @@
 -- title: When was which CPU interrupted?
--- about: Hard interrupts per second by CPU over time; one bright line is a device bound to a single CPU.
+-- about: Hardware interrupts per second by CPU over time; one bright line is a device bound to a single CPU.
 -- section: interrupt
 -- chart: heatmap
 -- x: t

@@ -1,5 +1,5 @@
 -- title: How much time did each driver's interrupts take?
--- about: Interrupts by driver: how many held a thread up and how many hit an idle CPU, and the time of each kind; only those that held somebody up cost.
+-- about: Interrupts by driver: how many interrupted a thread and how many an idle CPU, with the time of each kind; only those that interrupt a thread cost.
 -- section: interrupt
 -- chart: table
 -- order: 42

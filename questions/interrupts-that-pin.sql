@@ -1,5 +1,5 @@
--- title: Which interrupts held up which processes?
--- about: Interrupts by the time they took from threads, with the waits that followed; `self` is a soft interrupt that the thread caused itself. A fence (fenxi fence) keeps the others away.
+-- title: Which interrupts stole CPU time from which processes?
+-- about: Interrupts by the CPU time stolen from threads, with the run-queue latency that followed; `self` is a softirq raised by the thread itself. A fence (fenxi fence) keeps the others away.
 -- section: interrupt
 -- chart: table
 -- order: 40

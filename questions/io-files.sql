@@ -1,5 +1,5 @@
 -- title: Which files were read and written, and by whom?
--- about: Files and processes by the bytes that were read and written, with the share of operations that did not begin where the last one ended.
+-- about: Files and processes by bytes read and written, with the share of random operations (not starting where the last one ended).
 -- section: disk
 -- chart: table
 -- order: 72

@@ -1,5 +1,5 @@
--- title: Were files read and written in sequence or at random?
--- about: Reads and writes of each file system by how they were made, with their size and time; many small random ones are what disks do worst. Page is faults on mappings, direct goes past the page cache.
+-- title: Was file I/O sequential or random?
+-- about: Reads and writes of each file system by access pattern, with size and latency; many small random ones are the worst case for disks. page: page faults on memory-mapped files; direct: O_DIRECT.
 -- section: disk
 -- chart: table
 -- order: 70

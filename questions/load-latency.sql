@@ -1,4 +1,4 @@
--- title: Did more work make it slower?
+-- title: Did latency rise with throughput?
 -- about: Mean latency against throughput, a point for each reporting interval. Where latency rises and throughput does not, something is saturated.
 -- section: result
 -- chart: scatter

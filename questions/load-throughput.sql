@@ -1,5 +1,5 @@
--- title: How much did the load generator get done?
--- about: Transactions completed and errors per second; compare with what was offered where the load was open.
+-- title: What throughput did the load generator reach?
+-- about: Transactions completed and errors per second; with an open-loop load, compare with the offered rate.
 -- section: result
 -- chart: line
 -- x: t

@@ -1,5 +1,5 @@
--- title: Which locks were fought over?
--- about: Locks and the places that took them, by the time spent or held; a block that is long points at its holder.
+-- title: Which locks were contended?
+-- about: Locks and their call sites by wait or hold time; a long wait points at the holder.
 -- section: process
 -- chart: table
 -- order: 60

@@ -1,5 +1,5 @@
 -- title: How much memory was left?
--- about: Memory that programs can still have without swapping, beside what is in swap and what waits to be written to disk.
+-- about: Available memory (obtainable without swapping), used swap, and dirty page cache.
 -- section: memory
 -- chart: line
 -- x: t

@@ -1,5 +1,5 @@
 -- title: What was memory used for?
--- about: The host's memory by use: programs' own, page cache, shared, kernel, reserved huge pages, free; the parts add up to the total.
+-- about: The host's memory by use: programs, page cache, shared, kernel, reserved huge pages, free; the parts add up to the total.
 -- section: memory
 -- chart: stacked
 -- x: t

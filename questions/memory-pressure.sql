@@ -1,5 +1,5 @@
 -- title: Was memory short?
--- about: Faults that read from disk, swapping, and reclaim; anything steady in swapping, direct scans or refaults means that memory was too small.
+-- about: Major page faults, swapping and reclaim; sustained swapping, direct scans or refaults mean that memory was too small.
 -- section: memory
 -- chart: line
 -- x: t

@@ -1,5 +1,5 @@
 -- title: Did the network lose packets?
--- about: How many packets were damaged, dropped or overrun on each interface over the whole run; interfaces without any are left out.
+-- about: Packets damaged, dropped or overrun on each interface over the whole run; interfaces without any are omitted.
 -- section: network
 -- chart: table
 -- order: 30

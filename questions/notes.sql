@@ -1,5 +1,5 @@
 -- title: What could not be read?
--- about: Every file, line or counter that a source could not make sense of; nothing is dropped silently.
+-- about: Every file, line or counter that a source could not interpret; nothing is dropped silently.
 -- section: facts
 -- chart: table
 -- order: 40

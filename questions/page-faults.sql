@@ -1,5 +1,5 @@
 -- title: How many page faults were there?
--- about: All page faults and those that needed I/O; many cheap ones come with starting programs and growing heaps.
+-- about: All page faults, and the major ones (with I/O); many minor ones come with starting programs and growing heaps.
 -- section: memory
 -- chart: line
 -- x: t

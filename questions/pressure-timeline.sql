@@ -1,5 +1,5 @@
--- title: Which resource did tasks wait for?
--- about: Share of time in which some task, or all tasks at once (full), stood still for want of CPU, memory or I/O.
+-- title: Which resource did tasks stall on?
+-- about: Pressure stall information (PSI): share of time in which some task, or all tasks at once (full), stalled for lack of CPU, memory or I/O.
 -- section: cpu
 -- chart: line
 -- x: t

@@ -1,5 +1,5 @@
 -- title: When did which process use the CPU?
--- about: CPU of the busiest processes over time, in percent of one CPU; a gap is a moment in which the process did nothing.
+-- about: CPU time of the busiest processes over time, in percent of one CPU; gaps are times in which the process was idle.
 -- section: process
 -- chart: line
 -- x: t

@@ -1,5 +1,5 @@
 -- title: Who did the I/O?
--- about: Processes by bytes that they caused to be read from and written to storage, beside what they moved through system calls, cache included.
+-- about: Processes by bytes read from and written to storage, and bytes moved through system calls, including cache hits.
 -- section: process
 -- chart: table
 -- order: 30

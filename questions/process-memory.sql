@@ -1,5 +1,5 @@
 -- title: Who used the memory?
--- about: Processes by greatest resident memory, and how it changed from first to last sight; idle processes that were never seen at work are not here.
+-- about: Processes by maximum resident memory, and its growth from first to last sample; processes that were idle throughout are missing.
 -- section: process
 -- chart: table
 -- order: 40

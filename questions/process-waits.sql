@@ -1,5 +1,5 @@
 -- title: Who waited, and for what?
--- about: Seconds that processes spent runnable without a CPU or waiting for block I/O, with their context switches; forced switches mean CPUs were wanted by others.
+-- about: Run-queue latency and block I/O wait of processes in seconds, with context switches; involuntary switches mean contention for CPUs.
 -- section: process
 -- chart: table
 -- order: 50

@@ -1,5 +1,5 @@
--- title: Were slow queries pushed off the CPU?
--- about: Queries that kept their CPU against those whose thread was pushed off it. Where the latter are much slower, other work on the machine is the cause; see who it was.
+-- title: Were slow queries preempted?
+-- about: Latency of queries whose thread was preempted, against the others. Where it is much higher, other work on the machine is the cause; see which.
 -- section: database
 -- chart: table
 -- order: 32

@@ -1,5 +1,5 @@
--- title: Who pushed queries off the CPU?
--- about: Programs that ran instead of a server's thread while it executed a query, how often, and how long until it was back.
+-- title: Which programs preempted queries?
+-- about: Programs that preempted a server's threads while they executed queries: how often, and how long until the thread was back on a CPU.
 -- section: database
 -- chart: table
 -- order: 33

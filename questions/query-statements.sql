@@ -1,5 +1,5 @@
--- title: Which queries took the server's time?
--- about: Queries as observed inside the server, by statement: how many, how long, and where that time went. What waits for a CPU is no slow query but a busy machine.
+-- title: Which queries took the most time?
+-- about: Queries by normalised statement, as observed inside the server: count, latency and its breakdown. High run-queue time means a busy machine, not a slow query.
 -- section: database
 -- chart: table
 -- order: 30

@@ -1,5 +1,5 @@
 -- title: Where did the time of queries go?
--- about: Mean time of a query inside its server, over time: on a CPU, and waiting for one, for disks, locks, the network, anything else.
+-- about: Mean query latency inside the server over time, broken down: on CPU, run queue, disk, locks, network, other.
 -- section: database
 -- chart: stacked
 -- x: t

@@ -1,11 +1,11 @@
--- title: How hard did each resource work?
--- about: One row per resource: mean over time, least and greatest value, and a small line over the run.
+-- title: How busy was each resource?
+-- about: One row per resource: mean, minimum and maximum over the run, and a sparkline.
 -- section: result
 -- chart: summary
 -- y: avg, min, max
 -- series: metric
 -- order: 20
--- param: points = 60, length of the small line
+-- param: points = 60, number of points of the sparkline
 WITH one_tick AS (
     SELECT run, host, t, max(dt) AS dt, max(greatest(100 - idle - coalesce(iowait, 0), 0)) AS hottest FROM cpu WHERE cpu IS NOT NULL GROUP BY run, host, t
 ), disk_tick AS (

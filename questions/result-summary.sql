@@ -1,5 +1,5 @@
--- title: What did the run achieve?
--- about: The run's own results: elapsed time, CPU and exit status of the command, or what a load generator reported.
+-- title: What are the results of the run?
+-- about: Results of the run: elapsed time, CPU time and exit status of the command, or figures of a load generator.
 -- section: result
 -- chart: tiles
 -- y: value

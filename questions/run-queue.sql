@@ -1,5 +1,5 @@
 -- title: Did tasks wait for a CPU?
--- about: Tasks that run or want to, beside the CPUs there are; more runnable tasks than CPUs means waiting. Blocked tasks wait for disk I/O as a rule.
+-- about: Runnable tasks (running or waiting for a CPU) against online CPUs; more tasks than CPUs means waiting. Blocked tasks usually wait for disk I/O.
 -- section: cpu
 -- chart: line
 -- x: t

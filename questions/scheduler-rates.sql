@@ -1,5 +1,5 @@
--- title: How often did the CPUs switch?
--- about: Context switches, interrupts and new tasks per second over all CPUs; far more switches than requests hint at lock or wake-up storms.
+-- title: How many context switches were there?
+-- about: Context switches, interrupts and new tasks per second over all CPUs; far more switches than requests hint at lock contention or wake-up storms.
 -- section: cpu
 -- chart: line
 -- x: t

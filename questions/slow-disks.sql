@@ -1,10 +1,10 @@
 -- title: Which disks were slow?
--- about: Mean time of a read and a write over all requests, the worst interval's mean, and for how long requests took longer than the limit.
+-- about: Mean read and write latency over all requests, the maximum interval mean, and for how long latency exceeded the limit.
 -- section: disk
 -- chart: table
 -- order: 50
 -- param: n = 10, how many devices to show
--- param: limit_ms = 10.0, mean time of a request above which an interval counts as slow
+-- param: limit_ms = 10.0, mean latency above which an interval counts as slow
 WITH per_disk AS (
     SELECT run, host, device, min(class) AS class,
         wmean(read_await_ms, reads_per_s * dt) AS read_await_ms, max(read_await_ms) AS worst_read_await_ms,

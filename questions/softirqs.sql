@@ -1,5 +1,5 @@
--- title: Which soft interrupts ran?
--- about: Soft interrupts per second by kind over all CPUs; NET_RX is network receive, BLOCK block completions, SCHED and RCU the kernel's own.
+-- title: Which softirqs ran?
+-- about: Softirqs per second by kind over all CPUs; NET_RX is network receive, BLOCK block completions, SCHED and RCU the kernel's own.
 -- section: interrupt
 -- chart: line
 -- x: t

@@ -1,5 +1,5 @@
 -- title: Where did the code spend its time?
--- about: Sampled stacks as a flame graph: the wider a frame, the more samples were in it and in what it called. Click a frame to zoom, search to highlight.
+-- about: Sampled stacks as a flame graph: the wider a frame, the more samples in it and its callees. Click a frame to zoom, search to highlight.
 -- section: process
 -- chart: flame
 -- x: stack

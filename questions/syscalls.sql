@@ -1,5 +1,5 @@
--- title: Which system calls took the time?
--- about: System calls by elapsed time, with their number and errors; many short ones ask whether they are needed at all.
+-- title: Which system calls took the most time?
+-- about: System calls by total elapsed time, with counts and errors; many short ones may be avoidable.
 -- section: process
 -- chart: table
 -- order: 62

@@ -1,5 +1,5 @@
--- title: How many TCP connections came and went?
--- about: Connections opened from here and accepted here per second; many short ones cost more than few long ones.
+-- title: How many TCP connections were opened?
+-- about: Active and passive opens per second; many short connections cost more than a few long ones.
 -- section: network
 -- chart: line
 -- x: t

@@ -1,5 +1,5 @@
 -- title: Was TCP healthy?
--- about: Retransmissions, time-outs, failed and reset connections, and connections lost at a full accept queue; all of these should be near zero.
+-- about: Retransmissions, time-outs, failed and reset connections, and connections dropped at a full accept queue; all of these should be near zero.
 -- section: network
 -- chart: line
 -- x: t

@@ -1,5 +1,5 @@
--- title: When did times and sizes change?
--- about: Histograms over time: each column is an interval, each row a bucket, bright where most values of that moment are. A second band or a tail that comes and goes is what percentiles blur. Of each kind those with most values are shown.
+-- title: When did latencies and sizes change?
+-- about: Histograms over time (heat map): each column is an interval, each row a bucket, bright where most values are. A second band or an intermittent tail is what percentiles blur. The histograms with the most values of each kind are shown.
 -- section: result
 -- chart: histogram
 -- x: lo

@@ -1,4 +1,4 @@
--- title: Which code was running?
+-- title: Which stacks were hottest?
 -- about: Sampled stacks by their share of all samples of the same event; frames from the outermost to the innermost.
 -- section: process
 -- chart: table

@@ -1,5 +1,5 @@
 -- title: What changed during the run?
--- about: Facts that read differently at the end than at the start, and what happened in between; a fair comparison needs this to be empty.
+-- about: Facts that differ between start and end, and events in between; a fair comparison needs this to be empty.
 -- section: facts
 -- chart: table
 -- order: 10

@@ -30,14 +30,14 @@ test:
 
 check:
 	@scripts/setup build
-	@$(RUN) cargo xtask ci --quick
+	@$(RUN) cargo run --locked --quiet --package xtask -- ci --quick
 
 install: build
 	@scripts/install "$(DESTDIR)$(PREFIX)"
 
 uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/bin/fenxi" "$(DESTDIR)$(PREFIX)/libexec/fenxi-engine"
-	rm -rf "$(DESTDIR)$(PREFIX)/lib/fenxi"
+	rm -rf "$(DESTDIR)$(PREFIX)/lib/fenxi" "$(DESTDIR)$(PREFIX)/share/doc/fenxi"
 	rm -f "$(DESTDIR)$(PREFIX)"/share/man/man1/fenxi.1 "$(DESTDIR)$(PREFIX)"/share/man/man1/fenxi-*.1
 	rm -f "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/fenxi" "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_fenxi"
 	rm -f "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/fenxi.fish"

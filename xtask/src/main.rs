@@ -13,7 +13,9 @@ mod ci;
 mod findings;
 mod format;
 mod generate;
+mod notices;
 mod repository;
+mod skips;
 mod tidy;
 
 use std::process::ExitCode;

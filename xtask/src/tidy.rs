@@ -2,8 +2,10 @@
 //! each naming its place; [`CHECKS`] lists them, and `cargo test` runs them as well.
 
 mod layers;
+mod locks;
 mod rust;
 mod text;
+mod words;
 
 use anyhow::{Result, bail};
 
@@ -19,6 +21,8 @@ const CHECKS: &[Check] = &[
     ("Rust files are documented and short", rust::check),
     ("no unfinished work, machine paths or broken links", text::check),
     ("no large files", text::large_files),
+    ("documentation has the words of the field", words::check),
+    ("lock files pin what they name", locks::check),
 ];
 
 /// Runs every check and fails with all complaints.

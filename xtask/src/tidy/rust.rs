@@ -15,8 +15,11 @@ const LONG_FILES: &[(&str, &str)] = &[];
 /// Files that may hold unsafe code, and why.
 const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/source/src/ethtool.rs", "an ioctl whose structure holds a pointer to the answer"),
+    ("crates/cli/src/ending.rs", "signal(2), to end by SIGPIPE"),
     ("crates/cli/src/netns.rs", "mount(2), without a feature of a dependency more"),
-    ("crates/query/src/gate.rs", "only the engine's C interface tells a statement's type without running it"),
+    ("crates/engine/src/database.rs", "the engine's C interface: two connections to one database"),
+    ("crates/engine/src/gate.rs", "only the engine's C interface tells a statement's type without running it"),
+    ("crates/engine/src/template.rs", "fork has no safe interface"),
     ("crates/record/src/command.rs", "a child's signal mask is set between fork and exec"),
     ("crates/source/src/residency/pages.rs", "cachestat, and mincore over a mapping, have no safe wrapper"),
     ("crates/source/src/proc/facts/ethtool.rs", "an interface's offloads are told by an ioctl only"),

@@ -1,8 +1,8 @@
--- title: The page cache is too small for the files in use
+-- title: The page cache is too small for the working set
 -- severity: warning
 -- section: memory
--- says: For {bad_s:s} of {seen_s:s} pages came back soon after they had been dropped, {refaults:/s} pages on average.
--- advice: The same files are read from disk again and again: more memory for the cache, or fewer files in use at once. A scan over more than memory once is harmless.
+-- says: For {bad_s:s} of {seen_s:s} pages were read again soon after eviction, {refaults:/s} refaults on average.
+-- advice: The same files are read from disk again and again: give the cache more memory, or reduce the working set. A single scan of more data than memory is harmless.
 -- ask: memory-pressure
 -- yes: vm refaults_file_per_s=5000 *30
 -- no: vm refaults_file_per_s=3 *30

@@ -1,8 +1,8 @@
--- title: A control group runs into its memory limit
+-- title: A cgroup hits its memory limit
 -- severity: warning
 -- section: memory
--- says: {cgroup} hit its memory limit {hits} times (limit {limit_bytes:B}, at most {most:B} used).
--- advice: At the limit every allocation reclaims first, as a rule from the group's own page cache. Raise memory.max, or check that the cache is what fills it, which may be harmless.
+-- says: {cgroup} hit its memory limit {hits} times (limit {limit_bytes:B}, maximum use {most:B}).
+-- advice: At the limit every allocation reclaims first, usually from the group's own page cache. Raise memory.max, or check that page cache fills it, which may be harmless.
 -- ask: cgroup-usage
 -- yes: cgroup cgroup=/app memory_limit_hits=20 memory_bytes=1e9 memory_limit_bytes=1e9 *30
 -- no: cgroup cgroup=/app memory_limit_hits=0 memory_bytes=1e8 memory_limit_bytes=1e9 *30

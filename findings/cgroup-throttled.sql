@@ -1,8 +1,8 @@
--- title: A control group is held back by its CPU quota
+-- title: A cgroup is throttled by its CPU quota
 -- severity: warning
 -- section: cpu
--- says: {cgroup} used up its quota in {periods:%} of the periods (quota {quota:%} of one CPU, used {used:%}).
--- advice: Latency suffers even when the mean use is far below the quota. Raise cpu.max, use fewer threads, or lengthen the period. Harmless when the group is meant to be slow.
+-- says: {cgroup} exhausted its quota in {periods:%} of the periods (quota {quota:%} of one CPU, used {used:%}).
+-- advice: Latency suffers even if mean CPU use is far below the quota. Raise cpu.max, use fewer threads, or lengthen the period. Harmless if the group is meant to be slow.
 -- ask: cgroup-usage
 -- yes: cgroup cgroup=/app throttled=60 cpu=180 cpu_limit=200 *30
 -- no: cgroup cgroup=/app throttled=0 cpu=50 cpu_limit=200 *30

@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: facts
 -- says: The clock stepped {times} times; the first time: {message}.
--- advice: Times of this run do not match those of other hosts or logs before the step; intervals are measured by another clock and are right. Let the clock be disciplined before a run.
+-- advice: Timestamps of this run do not match those of other hosts or logs before the step; intervals are correct, as they use the monotonic clock. Slew the clock, or synchronise it before a run.
 -- ask: events
 -- yes: event kind="clock step" subject=recorder message="the clock was set forward by 3 s" @4
 -- no: event kind=mark subject=recorder message=x @4

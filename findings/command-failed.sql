@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: result
 -- says: {command} ended with status {status}.
--- advice: See what it printed before using any figure of this run. Some programs end with a status other than 0 on purpose, as grep does when it finds nothing.
+-- advice: Check its output before using any figure of this run. Some programs intentionally exit with a status other than 0, such as grep without a match.
 -- ask: result-summary
 -- yes: run exit_status=3
 -- no: run exit_status=0

@@ -1,8 +1,8 @@
--- title: Tasks stalled for want of a CPU
+-- title: Tasks stalled for lack of CPU
 -- severity: warning
 -- section: cpu
--- says: In {stalled:%} of the time at least one task was ready but had no CPU.
--- advice: See which processes wait (run_queue_wait of `process`) and which control groups have a quota. Batch work at low priority may wait without harm.
+-- says: For {stalled:%} of the time at least one task was runnable without a CPU.
+-- advice: Check which processes wait (run_queue_wait of `process`) and which cgroups have a quota. Batch work at low priority may wait without harm.
 -- ask: pressure-timeline
 -- yes: pressure resource=cpu some=60 *30
 -- no: pressure resource=cpu some=8 *30

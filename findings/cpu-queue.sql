@@ -1,8 +1,8 @@
--- title: Tasks queue for CPUs
+-- title: The run queue exceeds the number of CPUs
 -- severity: warning
 -- section: cpu
--- says: On average {queue} tasks ran or wanted to run on {cpus} CPUs; for {long_s:s} of {seen_s:s} more than twice as many as there are CPUs.
--- advice: Work waits for a CPU. See which processes use them, and whether the tasks are meant to be so many; a batch job that fills the machine on purpose is no trouble.
+-- says: On average {queue} tasks were runnable on {cpus} CPUs; for {long_s:s} of {seen_s:s} more than twice as many as CPUs.
+-- advice: The CPUs are saturated. Check which processes use them, and whether so many tasks are intended; a batch job that fills the machine on purpose is harmless.
 -- ask: run-queue
 -- yes: sched runnable=12 cpus_online=4 *30
 -- no: sched runnable=3 cpus_online=4 *30

@@ -1,8 +1,8 @@
--- title: A database reads much past its own cache
+-- title: The buffer pool hit ratio of a database is low
 -- severity: warning
 -- section: database
--- says: {name} found {hits:%} of the blocks in its cache and asked the system for {misses:/s}.
--- advice: A larger cache (shared_buffers, innodb_buffer_pool_size) or an index instead of a scan. For a warehouse that scans more than memory, a low share is normal.
+-- says: {name} found {hits:%} of the blocks in its cache and requested {misses:/s} from the operating system.
+-- advice: Enlarge the cache (shared_buffers, innodb_buffer_pool_size), or replace scans by an index. A low ratio is normal for a warehouse that scans more than memory.
 -- ask: db-throughput
 -- yes: db server=localhost database=shop cache_hits_per_s=5000 cache_misses_per_s=900 *30
 -- no: db server=localhost database=shop cache_hits_per_s=90000 cache_misses_per_s=200 *30

@@ -1,8 +1,8 @@
 -- title: Transactions deadlocked
 -- severity: warning
 -- section: database
--- says: {name} broke {n} deadlocks.
--- advice: Each is a transaction that was rolled back after a wait. Let all transactions take their locks in one order, and retry those that lose.
+-- says: {name} resolved {n} deadlocks.
+-- advice: Each is a transaction that was rolled back after a wait. Acquire locks in the same order in all transactions, and retry the victims.
 -- ask: db-waits
 -- yes: db server=localhost database=shop deadlocks=0 *20
 -- yes: db server=localhost database=shop deadlocks=2 @20

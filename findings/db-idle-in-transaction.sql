@@ -1,8 +1,8 @@
--- title: A session holds a transaction open and does nothing
+-- title: A session is idle in a transaction
 -- severity: warning
 -- section: database
 -- says: Session {session} of {server} was idle in a transaction for up to {age:s}.
--- advice: It holds its locks and keeps dead rows from being cleaned up: find the application, and set idle_in_transaction_session_timeout.
+-- advice: It holds its locks and prevents the cleanup of dead rows: find the application, and set idle_in_transaction_session_timeout.
 -- ask: db-waits
 -- yes: db_session server=localhost session=9 state="idle in transaction" transaction_age_s=400 *10
 -- no: db_session server=localhost session=9 state="idle in transaction" transaction_age_s=0.2 *10

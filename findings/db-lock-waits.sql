@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: database
 -- says: On average {waiting} sessions of {server} waited for {event}.
--- advice: Find the session that holds the lock and what it does meanwhile; transactions that are shorter, or take locks later, wait less.
+-- advice: Find the blocking session and what it does; shorter transactions, or later locking, reduce the wait.
 -- ask: db-waits
 -- yes: db_wait server=localhost wait_class=Lock wait_event=transactionid time=3.5 *30
 --

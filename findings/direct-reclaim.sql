@@ -1,8 +1,8 @@
--- title: Tasks must reclaim memory before they get any
+-- title: Allocations stall in direct reclaim
 -- severity: warning
 -- section: memory
--- says: For {bad_s:s} of {seen_s:s} tasks reclaimed memory themselves, at most {worst:/s} pages.
--- advice: The background reclaimer does not keep up: free memory is too small for the rate of allocation. Look at vm.min_free_kbytes, at limits of control groups, and at what fills the page cache.
+-- says: For {bad_s:s} of {seen_s:s} tasks reclaimed memory themselves, scanning at most {worst:/s} pages.
+-- advice: Background reclaim cannot keep up with the allocation rate. Check vm.min_free_kbytes, cgroup memory limits, and what fills the page cache.
 -- ask: memory-pressure
 -- yes: vm scan_direct_pages_per_s=5000 *30
 --

@@ -2,7 +2,7 @@
 -- severity: critical
 -- section: disk
 -- says: {device} reported {n} errors.
--- advice: Look at the kernel's log and the device's own health (smartctl, nvme smart-log) before trusting any figure of this run, and save what is on it.
+-- advice: Check the kernel log and the device's health (smartctl, nvme smart-log) before trusting any figure of this run, and back up its data.
 -- ask: hot-disks
 -- yes: disk device=sda class=disk errors=0 *20
 -- yes: disk device=sda class=disk errors=3 @20

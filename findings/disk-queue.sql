@@ -1,8 +1,8 @@
--- title: Many requests are in flight at one disk
+-- title: The queue of a disk is deep
 -- severity: info
 -- section: disk
--- says: {device} had {depth} requests in flight on average, and each took {mean_ms:ms}.
--- advice: Latency is the queue divided by the throughput (Little's law): halving the queue halves the latency when the device is at its limit. A load that asks for throughput only may queue like this on purpose.
+-- says: {device} had {depth} requests in flight on average, with a latency of {mean_ms:ms}.
+-- advice: Latency is queue depth divided by throughput (Little's law): at saturation, half the queue is half the latency. A throughput-oriented load may queue like this on purpose.
 -- ask: hot-disks
 -- yes: disk device=nvme0n1 class=disk queue_depth=80 await_ms=6 *30
 -- no: disk device=nvme0n1 class=disk queue_depth=3 await_ms=6 *30

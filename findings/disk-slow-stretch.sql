@@ -1,8 +1,8 @@
--- title: A disk was slow for a stretch
+-- title: A disk had a latency spike
 -- severity: warning
 -- section: disk
--- says: {device} took {worst_ms:ms} a request at the worst and more than {limit_ms:ms} for {slow_s:s} of {seen_s:s}, against {usual_ms:ms} as a rule.
--- advice: Find what happened then: a burst of writes, a flush of dirty pages, a checkpoint, a neighbour on the same storage. The charts of the report can be zoomed to it.
+-- says: {device} reached a mean latency of {worst_ms:ms} and exceeded {limit_ms:ms} for {slow_s:s} of {seen_s:s}; its median is {usual_ms:ms}.
+-- advice: Find out what happened then: a burst of writes, writeback of dirty pages, a checkpoint, a noisy neighbour on shared storage. Zoom into the charts of the report.
 -- ask: disk-latency
 -- yes: disk device=sda class=disk await_ms=2 reads_per_s=200 *60
 -- yes: disk device=sda class=disk await_ms=60 reads_per_s=200 *6 @60

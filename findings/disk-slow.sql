@@ -1,8 +1,8 @@
--- title: A disk answers slowly
+-- title: Disk latency is high
 -- severity: warning
 -- section: disk
--- says: Over {requests} requests {device} took {mean_ms:ms} each on average.
--- advice: Compare with what the device should do: some milliseconds for a rotating disk, well below one for flash. A deep queue of background writes may be slow without anybody waiting.
+-- says: {device} served {requests} requests with a mean latency of {mean_ms:ms}.
+-- advice: Compare with what the device should do: some milliseconds for a hard disk, well below one for flash. Background writes in a deep queue may be slow without delaying anything.
 -- ask: slow-disks
 -- yes: disk device=sda class=disk read_await_ms=45 reads_per_s=100 *30
 -- no: disk device=sda class=disk read_await_ms=4 reads_per_s=100 *30

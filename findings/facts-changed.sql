@@ -2,7 +2,7 @@
 -- severity: info
 -- section: facts
 -- says: {fact} changed: {change}.
--- advice: The beginning and the end of this run are not the same system; a comparison may need a window that leaves one of them out.
+-- advice: Start and end of this run are not the same system; a comparison may need a window that excludes one of them.
 -- ask: what-changed
 -- yes: event kind="fact changed" subject=thp.enabled message="[always] -> [never]" @5
 -- no: event kind=mark subject=x message=y @5

@@ -1,8 +1,8 @@
 -- title: Flushes to stable storage are slow
 -- severity: warning
 -- section: disk
--- says: {device} did {flushes:/s} flushes, each took {mean_ms:ms}.
--- advice: Commits wait for flushes: group them, use storage with a protected cache, or move the log to a faster device. Harmless where nobody waits for fsync.
+-- says: {device} did {flushes:/s} flushes with a mean latency of {mean_ms:ms}.
+-- advice: Commits wait for flushes: use group commit, storage with a protected write cache, or a faster device for the log. Harmless if nothing waits for fsync.
 -- ask: disk-latency
 -- yes: disk device=sda class=disk flushes_per_s=60 flush_await_ms=14 *30
 -- no: disk device=sda class=disk flushes_per_s=60 flush_await_ms=0.3 *30

@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: disk
 -- says: {mount} was {full_pct:%} full at the end, with {left_bytes:B} left.
--- advice: Writes slow down and then fail; make room, or watch that the run does not fill it. Counts as full for ordinary users: root has a reserve.
+-- advice: Writes slow down and then fail; free space, or make sure that the run does not fill it. Space reserved for root counts as used.
 -- ask: fs-usage
 -- yes: fs mount=/data fstype=ext4 used=93 total_bytes=1e11 available_bytes=7e9 *3
 --

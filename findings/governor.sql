@@ -1,8 +1,8 @@
--- title: The frequency governor does not ask for full speed
+-- title: The CPU frequency governor is not `performance`
 -- severity: warning
 -- section: facts
--- says: The governor of the clock frequency is {governor} (driver {driver}).
--- advice: Short work runs at a low clock before the governor reacts, so that results depend on what ran before: set `performance` for measurements. With intel_pstate and amd-pstate-epp, `powersave` reaches full speed too, only later.
+-- says: The CPU frequency governor is {governor} (driver {driver}).
+-- advice: Short bursts run at a low frequency until the governor reacts, so that results depend on what ran before: set `performance` for measurements. With intel_pstate and amd-pstate-epp, `powersave` also reaches full speed, but later.
 -- ask: facts
 -- yes: text topic=cpufreq name=scaling_governor phase=start value=ondemand
 -- yes: text topic=cpufreq name=scaling_driver phase=start value=acpi-cpufreq

@@ -2,11 +2,11 @@
 -- severity: warning
 -- section: network
 -- says: {interface} runs at half duplex and {speed:Mbit/s}.
--- advice: One end negotiates and the other does not, as a rule: let both negotiate. Collisions and a fraction of the speed are the price.
+-- advice: Usually one end auto-negotiates and the other does not: enable auto-negotiation on both. Otherwise expect collisions and a fraction of the speed.
 -- ask: busiest-interfaces
 -- yes: net interface=eth0 class=physical duplex=half speed_mbps=100 rx_packets_per_s=10 *3
 -- no: net interface=eth0 class=physical duplex=full speed_mbps=1000 rx_packets_per_s=10 *3
--- No switched network has half duplex on purpose; interfaces without traffic are left out.
+-- No switched network has half duplex on purpose; interfaces without traffic are ignored.
 SELECT run, host, interface, max(speed_mbps) AS speed
 FROM net
 WHERE duplex = 'half'

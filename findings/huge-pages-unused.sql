@@ -1,14 +1,14 @@
--- title: Reserved huge pages lie unused
+-- title: Reserved huge pages are unused
 -- severity: warning
 -- section: memory
--- says: {unused:B} of reserved huge pages were never used, {share:%} of memory that nothing else can have.
--- advice: Reserve fewer (vm.nr_hugepages), or let the program use them: a database needs its setting (huge_pages, large-pages) and the right to lock memory.
+-- says: {unused:B} of reserved huge pages were never used: {share:%} of memory, unavailable to everything else.
+-- advice: Reserve fewer (vm.nr_hugepages), or let the program use them: a database needs its setting (huge_pages, large-pages) and permission to lock memory.
 -- ask: memory-breakdown
 -- yes: mem total_bytes=64e9 huge_total_bytes=32e9 huge_free_bytes=32e9 *30
 -- no: mem total_bytes=64e9 huge_total_bytes=32e9 huge_free_bytes=1e9 *30
 --
 -- no: mem total_bytes=64e9 huge_total_bytes=0 huge_free_bytes=0 *30
--- The least that was free over the run, from a twentieth of memory on.
+-- The minimum that was free over the run, from 5 % of memory on.
 SELECT run, host, min(huge_free_bytes) AS unused, 100 * min(huge_free_bytes) / nullif(max(total_bytes), 0) AS share
 FROM mem
 GROUP BY run, host

@@ -1,8 +1,8 @@
--- title: Interrupts fall on the CPU of the busiest process
+-- title: Interrupts hit the CPU of the busiest process
 -- severity: warning
 -- section: interrupt
 -- says: CPU {cpu} handled {share:%} of all device interrupts ({rate:/s}), and {comm} (process {pid}, {used:%} of a CPU) ran there in {there:%} of its samples.
--- advice: Interrupts and the process take the CPU from each other: spread the interrupts (irqbalance, smp_affinity, more queues), or move the process.
+-- advice: Interrupts and the process compete for the CPU: spread the interrupts (irqbalance, smp_affinity, more queues), or move the process.
 -- ask: interrupts-by-cpu
 -- yes: irq irq=24 cpu=0 name=eth0 intr_per_s=20000 *30
 -- yes: irq irq=25 cpu=1 name=eth1 intr_per_s=100 *30

@@ -1,8 +1,8 @@
 -- title: Tasks stalled for I/O
 -- severity: warning
 -- section: disk
--- says: In {stalled:%} of the time a task waited for storage, and in {all_stalled:%} all of them did.
--- advice: See which disk was busy or slow and which processes read and write. A backup or a bulk load waits for storage by nature.
+-- says: For {stalled:%} of the time some task waited for storage, and for {all_stalled:%} all of them did.
+-- advice: Check which disk was busy or slow and which processes read and write. Backups and bulk loads wait for storage by nature.
 -- ask: pressure-timeline
 -- yes: pressure resource=io some=45 full=30 *30
 -- no: pressure resource=io some=3 full=2 *30

@@ -1,8 +1,8 @@
--- title: The kernel spins on locks
+-- title: Lock contention in the kernel
 -- severity: warning
 -- section: cpu
 -- says: {what} took {cost} while the kernel used {in_sys:%} of the CPUs.
--- advice: Time in the kernel without many system calls is contention as a rule: see which lock and which caller, use fewer threads, or split what they share.
+-- advice: Kernel time without many system calls usually means lock contention: find the lock and its callers, use fewer threads, or partition what they share.
 -- ask: lock-contention
 -- yes: cpu cpu=0 usr=10 sys=60 idle=30 mutex_spins_per_s=4000 *30
 -- yes: cpu cpu=1 usr=10 sys=60 idle=30 mutex_spins_per_s=4000 *30

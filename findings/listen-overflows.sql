@@ -1,8 +1,8 @@
--- title: Connections are refused because nobody accepts them in time
+-- title: Accept queues overflow
 -- severity: warning
 -- section: network
 -- says: {n} connections were dropped because an accept queue was full.
--- advice: The client tries again after a second or more. Raise the listen backlog and net.core.somaxconn, and see why the server does not accept: its accepting thread is busy, as a rule.
+-- advice: The client retries after a second or more. Raise the listen backlog and net.core.somaxconn, and check why the server does not accept: usually its accepting thread is busy.
 -- ask: tcp-health
 -- yes: tcp listen_overflows_per_s=4 *30
 -- no: tcp listen_overflows_per_s=0 listen_drops_per_s=0 *30

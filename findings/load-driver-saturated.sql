@@ -1,8 +1,8 @@
--- title: The load generator itself is the bottleneck
+-- title: The load generator is saturated
 -- severity: warning
 -- section: result
--- says: {comm} (process {pid}) used {used:%} of the one CPU that it can use, for {full_s:s} at its limit.
--- advice: The figures show how fast the generator is, not the system under test: give it more threads or processes, or another machine.
+-- says: {comm} (process {pid}) used {used:%} of the one CPU that it can use, and was saturated for {full_s:s}.
+-- advice: The figures show the limit of the generator, not of the system under test: give it more threads or processes, or another machine.
 -- ask: top-processes
 -- yes: process pid=5 comm=pgbench cpu=99 threads=1 *30
 -- yes: cpu idle=60 *30

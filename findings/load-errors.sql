@@ -2,7 +2,7 @@
 -- severity: warning
 -- section: result
 -- says: {generator} had {errors} errors, {share:%} of its transactions.
--- advice: Failed transactions are often quicker or slower than good ones and bend every figure. See the generator's own output for what failed; retries after deadlocks may be meant.
+-- advice: Failed transactions often have a different latency and distort every figure. Check the generator's own output for the failures; retries after deadlocks may be intended.
 -- ask: load-throughput
 -- yes: load generator=sysbench transactions_per_s=1000 errors_per_s=20 *30
 -- no: load generator=sysbench transactions_per_s=1000 errors_per_s=0 *30

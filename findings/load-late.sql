@@ -1,8 +1,8 @@
--- title: Transactions begin later than planned
+-- title: Transactions start later than intended
 -- severity: warning
 -- section: result
--- says: {generator} began transactions {lag:ms} late on average, and {late:ms} in the last third.
--- advice: The clients or the server do not keep up with the rate asked for: latencies that do not count the wait before the beginning look better than what a user would see. Lower the rate or add clients.
+-- says: {generator} started transactions {lag:ms} late on average, and {late:ms} in the last third.
+-- advice: Clients or server cannot keep up with the offered rate: latencies that exclude this lag look better than what users would see (coordinated omission). Lower the rate or add clients.
 -- ask: load-throughput
 -- yes: load generator=pgbench lag_ms=5 latency_mean_ms=4 *20
 -- yes: load generator=pgbench lag_ms=900 latency_mean_ms=4 *20 @20

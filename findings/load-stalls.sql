@@ -1,8 +1,8 @@
--- title: The load stood still
+-- title: Throughput stalled
 -- severity: warning
 -- section: result
--- says: {generator} completed less than a tenth of its usual {usual:/s} for {still_s:s} of {seen_s:s}.
--- advice: Find what happened then: a checkpoint, a lock, a flush, a pause of the garbage collector. Means hide such seconds, users do not.
+-- says: {generator} completed less than a tenth of its median {usual:/s} for {still_s:s} of {seen_s:s}.
+-- advice: Find out what happened then: a checkpoint, a lock, a flush, a garbage collection pause. Means hide such seconds, users notice them.
 -- ask: load-throughput
 -- yes: load generator=sysbench transactions_per_s=1000 *50
 -- yes: load generator=sysbench transactions_per_s=0 *4 @50
@@ -12,7 +12,7 @@
 -- no: load generator=sysbench transactions_per_s=3 *50
 -- no: load generator=sysbench transactions_per_s=0 *4 @50
 -- A tenth of the median, for two seconds together; below 10 a second, moments without any are chance. The last sample of a
--- generator is often cut short and is left out.
+-- generator is often shorter and is ignored.
 WITH moments AS (
     SELECT run, host, coalesce(generator, 'The generator') AS generator, dt, transactions_per_s AS done,
         median(transactions_per_s) OVER (PARTITION BY run, host, generator) AS usual,

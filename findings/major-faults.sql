@@ -1,8 +1,8 @@
--- title: Programs wait for pages from disk
+-- title: Programs wait for page-ins from disk
 -- severity: warning
 -- section: memory
--- says: There were {faults:/s} page faults that had to read from disk, over {seen_s:s}.
--- advice: Mapped files or programs do not stay in memory: see whether memory is short, or whether files are mapped that are larger than it. Normal in the first seconds of a program.
+-- says: There were {faults:/s} major page faults, over {seen_s:s}.
+-- advice: Mapped files or executables do not stay in memory: check whether memory is short, or whether mapped files exceed it. Normal in the first seconds of a program.
 -- ask: page-faults
 -- yes: vm major_faults_per_s=300 *30
 -- no: vm major_faults_per_s=2 *30

@@ -1,8 +1,8 @@
--- title: Many processes are started every second
+-- title: Processes are created at a high rate
 -- severity: info
 -- section: process
 -- says: {forks:/s} processes or threads were created over {seen_s:s}.
--- advice: A process costs about a millisecond of CPU to make, start and end. Look for shell scripts in loops, connections with a process each, or a pool that is too small. Normal for a build.
+-- advice: Creating, starting and ending a process costs about a millisecond of CPU time. Look for shell scripts in loops, a process per connection, or a pool that is too small. Normal for a build.
 -- ask: scheduler-rates
 -- yes: sched forks_per_s=400 *30
 -- no: sched forks_per_s=5 *30

@@ -1,8 +1,8 @@
--- title: Tasks stalled for want of memory
+-- title: Tasks stalled for lack of memory
 -- severity: warning
 -- section: memory
--- says: In {stalled:%} of the time a task stood still for want of memory, and in {all_stalled:%} all of them did.
--- advice: Give the work more memory, or less to do at once; see who has grown, and whether swap or refaults are part of it.
+-- says: For {stalled:%} of the time some task stalled for lack of memory, and for {all_stalled:%} all of them did.
+-- advice: Provide more memory, or reduce concurrency; check which processes have grown, and whether swapping or refaults contribute.
 -- ask: pressure-timeline
 -- yes: pressure resource=memory some=22 full=14 *30
 -- no: pressure resource=memory some=0.2 full=0.1 *30

@@ -1,8 +1,8 @@
--- title: The recorder came too late for samples
+-- title: The recorder missed samples
 -- severity: warning
 -- section: facts
--- says: {times} times samples were missed; the first time: {message}.
--- advice: The machine was too busy to let the recorder run, or the interval is too short. Rates are right all the same, for longer intervals; short peaks may be missing.
+-- says: Samples were missed {times} times; the first time: {message}.
+-- advice: The machine was too busy to schedule the recorder, or the interval is too short. Rates stay correct, over longer intervals; short peaks may be missing.
 -- ask: events
 -- yes: event kind="missed tick" subject=recorder message="2 ticks late" *4
 -- no: event kind=mark subject=recorder message=x *4

@@ -1,8 +1,8 @@
 -- title: Mitigations of CPU vulnerabilities are active
 -- severity: info
 -- section: facts
--- says: The kernel works around {active} vulnerabilities of the processor, and leaves {open} open.
--- advice: They cost most where the kernel is entered often. Harmless in itself: only compare runs in which they are alike, and leave them on where others use the machine.
+-- says: The kernel mitigates {active} CPU vulnerabilities and leaves {open} open.
+-- advice: They cost most in workloads that enter the kernel often. Harmless in themselves: only compare runs with the same mitigations, and keep them enabled on shared machines.
 -- ask: facts
 -- yes: text topic=vulnerability name=spectre_v2 phase=start value="Mitigation: Retpolines"
 -- yes: text topic=vulnerability name=mds phase=start value=Vulnerable

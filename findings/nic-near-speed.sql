@@ -1,8 +1,8 @@
--- title: A network interface is near its speed
+-- title: A network interface is near line rate
 -- severity: warning
 -- section: network
--- says: {interface} was used to at least 80 % for {full_s:s} of {seen_s:s} (speed {speed:Mbit/s}, at most {most:%}).
--- advice: Packets queue in the host or are dropped on the way. Move less, compress, or take a faster link or a second one.
+-- says: {interface} was at least 80 % utilised for {full_s:s} of {seen_s:s} (speed {speed:Mbit/s}, maximum {most:%}).
+-- advice: Packets queue in the host or are dropped on the way. Transfer less, compress, or use a faster link or a second one.
 -- ask: net-throughput
 -- yes: net interface=eth0 class=physical util=94 speed_mbps=1000 *30
 -- no: net interface=eth0 class=physical util=30 speed_mbps=1000 *30

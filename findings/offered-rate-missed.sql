@@ -1,8 +1,8 @@
--- title: The rate asked for was not reached
+-- title: The offered rate was not achieved
 -- severity: warning
 -- section: result
--- says: {generator} was to do {offered:/s} transactions and did {done:/s}.
--- advice: The run shows the limit, not the behaviour at the rate asked for: latencies hold for the rate that was reached. Look at what else was found, or lower the rate.
+-- says: {generator} offered {offered:/s} transactions and completed {done:/s}.
+-- advice: The run shows the limit, not the behaviour at the offered rate: latencies are valid only for the rate achieved. Check the other findings, or lower the rate.
 -- ask: load-throughput
 -- yes: load generator=wrk2 offered_per_s=1000 transactions_per_s=700 *30
 -- no: load generator=wrk2 offered_per_s=1000 transactions_per_s=995 *30

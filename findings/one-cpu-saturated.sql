@@ -1,8 +1,8 @@
 -- title: One CPU is saturated while others are idle
 -- severity: warning
 -- section: cpu
--- says: CPU {cpu} was at least 95 % busy for {full_s:s} of {seen_s:s} (on average {cpu_busy:%}), while the others were busy {others:%}.
--- advice: A single thread or a bound interrupt limits the work: see which process runs there, then spread the work, the interrupts, or accept the limit. Harmless for a job that is single-threaded by nature and not in a hurry.
+-- says: CPU {cpu} was at least 95 % busy for {full_s:s} of {seen_s:s} ({cpu_busy:%} on average), while the others were {others:%} busy.
+-- advice: A single thread or an interrupt bound to one CPU is the bottleneck: check which process runs there, then spread the work or the interrupts, or accept the limit. Harmless for a single-threaded job without a deadline.
 -- ask: hottest-cpu
 -- yes: cpu cpu=0 usr=99 idle=1 *30
 -- yes: cpu cpu=1 usr=4 idle=96 *30

@@ -1,8 +1,8 @@
--- title: One thread uses a whole CPU while CPUs are idle
+-- title: One thread saturates a CPU while others are idle
 -- severity: warning
 -- section: process
--- says: {comm} (process {pid}, thread {tid}) used at least 95 % of one CPU for {full_s:s} of {run_s:s} while all CPUs together were busy {machine:%}.
--- advice: This thread is the bottleneck of whatever waits for it; more CPUs do not help, a profile of it does. Harmless when nothing waits for it.
+-- says: {comm} (process {pid}, thread {tid}) used at least 95 % of one CPU for {full_s:s} of {run_s:s}, while all CPUs together were {machine:%} busy.
+-- advice: This thread is the bottleneck of whatever waits for it; more CPUs do not help, a profile of it does. Harmless if nothing waits for it.
 -- ask: top-processes
 -- yes: process pid=7 comm=single cpu=100 threads=1 *30
 -- yes: cpu cpu=0 usr=99 idle=1 *30

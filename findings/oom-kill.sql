@@ -1,8 +1,8 @@
--- title: A process was killed for want of memory
+-- title: The OOM killer killed a process
 -- severity: critical
 -- section: memory
--- says: {kills} processes were killed for want of memory in {place}.
--- advice: The run did not do the work that it should have done: repeat it with more memory or a higher limit, and see the kernel's log for which process it was.
+-- says: {kills} processes were killed for lack of memory in {place}.
+-- advice: The run did not do the intended work: repeat it with more memory or a higher limit. The kernel log names the process.
 -- ask: cgroup-usage
 -- yes: vm oom_kills=0 *5
 -- yes: vm oom_kills=1 @5
@@ -10,8 +10,8 @@
 -- yes: cgroup cgroup=/app oom_kills=2
 -- no: vm oom_kills=0 *5
 -- no: cgroup cgroup=/app oom_kills=0
--- One is enough. A group's parents count it again, so that only the innermost groups are told, and the host only
--- where no group tells.
+-- One is enough. A group's parents count it again, so that only the innermost groups are reported, and the
+-- host only where no group does.
 WITH groups AS (
     SELECT run, host, cgroup, sum(oom_kills) AS kills FROM cgroup WHERE cgroup <> '/' GROUP BY run, host, cgroup HAVING sum(oom_kills) > 0
 ), hosts AS (

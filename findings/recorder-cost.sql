@@ -1,8 +1,8 @@
--- title: Recording itself took much CPU
+-- title: Recording overhead is high
 -- severity: warning
 -- section: facts
 -- says: The recorder used {share:%} of one CPU; most of it, {most:%}, for {source}.
--- advice: Take a longer interval (--interval) or leave the source out (--source -NAME): what is measured is also what measuring does to it.
+-- advice: Use a longer interval (--interval) or omit the source (--source -NAME), as the overhead is part of what is measured.
 -- yes: cost source=process samples=30 cpu_s=3
 -- yes: cost source=cpu samples=30 cpu_s=0.1
 -- yes: cost source="recorder in all" samples=30 cpu_s=3.2

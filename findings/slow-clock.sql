@@ -1,8 +1,8 @@
 -- title: The clock source is slow to read
 -- severity: warning
 -- section: facts
--- says: The clock source is {clock}, which needs a system call or more for every reading of the time.
--- advice: Programs that read the time often (databases with timing on, loggers, tracers) lose CPU by it. See why the kernel left tsc (its log says so), or choose a better source of those available.
+-- says: The clock source is {clock}, which needs at least a system call for every reading of the time.
+-- advice: Programs that read the time often (databases with timing enabled, loggers, tracers) lose CPU time. Check why the kernel gave up tsc (see its log), or choose a faster available source.
 -- ask: facts
 -- yes: text topic=kernel name="clock source" phase=start value=hpet
 -- no: text topic=kernel name="clock source" phase=start value=tsc

@@ -1,8 +1,8 @@
--- title: One CPU is full of interrupt work
+-- title: Softirqs saturate one CPU
 -- severity: warning
 -- section: interrupt
--- says: CPU {cpu} spent {in_irq:%} of its time in interrupts while the others spent {others:%}.
--- advice: As a rule one queue of a network card delivers to one CPU: use more queues (ethtool -L), RPS, or spread the interrupts.
+-- says: CPU {cpu} spent {in_irq:%} of its time in interrupts, the others {others:%}.
+-- advice: Usually one queue of a network card is served by one CPU: use more queues (ethtool -L), RPS, or spread the interrupts.
 -- ask: softirqs
 -- yes: cpu cpu=0 softirq=70 irq=2 idle=28 *30
 -- yes: cpu cpu=1 softirq=2 irq=0 idle=90 *30

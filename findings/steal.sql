@@ -1,8 +1,8 @@
--- title: The hypervisor withholds CPU time
+-- title: The hypervisor steals CPU time
 -- severity: warning
 -- section: cpu
--- says: {stolen:%} of the CPUs' time was taken by the hypervisor while this machine wanted to run.
--- advice: Figures of this run depend on its neighbours: repeat it, compare steal between runs, or take a machine that is not shared. Nothing inside the guest can help.
+-- says: Steal was {stolen:%} of CPU time: the hypervisor ran something else while this machine was runnable.
+-- advice: Results of this run depend on noisy neighbours: repeat it, compare steal between runs, or use a dedicated machine. Nothing inside the guest helps.
 -- ask: cpu-time
 -- yes: cpu usr=50 steal=12 idle=38 *30
 -- no: cpu usr=50 steal=0.4 idle=49 *30

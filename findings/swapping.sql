@@ -1,8 +1,8 @@
 -- title: The machine swaps
 -- severity: warning
 -- section: memory
--- says: For {bad_s:s} of {seen_s:s} pages came back from swap, {pages_in:/s} pages on average ({pages_out:/s} went out).
--- advice: Memory is too small for what runs, or something is limited too tightly. Every page read back is a disk access that a program waits for. A burst while a program starts is harmless.
+-- says: For {bad_s:s} of {seen_s:s} pages were swapped in, {pages_in:/s} pages on average ({pages_out:/s} swapped out).
+-- advice: Memory is too small for what runs, or a limit is too tight. Every swap-in is a disk access that a program waits for. A burst while a program starts is harmless.
 -- ask: memory-pressure
 -- yes: vm swap_in_pages_per_s=800 swap_out_pages_per_s=900 *30
 -- no: vm swap_in_pages_per_s=0 swap_out_pages_per_s=0 *30

@@ -1,8 +1,8 @@
--- title: The kernel uses as much CPU as the programs
+-- title: Kernel time exceeds user time
 -- severity: warning
 -- section: cpu
--- says: The CPUs spent {in_sys:%} of their time in the kernel and {in_usr:%} in programs.
--- advice: Ask which system calls, faults or locks these are: `fenxi ask syscalls`, or a kernel profile. Normal for a machine that mostly moves data, as a router or a file server does.
+-- says: The CPUs spent {in_sys:%} of their time in the kernel and {in_usr:%} in user code.
+-- advice: Find the system calls, page faults or locks behind it: `fenxi ask syscalls`, or a kernel profile. Normal for a machine that mostly moves data, such as a router or a file server.
 -- ask: cpu-time
 -- yes: cpu usr=20 sys=35 idle=45 *30
 -- no: cpu usr=60 sys=20 idle=20 *30

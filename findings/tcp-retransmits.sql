@@ -1,8 +1,8 @@
--- title: TCP sends much again
+-- title: TCP retransmits many segments
 -- severity: warning
 -- section: network
--- says: {resent} of {sent} segments were sent again ({share:%}).
--- advice: Look for loss on the way (errors and drops of interfaces here and there), for a link that is full, or for a receiver that is too slow.
+-- says: {resent} of {sent} segments were retransmitted ({share:%}).
+-- advice: Look for packet loss on the path (errors and drops of interfaces at both ends), for a saturated link, or for a slow receiver.
 -- ask: tcp-health
 -- yes: tcp out_segments_per_s=2000 retransmits_per_s=60 *30
 -- no: tcp out_segments_per_s=2000 retransmits_per_s=1 *30

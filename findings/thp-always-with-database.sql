@@ -1,8 +1,8 @@
--- title: Transparent huge pages are always on beside a database
+-- title: Transparent huge pages are `always` on a database server
 -- severity: warning
 -- section: memory
 -- says: Transparent huge pages are set to `always` while {server} runs.
--- advice: Memory and latency can suffer when the kernel collects huge pages (thp_collapses_per_s, compact_stalls_per_s); vendors of databases advise `madvise` or `never`. Harmless when neither is seen here.
+-- advice: Collapsing and compacting huge pages can cost memory and latency (thp_collapses_per_s, compact_stalls_per_s); database vendors recommend `madvise` or `never`. Harmless if neither occurs here.
 -- ask: facts
 -- yes: text topic=thp name=enabled phase=start value="[always] madvise never"
 -- yes: process pid=4 comm=mongod cpu=3 *5

@@ -1,8 +1,8 @@
--- title: UDP packets are lost in full receive buffers
+-- title: UDP receive buffers overflow
 -- severity: warning
 -- section: network
--- says: {n} datagrams were lost because the receiving socket's buffer was full.
--- advice: The program reads too slowly or in bursts: raise its buffer (SO_RCVBUF, net.core.rmem_max), or read with more threads.
+-- says: {n} datagrams were dropped because the receiving socket's buffer was full.
+-- advice: The program reads too slowly or in bursts: enlarge its buffer (SO_RCVBUF, net.core.rmem_max), or read with more threads.
 -- ask: net-errors
 -- yes: udp receive_buffer_errors_per_s=5 *30
 -- no: udp receive_buffer_errors_per_s=0 *30

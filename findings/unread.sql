@@ -1,8 +1,8 @@
 -- title: Some things could not be read
 -- severity: info
 -- section: facts
--- says: {source} noted {n} things that it could not read, first in {file}: {message}.
--- advice: What could not be read is missing from every other answer. For a recording, root or a capability may be needed; for an import, the lines are named.
+-- says: {source} could not read {n} things, first in {file}: {message}.
+-- advice: What could not be read is missing from all other answers. Recording may need root or a capability; for an import, the notes name the lines.
 -- ask: notes
 -- yes: note source=process file=/proc/1/io message="permission denied" *3
 -- no: cpu idle=100 *3

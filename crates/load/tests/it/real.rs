@@ -99,6 +99,36 @@ fn loading_goes_on_and_is_the_same_for_a_seed(server: &Server) {
     assert!(client.run("SELECT 1 FROM fenxi_load").is_err());
 }
 
+/// Another transaction holds a row in the middle of the part, waits until loading waits for it, and then asks for a row that
+/// loading has written: MariaDB rolls back the one that changed fewer rows, which is loading.
+fn loading_survives_a_deadlock(server: &Server) {
+    let program = server.program("oltp_read_write", &[("table_size", "20_000")]);
+    server.prepare(&program).unwrap();
+    let mut other = server.client(server.database());
+    let sum = server.number("SELECT sum(k) FROM sbtest1");
+    other.run("DELETE FROM fenxi_load WHERE item = 'sbtest1:part 0'").unwrap();
+    other.run("DELETE FROM sbtest1").unwrap();
+    other.run("CREATE TABLE heavy (id INT PRIMARY KEY) ENGINE=InnoDB").unwrap();
+    other.run("BEGIN").unwrap();
+    other.run("INSERT INTO heavy SELECT seq FROM seq_1_to_60000").unwrap();
+    other.run("INSERT INTO sbtest1 (id, k, c, pad) VALUES (15000, 0, '', '')").unwrap();
+    std::thread::scope(|scope| {
+        let loading = scope.spawn(|| server.prepare(&program));
+        let until = Instant::now() + Duration::from_secs(60);
+        while server.number("SELECT count(*) FROM information_schema.innodb_lock_waits") == 0 {
+            assert!(Instant::now() < until, "loading does not wait for the row");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        other.run("INSERT INTO sbtest1 (id, k, c, pad) VALUES (1, 0, '', '')").unwrap();
+        other.run("ROLLBACK").unwrap();
+        let loaded = loading.join().unwrap().unwrap();
+        assert_eq!((loaded.rows, loaded.loaded), (20_000, 20_000));
+    });
+    assert_eq!(server.number("SELECT sum(k) FROM sbtest1"), sum);
+    other.run("DROP TABLE heavy").unwrap();
+    prepare::cleanup(&server.target(server.database()), &program).unwrap();
+}
+
 fn a_dropped_table_is_counted(server: &Server, code: &str) {
     let program = server.program("oltp_point_select", &[("table_size", "10")]);
     let outcome = server.run(
@@ -159,6 +189,7 @@ fn mariadb_runs_every_workload_and_keeps_what_it_should() {
     let Some(server) = Server::mariadb() else { return skipped("MariaDB", "it is not installed here") };
     a_dropped_table_is_counted(&server, "1146/42S02");
     loading_goes_on_and_is_the_same_for_a_seed(&server);
+    loading_survives_a_deadlock(&server);
     every_workload_runs(&server, &[Mode::Simple, Mode::Prepared]);
     balances_add_up(&server, Mode::Prepared);
     deleted_rows_are_back(&server, Mode::Prepared);

@@ -36,7 +36,13 @@ impl Store {
         // is being removed.
         let Ok(_turn) = self.changing() else { return };
         let alone = self.nobody_begins();
-        for path in self.left_in_open(alone.as_ref()) {
+        let left = self.left_in_open(alone.as_ref());
+        // Whoever was killed between a checksum and its file left the directory both came from.
+        let checksums = if left.is_empty() { Vec::new() } else { self.left_in_windows() };
+        for path in checksums {
+            let _ = fs::remove_file(&path);
+        }
+        for path in left {
             let Some(name) = path.file_name().map(|n| n.to_string_lossy().into_owned()) else { continue };
             // A run that was being removed, or taken in from an archive, may have left its labels.
             let removed = name.strip_prefix(REMOVED).and_then(RunId::parse);
@@ -47,9 +53,6 @@ impl Store {
             }
             // What cannot be removed now is tried again by the next command.
             let _ = fs::remove_dir_all(&path);
-        }
-        for path in self.left_in_windows() {
-            let _ = fs::remove_file(&path);
         }
     }
 

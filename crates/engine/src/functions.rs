@@ -75,7 +75,8 @@ pub(crate) fn read(tree: &str) -> Parts {
                 let text = &tree[i + 1..end];
                 let is_key = bytes.get(end + 1) == Some(&b':');
                 if is_name && !is_key {
-                    parts.functions.insert(unescaped(text));
+                    // A name with escapes is none of the engine's; it only must not become one.
+                    parts.functions.insert(text.to_owned());
                 }
                 is_name = is_key && text == "function_name";
                 i = end;
@@ -95,11 +96,6 @@ fn end_of_string(bytes: &[u8], begin: usize) -> usize {
         i += if bytes[i] == b'\\' { 2 } else { 1 };
     }
     i.min(bytes.len() - 1)
-}
-
-/// A name with escapes is none of the engine's; it only must not become one.
-fn unescaped(text: &str) -> String {
-    text.to_owned()
 }
 
 #[cfg(test)]

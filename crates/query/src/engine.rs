@@ -213,6 +213,9 @@ impl Engine {
     /// # Errors
     /// When none can be had.
     pub fn confined(&self) -> Result<Vec<String>, QueryError> {
+        if let Some(known) = self.workers.confined() {
+            return Ok(known.to_vec());
+        }
         let mut ours = self.ours.borrow_mut();
         Ok(self.worker(Author::Ours, &mut ours, &Scope::all(), &[])?.session.confined().to_vec())
     }
@@ -354,10 +357,7 @@ impl Engine {
 
     /// What the worker of a statement may use.
     fn setup(&self, author: Author, scope: &Scope, files: &[PathBuf]) -> Result<Setup, QueryError> {
-        let whole = match (author, &scope.runs) {
-            (Author::Other, Some(_)) => false,
-            (Author::Ours, _) | (Author::Other, None) => true,
-        };
+        let whole = author == Author::Ours || scope.runs.is_none();
         let mut read_dirs = Vec::new();
         if whole {
             read_dirs.push(self.store.path().join("runs"));
@@ -381,7 +381,7 @@ impl Engine {
         Ok(Setup {
             read_dirs: real,
             read_files: files.to_vec(),
-            spill: Some(PathBuf::new()),
+            spill: None,
             spill_limit: self.options.spill_limit.clone(),
             memory_limit: self.options.memory_limit.clone(),
             data_bytes: self.options.process_bytes,

@@ -70,7 +70,7 @@ pub struct Setup {
     pub read_dirs: Vec<PathBuf>,
     /// Single files that may be read.
     pub read_files: Vec<PathBuf>,
-    /// Folder where the engine may spill, which is there; None: it may not.
+    /// Folder where the engine may spill, which is there; None: it may not. [`crate::Workers::session`] chooses it.
     pub spill: Option<PathBuf>,
     /// What it may spill, as `4GB`; None for nearly all that is free there.
     pub spill_limit: Option<String>,

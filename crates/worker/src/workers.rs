@@ -11,7 +11,7 @@ use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
 };
@@ -48,6 +48,7 @@ struct Shared {
     scratch: Scratch,
     template: Mutex<Option<Template>>,
     sessions: AtomicU32,
+    confined: OnceLock<Vec<String>>,
 }
 
 /// The process that has the engine open and forks.
@@ -68,10 +69,15 @@ impl Workers {
         let template = Template::start(&start)?;
         let scratch = Scratch::make(&start.scratch.clone().unwrap_or_else(env::temp_dir))?;
         let template = Mutex::new(Some(template));
-        Ok(Workers(Arc::new(Shared { start, scratch, template, sessions: AtomicU32::new(1) })))
+        Ok(Workers(Arc::new(Shared { start, scratch, template, sessions: AtomicU32::new(1), confined: OnceLock::new() })))
     }
 
-    /// A fresh session that may do what `setup` says; where it says that it may spill, the folder is chosen here.
+    /// What confines sessions, in words; None before the first one.
+    pub fn confined(&self) -> Option<&[String]> {
+        self.0.confined.get().map(Vec::as_slice)
+    }
+
+    /// A fresh session that may do what `setup` says, with a folder of its own for spilling.
     ///
     /// # Errors
     /// When no worker can be had, or it could not be confined.
@@ -81,8 +87,9 @@ impl Workers {
         self.fork(id, &theirs)?;
         drop(theirs);
         let mut session = Session::new(self.clone(), id, ours);
-        let spill = setup.spill.is_some().then(|| self.0.scratch.session(id)).transpose()?;
+        let spill = Some(self.0.scratch.session(id)?);
         session.set_up(&Setup { spill, ..setup.clone() })?;
+        self.0.confined.get_or_init(|| session.confined().to_vec());
         Ok(session)
     }
 

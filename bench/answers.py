@@ -5,6 +5,7 @@ With FENXI_OTHER=PROGRAM another build of fenxi is asked in turn over a store of
 Settings: BENCH_ROUNDS (100), BENCH_RUNS (100): runs in the store; BENCH_MEMORY (1GB): `--memory` of the server.
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -77,7 +78,15 @@ def main():
         shutil.copytree(store, copy)
         shutil.rmtree(copy / "cache", ignore_errors=True)
         programs.append(("other", other, copy))
-    servers = {name: Server(fenxi, at, memory) for name, fenxi, at in programs}
+    with contextlib.ExitStack() as ended:
+        servers = {}
+        for name, fenxi, at in programs:
+            servers[name] = Server(fenxi, at, memory)
+            ended.callback(servers[name].end)
+        compare(rounds, runs, memory, programs, servers)
+
+
+def compare(rounds, runs, memory, programs, servers):
     subjects = []
     for name, fenxi, at in programs:
         subjects += [
@@ -92,8 +101,7 @@ def main():
     notes = [f"A store of {runs} runs; {rounds} rounds, commands and requests in turn."]
     for name, server in servers.items():
         notes.append(f"{name}: resident after these requests, with all processes: {server.resident():.0f} MiB (`--memory {memory}`).")
-        server.end()
-    if other:
+    if "other" in servers:
         for what in ["`fenxi runs`", "`fenxi sql`, constant", "`fenxi sql`, mean over all runs", "HTTP, constant", "HTTP, mean over all runs"]:
             this, that = (statistics.median(seconds[f"{name}: {what}"]) for name in ("this", "other"))
             notes.append(f"{what}: {1e3 * (this - that):+.1f} ms against the other, ratio {this / that:.2f}.")

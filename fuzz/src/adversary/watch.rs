@@ -15,6 +15,7 @@ use std::{
 };
 
 use fs_err as fs;
+use nix::unistd::{Pid, getpgid};
 
 /// Between two looks at memory.
 const LOOK: Duration = Duration::from_millis(10);
@@ -96,9 +97,7 @@ fn of_group(root: i32) -> Vec<i32> {
 }
 
 fn group(pid: i32) -> Option<i32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in brackets and may hold anything.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
+    getpgid(Some(Pid::from_raw(pid))).ok().map(Pid::as_raw)
 }
 
 /// Resident bytes of a process, shared ones included.

@@ -16,8 +16,6 @@ pub struct Observer {
     pub question: &'static str,
     /// What stands behind the options in its help.
     pub help: &'static str,
-    /// What a command line may say of it. The source takes those that change its rows.
-    pub options: &'static [Opt],
     /// What a command is for that runs meanwhile.
     pub command: Meanwhile,
     /// Seconds between two frames where nothing else is asked for; None: sums at the end.
@@ -70,6 +68,17 @@ impl Observer {
     pub fn name(&self) -> &'static str {
         self.source.spec().name
     }
+
+    /// What a command line may say of it. The source takes those that change its rows.
+    pub fn options(&self) -> &'static [Opt] {
+        self.source.options()
+    }
+}
+
+/// The observer of this name, or of the name that it had before.
+pub fn observer(name: &str) -> Option<&'static Observer> {
+    let find = |is: &dyn Fn(&Observer) -> bool| crate::OBSERVERS.iter().copied().find(|observer| is(observer));
+    find(&|observer| observer.name() == name).or_else(|| find(&|observer| observer.formerly == Some(name)))
 }
 
 impl std::fmt::Debug for Observer {
@@ -95,7 +104,7 @@ pub(crate) const fn option(name: &'static str, takes: Takes, about: &'static str
 
 /// How many lines are shown.
 pub(crate) const fn top(default: u64, about: &'static str) -> Opt {
-    option("top", Takes::Number { what: "N", default, least: 0, most: u64::MAX }, about).of_view()
+    option("top", Takes::Number { what: "N", default, min: 0, max: u64::MAX }, about).of_view()
 }
 
 #[cfg(test)]
@@ -111,9 +120,9 @@ mod tests {
         // Those of all live tools, which `fenxi trace` adds.
         let of_all = ["run", "command", "json", "csv", "root", "count"];
         for observer in OBSERVERS {
-            let names: BTreeSet<_> = observer.options.iter().map(|option| option.name).collect();
-            assert_eq!(names.len(), observer.options.len(), "{observer:?}");
-            for other in observer.options.iter().flat_map(|option| option.not_with) {
+            let names: BTreeSet<_> = observer.options().iter().map(|option| option.name).collect();
+            assert_eq!(names.len(), observer.options().len(), "{observer:?}");
+            for other in observer.options().iter().flat_map(|option| option.not_with) {
                 assert!(names.contains(other) || of_all.contains(other), "{observer:?}: {other}");
             }
         }
@@ -122,9 +131,8 @@ mod tests {
     #[test]
     fn a_source_takes_the_options_that_change_its_rows() {
         for observer in OBSERVERS {
-            let with = observer.source.with(&Options::new(observer.options));
+            let with = observer.source.with(&Options::new(observer.options()));
             assert_eq!(with.map(|source| source.spec().name).ok(), Some(observer.name()));
-            assert_eq!(observer.source.options().len(), observer.options.len(), "{observer:?}");
         }
     }
 

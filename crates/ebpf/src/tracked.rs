@@ -1,5 +1,6 @@
 //! Process filter of observers.
 
+use fenxi_procfs::{Processes, Root};
 use fenxi_source::Options;
 use libbpf_rs::{MapCore, MapFlags};
 
@@ -44,8 +45,9 @@ impl Tracked {
     pub(crate) fn begin(&self, loaded: &Loaded) -> Result<(), EbpfError> {
         let Tracked::Processes(pids) = self else { return Ok(()) };
         let map = loaded.map("tracked")?;
+        let processes = Processes::of(&Root::live());
         for pid in pids {
-            if !std::path::Path::new(&format!("/proc/{pid}")).exists() {
+            if !processes.has(*pid) {
                 return Err(EbpfError::Target(format!("there is no process {pid}")));
             }
             map.update(&pid.to_ne_bytes(), &RUNNING.to_ne_bytes(), MapFlags::ANY)

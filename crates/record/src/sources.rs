@@ -11,8 +11,8 @@ pub fn sources() -> impl Iterator<Item = &'static dyn Source> + Clone {
 
 /// The source of this name, or of the name that it had before.
 pub fn source(name: &str) -> Option<&'static dyn Source> {
-    let formerly = || fenxi_ebpf::OBSERVERS.iter().find(|observer| observer.formerly == Some(name));
-    sources().find(|source| source.spec().name == name).or_else(|| formerly().map(|observer| observer.source))
+    let collector = fenxi_source::SOURCES.iter().copied().find(|source| source.spec().name == name);
+    collector.or_else(|| fenxi_ebpf::observer(name).map(|observer| observer.source))
 }
 
 /// One element of a list of sources.

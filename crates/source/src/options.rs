@@ -60,10 +60,10 @@ pub enum Takes {
         what: &'static str,
         /// The value where it is not given.
         default: u64,
-        /// The least that is taken.
-        least: u64,
-        /// The greatest that is taken.
-        most: u64,
+        /// The minimum that is taken.
+        min: u64,
+        /// The maximum that is taken.
+        max: u64,
     },
     /// A number of any kind.
     Decimal {
@@ -229,9 +229,9 @@ impl Takes {
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         match self {
             Takes::Nothing => Err("it takes no value".to_owned()),
-            Takes::Number { least, most, .. } => match text.parse() {
-                Ok(n) if n < *least => Err(format!("less than {least}")),
-                Ok(n) if n > *most => Err(format!("more than {most}")),
+            Takes::Number { min, max, .. } => match text.parse() {
+                Ok(n) if n < *min => Err(format!("less than {min}")),
+                Ok(n) if n > *max => Err(format!("more than {max}")),
                 Ok(n) => Ok(Value::Number(n)),
                 Err(_) => Err("expected a whole number".to_owned()),
             },
@@ -268,7 +268,7 @@ mod tests {
     const DECLARED: &[Opt] = &[
         Opt { name: "light", ..OPT }.without(&["pid"]),
         Opt { name: "pid", takes: Takes::Processes, ..OPT },
-        Opt { name: "top", takes: Takes::Number { what: "N", default: 40, least: 1, most: 100 }, ..OPT }.of_view(),
+        Opt { name: "top", takes: Takes::Number { what: "N", default: 40, min: 1, max: 100 }, ..OPT }.of_view(),
         Opt { name: "by", takes: Takes::Word(&[("call", ""), ("process", "")]), ..OPT },
         Opt { name: "slower", takes: Takes::Time, ..OPT },
         Opt { name: "until", takes: Takes::Decimal { what: "PERCENT", default: 95.0 }, ..OPT },

@@ -38,7 +38,7 @@ const MERGE: (&str, &str) = ("block_rq_merge", "merged");
 
 /// The observer.
 pub static OBSERVER: Observer = Observer {
-    source: &Biolatency::ALL,
+    source: &Biolatency,
     formerly: None,
     about: "Show block I/O latency: time in the queue, time at the device",
     question: "Block I/O latency: how long do requests queue, how long does the device take?",
@@ -56,7 +56,6 @@ Examples:
   fenxi trace biolatency --no-distributions 1
                                            means only
   fenxi trace biolatency --save disks 1    kept as a run",
-    options: OPTIONS,
     command: Meanwhile::UntilItEnds,
     interval_s: None,
     needs: &[],
@@ -71,11 +70,6 @@ const OPTIONS: &[Opt] = &[
 /// Times requests to block devices.
 #[derive(Clone, Copy, Debug)]
 pub struct Biolatency;
-
-impl Biolatency {
-    /// To all of them.
-    pub const ALL: Biolatency = Biolatency;
-}
 
 impl Source for Biolatency {
     fn spec(&self) -> &'static Spec {

@@ -2,7 +2,7 @@
 
 use fenxi_live::{
     Frame, View,
-    trace::{Column, Distributions, Grouping, Groups, Observed, Sum, Summed, Sums, Total},
+    trace::{Column, Distributions, Grouping, Groups, Observed, Sum, Summed, Total},
 };
 use fenxi_model::{
     Unit,
@@ -29,13 +29,10 @@ static GROUPING: Grouping = Grouping {
         Column::Key("DEVICE", |row| row.text(c::device).to_owned()),
         Column::Key("OPERATION", |row| row.text(c::op).to_owned()),
         Column::Figure("REQUESTS", |sums| format!("{:.0}", sums.of(REQUESTS))),
-        Column::Figure("REQ/S", |sums| match sums.elapsed_s {
-            elapsed if elapsed > 0.0 => format!("{:.1}", sums.of(REQUESTS) / elapsed),
-            _ => "-".to_owned(),
-        }),
+        Column::Figure("REQ/S", |sums| sums.per_s(REQUESTS)),
         Column::Figure("QUEUED", |sums| format!("{:.0}", sums.of(QUEUED))),
-        Column::Figure("IN QUEUE", |sums| mean(sums, QUEUE_US, QUEUED)),
-        Column::Figure("AT DEVICE", |sums| mean(sums, DEVICE_US, REQUESTS)),
+        Column::Figure("IN QUEUE", |sums| sums.mean_in(Unit::Microseconds, QUEUE_US, QUEUED)),
+        Column::Figure("AT DEVICE", |sums| sums.mean_in(Unit::Microseconds, DEVICE_US, REQUESTS)),
         Column::Figure("%TIME", |sums| sums.share(DEVICE_US)),
     ],
     order: |sums| [sums.of(DEVICE_US), sums.of(REQUESTS)],
@@ -46,10 +43,6 @@ const REQUESTS: usize = 0;
 const QUEUED: usize = 1;
 const QUEUE_US: usize = 2;
 const DEVICE_US: usize = 3;
-
-fn mean(sums: &Sums<'_>, us: usize, by: usize) -> String {
-    sums.mean(us, by).map_or_else(|| "-".to_owned(), |mean| Unit::Microseconds.human(mean).to_string())
-}
 
 /// Shows the tables `block_io` and `histogram`.
 #[derive(Debug)]
@@ -98,7 +91,7 @@ mod tests {
 
     #[test]
     fn means_are_of_all_requests_and_of_those_that_were_queued() {
-        let options = Options::new(crate::biolatency::OBSERVER.options);
+        let options = Options::new(crate::biolatency::OBSERVER.options());
         let mut view = Summed::new(Biolatency::new(&options), When::AtTheEnd);
         let mut out = String::new();
         for (requests, queued, queue_us, device_us) in [(100.0, 50.0, Some(20.0), 300.0), (300.0, 0.0, None, 100.0)] {

@@ -68,7 +68,6 @@ Examples:
   fenxi trace iopattern -p 1234 --distributions 10 1
                                            histograms of size and latency, 10 s
   fenxi trace iopattern --save io 1        also save it as a run",
-    options: OPTIONS,
     command: Meanwhile::ObservesIt,
     interval_s: None,
     needs: &[],

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use fenxi_live::{
     Frame, View, columns,
-    trace::{Column, Distributions, Grouping, Groups, Observed, Row, Sum, Summed, Sums, Total},
+    trace::{Column, Distributions, Grouping, Groups, Observed, Row, Sum, Summed, Sums, Total, in_unit},
 };
 use fenxi_model::{
     Unit,
@@ -43,13 +43,11 @@ static GROUPING: Grouping = Grouping {
             |row| if row.has(c::pattern) { row.text(c::pattern).to_owned() } else { "-".to_owned() },
         ),
         Column::Figure("OPS/S", |sums| format!("{:.1}", sums.of(OPS) / sums.elapsed_s)),
-        Column::Figure("BYTES/S", |sums| match sums.of(TRANSFERS) {
-            n if n > 0.0 => Unit::BytesPerS.human(sums.of(BYTES) / sums.elapsed_s).to_string(),
-            _ => "-".to_owned(),
+        Column::Figure("BYTES/S", |sums| {
+            in_unit(Unit::BytesPerS, (sums.of(TRANSFERS) > 0.0).then(|| sums.of(BYTES) / sums.elapsed_s))
         }),
-        Column::Figure("SIZE", |sums| match sums.of(TRANSFERS) {
-            n if n > 0.0 => Unit::Bytes.human(sums.of(BYTES) / sums.of(OPS).max(1.0)).to_string(),
-            _ => "-".to_owned(),
+        Column::Figure("SIZE", |sums| {
+            in_unit(Unit::Bytes, (sums.of(TRANSFERS) > 0.0).then(|| sums.of(BYTES) / sums.of(OPS).max(1.0)))
         }),
         Column::Figure("LATENCY", |sums| latency(sums.of(US), sums.of(TIMED))),
         Column::Key("MOUNT", |row| row.text(c::mount).to_owned()),
@@ -76,7 +74,7 @@ fn is_transfer(row: Row<'_>) -> bool {
 }
 
 fn latency(us: f64, timed: f64) -> String {
-    if timed > 0.0 { Unit::Microseconds.human(us / timed).to_string() } else { "-".to_owned() }
+    in_unit(Unit::Microseconds, (timed > 0.0).then(|| us / timed))
 }
 
 /// What is told apart.
@@ -211,7 +209,7 @@ mod tests {
     use super::*;
 
     fn show(by: &str) -> Vec<String> {
-        let mut options = Options::new(crate::iopattern::OBSERVER.options);
+        let mut options = Options::new(crate::iopattern::OBSERVER.options());
         options.give("by", Some(by)).unwrap();
         let mut rows = Rows::new("h");
         for (file, pid, op, pattern, ops_per_s, bytes_per_s, mean_us) in [

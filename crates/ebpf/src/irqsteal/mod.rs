@@ -69,7 +69,6 @@ Examples:
   fenxi trace irqsteal --by cpu -p 1234  by CPU: run time, interrupts and waits
   fenxi trace irqsteal --flow -- ping h  handlers, and their softirqs
   fenxi trace irqsteal --light 5         by driver, with minimum overhead",
-    options: OPTIONS,
     command: Meanwhile::ObservesIt,
     interval_s: None,
     needs: &[],

@@ -2,7 +2,7 @@
 
 use fenxi_live::{
     Frame, View,
-    trace::{Column, Grouping, Groups, Observed, Row, Sum, Summed, Total},
+    trace::{Column, Grouping, Groups, Observed, Row, Sum, Summed, Total, in_unit},
 };
 use fenxi_model::{Unit, catalog::pin as c};
 use fenxi_source::Options;
@@ -41,7 +41,7 @@ static GROUPING: Grouping = Grouping {
         Column::Key("HANDLER", |row| row.text(c::handler).to_owned()),
         Column::Figure("PINS", |sums| number(sums.of(PINS))),
         Column::Figure("TIME", |sums| seconds(sums.of(PINNED_S))),
-        Column::Figure("AVG", |sums| sums.mean(PINNED_S, PINS).map_or_else(|| "-".to_owned(), seconds)),
+        Column::Figure("AVG", |sums| sums.mean_in(Unit::Seconds, PINNED_S, PINS)),
         Column::Figure("%CPU", |sums| match sums.elapsed_s {
             elapsed if elapsed > 0.0 => format!("{:.2}", 100.0 * sums.of(PINNED_S) / elapsed),
             _ => "-".to_owned(),
@@ -72,7 +72,7 @@ fn number(n: f64) -> String {
 }
 
 fn seconds(value: f64) -> String {
-    if value > 0.0 { Unit::Seconds.human(value).to_string() } else { "-".to_owned() }
+    in_unit(Unit::Seconds, (value > 0.0).then_some(value))
 }
 
 /// Shows the table `pin`.
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn show(by: &str) -> String {
-        let mut options = Options::new(crate::irqsteal::OBSERVER.options);
+        let mut options = Options::new(crate::irqsteal::OBSERVER.options());
         options.give("by", Some(by)).unwrap();
         let mut rows = Rows::new("h");
         for (pid, comm, driver, class, events, pinned, wait, ran) in [

@@ -4,11 +4,14 @@
 //! half a microsecond; all others it has to let the processor do alone, which takes ten. So the first instruction of the former
 //! kinds is looked for, as long as what comes before it leaves the lock's address and the stack alone.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use fenxi_procfs::{
-    maps::Mapping,
-    reading::{self, LONG_LIMIT, PROGRAM_LIMIT},
+    Processes, Root,
+    reading::{self, PROGRAM_LIMIT},
 };
 use object::{Object, ObjectSection, ObjectSymbol};
 
@@ -61,19 +64,15 @@ pub(super) fn attach(loaded: &mut Loaded, tracked: &Tracked) -> Result<Vec<Strin
 
 /// The libraries of a process that may have locks.
 fn mapped(pid: u32) -> Vec<(PathBuf, Option<u32>)> {
-    let maps = reading::text(format!("/proc/{pid}/maps"), LONG_LIMIT).unwrap_or_default();
-    let mut paths: Vec<&str> = maps.lines().filter_map(Mapping::parse).map(|mapping| mapping.path.trim_end()).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    let has_locks = |path: &&str| {
+    let mut paths = BTreeSet::new();
+    Processes::of(&Root::live()).each_mapping(pid, &mut |mapping| {
+        let path = mapping.path.trim_end();
         let name = path.rsplit('/').next().unwrap_or("");
-        name.starts_with("libc.so") || name.starts_with("libc-2") || name.starts_with("libpthread")
-    };
-    paths
-        .into_iter()
-        .filter(has_locks)
-        .map(|path| (PathBuf::from(format!("/proc/{pid}/root{path}")), Some(pid)))
-        .collect()
+        if ["libc.so", "libc-2", "libpthread"].iter().any(|library| name.starts_with(library)) {
+            paths.insert(path.to_owned());
+        }
+    });
+    paths.into_iter().map(|path| (PathBuf::from(format!("/proc/{pid}/root{path}")), Some(pid))).collect()
 }
 
 fn attach_to(

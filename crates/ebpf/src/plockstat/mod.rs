@@ -53,7 +53,6 @@ Examples:
   fenxi trace plockstat --holds -p 1234 10 1
                                            with hold times and holders
   fenxi trace plockstat --save locks 1     all processes, saved as a run",
-    options: OPTIONS,
     command: Meanwhile::ObservesIt,
     interval_s: None,
     needs: &[(Way::Tracepoint, "plockstat's waits"), (Way::Probe, "plockstat's holds")],

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn kinds_have_a_table_each_and_shares_are_of_their_kind() {
-        let mut options = Options::new(crate::plockstat::OBSERVER.options);
+        let mut options = Options::new(crate::plockstat::OBSERVER.options());
         options.give("top", Some("1")).unwrap();
         let mut rows = Rows::new("h");
         for (event, lock, pid, events, total_s, mean_us) in [

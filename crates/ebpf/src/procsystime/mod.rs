@@ -45,7 +45,6 @@ Examples:
   fenxi trace procsystime -p 1234 1 10    of a process, every second, ten times
   fenxi trace procsystime --by process 5  per process, every 5 s
   fenxi trace procsystime --save calls 1  also save it as a run",
-    options: OPTIONS,
     command: Meanwhile::ObservesIt,
     interval_s: None,
     needs: &[],

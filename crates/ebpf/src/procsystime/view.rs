@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn show(given: &[(&str, Option<&str>)]) -> String {
-        let mut options = Options::new(crate::procsystime::OBSERVER.options);
+        let mut options = Options::new(crate::procsystime::OBSERVER.options());
         given.iter().for_each(|(name, value)| options.give(name, *value).unwrap());
         let mut rows = Rows::new("h");
         for (comm, pid, call, calls, errors, elapsed_s, cpu_s) in [

@@ -51,7 +51,6 @@ Examples:
   fenxi trace profile -p 1234 --off-cpu 10 1   on-CPU and off-CPU time
   fenxi trace profile --folded 10 1 > out.txt  input for flame graph tools
   fenxi trace profile --save p 1 30            save; fenxi report p plots it",
-    options: OPTIONS,
     command: Meanwhile::ObservesIt,
     interval_s: None,
     needs: &[(Way::Clock, "profile")],
@@ -61,7 +60,7 @@ Examples:
 const OPTIONS: &[Opt] = &[
     option(
         "frequency",
-        Takes::Number { what: "HZ", default: 97, least: 1, most: 10_000 },
+        Takes::Number { what: "HZ", default: 97, min: 1, max: 10_000 },
         "Sampling frequency per CPU",
     )
     .short('F'),
@@ -74,7 +73,7 @@ const OPTIONS: &[Opt] = &[
     .of_view(),
     option(
         "stacks",
-        Takes::Number { what: "N", default: 0, least: 0, most: u64::MAX },
+        Takes::Number { what: "N", default: 0, min: 0, max: u64::MAX },
         "Also show the N hottest stacks",
     )
     .of_view(),

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn shown(given: &[(&str, Option<&str>)]) -> String {
-        let mut options = Options::new(crate::profile::OBSERVER.options);
+        let mut options = Options::new(crate::profile::OBSERVER.options());
         given.iter().for_each(|(name, value)| options.give(name, *value).unwrap());
         let mut rows = Rows::new("h");
         for (stack, samples) in [("main;a;hot", 90.0), ("main;hot", 5.0), ("main;a;b;a", 4.0), ("idle f", 1.0)] {

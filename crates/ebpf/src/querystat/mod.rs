@@ -46,7 +46,6 @@ Examples:
   fenxi trace querystat --server postgres:5432  one server, by kind and port
   fenxi trace querystat --slower 5ms            also each query of 5 ms or more
   fenxi trace querystat --save mine 1           also save it as a run",
-    options: OPTIONS,
     command: Meanwhile::None,
     interval_s: Some(3.0),
     needs: &[(Way::Probe, "querystat of MariaDB and MySQL")],

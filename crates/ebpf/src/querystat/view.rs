@@ -7,7 +7,7 @@ use std::{
 
 use fenxi_live::{
     Frame, View,
-    trace::{Buckets, Column, Distribution, Grouping, Groups, Row, Sum, Total, WithCost},
+    trace::{Buckets, Column, Distribution, Grouping, Groups, Row, Sum, Total, WithCost, in_unit},
 };
 use fenxi_model::{
     Micros, TableId, TableRows, Unit,
@@ -83,7 +83,7 @@ static STATEMENTS: Grouping = Grouping {
     sums: &[
         Sum::Added(|row| of_all(row, None)),
         Sum::Added(|row| of_all(row, Some(c::mean_us))),
-        Sum::Greatest(|row| if row.has(c::preempted) { 0.0 } else { row.value(c::max_us) }),
+        Sum::Maximum(|row| if row.has(c::preempted) { 0.0 } else { row.value(c::max_us) }),
         Sum::Added(|row| of_all(row, Some(c::cpu_us))),
         Sum::Added(|row| of_all(row, Some(c::run_queue_us))),
         Sum::Added(|row| of_all(row, Some(c::block_io_us))),
@@ -125,7 +125,7 @@ fn of_all(row: Row<'_>, mean: Option<usize>) -> f64 {
 }
 
 fn us(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| Unit::Microseconds.human(value).to_string())
+    in_unit(Unit::Microseconds, value)
 }
 
 static PREEMPTORS: Grouping = Grouping {

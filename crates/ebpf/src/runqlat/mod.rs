@@ -55,7 +55,6 @@ Examples:
   fenxi trace runqlat -p 1234 10 1  of one process, for ten seconds
   fenxi trace runqlat -- make -j8   of make and its children
   fenxi trace runqlat --save r 1    of all processes, saved as a run",
-    options: OPTIONS,
     command: Meanwhile::ObservesIt,
     interval_s: None,
     needs: &[],

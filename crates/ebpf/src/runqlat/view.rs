@@ -29,9 +29,7 @@ static GROUPING: Grouping = Grouping {
         ),
         Column::Figure("WAITS", |sums| format!("{:.0}", sums.of(WAITS))),
         Column::Figure("WAITED", |sums| Unit::Seconds.human(sums.of(SECONDS)).to_string()),
-        Column::Figure("MEAN", |sums| {
-            sums.mean(SECONDS, WAITS).map_or_else(|| "-".to_owned(), |mean| Unit::Seconds.human(mean).to_string())
-        }),
+        Column::Figure("MEAN", |sums| sums.mean_in(Unit::Seconds, SECONDS, WAITS)),
         Column::Figure("%WAITED", |sums| sums.share(SECONDS)),
         Column::Figure("WAITING", waiting),
     ],
@@ -103,7 +101,7 @@ mod tests {
     use super::*;
 
     fn show(by: &str) -> String {
-        let mut options = Options::new(crate::runqlat::OBSERVER.options);
+        let mut options = Options::new(crate::runqlat::OBSERVER.options());
         options.give("by", Some(by)).unwrap();
         options.give("distributions", None).unwrap();
         let mut rows = Rows::new("h");

@@ -61,12 +61,17 @@ impl Process {
     }
 
     fn read_maps(&mut self, pid: u32) {
+        let (mut regions, mut data) = (Vec::new(), Vec::new());
+        Processes::of(&Root::live()).each_mapping(pid, &mut |mapping| {
+            if mapping.has_code() {
+                regions.push(region(pid, mapping));
+            } else if mapping.inode != 0 {
+                data.push(region(pid, mapping));
+            }
+        });
         // Of an ended process, what is known stays known.
-        let Ok(maps) = text(format!("/proc/{pid}/maps"), LONG_LIMIT) else { return };
-        let regions: Vec<Region> = maps.lines().filter_map(|line| region(pid, line, Part::Code)).collect();
         if !regions.is_empty() {
-            self.regions = regions;
-            self.data = maps.lines().filter_map(|line| region(pid, line, Part::Data)).collect();
+            (self.regions, self.data) = (regions, data);
         }
         self.made = made_code(pid);
     }
@@ -154,28 +159,16 @@ fn bracketed(name: &str) -> Arc<str> {
     if name.starts_with('[') { name.into() } else { format!("[{name}]").into() }
 }
 
-/// What a region is looked into for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Code,
-    Data,
-}
-
-/// A line of `/proc/PID/maps` that code, or variables of a file, can be in.
-fn region(pid: u32, line: &str, part: Part) -> Option<Region> {
-    let mapping = Mapping::parse(line)?;
+fn region(pid: u32, mapping: &Mapping<'_>) -> Region {
     let (major, minor) = mapping.device;
     let file = (mapping.inode != 0).then(|| (rustix::fs::makedev(major, minor), mapping.inode));
-    if mapping.has_code() != (part == Part::Code) || (part == Part::Data && file.is_none()) {
-        return None;
-    }
     let path = mapping.path.trim_end().trim_end_matches(" (deleted)");
     let name = match path.rsplit('/').next() {
         Some("") | None => format!("anonymous memory of {pid}"),
         Some(name) => name.to_owned(),
     };
-    let Mapping { begin, end, offset, .. } = mapping;
-    Some(Region { begin, end, offset, file, path: PathBuf::from(path), name: name.into() })
+    let Mapping { begin, end, offset, .. } = *mapping;
+    Region { begin, end, offset, file, path: PathBuf::from(path), name: name.into() }
 }
 
 /// What a run-time compiler says of the code it made: `/tmp/perf-PID.map`, with the number that the process has for
@@ -217,16 +210,24 @@ mod tests {
     #[test]
     fn lines_of_maps_are_taken_apart() {
         let line = "7f00a000-7f00b000 r-xp 00002000 fe:01 77   /usr/lib/a name.so (deleted)";
-        let region = region(1, line, Part::Code).unwrap();
+        let read = |line| region(1, &Mapping::parse(line).unwrap());
+        let region = read(line);
         assert_eq!(
             (region.begin, region.end, region.offset, &*region.name),
             (0x7f00_a000, 0x7f00_b000, 0x2000, "a name.so")
         );
         assert_eq!(region.path, Path::new("/usr/lib/a name.so"));
-        let heap = "7f00a000-7f00b000 rw-p 00000000 00:00 0 [heap]";
-        assert!(super::region(1, heap, Part::Code).is_none() && super::region(1, heap, Part::Data).is_none());
-        let vdso = super::region(1, "1000-2000 r-xp 0 00:00 0  [vdso]", Part::Code).unwrap();
-        assert_eq!(&*bracketed(&vdso.name), "[vdso]");
-        assert!(super::region(1, "1000-2000 rw-p 00003000 fe:01 77 /usr/bin/x", Part::Data).is_some());
+        let vdso = read("1000-2000 r-xp 0 00:00 0  [vdso]");
+        assert_eq!((&*bracketed(&vdso.name), vdso.file), ("[vdso]", None));
+    }
+
+    #[test]
+    fn own_code_and_variables_of_files_are_kept_and_nothing_else() {
+        let process = Process::read(std::process::id(), 0);
+        let code = own_code_and_variables_of_files_are_kept_and_nothing_else as *const () as u64;
+        assert!(process.regions.iter().any(|region| (region.begin..region.end).contains(&code)));
+        let stack = &raw const code as u64;
+        assert!(!process.data.is_empty() && process.data.iter().all(|region| region.file.is_some()));
+        assert!(!process.data.iter().chain(&process.regions).any(|region| (region.begin..region.end).contains(&stack)));
     }
 }

@@ -32,7 +32,7 @@ const COUNT_OPEN: &str = "count_open";
 
 /// The observer.
 pub static OBSERVER: Observer = Observer {
-    source: &Util::ALL,
+    source: &Util,
     formerly: None,
     about: "Compare event-driven with tick-sampled CPU utilisation",
     question: "How busy are the CPUs, by events and by samples?",
@@ -57,7 +57,6 @@ Examples:
   fenxi trace util --accounts 1     in the columns of fenxi util
   fenxi trace util --demo 1 5       with a thread that hides from tick sampling
   fenxi trace util -- make -j8      CPU seconds of the machine while make ran",
-    options: OPTIONS,
     command: Meanwhile::UntilItEnds,
     interval_s: None,
     needs: &[],
@@ -88,11 +87,6 @@ const OPTIONS: &[Opt] = &[
 /// Measures CPU time at switches.
 #[derive(Clone, Copy, Debug)]
 pub struct Util;
-
-impl Util {
-    /// Every process.
-    pub const ALL: Util = Util;
-}
 
 impl Source for Util {
     fn spec(&self) -> &'static Spec {

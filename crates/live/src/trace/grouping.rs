@@ -3,7 +3,7 @@
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
-use fenxi_model::{Table, TableRows};
+use fenxi_model::{Table, TableRows, Unit};
 
 use super::observed::more;
 use crate::columns;
@@ -76,6 +76,21 @@ impl Sums<'_> {
     pub fn mean(&self, place: usize, by: usize) -> Option<f64> {
         (self.own[by] > 0.0).then(|| self.own[place] / self.own[by])
     }
+
+    /// The same in words; `-` of nothing.
+    pub fn mean_in(&self, unit: Unit, place: usize, by: usize) -> String {
+        in_unit(unit, self.mean(place, by))
+    }
+
+    /// How much of it there was in a second, with one decimal; `-` of no time.
+    pub fn per_s(&self, place: usize) -> String {
+        if self.elapsed_s > 0.0 { format!("{:.1}", self.own[place] / self.elapsed_s) } else { "-".to_owned() }
+    }
+}
+
+/// A value with its unit; `-` where there is none.
+pub fn in_unit(unit: Unit, value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| unit.human(value).to_string())
 }
 
 /// How the values of rows become one.
@@ -83,8 +98,8 @@ impl Sums<'_> {
 pub enum Sum {
     /// Added.
     Added(fn(Row<'_>) -> f64),
-    /// The greatest of them; of several lines the greatest again.
-    Greatest(fn(Row<'_>) -> f64),
+    /// The maximum of them; of several lines the maximum again.
+    Maximum(fn(Row<'_>) -> f64),
 }
 
 /// A column of the table, in the order in which they are shown.
@@ -186,7 +201,7 @@ impl Groups {
             for (sum, how) in sums.iter_mut().zip(self.of.sums) {
                 match how {
                     Sum::Added(of) => *sum += of(row),
-                    Sum::Greatest(of) => *sum = sum.max(of(row)),
+                    Sum::Maximum(of) => *sum = sum.max(of(row)),
                 }
             }
         }
@@ -275,7 +290,7 @@ fn add(how: &[Sum], to: &mut [f64], more: &[f64]) {
     for ((how, sum), more) in how.iter().zip(to).zip(more) {
         *sum = match how {
             Sum::Added(_) => *sum + more,
-            Sum::Greatest(_) => sum.max(*more),
+            Sum::Maximum(_) => sum.max(*more),
         };
     }
 }

@@ -6,5 +6,5 @@ mod grouping;
 mod observed;
 
 pub use distribution::{Buckets, Distribution, Distributions};
-pub use grouping::{Column, Grouping, Groups, Row, Sum, Sums, Total};
+pub use grouping::{Column, Grouping, Groups, Row, Sum, Sums, Total, in_unit};
 pub use observed::{Observed, Summed, When, WithCost, more, table};

@@ -9,7 +9,7 @@ use clap::{
     parser::ValueSource,
     value_parser,
 };
-use fenxi_ebpf::{Meanwhile, OBSERVERS, Observer};
+use fenxi_ebpf::{Meanwhile, OBSERVERS, Observer, observer};
 use fenxi_source::{Opt, Options, Takes, Value};
 
 use super::{ObserverArgs, TraceCommand, check::CheckArgs};
@@ -54,10 +54,6 @@ impl FromArgMatches for TraceCommand {
     }
 }
 
-fn observer(name: &str) -> Option<&'static Observer> {
-    OBSERVERS.iter().copied().find(|observer| observer.name() == name || observer.formerly == Some(name))
-}
-
 /// The command of an observer.
 fn described(observer: &'static Observer) -> Command {
     let mut command = Command::new(observer.name()).after_help(observer.help);
@@ -65,7 +61,7 @@ fn described(observer: &'static Observer) -> Command {
         command = command.alias(name);
     }
     // Its own line of help after what comes with the shared options, which would replace it.
-    command = LiveArgs::augment_args(command.args(observer.options.iter().map(argument))).about(observer.about);
+    command = LiveArgs::augment_args(command.args(observer.options().iter().map(argument))).about(observer.about);
     command = command.long_about(None);
     let help = match observer.command {
         Meanwhile::ObservesIt => "Command to run and observe with its children; tracing ends when it exits",
@@ -115,8 +111,8 @@ fn argument(option: &'static Opt) -> Arg {
 
 impl ObserverArgs {
     fn read(observer: &'static Observer, matches: &ArgMatches) -> Result<ObserverArgs, Error> {
-        let mut options = Options::new(observer.options);
-        for option in observer.options {
+        let mut options = Options::new(observer.options());
+        for option in observer.options() {
             if matches.value_source(option.name) != Some(ValueSource::CommandLine) {
                 continue;
             }

@@ -33,7 +33,7 @@ mod tracked;
 pub use bpf::{Loaded, Loader};
 pub use check::{Ability, Finding, abilities, observers};
 pub use error::EbpfError;
-pub use observer::{observer, Meanwhile, Observer, Setting, Way};
+pub use observer::{Meanwhile, Observer, Setting, Way, observer};
 pub use tracked::Tracked;
 
 /// Declares the observers: a folder each, with an [`Observer`].

@@ -69,7 +69,13 @@ impl Workers {
         let template = Template::start(&start)?;
         let scratch = Scratch::make(&start.scratch.clone().unwrap_or_else(env::temp_dir))?;
         let template = Mutex::new(Some(template));
-        Ok(Workers(Arc::new(Shared { start, scratch, template, sessions: AtomicU32::new(1), confined: OnceLock::new() })))
+        Ok(Workers(Arc::new(Shared {
+            start,
+            scratch,
+            template,
+            sessions: AtomicU32::new(1),
+            confined: OnceLock::new(),
+        })))
     }
 
     /// What confines sessions, in words; None before the first one.

@@ -58,12 +58,8 @@ Examples:
 };
 
 const OPTIONS: &[Opt] = &[
-    option(
-        "frequency",
-        Takes::Number { what: "HZ", default: 97, min: 1, max: 10_000 },
-        "Sampling frequency per CPU",
-    )
-    .short('F'),
+    option("frequency", Takes::Number { what: "HZ", default: 97, min: 1, max: 10_000 }, "Sampling frequency per CPU")
+        .short('F'),
     option("off-cpu", Takes::Nothing, "Add off-CPU time: stacks of blocked or preempted threads (higher overhead)"),
     option(
         "until",
@@ -71,12 +67,8 @@ const OPTIONS: &[Opt] = &[
         "Show functions until they cover this percentage of samples",
     )
     .of_view(),
-    option(
-        "stacks",
-        Takes::Number { what: "N", default: 0, min: 0, max: u64::MAX },
-        "Also show the N hottest stacks",
-    )
-    .of_view(),
+    option("stacks", Takes::Number { what: "N", default: 0, min: 0, max: u64::MAX }, "Also show the N hottest stacks")
+        .of_view(),
     option("folded", Takes::Nothing, "Print folded stacks only: `program;outermost;…;innermost samples`")
         .of_view()
         .without(&["json", "csv", "stacks"]),

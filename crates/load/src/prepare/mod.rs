@@ -17,15 +17,10 @@ use std::{
 use thiserror::Error;
 
 pub use self::book::BOOK;
-use self::{
-    book::Book,
-    loader::Loader,
-    rows::fingerprint,
-};
+use self::{book::Book, loader::Loader, rows::fingerprint};
 use crate::{
     client::{Client, ClientError},
     target::Target,
-    wire::Dialect,
     workload::{Program, TablePlan},
 };
 

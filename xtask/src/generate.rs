@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 use fenxi_formats::{Fills, Format, formats};
-use fenxi_model::catalog::{Better, Column, N_COMMON, TABLES, Table};
+use fenxi_model::catalog::{Better, Column, Keys, N_COMMON, Shape, TABLES, Table};
 
 use crate::{findings, notices, repository::Repository};
 
@@ -154,11 +154,21 @@ fn section(table: &Table) -> String {
         [] => "One row per host and moment.\n\n".to_owned(),
         keys => format!("Rows of one host and moment are told apart by {}.\n\n", keys.join(", ")),
     };
+    text += &format!("Section: {}. Shape: {}.{}\n\n", table.section, table.shape, compared(table));
     text += "| column | type | unit | kind | better | meaning |\n|---|---|---|---|---|---|\n";
     for c in &table.columns[N_COMMON..] {
         text += &row(c);
     }
     text
+}
+
+/// How `fenxi compare` treats the keys of a table.
+fn compared(table: &Table) -> &'static str {
+    match (table.shape, table.n_keys, table.keys_are) {
+        (Shape::Series, 1.., Keys::Lasting) => " `fenxi compare` compares each key by itself.",
+        (Shape::Series, 1.., Keys::Passing) => " `fenxi compare` compares single keys when `--by` asks for them.",
+        _ => "",
+    }
 }
 
 fn row(c: &Column) -> String {

@@ -6,12 +6,12 @@ use arrow_array::{
     types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType},
 };
 use fenxi_model::{
-    Micros, Rows, Table, Type,
+    Micros, Rows, Shape, Table, Type,
     catalog::{HOST, N_COMMON},
 };
 use rustc_hash::FxHashMap;
 
-use crate::rule::{Rule, is_distribution, is_passing, rule};
+use crate::rule::{Rule, rule};
 
 /// A key of a row; labels as codes of [`Cells::labels`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,11 +67,11 @@ struct Moments {
     n: u32,
     mean: f64,
     squares: f64,
-    least: f64,
-    greatest: f64,
+    min: f64,
+    max: f64,
 }
 
-const NOTHING: Moments = Moments { n: 0, mean: 0.0, squares: 0.0, least: f64::INFINITY, greatest: f64::NEG_INFINITY };
+const NOTHING: Moments = Moments { n: 0, mean: 0.0, squares: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
 
 impl Moments {
     fn add(&mut self, value: f64) {
@@ -79,8 +79,8 @@ impl Moments {
         let off = value - self.mean;
         self.mean += off / f64::from(self.n);
         self.squares += off * (value - self.mean);
-        self.least = self.least.min(value);
-        self.greatest = self.greatest.max(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
     }
 }
 
@@ -118,7 +118,8 @@ struct Local {
 impl Cells {
     /// An empty average of `table` with intervals of `step` seconds.
     pub fn new(table: &'static Table, step: f64) -> Cells {
-        let keys = (HOST..N_COMMON + table.n_keys).filter(|p| !is_passing(table, *p)).collect();
+        // Another run has other names of these: their rows are added up.
+        let keys = (HOST..N_COMMON + table.n_keys).filter(|p| !table.columns[*p].is_of_one_run).collect();
         let numbers = (0..table.columns.len()).filter(|p| table.columns[*p].is_value());
         Cells {
             table,
@@ -342,25 +343,21 @@ impl Cells {
         }
         let n = f64::from(moments.n);
         // Only busy processes have rows.
-        let of = if self.table.columns.iter().enumerate().any(|(p, _)| is_passing(self.table, p)) {
-            self.runs as f64
-        } else {
-            n
-        };
+        let of = if self.table.columns.iter().any(|column| column.is_of_one_run) { self.runs as f64 } else { n };
         let mean = moments.mean * n / of;
         let squares = moments.squares + n * moments.mean * moments.mean - of * mean * mean;
         match (rule, spread) {
             (Rule::Mean, false) => Some(mean),
             (Rule::Mean, true) => (of > 1.0).then(|| (squares.max(0.0) / (of - 1.0)).sqrt()),
             (Rule::Sum, false) => Some(moments.mean * n),
-            (Rule::Least, false) => Some(moments.least),
-            (Rule::Greatest, false) => Some(moments.greatest),
+            (Rule::Minimum, false) => Some(moments.min),
+            (Rule::Maximum, false) => Some(moments.max),
             (Rule::Missing, _) | (_, true) => None,
         }
     }
 }
 
-/// Whether a table's rows can be averaged at all: those of texts, events, notes and results are no series.
+/// Whether a table's rows can be averaged at all.
 pub fn is_series(table: &Table) -> bool {
-    is_distribution(table) || !["text", "event", "note", "result"].contains(&table.name)
+    matches!(table.shape, Shape::Series | Shape::Distribution)
 }

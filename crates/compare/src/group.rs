@@ -1,7 +1,9 @@
 //! A group of runs: one run, or several that count as repetitions.
 
+use std::collections::BTreeSet;
+
 use fenxi_analyze::RunSummary;
-use fenxi_model::RunId;
+use fenxi_model::{Keys, RunId, Shape, Table, table};
 use fenxi_store::Store;
 use serde::Serialize;
 
@@ -27,6 +29,8 @@ pub struct Group {
     pub title: String,
     /// Its runs, at least one.
     pub runs: Vec<Member>,
+    /// Labels by which more series of theirs can be compared one by one, see [`Chosen::by`].
+    pub labels: BTreeSet<&'static str>,
     /// What is known of each, in the same order.
     #[serde(skip)]
     pub summaries: Vec<RunSummary>,
@@ -38,15 +42,26 @@ impl Group {
     /// # Errors
     /// When they name no run, or a run cannot be read or has no such window.
     pub fn read(store: &Store, selectors: &str, chosen: Chosen<'_>) -> Result<Group, CompareError> {
-        let (mut runs, mut summaries) = (Vec::new(), Vec::new());
+        let (mut runs, mut summaries, mut labels) = (Vec::new(), Vec::new(), BTreeSet::new());
         for id in group(store, selectors)? {
+            let entry = store.run(&id)?;
+            labels.extend(
+                entry.manifest.files.iter().filter_map(|file| table(file.table.as_deref()?)).flat_map(labels_of),
+            );
             let of_run = summary(store, &id, chosen)?;
             let (name, window) = (of_run.name.clone(), of_run.window.clone());
             runs.push(Member { id, name, window, seconds: of_run.seconds });
             summaries.push(of_run);
         }
-        Ok(Group { title: selectors.to_owned(), runs, summaries })
+        Ok(Group { title: selectors.to_owned(), runs, summaries, labels })
     }
+}
+
+/// The labels of a table whose series are not compared one by one anyway.
+fn labels_of(table: &'static Table) -> impl Iterator<Item = &'static str> {
+    let is_chosen = table.shape == Shape::Series && table.keys_are == Keys::Passing;
+    let keys = table.keys().iter().filter(move |key| is_chosen && !key.is_of_one_run);
+    keys.map(|key| key.name)
 }
 
 /// The runs that selectors with commas between them name, each once.

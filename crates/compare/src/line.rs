@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use fenxi_analyze::{Centre, Interval, Verdict};
-use fenxi_model::{Better, Unit, table};
+use fenxi_model::{Better, Section, TableId, Unit, table};
 use serde::Serialize;
 
 /// A metric or a result of two groups.
@@ -42,7 +42,7 @@ pub struct Line {
     /// What it comes to.
     #[serde(serialize_with = "verdict")]
     pub verdict: Verdict,
-    /// The resource it belongs to, by which metrics are grouped.
+    /// The section of its table, by which metrics are grouped.
     pub group: &'static str,
     /// What it means; empty for a result.
     pub doc: &'static str,
@@ -64,25 +64,9 @@ fn centre<S: serde::Serializer>(centre: &Centre, to: S) -> Result<S::Ok, S::Erro
     })
 }
 
-/// Resources with the tables that are about them, in the order in which people look at them. A table that
-/// is not listed belongs to the last one.
-const RESOURCES: &[(&str, &[&str])] = &[
-    ("result", &["result", "load"]),
-    ("cpu", &["cpu", "cpu_time", "sched", "pressure", "cgroup"]),
-    ("memory", &["mem", "vm", "page_cache", "file_cache"]),
-    ("disk", &["disk", "fs", "io_pattern", "block_io"]),
-    ("network", &["net", "tcp", "udp", "softnet", "net_driver"]),
-    ("interrupt", &["irq", "softirq"]),
-    ("process", &["process", "thread", "syscall", "lock", "pin", "run_queue", "stack"]),
-    ("database", &["db", "db_table", "db_index", "db_statement", "db_session", "db_wait", "query"]),
-    ("other", &[]),
-];
-
-/// Place in the order of resources, and the resource of a table.
-fn resource(table: &str) -> (usize, &'static str) {
-    let last = RESOURCES.len() - 1;
-    let place = RESOURCES.iter().position(|(_, tables)| tables.contains(&table)).unwrap_or(last);
-    (place, RESOURCES[place].0)
+/// The section of a table; of one that is not in the catalogue, the last.
+fn section(name: &str) -> Section {
+    table(name).map_or(Section::Facts, |table| table.section)
 }
 
 impl Line {
@@ -92,7 +76,7 @@ impl Line {
         let column = table(&metric.table).filter(|t| t.name != "result");
         let doc = column.and_then(|t| Some(t.columns[t.index_of(&metric.column)?].doc));
         Line {
-            group: resource(&metric.table).1,
+            group: section(&metric.table).word(),
             doc: doc.unwrap_or_default(),
             table: metric.table,
             key: metric.key,
@@ -135,11 +119,9 @@ impl Line {
         judged + if self.means == [0.0, 0.0] { 0.0 } else { fold }
     }
 
-    /// Place of its resource and its table among all.
-    pub(crate) fn place(&self) -> (usize, usize) {
-        let (place, name) = resource(&self.table);
-        let tables = RESOURCES.iter().find(|(resource, _)| *resource == name).map_or(&[][..], |(_, tables)| tables);
-        (place, tables.iter().position(|t| *t == self.table).unwrap_or(tables.len()))
+    /// Place of its section and its table among all.
+    pub(crate) fn place(&self) -> (Section, Option<TableId>) {
+        (section(&self.table), table(&self.table).map(|table| table.id))
     }
 }
 
@@ -154,14 +136,11 @@ pub fn range_words([least, greatest]: [f64; 2], unit: Unit) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::RESOURCES;
+    use super::*;
 
     #[test]
-    fn every_resource_is_about_tables_of_the_catalogue() {
-        for (_, tables) in RESOURCES {
-            for name in *tables {
-                assert!(fenxi_model::table(name).is_some(), "{name}");
-            }
-        }
+    fn a_metric_is_grouped_by_the_section_of_its_table() {
+        assert_eq!((section("pin"), section("preemption")), (Section::Interrupt, Section::Database));
+        assert_eq!(section("of_an_older_fenxi"), Section::Facts);
     }
 }

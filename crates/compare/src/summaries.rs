@@ -3,14 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fenxi_analyze::{Driver, Metric, Outcome, RunSummary};
-use fenxi_model::RunId;
+use fenxi_model::{Keys, RunId, table};
 use fenxi_store::{RunEntry, RunResult, Store, StoreError, Window};
 
 use crate::{CompareError, drivers::Drivers, windows};
-
-/// Tables whose keys name things that another run has too, as devices and interfaces; others have keys
-/// that come and go (processes) or are many (interrupts), and are compared when asked for.
-const KEYED: &[&str] = &["block_io", "cgroup", "db", "disk", "fs", "load", "metric", "net", "pressure"];
 
 /// Which series enter a comparison besides the ordinary ones.
 #[derive(Clone, Copy, Debug)]
@@ -80,11 +76,11 @@ pub fn series_of(
     Ok((metrics, drivers.found()))
 }
 
-fn wanted(table: &str, key: &str, by: &[String]) -> bool {
-    if key.is_empty() || KEYED.contains(&table) {
+fn wanted(name: &str, key: &str, by: &[String]) -> bool {
+    if key.is_empty() || table(name).is_some_and(|table| table.keys_are == Keys::Lasting) {
         return true;
     }
-    key.split(',').filter_map(|pair| pair.split_once('=')).any(|(label, _)| by.iter().any(|b| b == label || b == table))
+    key.split(',').filter_map(|pair| pair.split_once('=')).any(|(label, _)| by.iter().any(|b| b == label || b == name))
 }
 
 /// One value a name; a name that several sources use has the source before it.

@@ -15,11 +15,12 @@ pub mod statement;
 mod time;
 mod unit;
 mod visible;
+mod words;
 
 /// The notices that the licences of what Fenxi is made of ask for; they go wherever it goes (`cargo xtask gen` makes them).
 pub static NOTICES: &str = include_str!("../../../third-party/NOTICES.txt");
 
-pub use catalog::{Better, Column, Kind, TABLES, Table, TableId, Type, table};
+pub use catalog::{Better, Column, Keys, Kind, Section, Shape, Statistic, TABLES, Table, TableId, Type, table};
 pub use cpus::{cpu_ranges, format_cpus, parse_cpus};
 pub use near::near;
 pub use random::Random;

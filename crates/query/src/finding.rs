@@ -20,15 +20,15 @@ mod says;
 
 use std::{collections::BTreeMap, path::Path};
 
+use fenxi_model::{Section, words};
 use fenxi_store::Store;
 use serde_json::Value;
 
 pub use fixture::Case;
 
 use crate::{
-    Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope, Section,
+    Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope,
     engine::{Asked, Author},
-    question::words,
 };
 use fixture::Cases;
 use says::Says;

@@ -9,14 +9,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fenxi_model::{Micros, RunId, TABLES, Table, schema_of};
+use fenxi_model::{Micros, RunId, Shape, TABLES, Table, schema_of};
 use fenxi_store::{APART, Store, TableFile};
 use parquet::{arrow::arrow_reader::ArrowReaderMetadata, file::statistics::Statistics};
 
 use crate::{Part, QueryError, Scope, lex};
-
-/// Tables that say what a run was, whatever part of it is looked at.
-const TIMELESS: [&str; 3] = ["note", "result", "text"];
 
 /// Names whose mention asks for every view: they list tables or columns.
 const LISTINGS: [&str; 6] =
@@ -62,7 +59,7 @@ pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, 
     // Before anything of a file is believed, its footer included.
     store.check(&files)?;
     let declared = fenxi_model::table(table.rsplit('.').next().unwrap_or(table));
-    let part = scope.part.filter(|_| declared.is_some_and(|t| !TIMELESS.contains(&t.name)));
+    let part = scope.part.filter(|_| declared.is_some_and(|t| t.shape != Shape::Facts));
     let mut parts = Vec::new();
     if let (Some(part), Some(declared)) = (part, declared) {
         let starts = starts(store, scope)?;

@@ -11,10 +11,9 @@ import { Picker } from "./picker";
 import { type Comparison, type Group, titles } from "./types";
 
 const MARGINS = ["0.5%", "1%", "2%", "5%", "10%"];
-/** Labels by which series can be compared one by one. */
-const LABELS = ["cpu", "device", "interface", "comm", "irq", "mount", "cgroup"];
 
-export function Chooser({ query }: { query: URLSearchParams }) {
+/** `labels`: those by which series can be compared one by one, as far as they are known. */
+export function Chooser({ query, labels = [] }: { query: URLSearchParams; labels?: string[] }) {
   const [a, setA] = useState(query.get("a") ?? "");
   const [b, setB] = useState(query.get("b") ?? "");
   useEffect(() => {
@@ -44,13 +43,14 @@ export function Chooser({ query }: { query: URLSearchParams }) {
       <button type="submit" class="plain main">
         Compare
       </button>
-      <Conditions query={query} />
+      <Conditions query={query} labels={labels} />
     </form>
   );
 }
 
-function Conditions({ query }: { query: URLSearchParams }) {
+function Conditions({ query, labels }: { query: URLSearchParams; labels: string[] }) {
   const by = query.getAll("by");
+  const offered = [...new Set([...labels, ...by])].sort();
   const margin = query.get("margin") ?? "2%";
   const toggle = (label: string) => refine({ by: by.includes(label) ? by.filter((l) => l !== label) : [...by, label] }, true);
   const said = [
@@ -77,14 +77,16 @@ function Conditions({ query }: { query: URLSearchParams }) {
         </label>
         <Text name="window" query={query} about="window" hint="auto, all, a window's name, 60s..540s" />
         <Text name="per" query={query} about="normalize per" hint="result.transactions" />
-        <fieldset>
-          <legend>break down by</legend>
-          {LABELS.map((label) => (
-            <label key={label}>
-              <input type="checkbox" checked={by.includes(label)} onChange={() => toggle(label)} /> {label}
-            </label>
-          ))}
-        </fieldset>
+        {offered.length > 0 && (
+          <fieldset>
+            <legend>break down by</legend>
+            {offered.map((label) => (
+              <label key={label}>
+                <input type="checkbox" checked={by.includes(label)} onChange={() => toggle(label)} /> {label}
+              </label>
+            ))}
+          </fieldset>
+        )}
       </div>
     </details>
   );

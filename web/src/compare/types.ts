@@ -18,6 +18,8 @@ export interface Group {
   /** The selectors that name it. */
   title: string;
   runs: { id: string; name: string; window: string | null; seconds: number }[];
+  /** Labels by which more of its series can be compared one by one. */
+  labels: string[];
 }
 
 /** The groups as people call them: the names of runs where only their ids were given, told apart where they are the same. */

@@ -42,7 +42,7 @@ function ComparePage({ query }: { query: URLSearchParams }) {
     <>
       <div class="top">
         <h1>{found && ready ? titles(found).join(" and ") : "Compare"}</h1>
-        {!offline && <Chooser query={query} />}
+        {!offline && <Chooser query={query} labels={found ? [...found.a.labels, ...found.b.labels] : []} />}
         {found && ready && <Groups found={found} />}
         {found && ready && <Share found={found} address={link("/compare", lists(query))} />}
       </div>

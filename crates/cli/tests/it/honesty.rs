@@ -20,6 +20,7 @@ const RATE: f64 = 0.05;
 fn part(all: &Group, places: &[usize]) -> Group {
     Group {
         title: String::new(),
+        labels: all.labels.clone(),
         runs: places.iter().map(|i| all.runs[*i].clone()).collect(),
         summaries: places.iter().map(|i| all.summaries[*i].clone()).collect(),
     }

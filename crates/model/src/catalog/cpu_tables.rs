@@ -2,7 +2,7 @@
 
 table! {
     /// CPU utilisation by state. One row per CPU, and one with `cpu` NULL for all CPUs together.
-    cpu [cpu] {
+    cpu [cpu] is (Cpu, Series, Passing) {
         /// CPU number; NULL in the row for all CPUs together.
         cpu: label(),
         /// Share of time in user code at normal priority, excluding guests. High usr is work; profile it.
@@ -54,7 +54,7 @@ table! {
 
 table! {
     /// CPU time per second of elapsed time, accounted in several ways at once. One row per CPU, and one with `cpu` NULL for all CPUs together. Where the accounts differ, one of them is wrong about what ran.
-    cpu_time [cpu] {
+    cpu_time [cpu] is (Cpu, Series, Passing) {
         /// CPU number; NULL in the row for all CPUs together.
         cpu: label(),
         /// User code, including guests, by tick sampling.
@@ -82,7 +82,7 @@ table! {
 
 table! {
     /// Scheduler of one host: runnable and blocked tasks, context switches, run-queue latency.
-    sched [] {
+    sched [] is (Cpu, Series, Lasting) {
         /// Run queue: tasks running or waiting for a CPU at the end of the interval. Above the number of CPUs, tasks wait.
         runnable: gauge(Count, Lower),
         /// Tasks in uninterruptible sleep, usually waiting for disk I/O.
@@ -114,7 +114,7 @@ table! {
 
 table! {
     /// Pressure stall information (PSI): share of time in which tasks stalled for lack of a resource.
-    pressure [resource] {
+    pressure [resource] is (Cpu, Series, Lasting) {
         /// `cpu`, `memory`, `io` or `irq`.
         resource: label(),
         /// Share of the interval in which at least one task was stalled.

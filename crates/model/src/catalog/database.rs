@@ -2,7 +2,7 @@
 
 table! {
     /// One database, or a whole server that has no statistics by database, over the interval.
-    db [server, database] {
+    db [server, database] is (Database, Series, Lasting) {
         /// Server: its address without credentials.
         server: label(),
         /// Database; NULL for the whole server.
@@ -44,7 +44,7 @@ table! {
 
 table! {
     /// One database table over the interval.
-    db_table [server, database, relation] {
+    db_table [server, database, relation] is (Database, Series, Passing) {
         /// Server: its address without credentials.
         server: label(),
         /// Database on the server.
@@ -80,7 +80,7 @@ table! {
 
 table! {
     /// One index over the interval.
-    db_index [server, database, relation, index_name] {
+    db_index [server, database, relation, index_name] is (Database, Series, Passing) {
         /// Server: its address without credentials.
         server: label(),
         /// Database on the server.
@@ -106,7 +106,7 @@ table! {
 
 table! {
     /// One normalised statement over the interval.
-    db_statement [server, database, digest] {
+    db_statement [server, database, digest] is (Database, Series, Passing) {
         /// Server: its address without credentials.
         server: label(),
         /// Database on the server.
@@ -122,7 +122,7 @@ table! {
         /// Mean execution time.
         mean_ms: gauge(Milliseconds, Lower),
         /// Maximum execution time.
-        max_ms: gauge(Milliseconds, Lower),
+        max_ms: gauge(Milliseconds, Lower).maximum(),
         /// Execution time per second: the mean number of concurrent executions.
         time: rate(CpuSecondsPerS, Lower),
         /// Rows returned or changed per second.
@@ -142,11 +142,11 @@ table! {
 
 table! {
     /// One session, sampled at one point in time.
-    db_session [server, session] {
+    db_session [server, session] is (Database, Series, Passing) {
         /// Server: its address without credentials.
         server: label(),
         /// Session ID on the server.
-        session: id(),
+        session: id().of_one_run(),
         /// Database on the server.
         database: label(),
         /// User of the session.
@@ -160,7 +160,7 @@ table! {
         /// Wait event.
         wait_event: label(),
         /// Session that blocks it.
-        blocked_by: id(),
+        blocked_by: id().of_one_run(),
         /// Age of the current transaction.
         transaction_age_s: gauge(Seconds, Lower),
         /// Age of the current statement.
@@ -172,7 +172,7 @@ table! {
 
 table! {
     /// One wait event over the interval.
-    db_wait [server, wait_class, wait_event] {
+    db_wait [server, wait_class, wait_event] is (Database, Series, Passing) {
         /// Server: its address without credentials.
         server: label(),
         /// Class of the event.
@@ -190,7 +190,7 @@ table! {
 
 table! {
     /// One setting of a database server.
-    db_setting [server, name] {
+    db_setting [server, name] is (Database, Series, Passing) {
         /// Server: its address without credentials.
         server: label(),
         /// Name of the setting.

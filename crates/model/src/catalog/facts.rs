@@ -2,7 +2,7 @@
 
 table! {
     /// System facts as text: kernel, mount options, sysctls, file contents. One row per fact and reading.
-    text [topic, name] {
+    text [topic, name] is (Facts, Facts, Lasting) {
         /// Group of facts: `kernel`, `cpu`, `mount`, `sysctl` and so on.
         topic: label(),
         /// Name of the fact within its group.
@@ -16,7 +16,7 @@ table! {
 
 table! {
     /// An event at one point in time.
-    event [kind] {
+    event [kind] is (Facts, Events, Lasting) {
         /// Kind: `mark`, `counter reset`, `missed tick`, `clock step`, `fact changed`, `appeared`, `gone`, `log` and so on.
         kind: label(),
         /// Subject of the event: a device, a source, a fact.
@@ -28,7 +28,7 @@ table! {
 
 table! {
     /// Something that could not be read; nothing is dropped silently.
-    note [source, file] {
+    note [source, file] is (Facts, Facts, Lasting) {
         /// Collector or importer that noted it.
         source: label(),
         /// File it was reading.

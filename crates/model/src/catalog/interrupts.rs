@@ -2,7 +2,7 @@
 
 table! {
     /// Interrupts of one line on one CPU over the interval; only pairs that ever fired have rows.
-    irq [irq, cpu] {
+    irq [irq, cpu] is (Interrupt, Series, Passing) {
         /// Number or abbreviation of the interrupt (`24`, `LOC`, `RES`).
         irq: label(),
         /// CPU that handled it; NULL where the source gives only the total.
@@ -16,7 +16,7 @@ table! {
 
 table! {
     /// Softirqs of one kind on one CPU over the interval; only pairs that ever ran have rows.
-    softirq [softirq, cpu] {
+    softirq [softirq, cpu] is (Interrupt, Series, Passing) {
         /// Kind: `NET_RX`, `TIMER`, `SCHED`, `RCU` and so on.
         softirq: label(),
         /// CPU that ran it; NULL where the source gives only the total.

@@ -2,7 +2,7 @@
 
 table! {
     /// Memory use of the host at the end of the interval.
-    mem [] {
+    mem [] is (Memory, Series, Lasting) {
         /// Total memory managed by the kernel.
         total_bytes: gauge(Bytes, Neither),
         /// Free memory. Low free memory alone is harmless; see `available_bytes`.
@@ -80,7 +80,7 @@ table! {
 
 table! {
     /// Virtual memory activity: page faults, paging, swapping, reclaim.
-    vm [] {
+    vm [] is (Memory, Series, Lasting) {
         /// Page faults per second, minor and major.
         faults_per_s: rate(PerS, Neither),
         /// Major page faults per second: had to read from disk.
@@ -134,13 +134,13 @@ table! {
 
 table! {
     /// Page cache of a group of files: all executables, or the files of one database server.
-    page_cache [kind, place] {
+    page_cache [kind, place] is (Memory, Series, Passing) {
         /// What the files are: `executables` (mapped with the right to execute), `postgres` or `mariadb`.
         kind: label(),
         /// The server's data directory; NULL for groups that there is only once.
         place: label(),
         /// The server's process; NULL when it does not run.
-        pid: id(),
+        pid: id().of_one_run(),
         /// Files in the group, each inode once. Of a server: its data files, without logs.
         files: gauge(Count, Neither),
         /// Files whose residency could not be asked; they are in no sum of cached bytes.
@@ -170,7 +170,7 @@ table! {
 
 table! {
     /// Residency of one file in the page cache at the end of the interval.
-    file_cache [path] {
+    file_cache [path] is (Memory, Series, Passing) {
         /// Path of the file.
         path: label(),
         /// Data directory of the database server that it belongs to.

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::Unit;
+use crate::{Unit, words};
 
 /// How a column is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,6 +67,67 @@ impl Better {
     }
 }
 
+/// What a column's values are of the events of their interval, hence how those of several runs become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Statistic {
+    /// Their mean, or a figure of its own.
+    Mean,
+    /// The smallest.
+    Minimum,
+    /// The largest.
+    Maximum,
+    /// A percentile: that of several runs cannot be had from those of each.
+    Percentile,
+}
+
+words! {
+    /// What a table or a question is about: the parts of a report and the groups of a comparison, in their order.
+    Section {
+        /// What the run achieved.
+        Result = "result",
+        /// Processors and the scheduler.
+        Cpu = "cpu",
+        /// Memory and paging.
+        Memory = "memory",
+        /// Block devices and file systems.
+        Disk = "disk",
+        /// Interfaces and protocols.
+        Network = "network",
+        /// Processes and control groups.
+        Process = "process",
+        /// Hard and soft interrupts.
+        Interrupt = "interrupt",
+        /// Database servers.
+        Database = "database",
+        /// What the system was, and what could not be read.
+        Facts = "facts",
+    }
+}
+
+words! {
+    /// What a table's rows are, hence whether they can be averaged, windowed and compared.
+    Shape {
+        /// Values over time.
+        Series = "series",
+        /// Parts of a distribution, which merge by adding: buckets, stacks.
+        Distribution = "distribution",
+        /// What holds for the whole run, whatever part of it is looked at.
+        Facts = "facts",
+        /// What happened at a moment.
+        Events = "events",
+    }
+}
+
+words! {
+    /// Whether the keys of a table name things that another run has, too.
+    Keys {
+        /// They do, and are few, as devices: their series are compared one by one.
+        Lasting = "lasting",
+        /// They come and go, as processes, or are many, as interrupts of CPUs: their series are compared when asked for.
+        Passing = "passing",
+    }
+}
+
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -116,13 +177,17 @@ pub struct Column {
     pub kind: Kind,
     /// Which direction is good.
     pub better: Better,
+    /// What its values are of their interval's events.
+    pub statistic: Statistic,
+    /// Whether its values name things of one run only, as process IDs do.
+    pub is_of_one_run: bool,
     /// What it means and when it matters.
     pub doc: &'static str,
 }
 
 impl Column {
     const fn new(ty: Type, unit: Unit, kind: Kind, better: Better) -> Column {
-        Column { name: "", ty, unit, kind, better, doc: "" }
+        Column { name: "", ty, unit, kind, better, statistic: Statistic::Mean, is_of_one_run: false, doc: "" }
     }
 
     /// The same column under its name and meaning; used by `table!`.
@@ -135,6 +200,30 @@ impl Column {
     /// The same column as a key: a number to group by.
     const fn as_key(mut self) -> Column {
         self.kind = Kind::Label;
+        self
+    }
+
+    /// The same column, with names that only one run has.
+    const fn of_one_run(mut self) -> Column {
+        self.is_of_one_run = true;
+        self
+    }
+
+    /// The same column as the minimum of the interval.
+    const fn minimum(mut self) -> Column {
+        self.statistic = Statistic::Minimum;
+        self
+    }
+
+    /// The same column as the maximum of the interval.
+    const fn maximum(mut self) -> Column {
+        self.statistic = Statistic::Maximum;
+        self
+    }
+
+    /// The same column as a percentile of the interval.
+    const fn percentile(mut self) -> Column {
+        self.statistic = Statistic::Percentile;
         self
     }
 
@@ -188,6 +277,12 @@ pub struct Table {
     pub id: TableId,
     /// What a row is.
     pub doc: &'static str,
+    /// What it is about.
+    pub section: Section,
+    /// What its rows are.
+    pub shape: Shape,
+    /// Whether another run has the same keys.
+    pub keys_are: Keys,
     /// Every column in order; the first three are always `t`, `dt`, `host`.
     pub columns: &'static [Column],
     /// How many columns after `host` tell rows of one moment apart.
@@ -226,7 +321,7 @@ pub fn table(name: &str) -> Option<&'static Table> {
     TABLES.iter().copied().find(|t| t.name == name)
 }
 
-/// Declares a table: its doc comment, name, keys and columns with their doc comments.
+/// Declares a table: its doc comment, name, keys, [`Section`], [`Shape`] and [`Keys`], and columns with their doc comments.
 ///
 /// It becomes a module of that name with `TABLE` and, for each column, a constant of the
 /// column's own name holding its place, so that a collector writes
@@ -234,7 +329,7 @@ pub fn table(name: &str) -> Option<&'static Table> {
 macro_rules! table {
     (
         $(#[doc = $doc:literal])+
-        $name:ident [$($key:ident),*] {
+        $name:ident [$($key:ident),*] is ($section:ident, $shape:ident, $keys:ident) {
             $( $(#[doc = $cdoc:literal])+ $col:ident: $kind:expr, )+
         }
     ) => {
@@ -258,8 +353,8 @@ macro_rules! table {
                 use $crate::{
                     Unit::{self, *},
                     catalog::{
-                        Better::*, Column, Table, TableId, count, dt_column, gauge, host_column, id, label, line,
-                        percent, rate, t_column, text,
+                        Better::*, Column, Keys, Section, Shape, Table, TableId, count, dt_column, gauge, host_column,
+                        id, label, line, percent, rate, t_column, text,
                     },
                 };
 
@@ -268,6 +363,9 @@ macro_rules! table {
                     name: stringify!($name),
                     id: TableId::$name,
                     doc: line(concat!($($doc),+)),
+                    section: Section::$section,
+                    shape: Shape::$shape,
+                    keys_are: Keys::$keys,
                     columns: &[
                         t_column(), dt_column(), host_column(),
                         $( $kind.named(stringify!($col), line(concat!($($cdoc),+))) ),+
@@ -360,6 +458,24 @@ mod tests {
                     _ => "",
                 };
                 assert!(c.name.ends_with(suffix), "{}.{} should end in {suffix}", table.name, c.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_name_says_of_a_column_the_column_says() {
+        for (table, column) in TABLES.iter().flat_map(|table| table.columns.iter().map(move |column| (table, column))) {
+            let says = |wanted: &dyn Fn(&str) -> bool| column.name.split('_').any(wanted);
+            let is_rank = |word: &str| word.strip_prefix('p').is_some_and(|rank| rank.parse::<u32>().is_ok());
+            let expected = match () {
+                () if says(&is_rank) => Statistic::Percentile,
+                () if says(&|word| word == "min") => Statistic::Minimum,
+                () if says(&|word| word == "max") => Statistic::Maximum,
+                () => Statistic::Mean,
+            };
+            assert_eq!(column.statistic, expected, "{}.{}", table.name, column.name);
+            if says(&|word| matches!(word, "pid" | "tid" | "ppid")) {
+                assert!(column.is_of_one_run, "{}.{}", table.name, column.name);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 table! {
     /// One network interface over the interval.
-    net [interface] {
+    net [interface] is (Network, Series, Lasting) {
         /// Name of the interface.
         interface: label(),
         /// `physical`, `loopback`, `bridge`, `bond`, `vlan`, `veth`, `tun` or `virtual`: a packet can count on several.
@@ -58,7 +58,7 @@ table! {
 
 table! {
     /// TCP of one host over the interval.
-    tcp [] {
+    tcp [] is (Network, Series, Lasting) {
         /// Connections in state ESTABLISHED or CLOSE-WAIT.
         established: gauge(Count, Neither),
         /// Active opens per second: connections opened by this host.
@@ -108,7 +108,7 @@ table! {
 
 table! {
     /// UDP of one host over the interval.
-    udp [] {
+    udp [] is (Network, Series, Lasting) {
         /// Datagrams received per second.
         in_datagrams_per_s: rate(PerS, Neither),
         /// Datagrams sent per second.
@@ -132,7 +132,7 @@ table! {
 
 table! {
     /// Receive processing of the network stack on one CPU over the interval.
-    softnet [cpu] {
+    softnet [cpu] is (Network, Series, Passing) {
         /// CPU that processed the packets.
         cpu: label(),
         /// Packets processed per second.
@@ -152,7 +152,7 @@ table! {
 
 table! {
     /// One private counter of a network driver (`ethtool -S`) over the interval; unchanged counters have no row.
-    net_driver [interface, counter] {
+    net_driver [interface, counter] is (Network, Series, Passing) {
         /// Name of the interface.
         interface: label(),
         /// Driver-specific name of the counter: `rx_queue_0_drops`, `rx_missed_errors`.

@@ -2,11 +2,11 @@
 
 table! {
     /// System calls of one program over the interval.
-    syscall [comm, pid, syscall] {
+    syscall [comm, pid, syscall] is (Process, Series, Passing) {
         /// Name of the program.
         comm: label(),
         /// Process ID; NULL if aggregated by program.
-        pid: id(),
+        pid: id().of_one_run(),
         /// Name of the system call.
         syscall: label(),
         /// Calls in the interval.
@@ -22,11 +22,11 @@ table! {
 
 table! {
     /// Contention or hold time of one lock at one call site over the interval.
-    lock [comm, pid, event, lock, caller] {
+    lock [comm, pid, event, lock, caller] is (Process, Series, Passing) {
         /// Name of the program.
         comm: label(),
         /// Process id; NULL for the kernel.
-        pid: id(),
+        pid: id().of_one_run(),
         /// Kind of measurement: `mutex block`, `mutex spin`, `mutex hold`, `rwlock read block` and so on.
         event: label(),
         /// Name or address of the lock.
@@ -46,7 +46,7 @@ table! {
 
 table! {
     /// Interrupts, and the threads whose CPU time they stole. Times are self times, without nested interrupts. Rows without a driver have the run time of the process.
-    pin [cpu, driver, class, handler, after, comm, pid] {
+    pin [cpu, driver, class, handler, after, comm, pid] is (Interrupt, Series, Passing) {
         /// CPU of the interrupt.
         cpu: label(),
         /// Driver, softirq or CPU-local interrupt, by its name in /proc/interrupts or /proc/softirqs. NULL in the row with the run time of the process.
@@ -60,7 +60,7 @@ table! {
         /// Interrupted program; NULL if the CPU was idle, and if aggregated.
         comm: label(),
         /// Interrupted process.
-        pid: id(),
+        pid: id().of_one_run(),
         /// Interrupts in the interval.
         events: count(Lower),
         /// CPU time stolen from the thread; on an idle CPU, time of the interrupt.
@@ -74,7 +74,7 @@ table! {
 
 table! {
     /// I/O operations on one file or file system, by access pattern.
-    io_pattern [mount, file, comm, pid, op, pattern] {
+    io_pattern [mount, file, comm, pid, op, pattern] is (Disk, Series, Passing) {
         /// File system.
         mount: label(),
         /// File; NULL if aggregated by file system.
@@ -82,7 +82,7 @@ table! {
         /// Name of the program.
         comm: label(),
         /// Process ID.
-        pid: id(),
+        pid: id().of_one_run(),
         /// `read`, `write`, `lookup`, `create`, `remove`, `attr`, `readdir` or `sync`.
         op: label(),
         /// `sequential`, `random`, `page` (memory-mapped), `direct` with O_DIRECT (`direct sequential`, `direct random`);
@@ -101,7 +101,7 @@ table! {
 
 table! {
     /// Requests to one block device of one kind that ended in the interval. How both times are distributed is in `histogram`.
-    block_io [device, op] {
+    block_io [device, op] is (Disk, Series, Lasting) {
         /// Device, as in `disk`.
         device: label(),
         /// `read`, `write`, `flush`, `discard` and so on, as the kernel calls it.
@@ -119,13 +119,13 @@ table! {
 
 table! {
     /// Waits for a CPU of one process's threads: from the moment when a thread can run to that when it does. How the times are distributed is in `histogram`.
-    run_queue [cpu, comm, pid] {
+    run_queue [cpu, comm, pid] is (Cpu, Series, Passing) {
         /// CPU that the threads came to.
         cpu: label(),
         /// Name of the program.
         comm: label(),
         /// Number of the process.
-        pid: id(),
+        pid: id().of_one_run(),
         /// Waits that ended in the interval.
         waits: count(Neither),
         /// Time of all these waits together.
@@ -137,7 +137,7 @@ table! {
 
 table! {
     /// Queries of one digest, observed inside the server, over the interval.
-    query [server, digest, preempted] {
+    query [server, digest, preempted] is (Database, Series, Passing) {
         /// Server process.
         server: label(),
         /// Identifier of the normalised statement; NULL if aggregated.
@@ -151,7 +151,7 @@ table! {
         /// Mean latency, from reading the request to writing the response.
         mean_us: gauge(Microseconds, Lower),
         /// Maximum latency.
-        max_us: gauge(Microseconds, Lower),
+        max_us: gauge(Microseconds, Lower).maximum(),
         /// Mean CPU time.
         cpu_us: gauge(Microseconds, Lower),
         /// Mean run-queue latency (waiting for a CPU).
@@ -169,13 +169,13 @@ table! {
 
 table! {
     /// Preemption of a server's threads while they executed queries, by the preempting program, over the interval.
-    preemption [server, by_comm, by_pid] {
+    preemption [server, by_comm, by_pid] is (Database, Series, Passing) {
         /// Server process.
         server: label(),
         /// Name of the preempting program.
         by_comm: label(),
         /// Its process ID; NULL if aggregated by name.
-        by_pid: id(),
+        by_pid: id().of_one_run(),
         /// Preemptions in the interval.
         preemptions: count(Lower),
         /// Total time until the threads were on a CPU again.
@@ -185,11 +185,11 @@ table! {
 
 table! {
     /// Sampled stacks, folded.
-    stack [comm, pid, event, stack] {
+    stack [comm, pid, event, stack] is (Process, Distribution, Passing) {
         /// Name of the program.
         comm: label(),
         /// Process ID; NULL if aggregated by program.
-        pid: id(),
+        pid: id().of_one_run(),
         /// Frames from the outermost to the innermost, separated by `;`.
         stack: label(),
         /// `on-cpu`, `off-cpu` or the event that was sampled.

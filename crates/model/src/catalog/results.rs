@@ -2,7 +2,7 @@
 
 table! {
     /// One reporting interval of a load generator.
-    load [generator, operation] {
+    load [generator, operation] is (Result, Series, Lasting) {
         /// Load generator, and which of several.
         generator: label(),
         /// Kind of operation; NULL for all together.
@@ -34,19 +34,19 @@ table! {
         /// Standard deviation of the latency.
         latency_sd_ms: gauge(Milliseconds, Lower),
         /// Minimum latency.
-        latency_min_ms: gauge(Milliseconds, Lower),
+        latency_min_ms: gauge(Milliseconds, Lower).minimum(),
         /// Median latency.
-        latency_p50_ms: gauge(Milliseconds, Lower),
+        latency_p50_ms: gauge(Milliseconds, Lower).percentile(),
         /// 90th percentile of the latency.
-        latency_p90_ms: gauge(Milliseconds, Lower),
+        latency_p90_ms: gauge(Milliseconds, Lower).percentile(),
         /// 95th percentile of the latency.
-        latency_p95_ms: gauge(Milliseconds, Lower),
+        latency_p95_ms: gauge(Milliseconds, Lower).percentile(),
         /// 99th percentile of the latency.
-        latency_p99_ms: gauge(Milliseconds, Lower),
+        latency_p99_ms: gauge(Milliseconds, Lower).percentile(),
         /// 99.9th percentile of the latency.
-        latency_p999_ms: gauge(Milliseconds, Lower),
+        latency_p999_ms: gauge(Milliseconds, Lower).percentile(),
         /// Maximum latency.
-        latency_max_ms: gauge(Milliseconds, Lower),
+        latency_max_ms: gauge(Milliseconds, Lower).maximum(),
         /// Mean lag of transactions behind their intended start.
         lag_ms: gauge(Milliseconds, Lower),
         /// Transactions queued, waiting to start.
@@ -56,7 +56,7 @@ table! {
 
 table! {
     /// One bucket of a histogram. Histograms merge by adding counts; percentiles are never averaged.
-    histogram [name, labels, lo, hi] {
+    histogram [name, labels, lo, hi] is (Result, Distribution, Passing) {
         /// Measured quantity, with its unit.
         name: label(),
         /// Further labels, `key=value` separated by commas.
@@ -74,7 +74,7 @@ table! {
 
 table! {
     /// Numbers without a table of their own: from CSV, .xan, Prometheus text and the like.
-    metric [name, labels] {
+    metric [name, labels] is (Facts, Series, Lasting) {
         /// Name of the metric.
         name: label(),
         /// Further labels, `key=value` separated by commas.
@@ -88,7 +88,7 @@ table! {
 
 table! {
     /// Results of the run, one number each: throughput, p95, elapsed time and so on.
-    result [name] {
+    result [name] is (Result, Facts, Lasting) {
         /// Name of the result.
         name: label(),
         /// Value of the result.

@@ -2,7 +2,7 @@
 
 table! {
     /// One block device over the interval.
-    disk [device] {
+    disk [device] is (Disk, Series, Lasting) {
         /// Kernel name of the device.
         device: label(),
         /// `disk`, `partition`, `loop`, `ram`, `dm`, `md`, `zram` or `rom`. Sum over `disk` only: parts and stacks repeat its I/O.
@@ -68,7 +68,7 @@ table! {
 
 table! {
     /// One mounted file system at the end of the interval.
-    fs [mount] {
+    fs [mount] is (Disk, Series, Lasting) {
         /// Mount point.
         mount: label(),
         /// Mounted device or source.

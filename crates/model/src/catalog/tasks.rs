@@ -2,15 +2,15 @@
 
 table! {
     /// One process over the interval. A process that was idle throughout has no row.
-    process [pid, comm, user] {
+    process [pid, comm, user] is (Process, Series, Passing) {
         /// Process ID; NULL in the row for processes that exited unobserved.
-        pid: id(),
+        pid: id().of_one_run(),
         /// Command name, up to 15 characters; `(exited)` for processes that exited in the interval.
         comm: label(),
         /// User it runs as.
         user: label(),
         /// Process ID of the parent.
-        ppid: id(),
+        ppid: id().of_one_run(),
         /// CPU time in user code, in percent of one CPU; several threads can exceed 100 %.
         usr: percent(Lower),
         /// CPU time in the kernel, in percent of one CPU.
@@ -68,11 +68,11 @@ table! {
 
 table! {
     /// One thread over the interval. A thread that was idle throughout has no row.
-    thread [pid, tid, comm, user] {
+    thread [pid, tid, comm, user] is (Process, Series, Passing) {
         /// Process ID.
-        pid: id(),
+        pid: id().of_one_run(),
         /// Thread ID; the main thread has that of the process.
-        tid: id(),
+        tid: id().of_one_run(),
         /// Name of the thread.
         comm: label(),
         /// User it runs as.
@@ -112,7 +112,7 @@ table! {
 
 table! {
     /// One cgroup (version 2) over the interval.
-    cgroup [cgroup] {
+    cgroup [cgroup] is (Process, Series, Lasting) {
         /// Path below the root of the hierarchy; `/` is the root.
         cgroup: label(),
         /// CPU time, in percent of one CPU.

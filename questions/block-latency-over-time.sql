@@ -7,6 +7,7 @@
 -- series: what
 -- unit: us
 -- order: 46
+-- live: block_io: device_us, queue_us
 SELECT run, host, t, dt, device || ' ' || op AS what, device_us, queue_us
 FROM block_io
 ORDER BY run, host, what, t

@@ -3,6 +3,7 @@
 -- section: process
 -- chart: table
 -- order: 60
+-- live: cgroup: cpu
 -- param: n = 20, how many cgroups to show
 WITH used AS (
     SELECT run, host, cgroup, wmean(cpu, dt) AS cpu_pct, max(cpu) AS max_cpu_pct, max(cpu_limit) AS limit_pct,

@@ -7,6 +7,7 @@
 -- series: cpu
 -- unit: %
 -- order: 50
+-- live: cpu[*]: 100-idle
 SELECT run, host, t, dt, cpu, 100 - idle - coalesce(iowait, 0) AS busy
 FROM cpu
 WHERE cpu IS NOT NULL

@@ -6,6 +6,7 @@
 -- y: usr, nice, sys, iowait, irq, softirq, steal, guest
 -- unit: %
 -- order: 20
+-- live: cpu[]: usr, nice, sys, iowait, irq, softirq, steal
 SELECT run, host, t, dt, usr, nice, sys, iowait, irq, softirq, steal, guest + coalesce(guest_nice, 0) AS guest
 FROM cpu
 WHERE cpu IS NULL

@@ -3,6 +3,7 @@
 -- section: process
 -- chart: table
 -- order: 52
+-- live: run_queue: waited_s
 -- param: n = 30, how many programs to show
 SELECT run, q.host, comm, sum(waits) AS waits, sum(waited_s) AS waited_s,
     1e6 * sum(waited_s) / nullif(sum(waits), 0) AS mean_us, sum(waited_s) / nullif(max(duration_s), 0) AS threads_waiting

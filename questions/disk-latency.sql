@@ -7,6 +7,7 @@
 -- series: device
 -- unit: ms
 -- order: 40
+-- live: disk: await_ms
 SELECT run, host, t, dt, device, read_await_ms, write_await_ms
 FROM disk
 WHERE coalesce(class, 'disk') = 'disk'

@@ -7,6 +7,7 @@
 -- series: device
 -- unit: B/s
 -- order: 20
+-- live: disk: read_bytes_per_s, write_bytes_per_s
 SELECT run, host, t, dt, device, read_bytes_per_s, write_bytes_per_s
 FROM disk
 WHERE coalesce(class, 'disk') = 'disk'

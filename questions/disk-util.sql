@@ -7,6 +7,7 @@
 -- series: device
 -- unit: %
 -- order: 30
+-- live: disk: util
 SELECT run, host, t, dt, device, util
 FROM disk
 WHERE coalesce(class, 'disk') = 'disk'

@@ -7,6 +7,7 @@
 -- series: cpu
 -- unit: /s
 -- order: 20
+-- live: irq: intr_per_s
 SELECT run, host, t, max(dt) AS dt, cpu, sum(intr_per_s) AS intr_per_s
 FROM irq
 WHERE cpu IS NOT NULL

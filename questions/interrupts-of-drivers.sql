@@ -3,6 +3,7 @@
 -- section: interrupt
 -- chart: table
 -- order: 42
+-- live: pin: pinned_s
 -- param: n = 20, how many to show
 SELECT run, host, driver, class, sum(events) FILTER (coalesce(pid, -1) <> 0) AS interruptions,
     sum(pinned_s) FILTER (coalesce(pid, -1) <> 0) AS pinned_s, sum(events) FILTER (pid = 0) AS while_idle,

@@ -3,6 +3,7 @@
 -- section: disk
 -- chart: table
 -- order: 70
+-- live: io_pattern: ops_per_s
 -- param: n = 40, how many lines to show
 SELECT run, host, mount, op, pattern, sum(ops_per_s * dt) AS ops, sum(transfer_bytes_per_s * dt) AS transferred_bytes,
     sum(transfer_bytes_per_s * dt) / nullif(sum(ops_per_s * dt), 0) AS mean_size_bytes,

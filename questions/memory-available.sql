@@ -6,6 +6,7 @@
 -- y: available_bytes, swap_used_bytes, dirty_bytes
 -- unit: B
 -- order: 20
+-- live: mem: available_bytes, free_bytes, cached_bytes, anon_bytes, dirty_bytes
 SELECT run, host, t, dt, available_bytes, swap_used_bytes, dirty_bytes
 FROM mem
 ORDER BY run, host, t

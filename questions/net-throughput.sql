@@ -7,6 +7,7 @@
 -- series: interface
 -- unit: B/s
 -- order: 20
+-- live: net: rx_bytes_per_s, tx_bytes_per_s
 -- param: n = 6, how many interfaces to show
 WITH most AS (
     SELECT run, host, interface,

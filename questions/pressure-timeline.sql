@@ -7,6 +7,7 @@
 -- series: resource
 -- unit: %
 -- order: 65
+-- live: pressure: some, full
 SELECT run, host, t, dt, resource, p.some, p.full
 FROM pressure p
 ORDER BY run, host, resource, t

@@ -7,6 +7,7 @@
 -- series: process
 -- unit: %
 -- order: 20
+-- live: process: cpu
 -- param: n = 8, how many processes to show
 WITH used AS (
     SELECT run, host, pid, comm,

@@ -5,6 +5,7 @@
 -- x: t
 -- y: runnable, blocked, cpus_online
 -- order: 60
+-- live: sched: runnable, blocked, load1
 SELECT run, host, t, dt, runnable, blocked, cpus_online
 FROM sched
 ORDER BY run, host, t

@@ -7,6 +7,7 @@
 -- series: softirq
 -- unit: /s
 -- order: 30
+-- live: softirq: softirqs_per_s
 SELECT run, host, t, max(dt) AS dt, softirq, sum(softirqs_per_s) AS softirqs_per_s
 FROM softirq
 GROUP BY run, host, t, softirq

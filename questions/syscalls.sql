@@ -3,6 +3,7 @@
 -- section: process
 -- chart: table
 -- order: 62
+-- live: syscall: elapsed_s
 -- param: n = 30, how many to show
 SELECT run, host, comm, syscall, sum(calls) AS calls, sum(errors) AS errors, sum(elapsed_s) AS elapsed_s, sum(cpu_s) AS cpu_s
 FROM syscall

@@ -49,6 +49,7 @@ impl AdHoc {
             unit: self.unit.unwrap_or(Unit::None),
             params: self.params.iter().map(|(name, value)| Param::of(name, value)).collect(),
             order: 0,
+            live: None,
             sql: self.sql,
             own: true,
             carried: Vec::new(),

@@ -9,72 +9,18 @@
 //! -- param: n = 10, how many to show
 //! SELECT ... LIMIT $n
 //! ```
-//! Further keys: `x`, `y` (comma list), `series`, `unit`. A parameter's type is that of its default.
+//! Further keys: `x`, `y` (comma list), `series`, `unit`, `live` (see [`Live`]). A parameter's type is that of its
+//! default.
 
 use std::collections::BTreeMap;
 
-use fenxi_model::{RunId, Unit, near};
+use fenxi_model::{RunId, Section, Unit, near, words};
 use fenxi_store::Store;
 
 use crate::{
-    Answer, Engine, QueryError, SHIPPED, Scope, Value,
+    Answer, Engine, Live, QueryError, SHIPPED, Scope, Value,
     engine::{Asked, Author},
 };
-
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum $name { $($(#[$vdoc])* $variant),+ }
-
-        impl $name {
-            /// All of them, in order.
-            pub const ALL: &[$name] = &[$($name::$variant),+];
-
-            /// The word in a question's header.
-            pub const fn word(self) -> &'static str {
-                match self { $($name::$variant => $word),+ }
-            }
-
-            /// What `text` is the word of.
-            pub fn parse(text: &str) -> Option<$name> {
-                $name::ALL.iter().copied().find(|v| v.word() == text)
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.word())
-            }
-        }
-    };
-}
-
-pub(crate) use words;
-
-words! {
-    /// The part of a report that a question belongs to, in the order of the report.
-    Section {
-        /// What the run achieved.
-        Result = "result",
-        /// Processors and the scheduler.
-        Cpu = "cpu",
-        /// Memory and paging.
-        Memory = "memory",
-        /// Block devices and file systems.
-        Disk = "disk",
-        /// Interfaces and protocols.
-        Network = "network",
-        /// Processes and control groups.
-        Process = "process",
-        /// Hard and soft interrupts.
-        Interrupt = "interrupt",
-        /// Database servers.
-        Database = "database",
-        /// What the system was, and what could not be read.
-        Facts = "facts",
-    }
-}
 
 words! {
     /// How an answer is best drawn.
@@ -160,6 +106,8 @@ pub struct Question {
     pub params: Vec<Param>,
     /// Its place within the section.
     pub order: i64,
+    /// What the live page shows of it.
+    pub live: Option<Live>,
     /// The SQL without the header.
     pub sql: String,
     /// Whether it is none of the shipped ones.
@@ -187,6 +135,7 @@ impl Question {
             unit: Unit::None,
             params: Vec::new(),
             order: 1000,
+            live: None,
             sql: String::new(),
             own: false,
             carried: Vec::new(),
@@ -228,10 +177,11 @@ impl Question {
             "series" => self.series = text(),
             "unit" => self.unit = Unit::from_symbol(value),
             "order" => self.order = value.parse().map_err(|_| format!("order: `{value}` is not a whole number"))?,
+            "live" => self.live = Some(Live::parse(value)?),
             "param" => self.params.push(param(value)?),
             _ => {
                 return Err(format!(
-                    "unknown key `{key}`: one of title, about, section, chart, x, y, series, unit, order, param"
+                    "unknown key `{key}`: one of title, about, section, chart, x, y, series, unit, order, live, param"
                 ));
             }
         }

@@ -15,5 +15,5 @@ pub use attend::{Attended, Cause, Hold, attend, pause};
 pub use command::Contained;
 pub use observed::Observed;
 pub use recorder::{Outcome, Plan, RecordError, Stage, observe, record};
-pub use sources::{choose, source, sources};
+pub use sources::{choose, is_observer, source, sources};
 pub use summary::Progress;

@@ -15,6 +15,11 @@ pub fn source(name: &str) -> Option<&'static dyn Source> {
     collector.or_else(|| fenxi_ebpf::observer(name).map(|observer| observer.source))
 }
 
+/// Whether a source puts programs into the kernel.
+pub fn is_observer(source: &dyn Source) -> bool {
+    fenxi_ebpf::observer(source.spec().name).is_some()
+}
+
 /// One element of a list of sources.
 #[derive(Debug, PartialEq)]
 struct Named<'a> {

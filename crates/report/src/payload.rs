@@ -126,9 +126,37 @@ pub(crate) struct Header {
     pub y: Vec<String>,
     pub params: Vec<Param>,
     pub sql: String,
+    /// What the live page shows of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<Live>,
     pub own: bool,
     /// Whether the runs brought it with them: whoever made their files wrote it.
     pub carried: bool,
+}
+
+/// What the live page shows of a question.
+#[derive(Debug, Serialize)]
+pub(crate) struct Live {
+    /// The table of its values.
+    pub table: &'static str,
+    /// Which of its series: `all`, `total` or `each`.
+    pub series: &'static str,
+    pub columns: Vec<LiveColumn>,
+}
+
+/// A column that the live page shows.
+#[derive(Debug, Serialize)]
+pub(crate) struct LiveColumn {
+    pub name: &'static str,
+    /// Whether what is missing to 100 percent is shown instead.
+    pub complement: bool,
+}
+
+impl Live {
+    fn of(live: &fenxi_query::Live) -> Live {
+        let column = |c: &fenxi_query::LiveColumn| LiveColumn { name: c.name, complement: c.complement };
+        Live { table: live.table, series: live.series.word(), columns: live.columns.iter().map(column).collect() }
+    }
 }
 
 /// A parameter of a question.
@@ -167,6 +195,7 @@ impl Header {
             y: question.y.clone(),
             params: question.params.iter().map(param).collect(),
             sql: question.sql.trim().to_owned(),
+            live: question.live.as_ref().map(Live::of),
             own: question.own,
             carried: !question.carried.is_empty(),
         }

@@ -21,7 +21,7 @@ use crate::{
     held::Room,
     house::House,
     live,
-    live::Live,
+    live::sampler::Samplers,
     metrics::{self, Metrics},
     openapi, pages,
     pool::{Log, Pool},
@@ -42,8 +42,8 @@ pub(crate) struct Inner {
     pub(crate) assets: assets::Assets,
     pub(crate) door: access::Door,
     pub(crate) metrics: Metrics,
-    /// Live values.
-    pub(crate) live: Live,
+    /// Who samples this machine for listeners.
+    pub(crate) samplers: Samplers,
     /// Who is connected.
     pub(crate) house: Arc<House>,
     /// Turns of what takes long and needs no engine: averages and imports.
@@ -75,7 +75,7 @@ pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken, hou
         assets: assets::Assets::new(),
         door: access::Door::default(),
         metrics: Metrics::default(),
-        live: Live::new(),
+        samplers: Samplers::default(),
         house,
         work: Turns::new(1),
         exports: Turns::new(settings.limits.transfers),

@@ -183,6 +183,7 @@ fn others() -> [(&'static str, Value); 7] {
     };
     let runs = query("run", "A run, or a selector of several", true, json!({ "type": "array", "items": text() }));
     let page = query("page", "The page's path and query, as `/run?run=@1`", true, text());
+    let source = query("source", "Source to watch, by name; default: those of few rows", false, text());
     let recording = query("run", "Run being recorded, by id or name; default: this machine", false, text());
     [
         (
@@ -201,14 +202,19 @@ fn others() -> [(&'static str, Value); 7] {
             get(
                 "/api/v1/live",
                 "Server-Sent Events: `tick` with `{t_ms, values: {\"table.column[key]\": number}}` each second; of a recording also \
-             `end` when it is sealed.",
-                vec![recording],
+             `end` when it is sealed, and `failed` with `{error}` when there are no values.",
+                vec![recording, source],
                 "text/event-stream",
             ),
         ),
         (
             status::PATH,
-            get(status::PATH, "Recordings in progress, and the name of this machine.", Vec::new(), "application/json"),
+            get(
+                status::PATH,
+                "Recordings in progress, the name of this machine, and the sources that can be watched.",
+                Vec::new(),
+                "application/json",
+            ),
         ),
         ("/metrics", get("/metrics", "Prometheus metrics of the server.", Vec::new(), "text/plain")),
         (PATH, get(PATH, "This OpenAPI description.", Vec::new(), "application/json")),

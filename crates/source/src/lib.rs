@@ -135,6 +135,8 @@ pub struct Spec {
     pub take: Take,
     /// Whether it is recorded unless told otherwise.
     pub default: bool,
+    /// Whether the live page shows it unless told otherwise: those of few rows that cost little.
+    pub live: bool,
 }
 
 /// When a source is sampled.

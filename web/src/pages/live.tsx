@@ -4,68 +4,38 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { ask, useAnswer } from "../api";
 import type { Catalogue } from "../ask/field";
 import { LiveChart } from "../live/chart";
-import { type LiveData, type Stream, useLive } from "../live/data";
+import { type LiveData, type LiveQuestion, pick, type Stream, useLive } from "../live/data";
 import { Empty } from "../parts";
 import { link, refine } from "../router";
 import { useShared, zone } from "../shared";
 import { Sparkline } from "../sparkline";
-import { human, moment, words } from "../units";
+import { human, moment, plural, words } from "../units";
 import type { Page } from ".";
 
 export const live: Page = { path: "/live", title: "Live", View: LivePage };
 
-/** The charts on top; everything else is in the list below them. `only` picks one label of a key, `of` tells a value
- * from what came. */
-const CHARTS: Chart[] = [
-  {
-    title: "Where does the CPU time go?",
-    table: "cpu",
-    columns: ["usr", "nice", "sys", "irq", "softirq", "steal", "iowait"],
-    stacked: true,
-    only: "",
-  },
-  { title: "How busy is each CPU?", table: "cpu", columns: ["idle"], each: true, of: (idle) => 100 - idle },
-  { title: "Which resource do tasks wait for?", table: "pressure", columns: ["some", "full"] },
-  { title: "How many tasks run and wait?", table: "sched", columns: ["runnable", "blocked", "load1"] },
-  {
-    title: "What is memory used for?",
-    table: "mem",
-    columns: ["available_bytes", "free_bytes", "cached_bytes", "anon_bytes", "dirty_bytes"],
-  },
-  { title: "How busy are the disks?", table: "disk", columns: ["util"] },
-  { title: "How much do the disks read and write?", table: "disk", columns: ["read_bytes_per_s", "write_bytes_per_s"] },
-  { title: "How long do the disks take?", table: "disk", columns: ["await_ms"] },
-  { title: "How much goes over the network?", table: "net", columns: ["rx_bytes_per_s", "tx_bytes_per_s"] },
-];
-
-interface Chart {
-  title: string;
-  table: string;
-  columns: string[];
-  stacked?: boolean;
-  only?: string;
-  /** Only those that have a label. */
-  each?: boolean;
-  of?: (value: number) => number;
-}
 const SPANS = [60, 120, 300, 900];
 
 interface Status {
   recordings: { id: string; name: string; start_ms: number; tables: string[] }[];
   machine?: string;
+  sources: { name: string; summary: string; live: boolean }[];
 }
 
 function LivePage({ query }: { query: URLSearchParams }) {
   const run = query.get("run");
   const span = Number(query.get("span")) || 120;
-  const { data, turn, connection, error } = useLive(run);
+  const source = run ? null : query.get("source");
+  const { data, turn, connection, error } = useLive(run, source);
   const [frozen, setFrozen] = useState<LiveData | null>(null);
   const status = usePolled<Status>("status", 5000);
   const catalogue = useAnswer<Catalogue>("catalogue", {}).data;
+  const questions = useAnswer<{ questions: (Omit<LiveQuestion, "live"> & Partial<LiveQuestion>)[] }>("questions", {}).data?.questions ?? [];
   const units = useMemo(() => meanings(catalogue), [catalogue]);
   const shown = frozen ?? data;
   const streams = [...shown.streams.values()];
-  const charts = CHARTS.map((c) => ({ ...c, streams: pick(streams, c) })).filter((c) => c.streams.length > 0);
+  const asked = questions.filter((q): q is LiveQuestion => q.live !== undefined);
+  const charts = asked.map((q) => ({ ...q, streams: pick(streams, q) })).filter((c) => c.streams.length > 0);
   const charted = new Set(charts.flatMap((c) => c.streams.map((s) => s.key)));
   return (
     <main id="main" tabIndex={-1}>
@@ -77,6 +47,7 @@ function LivePage({ query }: { query: URLSearchParams }) {
           {run && connection === "open" ? "as it is recorded" : WORDS[connection]}
         </span>
         <div class="page-tools">
+          {!run && <Sources status={status} chosen={source} />}
           <select aria-label="time range shown" value={span} onChange={(e) => refine({ span: e.currentTarget.value })}>
             {SPANS.map((s) => (
               <option key={s} value={s}>{`last ${s / 60} min`}</option>
@@ -100,19 +71,20 @@ function LivePage({ query }: { query: URLSearchParams }) {
           </p>
         </Empty>
       )}
+      {shown.leftOut > 0 && <p class="quiet">{`${plural(shown.leftOut, "value")} of each second are left out: there are too many.`}</p>}
       <div class="panels">
         {charts.map((c, i) => (
           <LiveChart
-            key={c.title}
+            key={c.id}
             title={c.title}
             streams={c.streams}
             data={shown}
             turn={turn}
             unit={units(c.streams[0])?.unit ?? ""}
-            stacked={!!c.stacked}
+            stacked={c.chart === "stacked"}
             span_s={span}
             wide={i === charts.length - 1 && i % 2 === 0}
-            meaning={(s) => (c.of ? undefined : units(s)?.doc)}
+            meaning={(s) => (c.live.columns.some((l) => l.name === s.column && l.complement) ? undefined : units(s)?.doc)}
           />
         ))}
       </div>
@@ -129,24 +101,10 @@ const WORDS: Record<string, string> = {
 };
 
 const copyOf = (data: LiveData): LiveData => ({
+  ...data,
   times: [...data.times],
   streams: new Map([...data.streams].map(([k, s]) => [k, { ...s, values: [...s.values] }])),
 });
-
-/** The series of a chart, in the order of its columns. */
-function pick(streams: Stream[], chart: Chart): Stream[] {
-  const fits = (s: Stream) =>
-    s.table === chart.table &&
-    chart.columns.includes(s.column) &&
-    (chart.only === undefined || s.label === chart.only) &&
-    (!chart.each || s.label !== "");
-  const of = chart.of;
-  const mine = streams.filter(fits).map((s) => (of ? { ...s, values: s.values.map((v) => (v === null ? null : of(v))) } : s));
-  const place = (s: Stream) => chart.columns.indexOf(s.column);
-  return chart.stacked
-    ? mine.sort((a, b) => place(a) - place(b))
-    : mine.sort((a, b) => a.label.localeCompare(b.label, "en", { numeric: true }) || place(a) - place(b));
-}
 
 /** What a series means, from the catalogue. */
 function meanings(catalogue: Catalogue | undefined) {
@@ -168,6 +126,28 @@ function usePolled<T>(path: string, every_ms: number): T | undefined {
     };
   }, []);
   return answer;
+}
+
+/** Which source of this machine is watched. */
+function Sources({ status, chosen }: { status: Status | undefined; chosen: string | null }) {
+  const others = (status?.sources ?? []).filter((s) => !s.live);
+  const current = others.find((s) => s.name === chosen);
+  return (
+    <select
+      aria-label="source watched"
+      title={current?.summary}
+      value={chosen ?? ""}
+      onChange={(e) => refine({ source: e.currentTarget.value || null }, true)}
+    >
+      <option value="">the whole machine</option>
+      {chosen && !current && <option value={chosen}>{chosen}</option>}
+      {others.map((s) => (
+        <option key={s.name} value={s.name} title={s.summary}>
+          {s.name}
+        </option>
+      ))}
+    </select>
+  );
 }
 
 function Recordings({ status, run }: { status: Status | undefined; run: string | null }) {

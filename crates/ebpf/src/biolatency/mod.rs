@@ -31,6 +31,7 @@ static SPEC: Spec = Spec {
     tables: &[&c::TABLE, &histogram::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 
 /// The tracepoint of requests that become part of others, which Linux has since 5.10, and its program.

@@ -38,6 +38,7 @@ static SPEC: Spec = Spec {
     tables: &[&io_pattern::TABLE, &histogram::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 
 /// Tracepoints that not every kernel has: the program at each, and what is not seen without it.

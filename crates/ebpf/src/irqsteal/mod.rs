@@ -26,6 +26,7 @@ static SPEC: Spec = Spec {
     tables: &[&pin::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 
 /// How much is asked.

@@ -33,6 +33,7 @@ static SPEC: Spec = Spec {
     tables: &[&c::TABLE, &histogram::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 
 /// The observer.

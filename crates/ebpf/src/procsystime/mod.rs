@@ -26,6 +26,7 @@ static SPEC: Spec = Spec {
     tables: &[&syscall::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 
 /// The observer.

@@ -26,6 +26,7 @@ static SPEC: Spec = Spec {
     tables: &[&query::TABLE, &histogram::TABLE, &preemption::TABLE, &event::TABLE, &metric::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 
 /// The observer.

@@ -29,6 +29,7 @@ static SPEC: Spec = Spec {
     tables: &[&c::TABLE, &histogram::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 
 /// The observer.

@@ -26,6 +26,7 @@ static SPEC: Spec = Spec {
     tables: &[&cpu_time::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 /// The program that counts what is still open.
 const COUNT_OPEN: &str = "count_open";

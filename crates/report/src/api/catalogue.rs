@@ -21,6 +21,10 @@ struct Catalogue {
 struct Described {
     name: &'static str,
     about: &'static str,
+    section: &'static str,
+    shape: &'static str,
+    /// `lasting` or `passing`: whether another run has the same keys.
+    keys_are: &'static str,
     keys: Vec<&'static str>,
     columns: Vec<DescribedColumn>,
 }
@@ -52,6 +56,9 @@ fn described(table: &Table) -> Described {
     Described {
         name: table.name,
         about: table.doc,
+        section: table.section.word(),
+        shape: table.shape.word(),
+        keys_are: table.keys_are.word(),
         keys: table.columns.iter().skip(N_COMMON).take(table.n_keys).map(|c| c.name).collect(),
         columns: table.columns.iter().map(column).collect(),
     }

@@ -1,7 +1,7 @@
 //! JSON of the values of one tick: `{"t_ms": …, "values": {"cpu.usr[0]": 12.5, …}}`.
 //!
 //! A value is called `table.column`, and `table.column[key]` where it is of one processor, disk, interface …; several
-//! keys have a comma between them. A value that is missing is not there.
+//! keys have a comma between them. A value that is missing is not there; `left_out` says how many there are too many.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,26 @@ use fenxi_model::{
 };
 use serde::Serialize;
 
+/// Values of one moment that a browser is given: those of a thousand processes.
+const MOST_VALUES: usize = 20_000;
+
 /// All values of one moment.
 #[derive(Debug, Serialize)]
 pub(super) struct Tick {
     t_ms: f64,
     pub(super) values: BTreeMap<String, f64>,
+    /// Values that are left out because there are too many.
+    #[serde(skip_serializing_if = "is_zero")]
+    left_out: usize,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 impl Tick {
     pub(super) fn new(t: Micros) -> Tick {
-        Tick { t_ms: t.0 as f64 / 1e3, values: BTreeMap::new() }
+        Tick { t_ms: t.0 as f64 / 1e3, values: BTreeMap::new(), left_out: 0 }
     }
 
     pub(super) fn text(&self) -> String {
@@ -34,6 +44,10 @@ impl Tick {
     }
 
     fn put(&mut self, table: &Table, place: usize, keys: &str, value: f64) {
+        if self.values.len() >= MOST_VALUES {
+            self.left_out += 1;
+            return;
+        }
         let name = format!("{}.{}", table.name, table.columns[place].name);
         self.values.insert(if keys.is_empty() { name } else { format!("{name}[{keys}]") }, value);
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     changes::{begin, tick},
-    support::{Served, serve, wait_for},
+    support::{Served, serve, serve_with, wait_for},
 };
 
 /// An open stream of events.
@@ -68,6 +68,46 @@ fn all_listeners_share_one_sampler_that_ends_with_the_last() {
     let begun = std::time::Instant::now();
     served.end();
     assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_source_is_watched_by_its_name() {
+    let served = serve();
+    let mut events = Events::open(&served, "/api/v1/live?source=process");
+    // Processes are told between two samples.
+    let mut names = Vec::new();
+    for _ in 0..5 {
+        let (name, tick) = events.next();
+        assert_eq!(name, "tick");
+        names = tick["values"].as_object().unwrap().keys().cloned().collect();
+        if names.iter().any(|name| name.starts_with("process.rss_bytes[")) {
+            break;
+        }
+    }
+    assert!(names.iter().any(|name| name.starts_with("process.rss_bytes[")), "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("process.")), "{names:?}");
+    assert_eq!(served.get("/api/v1/live?source=nothing").status, 404);
+    let refused = served.get("/api/v1/live?source=facts");
+    assert_eq!(refused.status, 403);
+    assert!(refused.text().contains("`facts` is read only at the start and the end"), "{}", refused.text());
+    let status = served.get("/api/v1/status").json();
+    let sources: Vec<&Value> = status["sources"].as_array().unwrap().iter().collect();
+    let of = |name: &str| sources.iter().find(|source| source["name"] == name);
+    assert_eq!(
+        (of("cpu").unwrap()["live"].as_bool(), of("process").unwrap()["live"].as_bool()),
+        (Some(true), Some(false))
+    );
+    assert!(of("runqlat").is_some() && of("facts").is_none());
+}
+
+#[test]
+fn a_read_only_server_puts_no_programs_into_the_kernel() {
+    let served = serve_with(|s| s.read_only = true);
+    let refused = served.get("/api/v1/live?source=runqlat");
+    assert_eq!(refused.status, 403);
+    assert!(refused.text().contains("which a read-only server does not do"), "{}", refused.text());
+    let status = served.get("/api/v1/status").json();
+    assert!(!status["sources"].as_array().unwrap().iter().any(|source| source["name"] == "runqlat"));
 }
 
 #[test]

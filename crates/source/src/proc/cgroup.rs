@@ -38,6 +38,7 @@ static SPEC: Spec = Spec {
     tables: &[&TABLE],
     take: Take::EveryTick,
     default: true,
+    live: false,
 };
 
 impl Source for Cgroup {

@@ -30,6 +30,7 @@ static SPEC: Spec = Spec {
     tables: &[&cpu::TABLE],
     take: Take::EveryTick,
     default: true,
+    live: true,
 };
 
 /// Collects the `cpu` table.

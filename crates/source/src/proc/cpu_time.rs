@@ -39,6 +39,7 @@ static SPEC: Spec = Spec {
     tables: &[&cpu_time::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: true,
 };
 
 /// Collects the `cpu_time` table.

@@ -51,6 +51,7 @@ static SPEC: Spec = Spec {
     tables: &[&TABLE],
     take: Take::EveryTick,
     default: true,
+    live: true,
 };
 
 impl Source for Disk {

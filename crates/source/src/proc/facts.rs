@@ -57,6 +57,7 @@ static SPEC: Spec = Spec {
     tables: &[&TABLE],
     take: Take::StartAndEnd,
     default: true,
+    live: false,
 };
 
 impl Source for FactsSource {

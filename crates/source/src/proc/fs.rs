@@ -38,6 +38,7 @@ static SPEC: Spec = Spec {
     tables: &[&TABLE],
     take: Take::Every { seconds: 10 },
     default: true,
+    live: true,
 };
 
 impl Source for Fs {

@@ -17,6 +17,7 @@ static SPEC: Spec = Spec {
     tables: &[&irq::TABLE],
     take: Take::EveryTick,
     default: true,
+    live: false,
 };
 
 /// Collects the `irq` table.

@@ -20,6 +20,7 @@ static SPEC: Spec = Spec {
     tables: &[&mem::TABLE],
     take: Take::EveryTick,
     default: true,
+    live: true,
 };
 
 /// The file says kB and means 1024 bytes.

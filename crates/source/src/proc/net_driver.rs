@@ -20,6 +20,7 @@ static SPEC: Spec = Spec {
     tables: &[&net_driver::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 
 /// Collects the `net_driver` table.

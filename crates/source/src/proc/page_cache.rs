@@ -29,6 +29,7 @@ static SPEC: Spec = Spec {
     tables: &[&TABLE],
     take: Take::EveryTick,
     default: false,
+    live: true,
 };
 
 impl Source for PageCache {

@@ -21,6 +21,7 @@ static SPEC: Spec = Spec {
     tables: &[&pressure::TABLE],
     take: Take::EveryTick,
     default: true,
+    live: true,
 };
 
 /// Collects the `pressure` table.

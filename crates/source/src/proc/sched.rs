@@ -21,6 +21,7 @@ static SPEC: Spec = Spec {
     tables: &[&sched::TABLE],
     take: Take::EveryTick,
     default: true,
+    live: true,
 };
 
 /// Collects the `sched` table.

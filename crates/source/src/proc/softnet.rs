@@ -40,6 +40,7 @@ static SPEC: Spec = Spec {
     tables: &[&softnet::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: true,
 };
 
 /// Collects the `softnet` table.

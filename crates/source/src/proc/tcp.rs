@@ -27,6 +27,7 @@ static SPEC: Spec = Spec {
     tables: &[&tcp::TABLE],
     take: Take::EveryTick,
     default: true,
+    live: true,
 };
 
 static WANTED: &[Wanted] = &[

@@ -28,6 +28,7 @@ static SPEC: Spec = Spec {
     tables: &[&tcp::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: true,
 };
 
 /// Collects the `tcp` table with its bytes.

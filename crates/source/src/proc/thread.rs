@@ -33,6 +33,7 @@ static SPEC: Spec = Spec {
     tables: &[&TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 
 /// Collects the `thread` table.

@@ -22,6 +22,7 @@ static SPEC: Spec = Spec {
     tables: &[&udp::TABLE],
     take: Take::EveryTick,
     default: true,
+    live: true,
 };
 
 static WANTED: &[Wanted] = &[

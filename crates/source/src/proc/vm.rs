@@ -22,6 +22,7 @@ static SPEC: Spec = Spec {
     tables: &[&vm::TABLE],
     take: Take::EveryTick,
     default: true,
+    live: true,
 };
 
 /// Declares the names of a counter that some kernels keep per zone.

@@ -56,6 +56,7 @@ static SPEC: Spec = Spec {
     tables: &[&page_cache::TABLE, &file_cache::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 
 impl Files {

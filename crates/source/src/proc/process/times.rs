@@ -28,6 +28,7 @@ static SPEC: Spec = Spec {
     tables: &[&process::TABLE, &thread::TABLE],
     take: Take::EveryTick,
     default: false,
+    live: false,
 };
 
 impl Source for CpuTimes {

@@ -1,0 +1,132 @@
+//! Samplers of this machine: one for all listeners of the same sources, which begins with the first and ends after the last.
+
+use std::{
+    collections::BTreeMap,
+    ops::ControlFlow,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use axum::{http::StatusCode, response::sse::Event};
+use fenxi_record::{Plan, Stage};
+use fenxi_source::{Root, Source, Take};
+use futures_util::{Stream, StreamExt};
+use serde_json::json;
+use tokio::sync::broadcast;
+use tokio_stream::wrappers::BroadcastStream;
+
+use super::values;
+use crate::{app::Shared, reply::Failure};
+
+/// Seconds between two samples.
+const INTERVAL_S: f64 = 1.0;
+/// Ticks that a slow listener may be behind; then it misses some.
+const BEHIND: usize = 8;
+/// Samplers at the same time.
+const MOST: usize = 8;
+
+/// An event for all listeners: its name and its data.
+type Told = (&'static str, Arc<str>);
+
+/// The samplers at work, by the source that they sample; None: those that say themselves that they are live.
+#[derive(Default)]
+pub(crate) struct Samplers(Mutex<BTreeMap<Option<&'static str>, broadcast::Sender<Told>>>);
+
+impl Samplers {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Option<&'static str>, broadcast::Sender<Told>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ticks of this machine: of one source, or of those that are live.
+pub(super) fn ticks(shared: &Shared, source: Option<&str>) -> Result<impl Stream<Item = Event> + use<>, Failure> {
+    let source = source.map(|name| named(shared, name)).transpose()?;
+    let key = source.map(|source| source.spec().name);
+    let mut samplers = shared.samplers.lock();
+    if samplers.len() >= MOST && !samplers.contains_key(&key) {
+        return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many sources are watched; try again soon"));
+    }
+    let sender = samplers.entry(key).or_insert_with(|| {
+        let sender = broadcast::channel(BEHIND).0;
+        let shared = shared.clone();
+        std::thread::spawn(move || sample(&shared, source));
+        sender
+    });
+    // Who was too slow goes on with what is next.
+    let told = BroadcastStream::new(sender.subscribe()).filter_map(|told| async { told.ok() });
+    Ok(told.map(|(name, data)| Event::default().event(name).data(&*data)))
+}
+
+/// The source of this name, if it may be watched here.
+fn named(shared: &Shared, name: &str) -> Result<&'static dyn Source, Failure> {
+    let source = fenxi_record::source(name).ok_or_else(|| Failure::unknown(format!("no source is called `{name}`")))?;
+    may_be_watched(shared, source)
+        .map_err(|why| Failure::new(StatusCode::FORBIDDEN, format!("`{}` {why}", source.spec().name)))?;
+    Ok(source)
+}
+
+/// Whether a source has values at every tick, and this server lets people ask for it; else why not.
+pub(super) fn may_be_watched(shared: &Shared, source: &dyn Source) -> Result<(), &'static str> {
+    if source.spec().take == Take::StartAndEnd {
+        return Err("is read only at the start and the end of a recording");
+    }
+    if shared.settings.read_only && fenxi_record::is_observer(source) {
+        return Err("puts programs into the kernel, which a read-only server does not do");
+    }
+    Ok(())
+}
+
+/// Samples until nobody listens.
+fn sample(shared: &Shared, source: Option<&'static dyn Source>) {
+    let key = source.map(|source| source.spec().name);
+    let sources: Vec<Arc<dyn Source>> = match source {
+        Some(source) => vec![Arc::new(source)],
+        None => live_ones().map(|source| Arc::new(source) as Arc<dyn Source>).collect(),
+    };
+    let plan = Plan {
+        store: None,
+        name: String::new(),
+        host: shared.settings.host.clone(),
+        tags: Default::default(),
+        params: Default::default(),
+        interval_s: INTERVAL_S,
+        duration_s: None,
+        sources,
+        root: Root::live(),
+        command: None,
+        contained: None,
+        random: 0,
+        since_boot: false,
+        whole: false,
+    };
+    let outcome = fenxi_record::record(plan, &mut |stage| {
+        let Stage::Tick { t, rows, .. } = stage else { return ControlFlow::Continue(()) };
+        let mut samplers = shared.samplers.lock();
+        let listened = samplers.get(&key).filter(|sender| sender.receiver_count() > 0 && !shared.stop.is_cancelled());
+        let Some(sender) = listened else {
+            // Under the lock: who listens from now on begins a sampler anew.
+            samplers.remove(&key);
+            return ControlFlow::Break(());
+        };
+        let _ = sender.send(("tick", values::of_rows(t, rows).into()));
+        ControlFlow::Continue(())
+    });
+    let interrupted = match &outcome {
+        Ok(outcome) if outcome.interrupted.is_none() => return,
+        Ok(_) => true,
+        Err(_) => false,
+    };
+    let sender = shared.samplers.lock().remove(&key);
+    if let (Some(sender), Err(error)) = (sender, &outcome) {
+        // Nobody may listen any more.
+        let _ = sender.send(("failed", json!({ "error": error.to_string() }).to_string().into()));
+    }
+    // The sampler holds signals back for itself, so that one which ends the server may reach it alone.
+    if interrupted {
+        shared.stop.cancel();
+    }
+}
+
+/// Sources that are live unless another one is asked for.
+fn live_ones() -> impl Iterator<Item = &'static dyn Source> {
+    fenxi_record::sources().filter(|source| source.spec().live)
+}

@@ -325,6 +325,15 @@ test("live values come every second, and stand still while paused", options, asy
   await page.getByRole("button", { name: "Go on" }).click();
 });
 
+test("a source of one's choice is watched", options, async () => {
+  await visit(page, "/live");
+  await page.getByLabel("source watched").selectOption("process");
+  await page.waitForURL("**/live?source=process");
+  await page.getByText("When did which process use the CPU?").first().waitFor({ timeout: 15_000 });
+  await page.locator(".uplot").first().waitFor({ timeout: 10_000 });
+  await look(page, "live-source");
+});
+
 test("a recording under way is followed", options, async () => {
   await visit(page, "/live");
   await page.locator(".recordings a", { hasText: "running" }).click();

@@ -10,6 +10,7 @@ mod clock;
 mod cpu_mean;
 mod date;
 pub mod detect;
+mod document;
 #[cfg(test)]
 mod example;
 mod fields;
@@ -21,6 +22,8 @@ mod join;
 mod json;
 mod layout;
 mod number;
+#[cfg(test)]
+mod ordinary;
 mod out;
 mod stamp;
 mod zone;

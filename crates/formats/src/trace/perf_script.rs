@@ -29,26 +29,53 @@ busy 10021 [001] 14270.268935:   10101010 cpu-clock:ppp:
 };
 
 fn sniff(head: &Head<'_>) -> Sure {
-    let mut lines = head.text.lines().filter(|l| !l.starts_with('#')).take(200).peekable();
-    let (mut samples, mut frames) = (0, 0);
+    let mut lines = head.text.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty()).take(200).peekable();
+    let (mut frames, mut others) = (0, 0);
+    let mut after_frame = false;
     while let Some(line) = lines.next() {
-        if line.contains(": PERF_RECORD_") {
+        let before_frame = lines.peek().is_some_and(|next| is_printed_frame(next));
+        if is_record(line) {
             return Sure::Certain;
         }
-        if is_frame(line) {
+        let is_frame = is_printed_frame(line);
+        if is_frame {
             frames += 1;
-        } else if let Some(sample) = sample(line)
-            && (sample.inline.is_some() || lines.peek().is_some_and(|l| is_frame(l)))
-        {
-            if sample.time.is_some() && !sample.event.is_empty() {
+        } else if let Some(sample) = sample(line).filter(|s| s.time.is_some() && (s.inline.is_some() || before_frame)) {
+            if is_event(sample.event) {
                 return Sure::Certain;
             }
-            samples += 1;
+        } else if !before_frame && !(after_frame && is_source_line(line)) && lines.peek().is_some() {
+            others += 1;
         }
+        after_frame = is_frame;
     }
-    // With fewer fields only the frames' addresses and names tell it.
-    let at_once = head.text.trim_start_matches(['\n', ' ']).starts_with('\t');
-    Sure::Likely.when(frames > 1 && (samples > 0 || at_once))
+    // With fewer fields only the place of the frames' addresses tells it, and that there is nothing else.
+    Sure::Likely.when(frames > 1 && others == 0)
+}
+
+/// What happened to tasks and their memory: `PERF_RECORD_MMAP2 1/1: …` behind thread and time.
+fn is_record(line: &str) -> bool {
+    line.split_once(": PERF_RECORD_").is_some_and(|(before, rest)| {
+        rest.starts_with(|c: char| c.is_ascii_uppercase()) && !before.trim_start().starts_with(['#', '/', '*', '"'])
+    })
+}
+
+/// Whether a word can be an event's name: `cycles:ppp`, `sched:sched_switch`, `cpu/event=0x3c/`.
+fn is_event(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-:/=.,@".contains(&b))
+}
+
+/// A line of a stack as perf prints it: a tab, an address at the right of 16 columns, a blank and what is there. The tab may
+/// have become blanks.
+fn is_printed_frame(line: &str) -> bool {
+    let Some(rest) = line.strip_prefix('\t').or_else(|| line.strip_prefix("        ")) else { return false };
+    let (Some(address), Some(name)) = (rest.get(..16), rest.get(16..)) else { return false };
+    let digits = address.trim_start_matches(' ');
+    !digits.is_empty()
+        && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        && name.starts_with(' ')
+        && !name.trim().is_empty()
 }
 
 /// What a sample's own line says.

@@ -40,9 +40,18 @@ fn sniff(head: &Head<'_>) -> Sure {
         return Sure::Certain;
     }
     let attaching = head.any(|l| l.starts_with("Attaching ") && l.contains(" probe"));
-    let map = head.any(|l| l.starts_with('@') && (l.ends_with(':') || l.ends_with('[') || map(l).is_some()));
+    // A key of several lines ends below: `@[`, then frames, then `]: 42`.
+    let is_open = head.any(|l| l.starts_with('@') && l.ends_with('['));
+    let is_closed = || head.any(|l| l.strip_prefix("]: ").is_some_and(|value| number(value).is_some()));
+    let map = head.any(is_counted) || (is_open && is_closed());
     let bars = head.any(|l| l.starts_with(['[', '(']) && bucket(l).is_some());
-    if map && (attaching || bars) { Sure::Certain } else { Sure::Likely.when(map || bars) }
+    if (map || attaching) && bars || map && attaching { Sure::Certain } else { Sure::Likely.when(map || bars) }
+}
+
+/// Whether a line is a map with a number: `@reads[123]: 4`, `@: 17`, `@ns: count 5, average 3, total 15`.
+fn is_counted(line: &str) -> bool {
+    let value = |value: &str| number(value.strip_prefix("count ").unwrap_or(value).split(',').next()?);
+    map(line).is_some_and(|(_, _, text)| value(text).is_some())
 }
 
 /// A bucket: its bounds, None for none, and its count.

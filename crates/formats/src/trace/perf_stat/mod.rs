@@ -61,9 +61,27 @@ fn sniff(head: &Head<'_>) -> Sure {
         return Sure::Certain;
     }
     let separator = lines().find_map(csv::separator);
-    let rows = separator.is_some_and(|s| lines().all(|l| csv::reading(l, s).is_some()));
-    Sure::Likely.when(rows)
+    let readings = |s| lines().map(move |l| csv::reading(l, s)).collect::<Option<Vec<_>>>();
+    // Any table of two columns could be values and events: one of them must be perf's own.
+    let known = separator.and_then(readings).is_some_and(|readings| readings.iter().any(is_of_perf));
+    Sure::Likely.when(known)
 }
+
+/// Whether a reading has an event that every perf knows, or says for how long its counter ran.
+fn is_of_perf(reading: &Reading) -> bool {
+    let event = reading.event.split(':').next().unwrap_or("");
+    let cached = ["L1-dcache-", "L1-icache-", "LLC-", "dTLB-", "iTLB-", "branch-", "node-", "topdown-", "stalled-cycles-"];
+    let has_run = reading.running.is_some_and(|share| share <= 100.0) && !reading.event.contains(' ');
+    has_run || EVENTS.contains(&event) || cached.iter().any(|family| event.starts_with(family))
+}
+
+/// Events that perf has names for on all machines.
+const EVENTS: &[&str] = &[
+    "alignment-faults", "branches", "bus-cycles", "cache-misses", "cache-references", "context-switches", "cpu-clock",
+    "cpu-cycles", "cpu-migrations", "cs", "cycles", "duration_time", "emulation-faults", "faults", "instructions",
+    "major-faults", "migrations", "minor-faults", "page-faults", "ref-cycles", "slots", "system_time", "task-clock",
+    "user_time",
+];
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader {

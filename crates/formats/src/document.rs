@@ -1,0 +1,77 @@
+//! Documents and sources: texts in which people may quote what tools print, and which are no tool's output themselves.
+
+/// Lines that are looked at.
+const LINES: usize = 80;
+/// So many sentences make a text a document.
+const SENTENCES: usize = 3;
+/// Words of a line that can be a part of a sentence.
+const WORDS: usize = 9;
+
+/// What programs, markup and manual pages begin with.
+const BEGINNINGS: &[&str] = &[
+    "#!", "//", "/*", "<!--", "<!DOCTYPE", "<!doctype", "<html", "<HTML", "'\\\"", ".\\\"", ".TH ", ".Dd ", ".so ", "\\documentclass",
+    "%!PS", "#include", "#ifndef", "#ifdef", "#if ", "#define", "#pragma", "import ", "from ", "package ", "use ", "module ",
+    "\"use strict\"", "'use strict'", "\"\"\"", "=head", "=encoding", ";;; ", "-*- ", "# -*- ", "{{", "{%",
+];
+
+/// Whether a text is a document or a source: it begins like one, has a fence of Markdown, or several lines of sentences.
+pub(crate) fn is_document(text: &str) -> bool {
+    let text = text.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
+    if BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
+        return true;
+    }
+    let mut sentences = 0;
+    for line in text.lines().take(LINES) {
+        if line.trim_start().starts_with("```") {
+            return true;
+        }
+        sentences += usize::from(is_sentence(line));
+    }
+    sentences >= SENTENCES
+}
+
+/// Whether a line is prose: many words, nearly all of them of small letters, and no figures.
+fn is_sentence(line: &str) -> bool {
+    let (mut words, mut plain) = (0, 0);
+    for word in line.split_ascii_whitespace() {
+        if word.bytes().any(|b| b.is_ascii_digit()) {
+            return false;
+        }
+        words += 1;
+        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        plain += usize::from(!bare.is_empty() && bare.bytes().all(|b| b.is_ascii_lowercase()));
+    }
+    words >= WORDS && plain * 5 >= words * 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_and_markup_are_documents() {
+        for text in ["#!/bin/sh\nvmstat 1\n", "//! Doc\nfn a() {}\n", "\n/* C */", ".TH LS 1\n", "# Notes\n\n```\nvmstat 1\n```\n"] {
+            assert!(is_document(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn prose_is_a_document() {
+        let line = "this line has a good number of words in it and says nothing\n";
+        assert!(is_document(&line.repeat(3)) && !is_document(&line.repeat(2)));
+    }
+
+    #[test]
+    fn what_tools_print_is_none() {
+        let texts = [
+            "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n",
+            "# started on Sun Nov 22 10:00:00 2026\n\n\n Performance counter stats for 'sleep 1':\n",
+            "{\"sysstat\": {\"hosts\": []}}",
+            "<?xml version=\"1.0\"?>\n<sysstat/>",
+            "starting vacuum...end.\ntransaction type: <builtin: TPC-B (sort of)>\nscaling factor: 1\n",
+        ];
+        for text in texts {
+            assert!(!is_document(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Ordinary texts, of which no importer may think that they are its own: configuration, sources, documents, logs and listings
+//! of the machine that runs the tests, and some that not every machine has.
+
+use std::{path::Path, process::Command};
+
+use super::{Head, Input, Sure, detect_all};
+
+/// Where ordinary texts are.
+const FOLDERS: &[&str] = &["/etc", "/usr/share", "/usr/include", "/usr/lib/python3", "/var/lib/dpkg/info", "/var/log"];
+/// Files of one folder that are looked at, so that there are many kinds.
+const OF_A_FOLDER: usize = 25;
+/// Files below one of [`FOLDERS`].
+const OF_A_TREE: usize = 2_500;
+/// Larger ones are looked at in part anyway.
+const LONGEST: u64 = 2 << 20;
+/// With fewer the test would say nothing.
+const FEWEST: usize = 500;
+
+/// What claims a text surer than a table with a header row, which any text with separators may be.
+fn claimed(bytes: &[u8]) -> Vec<(Sure, &'static str)> {
+    let input = Input::new(bytes);
+    let claims = detect_all(&Head { text: &input.head() });
+    claims.into_iter().map(|(sure, format)| (sure, format.name)).filter(|(sure, _)| *sure > Sure::Perhaps).collect()
+}
+
+/// Visits texts below a folder, at most `left` of them.
+fn walk(folder: &Path, left: &mut usize, visit: &mut dyn FnMut(&Path, &[u8])) {
+    let Ok(entries) = fs_err::read_dir(folder) else { return };
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(fs_err::DirEntry::file_name);
+    let mut here = 0;
+    for entry in entries {
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            walk(&entry.path(), left, visit);
+        } else if kind.is_file() && here < OF_A_FOLDER && *left > 0 {
+            let Ok(bytes) = entry.metadata().and_then(|m| if m.len() > LONGEST { Ok(Vec::new()) } else { fs_err::read(entry.path()) })
+            else {
+                continue;
+            };
+            if bytes.is_empty() || bytes.iter().take(4096).any(|b| *b == 0) {
+                continue;
+            }
+            (here, *left) = (here + 1, *left - 1);
+            visit(&entry.path(), &bytes);
+        }
+    }
+}
+
+#[test]
+fn files_of_this_machine_are_nobodys() {
+    let (mut looked, mut wrong) = (0, Vec::new());
+    let mut visit = |path: &Path, bytes: &[u8]| {
+        looked += 1;
+        let claims = claimed(bytes);
+        if !claims.is_empty() {
+            wrong.push(format!("{}: {claims:?}", path.display()));
+        }
+    };
+    for folder in FOLDERS {
+        walk(Path::new(folder), &mut OF_A_TREE.clone(), &mut visit);
+    }
+    assert!(wrong.is_empty(), "{} of {looked} files are claimed:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(looked >= FEWEST, "only {looked} files were found");
+}
+
+#[test]
+fn sources_of_this_project_are_nobodys() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (mut looked, mut wrong) = (0, Vec::new());
+    let mut visit = |path: &Path, bytes: &[u8]| {
+        looked += 1;
+        // Fixtures are outputs of tools, and documents of live tools are what these print.
+        let claims = claimed(bytes);
+        if !path.to_string_lossy().contains("/fixtures/") && !claims.is_empty() {
+            wrong.push(format!("{}: {claims:?}", path.display()));
+        }
+    };
+    for folder in ["crates", "docs", "questions", "findings", "scripts", "bench", "fuzz", "xtask", "web/src", "web/test"] {
+        walk(&root.join(folder), &mut OF_A_TREE.clone(), &mut visit);
+    }
+    assert!(wrong.is_empty(), "{} of {looked} files are claimed:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(looked >= FEWEST, "only {looked} files were found");
+}
+
+#[test]
+fn listings_are_nobodys() {
+    let commands: &[&[&str]] = &[
+        &["date"],
+        &["uname", "-a"],
+        &["du", "-s", "/etc"],
+        &["ls", "-l", "/usr"],
+        &["ls", "-lR", "/etc"],
+        &["mount"],
+        &["id"],
+        &["locale"],
+        &["getconf", "-a"],
+        &["dpkg", "-l"],
+        &["ip", "addr"],
+        &["lspci"],
+        &["dmesg"],
+        &["journalctl", "-n", "200"],
+        &["find", "/etc", "-maxdepth", "2"],
+        &["ps", "-e"],
+    ];
+    let mut looked = 0;
+    for command in commands {
+        let Ok(output) = Command::new(command[0]).args(&command[1..]).output() else { continue };
+        if output.stdout.is_empty() {
+            continue;
+        }
+        looked += 1;
+        assert_eq!(claimed(&output.stdout), [], "{command:?}");
+    }
+    assert!(looked >= 8, "only {looked} commands were found");
+}
+
+#[test]
+fn logs_and_reports_are_nobodys() {
+    let texts = [
+        "Nov 22 10:00:01 db1 CRON[4711]: (root) CMD (run-parts /etc/cron.hourly)\nNov 22 10:00:02 db1 sshd[88]: Accepted publickey for bob\n",
+        "2026-11-22 10:00:01.123 UTC [4711] LOG:  checkpoint starting: time\n2026-11-22 10:00:03.456 UTC [4711] ERROR:  relation \"a\" does not exist at character 15\n2026-11-22 10:00:03.456 UTC [4711] STATEMENT:  SELECT * FROM a\n",
+        "2026-11-22T10:00:01.123456Z 0 [System] [MY-010116] [Server] mysqld starting as process 1\n2026-11-22 10:00:02 0 [Note] InnoDB: Buffer pool(s) load completed\n",
+        "eth0: flags=4163<UP,BROADCAST,RUNNING,MULTICAST>  mtu 1500\n        inet 10.0.0.5  netmask 255.255.255.0  broadcast 10.0.0.255\n        ether 02:42:0a:00:00:05  txqueuelen 0  (Ethernet)\n        RX packets 123  bytes 4567 (4.5 KB)\n",
+        "10:00:01.123456 IP 10.0.0.5.22 > 10.0.0.6.54321: Flags [P.], seq 1:37, ack 1, win 501, length 36\n\t0x0000:  4500 0058 1c46 4000 4006 b1a4 0a00 0005\n\t0x0010:  0a00 0006 0016 d431 0000 0001 0000 0001\n",
+        "Handle 0x0001, DMI type 1, 27 bytes\nSystem Information\n\tManufacturer: QEMU\n\tProduct Name: Standard PC (i440FX + PIIX, 1996)\n\tUUID: 01234567-89ab-cdef-0123-456789abcdef\n",
+        "all: build\n\nbuild:\n\tcargo build\n\t@echo done\n\nclean:\n\trm -rf target\n",
+        "00:00.0 Host bridge: Intel Corporation 440FX - 82441FX PMC [Natoma] (rev 02)\n00:01.0 ISA bridge: Intel Corporation 82371SB PIIX3 ISA\n",
+        "alias ll='ls -l'\nexport PATH=$HOME/bin:$PATH\nif [ -f ~/.bash_aliases ]; then\n\t. ~/.bash_aliases\nfi\n",
+        "0x401000 <main>:\n\t55\tpush %rbp\n\tadd 1\n\tdeadbeef here\n\tcafe babe\n",
+    ];
+    for text in texts {
+        assert_eq!(claimed(text.as_bytes()), [], "{text}");
+    }
+}

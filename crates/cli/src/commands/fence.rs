@@ -1,24 +1,15 @@
 //! `fenxi fence`: CPUs of its own for a process, and interrupts sent elsewhere.
 
-mod apply;
-mod machine;
-mod plan;
-mod state;
-
 use std::{
     fmt::Write,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use anyhow::{Context, bail};
 use clap::Args;
+use fenxi_fence::{Cpus, Irq, Means, Outcome, Plan, Process, Seen};
 use fenxi_model::format_cpus;
-use fenxi_procfs::{Processes, Root, online_cpus};
-use machine::{Cpus, Irq, Means, Process};
-use plan::Plan;
 use serde_json::json;
-use state::State;
 
 use super::record::root;
 use crate::{
@@ -73,94 +64,42 @@ pub struct FenceArgs {
 
 /// Shows, fences or undoes.
 pub fn run(args: &FenceArgs) -> anyhow::Result<ExitCode> {
-    let folder = args.state.clone().unwrap_or_else(state::default_folder);
+    let folder = args.state.clone().unwrap_or_else(fenxi_fence::default_folder);
     if args.undo {
         return undo(args.pid, &folder);
     }
     let root = root(args.root.as_deref())?;
-    let online = online_cpus(&root).context("/sys/devices/system/cpu/online does not list the online CPUs")?;
-    let mut irqs = machine::irqs(&root)?;
-    let mut process = args.pid.map(|pid| Process::find(&root, pid)).transpose()?;
-    if root.is_live() {
-        machine::watch(&root, args.watch, &mut irqs, process.as_mut())?;
-    }
-    let plan = match &process {
-        Some(process) => {
-            let means = Means::find(&root, process.pid);
-            Some(Plan::make(process, &irqs, &online, args.cpus.as_ref(), means)?)
-        }
-        None => None,
-    };
+    let Seen { irqs, process, plan } = fenxi_fence::look(&root, args.pid, args.cpus.as_ref(), args.watch)?;
     match (&process, &plan) {
-        (Some(process), Some(plan)) if args.apply => apply(process, plan, &folder),
-        _ if args.json => {
-            print::json(&format!("{:#}\n", to_json(&irqs, process.as_ref(), plan.as_ref())))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        _ => {
-            print::text(&text(&irqs, process.as_ref(), plan.as_ref()))?;
-            Ok(ExitCode::SUCCESS)
-        }
+        (Some(process), Some(plan)) if args.apply => apply(process, plan, &folder)?,
+        _ if args.json => print::json(&format!("{:#}\n", to_json(&irqs, process.as_ref(), plan.as_ref())))?,
+        _ => print::text(&text(&irqs, process.as_ref(), plan.as_ref()))?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-fn apply(process: &Process, plan: &Plan, folder: &Path) -> anyhow::Result<ExitCode> {
-    let path = state::file(folder, process.pid);
-    if path.exists() {
-        let pid = process.pid;
-        bail!("process {pid} is fenced already ({}); undo it first: fenxi fence --undo -p {pid}", path.display());
+fn apply(process: &Process, plan: &Plan, folder: &Path) -> anyhow::Result<()> {
+    fenxi_fence::apply(process, plan, folder, &mut say)?;
+    print::message(&format!("undo it with: fenxi fence --undo -p {}", process.pid));
+    if fenxi_fence::irqbalance_runs() {
+        print::message("irqbalance is running and may move interrupts back; stop it, or ban these interrupts in it");
     }
-    let mut state = apply::state(process, plan)?;
-    state.write(&path)?;
-    match apply::apply(&state) {
-        Ok(outcome) => {
-            say(&outcome);
-            print::message(&format!("undo it with: fenxi fence --undo -p {}", process.pid));
-            if is_running("irqbalance") {
-                print::message(
-                    "irqbalance is running and may move interrupts back; stop it, or ban these interrupts in it",
-                );
-            }
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(error) => {
-            say(&apply::undo(&mut state));
-            apply::settle(&state, &path)?;
-            Err(error.context(format!("process {} could not be fenced; nothing is left changed", process.pid)))
-        }
-    }
+    Ok(())
 }
 
 fn undo(pid: Option<u32>, folder: &Path) -> anyhow::Result<ExitCode> {
-    let files = match pid {
-        Some(pid) => vec![state::file(folder, pid)],
-        None => state::files(folder)?,
-    };
-    if files.is_empty() || pid.is_some() && !files[0].exists() {
-        let whom = pid.map_or_else(|| "any process".to_owned(), |pid| format!("process {pid}"));
-        bail!("nothing to undo: {} has no saved state of a fence around {whom}", folder.display());
-    }
-    let mut all = true;
-    for path in files {
-        let mut state = State::read(&path)?;
-        let outcome = apply::undo(&mut state);
-        say(&outcome);
-        apply::settle(&state, &path)?;
-        if !outcome.failed.is_empty() {
-            all = false;
+    let mut code = ExitCode::SUCCESS;
+    for path in fenxi_fence::fences(folder, pid)? {
+        if !fenxi_fence::undo(&path, &mut say)? {
+            code = ExitCode::FAILURE;
             print::message(&format!("what could not be restored is kept in {}", path.display()));
         }
     }
-    Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(code)
 }
 
-fn say(outcome: &apply::Outcome) {
+fn say(outcome: &Outcome) {
     outcome.done.iter().chain(&outcome.failed).for_each(|line| print::message(line));
-}
-
-fn is_running(program: &str) -> bool {
-    let processes = Processes::of(&Root::live());
-    processes.pids().into_iter().any(|pid| processes.comm(pid).as_deref() == Some(program))
 }
 
 /// Interrupts against the process's CPUs, and what would be changed.

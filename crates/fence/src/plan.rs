@@ -1,9 +1,8 @@
 //! What a fence would change: pure choice, out of what was read.
 
-use anyhow::bail;
 use fenxi_model::format_cpus;
 
-use super::machine::{Cpus, Irq, Means, Process};
+use crate::{Cpus, Error, Irq, Means, Process};
 
 /// What would be changed.
 #[derive(Clone, Debug)]
@@ -19,11 +18,15 @@ pub struct Plan {
 /// An interrupt that would be moved.
 #[derive(Clone, Debug)]
 pub struct Move {
+    /// Its number.
     pub irq: u32,
+    /// Who handles it.
     pub driver: String,
+    /// Where it may go now.
     pub from: Cpus,
     /// Where it goes now, within `from`.
     pub effective: Option<Cpus>,
+    /// Where it would go.
     pub to: Cpus,
 }
 
@@ -32,25 +35,24 @@ impl Plan {
     ///
     /// # Errors
     /// When the CPUs leave nothing for interrupts.
-    pub fn make(
+    pub(crate) fn make(
         process: &Process,
         irqs: &[Irq],
         online: &Cpus,
         wanted: Option<&Cpus>,
         means: Means,
-    ) -> anyhow::Result<Plan> {
+    ) -> Result<Plan, Error> {
         let cpus = match wanted {
             Some(wanted) => wanted.clone(),
             None => choose(process, irqs, online)?,
         };
         let unknown: Cpus = cpus.difference(online).copied().collect();
         if cpus.is_empty() || !unknown.is_empty() {
-            let online = format_cpus(online);
-            bail!("a fence needs online CPUs ({online}), not `{}`", format_cpus(&cpus));
+            return Err(Error::NotOnline { online: format_cpus(online), wanted: format_cpus(&cpus) });
         }
         let outside: Cpus = online.difference(&cpus).copied().collect();
         if outside.is_empty() {
-            bail!("CPUs {} are all CPUs: interrupts need at least one other", format_cpus(&cpus));
+            return Err(Error::AllCpus(format_cpus(&cpus)));
         }
         let moves = irqs.iter().filter(|irq| !irq.allowed.is_disjoint(&cpus)).map(|irq| {
             let rest: Cpus = irq.allowed.difference(&cpus).filter(|cpu| online.contains(cpu)).copied().collect();
@@ -67,10 +69,10 @@ impl Plan {
 }
 
 /// The CPUs that the process is bound to, if it is; else as many as it keeps busy, those with the fewest interrupts.
-fn choose(process: &Process, irqs: &[Irq], online: &Cpus) -> anyhow::Result<Cpus> {
+fn choose(process: &Process, irqs: &[Irq], online: &Cpus) -> Result<Cpus, Error> {
     let allowed: Cpus = process.allowed().intersection(online).copied().collect();
     if online.len() < 2 {
-        bail!("there is only one CPU: interrupts need it too");
+        return Err(Error::OneCpu);
     }
     if !allowed.is_empty() && allowed.len() < online.len() {
         return Ok(allowed);
@@ -91,7 +93,7 @@ mod tests {
     use fenxi_model::parse_cpus;
 
     use super::*;
-    use crate::commands::fence::machine::Thread;
+    use crate::Thread;
 
     fn cpus(list: &str) -> Cpus {
         parse_cpus(list).unwrap()
@@ -112,7 +114,7 @@ mod tests {
         }
     }
 
-    fn plan(process: &Process, irqs: &[Irq], wanted: Option<&str>) -> anyhow::Result<Plan> {
+    fn plan(process: &Process, irqs: &[Irq], wanted: Option<&str>) -> Result<Plan, Error> {
         let wanted = wanted.map(cpus);
         Plan::make(process, irqs, &cpus("0-3"), wanted.as_ref(), Means::Affinity { why: String::new() })
     }

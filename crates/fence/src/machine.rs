@@ -7,13 +7,12 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, bail};
 use fenxi_model::{Micros, Rows, catalog::irq, parse_cpus};
-use fenxi_procfs::{Root, USER_HZ, cgroup, stat, status};
-use fenxi_source::Tick;
+use fenxi_procfs::{Processes, Root, USER_HZ, cgroup, stat, status};
+use fenxi_source::{SOURCES, SourceError, Tick};
 use fs_err as fs;
 
-use crate::commands::live;
+use crate::Error;
 
 /// CPUs by number.
 pub type Cpus = BTreeSet<usize>;
@@ -21,6 +20,7 @@ pub type Cpus = BTreeSet<usize>;
 /// A device's interrupt.
 #[derive(Clone, Debug)]
 pub struct Irq {
+    /// Its number, as /proc/irq has it.
     pub number: u32,
     /// Who handles it; several share it when there is a comma.
     pub driver: String,
@@ -50,7 +50,7 @@ impl Irq {
 }
 
 /// Every interrupt that a driver handles, without rates.
-pub fn irqs(root: &Root) -> anyhow::Result<Vec<Irq>> {
+pub(crate) fn irqs(root: &Root) -> Result<Vec<Irq>, Error> {
     let mut irqs = Vec::new();
     for (name, _) in root.list("/proc/irq")? {
         let Some(number) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
@@ -72,10 +72,13 @@ pub fn irqs(root: &Root) -> anyhow::Result<Vec<Irq>> {
 /// A process that exists.
 #[derive(Clone, Debug)]
 pub struct Process {
+    /// Its number.
     pub pid: u32,
     /// When it began, in ticks since boot: tells it from a later one of the same number.
     pub began: u64,
+    /// Its short name.
     pub command: String,
+    /// Its threads, the first one first.
     pub threads: Vec<Thread>,
     /// CPUs that it kept busy while it was watched; None when it was not.
     pub busy: Option<f64>,
@@ -84,7 +87,9 @@ pub struct Process {
 /// A thread of a process.
 #[derive(Clone, Debug)]
 pub struct Thread {
+    /// Its number.
     pub tid: u32,
+    /// CPUs where it may run.
     pub allowed: Cpus,
     /// The CPU it ran on last.
     pub ran_on: Option<usize>,
@@ -92,13 +97,16 @@ pub struct Thread {
 
 impl Process {
     /// Reads it.
-    pub fn find(root: &Root, pid: u32) -> anyhow::Result<Process> {
-        let (stat, command) = stat::of_process(root, pid).with_context(|| format!("there is no process {pid}"))?;
-        let mut threads: Vec<Thread> =
-            tids(root, pid)?.into_iter().filter_map(|tid| thread_of(root, pid, tid)).collect();
+    ///
+    /// # Errors
+    /// When there is none, or it ends meanwhile.
+    pub(crate) fn find(root: &Root, pid: u32) -> Result<Process, Error> {
+        let (stat, command) = stat::of_process(root, pid).ok_or(Error::NoProcess(pid))?;
+        let tids = Processes::of(root).tids(pid);
+        let mut threads: Vec<Thread> = tids.into_iter().filter_map(|tid| thread_of(root, pid, tid)).collect();
         threads.sort_by_key(|thread| (thread.tid != pid, thread.tid));
         if threads.is_empty() {
-            bail!("process {pid} has ended");
+            return Err(Error::Ended(pid));
         }
         Ok(Process { pid, began: stat.start, command, threads, busy: None })
     }
@@ -114,12 +122,6 @@ impl Process {
     }
 }
 
-/// Numbers of the threads of a process, as they are now.
-pub fn tids(root: &Root, pid: u32) -> anyhow::Result<Vec<u32>> {
-    let entries = root.list(&format!("/proc/{pid}/task"))?;
-    Ok(entries.iter().filter_map(|(name, _)| name.to_str()?.parse().ok()).collect())
-}
-
 fn thread_of(root: &Root, pid: u32, tid: u32) -> Option<Thread> {
     let folder = format!("/proc/{pid}/task/{tid}");
     let status = root.read_text(&format!("{folder}/status"))?;
@@ -128,14 +130,11 @@ fn thread_of(root: &Root, pid: u32, tid: u32) -> Option<Thread> {
     Some(Thread { tid, allowed: parse_cpus(list)?, ran_on: ran_on.and_then(|cpu| usize::try_from(cpu).ok()) })
 }
 
-/// When the process `pid` began; None when there is none.
-pub fn began(root: &Root, pid: u32) -> Option<u64> {
-    Some(stat::of_process(root, pid)?.0.start)
-}
-
 /// Watches the machine for `seconds`: rates of interrupts, and how busy the process is.
-pub fn watch(root: &Root, seconds: f64, irqs: &mut [Irq], process: Option<&mut Process>) -> anyhow::Result<()> {
-    let mut collector = live::sources(&["irq"])[0].start(root)?;
+pub(crate) fn watch(root: &Root, seconds: f64, irqs: &mut [Irq], process: Option<&mut Process>) -> Result<(), Error> {
+    let source = SOURCES.iter().find(|source| source.spec().name == "irq");
+    let source = source.ok_or_else(|| SourceError::Refused("no source counts interrupts".to_owned()))?;
+    let mut collector = source.start(root)?;
     let mut rows = Rows::new("");
     let pid = process.as_ref().map(|process| process.pid);
     let ticks = || stat::of_process(root, pid?).map(|(stat, _)| stat.ticks());
@@ -165,16 +164,27 @@ pub fn watch(root: &Root, seconds: f64, irqs: &mut [Irq], process: Option<&mut P
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Means {
     /// A new group below its own in the `cpuset` hierarchy of version 1.
-    Version1 { own: PathBuf, new: PathBuf },
+    Version1 {
+        /// The folder of its own group.
+        own: PathBuf,
+        /// The folder of the new one, within it.
+        new: PathBuf,
+    },
     /// Its own group of version 2, in which nobody else is.
-    Version2 { own: PathBuf },
+    Version2 {
+        /// The folder of the group.
+        own: PathBuf,
+    },
     /// The affinity of its threads; why nothing better.
-    Affinity { why: String },
+    Affinity {
+        /// What is in the way of a cpuset.
+        why: String,
+    },
 }
 
 impl Means {
     /// Finds the best that there is for `pid`.
-    pub fn find(root: &Root, pid: u32) -> Means {
+    pub(crate) fn find(root: &Root, pid: u32) -> Means {
         let why = match (cgroup::folder_of(root, pid, "cpuset"), cgroup::folder_of(root, pid, "")) {
             (Some(own), _) if own.join("cpuset.cpus").exists() => {
                 let new = own.join(format!("fenxi-fence-{pid}"));
@@ -192,7 +202,7 @@ impl Means {
 }
 
 /// Processes in a control group.
-pub fn members(group: &Path) -> Vec<u32> {
+pub(crate) fn members(group: &Path) -> Vec<u32> {
     let text = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }

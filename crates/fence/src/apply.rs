@@ -5,31 +5,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, bail};
 use fenxi_model::{format_cpus, parse_cpus};
-use fenxi_procfs::{Root, cgroup};
+use fenxi_procfs::{Processes, Root, cgroup};
 use fs_err as fs;
 use nix::{
     sched::{CpuSet, sched_setaffinity},
     unistd::Pid,
 };
 
-use super::{
-    machine::{self, Cpus, Means, Process},
-    plan::Plan,
+use crate::{
+    Cpus, Error, Means, Plan, Process, machine,
     state::{Group, IrqWas, State, ThreadWas, boot},
 };
-use crate::progress::plural;
 
-/// What became of a change: what was done, and what could not be.
+/// What became of changes, in words: a line for each.
 #[derive(Debug, Default)]
 pub struct Outcome {
+    /// What was done.
     pub done: Vec<String>,
+    /// What could not be done, and why.
     pub failed: Vec<String>,
 }
 
 /// How things are before `plan` is carried out.
-pub fn state(process: &Process, plan: &Plan) -> anyhow::Result<State> {
+pub(crate) fn state(process: &Process, plan: &Plan) -> Result<State, Error> {
     let root = Root::live();
     let group = match &plan.means {
         Means::Version1 { own, new } => Group::New { folder: new.clone(), above: own.clone() },
@@ -68,7 +67,7 @@ pub fn state(process: &Process, plan: &Plan) -> anyhow::Result<State> {
 ///
 /// # Errors
 /// When the process could not be kept there: nothing else was changed then.
-pub fn apply(state: &State) -> anyhow::Result<Outcome> {
+pub(crate) fn apply(state: &State) -> Result<Outcome, Error> {
     let list = format_cpus(&state.cpus);
     match &state.group {
         Group::New { folder, above } => {
@@ -95,17 +94,16 @@ pub fn apply(state: &State) -> anyhow::Result<Outcome> {
 }
 
 /// Every thread may run on the fence's CPUs and nowhere else.
-fn check(state: &State) -> anyhow::Result<()> {
+fn check(state: &State) -> Result<(), Error> {
     let process = Process::find(&Root::live(), state.pid)?;
     if let Some(thread) = process.threads.iter().find(|thread| !thread.allowed.is_subset(&state.cpus)) {
-        let may = format_cpus(&thread.allowed);
-        bail!("thread {} of process {} may still run on CPUs {may}", thread.tid, state.pid);
+        return Err(Error::Escapes { pid: state.pid, tid: thread.tid, cpus: format_cpus(&thread.allowed) });
     }
     Ok(())
 }
 
 /// Binds all threads; those that begin meanwhile too.
-fn bind(pid: u32, cpus: &Cpus) -> anyhow::Result<()> {
+fn bind(pid: u32, cpus: &Cpus) -> Result<(), Error> {
     const ROUNDS: usize = 100;
     for _ in 0..ROUNDS {
         let threads = Process::find(&Root::live(), pid)?.threads;
@@ -115,15 +113,13 @@ fn bind(pid: u32, cpus: &Cpus) -> anyhow::Result<()> {
         }
         for thread in unbound {
             match set_affinity(thread.tid, cpus) {
-                // It has ended.
-                Err(nix::Error::ESRCH) => {}
-                other => {
-                    other.with_context(|| format!("binding thread {} to CPUs {}", thread.tid, format_cpus(cpus)))?
-                }
+                // It may have ended.
+                Ok(()) | Err(nix::Error::ESRCH) => {}
+                Err(source) => return Err(Error::Bind { tid: thread.tid, cpus: format_cpus(cpus), source }),
             }
         }
     }
-    bail!("process {pid} starts threads faster than they can be bound")
+    Err(Error::TooManyThreads(pid))
 }
 
 fn set_affinity(tid: u32, cpus: &Cpus) -> nix::Result<()> {
@@ -160,7 +156,7 @@ fn refused(error: &io::Error) -> String {
 }
 
 /// Restores what a fence changed, as far as it can; what could not be restored is left in `state`.
-pub fn undo(state: &mut State) -> Outcome {
+pub(crate) fn undo(state: &mut State) -> Outcome {
     let root = Root::live();
     let mut outcome = Outcome::default();
     if state.boot != boot(&root) {
@@ -169,13 +165,13 @@ pub fn undo(state: &mut State) -> Outcome {
         return outcome;
     }
     state.irqs.retain(|irq| undo_irq(irq, &mut outcome));
-    let alive = machine::began(&root, state.pid) == Some(state.began);
+    let alive = Processes::of(&root).began(state.pid) == Some(state.began);
     match undo_group(state, alive) {
         Ok(()) => {
             state.group = Group::None;
             undo_threads(state, alive, &mut outcome);
         }
-        Err(error) => outcome.failed.push(format!("process {} stays fenced: {error:#}", state.pid)),
+        Err(error) => outcome.failed.push(format!("process {} stays fenced: {error}", state.pid)),
     }
     outcome
 }
@@ -205,7 +201,7 @@ fn undo_irq(irq: &IrqWas, outcome: &mut Outcome) -> bool {
     false
 }
 
-fn undo_group(state: &State, alive: bool) -> anyhow::Result<()> {
+fn undo_group(state: &State, alive: bool) -> io::Result<()> {
     match &state.group {
         Group::New { folder, above } => {
             if alive {
@@ -222,12 +218,12 @@ fn undo_group(state: &State, alive: bool) -> anyhow::Result<()> {
             for pid in machine::members(folder) {
                 let _ = fs::write(above.join("cgroup.procs"), pid.to_string());
             }
-            Ok(fs::remove_dir(folder)?)
+            fs::remove_dir(folder)
         }
         Group::Own { folder, was } => {
             let file = folder.join("cpuset.cpus");
             // A group that is gone needs no restoring; an empty list is written as an empty line.
-            if file.exists() { Ok(fs::write(file, format!("{was}\n"))?) } else { Ok(()) }
+            if file.exists() { fs::write(file, format!("{was}\n")) } else { Ok(()) }
         }
         Group::None => Ok(()),
     }
@@ -242,7 +238,7 @@ fn undo_threads(state: &mut State, alive: bool, outcome: &mut Outcome) {
         return;
     };
     let mut restored = 0;
-    for tid in machine::tids(&Root::live(), state.pid).unwrap_or_default() {
+    for tid in Processes::of(&Root::live()).tids(state.pid) {
         let before = was.iter().find(|thread| thread.tid == tid);
         // A thread that began within the fence is given what the process's first one had.
         match set_affinity(tid, before.map_or(&first, |thread| &thread.allowed)) {
@@ -254,11 +250,12 @@ fn undo_threads(state: &mut State, alive: bool, outcome: &mut Outcome) {
             }
         }
     }
-    outcome.done.push(format!("{what}: CPU affinity of {} restored", plural(restored, "thread")));
+    let s = if restored == 1 { "" } else { "s" };
+    outcome.done.push(format!("{what}: CPU affinity of {restored} thread{s} restored"));
 }
 
 /// Removes the file of a fence of which nothing is left, or keeps in it what is.
-pub fn settle(state: &State, path: &Path) -> anyhow::Result<()> {
+pub(crate) fn settle(state: &State, path: &Path) -> Result<(), Error> {
     let nothing = state.threads.is_empty() && state.irqs.is_empty() && state.group == Group::None;
     if nothing { Ok(fs::remove_file(path)?) } else { state.write(path) }
 }

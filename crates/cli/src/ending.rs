@@ -30,6 +30,11 @@ pub fn of(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     }
 }
 
+/// The exit code that says what the status of an observed command's status was.
+pub fn exit_code(status: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(status).unwrap_or(1))
+}
+
 /// Whether an error is one of a pipe that nobody reads; the engine keeps no more than the text.
 fn says_broken_pipe(error: &anyhow::Error) -> bool {
     format!("{error:#}").to_lowercase().contains("broken pipe")

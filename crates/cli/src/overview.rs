@@ -6,7 +6,7 @@ use std::{ffi::OsString, fmt::Write};
 
 use clap::{Command, CommandFactory, FromArgMatches, builder::StyledStr};
 
-use crate::args::{Cli, GROUPS};
+use crate::{args::Cli, commands::GROUPS};
 
 /// Parses a command line; help is that of [`command`].
 ///
@@ -24,14 +24,21 @@ pub fn command() -> Command {
     command.help_template(template)
 }
 
+/// The whole command line, with what clap adds only when it parses.
+pub fn built() -> Command {
+    let mut root = Cli::command();
+    root.build();
+    root
+}
+
 fn template(command: &Command) -> StyledStr {
     let (heading, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());
     let mut page = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
-    let width = GROUPS.iter().flat_map(|(_, names)| names.iter()).map(|name| name.len()).max().unwrap_or(0);
+    let width = GROUPS.iter().flat_map(|(_, listed)| listed.iter()).map(|one| one.name.len()).max().unwrap_or(0);
     // Writing to a string cannot fail.
-    for (title, names) in GROUPS {
+    for (title, listed) in GROUPS {
         let _ = writeln!(page, "\n{heading}{title}:{heading:#}");
-        for found in names.iter().filter_map(|name| command.find_subcommand(name)) {
+        for found in listed.iter().filter_map(|one| command.find_subcommand(one.name)) {
             let about = found.get_about().map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(page, "  {literal}{:width$}{literal:#}  {about}", found.get_name());
         }
@@ -46,7 +53,7 @@ mod tests {
 
     #[test]
     fn every_command_is_in_exactly_one_group() {
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, listed)| listed.iter().map(|one| one.name)).collect();
         grouped.sort_unstable();
         let root = command();
         let mut declared: Vec<&str> =
@@ -60,7 +67,8 @@ mod tests {
         let page = command().term_width(80).render_help().to_string();
         let wide: Vec<&str> = page.lines().filter(|line| line.chars().count() > 80).collect();
         assert_eq!(wide, Vec::<&str>::new());
-        for (title, names) in GROUPS {
+        for (title, listed) in GROUPS {
+            let names: Vec<&str> = listed.iter().map(|one| one.name).collect();
             let below = page.split_once(&format!("\n{title}:\n")).map(|(_, below)| below);
             let lines = below.unwrap_or_else(|| panic!("no {title} in {page}")).lines().take(names.len());
             let shown: Vec<&str> = lines.filter_map(|line| line.split_whitespace().next()).collect();

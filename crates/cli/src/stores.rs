@@ -5,38 +5,38 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use fenxi_model::Micros;
 use fenxi_store::Store;
 
-use crate::{args::Cli, print};
+use crate::{options::Global, print};
 
 /// The store that the command line names, made if there is none yet.
-pub fn create(cli: &Cli) -> anyhow::Result<Store> {
-    let path = cli.store.clone().unwrap_or_else(Store::default_path);
+pub fn create(global: &Global) -> anyhow::Result<Store> {
+    let path = global.store.clone().unwrap_or_else(Store::default_path);
     let store = Store::open_or_create(&path)?;
-    recover(cli, &store);
+    recover(global, &store);
     store.clear();
     Ok(store)
 }
 
 /// The store that the command line names, as it is: nothing in it is sealed or removed.
-pub fn open_as_it_is(cli: &Cli) -> anyhow::Result<Store> {
-    let path = cli.store.clone().unwrap_or_else(Store::default_path);
+pub fn open_as_it_is(global: &Global) -> anyhow::Result<Store> {
+    let path = global.store.clone().unwrap_or_else(Store::default_path);
     Ok(Store::open(&path)?)
 }
 
 /// The store that the command line names; it must exist.
-pub fn open(cli: &Cli) -> anyhow::Result<Store> {
-    let path = cli.store.clone().unwrap_or_else(Store::default_path);
+pub fn open(global: &Global) -> anyhow::Result<Store> {
+    let path = global.store.clone().unwrap_or_else(Store::default_path);
     let store = Store::open(&path)?;
-    recover(cli, &store);
+    recover(global, &store);
     Ok(store)
 }
 
-fn recover(cli: &Cli, store: &Store) {
+fn recover(global: &Global, store: &Store) {
     match store.recover() {
         Ok(recovered) => {
             for run in &recovered {
                 match &run.error {
                     Some(e) => print::message(&format!("warning: {} could not be recovered: {e}", run.id)),
-                    None if cli.quiet => {}
+                    None if global.quiet => {}
                     None => print::message(&format!("recovered {}: its recorder had died", run.id)),
                 }
             }

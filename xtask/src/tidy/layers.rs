@@ -45,6 +45,25 @@ pub fn exclusive_dependencies(repository: &Repository) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
+/// Folders of `cli` whose files name no command: commands themselves, and what several of them take.
+const APART: [&str; 2] = ["crates/cli/src/commands/", "crates/cli/src/options/"];
+
+/// Complains about commands that use another one, and about options that use any.
+pub fn commands_apart(repository: &Repository) -> Result<Vec<String>> {
+    let mut complaints = Vec::new();
+    for file in repository.files()? {
+        if APART.iter().any(|folder| file.starts_with(folder)) && names_a_command(&repository.read(&file)?) {
+            complaints.push(format!("{file}: uses a command; what several need is in a module beside `commands`"));
+        }
+    }
+    Ok(complaints)
+}
+
+/// Whether Rust code names a module of `commands`.
+fn names_a_command(text: &str) -> bool {
+    text.contains("commands::") || text.contains("crate::commands")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +81,14 @@ mod tests {
     fn a_dependency_on_a_later_crate_is_found() {
         let crates = [named("model", &["serde"]), named("store", &["model", "query"]), named("query", &["store"])];
         assert_eq!(out_of_order(&crates), ["store/Cargo.toml: store depends on query, which comes later"]);
+    }
+
+    #[test]
+    fn a_command_that_uses_another_is_found() {
+        for text in ["use crate::{\n    commands::sql,\n};", "let list = crate::commands::sql::list();"] {
+            assert!(names_a_command(text), "{text}");
+        }
+        assert!(!names_a_command("for (_, commands) in GROUPS {}\nuse crate::{options::Global, print};"));
     }
 
     #[test]

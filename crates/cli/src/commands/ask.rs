@@ -2,19 +2,42 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use fenxi_query::{Question, question, questions};
 use fenxi_store::Store;
 use serde_json::json;
 
 use crate::{
-    args::{AskArgs, Cli, Format},
-    commands::sql,
+    answers,
+    options::{AnswerArgs, Format, Global, key_value},
     print, stores,
 };
 
+/// `fenxi ask`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fenxi ask                              list the questions
+  fenxi ask hottest-cpu                  answer one for the latest run
+  fenxi ask top-processes -r @1 -r @2    for two runs
+  fenxi ask hot-disks --sql              print its SQL")]
+pub struct AskArgs {
+    /// Question to answer
+    pub question: Option<String>,
+    /// Parameter of the question (repeatable)
+    #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub param: Vec<(String, String)>,
+    /// Print the SQL of the question instead of its answer
+    #[arg(long)]
+    pub sql: bool,
+    /// Output format, runs [default: @1] and limits
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
 /// Answers a ready question, or lists them.
-pub fn run(cli: &Cli, args: &AskArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
+pub fn run(global: &Global, args: &AskArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
     let Some(name) = &args.question else {
         let format = args.answer.format;
         let form = print::Form::json_if(format == Format::Json);
@@ -26,20 +49,20 @@ pub fn run(cli: &Cli, args: &AskArgs) -> anyhow::Result<ExitCode> {
         print::data(question.sql.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    answer(&store, cli, args, &question)?;
+    answer(&store, global, args, &question)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn answer(store: &Store, cli: &Cli, args: &AskArgs, question: &Question) -> anyhow::Result<()> {
+fn answer(store: &Store, global: &Global, args: &AskArgs, question: &Question) -> anyhow::Result<()> {
     let latest = ["@1".to_owned()];
     let selectors = if args.answer.run.is_empty() { &latest } else { args.answer.run.as_slice() };
-    let scope = sql::scope(store, selectors)?;
-    let engine = sql::engine(store, &args.answer)?;
-    if args.answer.format == Format::Table && !cli.quiet {
+    let scope = answers::scope(store, selectors)?;
+    let engine = answers::engine(store, &args.answer)?;
+    if args.answer.format == Format::Table && !global.quiet {
         print::message(&format!("{}: {}", question.title, question.about));
     }
     let params = question.bind(&args.param)?;
-    sql::answer(&engine, &question.sql, &params, &scope, args.answer.format)
+    answers::answer(&engine, &question.sql, &params, &scope, args.answer.format)
 }
 
 fn list(all: &[Question], format: Format) -> String {

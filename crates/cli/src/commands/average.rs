@@ -9,8 +9,8 @@ use fenxi_model::RunId;
 use serde_json::json;
 
 use crate::{
-    args::{Cli, key_value},
-    commands::representative::list,
+    distances,
+    options::{Global, RunLabels, WindowArg},
     print,
     progress::{Steps, plural},
     stop::Stop,
@@ -30,19 +30,18 @@ omitted.
 Examples:
   fenxi average kernel=6.18 --name kernel-6.18
   fenxi average a1 a2 a3 a4 --name a --window 60s..540s --drop-outliers")]
+#[command(mut_arg("name", |arg| arg.help("Name of the new run")))]
+#[command(mut_arg("tag", |arg| arg.help("Tag of the new run (repeatable)")))]
 pub struct AverageArgs {
     /// Repeated runs of the same experiment
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Name of the new run
-    #[arg(long, short)]
-    pub name: Option<String>,
-    /// Tag of the new run (repeatable)
-    #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
-    pub tag: Vec<(String, String)>,
-    /// Time window: `all`, a name, FROM..TO, or `auto` for the steady state
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    pub window: String,
+    /// Name and tags
+    #[command(flatten)]
+    pub labels: RunLabels,
+    /// Which part of the runs
+    #[command(flatten)]
+    pub part: WindowArg,
     /// Exclude outliers: runs unusually far from the others
     #[arg(long)]
     pub drop_outliers: bool,
@@ -52,19 +51,19 @@ pub struct AverageArgs {
 }
 
 /// Averages runs into a new one.
-pub fn run(cli: &Cli, args: &AverageArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
+pub fn run(global: &Global, args: &AverageArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
     let runs = group(&store, &args.runs.join(","))?;
     let outliers = if args.drop_outliers { Outliers::LeaveOut } else { Outliers::Keep };
-    let Averaging { found, members, left_out, remarks } = Averaging::of(&store, &runs, &args.window, outliers)?;
+    let Averaging { found, members, left_out, remarks } = Averaging::of(&store, &runs, &args.part.window, outliers)?;
     let of: Vec<RunId> = members.iter().map(|member| member.id.clone()).collect();
     let stop = Stop::on_interrupt();
-    let bar = Steps::new(cli.quiet || args.json, "averaging");
+    let bar = Steps::new(global.quiet || args.json, "averaging");
     let plan = Plan {
         store: &store,
         members,
-        name: args.name.clone(),
-        tags: args.tag.iter().cloned().collect::<BTreeMap<_, _>>(),
+        name: args.labels.name.clone(),
+        tags: args.labels.tag.iter().cloned().collect::<BTreeMap<_, _>>(),
         random: stores::random(),
         remarks,
     };
@@ -80,8 +79,8 @@ pub fn run(cli: &Cli, args: &AverageArgs) -> anyhow::Result<ExitCode> {
             "run": id, "of": of, "representative": found.representative, "outliers": outliers, "left_out": left_out,
         });
         print::json(&format!("{line}\n"))?;
-    } else if !cli.quiet {
-        print::text(&list(&found, false))?;
+    } else if !global.quiet {
+        print::text(&distances::list(&found, false))?;
         print::message(&format!("average of {}: {id}", plural(of.len() as u64, "run")));
     }
     Ok(ExitCode::SUCCESS)

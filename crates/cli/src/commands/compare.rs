@@ -8,7 +8,10 @@ use clap::{Args, ValueEnum};
 use fenxi_analyze::Verdict;
 use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide};
 
-use crate::{args::Cli, print, stores};
+use crate::{
+    options::{Global, WindowArg},
+    print, stores,
+};
 use page::Page;
 
 /// `fenxi compare`
@@ -51,9 +54,9 @@ pub struct CompareArgs {
     /// Also compare each series with this key, such as `cpu` or `process` (repeatable)
     #[arg(long, value_name = "LABEL")]
     pub by: Vec<String>,
-    /// Time window: `all`, a name, FROM..TO, or `auto` for the steady state
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    pub window: String,
+    /// Which part of the runs
+    #[command(flatten)]
+    pub part: WindowArg,
     /// Compare even if the validity gate refuses
     #[arg(long, short)]
     pub force: bool,
@@ -82,9 +85,9 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 /// Compares each other group with the first.
-pub fn run(cli: &Cli, args: &CompareArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
-    let chosen = Chosen { by: &args.by, window: &args.window };
+pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
+    let chosen = Chosen { by: &args.by, window: &args.part.window };
     let first = Group::read(&store, &args.first, chosen)?;
     let mut failed = false;
     for other in &args.others {

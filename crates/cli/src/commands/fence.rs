@@ -11,9 +11,8 @@ use fenxi_fence::{Cpus, Irq, Means, Outcome, Plan, Process, Seen};
 use fenxi_model::format_cpus;
 use serde_json::json;
 
-use super::record::root;
 use crate::{
-    args::{cpu_list, interval},
+    options::{Global, RootArg, cpu_list, interval},
     print,
     progress::plural,
 };
@@ -57,18 +56,18 @@ pub struct FenceArgs {
     /// Print JSON
     #[arg(long, conflicts_with = "apply")]
     pub json: bool,
-    /// Read a saved copy of /proc and /sys below this directory, not the live ones
-    #[arg(long, value_name = "DIR")]
-    pub root: Option<PathBuf>,
+    /// The machine
+    #[command(flatten)]
+    pub machine: RootArg,
 }
 
 /// Shows, fences or undoes.
-pub fn run(args: &FenceArgs) -> anyhow::Result<ExitCode> {
+pub fn run(_: &Global, args: &FenceArgs) -> anyhow::Result<ExitCode> {
     let folder = args.state.clone().unwrap_or_else(fenxi_fence::default_folder);
     if args.undo {
         return undo(args.pid, &folder);
     }
-    let root = root(args.root.as_deref())?;
+    let root = args.machine.open()?;
     let Seen { irqs, process, plan } = fenxi_fence::look(&root, args.pid, args.cpus.as_ref(), args.watch)?;
     match (&process, &plan) {
         (Some(process), Some(plan)) if args.apply => apply(process, plan, &folder)?,

@@ -6,7 +6,7 @@ use clap::Args;
 use fenxi_query::{Engine, Finding, Found, Occurrence, Options, Severity, findings};
 use serde_json::{Map, json};
 
-use crate::{args::Cli, commands::sql, print, progress::plural, stores};
+use crate::{answers, options::Global, print, progress::plural, stores};
 
 /// Occurrences of one finding that are printed; the others are counted.
 const SHOWN: usize = 3;
@@ -40,13 +40,13 @@ pub struct FindingsArgs {
 }
 
 /// Says what stands out in runs, or lists the rules.
-pub fn run(cli: &Cli, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
+pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
     if args.all {
         print::put(print::Form::json_if(args.json), rules(&findings(&store)?, args).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let scope = sql::scope(&store, &args.runs)?;
+    let scope = answers::scope(&store, &args.runs)?;
     let engine = Engine::open(&store, &Options::default())?;
     let all = engine.find_all(&scope)?;
     let runs = scope.runs.map_or(0, |runs| runs.len());

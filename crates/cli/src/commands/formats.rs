@@ -2,44 +2,35 @@
 
 use std::{io, process::ExitCode};
 
-use anyhow::bail;
-use fenxi_formats::{Fills, Format, detect, formats};
-use fenxi_model::near;
+use clap::Args;
+use fenxi_formats::{Fills, Format, formats};
 use serde_json::json;
 
-use crate::{
-    args::{Cli, FormatsArgs},
-    print,
-};
+use crate::{formats, options::Global, print};
+
+/// `fenxi formats`
+#[derive(Debug, Args)]
+pub struct FormatsArgs {
+    /// Format to describe
+    pub format: Option<String>,
+    /// Print JSON Lines, one object per format
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Lists formats, or describes one.
-pub fn run(_cli: &Cli, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
+pub fn run(_: &Global, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
     let width = print::width(&io::stdout());
     let text = match &args.format {
         None if args.json => formats().map(|f| json(f) + "\n").collect(),
         None => list(width),
         Some(name) => {
-            let format = named(name)?;
+            let format = formats::named(name)?;
             if args.json { json(format) + "\n" } else { describe(format, width) }
         }
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The format called `name`.
-///
-/// # Errors
-/// When there is none, with names that are near.
-pub fn named(name: &str) -> anyhow::Result<&'static Format> {
-    match detect::format(name) {
-        Some(format) => Ok(format),
-        None => {
-            let close = near(name, formats().map(|f| f.name));
-            let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
-            bail!("unknown format `{name}`{hint} (`fenxi formats` lists them)")
-        }
-    }
 }
 
 fn tables(format: &Format) -> Vec<&'static str> {

@@ -1,8 +1,11 @@
 //! `fenxi import`.
 
+mod archives;
+
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, bail};
+use clap::Args;
 use fenxi_ingest::{Content, Imported, Outcome, Plan, Source, collect, import, kept};
 use fenxi_model::{Micros, RunId, Unit};
 use fenxi_store::{RunEntry, Store};
@@ -10,21 +13,80 @@ use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use serde_json::json;
 
 use crate::{
-    args::{Cli, ImportArgs},
-    commands::{export, formats},
+    formats,
+    options::{Global, RunLabels, seconds},
     print,
     progress::{Bar, plural},
     stop::Stop,
     stores,
 };
 
+/// `fenxi import`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A directory becomes one run of all its files. Files may be compressed (gz, zst,
+bz2, xz); formats are detected from contents. The run keeps its inputs,
+compressed. Averages since boot, which many tools print first, go to separate
+tables: `boot.cpu`, `boot.disk` … An archive written by `fenxi export` is
+detected too: its runs are imported unchanged.
+
+Examples:
+  fenxi import mpstat.log iostat.log --name baseline
+  vmstat 1 60 | fenxi import -
+  fenxi import results/ --tag kernel=6.18
+  fenxi import vmstat.txt --start '2026-11-21 14:00' --interval 10
+  fenxi import --again baseline  read its inputs again with current importers
+  fenxi import oltp.tar.zst      import the runs of an archive")]
+#[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the first path]")))]
+pub struct ImportArgs {
+    /// Files or directories; `-` is standard input
+    #[arg(required_unless_present = "again", value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Name and tags
+    #[command(flatten)]
+    pub labels: RunLabels,
+    /// Host name for all rows, overriding the files
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// Start time, for files without dates or times
+    #[arg(long, value_name = "TIME")]
+    pub start: Option<String>,
+    /// Sampling interval, for files that do not state it
+    #[arg(long, short, value_name = "TIME", value_parser = seconds)]
+    pub interval: Option<f64>,
+    /// Time zone of times without one, such as `Europe/Berlin` or `UTC` [default: local]
+    #[arg(long, value_name = "ZONE")]
+    pub zone: Option<String>,
+    /// Format of all files (see `fenxi formats`), instead of detecting it
+    #[arg(long, short, value_name = "NAME")]
+    pub format: Option<String>,
+    /// TOML file that maps columns of CSV, TSV or JSON Lines
+    #[arg(long, value_name = "FILE")]
+    pub map: Option<PathBuf>,
+    /// Make a run of each file instead of one of all
+    #[arg(long)]
+    pub each: bool,
+    /// Fail and keep nothing if anything cannot be read or has to be assumed
+    #[arg(long)]
+    pub strict: bool,
+    /// Import even if an earlier run has the same inputs
+    #[arg(long)]
+    pub force: bool,
+    /// Import the kept inputs of this run again, into a new run
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "each"])]
+    pub again: Option<String>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Imports, and says what each file gave.
-pub fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::create(cli)?;
+pub fn run(global: &Global, args: &ImportArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::create(global)?;
     let mut paths = args.paths.clone();
-    let (archives, of_stdin) = export::archives(&mut paths)?;
+    let (archives, of_stdin) = archives::find(&mut paths)?;
     for archive in &archives {
-        export::take_in(cli, args, &store, archive)?;
+        archives::take_in(global, args, &store, archive)?;
     }
     let plans = match &args.again {
         Some(run) => vec![again(&store, args, run)?],
@@ -33,7 +95,7 @@ pub fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     };
     let stop = Stop::on_interrupt();
     for plan in &plans {
-        let bar = Bar::new(cli.quiet, plan.sources.iter().map(|s| s.content.bytes()).sum());
+        let bar = Bar::new(global.quiet, plan.sources.iter().map(|s| s.content.bytes()).sum());
         let outcome = import(plan, &mut |progress| {
             bar.show(progress);
             !stop.asked()
@@ -42,7 +104,7 @@ pub fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
         let outcome = outcome?;
         if args.json {
             print::json(&(summary_json(&outcome).to_string() + "\n"))?;
-        } else if !cli.quiet {
+        } else if !global.quiet {
             if outcome.run.is_some() {
                 print::text(&summary(&outcome.inputs))?;
             }
@@ -75,11 +137,12 @@ fn plan(store: &Store, args: &ImportArgs, sources: Vec<Source>, name: Option<Str
         Some(path) => Some(fs_err::read_to_string(path)?),
         None => None,
     };
-    let name = args.name.clone().or(name).or_else(|| sources.first().map(|s| s.name.clone())).unwrap_or_default();
+    let name =
+        args.labels.name.clone().or(name).or_else(|| sources.first().map(|s| s.name.clone())).unwrap_or_default();
     Ok(Plan {
         store: store.clone(),
         name: plain_name(&name),
-        tags: args.tag.iter().cloned().collect(),
+        tags: args.labels.tag.iter().cloned().collect(),
         command: std::env::args().collect(),
         sources,
         format: args.format.as_deref().map(formats::named).transpose()?,

@@ -5,7 +5,7 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::Args;
 use serde_json::json;
 
-use crate::print;
+use crate::{options::Global, print};
 
 /// `fenxi --licenses`
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ pub fn as_command(words: &mut [OsString]) {
 }
 
 /// Prints the notices, or the list of parts.
-pub fn run(args: &LicensesArgs) -> anyhow::Result<ExitCode> {
+pub fn run(_: &Global, args: &LicensesArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         let lines: String = parts(fenxi_model::NOTICES).map(|part| format!("{part}\n")).collect();
         print::data(lines.as_bytes())?;

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use self::{run::RunArgs, team::WorkerArgs};
 use crate::{
-    args::{Cli, key_value},
+    options::{Global, key_value},
     print,
     progress::{LoadLine, plural},
     stop::Stop,
@@ -112,16 +112,16 @@ pub struct CleanupArgs {
 }
 
 /// Runs a subcommand.
-pub fn run(cli: &Cli, args: &LoadArgs) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &LoadArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         LoadCommand::Workloads(args) => workloads(args),
-        LoadCommand::Prepare(args) => fill(cli, args),
-        LoadCommand::Run(args) => run::run(cli, args),
-        LoadCommand::Worker(args) => team::worker(cli, args),
+        LoadCommand::Prepare(args) => fill(global, args),
+        LoadCommand::Run(args) => run::run(global, args),
+        LoadCommand::Worker(args) => team::worker(global, args),
         LoadCommand::Cleanup(args) => {
             let (_, target, program) = resolve(&args.place)?;
             let removed = prepare::cleanup(&target, &program)?;
-            if !cli.quiet {
+            if !global.quiet {
                 print::message(&format!("removed {} from {target}", plural(removed as u64, "table")));
             }
             Ok(ExitCode::SUCCESS)
@@ -202,10 +202,10 @@ fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn fill(cli: &Cli, args: &PrepareArgs) -> anyhow::Result<ExitCode> {
+fn fill(global: &Global, args: &PrepareArgs) -> anyhow::Result<ExitCode> {
     let (_, target, program) = resolve(&args.place)?;
     let stop = Stop::on_interrupt();
-    let line = LoadLine::new(cli.quiet);
+    let line = LoadLine::new(global.quiet);
     let watch = &mut |progress: Progress| {
         line.show(&progress);
         if stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -213,7 +213,7 @@ fn fill(cli: &Cli, args: &PrepareArgs) -> anyhow::Result<ExitCode> {
     let prepared = prepare::prepare(&target, &program, args.place.seed, args.connections, watch);
     line.clear();
     let prepared = prepared?;
-    if !cli.quiet {
+    if !global.quiet {
         let mut text =
             format!("{} with {} in {target}", plural(prepared.tables as u64, "table"), plural(prepared.rows, "row"));
         if prepared.loaded > 0 {

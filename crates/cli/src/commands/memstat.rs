@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::bail;
-use clap::{Args, CommandFactory, error::ErrorKind};
+use clap::{Args, error::ErrorKind};
 use fenxi_live::{View, memstat};
 use fenxi_model::{
     Table,
@@ -20,8 +20,11 @@ use fenxi_source::{
     residency::{self, Files, Target},
 };
 
-use super::live::{self, LiveArgs, Tool};
-use crate::{args::Cli, print};
+use crate::{
+    live::{self, Tool},
+    options::{Global, LiveArgs},
+    overview, print, sources,
+};
 
 /// `fenxi memstat`
 #[derive(Debug, Args)]
@@ -102,7 +105,7 @@ fn database(text: &str) -> Result<Db, String> {
 type Shown = (Vec<Arc<dyn Source>>, Vec<&'static Table>, Box<dyn View>);
 
 /// Shows it until the count is reached or a signal comes.
-pub fn run(cli: &Cli, args: &MemstatArgs) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &MemstatArgs) -> anyhow::Result<ExitCode> {
     let mut when = args.live.clone();
     // Nothing here is a difference of two moments: without an interval, one is shown at once.
     let once = when.interval.is_none() && when.run.is_none();
@@ -110,7 +113,7 @@ pub fn run(cli: &Cli, args: &MemstatArgs) -> anyhow::Result<ExitCode> {
         (when.interval, when.count) = (Some(AT_ONCE_S), Some(1));
     }
     let (sources, tables, view) = if when.run.is_some() { recorded(args) } else { now(args, once)? };
-    live::run(cli, &when, Tool { name: "memstat", sources, tables, view, since_boot: false, command: None })
+    live::run(global, &when, Tool { name: "memstat", sources, tables, view, since_boot: false, command: None })
 }
 
 /// Seconds until the only sample: the least interval that there is.
@@ -142,8 +145,8 @@ fn now(args: &MemstatArgs, once: bool) -> anyhow::Result<Shown> {
         (vec![files_of(chosen(args)?)], vec![&file_cache::TABLE], files)
     } else {
         // Of a saved copy it is known that programs cannot be asked: no word about it each time.
-        let names: &[&str] = if args.live.root.is_some() { &["mem"] } else { &["mem", "page_cache"] };
-        (live::sources(names), vec![&mem::TABLE, &page_cache::TABLE], summary)
+        let names: &[&str] = if !args.live.machine.is_live() { &["mem"] } else { &["mem", "page_cache"] };
+        (sources::named(names), vec![&mem::TABLE, &page_cache::TABLE], summary)
     })
 }
 
@@ -210,10 +213,9 @@ fn servers(db: &Db) -> anyhow::Result<Target> {
 
 /// Ends with a message about the command line, as clap does.
 fn usage(message: &str) -> ! {
-    let mut command = Cli::command();
-    command.build();
+    let mut command = overview::built();
     let tool = command.find_subcommand_mut("memstat");
-    tool.map_or_else(Cli::command, |tool| tool.clone()).error(ErrorKind::ArgumentConflict, message).exit()
+    tool.map_or_else(overview::command, |tool| tool.clone()).error(ErrorKind::ArgumentConflict, message).exit()
 }
 
 #[cfg(test)]

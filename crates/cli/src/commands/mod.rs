@@ -1,36 +1,113 @@
-//! One file per command.
+//! The commands. Each is one file, with its arguments and `run`, and one line of the list here. No command knows another:
+//! what several need is in modules beside this one.
 
-pub mod ask;
-pub mod average;
-pub mod compare;
-pub mod export;
-pub mod fence;
-pub mod findings;
-pub mod formats;
-pub mod import;
-pub mod licenses;
-pub mod live;
-pub mod load;
-pub mod manual;
-pub mod memstat;
-pub mod mpstat;
-pub mod nicstat;
-pub mod pstime;
-pub mod record;
-pub mod report;
-pub mod representative;
-pub mod rm;
-pub mod runs;
-pub mod saved;
-pub mod serve;
-pub mod show;
-pub mod sql;
-pub mod study;
-pub mod tables;
-pub mod tag;
-pub mod tamp;
-pub mod trace;
-pub mod trend;
-pub mod util;
-pub mod verify;
-pub mod window;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use crate::options::Global;
+
+/// A command of the list.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed {
+    /// As it is typed.
+    pub name: &'static str,
+    /// Whether this program is the command when it is called by that name, through a link.
+    pub own_name: bool,
+}
+
+/// Declares commands by purpose: groups in the order in which the first page of help shows them, and in each a line for
+/// a command with its file, its variant of [`Command`] and arguments, `own_name` if it is also called without `fenxi`, and what
+/// it does. Its name is that of its file. Those that are hidden are in no group.
+macro_rules! commands {
+    (
+        $($title:literal { $($module:ident $variant:ident($arguments:ident) $($own:ident)? $about:literal;)+ })+
+        hidden { $($hidden:ident $hidden_variant:ident($hidden_arguments:ident) $hidden_about:literal;)+ }
+    ) => {
+        $($(pub mod $module;)+)+
+        $(pub mod $hidden;)+
+
+        /// What to do. Arguments are boxed, as their sizes differ.
+        #[derive(Debug, Subcommand)]
+        pub enum Command {
+            $($(
+                #[doc = $about]
+                $variant(Box<$module::$arguments>),
+            )+)+
+            $(
+                #[doc = $hidden_about]
+                #[command(hide = true)]
+                $hidden_variant(Box<$hidden::$hidden_arguments>),
+            )+
+        }
+
+        impl Command {
+            /// Does it; gives the exit code.
+            pub fn run(&self, global: &Global) -> anyhow::Result<ExitCode> {
+                match self {
+                    $($(Command::$variant(arguments) => $module::run(global, arguments),)+)+
+                    $(Command::$hidden_variant(arguments) => $hidden::run(global, arguments),)+
+                }
+            }
+        }
+
+        /// Commands by purpose; each that is not hidden is in one group.
+        pub const GROUPS: &[(&str, &[Listed])] = &[
+            $(($title, &[$(Listed { name: stringify!($module), own_name: commands!(@ $($own)?) },)+]),)+
+        ];
+    };
+    (@) => { false };
+    (@ own_name) => { true };
+}
+
+commands! {
+    "Record and import" {
+        record         Record(RecordArgs)            "Record this machine, optionally while a command runs";
+        import         Import(ImportArgs)            "Import output of other tools as a run, or archived runs";
+        formats        Formats(FormatsArgs)          "List the formats that can be imported, or describe one";
+        tables         Tables(TablesArgs)            "List the tables that can be recorded, or describe one";
+    }
+    "Look at runs" {
+        runs           Runs(RunsArgs)                "List runs, latest first";
+        show           Show(ShowArgs)                "Show a run: facts, results, tables, recording overhead";
+        ask            Ask(AskArgs)                  "Answer a predefined question, or list all of them";
+        sql            Sql(SqlArgs)                  "Query runs in SQL";
+        findings       Findings(FindingsArgs)        "Flag problems in a run, with evidence and advice";
+        report         Report(ReportArgs)            "Write runs as one self-contained HTML page";
+        serve          Serve(ServeArgs)              "Serve the store as web pages and a JSON API";
+    }
+    "Compare runs" {
+        compare        Compare(CompareArgs)          "Compare groups of runs: effect sizes, confidence intervals";
+        trend          Trend(TrendArgs)              "Follow a metric over runs and detect change points";
+        representative Representative(RepresentativeArgs) "Find the most typical run of a group, and its outliers";
+        average        Average(AverageArgs)          "Average runs into a new run, with standard deviations";
+        window         Window(WindowArgs)            "Define time windows in runs, such as the steady state";
+    }
+    "Run experiments" {
+        study          Study(StudyArgs)              "Run a planned experiment: factors, levels, repeats; resumable";
+        load           Load(LoadArgs)                "Generate database load, open-loop or closed-loop";
+        fence          Fence(FenceArgs)              "Isolate a process on CPUs of its own (cpuset), reversibly";
+    }
+    "Observe live" {
+        mpstat         Mpstat(MpstatArgs) own_name   "Show utilisation and interrupts of every CPU";
+        nicstat        Nicstat(NicstatArgs) own_name "Show throughput, utilisation and errors of network interfaces";
+        pstime         Pstime(PstimeArgs) own_name   "Show CPU time of processes, exact to the nanosecond";
+        util           Util(UtilArgs) own_name       "Show CPU utilisation, sampled and measured side by side";
+        memstat        Memstat(MemstatArgs) own_name "Show memory use, and page cache residency of files";
+        trace          Trace(TraceArgs)              "Trace system calls, queries, locks, I/O and stacks with eBPF";
+    }
+    "Keep and share" {
+        tag            Tag(TagArgs)                  "Change the name, tags or remarks of runs";
+        rm             Rm(RmArgs)                    "Remove runs";
+        verify         Verify(VerifyArgs)            "Verify runs against their checksums";
+        export         Export(ExportArgs)            "Export runs to one archive file";
+    }
+    "Other" {
+        tamp           Tamp(TampArgs) own_name       "Compress and decompress on all cores, in standard formats";
+        man            Man(ManArgs)                  "Show the manual page of a command";
+        completions    Completions(CompletionsArgs)  "Print a shell's completion script";
+    }
+    hidden {
+        licenses       Licenses(LicensesArgs)        "What `--licenses` is";
+    }
+}

@@ -13,12 +13,14 @@ use fenxi_model::{
 };
 use jiff::tz::TimeZone;
 
-use super::{
-    live::{self, LiveArgs, Tool},
-    record::root,
-    saved::{self, Saved},
+use crate::{
+    live::{
+        self, Tool,
+        saved::{self, Saved},
+    },
+    options::{Global, LiveArgs},
+    print, sources,
 };
-use crate::{args::Cli, print};
 
 /// `fenxi mpstat`
 #[derive(Debug, Args)]
@@ -96,7 +98,7 @@ pub enum Kind {
 }
 
 /// Shows it until the count is reached or a signal comes.
-pub fn run(cli: &Cli, args: &MpstatArgs) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &MpstatArgs) -> anyhow::Result<ExitCode> {
     let options = options(args);
     let (name, tables) = ("mpstat", tables(&options));
     if let Some(path) = file(args)? {
@@ -117,11 +119,11 @@ pub fn run(cli: &Cli, args: &MpstatArgs) -> anyhow::Result<ExitCode> {
     ] {
         sources.extend(wanted.then_some(source));
     }
-    let sources = live::sources(&sources);
+    let sources = sources::named(&sources);
     // The averages since boot tell which interrupts there are, also when they are not shown.
     let since_boot = !args.skip_boot || options.interrupts.hard || options.interrupts.soft;
     let view = Box::new(Mpstat::new(options));
-    live::run(cli, &args.live, Tool { name, sources, tables, view, since_boot, command: None })
+    live::run(global, &args.live, Tool { name, sources, tables, view, since_boot, command: None })
 }
 
 /// What to say when -P asks for a CPU that the machine cannot have. A run or a saved output may be of another one.
@@ -129,7 +131,7 @@ fn no_such_cpu(args: &MpstatArgs) -> Option<String> {
     if args.live.run.is_some() {
         return None;
     }
-    let possible = root(args.live.root.as_deref()).ok()?.read_text("/sys/devices/system/cpu/possible")?;
+    let possible = args.live.machine.open().ok()?.read_text("/sys/devices/system/cpu/possible")?;
     let last = possible.trim().rsplit([',', '-']).next()?.parse().ok()?;
     let number = args.cpus.as_ref()?.beyond(last)?;
     Some(format!("there is no CPU {number}: this machine has {}", possible.trim()))
@@ -141,7 +143,7 @@ fn file(args: &MpstatArgs) -> anyhow::Result<Option<PathBuf>> {
         return Ok(args.file.clone());
     }
     let live = &args.live;
-    if live.interval.is_some() || live.run.is_some() || live.root.is_some() || live.save.is_some() {
+    if live.interval.is_some() || live.run.is_some() || !live.machine.is_live() || live.save.is_some() {
         return Ok(None);
     }
     let hint = "waiting for saved mpstat output on standard input (`< /dev/null` for this machine's averages)";
@@ -153,7 +155,7 @@ fn options(args: &MpstatArgs) -> Options {
     let wants = |one: Kind| kind.is_some_and(|kind| kind == one || kind == Kind::All);
     let cpus = args.cpus.clone().filter(|_| !args.everything);
     let uname = rustix::system::uname();
-    let known = args.live.run.is_none() && args.live.root.is_none();
+    let known = args.live.run.is_none() && args.live.machine.is_live();
     let word = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     let system = if known {
         (format!("{} {}", word(uname.sysname()), word(uname.release())), Some(word(uname.machine())))

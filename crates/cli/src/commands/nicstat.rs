@@ -12,11 +12,12 @@ use fenxi_model::catalog::{net, net_driver, softnet, tcp, udp};
 use fenxi_source::Root;
 use jiff::tz::TimeZone;
 
-use super::{
-    live::{self, LiveArgs, Tool},
-    record::root,
+use crate::{
+    live::{self, Tool},
+    netns,
+    options::{Global, LiveArgs},
+    print, sources,
 };
-use crate::{args::Cli, netns, print};
 
 /// `fenxi nicstat`
 #[derive(Debug, Args)]
@@ -120,7 +121,7 @@ pub struct NicstatArgs {
 }
 
 /// Shows it until the count is reached or a signal comes.
-pub fn run(cli: &Cli, args: &NicstatArgs) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &NicstatArgs) -> anyhow::Result<ExitCode> {
     if args.show_version {
         let text = format!("nicstat version 1.95, as fenxi {} has it\n", env!("CARGO_PKG_VERSION"));
         print::text(&text)?;
@@ -129,7 +130,7 @@ pub fn run(cli: &Cli, args: &NicstatArgs) -> anyhow::Result<ExitCode> {
         netns::enter(name)?;
     }
     if args.live.run.is_none() {
-        known(&root(args.live.root.as_deref())?, &args.interface)?;
+        known(&args.live.machine.open()?, &args.interface)?;
     }
     let options = options(args);
     let mut sources = vec!["net"];
@@ -153,8 +154,8 @@ pub fn run(cli: &Cli, args: &NicstatArgs) -> anyhow::Result<ExitCode> {
     let live = timing(args);
     let view = Box::new(Nicstat::new(options, TimeZone::system()));
     let since_boot = with_boot(args) || args.list;
-    let sources = live::sources(&sources);
-    live::run(cli, &live, Tool { name: "nicstat", sources, tables, view, since_boot, command: None })
+    let sources = sources::named(&sources);
+    live::run(global, &live, Tool { name: "nicstat", sources, tables, view, since_boot, command: None })
 }
 
 /// What the letters mean together.

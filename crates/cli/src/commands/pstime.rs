@@ -8,8 +8,11 @@ use fenxi_model::catalog::{cpu, process, thread};
 use fenxi_source::{CpuTimes, Matches, Selection, Source};
 use regex::Regex;
 
-use super::live::{self, LiveArgs, Tool};
-use crate::{args::Cli, print};
+use crate::{
+    live::{self, Tool},
+    options::{Global, LiveArgs},
+    print, sources,
+};
 
 const EXAMPLES: &str = "\
 Columns:
@@ -105,7 +108,7 @@ fn regex(text: &str) -> Result<Regex, String> {
 }
 
 /// Shows it until the count is reached, a signal comes or the command has ended.
-pub fn run(cli: &Cli, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
     let pids = [&args.pids[..], &args.pid].concat();
     let uid = match (&args.user, &args.live.run) {
         (Some(user), None) => Some(uid(user, args).unwrap_or_else(|error| error.exit())),
@@ -120,7 +123,7 @@ pub fn run(cli: &Cli, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
     };
     let times = CpuTimes { selection: Arc::new(selection), threads: args.threads };
     let mut sources: Vec<Arc<dyn Source>> = vec![Arc::new(times)];
-    sources.extend(live::sources(&["cpu"]));
+    sources.extend(sources::named(&["cpu"]));
     let mut tables = vec![&process::TABLE];
     if args.threads {
         tables.insert(0, &thread::TABLE);
@@ -140,7 +143,7 @@ pub fn run(cli: &Cli, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
         n_cpus: None,
     };
     let view = Box::new(Pstime::new(options));
-    live::run(cli, &args.live, Tool { name: "pstime", sources, tables, view, since_boot: false, command })
+    live::run(global, &args.live, Tool { name: "pstime", sources, tables, view, since_boot: false, command })
 }
 
 fn scale(args: &PstimeArgs) -> Scale {
@@ -166,8 +169,7 @@ fn uid(user: &str, args: &PstimeArgs) -> Result<u32, clap::Error> {
     if let Ok(uid) = user.parse() {
         return Ok(uid);
     }
-    let root = super::record::root(args.live.root.as_deref())
-        .map_err(|e| clap::Error::raw(ErrorKind::Io, format!("{e:#}\n")))?;
+    let root = args.live.machine.open().map_err(|e| clap::Error::raw(ErrorKind::Io, format!("{e:#}\n")))?;
     let passwd = root.read_text("/etc/passwd").unwrap_or_default();
     let listed = passwd.lines().find_map(|line| {
         let mut fields = line.split(':');

@@ -1,30 +1,65 @@
 //! `fenxi record`.
 
-use std::{collections::BTreeMap, ops::ControlFlow, path::Path, process::ExitCode, sync::Arc};
+use std::{collections::BTreeMap, ffi::OsString, ops::ControlFlow, path::Path, process::ExitCode};
 
-use anyhow::bail;
+use clap::Args;
 use fenxi_model::{RunId, Unit};
 use fenxi_record::{Outcome, Plan, RecordError};
-use fenxi_source::{Root, Source};
 
 use crate::{
-    args::{Cli, RecordArgs},
+    ending::exit_code,
+    machine::hostname,
+    options::{Global, RootArg, RunLabels, interval, seconds},
     print,
     progress::{Line, plural},
-    stores,
+    sources, stores,
 };
 
+/// `fenxi record`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The command keeps its standard streams; fenxi exits with the command's status.
+Without a command, Ctrl-C ends the recording and keeps the run.
+
+Examples:
+  fenxi record --name baseline --tag kernel=6.18 -- ./bench.sh
+  fenxi record --interval 100ms --for 10s
+  fenxi record --source cpu,disk,net --for 1m
+  fenxi record --source +iopattern:pid=42 --for 1m")]
+#[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the command or host]")))]
+pub struct RecordArgs {
+    /// Name and tags
+    #[command(flatten)]
+    pub labels: RunLabels,
+    /// Sampling interval, at least 10ms
+    #[arg(long, short, default_value = "1s", value_parser = interval)]
+    pub interval: f64,
+    /// Duration; a command still running then gets SIGTERM
+    #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
+    pub duration: Option<f64>,
+    /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one,
+    /// `NAME:OPTION=VALUE` sets options of observers
+    #[arg(long, short, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    pub source: Vec<String>,
+    /// The machine
+    #[command(flatten)]
+    pub machine: RootArg,
+    /// Command to run and record
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
 /// Records, says what was kept, and exits with the command's status.
-pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
-    let sources = choose(&args.source)?;
-    let root = root(args.root.as_deref())?;
-    let store = stores::create(cli)?;
+pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
+    let sources = sources::choose(&args.source)?;
+    let root = args.machine.open()?;
+    let store = stores::create(global)?;
     let host = hostname(&root);
     let plan = Plan {
         store: Some(store),
-        name: args.name.clone().unwrap_or_else(|| default_name(args, &host)),
+        name: args.labels.name.clone().unwrap_or_else(|| default_name(args, &host)),
         host,
-        tags: args.tag.iter().cloned().collect(),
+        tags: args.labels.tag.iter().cloned().collect(),
         params: BTreeMap::new(),
         interval_s: args.interval,
         duration_s: args.duration,
@@ -36,7 +71,7 @@ pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         since_boot: false,
         whole: false,
     };
-    let line = Line::new(cli.quiet, !args.command.is_empty(), args.duration);
+    let line = Line::new(global.quiet, !args.command.is_empty(), args.duration);
     let outcome = fenxi_record::record(plan, &mut |stage| {
         line.show(&stage);
         ControlFlow::Continue(())
@@ -44,7 +79,7 @@ pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     line.clear();
     match outcome {
         Ok(outcome) => {
-            if !cli.quiet {
+            if !global.quiet {
                 print::messages(&describe(&outcome));
             }
             Ok(exit_code(outcome.exit_code.unwrap_or(0)))
@@ -56,22 +91,6 @@ pub fn run(cli: &Cli, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// The live system, or the saved copy below `path`.
-pub fn root(path: Option<&Path>) -> anyhow::Result<Root> {
-    match path {
-        Some(path) if !path.join("proc").is_dir() => {
-            bail!("{} has no `proc`: --root needs a saved copy of /proc and /sys", path.display())
-        }
-        Some(path) => Ok(Root::saved(path)),
-        None => Ok(Root::live()),
-    }
-}
-
-/// The exit code that says what a command's status was.
-pub fn exit_code(status: i32) -> ExitCode {
-    ExitCode::from(u8::try_from(status).unwrap_or(1))
 }
 
 fn describe(outcome: &Outcome) -> String {
@@ -97,17 +116,4 @@ fn describe(outcome: &Outcome) -> String {
 fn default_name(args: &RecordArgs, host: &str) -> String {
     let program = args.command.first().and_then(|c| Path::new(c).file_name());
     program.map_or_else(|| host.to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
-/// The name of the host at `root`.
-pub fn hostname(root: &Root) -> String {
-    if root.is_live() {
-        return rustix::system::uname().nodename().to_string_lossy().into_owned();
-    }
-    root.read_text("/proc/sys/kernel/hostname").unwrap_or_else(|| "saved".to_owned())
-}
-
-/// The sources that the list names: all named ones, or the default ones with `+more` and `-less`.
-pub fn choose(list: &[String]) -> anyhow::Result<Vec<Arc<dyn Source>>> {
-    fenxi_record::choose(list).map_err(anyhow::Error::msg)
 }

@@ -1,24 +1,44 @@
 //! `fenxi report`: runs, or any page, as one file.
 
-use std::{io::Write, path::Path, process::ExitCode};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::bail;
+use clap::Args;
 use fenxi_model::Unit;
 use fenxi_query::{Engine, Options};
 use fenxi_report::api::Context;
 use fenxi_store::Store;
 use fs_err as fs;
 
-use crate::{
-    args::{Cli, ReportArgs},
-    print,
-    progress::plural,
-    stores, whole,
-};
+use crate::{options::Global, print, progress::plural, stores, whole};
+
+/// `fenxi report`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fenxi report @1 -o report.html                the latest run
+  fenxi report before after -o both.html        two runs, overlaid
+  fenxi report '/run?run=before&from=10&to=20'  a page, by its URL under
+                                                `fenxi serve`")]
+pub struct ReportArgs {
+    /// Runs to plot (several are overlaid, aligned at their start), or the URL of a page
+    #[arg(default_value = "@1", value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// File to write; `-` is standard output
+    #[arg(long, short, default_value = "report.html", value_name = "FILE")]
+    pub output: PathBuf,
+    /// Omit custom questions that imported runs carry
+    #[arg(long)]
+    pub no_carried: bool,
+}
 
 /// Draws runs, or the page of an address, into one HTML file.
-pub fn run(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
+pub fn run(global: &Global, args: &ReportArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
     let (address, what) = page(&store, &args.runs)?;
     let engine = Engine::open(&store, &Options { carried: !args.no_carried, ..Options::default() })?;
     let context = Context { store: &store, engine: &engine, read_only: true };
@@ -28,7 +48,7 @@ pub fn run(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     whole::write(&args.output, |file| Ok(file.write_all(&html)?))?;
-    if !cli.quiet {
+    if !global.quiet {
         let path = fs::canonicalize(&args.output)?;
         let size = Unit::Bytes.human(html.len() as f64);
         print::message(&format!("{size} of {what}: {}", path.display()));

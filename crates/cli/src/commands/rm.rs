@@ -3,15 +3,24 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
+use clap::Args;
 
-use crate::{
-    args::{Cli, RmArgs},
-    print, stores,
-};
+use crate::{options::Global, print, stores};
+
+/// `fenxi rm`
+#[derive(Debug, Args)]
+pub struct RmArgs {
+    /// Runs to remove
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Remove all runs that a selector such as `tag=value` matches
+    #[arg(long, short)]
+    pub force: bool,
+}
 
 /// Removes runs; a selector that names several needs `--force`.
-pub fn run(cli: &Cli, args: &RmArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
+pub fn run(global: &Global, args: &RmArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
     // All are looked up before any is removed: `@1 @2` means two runs as they stand now.
     let ids = store.select_all(&args.runs)?;
     if ids.len() > args.runs.len() && !args.force {
@@ -20,7 +29,7 @@ pub fn run(cli: &Cli, args: &RmArgs) -> anyhow::Result<ExitCode> {
     }
     for id in ids {
         store.remove(&id)?;
-        if !cli.quiet {
+        if !global.quiet {
             print::message(&format!("removed {id}"));
         }
     }

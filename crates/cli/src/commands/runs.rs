@@ -2,18 +2,30 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use fenxi_model::Unit;
 use fenxi_store::{Store, Summary};
 use serde_json::json;
 
-use crate::{
-    args::{Cli, RunsArgs},
-    print, stores,
-};
+use crate::{options::Global, print, stores};
+
+/// `fenxi runs`
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Runs to list [default: all]
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Maximum number of runs
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    /// Print JSON Lines, one object per run
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Lists runs, the latest first.
-pub fn run(cli: &Cli, args: &RunsArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
+pub fn run(global: &Global, args: &RunsArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
     let mut entries = listed(&store, &args.runs)?;
     entries.truncate(args.limit.unwrap_or(usize::MAX));
     if args.json {
@@ -80,17 +92,7 @@ fn row(run: &Summary) -> Vec<String> {
         Unit::Seconds.human(run.end.seconds_since(run.start)).to_string(),
         status,
         Unit::Bytes.human(run.bytes as f64).to_string(),
-        shorten(&run.command.join(" "), 40),
+        print::cut(&run.command.join(" "), 40).into_owned(),
         tags.join(" "),
     ]
-}
-
-/// `text`, or its first `width - 1` characters and an ellipsis.
-pub fn shorten(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
-    short.push('…');
-    short
 }

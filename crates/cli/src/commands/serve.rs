@@ -18,9 +18,9 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::record::hostname;
 use crate::{
-    args::{Cli, seconds},
+    machine::hostname,
+    options::{Global, seconds, size},
     print, stores,
 };
 
@@ -89,29 +89,13 @@ pub struct ServeArgs {
     pub open: bool,
 }
 
-/// A number of bytes as it is typed: `1GB`, `512MiB`, `1048576`.
-pub fn size(text: &str) -> Result<u64, String> {
-    let bad = || "expected a size such as 512MB or 2GB".to_owned();
-    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 = text[..at].parse().map_err(|_| bad())?;
-    let factor = match text[at..].trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kb" | "kib" => 1024.0,
-        "m" | "mb" | "mib" => 1024.0 * 1024.0,
-        "g" | "gb" | "gib" => 1024.0 * 1024.0 * 1024.0,
-        _ => return Err(bad()),
-    };
-    let bytes = number * factor;
-    if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
-}
-
 /// Serves the store until Ctrl-C.
-pub fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     if args.openapi {
         print::json(&fenxi_serve::openapi())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let settings = settings(cli, args)?;
+    let settings = settings(global, args)?;
     allow_files();
     let clear = settings.tls.is_none() && settings.listen.iter().any(|a| !a.ip().is_loopback());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
@@ -129,7 +113,7 @@ pub fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
         let stop = CancellationToken::new();
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let asked = stop.clone();
-        let quiet = cli.quiet;
+        let quiet = global.quiet;
         tokio::spawn(async move {
             tokio::select! { _ = interrupt.recv() => {} _ = terminate.recv() => {} }
             if !quiet {
@@ -156,8 +140,8 @@ fn allow_files() {
     }
 }
 
-fn settings(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Settings> {
-    let store = if args.read_only { stores::open(cli)? } else { stores::create(cli)? };
+fn settings(global: &Global, args: &ServeArgs) -> anyhow::Result<Settings> {
+    let store = if args.read_only { stores::open(global)? } else { stores::create(global)? };
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(certificate), Some(key)) => Some(Tls::read(certificate, key, args.client_ca.as_deref())?),
         _ => None,
@@ -183,13 +167,13 @@ fn settings(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Settings> {
         carried: !args.no_carried,
         limits,
         host: hostname(&Root::live()),
-        audit: audit(cli, args)?,
+        audit: audit(global, args)?,
         now: stores::now,
     })
 }
 
 /// Where the line about each request goes.
-fn audit(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Audit> {
+fn audit(global: &Global, args: &ServeArgs) -> anyhow::Result<Audit> {
     if let Some(path) = &args.log {
         let file = Mutex::new(fs::OpenOptions::new().create(true).append(true).open(path)?);
         return Ok(Arc::new(move |line: &str| {
@@ -199,7 +183,7 @@ fn audit(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Audit> {
             }
         }));
     }
-    let quiet = cli.quiet;
+    let quiet = global.quiet;
     Ok(Arc::new(move |line: &str| {
         if !quiet {
             print::message(line);
@@ -211,16 +195,5 @@ fn open(url: &str) {
     let mut opener = Command::new("xdg-open");
     if let Err(error) = opener.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
         print::message(&format!("no browser could be opened (xdg-open: {error}); the address is {url}"));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_are_read() {
-        assert_eq!((size("1GB"), size("512 MiB"), size("7")), (Ok(1 << 30), Ok(512 << 20), Ok(7)));
-        assert!(size("x").is_err() && size("-1").is_err() && size("0").is_err() && size("1XB").is_err());
     }
 }

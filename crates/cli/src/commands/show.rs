@@ -2,21 +2,27 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use fenxi_model::Unit;
 use fenxi_store::{Manifest, RunEntry};
 use serde_json::json;
 
-use crate::{
-    args::{Cli, ShowArgs},
-    commands::runs::shorten,
-    print,
-    progress::plural,
-    stores,
-};
+use crate::{options::Global, print, progress::plural, stores};
+
+/// `fenxi show`
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Run to show
+    #[arg(default_value = "@1")]
+    pub run: String,
+    /// Print the manifest and labels as JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Shows one run: facts, tables, and what recording it cost.
-pub fn run(cli: &Cli, args: &ShowArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
+pub fn run(global: &Global, args: &ShowArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
     let entry = store.run(&store.select_one(&args.run)?)?;
     let text = if args.json {
         serde_json::to_string_pretty(&json!({ "manifest": entry.manifest, "labels": entry.labels }))? + "\n"
@@ -56,7 +62,7 @@ fn facts(entry: &RunEntry) -> String {
         lines.push(("interval", Unit::Seconds.human(interval).to_string()));
     }
     if !manifest.command.is_empty() {
-        lines.push(("command", shorten(&manifest.command.join(" "), 200)));
+        lines.push(("command", print::cut(&manifest.command.join(" "), 200).into_owned()));
     }
     if let Some(status) = manifest.exit_status {
         let signal = manifest.signal.map(|s| format!(" (killed by signal {s})")).unwrap_or_default();

@@ -17,12 +17,12 @@ use fenxi_study::{
 use fs_err as fs;
 use serde_json::json;
 
-use super::record::{choose, hostname};
 use crate::{
-    args::Cli,
+    machine::hostname,
+    options::Global,
     print,
     progress::{StudyLine, plural},
-    stores,
+    sources, stores,
 };
 
 /// `fenxi study`
@@ -101,9 +101,9 @@ pub struct StudyReportArgs {
 }
 
 /// Makes the runs of a plan that are not there yet.
-pub fn run(cli: &Cli, args: &StudyArgs) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &StudyArgs) -> anyhow::Result<ExitCode> {
     if let Some(StudyCommand::Report(args)) = &args.command {
-        return report_on(cli, args);
+        return report_on(global, args);
     }
     let Some(path) = &args.plan else { bail!("no plan is given") };
     let text = fs::read_to_string(path)?;
@@ -114,8 +114,8 @@ pub fn run(cli: &Cli, args: &StudyArgs) -> anyhow::Result<ExitCode> {
     if !plan.directory.is_dir() {
         bail!("{}: `directory` is {}, which is no directory", path.display(), plan.directory.display());
     }
-    let sources = choose(&plan.record.sources).with_context(|| path.display().to_string())?;
-    let store = stores::create(cli)?;
+    let sources = sources::choose(&plan.record.sources).with_context(|| path.display().to_string())?;
+    let store = stores::create(global)?;
     let how = Beginning { extends: args.extend, random: stores::random(), now: stores::now() };
     let record = match Record::plan(&store, &plan, &text, how) {
         Ok(record) => record,
@@ -140,12 +140,14 @@ pub fn run(cli: &Cli, args: &StudyArgs) -> anyhow::Result<ExitCode> {
         now: &stores::now,
         asks,
     };
-    let line = StudyLine::new(cli.quiet);
+    let line = StudyLine::new(global.quiet);
     let result = conduct(&plan, &record, means, &mut |event| line.show(&plan.name, record.seed, &event));
     line.clear();
     let go_on = || format!("finished runs are kept; `fenxi study {}` resumes", path.display());
     match result {
-        Ok(outcome) => end(cli, args, &Study { store: &store, plan: &plan, record: &record, asks }, &outcome, &go_on()),
+        Ok(outcome) => {
+            end(global, args, &Study { store: &store, plan: &plan, record: &record, asks }, &outcome, &go_on())
+        }
         Err(error) => Err(anyhow::Error::from(error).context(go_on())),
     }
 }
@@ -170,9 +172,15 @@ struct Study<'a> {
 }
 
 /// Says how the study ended, and what it came to; gives the exit code.
-fn end(cli: &Cli, args: &StudyArgs, study: &Study<'_>, outcome: &Outcome, go_on: &str) -> anyhow::Result<ExitCode> {
+fn end(
+    global: &Global,
+    args: &StudyArgs,
+    study: &Study<'_>,
+    outcome: &Outcome,
+    go_on: &str,
+) -> anyhow::Result<ExitCode> {
     let plan = study.plan;
-    if outcome.interrupted.is_none() && outcome.finished > 0 && (!cli.quiet || args.json) {
+    if outcome.interrupted.is_none() && outcome.finished > 0 && (!global.quiet || args.json) {
         let style = if args.json { None } else { Some(Style::Text) };
         print_report(&fenxi_study::report(study.store, plan, study.record, study.asks)?, style)?;
     }
@@ -186,7 +194,7 @@ fn end(cli: &Cli, args: &StudyArgs, study: &Study<'_>, outcome: &Outcome, go_on:
         print::message(&text);
         return Ok(ExitCode::FAILURE);
     }
-    if !cli.quiet {
+    if !global.quiet {
         let text = match outcome.new {
             0 => format!("the study {} is already complete: all {} runs exist", plan.name, outcome.planned),
             new => format!(
@@ -263,8 +271,8 @@ fn print_report(report: &fenxi_study::Report, style: Option<Style>) -> anyhow::R
 }
 
 /// `fenxi study report`: of a plan, by its file, or of a study that the store knows, by name.
-fn report_on(cli: &Cli, args: &StudyReportArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
+fn report_on(global: &Global, args: &StudyReportArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
     let path = Path::new(&args.study);
     let (plan, record) = match path.is_file() {
         true => {

@@ -3,17 +3,25 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
+use clap::Args;
 use fenxi_model::{TABLES, Table, table};
 use fenxi_record::sources;
 use serde_json::json;
 
-use crate::{
-    args::{Cli, TablesArgs},
-    print,
-};
+use crate::{options::Global, print};
+
+/// `fenxi tables`
+#[derive(Debug, Args)]
+pub struct TablesArgs {
+    /// Table to describe
+    pub table: Option<String>,
+    /// Print JSON Lines, one object per table or column
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Lists tables, or describes the columns of one.
-pub fn run(_cli: &Cli, args: &TablesArgs) -> anyhow::Result<ExitCode> {
+pub fn run(_: &Global, args: &TablesArgs) -> anyhow::Result<ExitCode> {
     let text = match &args.table {
         None => list(args.json),
         Some(name) => match table(name) {

@@ -2,22 +2,40 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use fenxi_store::{Labels, StoreError};
 
 use crate::{
-    args::{Cli, TagArgs},
+    options::{Global, key_value},
     print, stores,
 };
 
+/// `fenxi tag`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  fenxi tag @1 kernel=6.18 good=yes\n  fenxi tag @1 good=    (removes the tag)")]
+pub struct TagArgs {
+    /// Run to change
+    pub run: String,
+    /// Tags to set; KEY= removes one
+    #[arg(value_name = "KEY=VALUE", value_parser = key_value)]
+    pub tags: Vec<(String, String)>,
+    /// Rename the run
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Add a remark
+    #[arg(long = "remark", value_name = "TEXT")]
+    pub remarks: Option<String>,
+}
+
 /// Changes what may change of runs: name, tags, remarks.
-pub fn run(cli: &Cli, args: &TagArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
+pub fn run(global: &Global, args: &TagArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
     for id in store.select_all([&args.run])? {
         let labels = store.change_labels(&id, |entry| {
             change(&mut entry.labels, args);
             Ok::<_, StoreError>(entry.labels.clone())
         })?;
-        if !cli.quiet {
+        if !global.quiet {
             let tags: Vec<_> = labels.tags.iter().map(|(k, v)| format!("{k}={v}")).collect();
             print::message(&format!("{id}: {}", if tags.is_empty() { "no tags".to_owned() } else { tags.join(" ") }));
         }

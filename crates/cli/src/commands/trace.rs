@@ -11,11 +11,12 @@ use fenxi_ebpf::{Observer, Setting, util::HIDING};
 use fenxi_live::trace::When;
 use fenxi_source::Options;
 
-use super::{
-    live::{self, LiveArgs, Tool},
-    util,
+use crate::{
+    demo,
+    live::{self, Tool},
+    options::{Global, LiveArgs},
+    print,
 };
-use crate::{args::Cli, print};
 
 /// `fenxi trace`
 #[derive(Debug, Args)]
@@ -63,16 +64,16 @@ pub struct ObserverArgs {
 }
 
 /// Observes.
-pub fn run(cli: &Cli, args: &TraceArgs) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &TraceArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
-        TraceCommand::Check(args) => check::run(cli, args),
-        TraceCommand::Observe(args) => args.run(cli),
+        TraceCommand::Check(args) => check::run(global, args),
+        TraceCommand::Observe(args) => args.run(global),
     }
 }
 
 impl ObserverArgs {
     /// Shows what is seen until the count is reached, a signal comes or the command has ended.
-    fn run(&self, cli: &Cli) -> anyhow::Result<ExitCode> {
+    fn run(&self, global: &Global) -> anyhow::Result<ExitCode> {
         let mut live = self.live.clone();
         if let Some(interval_s) = self.observer.interval_s {
             live.interval.get_or_insert(interval_s);
@@ -86,7 +87,7 @@ impl ObserverArgs {
             since_boot: false,
             command: (!self.command.is_empty()).then(|| self.command.clone()),
         };
-        util::beside_demo(self.options.is_given(HIDING), || live::run(cli, &live, tool))
+        demo::beside(self.options.is_given(HIDING), || live::run(global, &live, tool))
     }
 
     fn setting(&self) -> Setting {
@@ -98,7 +99,7 @@ impl ObserverArgs {
             has_interval: live.interval.is_some(),
             has_command: !self.command.is_empty(),
             width: print::width(&io::stdout()),
-            tick_s: util::tick_s(live),
+            tick_s: live::tick_s(live),
         }
     }
 }

@@ -7,7 +7,12 @@ use fenxi_compare::{LEAST, Level, Point, Trend, TrendRequest};
 use fenxi_model::Unit;
 use serde_json::json;
 
-use crate::{args::Cli, print, progress::plural, stores};
+use crate::{
+    options::{Global, WindowArg},
+    print,
+    progress::plural,
+    stores,
+};
 
 /// `fenxi trend`
 #[derive(Debug, Args)]
@@ -30,9 +35,9 @@ pub struct TrendArgs {
     /// Include only the latest N runs
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
-    /// Time window: `all`, a name, FROM..TO, or `auto` for the steady state
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    pub window: String,
+    /// Which part of the runs
+    #[command(flatten)]
+    pub part: WindowArg,
     /// Print JSON Lines, one object per run
     #[arg(long)]
     pub json: bool,
@@ -42,9 +47,9 @@ pub struct TrendArgs {
 const BAR: f64 = 30.0;
 
 /// Prints a metric over the runs that have it, the oldest first.
-pub fn run(cli: &Cli, args: &TrendArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
-    let request = TrendRequest { metric: &args.metric, only: &args.only, last: args.last, window: &args.window };
+pub fn run(global: &Global, args: &TrendArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
+    let request = TrendRequest { metric: &args.metric, only: &args.only, last: args.last, window: &args.part.window };
     let trend = Trend::read(&store, request)?;
     let text = if args.json { json_lines(&trend) } else { table(&trend) };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;

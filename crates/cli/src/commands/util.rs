@@ -1,16 +1,17 @@
 //! `fenxi util`.
 
-mod demo;
-
 use std::{ffi::OsString, io, process::ExitCode};
 
 use clap::Args;
-use demo::Hiding;
 use fenxi_live::{Util, UtilOptions};
 use fenxi_model::catalog::cpu_time;
 
-use super::live::{self, LiveArgs, Tool};
-use crate::{args::Cli, print};
+use crate::{
+    demo,
+    live::{self, Tool},
+    options::{Global, LiveArgs},
+    print, sources,
+};
 
 /// `fenxi util`
 #[derive(Debug, Args)]
@@ -75,38 +76,22 @@ impl Accounts {
             totals: with_command || self.totals || self.demo,
             each_cpu: self.each_cpu,
             width: print::width(&io::stdout()),
-            tick_s: tick_s(&self.live),
+            tick_s: live::tick_s(&self.live),
         }
     }
 }
 
-/// Seconds between two ticks of the clock of the machine that is shown; what the kernel of a run or of a saved root ticked like is
-/// not known.
-pub fn tick_s(live: &LiveArgs) -> Option<f64> {
-    if live.run.is_none() && live.root.is_none() { demo::tick_s() } else { None }
-}
-
-/// Does `show`, beside a thread that hides from the clock if one is wanted; at the end it says what it used.
-pub fn beside_demo(wanted: bool, show: impl FnOnce() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
-    let hiding = if wanted { Some(Hiding::start()?) } else { None };
-    let code = show();
-    if let Some(hiding) = hiding {
-        print::message(&hiding.stop()?.to_string());
-    }
-    code
-}
-
 /// Shows it until the count is reached, a signal comes, or the command ends.
-pub fn run(cli: &Cli, args: &UtilArgs) -> anyhow::Result<ExitCode> {
-    let Accounts { live, command, demo, .. } = &args.accounts;
+pub fn run(global: &Global, args: &UtilArgs) -> anyhow::Result<ExitCode> {
+    let Accounts { live, command, demo: wanted, .. } = &args.accounts;
     let with_command = !command.is_empty();
     let tool = Tool {
         name: "util",
-        sources: live::sources(&["cpu_time"]),
+        sources: sources::named(&["cpu_time"]),
         tables: vec![&cpu_time::TABLE],
         view: Box::new(Util::new(args.accounts.options())),
-        since_boot: live.interval.is_none() && live.run.is_none() && !with_command && !demo,
+        since_boot: live.interval.is_none() && live.run.is_none() && !with_command && !wanted,
         command: with_command.then(|| command.clone()),
     };
-    beside_demo(*demo, || live::run(cli, live, tool))
+    demo::beside(*wanted, || live::run(global, live, tool))
 }

@@ -2,21 +2,28 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use fenxi_model::RunId;
 use fenxi_store::{Checkup, Problem, Store, StoreError};
 use serde_json::json;
 
-use crate::{
-    args::{Cli, VerifyArgs},
-    print,
-    progress::plural,
-    stores,
-};
+use crate::{options::Global, print, progress::plural, stores};
+
+/// `fenxi verify`
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// Runs to verify [default: the whole store]
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Print JSON Lines, one object per problem or remark
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Checks runs against their manifests, and without selectors everything else in the store; exit code 1 when anything
 /// is wrong.
-pub fn run(cli: &Cli, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open_as_it_is(cli)?;
+pub fn run(global: &Global, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open_as_it_is(global)?;
     let (mut ids, rest) = match args.runs.is_empty() {
         // Listed by their directories: the index is among what is checked.
         true => (store.ids()?, store.checkup()?),
@@ -38,7 +45,7 @@ pub fn run(cli: &Cli, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     out.extend(rest.problems.iter().map(|problem| line(args, None, "problem", problem)));
     out.extend(rest.remarks.iter().map(|remark| line(args, None, "remark", remark)));
     print::put(print::Form::json_if(args.json), out.as_bytes())?;
-    if !cli.quiet {
+    if !global.quiet {
         print::message(&said(&store, args, ids.len(), n_problems));
     }
     Ok(if n_problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -9,7 +9,7 @@ use fenxi_compare::windows::{Found, STEADY, detect, range, words};
 use fenxi_store::{RunEntry, Store, StoreError, Window};
 use serde_json::json;
 
-use crate::{args::Cli, print, stores};
+use crate::{options::Global, print, stores};
 
 /// `fenxi window`
 #[derive(Debug, Args)]
@@ -44,8 +44,8 @@ pub struct WindowArgs {
 }
 
 /// Lists, sets or removes windows.
-pub fn run(cli: &Cli, args: &WindowArgs) -> anyhow::Result<ExitCode> {
-    let store = stores::open(cli)?;
+pub fn run(global: &Global, args: &WindowArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
     let runs = store.select_all([&args.run])?;
     let mut listing = Vec::new();
     for id in &runs {
@@ -65,7 +65,7 @@ pub fn run(cli: &Cli, args: &WindowArgs) -> anyhow::Result<ExitCode> {
                     Ok::<_, StoreError>(said)
                 })?
             };
-            if !cli.quiet {
+            if !global.quiet {
                 print::message(&format!("{id}: {said}"));
             }
         } else {

@@ -34,9 +34,9 @@ use serde_json::json;
 
 use super::{Where, exporter::Exporter, resolve, team::TeamArgs, workload_text};
 use crate::{
-    args::{Cli, cpu_list, interval, key_value, seconds},
-    commands::record::{choose, hostname},
-    print,
+    machine::hostname,
+    options::{Global, RunLabels, cpu_list, interval, seconds},
+    print, sources,
     stop::Stop,
     stores,
 };
@@ -88,6 +88,8 @@ Examples:
       --set idle_pct=90 --connect-rate 2000
   fenxi load run mysql://root@db1/test -w oltp_read_only -c 20000 \\
       --workers 127.0.0.1:7071,host2:7071")]
+#[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the workload]").requires("record")))]
+#[command(mut_arg("tag", |arg| arg.requires("record")))]
 pub struct RunArgs {
     /// Database and workload
     #[command(flatten)]
@@ -156,12 +158,9 @@ pub struct RunArgs {
     /// Record this machine meanwhile, and keep recording and results as a run
     #[arg(long)]
     pub record: bool,
-    /// Name of the run [default: name of the workload]
-    #[arg(long, short, requires = "record")]
-    pub name: Option<String>,
-    /// Tag of the run (repeatable)
-    #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value, requires = "record")]
-    pub tag: Vec<(String, String)>,
+    /// Name and tags
+    #[command(flatten)]
+    pub labels: RunLabels,
     /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, requires = "record")]
     pub source: Vec<String>,
@@ -175,12 +174,12 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 /// Runs a load.
-pub fn run(cli: &Cli, args: &RunArgs) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let (workload, plan) = plan(args)?;
     let exporter = args.prometheus.map(Exporter::listen).transpose().context("--prometheus")?;
-    let shown = Shown { cli, args, exporter };
+    let shown = Shown { global, args, exporter };
     let outcome = if args.record {
-        recorded(cli, args, &workload, &plan, &shown)?
+        recorded(global, args, &workload, &plan, &shown)?
     } else {
         let stop = Stop::on_interrupt();
         drive(args, &plan, &shown, &mut |_| {}, &|| stop.asked())?
@@ -305,7 +304,7 @@ fn plan(args: &RunArgs) -> anyhow::Result<(Workload, Plan)> {
 
 /// What is shown while a load runs and when it has ended.
 struct Shown<'a> {
-    cli: &'a Cli,
+    global: &'a Global,
     args: &'a RunArgs,
     exporter: Option<Exporter>,
 }
@@ -318,7 +317,7 @@ impl Shown<'_> {
         if self.args.json {
             // What cannot be written makes the command fail in the end; the load goes on.
             let _ = print::json(&format!("{}\n", json!({ "interval": summary })));
-        } else if !self.cli.quiet {
+        } else if !self.global.quiet {
             print::message(&summary.line());
         }
     }
@@ -357,17 +356,23 @@ impl Shown<'_> {
 }
 
 /// Runs the load while this machine is recorded, and keeps both as one run.
-fn recorded(cli: &Cli, args: &RunArgs, workload: &Workload, plan: &Plan, shown: &Shown<'_>) -> anyhow::Result<Outcome> {
+fn recorded(
+    global: &Global,
+    args: &RunArgs,
+    workload: &Workload,
+    plan: &Plan,
+    shown: &Shown<'_>,
+) -> anyhow::Result<Outcome> {
     let root = Root::live();
     let record = fenxi_record::Plan {
-        store: Some(stores::create(cli)?),
-        name: args.name.clone().unwrap_or_else(|| workload.name.rsplit('/').next().unwrap_or("load").to_owned()),
+        store: Some(stores::create(global)?),
+        name: args.labels.name.clone().unwrap_or_else(|| workload.name.rsplit('/').next().unwrap_or("load").to_owned()),
         host: hostname(&root),
-        tags: args.tag.iter().cloned().collect(),
+        tags: args.labels.tag.iter().cloned().collect(),
         params: parameters(args, workload, plan),
         interval_s: args.interval,
         duration_s: None,
-        sources: choose(&args.source)?,
+        sources: sources::choose(&args.source)?,
         root,
         command: None,
         contained: None,
@@ -410,7 +415,7 @@ fn recorded(cli: &Cli, args: &RunArgs, workload: &Workload, plan: &Plan, shown: 
     }
     report::rows(&outcome, observed.rows());
     let kept = observed.seal()?;
-    if let (Some(run), false) = (kept.run, cli.quiet) {
+    if let (Some(run), false) = (kept.run, global.quiet) {
         print::messages(&format!("recorded {run}\nnext: fenxi show @1, fenxi ask, fenxi report @1"));
     }
     Ok(outcome)

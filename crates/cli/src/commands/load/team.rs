@@ -14,7 +14,7 @@ use clap::Args;
 use fenxi_load::team::{self, Link};
 use fenxi_serve::{Tokens, own_token};
 
-use crate::{args::Cli, print, stop::Stop};
+use crate::{options::Global, print, stop::Stop};
 
 /// How long a child may take to end once it has nobody to talk to.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -58,7 +58,7 @@ pub struct WorkerArgs {
 }
 
 /// Makes parts of loads until Ctrl-C.
-pub fn worker(cli: &Cli, args: &WorkerArgs) -> anyhow::Result<ExitCode> {
+pub fn worker(global: &Global, args: &WorkerArgs) -> anyhow::Result<ExitCode> {
     if args.pipe {
         team::serve_pipe(io::stdin(), io::stdout())?;
         return Ok(ExitCode::SUCCESS);
@@ -78,7 +78,7 @@ pub fn worker(cli: &Cli, args: &WorkerArgs) -> anyhow::Result<ExitCode> {
         tokens.as_ref().is_none_or(|tokens| token.is_some_and(|token| tokens.who(token).is_some()))
     };
     let log = |line: &str| {
-        if !cli.quiet {
+        if !global.quiet {
             print::message(line);
         }
     };

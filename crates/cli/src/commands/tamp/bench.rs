@@ -25,8 +25,8 @@ use nix::sys::{
 
 use super::picture::{self, Point};
 use crate::{
-    args::{Cli, key_value},
-    commands::{record::hostname, serve::size},
+    machine::hostname,
+    options::{Global, key_value, size},
     print,
     progress::Steps,
     stop::Stop,
@@ -104,7 +104,7 @@ struct Took {
 }
 
 /// Tries all ways, draws them, and keeps them as a run.
-pub(super) fn run(cli: &Cli, args: &BenchArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(global: &Global, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let start = stores::now();
     let sample: Arc<[u8]> = sample(&args.file, args.sample)?.into();
     if sample.is_empty() {
@@ -113,7 +113,7 @@ pub(super) fn run(cli: &Cli, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let stop = Stop::on_interrupt();
     let ways = ways(args.all);
     let threads = if args.threads == 0 { fenxi_tamp::threads() } else { args.threads };
-    let bar = Steps::new(cli.quiet, "trying");
+    let bar = Steps::new(global.quiet, "trying");
     let mut took: Vec<Vec<Took>> = vec![Vec::new(); ways.len()];
     let steps = ways.len() * usize::from(args.rounds);
     for step in 0..steps {
@@ -127,8 +127,8 @@ pub(super) fn run(cli: &Cli, args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let points = points(&ways, &took, sample.len() as u64);
     print::text(&picture::draw(&points, sample.len() as u64, threads))?;
     if !args.no_save {
-        let id = save(cli, args, &points, start, (sample.len() as u64, threads))?;
-        if !cli.quiet {
+        let id = save(global, args, &points, start, (sample.len() as u64, threads))?;
+        if !global.quiet {
             print::message(&format!("saved as {id}; next: fenxi ask compression-front {id}, fenxi report {id}"));
         }
     }
@@ -224,13 +224,13 @@ fn points(ways: &[Way], took: &[Vec<Took>], len: u64) -> Vec<Point> {
 
 /// Keeps what was found as a run; its id. `made` are bytes of the sample and threads.
 fn save(
-    cli: &Cli,
+    global: &Global,
     args: &BenchArgs,
     points: &[Point],
     start: fenxi_model::Micros,
     made: (u64, usize),
 ) -> anyhow::Result<fenxi_model::RunId> {
-    let store = stores::create(cli)?;
+    let store = stores::create(global)?;
     let host = hostname(&Root::live());
     let file = args.file.file_name().unwrap_or(args.file.as_os_str()).to_string_lossy().into_owned();
     let params = BTreeMap::from([

@@ -13,7 +13,7 @@ use fenxi_tamp::{Decompress, Listing, files::is_compressed_name, list};
 
 use super::{TampArgs, one};
 use crate::{
-    args::Cli,
+    options::Global,
     print,
     progress::{Transfer, plural},
     stop::Stop,
@@ -21,17 +21,17 @@ use crate::{
 
 /// What is needed for each file.
 pub(super) struct Work<'a> {
-    pub cli: &'a Cli,
+    pub global: &'a Global,
     pub args: &'a TampArgs,
     stop: OnceCell<Stop>,
     pub decompress: Decompress,
 }
 
 /// Does what is asked for with all of them; one that fails does not keep the others from being done.
-pub(super) fn run(cli: &Cli, args: &TampArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(global: &Global, args: &TampArgs) -> anyhow::Result<ExitCode> {
     refuse_terminals(args)?;
     let decompress = Decompress { threads: args.threads(), memory: args.means.memory, range: args.mode.range.clone() };
-    let work = Work { cli, args, stop: OnceCell::new(), decompress };
+    let work = Work { global, args, stop: OnceCell::new(), decompress };
     let mut failed = false;
     let mut listed = Vec::new();
     let standard = [PathBuf::from("-")];
@@ -119,7 +119,7 @@ impl Work<'_> {
 
     fn list(&self, path: &Path) -> anyhow::Result<Listing> {
         let file = fs_err::File::open(path)?;
-        let line = Transfer::new(self.cli.quiet, file.metadata().ok().map(|facts| facts.len()));
+        let line = Transfer::new(self.global.quiet, file.metadata().ok().map(|facts| facts.len()));
         let listing = list(file, &self.decompress, &mut |totals| line.show(totals, self.stop()));
         line.clear();
         listing.with_context(|| path.display().to_string())

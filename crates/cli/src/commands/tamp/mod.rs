@@ -10,8 +10,10 @@ use std::{ops::Range, path::PathBuf, process::ExitCode};
 use clap::{Args, Subcommand};
 use fenxi_tamp::{Format, Level};
 
-use super::serve::size;
-use crate::{args::Cli, print};
+use crate::{
+    options::{Global, size},
+    print,
+};
 
 /// `fenxi tamp`
 #[derive(Debug, Args)]
@@ -228,15 +230,15 @@ impl TampArgs {
 }
 
 /// Compresses, decompresses, tests or lists.
-pub fn run(cli: &Cli, args: &TampArgs) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &TampArgs) -> anyhow::Result<ExitCode> {
     if let Some(Other::Bench(bench)) = &args.other {
-        return bench::run(cli, bench);
+        return bench::run(global, bench);
     }
     if let Some(wrong) = wrong(args) {
         print::message(&format!("error: {wrong}"));
         return Ok(ExitCode::from(2));
     }
-    files::run(cli, args)
+    files::run(global, args)
 }
 
 /// What cannot be asked for.

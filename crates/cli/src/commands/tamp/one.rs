@@ -124,7 +124,7 @@ fn convert(work: &Work<'_>, path: &Path, from: From, to: To) -> anyhow::Result<(
     let before = (from.facts.len(), from.facts.mtime(), from.facts.mtime_nsec());
     let to_terminal = matches!(to, To::Standard) && io::stdout().is_terminal();
     let total = from.facts.is_file().then_some(from.facts.len()).or(args.means.size_hint);
-    let line = Transfer::new(work.cli.quiet || to_terminal, total);
+    let line = Transfer::new(work.global.quiet || to_terminal, total);
     let moved = transfer(work, &from, output, &mut |totals| line.show(totals, stop));
     line.clear();
     let (moved, lost) = moved?;

@@ -13,7 +13,7 @@ use fenxi_ebpf::{Meanwhile, OBSERVERS, Observer, observer};
 use fenxi_source::{Opt, Options, Takes, Value};
 
 use super::{ObserverArgs, TraceCommand, check::CheckArgs};
-use crate::commands::live::LiveArgs;
+use crate::options::LiveArgs;
 
 const CHECK: &str = "check";
 const COMMAND: &str = "command";

@@ -6,7 +6,7 @@ use clap::Args;
 use fenxi_ebpf::{abilities, observers};
 use serde_json::json;
 
-use crate::{args::Cli, print};
+use crate::{options::Global, print};
 
 /// `fenxi trace check`
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ pub struct CheckArgs {
 }
 
 /// Tries everything and says how it went.
-pub fn run(_: &Cli, args: &CheckArgs) -> anyhow::Result<ExitCode> {
+pub fn run(_: &Global, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let (abilities, observers) = (abilities(), observers());
     let works = observers.iter().all(|found| found.refused.is_none());
     if args.json {

@@ -3,6 +3,7 @@
 
 use std::{
     fmt, io,
+    process::ExitCode,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -18,17 +19,14 @@ use nix::{
     time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep},
 };
 
+use crate::print;
+
 /// It wakes this share of a tick after the tick.
 const WAKE_AFTER: f64 = 0.06;
 /// It sleeps from this share of a tick on, so that being late by a little does no harm.
 const WORK_UNTIL: f64 = 0.80;
 /// Ticks that are watched to find out when they come.
 const WATCHED_TICKS: usize = 16;
-
-/// Seconds between two ticks of this kernel's timer.
-pub fn tick_s() -> Option<f64> {
-    timer_tick_ns().map(|ns| ns as f64 / 1e9)
-}
 
 /// A thread that hides.
 #[derive(Debug)]
@@ -74,6 +72,16 @@ impl Hiding {
         let used = self.thread.join().map_err(|_| anyhow!("the demonstration failed"))?;
         used.map_err(|e| io::Error::from(e).into())
     }
+}
+
+/// Does `show`, beside a thread that hides from the clock if one is wanted; at the end it says what it used.
+pub fn beside(wanted: bool, show: impl FnOnce() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
+    let hiding = if wanted { Some(Hiding::start()?) } else { None };
+    let code = show();
+    if let Some(hiding) = hiding {
+        print::message(&hiding.stop()?.to_string());
+    }
+    code
 }
 
 impl fmt::Display for Used {

@@ -13,8 +13,8 @@ use rustix::{
     fs::FileType,
 };
 
-use super::live::{LiveArgs, Screen};
-use crate::print;
+use super::Screen;
+use crate::{options::LiveArgs, print};
 
 /// A tool that shows what others have printed.
 pub struct Saved {

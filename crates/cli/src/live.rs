@@ -1,58 +1,27 @@
 //! What all live tools share: when they sample, where frames come from, where text goes.
 
+pub mod saved;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     ops::ControlFlow,
-    path::PathBuf,
     process::ExitCode,
     sync::Arc,
 };
 
 use anyhow::Context;
-use clap::Args;
 use fenxi_live::{Csv, Frame, Json, View, replay};
 use fenxi_model::{Rows, Table, catalog::note};
 use fenxi_record::{Outcome, Plan, Stage};
-use fenxi_source::Source;
+use fenxi_source::{Source, timer_tick_ns};
 
-use super::record::{exit_code, hostname, root};
 use crate::{
-    args::{Cli, interval, key_value},
+    ending::exit_code,
+    machine::hostname,
+    options::{Global, LiveArgs},
     print, stores,
 };
-
-/// Options of every live tool. They have no short forms, so that each tool can have those it is known for.
-#[derive(Clone, Debug, Args)]
-pub struct LiveArgs {
-    /// Sampling interval: 1, 500ms, 1m
-    #[arg(value_name = "INTERVAL", value_parser = interval)]
-    pub interval: Option<f64>,
-    /// Number of samples [default: until Ctrl-C]
-    #[arg(value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
-    pub count: Option<u64>,
-    /// Also record to a run of this name
-    #[arg(long, value_name = "NAME", conflicts_with = "run")]
-    pub save: Option<String>,
-    /// Tag of the saved run (repeatable)
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value, requires = "save")]
-    pub tag: Vec<(String, String)>,
-    /// Show a recorded run instead of live data
-    #[arg(long, value_name = "RUN")]
-    pub run: Option<String>,
-    /// Host to show, of a run with several
-    #[arg(long, value_name = "NAME", requires = "run")]
-    pub host: Option<String>,
-    /// Print JSON Lines, one object per row
-    #[arg(long, conflicts_with = "csv")]
-    pub json: bool,
-    /// Print comma-separated values
-    #[arg(long)]
-    pub csv: bool,
-    /// Read a saved copy of /proc and /sys below this directory, not the live ones
-    #[arg(long, value_name = "DIR", conflicts_with = "run")]
-    pub root: Option<PathBuf>,
-}
 
 /// A live tool about to be shown.
 pub struct Tool<'a> {
@@ -70,10 +39,11 @@ pub struct Tool<'a> {
     pub command: Option<Vec<OsString>>,
 }
 
-/// The sources of these names, which exist.
-pub fn sources(names: &[&str]) -> Vec<Arc<dyn Source>> {
-    let wanted = fenxi_record::sources().filter(|source| names.contains(&source.spec().name));
-    wanted.map(|source| Arc::new(source) as Arc<dyn Source>).collect()
+/// Seconds between two ticks of the clock of the machine that is shown; what the kernel of a run or of a saved root ticked like is
+/// not known.
+pub fn tick_s(live: &LiveArgs) -> Option<f64> {
+    let known = live.run.is_none() && live.machine.is_live();
+    if known { timer_tick_ns().map(|ns| ns as f64 / 1e9) } else { None }
 }
 
 /// Shows frames of the system or of a run until there are no more, the count is reached, a signal or
@@ -81,10 +51,10 @@ pub fn sources(names: &[&str]) -> Vec<Arc<dyn Source>> {
 ///
 /// # Errors
 /// When the run cannot be shown, nothing can be sampled, or the output cannot be written.
-pub fn run(cli: &Cli, args: &LiveArgs, tool: Tool<'_>) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &LiveArgs, tool: Tool<'_>) -> anyhow::Result<ExitCode> {
     let mut screen = Screen::new(args, tool.view, &tool.tables);
     if let Some(selector) = &args.run {
-        let store = stores::open(cli)?;
+        let store = stores::open(global)?;
         let run = store.select_one(selector)?;
         let mut left = args.count.unwrap_or(u64::MAX);
         let mut show = |frame: &Frame<'_>| {
@@ -99,9 +69,9 @@ pub fn run(cli: &Cli, args: &LiveArgs, tool: Tool<'_>) -> anyhow::Result<ExitCod
     // Without an interval there are the averages since boot, and nothing else.
     let once = tool.since_boot && args.interval.is_none() && tool.command.is_none();
     let interval_s = args.interval.unwrap_or(1.0);
-    let root = root(args.root.as_deref())?;
+    let root = args.machine.open()?;
     let plan = Plan {
-        store: args.save.as_ref().map(|_| stores::create(cli)).transpose()?,
+        store: args.save.as_ref().map(|_| stores::create(global)).transpose()?,
         name: args.save.clone().unwrap_or_default(),
         host: hostname(&root),
         tags: args.tag.iter().cloned().collect(),
@@ -129,18 +99,18 @@ pub fn run(cli: &Cli, args: &LiveArgs, tool: Tool<'_>) -> anyhow::Result<ExitCod
         Stage::Sealing => ControlFlow::Continue(()),
     })?;
     screen.finish()?;
-    Ok(said(cli, tool.name, &outcome))
+    Ok(said(global, tool.name, &outcome))
 }
 
-fn said(cli: &Cli, tool: &str, outcome: &Outcome) -> ExitCode {
-    if let (Some(run), false) = (&outcome.run, cli.quiet) {
+fn said(global: &Global, tool: &str, outcome: &Outcome) -> ExitCode {
+    if let (Some(run), false) = (&outcome.run, global.quiet) {
         print::message(&format!("saved as {run}; next: fenxi {tool} --run {run}, fenxi report {run}"));
     }
     exit_code(outcome.exit_code.unwrap_or(0))
 }
 
 /// Where text goes: each frame is written at once.
-pub(super) struct Screen {
+struct Screen {
     view: Box<dyn View>,
     /// What the view makes; text is made of visible rows, so that no name breaks a line.
     form: print::Form,
@@ -152,7 +122,7 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Shows frames through `view`, or the rows of `tables` as they are if `args` say so.
-    pub(super) fn new(args: &LiveArgs, view: Box<dyn View>, tables: &[&'static Table]) -> Screen {
+    fn new(args: &LiveArgs, view: Box<dyn View>, tables: &[&'static Table]) -> Screen {
         let (view, form): (Box<dyn View>, _) = match tables.first() {
             Some(_) if args.json => (Box::new(Json::new(tables)), print::Form::Json),
             Some(first) if args.csv => (Box::new(Csv::new(first)), print::Form::Data),
@@ -161,7 +131,7 @@ impl Screen {
         Screen { view, form, text: String::new(), said: BTreeSet::new(), failed: None }
     }
 
-    pub(super) fn show(&mut self, frame: &Frame<'_>) -> ControlFlow<()> {
+    fn show(&mut self, frame: &Frame<'_>) -> ControlFlow<()> {
         self.notes(frame.rows);
         match frame.rows.made_visible().filter(|_| self.form == print::Form::Text) {
             Some(rows) => self.view.frame(&Frame { rows: &rows, ..*frame }, &mut self.text),
@@ -183,7 +153,7 @@ impl Screen {
     }
 
     /// Says on stderr what could not be read, each thing once.
-    pub(super) fn notes(&mut self, rows: &Rows) {
+    fn notes(&mut self, rows: &Rows) {
         if let Some(notes) = rows.of(&note::TABLE) {
             for row in 0..notes.n_rows() {
                 let text = |place| notes.str(row, place).unwrap_or("");
@@ -195,7 +165,7 @@ impl Screen {
         }
     }
 
-    pub(super) fn finish(&mut self) -> anyhow::Result<()> {
+    fn finish(&mut self) -> anyhow::Result<()> {
         if self.failed.is_none() {
             self.view.end(&mut self.text);
             let _ = self.write();

@@ -1,4 +1,4 @@
-//! `fenxi man` and `fenxi completions`: the command line described to other programs.
+//! `fenxi man`.
 
 use std::{
     io::{IsTerminal, Write},
@@ -7,13 +7,12 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use clap::{Args, Command, CommandFactory};
-use clap_complete::{Shell, generate};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use fenxi_model::near;
 use fs_err as fs;
 
-use crate::{args::Cli, print};
+use crate::{options::Global, overview, print};
 
 /// `fenxi man`
 #[derive(Debug, Args)]
@@ -33,21 +32,9 @@ pub struct ManArgs {
     pub all: Option<PathBuf>,
 }
 
-/// `fenxi completions`
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  source <(fenxi completions bash)
-  fenxi completions zsh > ~/.zfunc/_fenxi
-  fenxi completions fish > ~/.config/fish/completions/fenxi.fish")]
-pub struct CompletionsArgs {
-    /// Shell
-    pub shell: Shell,
-}
-
 /// Shows or writes manual pages.
-pub fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
-    let root = root();
+pub fn run(_: &Global, args: &ManArgs) -> anyhow::Result<ExitCode> {
+    let root = overview::built();
     if let Some(dir) = &args.all {
         fs::create_dir_all(dir)?;
         write_page(&root, dir)?;
@@ -73,21 +60,6 @@ pub fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
     }
     print::data(&text)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Writes a shell's completions to standard output.
-pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
-    let mut text = Vec::new();
-    generate(args.shell, &mut root(), "fenxi", &mut text);
-    print::data(&text)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The whole command line, with what clap adds only when it parses.
-fn root() -> Command {
-    let mut root = Cli::command();
-    root.build();
-    root
 }
 
 fn listed(root: &Command) -> impl Iterator<Item = &Command> {

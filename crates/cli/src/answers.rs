@@ -1,0 +1,101 @@
+//! Answering in SQL: an engine that Ctrl-C interrupts, and answers in each format.
+
+use std::{
+    io::{self, IsTerminal},
+    time::Duration,
+};
+
+use anyhow::bail;
+use fenxi_query::{Engine, Options, Scope, Value, render};
+use fenxi_store::Store;
+
+use crate::{
+    options::{AnswerArgs, Format},
+    print,
+};
+
+/// Between two attempts to interrupt.
+const AGAIN: Duration = Duration::from_millis(10);
+
+/// The runs that selectors name; all when there are none.
+pub fn scope(store: &Store, selectors: &[String]) -> anyhow::Result<Scope> {
+    Ok(if selectors.is_empty() { Scope::all() } else { Scope::of(store.select_all(selectors)?) })
+}
+
+/// An engine on `store` that Ctrl-C interrupts.
+pub fn engine(store: &Store, args: &AnswerArgs) -> anyhow::Result<Engine> {
+    let options = Options {
+        memory_limit: Some(format!("{}MiB", args.memory.max(64))),
+        process_bytes: Some(process_bytes(args.memory)),
+        threads: args.threads,
+        ..Options::default()
+    };
+    let engine = Engine::open(store, &options)?;
+    interrupt_on_signal(&engine)?;
+    Ok(engine)
+}
+
+/// What the process that answers may take when the engine is told to keep to `mib`: functions take some besides.
+fn process_bytes(mib: u64) -> u64 {
+    (mib.max(64) + mib / 4 + 256) << 20
+}
+
+/// Lets SIGINT and SIGTERM end the query in flight: a thread waits for them, all others ignore them.
+fn interrupt_on_signal(engine: &Engine) -> anyhow::Result<()> {
+    use nix::sys::signal::{SigSet, Signal};
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGINT);
+    signals.add(Signal::SIGTERM);
+    signals.thread_block()?;
+    let interrupt = engine.interrupt();
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        // A second signal ends the process at once, should the engine not listen.
+        if signals.wait().is_ok() {
+            let _ = signals.thread_unblock();
+            // Between two statements there is nothing to interrupt: until the process has ended.
+            loop {
+                interrupt.interrupt();
+                std::thread::sleep(AGAIN);
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Answers `sql` on stdout, batch by batch where the format allows it.
+pub fn answer(
+    engine: &Engine,
+    sql: &str,
+    params: &[(&str, Value)],
+    scope: &Scope,
+    format: Format,
+) -> anyhow::Result<()> {
+    let stdout = io::stdout();
+    if format == Format::Parquet && stdout.is_terminal() {
+        bail!("Parquet is binary; redirect it to a file: … -o parquet > answer.parquet");
+    }
+    let style = render::Style { width: print::width(&stdout) };
+    let mut writer = render::Writer::new(renderer(format), style, print::Stdout::new(form(format)));
+    let (columns, schema) = engine.each(sql, params, scope, &mut |columns, batch| writer.batch(columns, &batch))?;
+    writer.finish(&columns, &schema)?;
+    Ok(())
+}
+
+/// What a format may hold of hidden characters.
+fn form(format: Format) -> print::Form {
+    match format {
+        Format::Table | Format::Markdown => print::Form::Text,
+        Format::Json => print::Form::Json,
+        Format::Csv | Format::Parquet => print::Form::Data,
+    }
+}
+
+fn renderer(format: Format) -> render::Format {
+    match format {
+        Format::Table => render::Format::Table,
+        Format::Csv => render::Format::Csv,
+        Format::Json => render::Format::Json,
+        Format::Parquet => render::Format::Parquet,
+        Format::Markdown => render::Format::Markdown,
+    }
+}

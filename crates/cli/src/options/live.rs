@@ -1,0 +1,37 @@
+//! What all live tools have in common: when they sample, what they show, and in which form.
+
+use clap::Args;
+
+use super::{RootArg, interval, key_value};
+
+/// Options of every live tool. They have no short forms, so that each tool can have those it is known for.
+#[derive(Clone, Debug, Args)]
+pub struct LiveArgs {
+    /// Sampling interval: 1, 500ms, 1m
+    #[arg(value_name = "INTERVAL", value_parser = interval)]
+    pub interval: Option<f64>,
+    /// Number of samples [default: until Ctrl-C]
+    #[arg(value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Also record to a run of this name
+    #[arg(long, value_name = "NAME", conflicts_with = "run")]
+    pub save: Option<String>,
+    /// Tag of the saved run (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value, requires = "save")]
+    pub tag: Vec<(String, String)>,
+    /// Show a recorded run instead of live data
+    #[arg(long, value_name = "RUN", conflicts_with = "root")]
+    pub run: Option<String>,
+    /// Host to show, of a run with several
+    #[arg(long, value_name = "NAME", requires = "run")]
+    pub host: Option<String>,
+    /// Print JSON Lines, one object per row
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Print comma-separated values
+    #[arg(long)]
+    pub csv: bool,
+    /// The machine
+    #[command(flatten)]
+    pub machine: RootArg,
+}

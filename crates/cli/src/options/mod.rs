@@ -1,0 +1,76 @@
+//! What several commands have in common on the command line: options that they share, and values as they are typed.
+//! No command is known here.
+
+mod answer;
+mod live;
+mod values;
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use fenxi_source::Root;
+
+pub use answer::{AnswerArgs, Format};
+pub use live::LiveArgs;
+pub use values::{cpu_list, interval, key_value, seconds, size};
+
+/// Options that every command has.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Directory of the run store [default: $XDG_DATA_HOME/fenxi]
+    #[arg(long, global = true, env = "FENXI_STORE", hide_env_values = true, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+
+    /// Suppress progress and informational messages
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// What a new run is called. A command says by `mut_arg` what the name is by default.
+#[derive(Debug, Args)]
+pub struct RunLabels {
+    /// Name of the run
+    #[arg(long, short)]
+    pub name: Option<String>,
+    /// Tag of the run (repeatable)
+    #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub tag: Vec<(String, String)>,
+}
+
+/// Which part of a run counts.
+#[derive(Debug, Args)]
+pub struct WindowArg {
+    /// Time window: `all`, a name, FROM..TO, or `auto` for the steady state
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub window: String,
+}
+
+/// The machine that is read.
+#[derive(Clone, Debug, Args)]
+pub struct RootArg {
+    /// Read a saved copy of /proc and /sys below this directory, not the live ones
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+impl RootArg {
+    /// The live system, or the saved copy.
+    ///
+    /// # Errors
+    /// When it is no copy of /proc.
+    pub fn open(&self) -> anyhow::Result<Root> {
+        match &self.root {
+            Some(path) if !path.join("proc").is_dir() => {
+                bail!("{} has no `proc`: --root needs a saved copy of /proc and /sys", path.display())
+            }
+            Some(path) => Ok(Root::saved(path)),
+            None => Ok(Root::live()),
+        }
+    }
+
+    /// Whether it is the live system.
+    pub fn is_live(&self) -> bool {
+        self.root.is_none()
+    }
+}

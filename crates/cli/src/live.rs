@@ -2,13 +2,7 @@
 
 pub mod saved;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
-    ops::ControlFlow,
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, ffi::OsString, ops::ControlFlow, process::ExitCode, sync::Arc};
 
 use anyhow::Context;
 use fenxi_live::{Csv, Frame, Json, View, replay};
@@ -70,21 +64,17 @@ pub fn run(global: &Global, args: &LiveArgs, tool: Tool<'_>) -> anyhow::Result<E
     let once = tool.since_boot && args.interval.is_none() && tool.command.is_none();
     let interval_s = args.interval.unwrap_or(1.0);
     let root = args.machine.open()?;
+    let host = hostname(&root);
     let plan = Plan {
         store: args.save.as_ref().map(|_| stores::create(global)).transpose()?,
         name: args.save.clone().unwrap_or_default(),
-        host: hostname(&root),
         tags: args.tag.iter().cloned().collect(),
-        params: BTreeMap::new(),
-        interval_s,
         duration_s: args.count.map(|n| n as f64 * interval_s),
-        sources: tool.sources,
-        root,
         command: tool.command,
-        contained: None,
         random: stores::random(),
         since_boot: tool.since_boot,
         whole: true,
+        ..Plan::new(tool.sources, root, host, interval_s)
     };
     let outcome = fenxi_record::record(plan, &mut |stage| match stage {
         Stage::Began { rows, .. } => {

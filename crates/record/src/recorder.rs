@@ -1,53 +1,21 @@
 //! The recording loop: from the first sample to the sealed run.
 
-use std::{collections::BTreeMap, ffi::OsString, io, ops::ControlFlow, sync::Arc};
+use std::{io, ops::ControlFlow};
 
 use fenxi_model::{Micros, Rows, RunId};
-use fenxi_source::{Root, Source};
-use fenxi_store::{BOOT, Begin, End, OpenRun, SourceCost, Store, StoreError};
+use fenxi_source::Root;
+use fenxi_store::{BOOT, Begin, End, OpenRun, SourceCost, StoreError};
 use nix::sys::signal::Signal;
 
 use crate::{
     clock::{self, StepWatch},
-    command::{Contained, Ended, Running},
+    command::{Ended, Running},
     observed::Observed,
+    plan::Plan,
     sampler::{Round, Sampler},
     summary::Progress,
     wake::{Sleeper, Wake},
 };
-
-/// What to record, where, how often and how long.
-pub struct Plan {
-    /// Where the run is kept; None: rows are only shown to `watch`.
-    pub store: Option<Store>,
-    /// Name of the run; part of its id.
-    pub name: String,
-    /// Name of the host observed.
-    pub host: String,
-    /// Labels of the run.
-    pub tags: BTreeMap<String, String>,
-    /// Factors and settings of the experiment.
-    pub params: BTreeMap<String, String>,
-    /// Seconds between two ticks.
-    pub interval_s: f64,
-    /// Seconds to record; None: until a signal or the command's end.
-    pub duration_s: Option<f64>,
-    /// What to sample.
-    pub sources: Vec<Arc<dyn Source>>,
-    /// The file system to read.
-    pub root: Root,
-    /// Command to run meanwhile.
-    pub command: Option<Vec<OsString>>,
-    /// How the command is kept apart from this process; None: it shares the terminal, and gets its signals.
-    pub contained: Option<Contained>,
-    /// A random number for the run's id.
-    pub random: u64,
-    /// Whether the averages since boot are wanted too; they are kept apart from the samples.
-    pub since_boot: bool,
-    /// Whether the end of the command is sampled however short the last interval is: sums over the
-    /// command are then whole, but rates of that interval say little.
-    pub whole: bool,
-}
 
 /// What the recorder does at the moment, told to the caller.
 #[derive(Clone, Debug)]

@@ -248,21 +248,17 @@ impl<'a> OneRun<'a> {
         let printed = self.printed()?;
         let ends_by_plan = self.plan.duration_s.is_some_and(|d| self.plan.timeout_s.is_none_or(|t| d <= t));
         let limit_s = if ends_by_plan { self.plan.duration_s } else { self.plan.timeout_s };
+        let sources = self.means.sources.to_vec();
         let plan = Plan {
             store: Some(self.means.store.clone()),
             name: self.name(),
-            host: self.means.host.to_owned(),
-            tags: BTreeMap::new(),
             params: self.params(),
-            interval_s: self.plan.record.interval_s,
             duration_s: limit_s,
-            sources: self.means.sources.to_vec(),
-            root: self.means.root.clone(),
             command: Some(self.words(&self.plan.command)),
             contained: Some(printed.contained(self.env(), self.plan.directory.clone())?),
             random: (self.means.random)(),
-            since_boot: false,
             whole: true,
+            ..Plan::new(sources, self.means.root.clone(), self.means.host.to_owned(), self.plan.record.interval_s)
         };
         let observed = observe(plan, &mut |stage| {
             match stage {

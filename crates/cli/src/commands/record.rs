@@ -1,6 +1,6 @@
 //! `fenxi record`.
 
-use std::{collections::BTreeMap, ffi::OsString, ops::ControlFlow, path::Path, process::ExitCode};
+use std::{ffi::OsString, ops::ControlFlow, path::Path, process::ExitCode};
 
 use clap::Args;
 use fenxi_model::{RunId, Unit};
@@ -58,18 +58,11 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     let plan = Plan {
         store: Some(store),
         name: args.labels.name.clone().unwrap_or_else(|| default_name(args, &host)),
-        host,
         tags: args.labels.tag.iter().cloned().collect(),
-        params: BTreeMap::new(),
-        interval_s: args.interval,
         duration_s: args.duration,
-        sources,
-        root,
         command: (!args.command.is_empty()).then(|| args.command.clone()),
-        contained: None,
         random: stores::random(),
-        since_boot: false,
-        whole: false,
+        ..Plan::new(sources, root, host, args.interval)
     };
     let line = Line::new(global.quiet, !args.command.is_empty(), args.duration);
     let outcome = fenxi_record::record(plan, &mut |stage| {

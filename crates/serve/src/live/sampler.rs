@@ -82,22 +82,7 @@ fn sample(shared: &Shared, source: Option<&'static dyn Source>) {
         Some(source) => vec![Arc::new(source)],
         None => live_ones().map(|source| Arc::new(source) as Arc<dyn Source>).collect(),
     };
-    let plan = Plan {
-        store: None,
-        name: String::new(),
-        host: shared.settings.host.clone(),
-        tags: Default::default(),
-        params: Default::default(),
-        interval_s: INTERVAL_S,
-        duration_s: None,
-        sources,
-        root: Root::live(),
-        command: None,
-        contained: None,
-        random: 0,
-        since_boot: false,
-        whole: false,
-    };
+    let plan = Plan::new(sources, Root::live(), shared.settings.host.clone(), INTERVAL_S);
     let outcome = fenxi_record::record(plan, &mut |stage| {
         let Stage::Tick { t, rows, .. } = stage else { return ControlFlow::Continue(()) };
         let mut samplers = shared.samplers.lock();

@@ -364,21 +364,14 @@ fn recorded(
     shown: &Shown<'_>,
 ) -> anyhow::Result<Outcome> {
     let root = Root::live();
+    let host = hostname(&root);
     let record = fenxi_record::Plan {
         store: Some(stores::create(global)?),
         name: args.labels.name.clone().unwrap_or_else(|| workload.name.rsplit('/').next().unwrap_or("load").to_owned()),
-        host: hostname(&root),
         tags: args.labels.tag.iter().cloned().collect(),
         params: parameters(args, workload, plan),
-        interval_s: args.interval,
-        duration_s: None,
-        sources: sources::choose(&args.source)?,
-        root,
-        command: None,
-        contained: None,
         random: stores::random(),
-        since_boot: false,
-        whole: false,
+        ..fenxi_record::Plan::new(sources::choose(&args.source)?, root, host, args.interval)
     };
     let (ended, interrupted) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut work = Some(|| {

@@ -1,0 +1,63 @@
+//! What a recording is asked for.
+
+use std::{collections::BTreeMap, ffi::OsString, sync::Arc};
+
+use fenxi_source::{Root, Source};
+use fenxi_store::Store;
+
+use crate::command::Contained;
+
+/// What to record, where, how often and how long: [`Plan::new`], with what else is wanted.
+pub struct Plan {
+    /// Where the run is kept; None: rows are only shown to `watch`.
+    pub store: Option<Store>,
+    /// Name of the run; part of its id.
+    pub name: String,
+    /// Name of the host observed.
+    pub host: String,
+    /// Labels of the run.
+    pub tags: BTreeMap<String, String>,
+    /// Factors and settings of the experiment.
+    pub params: BTreeMap<String, String>,
+    /// Seconds between two ticks.
+    pub interval_s: f64,
+    /// Seconds to record; None: until a signal or the command's end.
+    pub duration_s: Option<f64>,
+    /// What to sample.
+    pub sources: Vec<Arc<dyn Source>>,
+    /// The file system to read.
+    pub root: Root,
+    /// Command to run meanwhile.
+    pub command: Option<Vec<OsString>>,
+    /// How the command is kept apart from this process; None: it shares the terminal, and gets its signals.
+    pub contained: Option<Contained>,
+    /// A random number for the run's id.
+    pub random: u64,
+    /// Whether the averages since boot are wanted too; they are kept apart from the samples.
+    pub since_boot: bool,
+    /// Whether the end of the command is sampled however short the last interval is: sums over the
+    /// command are then whole, but rates of that interval say little.
+    pub whole: bool,
+}
+
+impl Plan {
+    /// Samples `sources` at `root`, whose host is called `host`, every `interval_s` seconds until a signal, and keeps nothing.
+    pub fn new(sources: Vec<Arc<dyn Source>>, root: Root, host: String, interval_s: f64) -> Plan {
+        Plan {
+            store: None,
+            name: String::new(),
+            host,
+            tags: BTreeMap::new(),
+            params: BTreeMap::new(),
+            interval_s,
+            duration_s: None,
+            sources,
+            root,
+            command: None,
+            contained: None,
+            random: 0,
+            since_boot: false,
+            whole: false,
+        }
+    }
+}

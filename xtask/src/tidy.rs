@@ -18,6 +18,7 @@ type Check = (&'static str, fn(&Repository) -> Result<Vec<String>>);
 const CHECKS: &[Check] = &[
     ("crates depend only on crates above them", layers::dependency_order),
     ("what one crate alone may know", layers::exclusive_dependencies),
+    ("the architecture page names every crate", layers::described),
     ("no command knows another, and options know none", layers::commands_apart),
     ("Rust files are documented and short", rust::check),
     ("no unfinished work, machine paths or broken links", text::check),

@@ -45,6 +45,18 @@ pub fn exclusive_dependencies(repository: &Repository) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
+/// Where a newcomer looks for a crate.
+const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
+
+/// Complains about crates that the architecture page does not describe: it begins a description with the name in bold.
+pub fn described(repository: &Repository) -> Result<Vec<String>> {
+    let page = repository.read(ARCHITECTURE)?;
+    let crates = repository.crates()?;
+    let names = crates.iter().filter_map(|c| c.folder.strip_prefix("crates/"));
+    let missing = names.filter(|name| !page.contains(&format!("**{name}**")));
+    Ok(missing.map(|name| format!("{ARCHITECTURE}: says nothing of the crate {name}")).collect())
+}
+
 /// Folders of `cli` whose files name no command: commands themselves, and what several of them take.
 const APART: [&str; 2] = ["crates/cli/src/commands/", "crates/cli/src/options/"];
 

@@ -27,6 +27,7 @@ use crate::{app::Shared, reply::Failure};
 pub(crate) const MOST: usize = 200;
 /// How often a silent stream says that it is still there, so that nothing between closes it.
 const SIGN: Duration = Duration::from_secs(15);
+
 /// `GET /api/v1/live`.
 pub(crate) async fn get(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Result<Response, Failure> {
     let query = Query::parse(query.as_deref().unwrap_or_default());

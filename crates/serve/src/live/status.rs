@@ -1,8 +1,11 @@
 //! `GET /api/v1/status`: recordings in progress.
 
 use axum::{extract::State, http::StatusCode, response::Response};
+use fenxi_model::RunId;
+use fenxi_report::api::ApiError;
 use fenxi_store::Recorded;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     app::Shared,
@@ -13,15 +16,37 @@ use crate::{
 /// Where it is given.
 pub(crate) const PATH: &str = "/api/v1/status";
 
+/// What is being recorded.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Status {
+    /// Name of this machine.
+    machine: String,
+    /// Recordings in progress, the latest first.
+    recordings: Vec<Recording>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct Recording {
+    #[schemars(with = "String")]
+    id: RunId,
+    name: String,
+    /// Milliseconds since the epoch, UTC.
+    start_ms: f64,
+    /// Tables that have rows so far.
+    tables: Vec<&'static str>,
+}
+
 /// Recordings that go on, the latest first, and the name of this machine.
 pub(crate) async fn get(State(shared): State<Shared>) -> Result<Response, Failure> {
     let store = shared.settings.store.clone();
     let recordings = blocking(move || Ok(store.recordings()?)).await?;
-    let recording = |r: &Recorded| -> Value {
-        let name = r.begin.name.as_deref().filter(|name| !name.is_empty()).unwrap_or(r.id.as_str());
-        json!({ "id": r.id, "name": name, "start_ms": r.begin.start.0 as f64 / 1e3, "tables": r.tables })
+    let recording = |r: Recorded| Recording {
+        name: r.begin.name.filter(|name| !name.is_empty()).unwrap_or_else(|| r.id.to_string()),
+        id: r.id,
+        start_ms: r.begin.start.0 as f64 / 1e3,
+        tables: r.tables,
     };
-    let recordings: Vec<Value> = recordings.iter().map(recording).collect();
-    let status = json!({ "machine": shared.settings.host, "recordings": recordings });
-    Ok(json_reply(StatusCode::OK, status.to_string()))
+    let recordings = recordings.into_iter().map(recording).collect();
+    let status = Status { machine: shared.settings.host.clone(), recordings };
+    Ok(json_reply(StatusCode::OK, serde_json::to_string(&status).map_err(ApiError::from)?))
 }

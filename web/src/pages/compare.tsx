@@ -33,7 +33,7 @@ function asked(query: URLSearchParams) {
 
 function ComparePage({ query }: { query: URLSearchParams }) {
   const ready = Boolean(query.get("a") && query.get("b"));
-  const answer = useAnswer<Comparison>("compare", ready ? asked(query) : null);
+  const answer = useAnswer("compare", ready ? asked(query) : null);
   const found = answer.data;
   useEffect(() => {
     if (!embedded && found) document.title = `${titles(found).join(" and ")} · Fenxi`;

@@ -1,7 +1,8 @@
 // The machine as it is now, or a recording while it is made.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ask, useAnswer } from "../api";
+import { ask, type Endpoint, useAnswer } from "../api";
+import type { Answers, Status } from "../api.gen";
 import type { Catalogue } from "../ask/field";
 import { LiveChart } from "../live/chart";
 import { type LiveData, type Stream, useLive } from "../live/data";
@@ -50,18 +51,13 @@ interface Chart {
 }
 const SPANS = [60, 120, 300, 900];
 
-interface Status {
-  recordings: { id: string; name: string; start_ms: number; tables: string[] }[];
-  machine?: string;
-}
-
 function LivePage({ query }: { query: URLSearchParams }) {
   const run = query.get("run");
   const span = Number(query.get("span")) || 120;
   const { data, turn, connection, error } = useLive(run);
   const [frozen, setFrozen] = useState<LiveData | null>(null);
-  const status = usePolled<Status>("status", 5000);
-  const catalogue = useAnswer<Catalogue>("catalogue", {}).data;
+  const status = usePolled("status", 5000);
+  const catalogue = useAnswer("catalogue", {}).data;
   const units = useMemo(() => meanings(catalogue), [catalogue]);
   const shown = frozen ?? data;
   const streams = [...shown.streams.values()];
@@ -155,11 +151,11 @@ function meanings(catalogue: Catalogue | undefined) {
 }
 
 /** Asks again and again while the page is shown. */
-function usePolled<T>(path: string, every_ms: number): T | undefined {
-  const [answer, setAnswer] = useState<T>();
+function usePolled<P extends Endpoint>(path: P, every_ms: number): Answers[P] | undefined {
+  const [answer, setAnswer] = useState<Answers[P]>();
   useEffect(() => {
     const stop = new AbortController();
-    const look = () => ask<T>(path, {}, stop.signal).then(setAnswer, () => undefined);
+    const look = () => ask(path, {}, stop.signal).then(setAnswer, () => undefined);
     void look();
     const timer = setInterval(look, every_ms);
     return () => {

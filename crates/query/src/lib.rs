@@ -28,6 +28,7 @@ pub use engine::{Engine, Interrupt, Options, Part, Scope, Take};
 pub use error::{Place, QueryError};
 pub use fenxi_worker::Workers;
 pub use finding::{Case, Finding, Found, Occurrence, Severity, findings};
+pub use lex::has_parameters;
 pub use own::{forget_question, keep_question};
 pub use program::start as start_workers;
 pub use question::{Chart, Param, Question, Section, question, questions};

@@ -39,7 +39,7 @@ export const CHARTS: [string, string][] = [
 export function askedOf(query: URLSearchParams, known: Header[]): Asked {
   const question = query.get("question");
   const base = known.find((q) => q.id === question);
-  const given = (name: string) => query.get(name) ?? undefined;
+  const given = (name: string) => query.get(name) || undefined;
   const params: Record<string, string> = {};
   for (const [name, value] of query) if (name.startsWith("p.")) params[name.slice(2)] = value;
   return {
@@ -75,8 +75,8 @@ export function writeAsked(asked: Asked, known: Header[]): void {
 
 /** The parameters in SQL, `$name`. */
 export function namesOf(sql: string): string[] {
-  const bare = sql.replace(/'[^']*'|--[^\n]*/g, "");
-  return [...new Set([...bare.matchAll(/\$([a-z_]\w*)/gi)].map((m) => m[1]))];
+  const bare = sql.replace(/'[^']*'|"[^"]*"|--[^\n]*|\/\*[\s\S]*?\*\//g, " ");
+  return [...new Set([...bare.matchAll(/(?<!\w)\$([a-z_]\w*)/gi)].map((m) => m[1]))];
 }
 
 /** Rows that a table shows at most. */

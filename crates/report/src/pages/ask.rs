@@ -1,6 +1,6 @@
 //! `/ask`: the answer to one statement or question.
 
-use fenxi_query::{Question, question};
+use fenxi_query::{Question, has_parameters, question};
 
 use super::{Page, Request, about, by_id, runs};
 use crate::api::{ApiError, Context, Query};
@@ -52,7 +52,7 @@ fn request(query: &Query, base: Option<&Question>) -> Result<Request, ApiError> 
         .filter_map(|name| Some((name, query.get(name).map(str::to_owned).or_else(|| of_base(name))?)))
         .collect();
     let is_table = look.iter().all(|(name, value)| *name != "chart" || value == "table");
-    if is_table && !sql.contains('$') {
+    if is_table && !has_parameters(sql) {
         let pairs = std::iter::once(("q", sql)).chain(runs()).chain([("limit", ROWS)]);
         return Ok(("/api/v1/sql", super::pairs(pairs)));
     }
@@ -63,4 +63,29 @@ fn request(query: &Query, base: Option<&Question>) -> Result<Request, ApiError> 
     all.extend(look.iter().map(|(name, value)| (*name, value.as_str())));
     let pairs = all.into_iter().chain(runs()).chain([("rows", ROWS)]).chain(params);
     Ok(("/api/v1/panel", super::pairs(pairs)))
+}
+
+#[cfg(test)]
+mod tests {
+    use fenxi_query::Question;
+    use serde_json::Value;
+
+    use super::{Query, request};
+
+    const QUESTION: &str =
+        "-- title: q\n-- chart: line\n-- x: t\n-- y: usr, sys\n-- unit: %\nSELECT t, usr, sys FROM cpu\n";
+
+    /// The front end (`web/src/ask/asking.ts`) is held to the same list.
+    #[test]
+    fn a_file_asks_what_the_page_asks() {
+        let question = Question::parse("q", QUESTION).unwrap();
+        let cases: Vec<Value> = serde_json::from_str(include_str!("../../tests/asks.json")).unwrap();
+        assert!(cases.len() >= 10);
+        for case in cases {
+            let query = Query::parse(case["page"].as_str().unwrap());
+            let base = query.get("question").map(|_| &question);
+            let (path, asked) = request(&query, base).unwrap();
+            assert_eq!(format!("{path}?{}", asked.text()), case["request"].as_str().unwrap(), "{}", case["about"]);
+        }
+    }
 }

@@ -22,7 +22,7 @@ pub(super) fn page(context: &Context<'_>, query: &Query) -> Result<Page, ApiErro
 }
 
 /// The request that answers: the question as it stands, a plain table, or a panel of what was changed.
-fn request(query: &Query, base: Option<&Question>) -> Result<Request, ApiError> {
+pub(super) fn request(query: &Query, base: Option<&Question>) -> Result<Request, ApiError> {
     let sql = query.get("q").map(str::trim).or_else(|| base.map(|q| q.sql.trim()));
     let sql =
         sql.ok_or_else(|| ApiError::Wrong("the page asks nothing: `/ask?question=NAME` or `/ask?q=SQL`".to_owned()))?;
@@ -63,29 +63,4 @@ fn request(query: &Query, base: Option<&Question>) -> Result<Request, ApiError> 
     all.extend(look.iter().map(|(name, value)| (*name, value.as_str())));
     let pairs = all.into_iter().chain(runs()).chain([("rows", ROWS)]).chain(params);
     Ok(("/api/v1/panel", super::pairs(pairs)))
-}
-
-#[cfg(test)]
-mod tests {
-    use fenxi_query::Question;
-    use serde_json::Value;
-
-    use super::{Query, request};
-
-    const QUESTION: &str =
-        "-- title: q\n-- chart: line\n-- x: t\n-- y: usr, sys\n-- unit: %\nSELECT t, usr, sys FROM cpu\n";
-
-    /// The front end (`web/src/ask/asking.ts`) is held to the same list.
-    #[test]
-    fn a_file_asks_what_the_page_asks() {
-        let question = Question::parse("q", QUESTION).unwrap();
-        let cases: Vec<Value> = serde_json::from_str(include_str!("../../tests/asks.json")).unwrap();
-        assert!(cases.len() >= 10);
-        for case in cases {
-            let query = Query::parse(case["page"].as_str().unwrap());
-            let base = query.get("question").map(|_| &question);
-            let (path, asked) = request(&query, base).unwrap();
-            assert_eq!(format!("{path}?{}", asked.text()), case["request"].as_str().unwrap(), "{}", case["about"]);
-        }
-    }
 }

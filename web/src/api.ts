@@ -2,33 +2,17 @@
 // one canonical text, so that both, and the cache here, know it again.
 
 import { useEffect, useReducer, useRef } from "preact/hooks";
+import { type Answers, CHANGING, ORDER } from "./api.gen";
 import { Shared, useShared } from "./shared";
 
 export type Value = string | number | boolean | null | undefined;
+/** What can be asked: the path of a request. */
+export type Endpoint = keyof Answers;
 export type Values = Record<string, Value | readonly string[]>;
 
-/** Parameters of each endpoint in the order in which a request names them. */
-const ORDER: Record<string, string> = {
-  runs: "where text host from to sort desc limit offset sparkline",
-  select: "q",
-  run: "run",
-  panel: "question sql chart x y series unit run from to bins rows lines",
-  findings: "run",
-  facts: "run topic differ",
-  notes: "run limit",
-  stacks: "run from to comm",
-  compare: "a b margin window by per force all",
-  representative: "run window",
-  trend: "metric where last window",
-  study: "name",
-  sql: "q run limit format",
-};
 const ROOT = "/api/v1/";
 /** What a request leaves out because it is meant anyway. */
 const DEFAULTS: Record<string, string> = { bins: "600", format: "json" };
-/** Answers that change while a page is open; the others are those of sealed runs. */
-const CHANGING = ["runs", "run", "questions", "studies", "study", "status", "about", "trend", "select", "metrics"];
-
 interface Embedded {
   version: number;
   title: string;
@@ -184,9 +168,9 @@ interface Flight {
 const flights = new Map<string, Flight>();
 
 /** The answer of a request, from here if it is here; `signal` gives up waiting, and the request when nobody waits any more. */
-export async function ask<T>(path: string, values: Values = {}, signal?: AbortSignal): Promise<T> {
+export async function ask<P extends Endpoint>(path: P, values: Values = {}, signal?: AbortSignal): Promise<Answers[P]> {
   const key = request(path, values);
-  if (answers.has(key) && (offline || !CHANGING.includes(path))) return peek<T>(key)!;
+  if (answers.has(key) && (offline || !CHANGING.includes(path))) return peek<Answers[P]>(key)!;
   if (offline) throw new ApiError(404, "this file does not contain the answer; open the store it was made from with `fenxi serve`");
   let flight = flights.get(key);
   if (!flight) {
@@ -219,7 +203,7 @@ export async function ask<T>(path: string, values: Values = {}, signal?: AbortSi
   };
   signal?.addEventListener("abort", leave, { once: true });
   try {
-    return (await shared.answer) as T;
+    return (await shared.answer) as Answers[P];
   } finally {
     signal?.removeEventListener("abort", leave);
   }
@@ -258,18 +242,18 @@ export interface Answer<T> {
 }
 
 /** The answer of a request in a component; null asks nothing. What is known is there in the first drawing. */
-export function useAnswer<T>(path: string, values: Values | null): Answer<T> {
+export function useAnswer<P extends Endpoint>(path: P, values: Values | null): Answer<Answers[P]> {
   const key = values === null ? null : request(path, values);
   const changed = useShared(generation);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
-  const held = useRef<{ key: string | null; data?: T; error?: ApiError }>({ key: null });
-  const known = key === null ? undefined : peek<T>(key);
+  const held = useRef<{ key: string | null; data?: Answers[P]; error?: ApiError }>({ key: null });
+  const known = key === null ? undefined : peek<Answers[P]>(key);
   if (known !== undefined) held.current = { key, data: known, error: held.current.key === key ? held.current.error : undefined };
   useEffect(() => {
     if (key === null || values === null) return;
     if (peek(key) !== undefined && (offline || !CHANGING.includes(path))) return;
     const stop = new AbortController();
-    ask<T>(path, values, stop.signal).then(
+    ask(path, values, stop.signal).then(
       (data) => {
         if (stop.signal.aborted) return;
         held.current = { key, data };
@@ -290,7 +274,7 @@ export function useAnswer<T>(path: string, values: Values | null): Answer<T> {
 }
 
 /** Several answers of one kind at once; null asks nothing. Entries are undefined until they are here. */
-export function useAnswers<T>(path: string, list: Values[] | null): (T | ApiError | undefined)[] {
+export function useAnswers<P extends Endpoint>(path: P, list: Values[] | null): (Answers[P] | ApiError | undefined)[] {
   const keys = (list ?? []).map((values) => request(path, values));
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const failed = useRef(new Map<string, ApiError>());
@@ -298,7 +282,7 @@ export function useAnswers<T>(path: string, list: Values[] | null): (T | ApiErro
     const stop = new AbortController();
     (list ?? []).forEach((values, i) => {
       if (peek(keys[i]) !== undefined) return;
-      ask<T>(path, values, stop.signal).then(
+      ask(path, values, stop.signal).then(
         () => stop.signal.aborted || redraw(0),
         (error) => {
           if (stop.signal.aborted) return;
@@ -309,5 +293,5 @@ export function useAnswers<T>(path: string, list: Values[] | null): (T | ApiErro
     });
     return () => stop.abort();
   }, [keys.join("\n")]);
-  return keys.map((key) => peek<T>(key) ?? failed.current.get(key));
+  return keys.map((key) => peek<Answers[P]>(key) ?? failed.current.get(key));
 }

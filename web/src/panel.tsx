@@ -27,7 +27,7 @@ export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide
   const range = useShared(settled);
   const part = range && !offline && seen ? { from: round(range[0]), to: round(range[1]) } : null;
   const run = runs.map((r) => r.id);
-  const finer = useAnswer<Panel>("panel", part && { question: base.id, run, ...part });
+  const finer = useAnswer("panel", part && { question: base.id, run, ...part });
   const panel = part && finer.data && !finer.stale ? finer.data : base;
   return (
     <article ref={box} class={wide ? "panel wide" : "panel"} id={`panel-${base.id}`} aria-busy={part && finer.stale ? "true" : undefined}>

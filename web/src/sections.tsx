@@ -104,10 +104,7 @@ export function SectionView({ section, runs, onKnown }: { section: Section; runs
   const before = known(section, runs);
   if (before.every((p) => p !== undefined)) drawn.current ??= before;
   const near = useNear(box, 1400);
-  const answers = useAnswers<Panel>(
-    "panel",
-    near && !drawn.current ? section.panels.map((p) => ({ question: p.id, run: ids(runs) })) : null,
-  );
+  const answers = useAnswers("panel", near && !drawn.current ? section.panels.map((p) => ({ question: p.id, run: ids(runs) })) : null);
   if (answers.length > 0 && answers.every((a) => a !== undefined)) drawn.current = answers;
   const here = drawn.current !== null;
   useEffect(() => {

@@ -9,14 +9,8 @@ import { theme, toggleTheme, useShared, zone } from "./shared";
 import { Tooltip } from "./tooltip";
 import { zoneWord } from "./units";
 
-export interface About {
-  program: string;
-  version: string;
-  read_only: boolean;
-}
-
 /** What answers here; in a file nothing can be changed. */
-const useAbout = () => useAnswer<About>("about", offline ? null : {});
+const useAbout = () => useAnswer("about", offline ? null : {});
 
 /** Whether what changes the store may be offered. */
 export function useWritable(): boolean {

@@ -1,6 +1,5 @@
 // Numbers for people: scaled, three or four significant digits, unit at the end. The same as `Unit::human` in crates/model,
-// which crates/model/tests/units.json holds both to. Pages differ in that: they have `µs` where a terminal has `us`, and
-// numbers of things, which are whole, without a fraction.
+// which crates/model/tests/units.json holds both to. Pages differ in that: they have `µs` where a terminal has `us`.
 
 import { zone } from "./shared";
 

@@ -9,6 +9,7 @@
 
 #![allow(clippy::print_stdout, reason = "a chore talks to whoever runs it")]
 
+mod api_types;
 mod ci;
 mod findings;
 mod format;

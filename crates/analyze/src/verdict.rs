@@ -42,6 +42,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Verdict; 6] =
+        [Verdict::Worse, Verdict::Better, Verdict::Different, Verdict::Same, Verdict::Unclear, Verdict::Insufficient];
+
     /// The verdict in words.
     pub fn words(self) -> &'static str {
         match self {

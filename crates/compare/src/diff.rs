@@ -1,35 +1,26 @@
 //! Facts that differ between groups, with their differences.
 
 use fenxi_analyze::{FactDifference, diff};
+use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::words::{sign, sign_schema};
 
 pub use fenxi_analyze::Op;
 
 /// A line of a difference.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DiffLine {
     /// `-` where only the first group has it, `+` where only the second has, `=` where both have.
     #[serde(serialize_with = "sign")]
+    #[schemars(schema_with = "sign_schema")]
     pub op: Op,
     /// The line, or words of a long one.
     pub text: String,
 }
 
-/// The character that stands before a line of a difference.
-pub const fn sign_of(op: Op) -> &'static str {
-    match op {
-        Op::Removed => "-",
-        Op::Added => "+",
-        Op::Equal => "=",
-    }
-}
-
-fn sign<S: serde::Serializer>(op: &Op, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(sign_of(*op))
-}
-
 /// A fact that is one thing in all runs of a group and another in those of the other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct FactDiff {
     /// Group of facts.
     pub topic: String,

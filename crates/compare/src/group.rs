@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use fenxi_analyze::RunSummary;
 use fenxi_model::{Keys, RunId, Shape, Table, table};
 use fenxi_store::Store;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Chosen, CompareError, summary};
 
 /// One run of a group.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Member {
     /// Its id.
+    #[schemars(with = "String")]
     pub id: RunId,
     /// How it is called.
     pub name: String,
@@ -23,7 +25,7 @@ pub struct Member {
 }
 
 /// Runs that count as repetitions of the same thing.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Group {
     /// The selectors that name it.
     pub title: String,

@@ -15,9 +15,10 @@ mod side_by_side;
 mod summaries;
 mod trend;
 pub mod windows;
+mod words;
 
 pub use averaging::{Averaging, Outliers};
-pub use diff::{DiffLine, FactDiff, Op, sign_of};
+pub use diff::{DiffLine, FactDiff, Op};
 pub use error::CompareError;
 pub use group::{Group, Member, group};
 pub use line::{Line, range_words};
@@ -25,3 +26,4 @@ pub use representative::{Representative, Stood};
 pub use side_by_side::{Comparison, Part, Reason, Request, SideBySide, Split, share};
 pub use summaries::{Chosen, summary};
 pub use trend::{LEAST, Level, Point, Trend, TrendRequest};
+pub use words::{BetterWord, sign_of};

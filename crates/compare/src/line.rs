@@ -1,13 +1,14 @@
 //! One line of a comparison, as the terminal and JSON show it.
 
-use std::fmt::Display;
-
 use fenxi_analyze::{Centre, Interval, Verdict};
 use fenxi_model::{Better, Section, TableId, Unit, table};
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::words::{BetterWord, VerdictWord, centre, centre_schema, verdict, words_of};
+
 /// A metric or a result of two groups.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Line {
     /// The table of the catalogue; `result` for the runs' own results.
     pub table: String,
@@ -19,11 +20,13 @@ pub struct Line {
     pub unit: String,
     /// Which direction is good.
     #[serde(serialize_with = "words_of")]
+    #[schemars(with = "BetterWord")]
     pub better: Better,
     /// Runs of each group that have it.
     pub runs: [usize; 2],
     /// What stands for each group: its mean, or where a few runs are far off, its median.
     #[serde(serialize_with = "centre")]
+    #[schemars(schema_with = "centre_schema")]
     pub centre: Centre,
     /// Mean or median of each group.
     pub means: [f64; 2],
@@ -41,27 +44,12 @@ pub struct Line {
     pub p: Option<f64>,
     /// What it comes to.
     #[serde(serialize_with = "verdict")]
+    #[schemars(with = "VerdictWord")]
     pub verdict: Verdict,
     /// The section of its table, by which metrics are grouped.
     pub group: &'static str,
     /// What it means; empty for a result.
     pub doc: &'static str,
-}
-
-/// Writes something by its words.
-pub(crate) fn words_of<S: serde::Serializer>(value: &impl Display, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(value)
-}
-
-fn verdict<S: serde::Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(verdict.words())
-}
-
-fn centre<S: serde::Serializer>(centre: &Centre, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(match centre {
-        Centre::Mean => "mean",
-        Centre::Median => "median",
-    })
 }
 
 /// The section of a table; of one that is not in the catalogue, the last.

@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use fenxi_analyze::{Metric, representative};
 use fenxi_model::RunId;
 use fenxi_store::Store;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Chosen, CompareError, summary};
 
 /// One run of a group.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Stood {
     /// The run.
+    #[schemars(with = "String")]
     pub run: RunId,
     /// How it is called.
     pub name: String,
@@ -25,9 +27,10 @@ pub struct Stood {
 }
 
 /// How the runs of a group lie to each other.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Representative {
     /// The run nearest to all others.
+    #[schemars(with = "String")]
     pub representative: RunId,
     /// Every run, in the order in which they were given.
     pub runs: Vec<Stood>,

@@ -2,6 +2,7 @@
 
 use fenxi_analyze::{RunSummary, Settings, Verdict, compare_groups, explain, gate, per_transaction};
 use fenxi_model::Unit;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{CompareError, FactDiff, Group, Line};
@@ -31,7 +32,7 @@ pub fn share(text: &str) -> Option<f64> {
 }
 
 /// Something to know before believing a comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Reason {
     /// Whether the comparison has no meaning because of it.
     pub refuses: bool,
@@ -40,7 +41,7 @@ pub struct Reason {
 }
 
 /// A part of a time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Part {
     /// What the time was spent on.
     pub name: &'static str,
@@ -49,7 +50,7 @@ pub struct Part {
 }
 
 /// A time split into parts that add up to it; the last one is the residual.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Split {
     /// What is split: `elapsed`, `latency`.
     pub what: &'static str,
@@ -74,7 +75,7 @@ impl Split {
 }
 
 /// By how much two groups differ.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Comparison {
     /// The runs' own results, what matters most first.
     pub results: Vec<Line>,
@@ -99,7 +100,7 @@ impl Comparison {
 }
 
 /// Two groups side by side.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SideBySide<'g> {
     /// The first group.
     pub a: &'g Group,

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use fenxi_analyze::{Metric, RunSummary, change_points, mean};
 use fenxi_model::{Better, Micros, RunId, table};
 use fenxi_store::{Store, StoreError, Summary};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     Chosen, CompareError,
-    line::words_of,
     summaries::{results_of, series_of},
     windows,
+    words::{BetterWord, words_of},
 };
 
 /// Least runs in which changes are looked for.
@@ -31,14 +32,17 @@ pub struct TrendRequest<'a> {
 }
 
 /// One run's value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "TrendPoint")]
 pub struct Point {
     /// The run.
+    #[schemars(with = "String")]
     pub run: RunId,
     /// How it is called.
     pub name: String,
-    /// When it began.
+    /// When it began, in milliseconds since the epoch, UTC.
     #[serde(rename = "start_ms", serialize_with = "milliseconds")]
+    #[schemars(with = "i64")]
     pub start: Micros,
     /// The value.
     pub value: f64,
@@ -50,7 +54,8 @@ fn milliseconds<S: serde::Serializer>(time: &Micros, to: S) -> Result<S::Ok, S::
 }
 
 /// A place from which on the metric was another one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "TrendLevel")]
 pub struct Level {
     /// The place of the first point of the new level.
     pub at: usize,
@@ -61,7 +66,7 @@ pub struct Level {
 }
 
 /// A metric over runs, the oldest first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Trend {
     /// What is followed, as it was asked for.
     pub metric: String,
@@ -69,6 +74,7 @@ pub struct Trend {
     pub unit: String,
     /// Which direction is good.
     #[serde(serialize_with = "words_of")]
+    #[schemars(with = "BetterWord")]
     pub better: Better,
     /// A point for each run that has the metric, at least one.
     pub points: Vec<Point>,

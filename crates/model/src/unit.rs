@@ -100,6 +100,8 @@ impl fmt::Display for Human {
                 let (scaled, prefix) = scale(value * 1e6, 1000.0, &["", "k", "M", "G", "T"]);
                 write!(f, "{} {prefix}bit/s", digits(scaled))
             }
+            // Of things there are 4, not 4.00; without the sign that zero can have.
+            Unit::None | Unit::Count if value.fract() == 0.0 && value.abs() < 1000.0 => write!(f, "{}", value + 0.0),
             Unit::None | Unit::Count | Unit::PerS | Unit::Hertz | Unit::CpuSecondsPerS => {
                 let (scaled, prefix) = scale(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
                 let symbol = self.unit.symbol();
@@ -179,6 +181,8 @@ mod tests {
         check(Unit::Seconds, 3700.0, "61m40s");
         check(Unit::MegabitsPerS, 10_000.0, "10.0 Gbit/s");
         check(Unit::Count, 1234.0, "1.23 k");
+        check(Unit::Count, 4.0, "4");
+        check(Unit::Count, -0.0, "0");
         check(Unit::None, f64::NAN, "-");
     }
 

@@ -44,6 +44,15 @@ pub(crate) fn tokens(sql: &str) -> Vec<(usize, Token)> {
     out
 }
 
+/// Whether a statement has parameters, `$name`, that need values.
+pub fn has_parameters(sql: &str) -> bool {
+    let tokens = tokens(sql);
+    tokens.windows(2).any(|pair| match pair {
+        [(place, Token::Other('$')), (next, Token::Name(_))] => place + 1 == *next,
+        _ => false,
+    })
+}
+
 /// `sql` without the `;` that it ends with, and what stands after that.
 pub(crate) fn without_end(sql: &str) -> &str {
     let tokens = tokens(sql);

@@ -30,6 +30,7 @@ pub use error::{Place, QueryError};
 pub use fenxi_model::Section;
 pub use fenxi_worker::Workers;
 pub use finding::{Case, Finding, Found, Occurrence, Severity, findings};
+pub use lex::has_parameters;
 pub use live::{Live, LiveColumn, LiveSeries};
 pub use own::{forget_question, keep_question};
 pub use program::start as start_workers;

@@ -5,10 +5,12 @@
 //! three 0.01 %. Series with negative values are cut into even steps instead.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How a series is packed; the page's `unpack` is the other half.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[schemars(rename = "Packing")]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum As {
     /// 0 is missing, 1 is zero, `c` from 2 is `lo * (hi/lo)^((c-2)/65533)`.
@@ -18,7 +20,7 @@ pub(crate) enum As {
 }
 
 /// A packed series.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Packed {
     #[serde(rename = "as")]
     how: As,

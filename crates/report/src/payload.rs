@@ -1,26 +1,33 @@
-//! Payload of panels: the Rust side of `web/src/payload.ts`.
+//! Payload of panels: what `web/src/payload.ts` unpacks.
 
 use std::collections::BTreeMap;
 
-use fenxi_query::{Question, Value};
+use fenxi_compare::BetterWord;
+use fenxi_query::{Question, Severity, Value};
 use fenxi_store::RunEntry;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::pack::Packed;
 
 /// What stands out.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Findings {
     /// How many rules looked.
     pub looked: usize,
     pub found: Vec<Finding>,
 }
 
+fn severities() -> Vec<&'static str> {
+    Severity::ALL.iter().map(|severity| severity.word()).collect()
+}
+
 /// One rule that found something, or could not look.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Finding {
     pub id: String,
     pub title: String,
+    #[schemars(extend("enum" = severities()))]
     pub severity: &'static str,
     pub advice: String,
     /// The question that shows the evidence.
@@ -34,7 +41,8 @@ pub(crate) struct Finding {
     pub error: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// An occurrence of a finding.
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Said {
     /// Place among the runs.
     pub run: usize,
@@ -42,7 +50,8 @@ pub(crate) struct Said {
     pub text: String,
 }
 
-#[derive(Debug, Serialize)]
+/// What pages say of a run.
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Run {
     pub id: String,
     /// The name to show, different for each run of a report.
@@ -62,8 +71,9 @@ pub(crate) struct Run {
     pub tags: BTreeMap<String, String>,
     pub remarks: Vec<String>,
     pub ticks: Option<u64>,
+    /// Ticks for which no sample was taken.
     pub missed_ticks: Option<u64>,
-    /// CPU seconds of all sources; None when nobody counted.
+    /// CPU seconds that recording itself took; null where nobody counted.
     pub cost_s: Option<f64>,
 }
 
@@ -108,7 +118,7 @@ impl Run {
 }
 
 /// A question as it stands.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Header {
     pub id: String,
     pub title: String,
@@ -116,6 +126,7 @@ pub(crate) struct Header {
     pub section: &'static str,
     pub chart: &'static str,
     pub unit: &'static str,
+    /// Column that tells series apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
     /// The column of values, where there is a single one.
@@ -129,23 +140,36 @@ pub(crate) struct Header {
     /// What the live page shows of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live: Option<Live>,
+    /// Written by the user, not shipped.
     pub own: bool,
     /// Whether the runs brought it with them: whoever made their files wrote it.
     pub carried: bool,
 }
 
 /// What the live page shows of a question.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "LiveSeries")]
 pub(crate) struct Live {
     /// The table of its values.
     pub table: &'static str,
-    /// Which of its series: `all`, `total` or `each`.
+    /// Which of its series.
+    #[schemars(with = "SeriesWord")]
     pub series: &'static str,
     pub columns: Vec<LiveColumn>,
 }
 
+/// Which series of a table: all, the one without keys, or those with keys.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+#[allow(dead_code, reason = "it stands for words in the schema")]
+enum SeriesWord {
+    All,
+    Total,
+    Each,
+}
+
 /// A column that the live page shows.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct LiveColumn {
     pub name: &'static str,
     /// Whether what is missing to 100 percent is shown instead.
@@ -160,9 +184,11 @@ impl Live {
 }
 
 /// A parameter of a question.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "QuestionParam")]
 pub(crate) struct Param {
     pub name: String,
+    #[schemars(with = "Cell")]
     pub default: serde_json::Value,
     pub about: String,
 }
@@ -203,12 +229,13 @@ impl Header {
 }
 
 /// The answer to one question.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Panel {
     #[serde(flatten)]
     pub header: Header,
     /// What columns mean, by name.
     pub columns: BTreeMap<String, Meaning>,
+    /// Why there is nothing to draw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quiet: Option<Quiet>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -220,7 +247,7 @@ pub(crate) struct Panel {
 }
 
 /// Why a panel is folded away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Quiet {
     /// The answer has no rows, or only missing values.
@@ -229,22 +256,28 @@ pub(crate) enum Quiet {
     Zero,
 }
 
-#[derive(Debug, Serialize)]
+/// What a column means, from the catalogue.
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Meaning {
     pub unit: &'static str,
     pub doc: &'static str,
+    #[schemars(with = "BetterWord")]
     pub better: String,
 }
 
-#[derive(Debug, Serialize)]
+/// Rows of an answer.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "TableData")]
 pub(crate) struct Table {
     pub columns: Vec<TableColumn>,
+    #[schemars(with = "Vec<Vec<Cell>>")]
     pub rows: Vec<Vec<serde_json::Value>>,
-    /// Rows of the whole answer.
+    /// Rows of the whole answer; more than are here when it was cut.
     pub total: usize,
 }
 
-#[derive(Debug, Serialize)]
+/// A column of a table.
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct TableColumn {
     pub name: String,
     pub unit: &'static str,
@@ -253,8 +286,20 @@ pub(crate) struct TableColumn {
     pub whole: bool,
 }
 
+/// A value of a table or a parameter; a list of numbers is a sparkline.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is of use")]
+enum Cell {
+    Missing(()),
+    Number(f64),
+    Text(String),
+    Sparkline(Vec<Option<f64>>),
+}
+
 /// Series over time, all on the same bins of time since each run's start.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "TimeData")]
 pub(crate) struct Time {
     /// End of the first bin, seconds.
     pub t0: f64,
@@ -268,7 +313,9 @@ pub(crate) struct Time {
     pub max: f64,
 }
 
-#[derive(Debug, Serialize)]
+/// One series of a chart.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "SeriesData")]
 pub(crate) struct Series {
     /// Place among the runs.
     pub run: usize,
@@ -283,7 +330,8 @@ pub(crate) struct Series {
     pub stats: Stats,
 }
 
-#[derive(Debug, PartialEq, Serialize)]
+/// Figures of a whole series: minimum and maximum are of single samples.
+#[derive(Debug, PartialEq, JsonSchema, Serialize)]
 pub(crate) struct Stats {
     /// Mean of the bins that have a value.
     pub avg: Option<f64>,

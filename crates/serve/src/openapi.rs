@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use axum::{http::StatusCode, response::Response};
-use fenxi_report::api::{ENDPOINTS, Endpoint, Kind, Param};
+use fenxi_report::api::{
+    ENDPOINTS, Endpoint, Kind, Param,
+    schema::{self, Schemas},
+};
 use serde_json::{Map, Value, json};
 
 use crate::{
     ask,
     change::{OPERATIONS, Operation, Takes},
     files,
-    live::status,
+    live::status::{self, Status},
     reply::reply,
 };
 
@@ -38,14 +41,15 @@ pub(crate) async fn get() -> Response {
 /// The description as text, the same bytes for the same program.
 pub fn openapi() -> String {
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    let mut schemas = Schemas::default();
     for endpoint in ENDPOINTS {
-        paths.entry(endpoint.path).or_default().insert("get".to_owned(), reading(endpoint));
+        paths.entry(endpoint.path).or_default().insert("get".to_owned(), reading(endpoint, &mut schemas));
     }
     for operation in OPERATIONS {
         let method = operation.method.as_str().to_ascii_lowercase();
-        paths.entry(operation.path).or_default().insert(method, changing(operation));
+        paths.entry(operation.path).or_default().insert(method, changing(operation, &mut schemas));
     }
-    for (path, described) in others() {
+    for (path, described) in others(&mut schemas) {
         paths.entry(path).or_default().insert("get".to_owned(), described);
     }
     let all = json!({
@@ -65,16 +69,22 @@ pub fn openapi() -> String {
                 "session": { "type": "apiKey", "in": "cookie", "name": "fenxi-7070" },
             },
             "responses": errors(),
-            "schemas": {
-                "Error": {
-                    "type": "object", "required": ["error"],
-                    "properties": { "error": { "type": "string", "description": "Error message" } },
-                },
-            },
+            "schemas": definitions(schemas),
         },
     });
     // A tree of texts and numbers can always be written.
     serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+}
+
+/// The schemas of answers, and of the answer that is none.
+fn definitions(schemas: Schemas) -> Value {
+    let mut all = schemas.definitions();
+    let error = json!({
+        "type": "object", "required": ["error"],
+        "properties": { "error": { "type": "string", "description": "Error message" } },
+    });
+    all.insert("Error".to_owned(), error);
+    Value::Object(all)
 }
 
 /// Values with which a request can be tried, by the parameter's name.
@@ -106,8 +116,8 @@ fn tried(path: &str, mut parameter: Value) -> Value {
     parameter
 }
 
-fn reading(endpoint: &Endpoint) -> Value {
-    let mut content = json!({ "application/json": { "schema": { "type": "object" } } });
+fn reading(endpoint: &Endpoint, schemas: &mut Schemas) -> Value {
+    let mut content = json!({ "application/json": { "schema": schemas.add(endpoint.schema) } });
     if endpoint.path == ask::SQL {
         content["text/csv"] = json!({ "schema": { "type": "string" } });
         content["application/vnd.apache.arrow.stream"] = json!({ "schema": { "type": "string", "format": "binary" } });
@@ -118,6 +128,7 @@ fn reading(endpoint: &Endpoint) -> Value {
         "description": endpoint.about,
         "parameters": endpoint.params.iter().map(|p| tried(endpoint.path, parameter(p))).collect::<Vec<_>>(),
         "responses": responses("The answer", content),
+        "x-changes": endpoint.changes,
     })
 }
 
@@ -138,7 +149,7 @@ fn parameter(param: &Param) -> Value {
     json!({ "name": name, "in": "query", "description": about, "required": required, "schema": schema })
 }
 
-fn changing(operation: &Operation) -> Value {
+fn changing(operation: &Operation, schemas: &mut Schemas) -> Value {
     let mut parameters: Vec<Value> = in_path(operation.path);
     // Who only reads is asked for it too: whatever is not GET is.
     parameters.push(json!({
@@ -152,7 +163,7 @@ fn changing(operation: &Operation) -> Value {
         }));
     }
     let body = |about: &str, media: &str, schema: Value| json!({ "required": true, "description": about, "content": { media: { "schema": schema } } });
-    let content = json!({ "application/json": { "schema": { "type": "object" } } });
+    let content = json!({ "application/json": { "schema": schemas.add(operation.schema) } });
     let mut described = json!({
         "operationId": id(operation.method.as_str(), operation.path),
         "summary": summary(operation.about),
@@ -171,20 +182,25 @@ fn changing(operation: &Operation) -> Value {
 }
 
 /// What is neither a list's endpoint nor an operation.
-fn others() -> [(&'static str, Value); 7] {
+fn others(schemas: &mut Schemas) -> [(&'static str, Value); 7] {
     let query = |name: &str, about: &str, required: bool, schema: Value| json!({ "name": name, "in": "query", "description": about, "required": required, "schema": schema });
     let text = || json!({ "type": "string" });
-    let get = |path: &str, about: &str, parameters: Vec<Value>, media: &str| {
-        let schema = if media == "application/json" { json!({ "type": "object" }) } else { text() };
+    let get_as = |path: &str, about: &str, parameters: Vec<Value>, media: &str, schema: Value| {
         json!({
             "operationId": id("get", path), "summary": summary(about), "description": about, "parameters": parameters,
             "responses": responses("The answer", json!({ media: { "schema": schema } })),
         })
     };
+    let get =
+        |path: &str, about: &str, parameters: Vec<Value>, media: &str| get_as(path, about, parameters, media, text());
     let runs = query("run", "A run, or a selector of several", true, json!({ "type": "array", "items": text() }));
     let page = query("page", "The page's path and query, as `/run?run=@1`", true, text());
     let source = query("source", "Source to watch, by name; default: those of few rows", false, text());
     let recording = query("run", "Run being recorded, by id or name; default: this machine", false, text());
+    let about = "Recordings in progress, the name of this machine, and the sources that can be watched.";
+    let schema = schemas.add(schema::of::<Status>);
+    let mut recordings = get_as(status::PATH, about, Vec::new(), "application/json", schema);
+    recordings["x-changes"] = json!(true);
     [
         (
             files::EXPORT,
@@ -207,17 +223,9 @@ fn others() -> [(&'static str, Value); 7] {
                 "text/event-stream",
             ),
         ),
-        (
-            status::PATH,
-            get(
-                status::PATH,
-                "Recordings in progress, the name of this machine, and the sources that can be watched.",
-                Vec::new(),
-                "application/json",
-            ),
-        ),
+        (status::PATH, recordings),
         ("/metrics", get("/metrics", "Prometheus metrics of the server.", Vec::new(), "text/plain")),
-        (PATH, get(PATH, "This OpenAPI description.", Vec::new(), "application/json")),
+        (PATH, get_as(PATH, "This OpenAPI description.", Vec::new(), "application/json", json!({ "type": "object" }))),
     ]
 }
 

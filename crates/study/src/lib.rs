@@ -24,6 +24,7 @@ mod plot;
 mod reader;
 mod render;
 mod report;
+mod reported;
 mod run;
 mod state;
 
@@ -35,5 +36,6 @@ pub use estimate::Estimate;
 pub use parse::parse;
 pub use plan::{Factor, Kind, Level, Response, StudyPlan};
 pub use render::{Style, render};
-pub use report::{Report, report};
+pub use report::report;
+pub use reported::Report;
 pub use state::{Beginning, FAILED, Made, Record, finished, made, names};

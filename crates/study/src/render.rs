@@ -4,7 +4,7 @@ use fenxi_model::{Unit, visible};
 
 use crate::{
     plot::{Bar, bars},
-    report::{Curve, Effect, Fit, OfResponse, Range, Report},
+    reported::{Curve, Effect, Fit, OfResponse, Range, Report},
 };
 
 /// How a report is printed.
@@ -195,7 +195,7 @@ impl Page {
         self.interactions(response);
         if !response.outliers.is_empty() {
             let far =
-                |f: &crate::report::Far| format!("{} ({}, block {}): {:.2} times", f.run, f.cell, f.block, f.ratio);
+                |f: &crate::reported::Far| format!("{} ({}, block {}): {:.2} times", f.run, f.cell, f.block, f.ratio);
             let all: Vec<String> = response.outliers.iter().take(5).map(far).collect();
             let more = response.outliers.len().saturating_sub(5);
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
@@ -204,7 +204,7 @@ impl Page {
     }
 
     fn cells(&mut self, response: &OfResponse, scale: &Scale) {
-        let bar = |cell: &crate::report::OfCell| Bar {
+        let bar = |cell: &crate::reported::OfCell| Bar {
             label: cell.cell.clone(),
             value: cell.mean,
             interval: cell.interval,
@@ -213,7 +213,7 @@ impl Page {
         self.plot(&bars(&response.cells.iter().map(bar).collect::<Vec<_>>()));
         let per_unit = response.cells.iter().any(|cell| cell.cpu_s_per_unit.is_some());
         let number = |value: Option<f64>| value.map_or("-".to_owned(), digits);
-        let row = |cell: &crate::report::OfCell| {
+        let row = |cell: &crate::reported::OfCell| {
             let mut row =
                 vec![cell.cell.clone(), cell.n.to_string(), scale.show(cell.mean), scale.range(cell.interval)];
             row.extend([number(cell.command_cpu_s), number(cell.machine_cpu_s)]);
@@ -240,7 +240,7 @@ impl Page {
 
     fn effect(&mut self, effect: &Effect, scale: &Scale) {
         self.heading(3, &format!("Main effect of {}", effect.factor));
-        let row = |level: &crate::report::EffectLevel| {
+        let row = |level: &crate::reported::EffectLevel| {
             let (mean, range) = (scale.show(level.mean), scale.range(level.interval));
             vec![level.level.clone(), mean, range, format!("{:.2}", level.ratio), between(level.ratio_interval)]
         };
@@ -254,7 +254,7 @@ impl Page {
         }
         let others = if curve.others.is_empty() { String::new() } else { format!(", {}", curve.others) };
         self.heading(3, &format!("Speed-up with {}{others}", curve.factor));
-        let row = |p: &crate::report::Point| {
+        let row = |p: &crate::reported::Point| {
             let runs = response.cells[p.cell].n.to_string();
             let efficiency = p.efficiency.map_or("-".to_owned(), |e| format!("{:.0}%", e * 100.0));
             vec![p.level.to_string(), runs, times(p.speedup), between(p.speedup_interval), efficiency]
@@ -320,7 +320,7 @@ impl Page {
         self.heading(2, &format!("{} against {}", latency.name, throughput.name));
         let mut pairs: Vec<_> = throughput.cells.iter().zip(&latency.cells).collect();
         pairs.sort_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
-        let row = |(x, r): &(&crate::report::OfCell, &crate::report::OfCell)| {
+        let row = |(x, r): &(&crate::reported::OfCell, &crate::reported::OfCell)| {
             vec![x.cell.clone(), scales[0].show(x.mean), scales[1].show(r.mean), scales[1].range(r.interval)]
         };
         let rows: Vec<_> = pairs.iter().map(row).collect();

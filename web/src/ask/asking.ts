@@ -2,21 +2,9 @@
 
 import { useEffect, useReducer, useRef } from "preact/hooks";
 import { ApiError, ask, forget, peek, request, type Values } from "../api";
-import type { Header, Panel } from "../payload";
+import type { Cell, Header, Panel, SqlRows } from "../api.gen";
 import { refine } from "../router";
 import { plural } from "../units";
-
-/** A question of the store. */
-export interface Question extends Header {
-  section?: string;
-  order?: number;
-}
-
-/** A part of a report. */
-export interface SectionName {
-  id: string;
-  title: string;
-}
 
 /** The parameters of the address that belong to the question. */
 export interface Asked {
@@ -48,10 +36,10 @@ export const CHARTS: [string, string][] = [
 ];
 
 /** What the address asks; `known` are the questions as far as they are here. */
-export function askedOf(query: URLSearchParams, known: Question[]): Asked {
+export function askedOf(query: URLSearchParams, known: Header[]): Asked {
   const question = query.get("question");
   const base = known.find((q) => q.id === question);
-  const given = (name: string) => query.get(name) ?? undefined;
+  const given = (name: string) => query.get(name) || undefined;
   const params: Record<string, string> = {};
   for (const [name, value] of query) if (name.startsWith("p.")) params[name.slice(2)] = value;
   return {
@@ -68,7 +56,7 @@ export function askedOf(query: URLSearchParams, known: Question[]): Asked {
 }
 
 /** Writes what is asked into the address: only what differs from the question it began with. */
-export function writeAsked(asked: Asked, known: Question[]): void {
+export function writeAsked(asked: Asked, known: Header[]): void {
   const base = known.find((q) => q.id === asked.question);
   const differs = (mine: string | null, its: string | undefined) => ((mine ?? "") === (its ?? "") ? null : mine);
   const values: Values = {
@@ -87,26 +75,22 @@ export function writeAsked(asked: Asked, known: Question[]): void {
 
 /** The parameters in SQL, `$name`. */
 export function namesOf(sql: string): string[] {
-  const bare = sql.replace(/'[^']*'|--[^\n]*/g, "");
-  return [...new Set([...bare.matchAll(/\$([a-z_]\w*)/gi)].map((m) => m[1]))];
-}
-
-/** The answer of `sql`. */
-interface Rows {
-  columns: { name: string; type: string; unit: string }[];
-  rows: (string | number | boolean | null | (number | null)[])[][];
-  /** Null when there are more than were wanted. */
-  total: number | null;
-  cut: boolean;
-  took_ms: number;
+  const bare = sql.replace(/'[^']*'|"[^"]*"|--[^\n]*|\/\*[\s\S]*?\*\//g, " ");
+  return [...new Set([...bare.matchAll(/(?<!\w)\$([a-z_]\w*)/gi)].map((m) => m[1]))];
 }
 
 /** Rows that a table shows at most. */
 export const LIMIT = 2000;
 export const DEFAULT_RUN = "@1";
 
+/** A request that answers. */
+export interface Wanted {
+  path: "panel" | "sql";
+  values: Values;
+}
+
 /** The request that answers; null while nothing is asked. */
-export function requestOf(asked: Asked, base: Question | undefined): { path: string; values: Values } | null {
+export function requestOf(asked: Asked, base: Header | undefined): Wanted | null {
   if (asked.sql.trim() === "") return null;
   const run = asked.run.length > 0 ? asked.run : [DEFAULT_RUN];
   const params = Object.fromEntries(Object.entries(asked.params).map(([k, v]) => [`p.${k}`, v]));
@@ -125,24 +109,28 @@ export function requestOf(asked: Asked, base: Question | undefined): { path: str
 }
 
 /** Rows as a panel that shows a table. */
-function panelOf(rows: Rows, sql: string): Panel {
+function panelOf(rows: SqlRows, sql: string): Panel {
   const number = (type: string) => /INT|DOUBLE|FLOAT|DECIMAL|REAL|NUMERIC|number/i.test(type) && !/\[|LIST|INTERVAL/i.test(type);
   const columns = rows.columns.map((c) => ({ name: c.name, unit: c.unit ?? "", numeric: number(c.type), whole: /INT/i.test(c.type) }));
   return {
     id: "answer",
     title: "Answer",
     about: "",
+    section: "",
     chart: "table",
     unit: "",
+    y: [],
+    params: [],
     sql,
     own: true,
     carried: false,
     columns: {},
-    table: { columns, rows: rows.rows, total: rows.total ?? rows.rows.length },
+    // A table shows truth values and lists of anything as well.
+    table: { columns, rows: rows.rows as Cell[][], total: rows.total ?? rows.rows.length },
   };
 }
 
-function sizeOf(rows: Rows | undefined, panel: Panel | undefined): string | undefined {
+function sizeOf(rows: SqlRows | undefined, panel: Panel | undefined): string | undefined {
   if (rows?.cut) return `the first ${rows.rows.length.toLocaleString("en")} rows`;
   const total = rows ? rows.rows.length : panel?.table?.total;
   if (total === undefined) return panel?.time ? `${panel.time.series.length} series` : undefined;
@@ -165,13 +153,13 @@ export interface Running {
 }
 
 /** Asks what the address asks, and lets it be cancelled and asked again. */
-export function useAsked(wanted: { path: string; values: Values } | null, sql: string): Running {
+export function useAsked(wanted: Wanted | null, sql: string): Running {
   const key = wanted && request(wanted.path, wanted.values);
   const [turn, again] = useReducer((n: number) => n + 1, 0);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const state = useRef<{
     key: string | null;
-    answer?: Panel | Rows;
+    answer?: Panel | SqlRows;
     took?: number;
     error?: ApiError;
     done: boolean;
@@ -190,14 +178,14 @@ export function useAsked(wanted: { path: string; values: Values } | null, sql: s
       state.current = { ...state.current, done: true, took: performance.now() - began, ...more };
       redraw(0);
     };
-    ask<Panel | Rows>(wanted.path, wanted.values, stop.signal).then(
+    ask(wanted.path, wanted.values, stop.signal).then(
       (answer) => end({ answer, error: undefined }),
       (error) => end({ answer: undefined, error: error instanceof ApiError ? error : new ApiError(0, String(error)) }),
     );
     return () => stop.abort();
   }, [key, turn]);
   const { answer, error, done, cancelled, took, stop } = state.current;
-  const rows = answer && "took_ms" in answer ? (answer as Rows) : undefined;
+  const rows = answer && "took_ms" in answer ? (answer as SqlRows) : undefined;
   return {
     panel: rows ? panelOf(rows, sql) : named(answer as Panel | undefined),
     size: sizeOf(rows, answer as Panel | undefined),

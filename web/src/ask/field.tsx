@@ -2,15 +2,9 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { useAnswer } from "../api";
+import type { Catalogue } from "../api.gen";
 
-export interface Catalogue {
-  tables: {
-    name: string;
-    about: string;
-    keys: string[];
-    columns: { name: string; type: string; unit: string; kind: string; better: string; doc: string }[];
-  }[];
-}
+export type { Catalogue };
 
 export interface EditorOptions {
   text: string;
@@ -53,7 +47,7 @@ export function SqlField({ text, onChange, onRun }: { text: string; onChange: (t
   const box = useRef<HTMLDivElement>(null);
   const plain = useRef<HTMLTextAreaElement>(null);
   const editor = useRef<Editor | undefined>(undefined);
-  const catalogue = useAnswer<Catalogue>("catalogue", {}).data;
+  const catalogue = useAnswer("catalogue", {}).data;
   const latest = useRef({ text, onChange, onRun, catalogue });
   latest.current = { text, onChange, onRun, catalogue };
   useEffect(() => {

@@ -1,24 +1,24 @@
 // The questions that there are, the own ones first; a click begins with one.
 
 import { useState } from "preact/hooks";
-import type { Question, SectionName } from "./asking";
+import type { Header, SectionName } from "../api.gen";
 import { plural } from "../units";
 
 const OWN = "Own questions";
 
 interface Props {
-  questions: Question[];
+  questions: Header[];
   sections: SectionName[];
   chosen: string | null;
-  onChoose: (question: Question) => void;
-  onDelete?: (question: Question) => void;
+  onChoose: (question: Header) => void;
+  onDelete?: (question: Header) => void;
 }
 
 export function QuestionList({ questions, sections, chosen, onChoose, onDelete }: Props) {
   const [text, setText] = useState("");
   const wanted = text.toLowerCase();
   const found = questions.filter((q) => `${q.id} ${q.title} ${q.about}`.toLowerCase().includes(wanted));
-  const groups = new Map<string, Question[]>();
+  const groups = new Map<string, Header[]>();
   for (const q of found) {
     const group = q.own ? OWN : (sections.find((s) => s.id === q.section)?.title ?? "Others");
     groups.set(group, [...(groups.get(group) ?? []), q]);

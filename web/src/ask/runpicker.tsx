@@ -19,7 +19,7 @@ export function RunPicker({ chosen, onChange, otherwise }: Props) {
   const [text, setText] = useState("");
   const [opened, setOpened] = useState(false);
   useShared(zone);
-  const list = useAnswer<RunList>("runs", opened || chosen.length > 0 ? { text, limit: 50 } : null).data;
+  const list = useAnswer("runs", opened || chosen.length > 0 ? { text, limit: 50 } : null).data;
   const toggle = (id: string) => onChange(chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id]);
   const label = chosen.length === 0 ? otherwise : chosen.length === 1 ? name(chosen[0], list) : `${chosen.length} runs`;
   return (

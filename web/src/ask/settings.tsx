@@ -2,7 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { change } from "../api";
-import { type Asked, CHARTS, namesOf, type Question, questionText, type SectionName } from "./asking";
+import type { Header, SectionName } from "../api.gen";
+import { type Asked, CHARTS, namesOf, questionText } from "./asking";
 import { Dialog, Field } from "../dialog";
 import { Typed } from "../parts";
 
@@ -68,7 +69,7 @@ export function ChartSettings({ asked, onChange }: { asked: Asked; onChange: (as
   );
 }
 
-export function ParamFields({ asked, base, onChange }: { asked: Asked; base?: Question; onChange: (asked: Asked) => void }) {
+export function ParamFields({ asked, base, onChange }: { asked: Asked; base?: Header; onChange: (asked: Asked) => void }) {
   return (
     <>
       {namesOf(asked.sql).map((name) => {
@@ -105,7 +106,7 @@ export function SaveDialog({
   onSaved,
 }: {
   asked: Asked;
-  base?: Question;
+  base?: Header;
   sections: SectionName[];
   onClose: () => void;
   onSaved: (name: string) => void;

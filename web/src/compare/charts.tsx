@@ -11,7 +11,7 @@ import { sheetOf } from "../charts/sheet";
 import { TakeAway } from "../charts/takeaway";
 import { HeatMap } from "../heatmap";
 import { Failure } from "../parts";
-import type { Header, Opened, Panel, Run } from "../payload";
+import type { Header, Panel, Run } from "../payload";
 import { link, refine } from "../router";
 import { settled, useNear, useSeen, useShared } from "../shared";
 import { useZoomInLink } from "../zoomlink";
@@ -35,7 +35,7 @@ function shiftsOf(query: URLSearchParams): Map<string, number> {
 
 export function Charts({ found, query }: { found: Comparison; query: URLSearchParams }) {
   const ids = useMemo(() => [...new Set([...found.a.runs, ...found.b.runs].map((r) => r.id))], [found]);
-  const opened = useAnswer<Opened>("run", { run: ids });
+  const opened = useAnswer("run", { run: ids });
   const runs = opened.data?.runs ?? [];
   const shifts = shiftsOf(query);
   const timed: Timed[] = runs.map((r) => ({
@@ -72,7 +72,7 @@ function Section({ title, panels, runs, timed }: { title: string; panels: Header
   const box = useRef<HTMLDivElement>(null);
   const near = useNear(box, 1000);
   const run = runs.map((r) => r.id);
-  const answers = useAnswers<Panel>("panel", near || offline ? panels.map((p) => ({ question: p.id, run })) : null);
+  const answers = useAnswers("panel", near || offline ? panels.map((p) => ({ question: p.id, run })) : null);
   const here = answers.length > 0 && answers.every((a) => a !== undefined);
   const loud = answers
     .map((a, i): Panel => (a instanceof ApiError ? { ...panels[i], columns: {}, error: a.message } : a!))
@@ -112,7 +112,7 @@ function Shared({ base, runs, timed, wide }: { base: Panel; runs: Run[]; timed: 
   const seen = useSeen(box);
   const range = useShared(settled);
   const part = range && base.time && !offline && seen && timed.every((t) => t.shift === 0);
-  const finer = useAnswer<Panel>("panel", part ? { question: base.id, run: runs.map((r) => r.id), from: range[0], to: range[1] } : null);
+  const finer = useAnswer("panel", part ? { question: base.id, run: runs.map((r) => r.id), from: range[0], to: range[1] } : null);
   const panel = part && finer.data?.time && !finer.stale ? finer.data : base;
   return (
     <article
@@ -235,13 +235,9 @@ function Distributions({ panel, table, timed, runs }: { panel: Panel; table: Non
   );
 }
 
-interface Stacks {
-  runs: { run: string; total: number; unit: string; stacks: Folded }[];
-}
-
 /** Stacks of B, coloured by what its frames have more or less than those of A. */
 function Flames({ found, ids }: { found: Comparison; ids: string[] }) {
-  const answer = useAnswer<Stacks>("stacks", { run: ids });
+  const answer = useAnswer("stacks", { run: ids });
   const drawing = useRef<HTMLDivElement>(null);
   const sum = (group: Comparison["a"]): Folded => {
     const counts = new Map<string, number>();

@@ -3,14 +3,9 @@
 import { useId, useMemo } from "preact/hooks";
 import { offline, useAnswer } from "../api";
 
-interface Known {
-  rows: { id: string; name: string; tags: Record<string, string> }[];
-  tags: { key: string; values: string[] }[];
-}
-
 /** What can be typed, the part after the last comma completed. */
 export function useSelectors(text: string): string[] {
-  const known = useAnswer<Known>("runs", offline ? null : { limit: 200 }).data;
+  const known = useAnswer("runs", offline ? null : { limit: 200 }).data;
   return useMemo(() => {
     if (!known) return [];
     const before = text.includes(",") ? text.slice(0, text.lastIndexOf(",") + 1) : "";

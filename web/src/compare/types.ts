@@ -1,70 +1,16 @@
 // What `compare` answers, and words and colours for it.
 
-export interface Comparison {
-  a: Group;
-  b: Group;
-  reasons: { refuses: boolean; text: string }[];
-  refused: boolean;
-  comparison: {
-    results: Line[];
-    metrics: Line[];
-    facts: FactDiff[];
-    insufficient?: string | null;
-  } | null;
-  split: Split | null;
-}
+import type { Group, Line, SideBySide, Verdict } from "../api.gen";
 
-export interface Group {
-  /** The selectors that name it. */
-  title: string;
-  runs: { id: string; name: string; window: string | null; seconds: number }[];
-  /** Labels by which more of its series can be compared one by one. */
-  labels: string[];
-}
+export type { FactDiff, Group, Line, SideBySide as Comparison, Split, Verdict } from "../api.gen";
 
 /** The groups as people call them: the names of runs where only their ids were given, told apart where they are the same. */
-export function titles({ a, b }: Comparison): [string, string] {
+export function titles({ a, b }: SideBySide): [string, string] {
   const isIds = (g: Group) => g.title.split(",").every((word) => g.runs.some((r) => r.id === word.trim()));
   const named = (g: Group, tail: boolean) => [...new Set(g.runs.map((r) => (tail ? `${r.name} (${r.id.slice(-4)})` : r.name)))].join(", ");
   const say = (tail: boolean) => [a, b].map((g) => (isIds(g) ? named(g, tail) : g.title)) as [string, string];
   const short = say(false);
   return short[0] === short[1] ? say(true) : short;
-}
-
-export type Verdict = "worse" | "better" | "different" | "same" | "unclear" | "insufficient runs";
-
-/** A metric or a result of two groups; `change` is a share of the first mean where `relative`. */
-export interface Line {
-  table: string;
-  key: string;
-  column: string;
-  unit: string;
-  better: string;
-  runs: [number, number];
-  means: [number, number];
-  ranges: [[number, number], [number, number]];
-  change: number;
-  relative: boolean;
-  interval: [number, number] | null;
-  effect: number;
-  p: number | null;
-  verdict: Verdict;
-  group: string;
-  doc: string;
-}
-
-export interface FactDiff {
-  topic: string;
-  name: string;
-  lines: { op: "-" | "+" | "="; text: string }[];
-  values: [string | null, string | null];
-}
-
-export interface Split {
-  what: string;
-  unit: string;
-  means: [number, number];
-  parts: { name: string; means: [number, number] }[];
 }
 
 /** In the order in which they matter; a sign beside each, so that colour is not the only difference. */

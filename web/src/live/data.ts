@@ -1,6 +1,7 @@
 // What comes from `/api/v1/live`: values of every series, a tick at a time, kept for some minutes.
 
 import { useEffect, useReducer, useRef } from "preact/hooks";
+import type { LiveSeries } from "../api.gen";
 import { link } from "../router";
 
 /** Ticks that are kept. */
@@ -30,12 +31,12 @@ export interface LiveData {
   leftOut: number;
 }
 
-/** What a question shows of values as they come. */
+/** A question that shows values as they come. */
 export interface LiveQuestion {
   id: string;
   title: string;
   chart: string;
-  live: { table: string; series: "all" | "total" | "each"; columns: { name: string; complement: boolean }[] };
+  live: LiveSeries;
 }
 
 /** Series that a chart shows at most: those that were the largest. */

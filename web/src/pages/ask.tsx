@@ -2,7 +2,8 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { change, changed, offline, request, useAnswer } from "../api";
-import { askedOf, type Asked, DEFAULT_RUN, type Question, requestOf, type SectionName, useAsked, writeAsked } from "../ask/asking";
+import type { Header, SectionName } from "../api.gen";
+import { askedOf, type Asked, DEFAULT_RUN, requestOf, useAsked, writeAsked } from "../ask/asking";
 import { ChartSettings, ParamFields, SaveDialog } from "../ask/settings";
 import { sheetOf } from "../charts/sheet";
 import { TakeAway } from "../charts/takeaway";
@@ -10,7 +11,6 @@ import { Dialog } from "../dialog";
 import { SqlField } from "../ask/field";
 import { Empty, Failure, Pending } from "../parts";
 import { Drawing } from "../panel";
-import type { Opened } from "../payload";
 import { QuestionList } from "../ask/questions";
 import { refine } from "../router";
 import { RunPicker } from "../ask/runpicker";
@@ -21,7 +21,7 @@ import type { Page } from ".";
 export const ask: Page = { path: "/ask", title: "Ask", View: AskPage };
 
 function AskPage({ query }: { query: URLSearchParams }) {
-  const questions = useAnswer<{ questions: Question[]; sections: SectionName[] }>("questions", {});
+  const questions = useAnswer("questions", {});
   const known = questions.data?.questions ?? [];
   if (query.get("question") && !query.get("q") && !questions.data) {
     return (
@@ -33,12 +33,12 @@ function AskPage({ query }: { query: URLSearchParams }) {
   return <Asking query={query} known={known} sections={questions.data?.sections ?? []} />;
 }
 
-function Asking({ query, known, sections }: { query: URLSearchParams; known: Question[]; sections: SectionName[] }) {
+function Asking({ query, known, sections }: { query: URLSearchParams; known: Header[]; sections: SectionName[] }) {
   const asked = useMemo(() => askedOf(query, known), [query, known]);
   // What is being written; it becomes the address when it is run.
   const [draft, setDraft] = useState(asked);
   useEffect(() => setDraft(asked), [asked]);
-  const [dialog, setDialog] = useState<"save" | Question | null>(null);
+  const [dialog, setDialog] = useState<"save" | Header | null>(null);
   const writable = useWritable();
   const base = known.find((q) => q.id === draft.question);
   const shownBase = known.find((q) => q.id === asked.question);
@@ -50,7 +50,7 @@ function Asking({ query, known, sections }: { query: URLSearchParams; known: Que
     writeAsked(next, known);
     if (location.search === before) running.again();
   };
-  const choose = (q: Question) =>
+  const choose = (q: Header) =>
     refine(
       {
         question: q.id,
@@ -146,7 +146,7 @@ function Asking({ query, known, sections }: { query: URLSearchParams; known: Que
 
 function Result({ running, runs, asked }: { running: ReturnType<typeof useAsked>; runs: string[]; asked: Asked }) {
   // Charts name runs and their start; what a run is comes from the same answer as on its page.
-  const opened = useAnswer<Opened>("run", asked.sql ? { run: runs } : null).data;
+  const opened = useAnswer("run", asked.sql ? { run: runs } : null).data;
   const drawing = useRef<HTMLDivElement>(null);
   const { panel, error, pending, cancelled, size, took_ms } = running;
   if (!asked.sql) {

@@ -2,6 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 import { embedded, lists, offline, useAnswer } from "../api";
+import { asked } from "../compare/asked";
 import { Charts } from "../compare/charts";
 import { Facts } from "../compare/facts";
 import { Chooser, Gate, Groups, Share } from "../compare/head";
@@ -16,24 +17,9 @@ import "../compare/compare.css";
 
 export const compare: Page = { path: "/compare", title: "Compare", View: ComparePage };
 
-/** What is asked of the address; every line is asked for, what is shown is chosen here. */
-function asked(query: URLSearchParams) {
-  const one = (name: string) => query.get(name);
-  return {
-    a: one("a"),
-    b: one("b"),
-    margin: one("margin"),
-    window: one("window"),
-    by: query.getAll("by"),
-    per: one("per"),
-    force: query.has("force"),
-    all: true,
-  };
-}
-
 function ComparePage({ query }: { query: URLSearchParams }) {
   const ready = Boolean(query.get("a") && query.get("b"));
-  const answer = useAnswer<Comparison>("compare", ready ? asked(query) : null);
+  const answer = useAnswer("compare", ready ? asked(query) : null);
   const found = answer.data;
   useEffect(() => {
     if (!embedded && found) document.title = `${titles(found).join(" and ")} · Fenxi`;

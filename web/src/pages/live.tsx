@@ -1,7 +1,8 @@
 // The machine as it is now, or a recording while it is made.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ask, useAnswer } from "../api";
+import { ask, type Endpoint, useAnswer } from "../api";
+import type { Answers, Status } from "../api.gen";
 import type { Catalogue } from "../ask/field";
 import { LiveChart } from "../live/chart";
 import { type LiveData, type LiveQuestion, pick, type Stream, useLive } from "../live/data";
@@ -16,25 +17,19 @@ export const live: Page = { path: "/live", title: "Live", View: LivePage };
 
 const SPANS = [60, 120, 300, 900];
 
-interface Status {
-  recordings: { id: string; name: string; start_ms: number; tables: string[] }[];
-  machine?: string;
-  sources: { name: string; summary: string; live: boolean }[];
-}
-
 function LivePage({ query }: { query: URLSearchParams }) {
   const run = query.get("run");
   const span = Number(query.get("span")) || 120;
   const source = run ? null : query.get("source");
   const { data, turn, connection, error } = useLive(run, source);
   const [frozen, setFrozen] = useState<LiveData | null>(null);
-  const status = usePolled<Status>("status", 5000);
-  const catalogue = useAnswer<Catalogue>("catalogue", {}).data;
-  const questions = useAnswer<{ questions: (Omit<LiveQuestion, "live"> & Partial<LiveQuestion>)[] }>("questions", {}).data?.questions ?? [];
+  const status = usePolled("status", 5000);
+  const catalogue = useAnswer("catalogue", {}).data;
+  const questions = useAnswer("questions", {}).data?.questions ?? [];
   const units = useMemo(() => meanings(catalogue), [catalogue]);
   const shown = frozen ?? data;
   const streams = [...shown.streams.values()];
-  const asked = questions.filter((q): q is LiveQuestion => q.live !== undefined);
+  const asked = questions.filter((q): q is typeof q & LiveQuestion => Boolean(q.live));
   const charts = asked.map((q) => ({ ...q, streams: pick(streams, q) })).filter((c) => c.streams.length > 0);
   const charted = new Set(charts.flatMap((c) => c.streams.map((s) => s.key)));
   return (
@@ -113,11 +108,11 @@ function meanings(catalogue: Catalogue | undefined) {
 }
 
 /** Asks again and again while the page is shown. */
-function usePolled<T>(path: string, every_ms: number): T | undefined {
-  const [answer, setAnswer] = useState<T>();
+function usePolled<P extends Endpoint>(path: P, every_ms: number): Answers[P] | undefined {
+  const [answer, setAnswer] = useState<Answers[P]>();
   useEffect(() => {
     const stop = new AbortController();
-    const look = () => ask<T>(path, {}, stop.signal).then(setAnswer, () => undefined);
+    const look = () => ask(path, {}, stop.signal).then(setAnswer, () => undefined);
     void look();
     const timer = setInterval(look, every_ms);
     return () => {

@@ -4,7 +4,7 @@ import { useEffect, useReducer, useState } from "preact/hooks";
 import { ask, embedded, offline, useAnswer } from "../api";
 import { Findings } from "../findings";
 import { Empty, Failure, Pending } from "../parts";
-import type { Findings as Found, Opened, Panel } from "../payload";
+import type { Opened } from "../payload";
 import { RunFacts } from "../runs/facts";
 import { RunTools } from "../runs/tools";
 import { SaveWindow } from "../runs/windows";
@@ -17,7 +17,7 @@ export const run: Page = { path: "/run", View: RunPage };
 
 function RunPage({ query }: { query: URLSearchParams }) {
   const wanted = query.getAll("run");
-  const answer = useAnswer<Opened>("run", wanted.length > 0 ? { run: wanted } : null);
+  const answer = useAnswer("run", wanted.length > 0 ? { run: wanted } : null);
   if (answer.data) return <OpenedRun opened={answer.data} query={query} />;
   return (
     <main id="main" tabIndex={-1}>
@@ -39,7 +39,7 @@ function RunPage({ query }: { query: URLSearchParams }) {
 function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }) {
   const { runs } = opened;
   const ids = runs.map((r) => r.id);
-  const findings = useAnswer<Found>("findings", { run: ids });
+  const findings = useAnswer("findings", { run: ids });
   const [, look] = useReducer((n: number) => n + 1, 0);
   const patient = usePatience();
   const writable = useWritable();
@@ -50,7 +50,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   const sections = opened.sections.filter((s) => s.panels.length > 0);
   useEffect(() => {
     // The first answers are on their way while findings are looked for.
-    for (const p of offline ? [] : (sections[0]?.panels ?? [])) ask<Panel>("panel", { question: p.id, run: ids }).catch(() => undefined);
+    for (const p of offline ? [] : (sections[0]?.panels ?? [])) ask("panel", { question: p.id, run: ids }).catch(() => undefined);
   }, [ids.join()]);
   // A run of one tool's output is silent about most things: these are named at the end, in a line each.
   const told = sections.filter((s) => !silent(s, runs));

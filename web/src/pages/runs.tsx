@@ -6,7 +6,7 @@ import { Empty, Failure, Pending } from "../parts";
 import { link, refine } from "../router";
 import { PickBar } from "../runs/actions";
 import { Filters } from "../runs/filters";
-import { listed, type Listed, PAGE, pageOf, type RunList, telling } from "../runs/list";
+import { listed, type Listed, PAGE, pageOf, telling } from "../runs/list";
 import { RunTable } from "../runs/table";
 import { useWritable } from "../shell";
 import { Upload } from "../runs/upload";
@@ -16,7 +16,7 @@ import { plural } from "../units";
 export const runs: Page = { path: "/", title: "Runs", View: RunsPage };
 
 function RunsPage({ query }: { query: URLSearchParams }) {
-  const answer = useAnswer<RunList>("runs", listed(query));
+  const answer = useAnswer("runs", listed(query));
   const writable = useWritable();
   const [picked, setPicked] = useState<ReadonlyMap<string, Listed>>(new Map());
   const list = answer.data;

@@ -9,7 +9,7 @@ import { Navigation } from "../sections";
 import { Cells, Failures, Interactions, Outliers } from "../study/cells";
 import { Effects, Factors, measureOf } from "../study/factors";
 import { LatencyThroughput, Scaling } from "../study/scaling";
-import { factorsOf, type Listed, type Report, type Response } from "../study/types";
+import { factorsOf, type Report, type Response } from "../study/types";
 import type { Page } from ".";
 import "../compare/compare.css";
 import { plural } from "../units";
@@ -22,7 +22,7 @@ function StudyPage({ query }: { query: URLSearchParams }) {
 }
 
 function Studies() {
-  const answer = useAnswer<Listed>("studies", {});
+  const answer = useAnswer("studies", {});
   const all = answer.data?.studies ?? [];
   return (
     <main id="main" tabIndex={-1}>
@@ -67,7 +67,7 @@ function Studies() {
 }
 
 function OneStudy({ name, query }: { name: string; query: URLSearchParams }) {
-  const answer = useAnswer<Report>("study", { name });
+  const answer = useAnswer("study", { name });
   const report = answer.data;
   useEffect(() => {
     if (!embedded && report) document.title = `${report.study} · Fenxi`;

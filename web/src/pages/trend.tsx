@@ -2,26 +2,22 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { embedded, lists, offline, useAnswer } from "../api";
+import type { Trend } from "../api.gen";
 import { fileName } from "../charts/export";
 import { TakeAway } from "../charts/takeaway";
 import { Empty, Failure, Pending } from "../parts";
 import { go, link, refine } from "../router";
 import { useShared, zone } from "../shared";
-import { Steps, type Trend } from "../trend/steps";
+import { Steps } from "../trend/steps";
 import { human, moment, plural } from "../units";
 import type { Page } from ".";
 import "../compare/compare.css";
 
 export const trend: Page = { path: "/trend", title: "Trend", View: TrendPage };
 
-interface Metrics {
-  results: string[];
-  series: { table: string; column: string; keys: string[] }[];
-}
-
 function TrendPage({ query }: { query: URLSearchParams }) {
   const metric = query.get("metric");
-  const answer = useAnswer<Trend>(
+  const answer = useAnswer(
     "trend",
     metric ? { metric, where: query.getAll("where"), last: query.get("last"), window: query.get("window") } : null,
   );
@@ -62,7 +58,7 @@ function TrendPage({ query }: { query: URLSearchParams }) {
 }
 
 function Chooser({ query }: { query: URLSearchParams }) {
-  const metrics = useAnswer<Metrics>("metrics", {}).data;
+  const metrics = useAnswer("metrics", {}).data;
   const [metric, setMetric] = useState(query.get("metric") ?? "");
   const [where, setWhere] = useState(query.getAll("where").join(", "));
   useEffect(() => setMetric(query.get("metric") ?? ""), [query.get("metric")]);

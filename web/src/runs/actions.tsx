@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { change, changed } from "../api";
+import type { Averaged } from "../api.gen";
 import { Dialog, Field } from "../dialog";
 import { go, link } from "../router";
 import { halves, type Listed } from "./list";
@@ -71,7 +72,7 @@ function AverageDialog({ runs, onClose }: { runs: Listed[]; onClose: () => void 
   const [window, setWindow] = useState("");
   const [drop, setDrop] = useState(true);
   const act = async () => {
-    const made = await change<{ run: string }>("POST", "average", {
+    const made = await change<Averaged>("POST", "average", {
       runs: runs.map((r) => r.id),
       name,
       window: window || null,

@@ -7,12 +7,6 @@ import { refine } from "../router";
 import type { RunList } from "./list";
 import { words } from "../units";
 
-/** The names of series that a sparkline can show. */
-interface Metrics {
-  results: string[];
-  series: { table: string; column: string; keys: unknown }[];
-}
-
 /** A change of filters begins on the first page again. */
 const filter = (values: Record<string, string | string[] | null>) => refine({ ...values, page: null });
 
@@ -113,7 +107,7 @@ function Labels({ list, where }: { list: RunList | undefined; where: string[] })
 }
 
 function Columns({ list, columns, spark }: { list: RunList | undefined; columns: string[]; spark: string | null }) {
-  const metrics = useAnswer<Metrics>("metrics", {}).data;
+  const metrics = useAnswer("metrics", {}).data;
   const groups: [string, string[]][] = [
     ["results", list?.results ?? []],
     ["parameters", (list?.params ?? []).map((p) => `param:${p.key}`)],

@@ -1,36 +1,10 @@
 // What the API says about the runs of a store, and the state of the list in the address.
 
 import type { Values } from "../api";
-import type { RunHead } from "../payload";
+import type { ListedRun } from "../api.gen";
 import { zone } from "../shared";
 
-export interface Listed extends RunHead {
-  tables: string[];
-  bytes: number;
-  study?: string | null;
-  results: Record<string, Result>;
-  spark?: (number | null)[] | null;
-}
-
-export interface Result {
-  value: number | null;
-  unit: string;
-  better: string;
-}
-
-export interface Labelled {
-  key: string;
-  values: string[];
-}
-
-export interface RunList {
-  total: number;
-  rows: Listed[];
-  results: string[];
-  tags: Labelled[];
-  params: Labelled[];
-  hosts: string[];
-}
+export type { ListedRun as Listed, RunList } from "../api.gen";
 
 /** Runs on one page of the list. */
 export const PAGE = 100;
@@ -80,7 +54,7 @@ export function listed(query: URLSearchParams): Values {
 }
 
 /** How a run ended, in a word or two. */
-export function ending(run: Listed): { text: string; bad: boolean } {
+export function ending(run: ListedRun): { text: string; bad: boolean } {
   if (run.recovered) return { text: "recovered", bad: true };
   if (run.signal !== null) return { text: `signal ${run.signal}`, bad: true };
   if (run.exit_status) return { text: `exit ${run.exit_status}`, bad: true };
@@ -89,10 +63,10 @@ export function ending(run: Listed): { text: string; bad: boolean } {
 
 /** Two groups to compare out of what was picked: those of two names or of two values of one label, otherwise the
  * earliest against the rest. */
-export function halves(picked: Listed[]): [Listed[], Listed[]] {
+export function halves(picked: ListedRun[]): [ListedRun[], ListedRun[]] {
   const runs = [...picked].sort((a, b) => a.start_ms - b.start_ms);
   const keys = [...new Set(runs.flatMap((r) => [...Object.keys(r.params), ...Object.keys(r.tags)]))];
-  const ways: ((r: Listed) => string)[] = [(r) => r.name, ...keys.map((k) => (r: Listed) => r.params[k] ?? r.tags[k] ?? "")];
+  const ways: ((r: ListedRun) => string)[] = [(r) => r.name, ...keys.map((k) => (r: ListedRun) => r.params[k] ?? r.tags[k] ?? "")];
   for (const way of ways) {
     const values = [...new Set(runs.map(way))];
     if (values.length === 2) return [runs.filter((r) => way(r) === values[0]), runs.filter((r) => way(r) === values[1])];

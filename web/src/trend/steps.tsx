@@ -1,19 +1,11 @@
 // Points over runs, with the level of each segment between two changes as a step.
 
+import type { Trend } from "../api.gen";
 import { Axes, Frame, inside } from "../charts/axes";
 import { Mark } from "../charts/mark";
 import { extent, fromZero, linear } from "../charts/scale";
 import { colour, theme, useShared } from "../shared";
 import { date, human, moment, plural } from "../units";
-
-export interface Trend {
-  metric: string;
-  unit: string;
-  better: string;
-  points: { run: string; name: string; start_ms: number; value: number }[];
-  /** `at` is the place of the first point of a new level. */
-  changes: { at: number; before: number; after: number }[];
-}
 
 interface Props {
   found: Trend;

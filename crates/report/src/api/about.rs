@@ -1,20 +1,32 @@
 //! `/api/v1/about`: version and capabilities.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{ApiError, Context, Endpoint, Query, Reply};
+use super::{ApiError, Context, Endpoint, Query, Reply, schema};
 
 pub(super) const ABOUT: Endpoint = Endpoint {
     path: "/api/v1/about",
     about: "Program, version, whether the store is writable through this server, and how statements are confined.",
     params: &[],
+    changes: true,
     answer,
+    schema: schema::of::<About>,
 };
+
+/// The program and what it allows.
+#[derive(JsonSchema, Serialize)]
+struct About {
+    /// What confines statements; empty where no process can be had for them.
+    confined: Vec<String>,
+    program: &'static str,
+    read_only: bool,
+    version: &'static str,
+}
 
 fn answer(context: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
     // Where no process can be had, statements say why.
     let confined = context.engine.confined().unwrap_or_default();
     let version = env!("CARGO_PKG_VERSION");
-    let about = json!({ "program": "fenxi", "version": version, "read_only": context.read_only, "confined": confined });
-    Reply::json(&about)
+    Reply::json(&About { confined, program: "fenxi", read_only: context.read_only, version })
 }

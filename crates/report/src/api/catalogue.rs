@@ -1,41 +1,54 @@
 //! `/api/v1/catalogue`: the tables of a run and what their columns mean.
 
+use fenxi_compare::BetterWord;
 use fenxi_model::{Column, TABLES, Table, catalog::N_COMMON};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ApiError, Context, Endpoint, Query, Reply};
+use super::{ApiError, Context, Endpoint, Query, Reply, schema};
 
 pub(super) const CATALOGUE: Endpoint = Endpoint {
     path: "/api/v1/catalogue",
     about: "The catalogue: tables of a run, with meaning, unit and better direction of each column.",
     params: &[],
+    changes: false,
     answer,
+    schema: schema::of::<Catalogue>,
 };
 
-#[derive(Serialize)]
+/// The tables of a run.
+#[derive(JsonSchema, Serialize)]
 struct Catalogue {
     tables: Vec<Described>,
 }
 
-#[derive(Serialize)]
+/// A table of the catalogue.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "CatalogueTable")]
 struct Described {
     name: &'static str,
     about: &'static str,
+    /// What it is about: a section of reports and comparisons.
     section: &'static str,
+    /// What its rows are: `series`, `distribution`, `facts` or `events`.
     shape: &'static str,
     /// `lasting` or `passing`: whether another run has the same keys.
     keys_are: &'static str,
+    /// Columns that tell rows of one host and moment apart.
     keys: Vec<&'static str>,
     columns: Vec<DescribedColumn>,
 }
 
-#[derive(Serialize)]
+/// A column of the catalogue.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "CatalogueColumn")]
 struct DescribedColumn {
     name: &'static str,
     #[serde(rename = "type")]
     ty: String,
     unit: &'static str,
     kind: String,
+    #[schemars(with = "BetterWord")]
     better: String,
     doc: &'static str,
 }

@@ -2,7 +2,7 @@
 
 use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide, share};
 
-use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
 
 pub(super) const COMPARE: Endpoint = Endpoint {
     path: "/api/v1/compare",
@@ -26,7 +26,9 @@ pub(super) const COMPARE: Endpoint = Endpoint {
         Param::optional("force", "Compare even if the validity gate refuses", Kind::Flag),
         Param::optional("all", "All metrics, not only those that differ", Kind::Flag),
     ],
+    changes: false,
     answer,
+    schema: schema::of::<SideBySide<'static>>,
 };
 
 fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {

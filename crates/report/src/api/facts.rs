@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
 
 pub(super) const FACTS: Endpoint = Endpoint {
     path: "/api/v1/facts",
@@ -14,23 +15,31 @@ pub(super) const FACTS: Endpoint = Endpoint {
         Param::optional("topic", "Only facts of this topic", Kind::Text),
         Param::optional("differ", "Only facts that differ between runs", Kind::Flag),
     ],
+    changes: false,
     answer,
+    schema: schema::of::<Facts>,
 };
 
-#[derive(Serialize)]
+/// Facts of runs.
+#[derive(JsonSchema, Serialize)]
 struct Facts {
     topics: Vec<Topic>,
 }
 
-#[derive(Serialize)]
+/// Facts about one thing.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "FactTopic")]
 struct Topic {
     topic: String,
     rows: Vec<Row>,
 }
 
-#[derive(Serialize)]
+/// A fact.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "FactRow")]
 struct Row {
     name: String,
+    /// Its value in each run; null where it has none.
     values: Vec<Option<String>>,
 }
 

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fenxi_query::Scope;
 use fenxi_store::Summary;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ApiError, Context, Endpoint, Query, Reply};
+use super::{ApiError, Context, Endpoint, Query, Reply, schema};
 
 /// The latest runs are looked at: others had the same things, or nobody misses them in a list to choose from.
 const RUNS: usize = 50;
@@ -17,16 +18,22 @@ pub(super) const METRICS: Endpoint = Endpoint {
     path: "/api/v1/metrics",
     about: "Names of the results and series of the latest runs.",
     params: &[],
+    changes: true,
     answer,
+    schema: schema::of::<Metrics>,
 };
 
-#[derive(Serialize)]
+/// What can be followed or compared.
+#[derive(JsonSchema, Serialize)]
 struct Metrics {
+    /// Names of results.
     results: Vec<String>,
     series: Vec<Series>,
 }
 
-#[derive(Serialize)]
+/// A column of a table.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "MetricSeries")]
 struct Series {
     table: String,
     column: String,

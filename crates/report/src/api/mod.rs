@@ -19,6 +19,7 @@ mod reply;
 mod representative;
 pub(crate) mod run;
 mod runs;
+pub mod schema;
 mod select;
 mod sort;
 mod sparkline;
@@ -74,8 +75,12 @@ pub struct Endpoint {
     pub about: &'static str,
     /// What can be given with it.
     pub params: &'static [Param],
+    /// Whether the answer may become another one while a page is open; those of sealed runs do not.
+    pub changes: bool,
     /// Gives the answer.
     pub answer: fn(&Context<'_>, &Query) -> Result<Reply, ApiError>,
+    /// The schema of the answer as JSON.
+    pub schema: schema::OfAnswer,
 }
 
 /// A parameter of an endpoint.

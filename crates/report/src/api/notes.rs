@@ -1,8 +1,9 @@
 //! `/api/v1/notes`: what could not be read while recording or importing a run.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
 
 /// Rows unless others are asked for.
 const ROWS: usize = 200;
@@ -11,16 +12,21 @@ pub(super) const NOTES: Endpoint = Endpoint {
     path: "/api/v1/notes",
     about: "Notes: what could not be read while recording or importing runs, with file and line.",
     params: &[chosen::RUN, Param::optional("limit", "Maximum number of rows; default 200", Kind::Count)],
+    changes: false,
     answer,
+    schema: schema::of::<Notes>,
 };
 
-#[derive(Serialize)]
+/// What could not be read.
+#[derive(JsonSchema, Serialize)]
 struct Notes {
+    /// Rows of the whole answer.
     total: usize,
     rows: Vec<Note>,
 }
 
-#[derive(Serialize)]
+/// One thing that could not be read.
+#[derive(JsonSchema, Serialize)]
 struct Note {
     run: Option<String>,
     source: Option<String>,

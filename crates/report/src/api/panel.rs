@@ -3,8 +3,11 @@
 use fenxi_model::Unit;
 use fenxi_query::{AdHoc, Chart, QueryError, Question, Scope, question};
 
-use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
-use crate::panel::{Wish, panel};
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
+use crate::{
+    panel::{Wish, panel},
+    payload::Panel,
+};
 
 /// Bins, rows and lines of an answer unless others are asked for.
 const BINS: usize = 600;
@@ -34,7 +37,9 @@ pub(super) const PANEL: Endpoint = Endpoint {
         Param::optional("lines", "Maximum number of series per chart and run; default 500", Kind::Count),
         Param::optional("p.", "Parameter of the question, such as `p.n=5`", Kind::Text).many(),
     ],
+    changes: false,
     answer,
+    schema: schema::of::<Panel>,
 };
 
 fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {

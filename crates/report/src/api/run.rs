@@ -3,9 +3,10 @@
 use fenxi_model::RunId;
 use fenxi_query::{Scope, questions};
 use fenxi_store::{Manifest, RunEntry, Store};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ApiError, Context, Endpoint, Query, Reply, chosen};
+use super::{ApiError, Context, Endpoint, Query, Reply, chosen, schema};
 use crate::payload::{Header, Run};
 
 pub(super) const RUN: Endpoint = Endpoint {
@@ -13,11 +14,13 @@ pub(super) const RUN: Endpoint = Endpoint {
     about: "Metadata of runs: facts, windows, recording overhead, tables; and the questions that apply to them, by \
             section. No data.",
     params: &[chosen::RUN],
+    changes: true,
     answer,
+    schema: schema::of::<Opened>,
 };
 
-/// What a page needs to begin with.
-#[derive(Serialize)]
+/// What there is to see of runs, without data.
+#[derive(JsonSchema, Serialize)]
 pub(crate) struct Opened {
     pub title: String,
     runs: Vec<Details>,
@@ -32,34 +35,41 @@ impl Opened {
 }
 
 /// Questions about one thing.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(crate) struct Section {
     id: &'static str,
     title: String,
     pub panels: Vec<Header>,
 }
 
-#[derive(Serialize)]
+/// A run with its windows, costs and tables.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Run")]
 struct Details {
     #[serde(flatten)]
     run: Run,
+    /// Named parts.
     windows: Vec<Named>,
-    /// Where the steady part begins, as far as the load shows it.
+    /// Where the steady part begins, seconds since the start; null where the load does not show it.
     warmup_s: Option<f64>,
+    /// What each source of the recording cost.
     costs: Vec<Cost>,
     tables: Vec<Held>,
     notes: Notes,
 }
 
 /// A part of a run, seconds since its begin.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "RunWindow")]
 struct Named {
     name: String,
     from_s: f64,
     to_s: f64,
 }
 
-#[derive(Serialize)]
+/// What a source of a recording cost.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "SourceCost")]
 struct Cost {
     source: String,
     ticks: u64,
@@ -70,14 +80,18 @@ struct Cost {
     rows: u64,
 }
 
-#[derive(Serialize)]
+/// A table of a run.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "HeldTable")]
 struct Held {
     table: String,
     rows: u64,
     bytes: u64,
 }
 
-#[derive(Serialize)]
+/// Notes of a run.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "NoteCount")]
 struct Notes {
     count: u64,
 }

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fenxi_compare::BetterWord;
 use fenxi_model::{Micros, RunId};
 use fenxi_store::{RunResult, Store, StoreError, Summary};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    ApiError, Context, Endpoint, Kind, Param, Query, Reply,
+    ApiError, Context, Endpoint, Kind, Param, Query, Reply, schema,
     sort::{self, Key},
     sparkline::{self, Sparkline},
 };
@@ -42,10 +44,14 @@ pub(super) const RUNS: Endpoint = Endpoint {
         Param::optional("offset", "Number of rows to skip", Kind::Count),
         Param::optional("sparkline", "Sparkline of this column over each run, such as `cpu.usr`", Kind::Text),
     ],
+    changes: true,
     answer,
+    schema: schema::of::<List>,
 };
 
-#[derive(Serialize)]
+/// A page of the list of runs, and what can be chosen from.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "RunList")]
 struct List {
     /// Runs that meet the conditions.
     total: usize,
@@ -58,18 +64,22 @@ struct List {
 }
 
 /// A key and what values it has in the store.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Choice {
     key: String,
     values: Vec<String>,
 }
 
-#[derive(Serialize)]
+/// A run of the list.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "ListedRun")]
 struct Row {
+    #[schemars(with = "String")]
     id: RunId,
     name: String,
     kind: String,
     hosts: Vec<String>,
+    /// Milliseconds since the epoch, UTC.
     start_ms: f64,
     duration_s: f64,
     command: String,
@@ -80,19 +90,25 @@ struct Row {
     params: BTreeMap<String, String>,
     tags: BTreeMap<String, String>,
     remarks: Vec<String>,
+    /// Names of its tables.
     tables: Vec<String>,
     bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     study: Option<String>,
     results: BTreeMap<String, Outcome>,
+    /// The sparkline that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     spark: Option<Vec<Option<f64>>>,
 }
 
-#[derive(Serialize)]
+/// A result of a run.
+#[derive(JsonSchema, Serialize)]
 struct Outcome {
+    /// Null where it is no finite number.
+    #[schemars(with = "Option<f64>")]
     value: f64,
     unit: String,
+    #[schemars(with = "BetterWord")]
     better: String,
 }
 

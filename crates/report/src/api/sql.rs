@@ -5,10 +5,14 @@ use std::time::Instant;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use fenxi_query::{AnswerColumn, QueryError, render};
-use serde::Serialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeSeq as _},
+};
+use serde_json::Value;
 
-use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
 
 /// Rows of an answer unless others are asked for, and at most.
 const ROWS: usize = 10_000;
@@ -25,7 +29,9 @@ pub(super) const SQL: Endpoint = Endpoint {
         Param::optional("limit", "Maximum number of rows; default 10000", Kind::Count),
         Param::optional("format", "`json` (default), `arrow` or `csv`", Kind::Text),
     ],
+    changes: false,
     answer,
+    schema: schema::of::<SqlRows<'static>>,
 };
 
 /// The first rows of an answer.
@@ -76,39 +82,66 @@ fn first(context: &Context<'_>, query: &Query) -> Result<First, ApiError> {
     Ok(First { columns, schema, batches, rows, cut })
 }
 
-#[derive(Serialize)]
-struct Column {
+/// The answer as JSON.
+#[derive(JsonSchema, Serialize)]
+struct SqlRows<'f> {
+    columns: Vec<SqlColumn>,
+    #[serde(serialize_with = "row_by_row")]
+    #[schemars(with = "Vec<Vec<SqlCell>>")]
+    rows: &'f [RecordBatch],
+    /// Whether there are more rows.
+    cut: bool,
+    #[serde(rename = "took_ms", serialize_with = "milliseconds_since")]
+    #[schemars(with = "u64")]
+    began: Instant,
+    /// Rows of the whole answer; null where it was cut.
+    total: Option<usize>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct SqlColumn {
     name: String,
+    /// The type in SQL.
     #[serde(rename = "type")]
     ty: String,
     unit: &'static str,
 }
 
-fn json(first: &First, begin: Instant) -> Result<Reply, ApiError> {
-    let column = |c: &AnswerColumn| Column { name: c.name.clone(), ty: c.ty.to_string(), unit: c.unit.symbol() };
-    let columns: Vec<Column> = first.columns.iter().map(column).collect();
-    let mut bytes = b"{\"columns\":".to_vec();
-    serde_json::to_writer(&mut bytes, &columns)?;
-    bytes.extend_from_slice(b",\"rows\":[");
-    // Row by row, so that only text is held of an answer that may be large.
-    let mut is_first = true;
-    for batch in &first.batches {
-        let columns: Vec<Vec<Value>> = batch.columns().iter().map(render::values).collect::<Result<_, _>>()?;
-        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+/// A value of an answer; times are in ISO 8601.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is of use")]
+enum SqlCell {
+    Missing(()),
+    Truth(bool),
+    Number(f64),
+    Text(String),
+    List(Vec<SqlCell>),
+}
+
+/// So that no row is held twice of an answer that may be large.
+fn row_by_row<S: Serializer>(batches: &[RecordBatch], to: S) -> Result<S::Ok, S::Error> {
+    let mut rows = to.serialize_seq(None)?;
+    for batch in batches {
+        let columns: Result<Vec<Vec<Value>>, QueryError> = batch.columns().iter().map(render::values).collect();
+        let mut columns: Vec<_> = columns.map_err(S::Error::custom)?.into_iter().map(Vec::into_iter).collect();
         for _ in 0..batch.num_rows() {
-            if !std::mem::take(&mut is_first) {
-                bytes.push(b',');
-            }
             let row: Vec<Value> = columns.iter_mut().filter_map(Iterator::next).collect();
-            serde_json::to_writer(&mut bytes, &row)?;
+            rows.serialize_element(&row)?;
         }
     }
+    rows.end()
+}
+
+fn milliseconds_since<S: Serializer>(began: &Instant, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(began.elapsed().as_millis() as u64)
+}
+
+fn json(first: &First, began: Instant) -> Result<Reply, ApiError> {
+    let column = |c: &AnswerColumn| SqlColumn { name: c.name.clone(), ty: c.ty.to_string(), unit: c.unit.symbol() };
+    let columns = first.columns.iter().map(column).collect();
     let total = (!first.cut).then_some(first.rows);
-    let end = json!({ "total": total, "cut": first.cut, "took_ms": begin.elapsed().as_millis() as u64 });
-    bytes.extend_from_slice(b"],");
-    // Without its brace, as the rest of what has begun.
-    bytes.extend_from_slice(&serde_json::to_vec(&end)?[1..]);
-    Ok(Reply { content_type: Reply::JSON, bytes })
+    Reply::json(&SqlRows { columns, rows: &first.batches, cut: first.cut, began, total })
 }
 
 fn csv(first: &First, _: Instant) -> Result<Reply, ApiError> {

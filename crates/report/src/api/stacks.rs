@@ -1,9 +1,10 @@
 //! `/api/v1/stacks`: sampled stacks, aggregated for flame graphs.
 
 use fenxi_model::RunId;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
 
 /// Most different stacks of a run; the rarest are left out and only counted.
 const STACKS: usize = 20_000;
@@ -18,19 +19,28 @@ pub(super) const STACKS_ENDPOINT: Endpoint = Endpoint {
         chosen::TO,
         Param::optional("comm", "Only stacks of this program", Kind::Text),
     ],
+    changes: false,
     answer,
+    schema: schema::of::<Stacks>,
 };
 
-#[derive(Serialize)]
+/// Sampled stacks.
+#[derive(JsonSchema, Serialize)]
 struct Stacks {
     runs: Vec<OfRun>,
 }
 
-#[derive(Serialize)]
+/// The stacks of a run.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "RunStacks")]
 struct OfRun {
+    #[schemars(with = "String")]
     run: RunId,
+    /// Sum over all stacks, also those left out.
     total: f64,
+    /// `samples` or `s`.
     unit: &'static str,
+    /// Folded stacks with their weights, the heaviest first.
     stacks: Vec<(String, f64)>,
 }
 

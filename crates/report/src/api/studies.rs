@@ -1,37 +1,46 @@
 //! `/api/v1/studies` and `/api/v1/study`: planned experiments and their results.
 
-use fenxi_study::{Design, Record, StudyError, finished, made, names, parse, report};
+use fenxi_study::{Design, Record, Report, StudyError, finished, made, names, parse, report};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply};
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, schema};
 use crate::study_asks::AtHand;
 
 pub(super) const STUDIES: Endpoint = Endpoint {
     path: "/api/v1/studies",
     about: "The studies of the store, with progress and factors.",
     params: &[],
+    changes: true,
     answer: list,
+    schema: schema::of::<Studies>,
 };
 
 pub(super) const STUDY: Endpoint = Endpoint {
     path: "/api/v1/study",
     about: "Results of a study: every response by factor, scaling curves, the best cell, failures.",
     params: &[Param::required("name", "Name of the study", Kind::Text)],
+    changes: true,
     answer: one,
+    schema: schema::of::<Report>,
 };
 
-#[derive(Serialize)]
+/// The studies of the store.
+#[derive(JsonSchema, Serialize)]
 struct Studies {
     studies: Vec<Listed>,
 }
 
-#[derive(Serialize)]
+/// A study of the list.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "ListedStudy")]
 struct Listed {
     name: String,
     /// Runs that were made, failed ones too.
     runs: usize,
     /// Runs that count.
     finished: usize,
+    /// Runs that its plan asks for.
     planned: usize,
     factors: Vec<String>,
 }

@@ -2,7 +2,7 @@
 
 use fenxi_compare::{Trend, TrendRequest};
 
-use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen};
+use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
 
 pub(super) const TREND: Endpoint = Endpoint {
     path: "/api/v1/trend",
@@ -13,7 +13,9 @@ pub(super) const TREND: Endpoint = Endpoint {
         Param::optional("last", "Only the latest N runs", Kind::Count),
         chosen::WINDOW,
     ],
+    changes: true,
     answer,
+    schema: schema::of::<Trend>,
 };
 
 fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {

@@ -1,6 +1,6 @@
 //! `/ask`: the answer to one statement or question.
 
-use fenxi_query::{Question, question};
+use fenxi_query::{Question, has_parameters, question};
 
 use super::{Page, Request, about, by_id, runs};
 use crate::api::{ApiError, Context, Query};
@@ -22,7 +22,7 @@ pub(super) fn page(context: &Context<'_>, query: &Query) -> Result<Page, ApiErro
 }
 
 /// The request that answers: the question as it stands, a plain table, or a panel of what was changed.
-fn request(query: &Query, base: Option<&Question>) -> Result<Request, ApiError> {
+pub(super) fn request(query: &Query, base: Option<&Question>) -> Result<Request, ApiError> {
     let sql = query.get("q").map(str::trim).or_else(|| base.map(|q| q.sql.trim()));
     let sql =
         sql.ok_or_else(|| ApiError::Wrong("the page asks nothing: `/ask?question=NAME` or `/ask?q=SQL`".to_owned()))?;
@@ -52,7 +52,7 @@ fn request(query: &Query, base: Option<&Question>) -> Result<Request, ApiError> 
         .filter_map(|name| Some((name, query.get(name).map(str::to_owned).or_else(|| of_base(name))?)))
         .collect();
     let is_table = look.iter().all(|(name, value)| *name != "chart" || value == "table");
-    if is_table && !sql.contains('$') {
+    if is_table && !has_parameters(sql) {
         let pairs = std::iter::once(("q", sql)).chain(runs()).chain([("limit", ROWS)]);
         return Ok(("/api/v1/sql", super::pairs(pairs)));
     }

@@ -2,7 +2,7 @@
 
 use fenxi_model::RunId;
 
-use super::{Page, about, only};
+use super::{Page, Request, about, only};
 use crate::api::{ApiError, Context, Query, chosen, run};
 
 /// Charts in which two groups can be laid over each other or side by side.
@@ -10,11 +10,7 @@ const SHARED: [&str; 4] = ["line", "stacked", "heatmap", "histogram"];
 
 pub(super) fn page(context: &Context<'_>, query: &Query) -> Result<Page, ApiError> {
     let (a, b) = (query.required("a")?, query.required("b")?);
-    let mut asked = only(query, &["a", "b", "margin", "window", "by", "per"]);
-    if query.flag("force") {
-        asked = asked.with("force", "true");
-    }
-    let mut requests = vec![("/api/v1/compare", asked.with("all", "true"))];
+    let mut requests = vec![request(query)];
     let mut ids: Vec<RunId> = chosen::named(context.store, a)?;
     ids.extend(chosen::named(context.store, b)?);
     let mut seen = Vec::new();
@@ -32,4 +28,11 @@ pub(super) fn page(context: &Context<'_>, query: &Query) -> Result<Page, ApiErro
         requests.push(about("/api/v1/stacks", [], &ids));
     }
     Ok(Page { address: format!("/compare?{}", query.text()), title: format!("{a} and {b}"), requests })
+}
+
+/// The request for the comparison; every line is asked for, what is shown is chosen on the page.
+pub(super) fn request(query: &Query) -> Request {
+    let asked = only(query, &["a", "b", "margin", "window", "by", "per"]);
+    let asked = if query.flag("force") { asked.with("force", "true") } else { asked };
+    ("/api/v1/compare", asked.with("all", "true"))
 }

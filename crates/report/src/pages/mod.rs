@@ -79,3 +79,32 @@ fn about<'a>(path: &'static str, before: impl IntoIterator<Item = (&'a str, &'a 
 fn only(query: &Query, names: &[&str]) -> Query {
     pairs(names.iter().flat_map(|name| query.pairs().filter(move |(n, v)| n == name && !v.is_empty())))
 }
+
+#[cfg(test)]
+mod tests {
+    use fenxi_query::Question;
+    use serde_json::Value;
+
+    use super::{Query, ask, compare};
+
+    const QUESTION: &str =
+        "-- title: q\n-- chart: line\n-- x: t\n-- y: usr, sys\n-- unit: %\nSELECT t, usr, sys FROM cpu\n";
+
+    /// The front end (`web/test/unit/requests.test.mjs`) is held to the same list.
+    #[test]
+    fn a_file_asks_what_its_page_asks() {
+        let question = Question::parse("q", QUESTION).unwrap();
+        let cases: Vec<Value> = serde_json::from_str(include_str!("../../tests/requests.json")).unwrap();
+        assert!(cases.len() > 10);
+        for case in cases {
+            let (page, query) = case["page"].as_str().unwrap().split_once('?').unwrap();
+            let query = Query::parse(query);
+            let (path, asked) = match page {
+                "/ask" => ask::request(&query, query.get("question").map(|_| &question)).unwrap(),
+                "/compare" => compare::request(&query),
+                other => panic!("{other}"),
+            };
+            assert_eq!(format!("{path}?{}", asked.text()), case["request"].as_str().unwrap(), "{}", case["about"]);
+        }
+    }
+}

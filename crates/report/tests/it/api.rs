@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use crate::synthetic::{Made, run};
 
-struct Asked {
+pub(crate) struct Asked {
     _dir: tempfile::TempDir,
-    store: Store,
+    pub(crate) store: Store,
     engine: Engine,
 }
 
 impl Asked {
     /// A store with runs called so, each of 30 seconds and 4 CPUs.
-    fn with(names: &[&str]) -> (Asked, Vec<RunId>) {
+    pub(crate) fn with(names: &[&str]) -> (Asked, Vec<RunId>) {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open_or_create(dir.path().join("store")).unwrap();
         let made = |(i, name): (usize, &&str)| {
@@ -36,7 +36,7 @@ impl Asked {
         Ok((reply.content_type, reply.bytes))
     }
 
-    fn json(&self, request: &str) -> Value {
+    pub(crate) fn json(&self, request: &str) -> Value {
         let (content_type, bytes) = self.bytes(request).unwrap_or_else(|e| panic!("{request}: {e}"));
         assert_eq!(content_type, "application/json", "{request}");
         serde_json::from_slice(&bytes).unwrap()
@@ -48,7 +48,7 @@ impl Asked {
 }
 
 /// `text` as a value in an address.
-fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     Query::of([("x".to_owned(), text.to_owned())]).text()[2..].to_owned()
 }
 

@@ -2,4 +2,5 @@
 
 mod api;
 mod report;
+mod schema;
 mod synthetic;

@@ -13,7 +13,10 @@ use axum::{
 };
 use fenxi_average::{AverageError, Plan, average};
 use fenxi_compare::{Averaging, CompareError, Outliers, group};
-use serde::Deserialize;
+use fenxi_model::RunId;
+use fenxi_report::api::schema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Body, Operation, Takes, blocking, done, json_body, random, text_schema};
@@ -39,6 +42,7 @@ pub(super) const POST: Operation = Operation {
         })
     }),
     gives: "The id of the average: `run`, the runs that it is `of`, and those that were `left_out`",
+    schema: schema::of::<Averaged>,
     changes: true,
     route: || post(make),
 };
@@ -51,6 +55,20 @@ struct Given {
     window: Option<String>,
     #[serde(default)]
     drop_outliers: bool,
+}
+
+/// An average that was made.
+#[derive(JsonSchema, Serialize)]
+struct Averaged {
+    /// Runs that do not count in it.
+    #[schemars(with = "Vec<String>")]
+    left_out: Vec<RunId>,
+    /// Runs that it is the average of.
+    #[schemars(with = "Vec<String>")]
+    of: Vec<RunId>,
+    /// Its id.
+    #[schemars(with = "String")]
+    run: RunId,
 }
 
 /// Tells the work that nobody waits for it any more.
@@ -83,11 +101,11 @@ async fn make(State(shared): State<Shared>, body: Body) -> Result<Response, Fail
             AverageError::Nothing => Failure::wrong(e.to_string()),
             AverageError::Interrupted => Failure::new(StatusCode::REQUEST_TIMEOUT, e.to_string()),
         })?;
-        Ok(json!({ "run": run, "of": of, "left_out": left_out }))
+        Ok(Averaged { left_out, of, run })
     });
     let made = made.await?;
     drop(gone);
-    Ok(done(made))
+    done(&made)
 }
 
 fn refused(error: CompareError) -> Failure {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use axum::{extract::State, http::Method, response::Response, routing::put};
-use serde::Deserialize;
+use fenxi_report::api::schema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Body, Named, Operation, Takes, blocking, done, given, json_body, named, one_run, text_schema};
@@ -25,6 +27,7 @@ pub(super) const PUT: Operation = Operation {
         })
     }),
     gives: "The new labels",
+    schema: schema::of::<Labels>,
     changes: true,
     route: || put(set),
 };
@@ -37,6 +40,15 @@ struct Given {
     tags: Option<BTreeMap<String, String>>,
     baseline: Option<bool>,
     remarks: Option<Vec<String>>,
+}
+
+/// Labels of a run.
+#[derive(JsonSchema, Serialize)]
+struct Labels {
+    baseline: bool,
+    name: Option<String>,
+    remarks: Vec<String>,
+    tags: BTreeMap<String, String>,
 }
 
 async fn set(State(shared): State<Shared>, id: Named<String>, body: Body) -> Result<Response, Failure> {
@@ -62,8 +74,6 @@ async fn set(State(shared): State<Shared>, id: Named<String>, body: Body) -> Res
             Ok(labels.clone())
         })
     });
-    let labels = labels.await?;
-    Ok(done(json!({
-        "name": labels.name, "tags": labels.tags, "baseline": labels.baseline, "remarks": labels.remarks,
-    })))
+    let fenxi_store::Labels { baseline, name, remarks, tags, .. } = labels.await?;
+    done(&Labels { baseline, name, remarks, tags })
 }

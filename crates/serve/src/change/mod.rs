@@ -19,7 +19,9 @@ use axum::{
     routing::MethodRouter,
 };
 use fenxi_model::RunId;
-use serde::{Deserialize, de::DeserializeOwned};
+use fenxi_report::api::{ApiError, schema::OfAnswer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -40,6 +42,8 @@ pub(crate) struct Operation {
     pub(crate) takes: Takes,
     /// What is answered.
     pub(crate) gives: &'static str,
+    /// The schema of that.
+    pub(crate) schema: OfAnswer,
     /// Whether it changes the store.
     pub(crate) changes: bool,
     route: fn() -> MethodRouter<Shared>,
@@ -136,9 +140,16 @@ pub(crate) async fn blocking<T: Send + 'static>(
     })
 }
 
-/// The answer to what was done and has nothing to say.
-fn done(value: Value) -> Response {
-    json_reply(StatusCode::OK, value.to_string())
+/// What was removed.
+#[derive(JsonSchema, Serialize)]
+struct Removed {
+    /// Its id or name.
+    removed: String,
+}
+
+/// The answer to what was done.
+fn done(value: &impl Serialize) -> Result<Response, Failure> {
+    Ok(json_reply(StatusCode::OK, serde_json::to_string(value).map_err(ApiError::from)?))
 }
 
 /// A number that tells the id of a new run from that of another which began in the same second.

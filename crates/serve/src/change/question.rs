@@ -7,10 +7,11 @@ use axum::{
     routing::{delete, put},
 };
 use fenxi_query::{Question, Scope, forget_question, keep_question};
-use fenxi_report::api::ApiError;
-use serde_json::json;
+use fenxi_report::api::{ApiError, schema};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{Body, Named, Operation, Takes, blocking, bytes, done, named};
+use super::{Body, Named, Operation, Removed, Takes, blocking, bytes, done, named};
 use crate::{app::Shared, pool::Weight, reply::Failure};
 
 pub(super) const PUT: Operation = Operation {
@@ -21,6 +22,7 @@ pub(super) const PUT: Operation = Operation {
             one hidden.",
     takes: Takes::Text("The question's text"),
     gives: "The question's name",
+    schema: schema::of::<Kept>,
     changes: true,
     route: || put(keep),
 };
@@ -31,9 +33,17 @@ pub(super) const DELETE: Operation = Operation {
     about: "Removes a user question; a shipped one of the same name becomes active again.",
     takes: Takes::Nothing,
     gives: "Name of the removed question",
+    schema: schema::of::<Removed>,
     changes: true,
     route: || delete(forget),
 };
+
+/// A question that was kept.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "KeptQuestion")]
+struct Kept {
+    name: String,
+}
 
 async fn keep(State(shared): State<Shared>, name: Named<String>, body: Body) -> Result<Response, Failure> {
     let (name, body) = (named(name)?, bytes(body)?);
@@ -48,15 +58,15 @@ async fn keep(State(shared): State<Shared>, name: Named<String>, body: Body) -> 
     };
     shared.pool.ask(Weight::Free, false, check).await?;
     let store = shared.settings.store.clone();
-    let said = json!({ "name": kept });
+    let said = Kept { name: kept.clone() };
     blocking(move || keep_question(&store, &kept, &asked).map_err(|e| ApiError::from(e).into())).await?;
-    Ok(done(said))
+    done(&said)
 }
 
 async fn forget(State(shared): State<Shared>, name: Named<String>) -> Result<Response, Failure> {
     let name = named(name)?;
     let store = shared.settings.store.clone();
-    let said = json!({ "removed": name });
+    let said = Removed { removed: name.clone() };
     blocking(move || forget_question(&store, &name).map_err(|e| ApiError::from(e).into())).await?;
-    Ok(done(said))
+    done(&said)
 }

@@ -2,9 +2,9 @@
 
 use axum::{extract::State, http::Method, response::Response, routing::delete};
 use fenxi_model::RunId;
-use serde_json::json;
+use fenxi_report::api::schema;
 
-use super::{Named, Operation, Takes, blocking, done, named};
+use super::{Named, Operation, Removed, Takes, blocking, done, named};
 use crate::{app::Shared, reply::Failure};
 
 pub(super) const DELETE: Operation = Operation {
@@ -13,6 +13,7 @@ pub(super) const DELETE: Operation = Operation {
     about: "Deletes a run and its labels permanently. Requires the full id, so that a typing error cannot delete another run.",
     takes: Takes::Nothing,
     gives: "Id of the deleted run",
+    schema: schema::of::<Removed>,
     changes: true,
     route: || delete(remove),
 };
@@ -23,5 +24,5 @@ async fn remove(State(shared): State<Shared>, id: Named<String>) -> Result<Respo
     let store = shared.settings.store.clone();
     let removed = id.clone();
     blocking(move || Ok(store.remove(&id)?)).await?;
-    Ok(done(json!({ "removed": removed })))
+    done(&Removed { removed: removed.to_string() })
 }

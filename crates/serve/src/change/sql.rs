@@ -1,7 +1,8 @@
 //! `POST /api/v1/sql`: like GET, for statements too long for a URL.
 
 use axum::{extract::State, http::Method, response::Response, routing::post};
-use fenxi_report::api::{ENDPOINTS, Query};
+use fenxi_report::api::{ENDPOINTS, Endpoint, Query};
+use schemars::{Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -25,6 +26,7 @@ pub(super) const POST: Operation = Operation {
         })
     }),
     gives: "The answer, as for `GET`",
+    schema,
     changes: false,
     route: || post(answer),
 };
@@ -39,10 +41,17 @@ struct Given {
     format: Option<String>,
 }
 
+fn endpoint() -> Option<&'static Endpoint> {
+    ENDPOINTS.iter().copied().find(|e| e.path == ask::SQL)
+}
+
+fn schema(generator: &mut SchemaGenerator) -> Schema {
+    endpoint().map_or_else(Schema::default, |endpoint| (endpoint.schema)(generator))
+}
+
 async fn answer(State(shared): State<Shared>, body: Body) -> Result<Response, Failure> {
     let given: Given = json_body(body)?;
-    let endpoint = ENDPOINTS.iter().find(|e| e.path == ask::SQL);
-    let endpoint = endpoint.ok_or_else(|| Failure::unknown(format!("there is no {}", ask::SQL)))?;
+    let endpoint = endpoint().ok_or_else(|| Failure::unknown(format!("there is no {}", ask::SQL)))?;
     let pair = |name: &str, value: String| (name.to_owned(), value);
     let mut pairs = vec![pair("q", given.q)];
     pairs.extend(given.run.into_iter().map(|run| pair("run", run)));

@@ -12,12 +12,14 @@ use axum::{
     routing::post,
 };
 use fenxi_ingest::{Content, ImportError, Plan, Source, import};
-use fenxi_report::api::Query;
+use fenxi_model::RunId;
+use fenxi_report::api::{Query, schema};
 use fenxi_store::{Scratch, Store, StoreError, TakeLimits, is_archive};
 use fs_err as fs;
 use futures_util::StreamExt;
 use jiff::tz::TimeZone;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use tokio::io::AsyncWriteExt;
 
 use super::{Operation, Takes, blocking, done, random};
@@ -30,9 +32,18 @@ pub(super) const POST: Operation = Operation {
             wrote, packed or not; which it is, is told by its content.",
     takes: Takes::File("The file"),
     gives: "The ids of the `runs`; runs that the store had already are among them",
+    schema: schema::of::<Imported>,
     changes: true,
     route: || post(take),
 };
+
+/// Runs that were imported.
+#[derive(JsonSchema, Serialize)]
+struct Imported {
+    /// Their ids.
+    #[schemars(with = "Vec<String>")]
+    runs: Vec<RunId>,
+}
 
 /// How many times the limit of an upload a packed file may unpack to.
 const UNPACKED: u64 = 20;
@@ -98,7 +109,7 @@ async fn take(State(shared): State<Shared>, RawQuery(query): RawQuery, body: Bod
             Err(error) => Err(Failure::wrong(error.to_string())),
         }
     });
-    Ok(done(json!({ "runs": runs.await? })))
+    done(&Imported { runs: runs.await? })
 }
 
 fn too_large(text: String) -> Failure {

@@ -7,11 +7,13 @@ use axum::{
     routing::{delete, put},
 };
 use fenxi_model::Micros;
+use fenxi_report::api::schema;
 use fenxi_store::Window;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Body, Named, Operation, Takes, blocking, done, json_body, named, one_run};
+use super::{Body, Named, Operation, Removed, Takes, blocking, done, json_body, named, one_run};
 use crate::{app::Shared, reply::Failure};
 
 pub(super) const PUT: Operation = Operation {
@@ -29,6 +31,7 @@ pub(super) const PUT: Operation = Operation {
         })
     }),
     gives: "The new window",
+    schema: schema::of::<Made>,
     changes: true,
     route: || put(set),
 };
@@ -39,6 +42,7 @@ pub(super) const DELETE: Operation = Operation {
     about: "Removes a time window of a run, unless the run was made with it.",
     takes: Takes::Nothing,
     gives: "Name of the removed window",
+    schema: schema::of::<Removed>,
     changes: true,
     route: || delete(remove),
 };
@@ -47,6 +51,15 @@ pub(super) const DELETE: Operation = Operation {
 #[serde(deny_unknown_fields)]
 struct Given {
     from_s: f64,
+    to_s: f64,
+}
+
+/// A window of a run, seconds since its start.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Window")]
+struct Made {
+    from_s: f64,
+    name: String,
     to_s: f64,
 }
 
@@ -71,10 +84,10 @@ async fn set(State(shared): State<Shared>, path: Named<(String, String)>, body: 
             let window = Window { name, start: at(from_s), end: at(to_s).min(manifest.end) };
             entry.labels.set_window(window.clone());
             let seconds = |t: Micros| t.seconds_since(entry.manifest.start);
-            Ok(json!({ "name": window.name, "from_s": seconds(window.start), "to_s": seconds(window.end) }))
+            Ok(Made { from_s: seconds(window.start), name: window.name, to_s: seconds(window.end) })
         })
     });
-    Ok(done(window.await?))
+    done(&window.await?)
 }
 
 async fn remove(State(shared): State<Shared>, path: Named<(String, String)>) -> Result<Response, Failure> {
@@ -87,5 +100,5 @@ async fn remove(State(shared): State<Shared>, path: Named<(String, String)>) -> 
             false => Err(Failure::unknown(format!("run {id} has no window `{name}` that could be removed"))),
         })
     });
-    Ok(done(json!({ "removed": removed.await? })))
+    done(&Removed { removed: removed.await? })
 }

@@ -1,9 +1,11 @@
 //! `GET /api/v1/status`: recordings in progress, and what can be watched.
 
 use axum::{extract::State, http::StatusCode, response::Response};
-use fenxi_source::Source;
+use fenxi_model::RunId;
+use fenxi_report::api::ApiError;
 use fenxi_store::Recorded;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::sampler::may_be_watched;
 use crate::{
@@ -15,20 +17,51 @@ use crate::{
 /// Where it is given.
 pub(crate) const PATH: &str = "/api/v1/status";
 
+/// What is being recorded, and what can be watched.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Status {
+    /// Name of this machine.
+    machine: String,
+    /// Recordings in progress, the latest first.
+    recordings: Vec<Recording>,
+    /// Sources of this machine that can be watched here.
+    sources: Vec<Watched>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct Recording {
+    #[schemars(with = "String")]
+    id: RunId,
+    name: String,
+    /// Milliseconds since the epoch, UTC.
+    start_ms: f64,
+    /// Tables that have rows so far.
+    tables: Vec<&'static str>,
+}
+
+/// A source that can be watched.
+#[derive(JsonSchema, Serialize)]
+struct Watched {
+    name: &'static str,
+    summary: &'static str,
+    /// Whether it is watched unless another one is asked for.
+    live: bool,
+}
+
 /// Recordings that go on, the latest first, the name of this machine, and the sources that can be watched here.
 pub(crate) async fn get(State(shared): State<Shared>) -> Result<Response, Failure> {
     let store = shared.settings.store.clone();
     let recordings = blocking(move || Ok(store.recordings()?)).await?;
-    let recording = |r: &Recorded| -> Value {
-        let name = r.begin.name.as_deref().filter(|name| !name.is_empty()).unwrap_or(r.id.as_str());
-        json!({ "id": r.id, "name": name, "start_ms": r.begin.start.0 as f64 / 1e3, "tables": r.tables })
+    let recording = |r: Recorded| Recording {
+        name: r.begin.name.filter(|name| !name.is_empty()).unwrap_or_else(|| r.id.to_string()),
+        id: r.id,
+        start_ms: r.begin.start.0 as f64 / 1e3,
+        tables: r.tables,
     };
-    let recordings: Vec<Value> = recordings.iter().map(recording).collect();
+    let recordings = recordings.into_iter().map(recording).collect();
     let allowed = fenxi_record::sources().filter(|source| may_be_watched(&shared, *source).is_ok());
-    let source = |source: &'static dyn Source| -> Value {
-        json!({ "name": source.spec().name, "summary": source.spec().summary, "live": source.spec().live })
-    };
-    let sources: Vec<Value> = allowed.map(source).collect();
-    let status = json!({ "machine": shared.settings.host, "recordings": recordings, "sources": sources });
-    Ok(json_reply(StatusCode::OK, status.to_string()))
+    let sources = allowed.map(|source| source.spec());
+    let sources = sources.map(|spec| Watched { name: spec.name, summary: spec.summary, live: spec.live }).collect();
+    let status = Status { machine: shared.settings.host.clone(), recordings, sources };
+    Ok(json_reply(StatusCode::OK, serde_json::to_string(&status).map_err(ApiError::from)?))
 }

@@ -12,7 +12,7 @@ fn the_committed_description_is_what_the_program_gives() {
     let committed = fs_err::read_to_string(path).unwrap();
     assert!(
         committed == fenxi_serve::openapi(),
-        "stale: `fenxi serve --openapi > docs/reference/openapi.json`, and commit it"
+        "stale: `fenxi serve --openapi > docs/reference/openapi.json`, then `make reference`, and commit both"
     );
 }
 

@@ -1,0 +1,32 @@
+// What pages ask: a file of a page is made by crates/report, which reads the same list.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { load } from "./load.mjs";
+
+const [{ askedOf, requestOf, namesOf }, { asked }, { request }] = await load(["ask/asking.ts", "compare/asked.ts", "api.ts"]);
+
+/** `q` of the list: the same question as in crates/report/src/pages/mod.rs. */
+const QUESTION = { id: "q", sql: "SELECT t, usr, sys FROM cpu", chart: "line", x: "t", y: ["usr", "sys"], unit: "%" };
+
+/** The request of each page. */
+const PAGES = {
+  "/ask": (query) => requestOf(askedOf(query, [QUESTION]), query.get("question") ? QUESTION : undefined),
+  "/compare": (query) => ({ path: "compare", values: asked(query) }),
+};
+
+test("a page asks what a file of it holds", () => {
+  const cases = JSON.parse(readFileSync(new URL("../../../crates/report/tests/requests.json", import.meta.url), "utf8"));
+  assert.ok(cases.length > 10);
+  for (const { about, page, request: wanted } of cases) {
+    const { pathname, searchParams } = new URL(page, "http://localhost");
+    const { path, values } = PAGES[pathname](searchParams);
+    assert.equal(request(path, values), wanted, about);
+  }
+});
+
+test("a parameter is a name behind a dollar, outside of texts, names and comments", () => {
+  assert.deepEqual(namesOf("SELECT $a + $b_2 - $a"), ["a", "b_2"]);
+  assert.deepEqual(namesOf("SELECT '$a', \"$b\", c$d, $1 /* $e */ -- $f"), []);
+});

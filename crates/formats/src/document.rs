@@ -7,6 +7,12 @@ const SENTENCES: usize = 3;
 /// Words of a line that can be a part of a sentence.
 const WORDS: usize = 9;
 
+/// Words of which English sentences have some, and headings none.
+const FUNCTION_WORDS: &[&str] =
+    &["a", "an", "and", "are", "be", "by", "for", "if", "is", "it", "not", "of", "or", "that", "the", "this", "to", "with"];
+/// So many of them make a line a sentence.
+const FUNCTION: usize = 2;
+
 /// What programs, markup and manual pages begin with.
 const BEGINNINGS: &[&str] = &[
     "#!", "//", "/*", "<!--", "<!DOCTYPE", "<!doctype", "<html", "<HTML", "'\\\"", ".\\\"", ".TH ", ".Dd ", ".so ", "\\documentclass",
@@ -30,9 +36,9 @@ pub(crate) fn is_document(text: &str) -> bool {
     sentences >= SENTENCES
 }
 
-/// Whether a line is prose: many words, nearly all of them of small letters, and no figures.
+/// Whether a line is prose: many words, nearly all of them of small letters, some of which sentences have, and no figures.
 fn is_sentence(line: &str) -> bool {
-    let (mut words, mut plain) = (0, 0);
+    let (mut words, mut plain, mut function) = (0, 0, 0);
     for word in line.split_ascii_whitespace() {
         if word.bytes().any(|b| b.is_ascii_digit()) {
             return false;
@@ -40,8 +46,9 @@ fn is_sentence(line: &str) -> bool {
         words += 1;
         let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
         plain += usize::from(!bare.is_empty() && bare.bytes().all(|b| b.is_ascii_lowercase()));
+        function += usize::from(FUNCTION_WORDS.contains(&bare));
     }
-    words >= WORDS && plain * 5 >= words * 4
+    words >= WORDS && plain * 5 >= words * 4 && function >= FUNCTION
 }
 
 #[cfg(test)]
@@ -68,6 +75,7 @@ mod tests {
             "# started on Sun Nov 22 10:00:00 2026\n\n\n Performance counter stats for 'sleep 1':\n",
             "{\"sysstat\": {\"hosts\": []}}",
             "<?xml version=\"1.0\"?>\n<sysstat/>",
+            "CPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl\n  0    1   0    0   215  108   44    0    0    0    0    48    0   1   0  99\nCPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl\n",
             "starting vacuum...end.\ntransaction type: <builtin: TPC-B (sort of)>\nscaling factor: 1\n",
         ];
         for text in texts {

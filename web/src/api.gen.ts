@@ -100,7 +100,13 @@ export interface CatalogueTable {
   columns: CatalogueColumn[];
   /** Columns that tell rows of one host and moment apart. */
   keys: string[];
+  /** `lasting` or `passing`: whether another run has the same keys. */
+  keys_are: string;
   name: string;
+  /** What it is about: a section of reports and comparisons. */
+  section: string;
+  /** What its rows are: `series`, `distribution`, `facts` or `events`. */
+  shape: string;
 }
 
 /** A value of a table or a parameter; a list of numbers is a sparkline. */
@@ -241,6 +247,8 @@ export interface Findings {
 
 /** Runs that count as repetitions of the same thing. */
 export interface Group {
+  /** Labels by which more series of theirs can be compared one by one, see [`Chosen::by`]. */
+  labels: string[];
   /** Its runs, at least one. */
   runs: Member[];
   /** The selectors that name it. */
@@ -254,6 +262,8 @@ export interface Header {
   carried: boolean;
   chart: string;
   id: string;
+  /** What the live page shows of it. */
+  live?: LiveSeries;
   /** Written by the user, not shipped. */
   own: boolean;
   params: QuestionParam[];
@@ -319,7 +329,7 @@ export interface Line {
   doc: string;
   /** Cliff's delta: -1 when every run of B is below every run of A, 1 when every one is above. */
   effect: number;
-  /** The resource it belongs to, by which metrics are grouped. */
+  /** The section of its table, by which metrics are grouped. */
   group: string;
   /** Where the true change is with 95 % probability; None with fewer than two runs in a group. */
   interval: [number, number] | null;
@@ -379,6 +389,22 @@ export interface ListedStudy {
   planned: number;
   /** Runs that were made, failed ones too. */
   runs: number;
+}
+
+/** A column that the live page shows. */
+export interface LiveColumn {
+  /** Whether what is missing to 100 percent is shown instead. */
+  complement: boolean;
+  name: string;
+}
+
+/** What the live page shows of a question. */
+export interface LiveSeries {
+  columns: LiveColumn[];
+  /** Which of its series. */
+  series: SeriesWord;
+  /** The table of its values. */
+  table: string;
 }
 
 /** What a column means, from the catalogue. */
@@ -472,6 +498,8 @@ export interface Panel {
   columns: Record<string, Meaning>;
   error?: string;
   id: string;
+  /** What the live page shows of it. */
+  live?: LiveSeries;
   /** Written by the user, not shipped. */
   own: boolean;
   params: QuestionParam[];
@@ -676,6 +704,9 @@ export interface SeriesData {
   unit: string;
 }
 
+/** Which series of a table: all, the one without keys, or those with keys. */
+export type SeriesWord = "all" | "total" | "each";
+
 /** Two groups side by side. */
 export interface SideBySide {
   /** The first group. */
@@ -751,12 +782,14 @@ export interface Stats {
   trend_pct: number | null;
 }
 
-/** What is being recorded. */
+/** What is being recorded, and what can be watched. */
 export interface Status {
   /** Name of this machine. */
   machine: string;
   /** Recordings in progress, the latest first. */
   recordings: Recording[];
+  /** Sources of this machine that can be watched here. */
+  sources: Watched[];
 }
 
 /** One run of a group. */
@@ -939,6 +972,14 @@ export interface TrendPoint {
 
 /** What a comparison comes to */
 export type Verdict = "worse" | "better" | "different" | "same" | "unclear" | "insufficient runs";
+
+/** A source that can be watched. */
+export interface Watched {
+  /** Whether it is watched unless another one is asked for. */
+  live: boolean;
+  name: string;
+  summary: string;
+}
 
 /** A window of a run, seconds since its start. */
 export interface Window {

@@ -8,16 +8,51 @@ const SENTENCES: usize = 3;
 const WORDS: usize = 9;
 
 /// Words of which English sentences have some, and headings none.
-const FUNCTION_WORDS: &[&str] =
-    &["a", "an", "and", "are", "be", "by", "for", "if", "is", "it", "not", "of", "or", "that", "the", "this", "to", "with"];
+const FUNCTION_WORDS: &[&str] = &[
+    "a", "an", "and", "are", "be", "by", "for", "if", "is", "it", "not", "of", "or", "that", "the", "this", "to",
+    "with",
+];
 /// So many of them make a line a sentence.
 const FUNCTION: usize = 2;
 
 /// What programs, markup and manual pages begin with.
 const BEGINNINGS: &[&str] = &[
-    "#!", "//", "/*", "<!--", "<!DOCTYPE", "<!doctype", "<html", "<HTML", "'\\\"", ".\\\"", ".TH ", ".Dd ", ".so ", "\\documentclass",
-    "%!PS", "#include", "#ifndef", "#ifdef", "#if ", "#define", "#pragma", "import ", "from ", "package ", "use ", "module ",
-    "\"use strict\"", "'use strict'", "\"\"\"", "=head", "=encoding", ";;; ", "-*- ", "# -*- ", "{{", "{%",
+    "#!",
+    "//",
+    "/*",
+    "<!--",
+    "<!DOCTYPE",
+    "<!doctype",
+    "<html",
+    "<HTML",
+    "'\\\"",
+    ".\\\"",
+    ".TH ",
+    ".Dd ",
+    ".so ",
+    "\\documentclass",
+    "%!PS",
+    "#include",
+    "#ifndef",
+    "#ifdef",
+    "#if ",
+    "#define",
+    "#pragma",
+    "import ",
+    "from ",
+    "package ",
+    "use ",
+    "module ",
+    "\"use strict\"",
+    "'use strict'",
+    "\"\"\"",
+    "=head",
+    "=encoding",
+    ";;; ",
+    "-*- ",
+    "# -*- ",
+    "{{",
+    "{%",
 ];
 
 /// Whether a text is a document or a source: it begins like one, has a fence of Markdown, or several lines of sentences.
@@ -26,14 +61,17 @@ pub(crate) fn is_document(text: &str) -> bool {
     if BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
         return true;
     }
-    let mut sentences = 0;
+    // A tool may say the same several times.
+    let mut sentences: Vec<&str> = Vec::new();
     for line in text.lines().take(LINES) {
         if line.trim_start().starts_with("```") {
             return true;
         }
-        sentences += usize::from(is_sentence(line));
+        if is_sentence(line) && !sentences.contains(&line) {
+            sentences.push(line);
+        }
     }
-    sentences >= SENTENCES
+    sentences.len() >= SENTENCES
 }
 
 /// Whether a line is prose: many words, nearly all of them of small letters, some of which sentences have, and no figures.
@@ -57,15 +95,22 @@ mod tests {
 
     #[test]
     fn sources_and_markup_are_documents() {
-        for text in ["#!/bin/sh\nvmstat 1\n", "//! Doc\nfn a() {}\n", "\n/* C */", ".TH LS 1\n", "# Notes\n\n```\nvmstat 1\n```\n"] {
+        for text in [
+            "#!/bin/sh\nvmstat 1\n",
+            "//! Doc\nfn a() {}\n",
+            "\n/* C */",
+            ".TH LS 1\n",
+            "# Notes\n\n```\nvmstat 1\n```\n",
+        ] {
             assert!(is_document(text), "{text}");
         }
     }
 
     #[test]
     fn prose_is_a_document() {
-        let line = "this line has a good number of words in it and says nothing\n";
-        assert!(is_document(&line.repeat(3)) && !is_document(&line.repeat(2)));
+        let line = |what: &str| format!("this line has a good number of words in it and says {what}\n");
+        assert!(is_document(&["one", "two", "three"].map(line).concat()));
+        assert!(!is_document(&line("one").repeat(9)) && !is_document(&["one", "two"].map(line).concat()));
     }
 
     #[test]

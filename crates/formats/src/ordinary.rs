@@ -34,7 +34,9 @@ fn walk(folder: &Path, left: &mut usize, visit: &mut dyn FnMut(&Path, &[u8])) {
         if kind.is_dir() {
             walk(&entry.path(), left, visit);
         } else if kind.is_file() && here < OF_A_FOLDER && *left > 0 {
-            let Ok(bytes) = entry.metadata().and_then(|m| if m.len() > LONGEST { Ok(Vec::new()) } else { fs_err::read(entry.path()) })
+            let Ok(bytes) = entry
+                .metadata()
+                .and_then(|m| if m.len() > LONGEST { Ok(Vec::new()) } else { fs_err::read(entry.path()) })
             else {
                 continue;
             };
@@ -76,7 +78,9 @@ fn sources_of_this_project_are_nobodys() {
             wrong.push(format!("{}: {claims:?}", path.display()));
         }
     };
-    for folder in ["crates", "docs", "questions", "findings", "scripts", "bench", "fuzz", "xtask", "web/src", "web/test"] {
+    for folder in
+        ["crates", "docs", "questions", "findings", "scripts", "bench", "fuzz", "xtask", "web/src", "web/test"]
+    {
         walk(&root.join(folder), &mut OF_A_TREE.clone(), &mut visit);
     }
     assert!(wrong.is_empty(), "{} of {looked} files are claimed:\n{}", wrong.len(), wrong.join("\n"));

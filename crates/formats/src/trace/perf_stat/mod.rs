@@ -70,16 +70,37 @@ fn sniff(head: &Head<'_>) -> Sure {
 /// Whether a reading has an event that every perf knows, or says for how long its counter ran.
 fn is_of_perf(reading: &Reading) -> bool {
     let event = reading.event.split(':').next().unwrap_or("");
-    let cached = ["L1-dcache-", "L1-icache-", "LLC-", "dTLB-", "iTLB-", "branch-", "node-", "topdown-", "stalled-cycles-"];
+    let cached =
+        ["L1-dcache-", "L1-icache-", "LLC-", "dTLB-", "iTLB-", "branch-", "node-", "topdown-", "stalled-cycles-"];
     let has_run = reading.running.is_some_and(|share| share <= 100.0) && !reading.event.contains(' ');
     has_run || EVENTS.contains(&event) || cached.iter().any(|family| event.starts_with(family))
 }
 
 /// Events that perf has names for on all machines.
 const EVENTS: &[&str] = &[
-    "alignment-faults", "branches", "bus-cycles", "cache-misses", "cache-references", "context-switches", "cpu-clock",
-    "cpu-cycles", "cpu-migrations", "cs", "cycles", "duration_time", "emulation-faults", "faults", "instructions",
-    "major-faults", "migrations", "minor-faults", "page-faults", "ref-cycles", "slots", "system_time", "task-clock",
+    "alignment-faults",
+    "branches",
+    "bus-cycles",
+    "cache-misses",
+    "cache-references",
+    "context-switches",
+    "cpu-clock",
+    "cpu-cycles",
+    "cpu-migrations",
+    "cs",
+    "cycles",
+    "duration_time",
+    "emulation-faults",
+    "faults",
+    "instructions",
+    "major-faults",
+    "migrations",
+    "minor-faults",
+    "page-faults",
+    "ref-cycles",
+    "slots",
+    "system_time",
+    "task-clock",
     "user_time",
 ];
 

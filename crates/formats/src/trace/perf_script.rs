@@ -44,8 +44,10 @@ fn sniff(head: &Head<'_>) -> Sure {
             if is_event(sample.event) {
                 return Sure::Certain;
             }
-        } else if !before_frame && !(after_frame && is_source_line(line)) && lines.peek().is_some() {
-            others += 1;
+        } else {
+            // The last line may be cut.
+            let is_known = before_frame || (after_frame && is_source_line(line)) || lines.peek().is_none();
+            others += usize::from(!is_known);
         }
         after_frame = is_frame;
     }

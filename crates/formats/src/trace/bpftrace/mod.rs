@@ -45,7 +45,11 @@ fn sniff(head: &Head<'_>) -> Sure {
     let is_closed = || head.any(|l| l.strip_prefix("]: ").is_some_and(|value| number(value).is_some()));
     let map = head.any(is_counted) || (is_open && is_closed());
     let bars = head.any(|l| l.starts_with(['[', '(']) && bucket(l).is_some());
-    if (map || attaching) && bars || map && attaching { Sure::Certain } else { Sure::Likely.when(map || bars) }
+    if [map, attaching, bars].iter().filter(|is| **is).count() > 1 {
+        Sure::Certain
+    } else {
+        Sure::Likely.when(map || bars)
+    }
 }
 
 /// Whether a line is a map with a number: `@reads[123]: 4`, `@: 17`, `@ns: count 5, average 3, total 15`.

@@ -11,7 +11,7 @@ use arrow_array::{
     types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType},
 };
 use fenxi_model::{
-    Micros, Rows, Table,
+    Micros, Rows, Shape, Table,
     catalog::{N_COMMON, T},
 };
 use serde::Serialize;
@@ -56,7 +56,8 @@ impl Tick {
 /// The text of all values in `rows`, which are of the moment `t`.
 pub(super) fn of_rows(t: Micros, rows: &Rows) -> String {
     let mut tick = Tick::new(t);
-    for rows in rows.tables() {
+    // Parts of a distribution are no series, and the numbers that tell them apart no keys.
+    for rows in rows.tables().filter(|rows| rows.table().shape == Shape::Series) {
         let table = rows.table();
         let values: Vec<usize> = (0..table.columns.len()).filter(|p| table.columns[*p].is_value()).collect();
         for row in 0..rows.n_rows() {
@@ -75,6 +76,9 @@ pub(super) fn of_rows(t: Micros, rows: &Rows) -> String {
 
 /// Adds the values in `batch` to the moments that they are of, by microsecond.
 pub(super) fn of_batch(table: &'static Table, batch: &RecordBatch, ticks: &mut BTreeMap<i64, Tick>) {
+    if table.shape != Shape::Series {
+        return;
+    }
     let column = |place: usize| batch.column_by_name(table.columns[place].name);
     let Some(times) = column(T).and_then(|c| c.as_primitive_opt::<TimestampMicrosecondType>()) else { return };
     let keys: Vec<_> = (N_COMMON..N_COMMON + table.n_keys).filter_map(column).collect();
@@ -120,7 +124,7 @@ fn number(array: &dyn Array, row: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fenxi_model::catalog::{cpu, disk};
+    use fenxi_model::catalog::{cpu, disk, histogram};
 
     #[test]
     fn values_are_named_alike_in_rows_and_in_batches() {
@@ -129,6 +133,10 @@ mod tests {
         rows.row(&cpu::TABLE, t, 1.0).f64(cpu::usr, 7.5);
         rows.row(&cpu::TABLE, t, 1.0).str(cpu::cpu, "0").f64(cpu::usr, 15.0).f64(cpu::sys, None);
         rows.row(&disk::TABLE, t, 1.0).str(disk::device, "sda").f64(disk::util, 50.0);
+        rows.row(&histogram::TABLE, t, 1.0)
+            .str(histogram::name, "load_us")
+            .f64(histogram::lo, 1.0)
+            .f64(histogram::count, 2.0);
         let text = of_rows(t, &rows);
         let expected = "{\"t_ms\":1500.0,\"values\":{\"cpu.usr\":7.5,\"cpu.usr[0]\":15.0,\"disk.util[sda]\":50.0}}";
         assert_eq!(text, expected);

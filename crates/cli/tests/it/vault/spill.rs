@@ -20,11 +20,11 @@ const SORT: &str = "SELECT count(*) AS n, min(r) >= 0 AS a FROM (SELECT * FROM (
                     repeat('y', 100) AS pad FROM range(@)) ORDER BY r LIMIT 1000000000 OFFSET 10) WHERE length(pad) = 100";
 const SERVER: [&str; 4] = ["--memory", "256MB", "--time-limit", "60s"];
 
-/// What stands in a temporary folder: the mode of each entry, and whether it holds something.
+/// What stands in a temporary folder: the mode of each entry, and whether it holds something besides its owner's lock.
 fn look(temp: &Path, seen: &mut BTreeMap<OsString, (u32, bool)>) {
     for entry in fs_err::read_dir(temp).into_iter().flatten().flatten() {
         let Ok(meta) = fs_err::symlink_metadata(entry.path()) else { continue };
-        let holds = Tree::of(&[entry.path()]).paths().any(|path| path.is_file());
+        let holds = Tree::of(&[entry.path()]).paths().any(|path| path.is_file() && !path.ends_with("lock"));
         let known = seen.entry(entry.file_name()).or_insert((meta.mode() & 0o7777, false));
         known.1 |= holds;
     }
@@ -82,11 +82,13 @@ fn what_a_killed_server_had_spilled_is_removed_by_the_next() {
     let mut served = vault.serve("spill", &SERVER);
     let children = std::thread::scope(|scope| {
         let address = served.address;
+        // Before anybody looks: the server may be killed as soon as something is seen.
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
         scope.spawn(move || {
             use std::io::{Read, Write};
             let statement = super::served::encoded(&SORT.replace('@', "20000000"));
-            let mut stream = std::net::TcpStream::connect(address).unwrap();
             write!(stream, "GET /api/v1/sql?q={statement} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+            // It is cut off when the server is killed.
             let _ = stream.read_to_end(&mut Vec::new());
         });
         crate::support::wait_for("the sort to spill", || {

@@ -75,7 +75,11 @@ pub(crate) fn is_document(text: &str) -> bool {
 }
 
 /// Whether a line is prose: many words, nearly all of them of small letters, some of which sentences have, and no figures.
+/// Comments of data are none: what a metric means (`# HELP`) is said in sentences, too.
 fn is_sentence(line: &str) -> bool {
+    if line.starts_with('#') {
+        return false;
+    }
     let (mut words, mut plain, mut function) = (0, 0, 0);
     for word in line.split_ascii_whitespace() {
         if word.bytes().any(|b| b.is_ascii_digit()) {
@@ -118,6 +122,7 @@ mod tests {
         let texts = [
             "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n",
             "# started on Sun Nov 22 10:00:00 2026\n\n\n Performance counter stats for 'sleep 1':\n",
+            "# HELP a_s Total time that the process has spent waiting for the disk to write what is in the queue of it.\n# TYPE a_s counter\na_s 1\n# HELP b_s Total time that the process has spent waiting for the disk to read what is in the queue of it.\nb_s 2\n# HELP c_s Total time that the process has spent waiting for a lock that is held by another one of them all.\nc_s 3\n",
             "{\"sysstat\": {\"hosts\": []}}",
             "<?xml version=\"1.0\"?>\n<sysstat/>",
             "CPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl\n  0    1   0    0   215  108   44    0    0    0    0    48    0   1   0  99\nCPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl\n",

@@ -50,7 +50,7 @@ impl Group {
             labels.extend(
                 entry.manifest.files.iter().filter_map(|file| table(file.table.as_deref()?)).flat_map(labels_of),
             );
-            let of_run = summary(store, &id, chosen)?;
+            let of_run = summary(store, &entry, chosen)?;
             let (name, window) = (of_run.name.clone(), of_run.window.clone());
             runs.push(Member { id, name, window, seconds: of_run.seconds });
             summaries.push(of_run);

@@ -43,7 +43,8 @@ impl Representative {
     /// When there is no run, or one cannot be read or has no such window.
     pub fn of(store: &Store, runs: &[RunId], window: &str) -> Result<Representative, CompareError> {
         let chosen = Chosen { by: &[], window };
-        let summaries = runs.iter().map(|run| summary(store, run, chosen)).collect::<Result<Vec<_>, _>>()?;
+        let summaries =
+            runs.iter().map(|run| summary(store, &store.run(run)?, chosen)).collect::<Result<Vec<_>, _>>()?;
         let metrics: BTreeSet<&Metric> = summaries.iter().flat_map(|s| s.metrics.keys()).collect();
         let results: BTreeSet<&String> = summaries.iter().flat_map(|s| s.results.keys()).collect();
         let values: Vec<Vec<f64>> = summaries

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fenxi_analyze::{Driver, Metric, Outcome, RunSummary};
-use fenxi_model::{Keys, RunId, table};
+use fenxi_model::{Keys, table};
 use fenxi_store::{RunEntry, RunResult, Store, StoreError, Window};
 
 use crate::{CompareError, drivers::Drivers, windows};
@@ -21,16 +21,16 @@ pub struct Chosen<'a> {
 ///
 /// # Errors
 /// When the run cannot be read, or has no such window.
-pub fn summary(store: &Store, run: &RunId, chosen: Chosen<'_>) -> Result<RunSummary, CompareError> {
-    let entry = store.run(run)?;
+pub fn summary(store: &Store, entry: &RunEntry, chosen: Chosen<'_>) -> Result<RunSummary, CompareError> {
     let manifest = &entry.manifest;
-    let window = windows::choose(store, &entry, chosen.window)?;
+    let run = &manifest.id;
+    let window = windows::choose(store, entry, chosen.window)?;
     let seconds = window.as_ref().map_or(manifest.seconds(), |w| w.end.seconds_since(w.start));
-    let (metrics, drivers) = series_of(store, &entry, chosen, window.as_ref())?;
+    let (metrics, drivers) = series_of(store, entry, chosen, window.as_ref())?;
     Ok(RunSummary {
-        name: shown_name(&entry),
+        name: shown_name(entry),
         kind: manifest.kind.clone(),
-        window: window.as_ref().map(|w| windows::words(&entry, w)),
+        window: window.as_ref().map(|w| windows::words(entry, w)),
         seconds,
         interval_s: manifest.interval_s,
         ticks: (manifest.ticks.unwrap_or(0), manifest.missed_ticks.unwrap_or(0)),

@@ -77,8 +77,7 @@ impl Observer {
 
 /// The observer of this name, or of the name that it had before.
 pub fn observer(name: &str) -> Option<&'static Observer> {
-    let find = |is: &dyn Fn(&Observer) -> bool| crate::OBSERVERS.iter().copied().find(|observer| is(observer));
-    find(&|observer| observer.name() == name).or_else(|| find(&|observer| observer.formerly == Some(name)))
+    crate::OBSERVERS.iter().copied().find(|observer| observer.name() == name || observer.formerly == Some(name))
 }
 
 impl std::fmt::Debug for Observer {

@@ -27,20 +27,25 @@ const MOST: usize = 8;
 /// An event for all listeners: its name and its data.
 type Told = (&'static str, Arc<str>);
 
-/// The samplers at work, by the source that they sample; None: those that say themselves that they are live.
+/// What is sampled: the source of this name; None: those that say themselves that they are live.
+type Key = Option<&'static str>;
+
+/// The samplers at work.
+type AtWork = BTreeMap<Key, broadcast::Sender<Told>>;
+
+/// The samplers at work, which listeners share.
 #[derive(Default)]
-pub(crate) struct Samplers(Mutex<BTreeMap<Option<&'static str>, broadcast::Sender<Told>>>);
+pub(crate) struct Samplers(Mutex<AtWork>);
 
 impl Samplers {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Option<&'static str>, broadcast::Sender<Told>>> {
+    fn lock(&self) -> MutexGuard<'_, AtWork> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Ticks of this machine: of one source, or of those that are live.
 pub(super) fn ticks(shared: &Shared, source: Option<&str>) -> Result<impl Stream<Item = Event> + use<>, Failure> {
-    let source = source.map(|name| named(shared, name)).transpose()?;
-    let key = source.map(|source| source.spec().name);
+    let key = source.map(|name| Ok::<_, Failure>(named(shared, name)?.spec().name)).transpose()?;
     let mut samplers = shared.samplers.lock();
     if samplers.len() >= MOST && !samplers.contains_key(&key) {
         return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many sources are watched; try again soon"));
@@ -48,7 +53,7 @@ pub(super) fn ticks(shared: &Shared, source: Option<&str>) -> Result<impl Stream
     let sender = samplers.entry(key).or_insert_with(|| {
         let sender = broadcast::channel(BEHIND).0;
         let shared = shared.clone();
-        std::thread::spawn(move || sample(&shared, source));
+        std::thread::spawn(move || sample(&shared, key));
         sender
     });
     // Who was too slow goes on with what is next.
@@ -76,12 +81,12 @@ pub(super) fn may_be_watched(shared: &Shared, source: &dyn Source) -> Result<(),
 }
 
 /// Samples until nobody listens.
-fn sample(shared: &Shared, source: Option<&'static dyn Source>) {
-    let key = source.map(|source| source.spec().name);
-    let sources: Vec<Arc<dyn Source>> = match source {
-        Some(source) => vec![Arc::new(source)],
-        None => live_ones().map(|source| Arc::new(source) as Arc<dyn Source>).collect(),
+fn sample(shared: &Shared, key: Key) {
+    let wanted = |source: &&'static dyn Source| {
+        let spec = source.spec();
+        key.map_or(spec.live, |name| spec.name == name)
     };
+    let sources = fenxi_record::sources().filter(wanted).map(|source| Arc::new(source) as Arc<dyn Source>).collect();
     let plan = Plan::new(sources, Root::live(), shared.settings.host.clone(), INTERVAL_S);
     let outcome = fenxi_record::record(plan, &mut |stage| {
         let Stage::Tick { t, rows, .. } = stage else { return ControlFlow::Continue(()) };
@@ -95,23 +100,19 @@ fn sample(shared: &Shared, source: Option<&'static dyn Source>) {
         let _ = sender.send(("tick", values::of_rows(t, rows).into()));
         ControlFlow::Continue(())
     });
-    let interrupted = match &outcome {
-        Ok(outcome) if outcome.interrupted.is_none() => return,
-        Ok(_) => true,
-        Err(_) => false,
-    };
-    let sender = shared.samplers.lock().remove(&key);
-    if let (Some(sender), Err(error)) = (sender, &outcome) {
-        // Nobody may listen any more.
-        let _ = sender.send(("failed", json!({ "error": error.to_string() }).to_string().into()));
+    match outcome {
+        Ok(outcome) if outcome.interrupted.is_none() => {}
+        // The sampler holds signals back for itself, so that one which ends the server may reach it alone.
+        Ok(_) => {
+            shared.samplers.lock().remove(&key);
+            shared.stop.cancel();
+        }
+        Err(error) => {
+            let failed = json!({ "error": error.to_string() }).to_string();
+            if let Some(sender) = shared.samplers.lock().remove(&key) {
+                // Nobody may listen any more.
+                let _ = sender.send(("failed", failed.into()));
+            }
+        }
     }
-    // The sampler holds signals back for itself, so that one which ends the server may reach it alone.
-    if interrupted {
-        shared.stop.cancel();
-    }
-}
-
-/// Sources that are live unless another one is asked for.
-fn live_ones() -> impl Iterator<Item = &'static dyn Source> {
-    fenxi_record::sources().filter(|source| source.spec().live)
 }

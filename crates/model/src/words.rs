@@ -1,6 +1,6 @@
 //! Enums whose variants are words that people write and read.
 
-/// Declares an enum with a word for each variant: `ALL` in order, `word`, `parse`, and [`std::fmt::Display`].
+/// Declares an enum with a word for each variant: `ALL` and `WORDS` in order, `word`, `parse`, and [`std::fmt::Display`].
 #[macro_export]
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)+ }) => {
@@ -11,6 +11,9 @@ macro_rules! words {
         impl $name {
             /// All of them, in order.
             pub const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// Their words, in the same order.
+            pub const WORDS: &[&str] = &[$($word),+];
 
             /// The word that stands for it.
             pub const fn word(self) -> &'static str {

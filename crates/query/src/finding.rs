@@ -204,16 +204,16 @@ impl Header {
         if value.is_empty() {
             return Err(format!("{key}: there is nothing after the colon"));
         }
-        let words = |all: Vec<&str>| format!("`{value}` is not a {key}: one of {}", all.join(", "));
+        let words = |all: &[&str]| format!("`{value}` is not a {key}: one of {}", all.join(", "));
         match key {
             "title" => self.title = Some(value.to_owned()),
             "severity" => {
                 let word = Severity::parse(value);
-                self.severity = Some(word.ok_or_else(|| words(Severity::ALL.iter().map(|s| s.word()).collect()))?);
+                self.severity = Some(word.ok_or_else(|| words(Severity::WORDS))?);
             }
             "section" => {
                 let word = Section::parse(value);
-                self.section = Some(word.ok_or_else(|| words(Section::ALL.iter().map(|s| s.word()).collect()))?);
+                self.section = Some(word.ok_or_else(|| words(Section::WORDS))?);
             }
             "says" => self.says = Some((Says::parse(value)?, line)),
             "advice" => self.advice = Some(value.to_owned()),

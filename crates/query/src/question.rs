@@ -161,16 +161,15 @@ impl Question {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let text = || (!value.is_empty()).then(|| value.to_owned());
-        let words = |all: Vec<&str>| format!("`{value}` is not a {key}: one of {}", all.join(", "));
+        let words = |all: &[&str]| format!("`{value}` is not a {key}: one of {}", all.join(", "));
         match key {
             "title" => value.clone_into(&mut self.title),
             "about" => value.clone_into(&mut self.about),
             "section" => {
-                self.section =
-                    Section::parse(value).ok_or_else(|| words(Section::ALL.iter().map(|s| s.word()).collect()))?;
+                self.section = Section::parse(value).ok_or_else(|| words(Section::WORDS))?;
             }
             "chart" => {
-                self.chart = Chart::parse(value).ok_or_else(|| words(Chart::ALL.iter().map(|s| s.word()).collect()))?;
+                self.chart = Chart::parse(value).ok_or_else(|| words(Chart::WORDS))?;
             }
             "x" => self.x = text(),
             "y" => self.y = value.split(',').map(|y| y.trim().to_owned()).filter(|y| !y.is_empty()).collect(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fenxi_compare::BetterWord;
-use fenxi_query::{Question, Severity, Value};
+use fenxi_query::{LiveSeries, Question, Severity, Value};
 use fenxi_store::RunEntry;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,16 +18,12 @@ pub(crate) struct Findings {
     pub found: Vec<Finding>,
 }
 
-fn severities() -> Vec<&'static str> {
-    Severity::ALL.iter().map(|severity| severity.word()).collect()
-}
-
 /// One rule that found something, or could not look.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Finding {
     pub id: String,
     pub title: String,
-    #[schemars(extend("enum" = severities()))]
+    #[schemars(extend("enum" = Severity::WORDS))]
     pub severity: &'static str,
     pub advice: String,
     /// The question that shows the evidence.
@@ -152,20 +148,10 @@ pub(crate) struct Header {
 pub(crate) struct Live {
     /// The table of its values.
     pub table: &'static str,
-    /// Which of its series.
-    #[schemars(with = "SeriesWord")]
+    /// Which of its series: all, the one without keys, or those with keys.
+    #[schemars(extend("enum" = LiveSeries::WORDS))]
     pub series: &'static str,
     pub columns: Vec<LiveColumn>,
-}
-
-/// Which series of a table: all, the one without keys, or those with keys.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "lowercase")]
-#[allow(dead_code, reason = "it stands for words in the schema")]
-enum SeriesWord {
-    All,
-    Total,
-    Each,
 }
 
 /// A column that the live page shows.

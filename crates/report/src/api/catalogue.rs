@@ -1,7 +1,7 @@
 //! `/api/v1/catalogue`: the tables of a run and what their columns mean.
 
 use fenxi_compare::BetterWord;
-use fenxi_model::{Column, TABLES, Table, catalog::N_COMMON};
+use fenxi_model::{Column, Keys, Section, Shape, TABLES, Table, catalog::N_COMMON};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,10 +29,13 @@ struct Described {
     name: &'static str,
     about: &'static str,
     /// What it is about: a section of reports and comparisons.
+    #[schemars(extend("enum" = Section::WORDS))]
     section: &'static str,
-    /// What its rows are: `series`, `distribution`, `facts` or `events`.
+    /// What its rows are.
+    #[schemars(extend("enum" = Shape::WORDS))]
     shape: &'static str,
-    /// `lasting` or `passing`: whether another run has the same keys.
+    /// Whether another run has the same keys.
+    #[schemars(extend("enum" = Keys::WORDS))]
     keys_are: &'static str,
     /// Columns that tell rows of one host and moment apart.
     keys: Vec<&'static str>,

@@ -74,8 +74,7 @@ fn asked(context: &Context<'_>, query: &Query, scope: &Scope) -> Result<Question
             let text = |name| query.get(name).map(str::to_owned);
             let chart = query.get("chart").map(|word| {
                 Chart::parse(word).ok_or_else(|| {
-                    let known: Vec<&str> = Chart::ALL.iter().map(|c| c.word()).collect();
-                    ApiError::Wrong(format!("`{word}` is not a chart: one of {}", known.join(", ")))
+                    ApiError::Wrong(format!("`{word}` is not a chart: one of {}", Chart::WORDS.join(", ")))
                 })
             });
             let y = query.get("y").unwrap_or_default().split(',').map(|y| y.trim().to_owned());

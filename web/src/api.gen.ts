@@ -100,13 +100,13 @@ export interface CatalogueTable {
   columns: CatalogueColumn[];
   /** Columns that tell rows of one host and moment apart. */
   keys: string[];
-  /** `lasting` or `passing`: whether another run has the same keys. */
-  keys_are: string;
+  /** Whether another run has the same keys. */
+  keys_are: "lasting" | "passing";
   name: string;
   /** What it is about: a section of reports and comparisons. */
-  section: string;
-  /** What its rows are: `series`, `distribution`, `facts` or `events`. */
-  shape: string;
+  section: "result" | "cpu" | "memory" | "disk" | "network" | "process" | "interrupt" | "database" | "facts";
+  /** What its rows are. */
+  shape: "series" | "distribution" | "facts" | "events";
 }
 
 /** A value of a table or a parameter; a list of numbers is a sparkline. */
@@ -401,8 +401,8 @@ export interface LiveColumn {
 /** What the live page shows of a question. */
 export interface LiveSeries {
   columns: LiveColumn[];
-  /** Which of its series. */
-  series: SeriesWord;
+  /** Which of its series: all, the one without keys, or those with keys. */
+  series: "all" | "total" | "each";
   /** The table of its values. */
   table: string;
 }
@@ -703,9 +703,6 @@ export interface SeriesData {
   stats: Stats;
   unit: string;
 }
-
-/** Which series of a table: all, the one without keys, or those with keys. */
-export type SeriesWord = "all" | "total" | "each";
 
 /** Two groups side by side. */
 export interface SideBySide {

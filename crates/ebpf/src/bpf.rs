@@ -302,8 +302,8 @@ impl Loaded {
         sums::array("lost", &self.map("lost")?)
     }
 
-    /// What the programs cost, if it was measured in the interval that ends now.
-    pub(crate) fn cost(&mut self) -> Option<Vec<crate::cost::Cost>> {
+    /// What the programs did in the interval that ends now, and whether runs and run times were measured in it.
+    pub(crate) fn cost(&mut self) -> (Vec<crate::cost::Cost>, bool) {
         self.costs.take(&self.object)
     }
 }

@@ -1,7 +1,8 @@
 //! Overhead of the BPF programs: run count, run time, and executions that the kernel skipped.
 //!
-//! The kernel measures that for all programs of the machine while somebody wants it, for two readings of the clock
-//! a run. It is therefore wanted in one interval of [`EVERY`] only: the first and from then on every tenth.
+//! The kernel measures run times for all programs of the machine while somebody wants it, for two readings of the clock
+//! a run. It is therefore wanted in one interval of [`EVERY`] only: the first and from then on every tenth. Executions
+//! that it skipped it counts always.
 
 use std::{
     mem,
@@ -14,14 +15,14 @@ use libbpf_sys::{BPF_STATS_RUN_TIME, bpf_enable_stats, bpf_obj_get_info_by_fd, b
 /// Intervals from one that is measured to the next.
 const EVERY: u64 = 10;
 
-/// What one program did while it was measured, or since it was loaded.
+/// What one program did in an interval, or since it was loaded.
 #[derive(Clone, Debug)]
 pub(crate) struct Cost {
     /// Its name.
     pub program: String,
-    /// Times that it ran.
+    /// Times that it ran while that was measured.
     pub runs: u64,
-    /// Time it ran.
+    /// Time it ran while that was measured.
     pub ns: u64,
     /// Times that the kernel did not run it, as it ran already on that CPU.
     pub skipped: u64,
@@ -37,27 +38,23 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// Called at each tick. Some when the interval that ends now was measured.
-    pub(crate) fn take(&mut self, object: &Object) -> Option<Vec<Cost>> {
+    /// Called at each tick: what the programs did in the interval that ends now, and whether runs and run times were
+    /// measured in it.
+    pub(crate) fn take(&mut self, object: &Object) -> (Vec<Cost>, bool) {
         let measured = self.measuring.take().is_some();
-        let begins = self.turn.is_multiple_of(EVERY);
-        let now = if measured || begins { read(object) } else { Vec::new() };
-        if begins {
+        let now = read(object);
+        if self.turn.is_multiple_of(EVERY) {
             self.measuring = measure();
         }
         self.turn += 1;
         let before = mem::replace(&mut self.before, now);
-        measured.then(|| {
-            let pairs = self.before.iter().zip(before);
-            pairs
-                .map(|(now, then)| Cost {
-                    program: now.program.clone(),
-                    runs: now.runs.saturating_sub(then.runs),
-                    ns: now.ns.saturating_sub(then.ns),
-                    skipped: now.skipped.saturating_sub(then.skipped),
-                })
-                .collect()
-        })
+        let in_it = |(now, then): (&Cost, Cost)| Cost {
+            program: now.program.clone(),
+            runs: now.runs.saturating_sub(then.runs),
+            ns: now.ns.saturating_sub(then.ns),
+            skipped: now.skipped.saturating_sub(then.skipped),
+        };
+        (self.before.iter().zip(before).map(in_it).collect(), measured)
     }
 }
 

@@ -13,15 +13,21 @@ pub(crate) struct Observing {
     loaded: Loaded,
     lost: Vec<u64>,
     /// Which kinds of loss were said already.
-    said: Vec<bool>,
+    said: Vec<&'static str>,
 }
 
 /// Why something could not be counted, in the order of `enum loss` (`bpf/common.h`).
-const LOSSES: [&str; 3] = [
-    "a map was full: what was new was not counted",
-    "the ring buffer was full: single events were not shown (they are counted)",
-    "a stack could not be walked",
-];
+const KINDS: [&str; 3] = ["room", "ring", "stack"];
+
+/// A kind of loss, explained.
+fn why(kind: &str) -> &'static str {
+    match kind {
+        "room" => "a map was full: what was new was not counted",
+        "ring" => "the ring buffer was full: single events were not shown (they are counted)",
+        "stack" => "a stack could not be walked",
+        _ => "the kernel does not run a program inside itself, and an interrupt came while it ran",
+    }
+}
 
 impl Observing {
     /// Opens, sets, loads and attaches: `set` is told the object before it is loaded, `attach` after.
@@ -38,7 +44,7 @@ impl Observing {
         let mut loaded = loader.load()?;
         tracked.begin(&loaded)?;
         attach(&mut loaded)?;
-        Ok(Observing { observer, loaded, lost: vec![0; LOSSES.len()], said: vec![false; LOSSES.len()] })
+        Ok(Observing { observer, loaded, lost: Vec::new(), said: Vec::new() })
     }
 
     /// The programs, to attach more of them.
@@ -58,34 +64,39 @@ impl Observing {
 
     /// Adds rows of `metric` for losses and costs in the interval that ends now; the first loss of a kind is a note, too.
     pub(crate) fn report(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), EbpfError> {
-        let lost = self.loaded.lost()?;
-        for (kind, (now, then)) in lost.iter().zip(&self.lost).enumerate() {
-            let more = now.saturating_sub(*then);
-            if more == 0 {
-                continue;
-            }
-            let why = LOSSES.get(kind).copied().unwrap_or("unknown");
-            let labels =
-                format!("observer={},kind={}", self.observer, ["room", "ring", "stack"].get(kind).unwrap_or(&"?"));
-            metric_row(rows, tick, "observer_lost", &labels, more as f64, "events");
-            if let Some(said) = self.said.get_mut(kind).filter(|said| !**said) {
-                *said = true;
-                rows.note(self.observer, None, &format!("{more} events lost: {why}"));
-            }
+        let now = self.loaded.lost()?;
+        let then = std::mem::replace(&mut self.lost, now);
+        for (place, kind) in KINDS.into_iter().enumerate() {
+            let count = |of: &[u64]| of.get(place).copied().unwrap_or(0);
+            let more = count(&self.lost).saturating_sub(count(&then));
+            self.lose(kind, more, "", tick, rows);
         }
-        self.lost = lost;
-        let Some(costs) = self.loaded.cost() else { return Ok(()) };
+        let (costs, measured) = self.loaded.cost();
+        // Before the first interval there is nothing whose cost or loss anybody asks for.
         let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
         for cost in costs {
-            let labels = format!("observer={},program={}", self.observer, cost.program);
-            metric_row(rows, tick, "observer_runs", &labels, cost.runs as f64 / dt, "/s");
-            metric_row(rows, tick, "observer_cpu", &labels, cost.ns as f64 / 1e9 / dt * 100.0, "% of a CPU");
-            if cost.skipped > 0 {
-                let labels = format!("{labels},kind=skipped");
-                metric_row(rows, tick, "observer_lost", &labels, cost.skipped as f64, "events");
+            let program = format!(",program={}", cost.program);
+            self.lose("skipped", cost.skipped, &program, tick, rows);
+            if measured {
+                let labels = format!("observer={}{program}", self.observer);
+                metric_row(rows, tick, "observer_runs", &labels, cost.runs as f64 / dt, "/s");
+                metric_row(rows, tick, "observer_cpu", &labels, cost.ns as f64 / 1e9 / dt * 100.0, "% of a CPU");
             }
         }
         Ok(())
+    }
+
+    /// Says that `more` events of a kind could not be counted, if any.
+    fn lose(&mut self, kind: &'static str, more: u64, labels: &str, tick: Tick, rows: &mut Rows) {
+        if more == 0 {
+            return;
+        }
+        let labels = format!("observer={}{labels},kind={kind}", self.observer);
+        metric_row(rows, tick, "observer_lost", &labels, more as f64, "events");
+        if !self.said.contains(&kind) {
+            self.said.push(kind);
+            rows.note(self.observer, None, &format!("{more} events lost: {}", why(kind)));
+        }
     }
 }
 

@@ -6,13 +6,10 @@ use fenxi_ebpf::{
     Tracked,
     irqsteal::{Detail, Irqsteal},
 };
-use fenxi_model::{
-    Rows, TableRows,
-    catalog::{metric, pin as c},
-};
+use fenxi_model::{Rows, TableRows, catalog::pin as c};
 
 use crate::{
-    observed::Observed,
+    observed::{Observed, lost},
     util::{Hog, cpus},
 };
 
@@ -52,16 +49,6 @@ fn send_to_myself(n: usize) {
     }
 }
 
-/// What the observer says that it could not count, for want of room or as the kernel skipped its programs.
-fn lost(rows: &Rows) -> Vec<(String, f64)> {
-    let metrics = rows.tables().filter(|rows| rows.table().id == metric::TABLE.id);
-    let lost = |rows: &TableRows, row: usize| {
-        let labels = rows.str(row, metric::labels).unwrap_or("").to_owned();
-        (rows.str(row, metric::name) == Some("observer_lost")).then(|| (labels, rows.f64(row, metric::value).unwrap()))
-    };
-    metrics.flat_map(|rows| (0..rows.n_rows()).filter_map(move |row| lost(rows, row))).collect()
-}
-
 /// Whether what was seen lies between what /proc counted during the observation and around it.
 fn agrees(detail: Detail, names: &[&str]) {
     let outer = counts();
@@ -72,7 +59,7 @@ fn agrees(detail: Detail, names: &[&str]) {
     let inner_end = counts();
     let all = observed.read();
     let outer_end = counts();
-    assert_eq!(lost(all), [], "what is lost is said");
+    assert_eq!(lost(all, ""), 0, "what is lost is said");
     let rows = table(all);
     let mut seen: BTreeMap<(String, usize), u64> = BTreeMap::new();
     for row in (0..rows.n_rows()).filter(|row| rows.str(*row, c::driver).is_some()) {

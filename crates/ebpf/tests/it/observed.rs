@@ -6,7 +6,7 @@ use std::{
 };
 
 use fenxi_ebpf::EbpfError;
-use fenxi_model::{Micros, Rows};
+use fenxi_model::{Micros, Rows, catalog::metric};
 use fenxi_source::{Collector, Root, Source, SourceError, Tick};
 
 /// An observer at work, and what it has said so far.
@@ -45,6 +45,17 @@ impl Observed {
         self.collector.sample(Tick::new(Micros(1), Some(dt)), &mut self.rows).unwrap();
         &self.rows
     }
+}
+
+/// How many events of a kind (all when empty) the observer says that it could not count: for want of room, or as the kernel
+/// skipped its programs.
+pub fn lost(rows: &Rows, kind: &str) -> u64 {
+    let Some(rows) = rows.of(&metric::TABLE) else { return 0 };
+    let of_it = |row: &usize| {
+        rows.str(*row, metric::name) == Some("observer_lost")
+            && rows.str(*row, metric::labels).is_some_and(|labels| labels.contains(&format!("kind={kind}")))
+    };
+    (0..rows.n_rows()).filter(of_it).filter_map(|row| rows.f64(row, metric::value)).sum::<f64>() as u64
 }
 
 /// What has to be true of all refusals: they say what is missing.

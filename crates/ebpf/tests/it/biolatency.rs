@@ -114,7 +114,10 @@ fn requests_are_counted_and_timed_as_the_kernel_s_statistics_have_them() {
             most.1
         );
         // Those on their way when the observer began are not seen, nor those whose end interrupts the program that counts ends.
-        let missed = outer.in_flight.max(inner.in_flight) + lost(rows, "skipped") + 2;
+        // In some runs (2 of 33 beside other writers) up to 20 of 2,000 in a row are missing besides: each of the programs
+        // did not run for a few milliseconds, though the kernel counts none as skipped, as with interrupts (see irqsteal).
+        let few = least.0 * 3 / 100;
+        let missed = outer.in_flight.max(inner.in_flight) + lost(rows, "skipped") + few + 2;
         assert!(n as u64 + missed >= least.0 && n as u64 <= most.0 + 2, "{key:?}: {n}, not {} to {}", least.0, most.0);
         assert_eq!(counted(rows, "block_device_us", &key.0, key.1), n, "{key:?}");
         assert_eq!(counted(rows, "block_queue_us", &key.0, key.1), queued, "{key:?}");

@@ -4,6 +4,7 @@
 -- says: {cgroup} exhausted its quota in {periods:%} of the periods (quota {quota:%} of one CPU, used {used:%}).
 -- advice: Latency suffers even if mean CPU use is far below the quota. Raise cpu.max, use fewer threads, or lengthen the period. Harmless if the group is meant to be slow.
 -- ask: cgroup-usage
+-- comparison: warn
 -- yes: cgroup cgroup=/app throttled=60 cpu=180 cpu_limit=200 *30
 -- no: cgroup cgroup=/app throttled=0 cpu=50 cpu_limit=200 *30
 --

@@ -4,6 +4,7 @@
 -- says: {command} ended with status {status}.
 -- advice: Check its output before using any figure of this run. Some programs intentionally exit with a status other than 0, such as grep without a match.
 -- ask: result-summary
+-- comparison: warn
 -- yes: run exit_status=3
 -- no: run exit_status=0
 --

@@ -4,6 +4,7 @@
 -- says: {comm} (process {pid}) used {used:%} of the one CPU that it can use, and was saturated for {full_s:s}.
 -- advice: The figures show the limit of the generator, not of the system under test: give it more threads or processes, or another machine.
 -- ask: top-processes
+-- comparison: warn
 -- yes: process pid=5 comm=pgbench cpu=99 threads=1 *30
 -- yes: cpu idle=60 *30
 --

@@ -15,6 +15,7 @@ struct Rule {
     says: String,
     advice: String,
     ask: Option<String>,
+    comparison: Option<String>,
     /// The comment that gives reasons for its thresholds.
     why: String,
 }
@@ -45,6 +46,11 @@ pub fn page(head: &str, repository: &Repository) -> Result<String> {
             if !rule.why.is_empty() {
                 page += &format!("\nWhen: {}\n", rule.why);
             }
+            match rule.comparison.as_deref() {
+                Some("refuse") => page += "\nA run in which it is found is not comparable.\n",
+                Some(_) => page += "\nA comparison with such a run says so.\n",
+                None => {}
+            }
             if let Some(ask) = &rule.ask {
                 page += &format!("\nEvidence: `fenxi ask {ask}`\n");
             }
@@ -68,6 +74,7 @@ fn rule(name: &str, text: &str) -> Option<Rule> {
         says: get("says")?,
         advice: get("advice")?,
         ask: get("ask"),
+        comparison: get("comparison"),
         why: why.join(" "),
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    group::{Metric, RunSummary, fact_differences},
+    group::{RunSummary, fact_differences},
     sample::mean,
 };
 
@@ -32,16 +32,6 @@ const SIZES: [&str; 11] = [
 ];
 /// Those that say how much work was asked for.
 const OFFERED: [&str; 6] = ["offered", "offered_rate", "offered_per_s", "target_rate", "rate_limit", "rate"];
-/// Share of samples missed from which they are a reservation.
-const MISSED: f64 = 0.02;
-/// Percent of time stolen by the hypervisor from which it is one.
-const STEAL: f64 = 1.0;
-/// Percent of the one CPU that a load generator can use from which on it is the limit itself.
-const BUSY: f64 = 90.0;
-/// Share of the offered rate that may lack; random arrivals alone make some percent over a short run.
-const SHORT_OF: f64 = 0.05;
-/// Milliseconds by which transactions may begin late.
-const LATE_MS: f64 = 10.0;
 /// Characters of a fact that is told with its values.
 const SHORT: usize = 40;
 /// Runs that are called by their names.
@@ -166,13 +156,7 @@ fn machines(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, Strin
 /// How the runs went, and how they were made.
 fn conduct(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
     for (which, group) in [("A", a), ("B", b)] {
-        for flaw in FLAWS {
-            let found: Vec<(&str, f64)> = group.iter().filter_map(|r| Some((r.name.as_str(), (flaw.of)(r)?))).collect();
-            let worst = found.iter().map(|(_, by)| *by).reduce(f64::max);
-            if let Some(worst) = worst {
-                add(false, format!("{which} ({}): {}", named(&found, group.len()), (flaw.says)(worst)));
-            }
-        }
+        caveats(which, group, add);
     }
     let lengths: Vec<f64> = a.iter().chain(b).map(|r| r.seconds).filter(|s| *s > 0.0).collect();
     let (least, most) = lengths.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), s| (l.min(*s), m.max(*s)));
@@ -186,90 +170,44 @@ fn conduct(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String
     }
 }
 
-/// The runs by name; many by their number.
-fn named(found: &[(&str, f64)], of: usize) -> String {
-    let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
-    match names.len() {
-        n if n > NAMED && n == of => format!("all {n} runs"),
-        n if n > NAMED => format!("{n} of {of} runs"),
-        _ => names.join(", "),
+/// What findings said of the runs of a group, each finding once.
+fn caveats(which: &str, group: &[RunSummary], add: &mut impl FnMut(bool, String)) {
+    let mut said: Vec<&str> = Vec::new();
+    for caveat in group.iter().flat_map(|run| &run.caveats) {
+        if said.contains(&caveat.finding.as_str()) {
+            continue;
+        }
+        said.push(&caveat.finding);
+        let has = |run: &&RunSummary| run.caveats.iter().any(|other| other.finding == caveat.finding);
+        let runs: Vec<&str> = group.iter().filter(has).map(|run| run.name.as_str()).collect();
+        let text = match runs.as_slice() {
+            [only] => format!("{which} ({only}): {}", caveat.says),
+            [first, ..] => format!("{which} ({}): {}; in {first}: {}", named(&runs, group.len()), caveat.title, caveat.says),
+            [] => continue,
+        };
+        add(caveat.refuses, text);
     }
 }
 
-/// Something about a run that makes its figures less worth.
-struct Flaw {
-    /// By how much the run has it; None where it has not.
-    of: fn(&RunSummary) -> Option<f64>,
-    /// What it is; of several runs, in the worst.
-    says: fn(f64) -> String,
-}
-
-const FLAWS: &[Flaw] = &[
-    Flaw {
-        of: |run| run.drivers.iter().map(|d| d.busy).filter(|busy| *busy >= BUSY).reduce(f64::max),
-        says: |busy| format!("the load generator was saturated: {busy:.0} % of the one CPU that it can use"),
-    },
-    Flaw {
-        of: |run| missed_rate(run).filter(|share| *share > SHORT_OF),
-        says: |share| format!("{:.1} % of the offered rate was not achieved", 100.0 * share),
-    },
-    Flaw {
-        of: late,
-        says: |lag| format!("transactions started {lag:.0} ms late on average, more than their mean latency"),
-    },
-    Flaw {
-        of: |run| {
-            let (taken, missed) = run.ticks;
-            Some(missed as f64 / (taken + missed).max(1) as f64).filter(|share| *share > MISSED)
-        },
-        says: |share| format!("{:.0} % of the samples are missing", 100.0 * share),
-    },
-    Flaw {
-        of: |run| {
-            let of_host = |m: &Metric| m.table == "cpu" && m.column == "steal" && !m.key.contains("cpu=");
-            let steal = run.metrics.iter().filter(|(m, _)| of_host(m)).map(|(_, percent)| *percent);
-            steal.filter(|percent| *percent > STEAL).reduce(f64::max)
-        },
-        says: |percent| format!("steal: the hypervisor took {percent:.1} % of CPU time"),
-    },
-    Flaw {
-        of: |run| {
-            let throttled = run.metrics.iter().filter(|(m, _)| m.table == "cgroup" && m.column == "throttled");
-            throttled.map(|(_, percent)| *percent).filter(|percent| *percent > 0.0).reduce(f64::max)
-        },
-        says: |percent| format!("CPU throttling: a cgroup limit was hit in {percent:.1} % of its periods"),
-    },
-];
-
-/// The share of the offered rate that was not achieved.
-fn missed_rate(run: &RunSummary) -> Option<f64> {
-    let result =
-        |names: &[&str]| run.results.iter().find(|(name, _)| names.contains(&name.as_str())).map(|(_, o)| o.value);
-    let offered = run.value("load", "offered_per_s").or_else(|| result(&OFFERED))?;
-    let achieved = run.value("load", "transactions_per_s").or_else(|| result(&["throughput"]))?;
-    (offered > 0.0).then(|| 1.0 - achieved / offered)
-}
-
-/// Milliseconds by which transactions began late, where that is more than one takes.
-fn late(run: &RunSummary) -> Option<f64> {
-    let of = |column: &str, result: &str| {
-        run.value("load", column).or_else(|| run.results.get(result).filter(|o| o.unit == "ms").map(|o| o.value))
-    };
-    let takes = of("latency_mean_ms", "latency_mean").unwrap_or(0.0);
-    of("lag_ms", "lag_mean").filter(|lag| *lag >= LATE_MS && *lag >= takes)
+/// The runs by name; many by their number.
+fn named(runs: &[&str], of: usize) -> String {
+    match runs.len() {
+        n if n > NAMED && n == of => format!("all {n} runs"),
+        n if n > NAMED => format!("{n} of {of} runs"),
+        _ => runs.join(", "),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::group::{Driver, Outcome};
+    use crate::group::{Caveat, Outcome};
     use fenxi_model::Better;
 
     fn run(params: &[(&str, &str)], results: &[(&str, f64)]) -> RunSummary {
         RunSummary {
             kind: "record".to_owned(),
             seconds: 60.0,
-            ticks: (60, 0),
             params: params.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
             results: results
                 .iter()
@@ -311,45 +249,37 @@ mod tests {
         assert_eq!(found, [(false, text.to_owned())]);
     }
 
-    #[test]
-    fn how_runs_went_is_a_reservation() {
-        let mut bad = run(&[], &[]);
-        bad.ticks = (50, 10);
-        bad.seconds = 600.0;
-        let steal = Metric { table: "cpu".to_owned(), key: String::new(), column: "steal".to_owned() };
-        bad.metrics.insert(steal, 7.0);
-        let found = texts(run(&[], &[]), bad);
-        assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found.iter().all(|(refuses, _)| !refuses));
+    fn with(name: &str, finding: &str, refuses: bool) -> RunSummary {
+        let caveat = Caveat {
+            finding: finding.to_owned(),
+            title: "The hypervisor steals CPU time".to_owned(),
+            refuses,
+            says: format!("Steal was 7% in {name}."),
+        };
+        RunSummary { name: name.to_owned(), caveats: vec![caveat], ..run(&[], &[]) }
     }
 
     #[test]
-    fn a_load_generator_that_cannot_keep_up_is_a_reservation() {
-        let load = |column: &str| Metric {
-            table: "load".to_owned(),
-            key: "generator=wrk2".to_owned(),
-            column: column.to_owned(),
-        };
-        let with = |pairs: &[(&str, f64)], busy: f64| {
-            let mut run = RunSummary { name: "b1".to_owned(), ..run(&[], &[]) };
-            run.metrics.extend(pairs.iter().map(|(column, value)| (load(column), *value)));
-            run.drivers.push(Driver { comm: "wrk2".to_owned(), busy });
-            run
-        };
-        let offered = [("offered_per_s", 1000.0), ("transactions_per_s", 995.0), ("lag_ms", 0.2)];
-        let good = with(&offered, 60.0);
-        assert_eq!(texts(good.clone(), good.clone()), []);
-        let bad = with(&[("offered_per_s", 1000.0), ("transactions_per_s", 700.0), ("lag_ms", 900.0)], 97.0);
-        let found: Vec<String> = texts(good.clone(), bad.clone()).into_iter().map(|(_, text)| text).collect();
+    fn what_findings_said_is_told_once_for_each_group() {
         assert_eq!(
-            found,
-            [
-                "B (b1): the load generator was saturated: 97 % of the one CPU that it can use",
-                "B (b1): 30.0 % of the offered rate was not achieved",
-                "B (b1): transactions started 900 ms late on average, more than their mean latency",
-            ]
+            texts(run(&[], &[]), with("b1", "steal", false)),
+            [(false, "B (b1): Steal was 7% in b1.".to_owned())]
         );
-        let many: Vec<RunSummary> = (0..5).map(|_| bad.clone()).collect();
-        assert!(gate(&[good], &many)[0].text.starts_with("B (all 5 runs): "));
+        assert!(gate(&[run(&[], &[])], &[with("b1", "x", true)])[0].refuses);
+        let many: Vec<RunSummary> = ["b1", "b2", "b3", "b4"].map(|name| with(name, "steal", false)).into();
+        let found = gate(&[run(&[], &[])], &many);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            found[0].text,
+            "B (all 4 runs): The hypervisor steals CPU time; in b1: Steal was 7% in b1."
+        );
+        let some = [many[0].clone(), run(&[], &[]), many[1].clone()];
+        assert!(gate(&[run(&[], &[])], &some)[0].text.starts_with("B (b1, b2): The hypervisor"), "by name");
+    }
+
+    #[test]
+    fn runs_of_other_lengths_are_a_reservation() {
+        let found = texts(run(&[], &[]), RunSummary { seconds: 600.0, ..run(&[], &[]) });
+        assert_eq!(found, [(false, "run durations differ: 60.0 s to 600.0 s".to_owned())]);
     }
 }

@@ -31,14 +31,17 @@ pub struct Outcome {
     pub better: Better,
 }
 
-/// A program that made the load of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Driver {
-    /// Its name.
-    pub comm: String,
-    /// The median of its use of the one CPU that it can use, in percent; of several threads, that of the
-    /// busiest.
-    pub busy: f64,
+/// What a finding found in a run and whoever compares the run must know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caveat {
+    /// The finding's name.
+    pub finding: String,
+    /// What it is about, as a statement.
+    pub title: String,
+    /// Whether a comparison has no meaning because of it.
+    pub refuses: bool,
+    /// What was found, the worst of it.
+    pub says: String,
 }
 
 /// What is known of one run, as far as comparing needs it.
@@ -54,16 +57,14 @@ pub struct RunSummary {
     pub seconds: f64,
     /// Seconds between two samples, where that is fixed.
     pub interval_s: Option<f64>,
-    /// Samples taken and missed.
-    pub ticks: (u64, u64),
     /// Settings of the experiment.
     pub params: BTreeMap<String, String>,
     /// Its own results.
     pub results: BTreeMap<String, Outcome>,
     /// The mean of each series.
     pub metrics: BTreeMap<Metric, f64>,
-    /// Known load generators that ran beside it.
-    pub drivers: Vec<Driver>,
+    /// What findings say that bears on a comparison.
+    pub caveats: Vec<Caveat>,
     /// Facts in words, by topic and name.
     pub facts: BTreeMap<(String, String), String>,
 }

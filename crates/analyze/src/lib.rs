@@ -37,7 +37,7 @@ pub use energy::change_points;
 pub use explain::{Part, Split, explain};
 pub use fenxi_model::Random;
 pub use gate::{Reason, gate};
-pub use group::{Comparison, Driver, FactDifference, Line, Metric, Outcome, RunSummary, compare_groups};
+pub use group::{Caveat, Comparison, FactDifference, Line, Metric, Outcome, RunSummary, compare_groups};
 pub use interaction::{Interaction, interaction};
 pub use interval::{Interval, bootstrap};
 pub use medoid::{Distances, representative};

@@ -1,6 +1,7 @@
 //! Errors that prevent a comparison, with the way out.
 
 use fenxi_model::{RunId, near};
+use fenxi_query::QueryError;
 use fenxi_store::StoreError;
 
 /// Something that keeps runs from being compared, followed or measured against each other.
@@ -67,6 +68,9 @@ pub enum CompareError {
     /// The store failed, or knows no such run.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Findings could not be evaluated.
+    #[error(transparent)]
+    Query(#[from] QueryError),
 }
 
 /// What may have been meant.

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use fenxi_analyze::RunSummary;
 use fenxi_model::{Keys, RunId, Shape, Table, table};
+use fenxi_query::Engine;
 use fenxi_store::Store;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Chosen, CompareError, summary};
+use crate::{Chosen, CompareError, caveats, summaries::summary_over, windows};
 
 /// One run of a group.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -39,21 +40,25 @@ pub struct Group {
 }
 
 impl Group {
-    /// Reads the runs that `selectors` (with commas between them) name.
+    /// Reads the runs that `selectors` (with commas between them) name, and lets findings look at them.
     ///
     /// # Errors
-    /// When they name no run, or a run cannot be read or has no such window.
-    pub fn read(store: &Store, selectors: &str, chosen: Chosen<'_>) -> Result<Group, CompareError> {
+    /// When they name no run, or a run cannot be read or has no such window, or findings cannot be evaluated.
+    pub fn read(engine: &Engine, selectors: &str, chosen: Chosen<'_>) -> Result<Group, CompareError> {
+        let store = engine.store();
+        let ids = group(store, selectors)?;
+        let entries = ids.iter().map(|id| store.run(id)).collect::<Result<Vec<_>, _>>()?;
+        let parts = entries.iter().map(|entry| Ok((entry, windows::choose(store, entry, chosen.window)?)));
+        let parts = parts.collect::<Result<Vec<_>, CompareError>>()?;
         let (mut runs, mut summaries, mut labels) = (Vec::new(), Vec::new(), BTreeSet::new());
-        for id in group(store, selectors)? {
-            let entry = store.run(&id)?;
+        for ((entry, part), caveats) in parts.iter().zip(caveats::of_runs(engine, &parts)?) {
             labels.extend(
                 entry.manifest.files.iter().filter_map(|file| table(file.table.as_deref()?)).flat_map(labels_of),
             );
-            let of_run = summary(store, &entry, chosen)?;
-            let (name, window) = (of_run.name.clone(), of_run.window.clone());
+            let of_run = summary_over(store, entry, chosen, part.as_ref())?;
+            let (id, name, window) = (entry.manifest.id.clone(), of_run.name.clone(), of_run.window.clone());
             runs.push(Member { id, name, window, seconds: of_run.seconds });
-            summaries.push(of_run);
+            summaries.push(RunSummary { caveats, ..of_run });
         }
         Ok(Group { title: selectors.to_owned(), runs, summaries, labels })
     }

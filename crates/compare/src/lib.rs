@@ -5,8 +5,8 @@
 //! are in `fenxi_analyze`, which knows no store.
 
 mod averaging;
+mod caveats;
 mod diff;
-mod drivers;
 mod error;
 mod group;
 mod line;

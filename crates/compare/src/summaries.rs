@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fenxi_analyze::{Driver, Metric, Outcome, RunSummary};
+use fenxi_analyze::{Metric, Outcome, RunSummary};
 use fenxi_model::{Keys, table};
 use fenxi_store::{RunEntry, RunResult, Store, StoreError, Window};
 
-use crate::{CompareError, drivers::Drivers, windows};
+use crate::{CompareError, windows};
 
 /// Which series enter a comparison besides the ordinary ones.
 #[derive(Clone, Copy, Debug)]
@@ -17,27 +17,35 @@ pub struct Chosen<'a> {
     pub window: &'a str,
 }
 
-/// Summarises a run from its statistics, results and facts.
+/// Summarises a run from its statistics, results and facts; what findings say of it is not asked.
 ///
 /// # Errors
 /// When the run cannot be read, or has no such window.
 pub fn summary(store: &Store, entry: &RunEntry, chosen: Chosen<'_>) -> Result<RunSummary, CompareError> {
+    let window = windows::choose(store, entry, chosen.window)?;
+    summary_over(store, entry, chosen, window.as_ref())
+}
+
+/// [`summary`] over a window that is chosen already.
+pub(crate) fn summary_over(
+    store: &Store,
+    entry: &RunEntry,
+    chosen: Chosen<'_>,
+    window: Option<&Window>,
+) -> Result<RunSummary, CompareError> {
     let manifest = &entry.manifest;
     let run = &manifest.id;
-    let window = windows::choose(store, entry, chosen.window)?;
-    let seconds = window.as_ref().map_or(manifest.seconds(), |w| w.end.seconds_since(w.start));
-    let (metrics, drivers) = series_of(store, entry, chosen, window.as_ref())?;
+    let seconds = window.map_or(manifest.seconds(), |w| w.end.seconds_since(w.start));
     Ok(RunSummary {
         name: shown_name(entry),
         kind: manifest.kind.clone(),
-        window: window.as_ref().map(|w| windows::words(entry, w)),
+        window: window.map(|w| windows::words(entry, w)),
         seconds,
         interval_s: manifest.interval_s,
-        ticks: (manifest.ticks.unwrap_or(0), manifest.missed_ticks.unwrap_or(0)),
         params: manifest.params.clone(),
         results: results_of(store.results(run)?),
-        metrics,
-        drivers,
+        metrics: series_of(store, entry, chosen, window)?,
+        caveats: Vec::new(),
         facts: store.facts(run)?,
     })
 }
@@ -48,7 +56,7 @@ pub fn shown_name(entry: &RunEntry) -> String {
     name.unwrap_or_else(|| entry.manifest.id.to_string())
 }
 
-/// The mean of each series that enters a comparison, over `window` of the run, and its load generators.
+/// The mean of each series that enters a comparison, over `window` of the run.
 ///
 /// # Errors
 /// When the run cannot be read.
@@ -57,11 +65,10 @@ pub fn series_of(
     entry: &RunEntry,
     chosen: Chosen<'_>,
     window: Option<&Window>,
-) -> Result<(BTreeMap<Metric, f64>, Vec<Driver>), StoreError> {
+) -> Result<BTreeMap<Metric, f64>, StoreError> {
     let several_hosts = entry.manifest.hosts.len() > 1;
-    let (mut metrics, mut drivers) = (BTreeMap::new(), Drivers::default());
+    let mut metrics = BTreeMap::new();
     store.series_stats(&entry.manifest.id, window, |stat| {
-        drivers.see(&stat);
         if !wanted(stat.table, stat.key, chosen.by) || !stat.mean.is_finite() {
             return;
         }
@@ -73,7 +80,7 @@ pub fn series_of(
         };
         metrics.insert(Metric { table: stat.table.to_owned(), key, column: stat.column.to_owned() }, stat.mean);
     })?;
-    Ok((metrics, drivers.found()))
+    Ok(metrics)
 }
 
 fn wanted(name: &str, key: &str, by: &[String]) -> bool {

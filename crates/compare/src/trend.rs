@@ -134,7 +134,7 @@ fn value(store: &Store, run: &RunId, metric: &Metric, window: &str) -> Result<Op
     let by: Vec<String> = metric.key.split(',').filter_map(|pair| Some(pair.split_once('=')?.0.to_owned())).collect();
     let entry = store.run(run)?;
     let window_of_run = windows::choose(store, &entry, window)?;
-    let (metrics, _) = series_of(store, &entry, Chosen { by: &by, window }, window_of_run.as_ref())?;
+    let metrics = series_of(store, &entry, Chosen { by: &by, window }, window_of_run.as_ref())?;
     if metric.key.is_empty() {
         return Ok(RunSummary { metrics, ..RunSummary::default() }.value(&metric.table, &metric.column));
     }

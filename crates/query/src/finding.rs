@@ -13,9 +13,11 @@
 //! ```
 //! Further lines of the header are comments: they say why a threshold is what it is. A row of the
 //! answer is one occurrence, the worst first; no row means that there is nothing to say.
-//! A column called `severity` overrules the header's for its row.
+//! A column called `severity` overrules the header's for its row. A key `comparison` says that what is found matters to
+//! whoever compares the run: `warn`, or `refuse` where a comparison has no meaning.
 
 mod fixture;
+mod kept;
 mod says;
 
 use std::{collections::BTreeMap, path::Path};
@@ -45,6 +47,16 @@ words! {
     }
 }
 
+words! {
+    /// What a finding means to a comparison of the run with others, the worst first.
+    Validity {
+        /// The comparison has no meaning.
+        Refuse = "refuse",
+        /// A difference may come from it.
+        Warn = "warn",
+    }
+}
+
 /// A rule that looks at runs.
 #[derive(Clone, Debug)]
 pub struct Finding {
@@ -60,6 +72,8 @@ pub struct Finding {
     pub advice: String,
     /// The question that shows the evidence.
     pub ask: Option<String>,
+    /// What it means to a comparison; None where it bears on none.
+    pub comparison: Option<Validity>,
     /// Rows on which it must speak or be silent, for its test.
     pub cases: Vec<Case>,
     /// The SQL without the header.
@@ -133,6 +147,7 @@ impl Finding {
             section: header.section.ok_or_else(|| missing("section"))?,
             advice: header.advice.unwrap_or_default(),
             ask: header.ask,
+            comparison: header.comparison,
             cases: cases.all,
             // Lines of the header stay as empty ones, so that the engine's line numbers are the file's.
             sql: "\n".repeat(lines) + &text.lines().skip(lines).collect::<Vec<_>>().join("\n"),
@@ -197,6 +212,7 @@ struct Header {
     says: Option<(Says, usize)>,
     advice: Option<String>,
     ask: Option<String>,
+    comparison: Option<Validity>,
 }
 
 impl Header {
@@ -218,9 +234,13 @@ impl Header {
             "says" => self.says = Some((Says::parse(value)?, line)),
             "advice" => self.advice = Some(value.to_owned()),
             "ask" => self.ask = Some(value.to_owned()),
+            "comparison" => {
+                let word = Validity::parse(value);
+                self.comparison = Some(word.ok_or_else(|| words(Validity::WORDS))?);
+            }
             _ => {
                 return Err(format!(
-                    "unknown key `{key}`: one of title, severity, section, says, advice, ask, yes, no"
+                    "unknown key `{key}`: one of title, severity, section, says, advice, ask, comparison, yes, no"
                 ));
             }
         }
@@ -276,13 +296,24 @@ impl Engine {
     /// worst first.
     ///
     /// # Errors
-    /// When a finding of the store cannot be read. One that fails stands among what is given back.
+    /// When a finding of the store cannot be read, or the store. One that fails stands among what is given back.
     pub fn find_all(&self, scope: &Scope) -> Result<Vec<Found>, QueryError> {
-        let mut all: Vec<Found> = findings(self.store())?
-            .into_iter()
-            .map(|finding| Found { outcome: self.find(&finding, scope), finding })
-            .filter(|found| found.outcome.as_ref().map_or(true, |o| !o.is_empty()))
-            .collect();
+        self.worst_first(findings(self.store())?, scope)
+    }
+
+    /// Like [`Engine::find_all`] with those findings only that bear on a comparison of the runs with others.
+    ///
+    /// # Errors
+    /// As [`Engine::find_all`].
+    pub fn find_comparison(&self, scope: &Scope) -> Result<Vec<Found>, QueryError> {
+        let mut bearing = findings(self.store())?;
+        bearing.retain(|finding| finding.comparison.is_some());
+        self.worst_first(bearing, scope)
+    }
+
+    fn worst_first(&self, findings: Vec<Finding>, scope: &Scope) -> Result<Vec<Found>, QueryError> {
+        let mut all = self.look(findings, scope)?;
+        all.retain(|found| found.outcome.as_ref().map_or(true, |o| !o.is_empty()));
         all.sort_by_key(|found| (found.severity(), found.finding.section));
         Ok(all)
     }

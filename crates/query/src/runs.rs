@@ -10,12 +10,13 @@ use crate::{Part, QueryError, Scope};
 const TABLE: &str = "
 CREATE OR REPLACE TABLE fenxi_runs (
     run VARCHAR, name VARCHAR, kind VARCHAR, host VARCHAR, start_us BIGINT, end_us BIGINT, seen_us BIGINT, command VARCHAR,
-    exit_status INTEGER, recovered BOOLEAN, baseline BOOLEAN, n_rows BIGINT, bytes BIGINT, tags VARCHAR, params VARCHAR);";
+    exit_status INTEGER, recovered BOOLEAN, baseline BOOLEAN, samples BIGINT, missed_samples BIGINT,
+    n_rows BIGINT, bytes BIGINT, tags VARCHAR, params VARCHAR);";
 
 const VIEW: &str = "
 CREATE OR REPLACE VIEW runs AS SELECT run, name, kind, host,
     make_timestamptz(start_us) AS start, make_timestamptz(end_us) AS \"end\",
-    seen_us / 1e6 AS duration_s, command, exit_status, recovered, baseline, n_rows, bytes,
+    seen_us / 1e6 AS duration_s, command, exit_status, recovered, baseline, samples, missed_samples, n_rows, bytes,
     CAST(CAST(tags AS JSON) AS MAP(VARCHAR, VARCHAR)) AS tags,
     CAST(CAST(params AS JSON) AS MAP(VARCHAR, VARCHAR)) AS params
 FROM fenxi_runs;";
@@ -42,6 +43,8 @@ pub(crate) fn fill(store: &Store, scope: &Scope) -> Result<[Request; 2], QueryEr
             s.exit_status.map(i64::from).into(),
             s.recovered.into(),
             s.labels.baseline.into(),
+            s.ticks.map(whole).into(),
+            s.missed_ticks.map(whole).into(),
             whole(s.rows),
             whole(s.bytes),
             json(&s.labels.tags).into(),

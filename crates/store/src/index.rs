@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The index's own version; another one is thrown away.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Index {
@@ -46,6 +46,10 @@ struct Entry {
     exit_status: Option<i32>,
     #[serde(rename = "r", default, skip_serializing_if = "std::ops::Not::not")]
     recovered: bool,
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    ticks: Option<u64>,
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    missed_ticks: Option<u64>,
     #[serde(rename = "p", default, skip_serializing_if = "BTreeMap::is_empty")]
     params: BTreeMap<String, String>,
     #[serde(rename = "t", default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -121,6 +125,8 @@ impl Index {
             command: listed_command(m.command),
             exit_status: m.exit_status,
             recovered: m.recovered,
+            ticks: m.ticks,
+            missed_ticks: m.missed_ticks,
             params: m.params,
             tags: m.tags,
             bytes,
@@ -173,6 +179,8 @@ impl Index {
             command: e.command.clone(),
             exit_status: e.exit_status,
             recovered: e.recovered,
+            ticks: e.ticks,
+            missed_ticks: e.missed_ticks,
             params: e.params.clone(),
             rows: tables.iter().filter(|(table, _, _)| table != "stats").map(|(_, _, rows)| rows).sum(),
             bytes: e.bytes,

@@ -329,6 +329,10 @@ pub struct Summary {
     pub exit_status: Option<i32>,
     /// Whether its recorder died.
     pub recovered: bool,
+    /// Samples taken, where that is known.
+    pub ticks: Option<u64>,
+    /// Samples that were due and not taken, where that is known.
+    pub missed_ticks: Option<u64>,
     /// Factors and settings.
     pub params: BTreeMap<String, String>,
     /// Rows of all tables.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use fenxi_analyze::Verdict;
 use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide};
+use fenxi_query::{Engine, Options};
 
 use crate::{
     options::{Global, WindowArg},
@@ -87,11 +88,12 @@ fn share(text: &str) -> Result<f64, String> {
 /// Compares each other group with the first.
 pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
+    let engine = Engine::open(&store, &Options::default())?;
     let chosen = Chosen { by: &args.by, window: &args.part.window };
-    let first = Group::read(&store, &args.first, chosen)?;
+    let first = Group::read(&engine, &args.first, chosen)?;
     let mut failed = false;
     for other in &args.others {
-        let second = Group::read(&store, other, chosen)?;
+        let second = Group::read(&engine, other, chosen)?;
         let request = Request { margin: args.margin, per: args.per.as_deref(), force: args.force };
         let found = SideBySide::of(&first, &second, request)?;
         failed |= found.comparison.as_ref().is_none_or(|c| fails(c, args.fail_on));

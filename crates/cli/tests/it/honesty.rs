@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fenxi_analyze::Random;
+use fenxi_query::{Engine, Options};
 use fenxi_compare::{Chosen, Group, Line, Request, SideBySide, windows::AUTO};
 
 use crate::support::Fenxi;
@@ -34,7 +35,8 @@ fn real_runs_of_one_workload_are_seldom_told_apart() {
         fenxi.ok(&["record", "-q", "-i", "0.2", "--name", "same", "--", "sh", "-c", work]);
     }
     let store = fenxi.store();
-    let all = Group::read(&store, "same", Chosen { by: &[], window: AUTO }).unwrap();
+    let engine = Engine::open(&store, &Options::default()).unwrap();
+    let all = Group::read(&engine, "same", Chosen { by: &[], window: AUTO }).unwrap();
     assert_eq!(all.runs.len(), RUNS);
     let mut random = Random::new(3);
     let (mut told_results, mut told_metrics, mut metrics) = (0_usize, 0_usize, 0);

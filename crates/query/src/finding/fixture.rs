@@ -3,7 +3,7 @@
 //! `cpu cpu=0 usr=99 idle=1 *30 @10`: a row of the table `cpu` at each of 30 seconds after the tenth. A
 //! column that is not named is NULL, `dt` is 1 unless it is given, quotes hold blanks together.
 //! Lines of one kind that follow each other are one run; an empty comment begins another.
-//! Two words are no tables: `cost source=… cpu_s=…` and `run exit_status=…`.
+//! Two words are no tables: `cost source=… cpu_s=…` and `run exit_status=… samples=… missed=…`.
 
 use fenxi_model::{Micros, Rows, TABLES, Table, Type, near, table};
 use fenxi_store::SourceCost;
@@ -17,6 +17,10 @@ pub struct Case {
     pub costs: Vec<SourceCost>,
     /// Exit status of the run's command.
     pub exit_status: Option<i32>,
+    /// Samples taken; None for one a second.
+    pub samples: Option<u64>,
+    /// Samples missed.
+    pub missed: u64,
     lines: Vec<Line>,
 }
 
@@ -62,6 +66,23 @@ impl Case {
     }
 }
 
+impl Case {
+    /// Reads what is said of the run itself.
+    fn run(&mut self, values: &[String]) -> Result<(), String> {
+        for word in values {
+            let unknown = || format!("run: `{word}` is not exit_status=…, samples=… or missed=… with a number");
+            let (key, value) = word.split_once('=').ok_or_else(unknown)?;
+            match key {
+                "exit_status" => self.exit_status = Some(value.parse().map_err(|_| unknown())?),
+                "samples" => self.samples = Some(value.parse().map_err(|_| unknown())?),
+                "missed" => self.missed = value.parse().map_err(|_| unknown())?,
+                _ => return Err(unknown()),
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Cases while a header is read.
 #[derive(Default)]
 pub(super) struct Cases {
@@ -87,7 +108,7 @@ impl Cases {
         let Some(case) = self.all.last_mut() else { return Ok(()) };
         match name.as_str() {
             "cost" => case.costs.push(cost(values)?),
-            "run" => case.exit_status = exit_status(values)?,
+            "run" => case.run(values)?,
             name => case.lines.push(line(name, values)?),
         }
         Ok(())
@@ -172,11 +193,6 @@ fn cost(values: &[String]) -> Result<SourceCost, String> {
         }
     }
     Ok(cost)
-}
-
-fn exit_status(values: &[String]) -> Result<Option<i32>, String> {
-    let status = values.first().and_then(|word| word.strip_prefix("exit_status=")?.parse().ok());
-    status.map(Some).ok_or_else(|| "run: only exit_status=NUMBER is known".to_owned())
 }
 
 #[cfg(test)]

@@ -32,8 +32,13 @@ fn in_files() -> Vec<Finding> {
 /// What `finding` finds in a run of the rows of `case`.
 fn look(finding: &Finding, case: &Case, s: &mut TestStore) -> Result<Vec<Occurrence>, QueryError> {
     let length = case.fill(&mut Rows::new("h1"), START);
-    let end =
-        End { exit_status: case.exit_status, costs: case.costs.clone(), ticks: length as u64, ..End::at(at(length)) };
+    let end = End {
+        exit_status: case.exit_status,
+        costs: case.costs.clone(),
+        ticks: case.samples.unwrap_or(length as u64),
+        missed_ticks: case.missed,
+        ..End::at(at(length))
+    };
     let run = s.run_with("case", |rows| _ = case.fill(rows, START), end);
     s.engine().find(finding, &Scope::of([run]))
 }

@@ -39,8 +39,8 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         Some(text) => share(text)
             .ok_or_else(|| ApiError::Wrong(format!("`margin` is a share such as 2% or 0.02, not `{text}`")))?,
     };
-    let a = Group::read(context.store, query.required("a")?, chosen)?;
-    let b = Group::read(context.store, query.required("b")?, chosen)?;
+    let a = Group::read(context.engine, query.required("a")?, chosen)?;
+    let b = Group::read(context.engine, query.required("b")?, chosen)?;
     let request = Request { margin, per: query.get("per"), force: query.flag("force") };
     let mut found = SideBySide::of(&a, &b, request)?;
     if !query.flag("all") {

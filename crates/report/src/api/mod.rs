@@ -167,6 +167,7 @@ impl From<CompareError> for ApiError {
     fn from(error: CompareError) -> ApiError {
         match error {
             CompareError::Store(error) => error.into(),
+            CompareError::Query(error) => error.into(),
             CompareError::NoRun(_) | CompareError::NoMetric { .. } => ApiError::Unknown(error.to_string()),
             _ => ApiError::Wrong(error.to_string()),
         }

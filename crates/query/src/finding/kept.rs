@@ -1,0 +1,168 @@
+//! Findings of a run are evaluated once and kept in `cache/windows`, beside the statistics of its windows.
+//!
+//! A sealed run never changes, so what a shipped finding finds in it holds until the finding does. Findings of the store are
+//! evaluated anew each time: they may look at more than one run.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+use fenxi_model::RunId;
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+
+use super::{Finding, Found, Occurrence, Severity};
+use crate::{Engine, Part, QueryError, Scope};
+
+/// What was found in one run, or a part of it, by the finding's name.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    findings: BTreeMap<String, Evaluated>,
+    /// Whether it holds what its file does not.
+    #[serde(skip)]
+    is_news: bool,
+}
+
+/// What one finding found.
+#[derive(Debug, Serialize, Deserialize)]
+struct Evaluated {
+    /// The finding as it was, see [`version`].
+    version: String,
+    rows: Vec<Row>,
+}
+
+/// One occurrence, without its run.
+#[derive(Debug, Serialize, Deserialize)]
+struct Row {
+    host: Option<String>,
+    severity: String,
+    says: String,
+    /// As JSON, so that a number is the same however often it is kept and read.
+    evidence: String,
+}
+
+impl Engine {
+    /// Lets `findings` look at the runs of `scope`: what each found, by run and in each the worst first.
+    ///
+    /// # Errors
+    /// When the store cannot be read. A finding that fails stands among what is given back.
+    pub(super) fn look(&self, findings: Vec<Finding>, scope: &Scope) -> Result<Vec<Found>, QueryError> {
+        let runs = self.runs_of(scope)?;
+        let mut kept: Vec<Kept> = runs.iter().map(|run| self.kept(run, scope.part)).collect();
+        let looked = findings.into_iter().map(|finding| {
+            let outcome = match finding.own {
+                true => self.find(&finding, scope),
+                false => self.evaluate(&finding, &runs, scope.part, &mut kept),
+            };
+            Found { outcome: outcome.map(worst_first), finding }
+        });
+        let looked = looked.collect();
+        for (run, kept) in runs.iter().zip(&kept).filter(|(_, kept)| kept.is_news) {
+            // A store that cannot be written is read all the same, only slower.
+            let _ = self.keep(run, scope.part, kept);
+        }
+        Ok(looked)
+    }
+
+    /// The runs of `scope`, each once.
+    fn runs_of(&self, scope: &Scope) -> Result<Vec<RunId>, QueryError> {
+        let mut seen = BTreeSet::new();
+        let all = match &scope.runs {
+            Some(runs) => runs.clone(),
+            None => self.store().summaries()?.into_iter().map(|summary| summary.id).collect(),
+        };
+        Ok(all.into_iter().filter(|run| seen.insert(run.clone())).collect())
+    }
+
+    /// Evaluates a finding in those runs of which nothing is kept, and gives what it finds in all.
+    fn evaluate(
+        &self,
+        finding: &Finding,
+        runs: &[RunId],
+        part: Option<Part>,
+        kept: &mut [Kept],
+    ) -> Result<Vec<Occurrence>, QueryError> {
+        let version = version(finding);
+        let is_kept = |kept: &Kept| kept.findings.get(&finding.name).is_some_and(|found| found.version == version);
+        let missing: Vec<usize> = (0..runs.len()).filter(|i| !is_kept(&kept[*i])).collect();
+        if !missing.is_empty() {
+            let scope = Scope { runs: Some(missing.iter().map(|i| runs[*i].clone()).collect()), part };
+            let found = self.find(finding, &scope)?;
+            for i in missing {
+                let of_run = found.iter().filter(|occurrence| occurrence.run == runs[i].as_str());
+                let rows = of_run.map(Row::of).collect();
+                kept[i].findings.insert(finding.name.clone(), Evaluated { version: version.clone(), rows });
+                kept[i].is_news = true;
+            }
+        }
+        let rows = runs.iter().zip(kept.iter()).flat_map(|(run, kept)| {
+            let rows = kept.findings.get(&finding.name).map(|found| found.rows.as_slice()).unwrap_or_default();
+            rows.iter().filter_map(|row| row.occurrence(run))
+        });
+        Ok(rows.collect())
+    }
+
+    /// What is kept of a run; nothing where that cannot be believed.
+    fn kept(&self, run: &RunId, part: Option<Part>) -> Kept {
+        let path = self.kept_path(run, part);
+        if !self.store().has_cached(&path) {
+            return Kept::default();
+        }
+        fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+    }
+
+    fn keep(&self, run: &RunId, part: Option<Part>, kept: &Kept) -> Result<(), QueryError> {
+        let path = self.kept_path(run, part);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let scratch = self.store().scratch()?;
+        let text = serde_json::to_string(kept).map_err(|e| QueryError::Io(e.into()))?;
+        fs::write(scratch.path("findings.json"), text)?;
+        Ok(self.store().keep_cached(&scratch.path("findings.json"), &path)?)
+    }
+
+    fn kept_path(&self, run: &RunId, part: Option<Part>) -> PathBuf {
+        let edge = |us: Option<i64>| us.map(|us| us.to_string()).unwrap_or_default();
+        let part = part.map(|part| format!(".{}-{}", edge(part.from_us), edge(part.to_us))).unwrap_or_default();
+        self.store().path().join("cache/windows").join(format!("{run}{part}.findings.json"))
+    }
+}
+
+/// Changes with what views and macros give findings to read, which their own text does not tell.
+const VIEWS: u32 = 1;
+
+/// Tells a finding from what it was before.
+fn version(finding: &Finding) -> String {
+    let text = format!("{VIEWS}\n{}\n{}\n{}", finding.severity, finding.says(), finding.sql);
+    blake3::hash(text.as_bytes()).to_hex().chars().take(20).collect()
+}
+
+/// By severity; what is equally bad stays in its order.
+fn worst_first(mut occurrences: Vec<Occurrence>) -> Vec<Occurrence> {
+    occurrences.sort_by_key(|occurrence| occurrence.severity);
+    occurrences
+}
+
+impl Row {
+    fn of(occurrence: &Occurrence) -> Row {
+        Row {
+            host: occurrence.host.clone(),
+            severity: occurrence.severity.word().to_owned(),
+            says: occurrence.says.clone(),
+            evidence: serde_json::to_string(&occurrence.evidence).unwrap_or_default(),
+        }
+    }
+
+    /// None where a word is none of ours, which a checksum excludes.
+    fn occurrence(&self, run: &RunId) -> Option<Occurrence> {
+        Some(Occurrence {
+            run: run.to_string(),
+            host: self.host.clone(),
+            severity: Severity::parse(&self.severity)?,
+            says: self.says.clone(),
+            evidence: serde_json::from_str(&self.evidence).ok()?,
+        })
+    }
+}

@@ -10,6 +10,9 @@ mod recorder;
 mod sampler;
 mod sources;
 mod summary;
+#[cfg(test)]
+mod tests;
+mod time;
 mod wake;
 
 pub use attend::{Attended, Cause, Hold, attend, pause};

@@ -14,7 +14,8 @@ use crate::{
     plan::Plan,
     sampler::{Round, Sampler},
     summary::Progress,
-    wake::{Sleeper, Wake},
+    time::{SystemTime, Time},
+    wake::Wake,
 };
 
 /// What the recorder does at the moment, told to the caller.
@@ -129,12 +130,17 @@ pub fn record(plan: Plan, watch: &mut Watch<'_>) -> Result<Outcome, RecordError>
 /// # Errors
 /// As [`record`].
 pub fn observe(plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordError> {
-    let sleeper = Sleeper::new(plan.command.is_some())?;
+    let time = SystemTime::new(plan.command.is_some())?;
+    observe_in(time, plan, watch)
+}
+
+/// As [`observe`], in a time of its own.
+pub(crate) fn observe_in(time: impl Time, plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordError> {
     let cpu_before = clock::process_cpu();
     let mut rows = Rows::new(&plan.host);
     let mut sampler = Sampler::start(&plan.sources, &plan.root, &mut rows)?;
-    let begun = clock::wall();
-    sampler.sample_facts(begun, &mut rows);
+    let begun = time.wall();
+    sampler.sample_facts(&time, begun, &mut rows);
     let mut open = plan.store.as_ref().map(|store| store.begin(begin(&plan, &sampler, begun))).transpose()?;
     let _ = watch(Stage::Began { run: open.as_ref().map(OpenRun::id), rows: &rows });
     if let Some(open) = &mut open {
@@ -142,10 +148,10 @@ pub fn observe(plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordErro
     }
     rows.clear();
 
-    let started = clock::monotonic();
-    let wall = clock::wall();
+    let started = time.monotonic();
+    let wall = time.wall();
     let uptime_s = if plan.since_boot { uptime(&plan.root) } else { None };
-    sampler.sample(wall, uptime_s.map_or(Round::First, |seconds| Round::SinceBoot { seconds }), &mut rows);
+    sampler.sample(&time, wall, uptime_s.map_or(Round::First, |seconds| Round::SinceBoot { seconds }), &mut rows);
     let mut flow = ControlFlow::Continue(());
     if let Some(dt) = uptime_s {
         flow = watch(Stage::SinceBoot { t: wall, dt, rows: &rows });
@@ -164,7 +170,7 @@ pub fn observe(plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordErro
     };
     let mut recording = Recording {
         plan: &plan,
-        sleeper,
+        time,
         sampler,
         rows,
         open,
@@ -208,9 +214,9 @@ fn uptime(root: &Root) -> Option<f64> {
     root.read_text("/proc/uptime")?.split_ascii_whitespace().next()?.parse().ok()
 }
 
-struct Recording<'a> {
+struct Recording<'a, T: Time> {
     plan: &'a Plan,
-    sleeper: Sleeper,
+    time: T,
     sampler: Sampler,
     rows: Rows,
     open: Option<OpenRun>,
@@ -234,7 +240,7 @@ enum Broken {
     Store(StoreError),
 }
 
-impl Recording<'_> {
+impl<T: Time> Recording<'_, T> {
     /// The run's own time: the wall clock at the start plus steady seconds, so that it never goes back.
     fn time_at(&self, steady: f64) -> Micros {
         Micros(self.wall_at_start.0 + ((steady - self.started) * 1e6).round() as i64)
@@ -253,7 +259,7 @@ impl Recording<'_> {
                 self.wait_for_command()?;
                 // Ended between two ticks: the rest is sampled if it is long enough to mean anything.
                 let whole = self.plan.whole && self.ended.is_some();
-                if whole || clock::monotonic() - self.last_tick >= interval * 0.1 {
+                if whole || self.time.monotonic() - self.last_tick >= interval * 0.1 {
                     let _ = self.tick(Round::Last, watch)?;
                 }
                 return Ok(());
@@ -269,7 +275,7 @@ impl Recording<'_> {
     /// Sleeps until `until`; false when the recording shall end before.
     fn wait(&mut self, until: f64) -> Result<bool, Broken> {
         loop {
-            match self.sleeper.sleep_until(Some(until)).map_err(Broken::Wait)? {
+            match self.time.sleep_until(Some(until)).map_err(Broken::Wait)? {
                 Wake::Deadline => return Ok(true),
                 Wake::Child => {
                     if self.reap()? {
@@ -324,10 +330,10 @@ impl Recording<'_> {
     /// The number of the next tick to take: a deadline that passed less than half an interval ago
     /// is taken late (its row says how long it really covers), an older one is a missed tick.
     fn next_deadline(&mut self, n: u64) -> Result<u64, Broken> {
-        let missed = missed(clock::monotonic() - self.started, self.plan.interval_s, n + 1);
+        let missed = missed(self.time.monotonic() - self.started, self.plan.interval_s, n + 1);
         if missed > 0 {
             self.progress.missed += missed;
-            let t = self.time_at(clock::monotonic());
+            let t = self.time_at(self.time.monotonic());
             let text = format!(
                 "{missed} planned since {} not taken: sampling took too long",
                 self.time_at(self.last_tick).iso()
@@ -338,16 +344,16 @@ impl Recording<'_> {
     }
 
     fn tick(&mut self, round: Round, watch: &mut Watch<'_>) -> Result<ControlFlow<()>, Broken> {
-        let now = clock::monotonic();
+        let now = self.time.monotonic();
         let t = self.time_at(now);
-        if let Some(step) = self.steps.step(clock::wall(), now) {
+        if let Some(step) = self.steps.step(self.time.wall(), now) {
             let text = format!(
                 "the wall clock stepped by {step:+.3} s against the monotonic clock; timestamps of the run do not follow it"
             );
             self.rows.event(t, "clock step", "recorder", &text);
         }
         let dt = now - std::mem::replace(&mut self.last_tick, now);
-        self.sampler.sample(t, round, &mut self.rows);
+        self.sampler.sample(&self.time, t, round, &mut self.rows);
         self.progress.ticks += 1;
         self.progress.elapsed_s = now - self.started;
         self.progress.look(&self.rows);
@@ -382,13 +388,13 @@ impl Recording<'_> {
     fn ask_to_end(&mut self) {
         if let Some(command) = &self.command {
             command.signal(Signal::SIGTERM);
-            self.kill_at = Some(clock::monotonic() + GRACE_S);
+            self.kill_at = Some(self.time.monotonic() + GRACE_S);
         }
     }
 
     fn wait_for_command(&mut self) -> Result<(), Broken> {
         while self.command.is_some() && !self.reap()? {
-            match self.sleeper.sleep_until(self.kill_at).map_err(Broken::Wait)? {
+            match self.time.sleep_until(self.kill_at).map_err(Broken::Wait)? {
                 Wake::Deadline => {
                     self.kill_at = None;
                     if let Some(command) = &self.command {
@@ -418,8 +424,8 @@ impl Recording<'_> {
 
     /// The last facts and the command's results; the run is not sealed yet.
     fn end(mut self, cpu_before: f64) -> Observed {
-        let t = self.time_at(clock::monotonic());
-        self.sampler.sample_facts(t, &mut self.rows);
+        let t = self.time_at(self.time.monotonic());
+        self.sampler.sample_facts(&self.time, t, &mut self.rows);
         if let Some(ended) = &self.ended {
             ended.results(t, &mut self.rows);
         }

@@ -10,7 +10,7 @@ use fenxi_model::{Micros, Rows};
 use fenxi_source::{Collector, Root, Source, SourceError, Take, Tick};
 use fenxi_store::SourceCost;
 
-use crate::{RecordError, clock};
+use crate::{RecordError, clock, time::Time};
 
 /// One source at work.
 struct Active {
@@ -81,18 +81,19 @@ impl Sampler {
     }
 
     /// Samples every source that is due.
-    pub fn sample(&mut self, t: Micros, round: Round, rows: &mut Rows) {
+    pub fn sample(&mut self, time: &impl Time, t: Micros, round: Round, rows: &mut Rows) {
         for active in &mut self.active {
-            if active.is_due(round, clock::monotonic()) {
-                active.sample(t, round, rows);
+            let now = time.monotonic();
+            if active.is_due(round, now) {
+                active.sample(now, t, round, rows);
             }
         }
     }
 
     /// Samples what is read once at the start and once at the end.
-    pub fn sample_facts(&mut self, t: Micros, rows: &mut Rows) {
+    pub fn sample_facts(&mut self, time: &impl Time, t: Micros, rows: &mut Rows) {
         for active in self.active.iter_mut().filter(|a| a.take == Take::StartAndEnd) {
-            active.sample(t, Round::Tick, rows);
+            active.sample(time.monotonic(), t, Round::Tick, rows);
         }
     }
 
@@ -114,15 +115,16 @@ impl Active {
         }
     }
 
-    fn sample(&mut self, t: Micros, round: Round, rows: &mut Rows) {
+    /// Samples at `now`; what that costs is told by the system's clocks.
+    fn sample(&mut self, now: f64, t: Micros, round: Round, rows: &mut Rows) {
         rows.set_source(self.name);
         let rows_before = rows.len();
         let (began, cpu_before) = (clock::monotonic(), clock::thread_cpu());
         let tick = match round {
             Round::SinceBoot { seconds } => Tick::since_boot(t, seconds),
-            _ => Tick::new(t, self.last.map(|last| began - last)),
+            _ => Tick::new(t, self.last.map(|last| now - last)),
         };
-        self.last = Some(began);
+        self.last = Some(now);
         // A collector's bug must not end the recording of all the others.
         let outcome = catch_unwind(AssertUnwindSafe(|| self.collector.sample(tick, rows)));
         let failure = match outcome {

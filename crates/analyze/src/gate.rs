@@ -182,7 +182,9 @@ fn caveats(which: &str, group: &[RunSummary], add: &mut impl FnMut(bool, String)
         let runs: Vec<&str> = group.iter().filter(has).map(|run| run.name.as_str()).collect();
         let text = match runs.as_slice() {
             [only] => format!("{which} ({only}): {}", caveat.says),
-            [first, ..] => format!("{which} ({}): {}; in {first}: {}", named(&runs, group.len()), caveat.title, caveat.says),
+            [first, ..] => {
+                format!("{which} ({}): {}; in {first}: {}", named(&runs, group.len()), caveat.title, caveat.says)
+            }
             [] => continue,
         };
         add(caveat.refuses, text);
@@ -269,10 +271,7 @@ mod tests {
         let many: Vec<RunSummary> = ["b1", "b2", "b3", "b4"].map(|name| with(name, "steal", false)).into();
         let found = gate(&[run(&[], &[])], &many);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(
-            found[0].text,
-            "B (all 4 runs): The hypervisor steals CPU time; in b1: Steal was 7% in b1."
-        );
+        assert_eq!(found[0].text, "B (all 4 runs): The hypervisor steals CPU time; in b1: Steal was 7% in b1.");
         let some = [many[0].clone(), run(&[], &[]), many[1].clone()];
         assert!(gate(&[run(&[], &[])], &some)[0].text.starts_with("B (b1, b2): The hypervisor"), "by name");
     }

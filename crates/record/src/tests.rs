@@ -8,18 +8,13 @@ use std::{
 };
 
 use fenxi_model::{
-    Micros, Rows,
+    Micros, Rows, Table,
     catalog::{event, sched},
 };
 use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
 use nix::sys::signal::Signal;
 
-use crate::{
-    Outcome, Plan, Stage,
-    recorder::observe_in,
-    time::Time,
-    wake::Wake,
-};
+use crate::{Outcome, Plan, Stage, recorder::observe_in, time::Time, wake::Wake};
 
 /// When the wall clock of the tests begins, and the steady one.
 const BEGIN: (i64, f64) = (1_795_000_000_000_000, 1000.0);
@@ -89,7 +84,8 @@ struct Counting {
 }
 
 const fn spec(name: &'static str, take: Take) -> Spec {
-    Spec { name, summary: "counts its samples", tables: &[&sched::TABLE], take, default: true, live: false }
+    static TABLES: &[&Table] = &[&sched::TABLE];
+    Spec { name, summary: "counts its samples", tables: TABLES, take, default: true, live: false }
 }
 
 static EVERY_TICK: Spec = spec("every-tick", Take::EveryTick);
@@ -166,8 +162,8 @@ fn ticks_are_taken_at_whole_intervals_since_the_begin() {
     assert_eq!(recorded.ticks, [(1.2, 1.2), (2.3, 1.1), (3.0, 0.7), (4.0, 1.0)]);
     assert_eq!((recorded.outcome.progress.ticks, recorded.outcome.progress.missed), (4, 0));
     assert_eq!(time.with(|made| made.deadlines.clone()), [1.0, 2.0, 3.0, 4.0]);
-    // The first sample is before the first interval.
-    assert_eq!(recorded.samples, 4);
+    // One before the first interval, and one at the end of each.
+    assert_eq!(recorded.samples, 5);
 }
 
 #[test]
@@ -253,8 +249,8 @@ fn who_watches_can_end_it() {
 
 #[test]
 fn seldom_sources_are_sampled_in_their_own_time_and_at_the_end() {
-    // At 5, 10 and 12 s; the sample before the first interval is none of a tick.
-    assert_eq!(record(&Shared::default(), &SELDOM, Some(12.0), MANY).samples, 3);
+    // Before the first interval, at 5, 10 and 12 s.
+    assert_eq!(record(&Shared::default(), &SELDOM, Some(12.0), MANY).samples, 4);
     // Once at the end; that of the start is told before the first tick.
     assert_eq!(record(&Shared::default(), &AT_BOTH_ENDS, Some(12.0), MANY).samples, 1);
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fenxi_analyze::Random;
-use fenxi_query::{Engine, Options};
 use fenxi_compare::{Chosen, Group, Line, Request, SideBySide, windows::AUTO};
+use fenxi_query::{Engine, Options};
 
 use crate::support::Fenxi;
 

@@ -51,11 +51,10 @@ impl Source<'_> {
         if !self.question.params.is_empty() {
             return Ok(None);
         }
-        let dir = self.engine.store().path().join("cache/windows");
-        if fs::create_dir_all(&dir).is_err() {
+        let Ok(dir) = self.engine.store().make_dir("cache/windows") else {
             // A store that cannot be written is read all the same, only slower.
             return Ok(None);
-        }
+        };
         let mut files = Vec::new();
         for run in runs {
             match self.files(&dir, run, place) {

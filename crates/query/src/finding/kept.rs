@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::{Finding, Found, Occurrence, Severity};
 use crate::{Engine, Part, QueryError, Scope};
 
+/// Where what is derived from runs is kept, until they are removed.
+const FOLDER: &str = "cache/windows";
+
 /// What was found in one run, or a part of it, by the finding's name.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
@@ -114,9 +117,7 @@ impl Engine {
 
     fn keep(&self, run: &RunId, part: Option<Part>, kept: &Kept) -> Result<(), QueryError> {
         let path = self.kept_path(run, part);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
+        self.store().make_dir(FOLDER)?;
         let scratch = self.store().scratch()?;
         let text = serde_json::to_string(kept).map_err(|e| QueryError::Io(e.into()))?;
         fs::write(scratch.path("findings.json"), text)?;
@@ -126,7 +127,7 @@ impl Engine {
     fn kept_path(&self, run: &RunId, part: Option<Part>) -> PathBuf {
         let edge = |us: Option<i64>| us.map(|us| us.to_string()).unwrap_or_default();
         let part = part.map(|part| format!(".{}-{}", edge(part.from_us), edge(part.to_us))).unwrap_or_default();
-        self.store().path().join("cache/windows").join(format!("{run}{part}.findings.json"))
+        self.store().path().join(FOLDER).join(format!("{run}{part}.findings.json"))
     }
 }
 

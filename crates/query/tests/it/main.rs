@@ -3,5 +3,6 @@
 mod engine;
 mod findings;
 mod formats;
+mod kept;
 mod questions;
 mod store;

@@ -21,7 +21,8 @@ impl Events {
     fn open(served: &Served, target: &str) -> Events {
         let mut stream = TcpStream::connect(served.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        write!(stream, "GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
+        // Of HTTP/1.0, as chunks would cut long lines.
+        write!(stream, "GET {target} HTTP/1.0\r\nHost: {}\r\n\r\n", served.address).unwrap();
         Events(BufReader::new(stream))
     }
 

@@ -5,12 +5,13 @@ DESTDIR ?=
 RUN := . scripts/env &&
 SHELL := /bin/bash
 
-.PHONY: help build demo test check install uninstall reference web bench screenshot clean
+.PHONY: help build demo test check package install uninstall reference web bench screenshot clean
 
 help:
 	@echo "make demo                   build, record this machine for 10 s under load, write report.html"
 	@echo "make build                  the fenxi command, in the build folder"
 	@echo "make install PREFIX=DIR     bin/fenxi, libexec/fenxi-engine, lib/fenxi/libduckdb.so (default /usr/local)"
+	@echo "make package                a .deb, a tar archive and an OCI image layout, in packages/"
 	@echo "make check                  format, lints, tidiness, generated pages: the quick part of the tests"
 	@echo "make test                   everything that must hold"
 	@echo "make bench                  side-by-side measurements into bench/results/ (bench/README.md)"
@@ -34,6 +35,9 @@ check:
 
 install: build
 	@scripts/install "$(DESTDIR)$(PREFIX)"
+
+package: build
+	@scripts/package
 
 uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/bin/fenxi" "$(DESTDIR)$(PREFIX)/libexec/fenxi-engine"

@@ -146,8 +146,8 @@ impl Screen {
     fn notes(&mut self, rows: &Rows) {
         if let Some(notes) = rows.of(&note::TABLE) {
             for row in 0..notes.n_rows() {
-                let text = |place| notes.str(row, place).unwrap_or("");
-                let message = format!("{}: {}", text(note::source), text(note::message));
+                let source = notes.str(row, note::source).unwrap_or("");
+                let message = format!("{source}: {}", notes.str(row, note::message).unwrap_or(""));
                 if self.said.len() < 100 && self.said.insert(message.clone()) {
                     print::message(&message);
                 }

@@ -1,8 +1,9 @@
 //! The row of all CPUs, for tools that print only a row for each.
 
 use fenxi_model::{
-    Kind, Micros,
+    Kind, Micros, Place,
     catalog::{N_COMMON, cpu},
+    place::F64,
 };
 
 use super::Out;
@@ -31,9 +32,14 @@ impl CpuMean {
         self.cpus = self.cpus.saturating_add(1);
     }
 
-    /// Adds one value of the current CPU; `place` is that of the column in the `cpu` table.
-    pub fn add(&mut self, place: usize, value: f64) {
-        if let Some((sum, n)) = self.columns.get_mut(place) {
+    /// Adds one value of the current CPU.
+    pub fn add(&mut self, place: Place<cpu::Schema, F64>, value: f64) {
+        self.add_to(place.index(), value);
+    }
+
+    /// As [`CpuMean::add`], by the number of the column in the `cpu` table.
+    pub fn add_to(&mut self, column: usize, value: f64) {
+        if let Some((sum, n)) = self.columns.get_mut(column) {
             *sum += value;
             *n = n.saturating_add(1);
         }
@@ -50,7 +56,7 @@ impl CpuMean {
             return;
         }
         let cpus = self.cpus;
-        let mut row = out.row(&cpu::TABLE, t, dt);
+        let mut row = out.row(&cpu::TABLE, t, dt).any();
         for (place, (sum, n)) in self.columns.iter_mut().enumerate().skip(N_COMMON) {
             if *n == cpus {
                 let rate = cpu::TABLE.columns[place].kind == Kind::Rate;
@@ -71,9 +77,9 @@ mod tests {
     fn shares_are_averaged_rates_summed_and_gaps_stay_gaps() {
         let mut seen = Vec::new();
         let mut out = Out::new("test", Hints::none("x"), |rows, _| {
-            for table in rows.tables() {
+            if let Some(table) = rows.of(&cpu::TABLE) {
                 let places = [cpu::usr, cpu::intr_per_s, cpu::idle];
-                seen.extend((0..table.n_rows()).map(|row| places.map(|p| table.f64(row, p))));
+                seen.extend((0..table.n_rows()).map(move |row| places.map(|p| table.f64(row, p))));
             }
         });
         let mut mean = CpuMean::default();

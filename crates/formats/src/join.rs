@@ -1,6 +1,11 @@
 //! One row from several places of a text: tools print the columns of one thing in several sections.
 
-use fenxi_model::{Micros, Table};
+use std::marker::PhantomData;
+
+use fenxi_model::{
+    AnySchema, Micros, Place, Table,
+    place::{F64, Label},
+};
 use rustc_hash::FxHashMap;
 
 use super::Out;
@@ -14,11 +19,12 @@ const MAX_KEYS: usize = 1 << 16;
 /// Gathers rows of one table whose columns come from several sections of an input.
 ///
 /// Without it each section would give rows of its own, and a mean over `dt` would count every
-/// interval once for each section.
+/// interval once for each section. As a [`Row`](fenxi_model::Row), it takes the places of the table whose
+/// schema is `S`, or the numbers of columns where the table is known only at run time.
 #[derive(Debug)]
-pub struct Join {
+pub struct Join<S: ?Sized = dyn AnySchema> {
     table: &'static Table,
-    /// Place of the key column, for tables with a key.
+    /// The key column, for tables with a key.
     key: Option<usize>,
     places: Vec<usize>,
     keys: FxHashMap<Box<str>, u32>,
@@ -31,16 +37,62 @@ pub struct Join {
     values: Vec<f64>,
     /// A label that all rows share.
     shared: Option<(usize, Box<str>)>,
+    schema: PhantomData<S>,
+}
+
+impl<S: AnySchema> Join<S> {
+    /// Gathers rows of `table`, told apart by time and by the column at place `key`, if any. Only
+    /// the columns at `places` can be set.
+    pub fn new(table: &'static Table<S>, key: Option<Place<S, Label>>, places: &[Place<S, F64>]) -> Join<S> {
+        Join::empty(table, key.map(Place::index), places.iter().map(|place| place.index()).collect())
+    }
+
+    /// Gives every row the label `text` in the column at `place`.
+    pub fn with(mut self, place: Place<S, Label>, text: &str) -> Join<S> {
+        self.shared = Some((place.index(), text.into()));
+        self
+    }
+
+    /// Sets a column of the row of `t` and `key` (an empty one is NULL). Writes everything first
+    /// when too much is gathered.
+    pub fn set(
+        &mut self,
+        out: &mut Out<'_>,
+        t: Micros,
+        dt: Option<f64>,
+        key: &str,
+        place: Place<S, F64>,
+        value: Option<f64>,
+    ) {
+        self.set_column(out, (t, dt), key, place.index(), value);
+    }
+
+    /// Sets several columns of one row, as [`Join::set`] does with one.
+    pub fn set_all(
+        &mut self,
+        out: &mut Out<'_>,
+        t: Micros,
+        dt: Option<f64>,
+        key: &str,
+        values: &[(Place<S, F64>, f64)],
+    ) {
+        self.set_columns(out, (t, dt), key, values.iter().map(|(place, value)| (place.index(), *value)));
+    }
 }
 
 impl Join {
-    /// Gathers rows of `table`, told apart by time and by the column at place `key`, if any. Only
-    /// the columns at `places` can be set.
-    pub fn new(table: &'static Table, key: Option<usize>, places: &[usize]) -> Join {
+    /// Gathers rows of a table known only at run time, as [`Join::new`] does.
+    pub fn any(table: &'static Table, key: Option<usize>, places: Vec<usize>) -> Join {
+        Join::empty(table, key, places)
+    }
+}
+
+impl<S: ?Sized> Join<S> {
+    fn empty(table: &'static Table, key: Option<usize>, places: Vec<usize>) -> Join<S> {
         Join {
             table,
             key,
-            places: places.to_vec(),
+            places,
             keys: FxHashMap::default(),
             names: Vec::new(),
             rows: FxHashMap::default(),
@@ -48,18 +100,19 @@ impl Join {
             last: None,
             values: Vec::new(),
             shared: None,
+            schema: PhantomData,
         }
     }
 
-    /// Gives every row the label `text` in the column at `place`.
-    pub fn with(mut self, place: usize, text: &str) -> Join {
-        self.shared = Some((place, text.into()));
-        self
-    }
-
-    /// Sets a column of the row of `t` and `key` (an empty one is NULL). Writes everything first
-    /// when too much is gathered.
-    pub fn set(&mut self, out: &mut Out<'_>, t: Micros, dt: Option<f64>, key: &str, place: usize, value: Option<f64>) {
+    /// As [`Join::set`], by the number of the column.
+    pub fn set_column(
+        &mut self,
+        out: &mut Out<'_>,
+        (t, dt): (Micros, Option<f64>),
+        key: &str,
+        place: usize,
+        value: Option<f64>,
+    ) {
         let Some(column) = self.places.iter().position(|p| *p == place) else { return };
         if let Some((last, code, row)) = self.last
             && last == t
@@ -78,13 +131,19 @@ impl Join {
         }
     }
 
-    /// Sets several columns of one row, as [`Join::set`] does with one.
-    pub fn set_all(&mut self, out: &mut Out<'_>, t: Micros, dt: Option<f64>, key: &str, values: &[(usize, f64)]) {
+    /// As [`Join::set_all`], by the numbers of the columns.
+    pub fn set_columns(
+        &mut self,
+        out: &mut Out<'_>,
+        (t, dt): (Micros, Option<f64>),
+        key: &str,
+        values: impl Iterator<Item = (usize, f64)>,
+    ) {
         let begin = self.enter(out, t, dt, key) * self.places.len();
         let row = &mut self.values[begin..begin + self.places.len()];
         for (place, value) in values {
-            if let Some(column) = self.places.iter().position(|p| p == place) {
-                row[column] = *value;
+            if let Some(column) = self.places.iter().position(|p| *p == place) {
+                row[column] = value;
             }
         }
     }
@@ -165,8 +224,8 @@ mod tests {
         let disks = MAX_KEYS + 3;
         let mut named = Vec::new();
         let sink = |rows: &mut Rows, _| {
-            for table in rows.tables() {
-                named.extend((0..table.n_rows()).map(|row| table.str(row, disk::device).map(str::to_owned)));
+            if let Some(table) = rows.of(&disk::TABLE) {
+                named.extend((0..table.n_rows()).map(move |row| table.str(row, disk::device).map(str::to_owned)));
             }
             rows.take();
         };

@@ -1,6 +1,6 @@
 //! Columns under a header line: which column of which table each one is.
 
-use fenxi_model::{Micros, Row, Table, Unit};
+use fenxi_model::{AnySchema, Micros, Place, Row, Table, Unit, place::F64};
 
 use super::{Fields, Join, Out, number, scaled};
 
@@ -14,8 +14,8 @@ pub struct Field {
 }
 
 /// The column headed `header` is column `place` of `table`.
-pub const fn col(header: &'static str, table: &'static Table, place: usize) -> Field {
-    Field { header, target: Some((table, place)), scale: 1.0, mean_of: &[] }
+pub const fn col<S: AnySchema>(header: &'static str, table: &'static Table<S>, place: Place<S, F64>) -> Field {
+    Field { header, target: Some((table, place.index())), scale: 1.0, mean_of: &[] }
 }
 
 impl Field {
@@ -25,7 +25,7 @@ impl Field {
         self
     }
 
-    /// The place of its column, if that is in `table`.
+    /// The number of its column, if that is in `table`.
     pub fn place_in(&self, table: &'static Table) -> Option<usize> {
         self.target.filter(|(t, _)| t.id == table.id).map(|(_, place)| place)
     }
@@ -225,22 +225,22 @@ impl Layout {
 
     /// As [`Layout::write`], into a table whose rows are gathered from several sections. Columns of
     /// other tables are left out.
-    pub fn join(
+    pub fn join<S: ?Sized>(
         &self,
         out: &mut Out<'_>,
         line: u64,
         (t, dt): (Micros, Option<f64>),
         fields: &Fields<'_>,
         key: &str,
-        join: &mut Join,
+        join: &mut Join<S>,
     ) {
         if !self.fits(out, line, fields) {
             return;
         }
         for target in self.tables.iter().flat_map(|(_, targets)| targets) {
             match target.read(fields) {
-                Cell::Value(value) => join.set(out, t, dt, key, target.place, Some(value)),
-                Cell::Null => join.set(out, t, dt, key, target.place, None),
+                Cell::Value(value) => join.set_column(out, (t, dt), key, target.place, Some(value)),
+                Cell::Null => join.set_column(out, (t, dt), key, target.place, None),
                 Cell::Bad => {
                     out.no_number(line, fields.get(target.column), target.column);
                 }

@@ -164,7 +164,12 @@ impl<'a> Out<'a> {
     }
 
     /// Begins a row, as [`Rows::row`] does.
-    pub fn row(&mut self, table: &'static Table, t: impl Into<Option<Micros>>, dt: impl Into<Option<f64>>) -> Row<'_> {
+    pub fn row<S: ?Sized>(
+        &mut self,
+        table: &'static Table<S>,
+        t: impl Into<Option<Micros>>,
+        dt: impl Into<Option<f64>>,
+    ) -> Row<'_, S> {
         let t = t.into();
         if self.in_boot {
             self.boot_rows += 1;

@@ -453,8 +453,9 @@ fn repeat_notes(rows: &Rows, said: &mut Vec<String>) {
                 return;
             }
             let line = table.f64(row, note::line).map_or(String::new(), |l| format!("{l}:"));
-            let text = |place| table.str(row, place).unwrap_or("");
-            said.push(format!("  {}:{line} {}", text(note::file), text(note::message)));
+            let file = table.str(row, note::file).unwrap_or("");
+            let message = table.str(row, note::message).unwrap_or("");
+            said.push(format!("  {file}:{line} {message}"));
         }
     }
 }

@@ -10,7 +10,7 @@ mod text;
 use std::fmt::Write;
 
 use fenxi_model::{
-    TableRows,
+    RowsOf,
     catalog::{net, net_driver, softnet, tcp, udp},
 };
 use jiff::{Timestamp, tz::TimeZone};
@@ -128,7 +128,7 @@ impl Nicstat {
         wanted && !(options.skip_loopback && (class == Some("loopback") || name == "lo"))
     }
 
-    fn tcp(&self, rows: &TableRows, out: &mut String) {
+    fn tcp(&self, rows: RowsOf<'_, tcp::Schema>, out: &mut String) {
         let Options { parseable: by_colons, .. } = self.options;
         if !by_colons {
             text::tcp_header(out, &self.time);
@@ -150,7 +150,7 @@ impl Nicstat {
         }
     }
 
-    fn udp(&self, rows: &TableRows, out: &mut String) {
+    fn udp(&self, rows: RowsOf<'_, udp::Schema>, out: &mut String) {
         let by_colons = self.options.parseable;
         if !by_colons {
             let _ = writeln!(
@@ -181,8 +181,8 @@ impl Nicstat {
         }
     }
 
-    fn nics(&mut self, rows: Option<&TableRows>, with_protocols: bool, out: &mut String) {
-        let n = rows.map_or(0, TableRows::n_rows);
+    fn nics(&mut self, rows: Option<RowsOf<'_, net::Schema>>, with_protocols: bool, out: &mut String) {
+        let n = rows.map_or(0, |rows| rows.n_rows());
         let chosen = |view: &Nicstat, row| {
             rows.and_then(|r| Nic::of(r, row, &view.options)).filter(|nic| view.shows(nic.name, nic.class))
         };
@@ -201,7 +201,7 @@ impl Nicstat {
         }
     }
 
-    fn list(&self, rows: &TableRows, out: &mut String) {
+    fn list(&self, rows: RowsOf<'_, net::Schema>, out: &mut String) {
         out.push_str("Int      Loopback   Mbit/s Duplex State");
         out.push_str(if self.options.kinds { " Kind\n" } else { "\n" });
         for row in 0..rows.n_rows() {
@@ -211,7 +211,7 @@ impl Nicstat {
         }
     }
 
-    fn softnet(&self, rows: &TableRows, out: &mut String) {
+    fn softnet(&self, rows: RowsOf<'_, softnet::Schema>, out: &mut String) {
         let places = [
             softnet::packets_per_s,
             softnet::drops_per_s,
@@ -249,7 +249,7 @@ impl Nicstat {
         out.push('\n');
     }
 
-    fn drivers(&self, rows: Option<&TableRows>, out: &mut String) {
+    fn drivers(&self, rows: Option<RowsOf<'_, net_driver::Schema>>, out: &mut String) {
         if !self.options.parseable {
             let _ = writeln!(out, "{} {:>8} {:>11}  Driver's counter", self.time, "Int", "/s");
         }

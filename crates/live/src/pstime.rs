@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use fenxi_model::{
-    Micros, TableRows,
+    Micros, RowsOf,
     catalog::{cpu, process, thread},
 };
 
@@ -128,12 +128,13 @@ impl Pstime {
     fn take(&mut self, frame: &Frame<'_>) {
         self.lines.clear();
         for rows in frame.rows.tables() {
-            let id = rows.table().id;
-            if id == cpu::TABLE.id {
-                let n = (0..rows.n_rows()).filter(|row| rows.str(*row, cpu::cpu).is_some()).count();
+            if let Some(cpus) = rows.typed(&cpu::TABLE) {
+                let n = (0..cpus.n_rows()).filter(|row| cpus.str(*row, cpu::cpu).is_some()).count();
                 self.n_cpus = Some(n).filter(|n| *n > 0).or(self.n_cpus);
-            } else if id == process::TABLE.id || id == thread::TABLE.id && self.options.threads {
-                self.take_rows(rows, frame.dt);
+            } else if let Some(processes) = rows.typed(&process::TABLE) {
+                self.take_processes(processes, frame.dt);
+            } else if let Some(threads) = rows.typed(&thread::TABLE).filter(|_| self.options.threads) {
+                self.take_threads(threads, frame.dt);
             }
         }
         if self.options.threads {
@@ -142,20 +143,28 @@ impl Pstime {
         }
     }
 
-    fn take_rows(&mut self, rows: &TableRows, frame_dt: f64) {
-        let of_threads = rows.table().id == thread::TABLE.id;
+    fn take_processes(&mut self, rows: RowsOf<'_, process::Schema>, frame_dt: f64) {
         for row in 0..rows.n_rows() {
-            let dt = rows.f64(row, fenxi_model::catalog::DT).unwrap_or(frame_dt);
-            let mut line = if of_threads { thread_line(rows, row, dt) } else { process_line(rows, row, dt) };
-            if line.children == Some(0.0) && line.pid.is_none() {
-                line.children = None;
-            }
-            let place = if of_threads { thread::comm } else { process::comm };
-            let comm = rows.str(row, place).unwrap_or("");
-            let user = Some(&*line.user).filter(|user| !user.is_empty());
-            if self.options.chooses.as_ref().is_none_or(|chooses| chooses(line.pid, user, comm, &line.command)) {
-                self.lines.push(line);
-            }
+            let dt = rows.f64(row, process::dt).unwrap_or(frame_dt);
+            self.take_line(process_line(rows, row, dt), rows.str(row, process::comm));
+        }
+    }
+
+    fn take_threads(&mut self, rows: RowsOf<'_, thread::Schema>, frame_dt: f64) {
+        for row in 0..rows.n_rows() {
+            let dt = rows.f64(row, thread::dt).unwrap_or(frame_dt);
+            self.take_line(thread_line(rows, row, dt), rows.str(row, thread::comm));
+        }
+    }
+
+    fn take_line(&mut self, mut line: Line, comm: Option<&str>) {
+        if line.children == Some(0.0) && line.pid.is_none() {
+            line.children = None;
+        }
+        let user = Some(&*line.user).filter(|user| !user.is_empty());
+        let comm = comm.unwrap_or("");
+        if self.options.chooses.as_ref().is_none_or(|chooses| chooses(line.pid, user, comm, &line.command)) {
+            self.lines.push(line);
         }
     }
 
@@ -315,7 +324,7 @@ impl Pstime {
     }
 }
 
-fn process_line(rows: &TableRows, row: usize, dt: f64) -> Line {
+fn process_line(rows: RowsOf<'_, process::Schema>, row: usize, dt: f64) -> Line {
     let seconds = |place| rows.f64(row, place).map(|pct| pct * dt / 100.0);
     let comm = rows.str(row, process::comm).unwrap_or("-");
     // What has no command line is a thread of the kernel, or ended before it could be read.
@@ -338,7 +347,7 @@ fn process_line(rows: &TableRows, row: usize, dt: f64) -> Line {
     }
 }
 
-fn thread_line(rows: &TableRows, row: usize, dt: f64) -> Line {
+fn thread_line(rows: RowsOf<'_, thread::Schema>, row: usize, dt: f64) -> Line {
     let seconds = |place| rows.f64(row, place).map(|pct| pct * dt / 100.0);
     Line {
         pid: rows.i64(row, thread::pid),

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use fenxi_model::{TableRows, catalog::cpu_time as c};
+use fenxi_model::{RowsOf, catalog::cpu_time as c};
 
 use crate::{Frame, View};
 
@@ -54,7 +54,7 @@ struct Accounts {
 }
 
 impl Accounts {
-    fn of(rows: &TableRows, row: usize) -> Accounts {
+    fn of(rows: RowsOf<'_, c::Schema>, row: usize) -> Accounts {
         let value = |place| rows.f64(row, place);
         Accounts {
             usr: value(c::usr_cpus),
@@ -96,7 +96,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, rows: &TableRows, row: usize, n_cpus: usize, dt: f64) {
+    fn add(&mut self, rows: RowsOf<'_, c::Schema>, row: usize, n_cpus: usize, dt: f64) {
         let now = Accounts::of(rows, row);
         let sums = &mut self.sums;
         for (sum, value) in [
@@ -139,7 +139,7 @@ impl Util {
         self.options.width.is_none_or(|width| width >= ALL_COLUMNS + 5 * usize::from(self.options.each_cpu))
     }
 
-    fn begin(&self, rows: &TableRows, row: usize, n_cpus: usize, out: &mut String) {
+    fn begin(&self, rows: RowsOf<'_, c::Schema>, row: usize, n_cpus: usize, out: &mut String) {
         let cpus = if n_cpus == 1 { "CPU" } else { "CPUs" };
         if !self.is_wide() {
             let _ = writeln!(out, "{n_cpus} {cpus}, CPU seconds per second");
@@ -177,7 +177,7 @@ impl Util {
         out.push_str("   TICKS     RUN   AWAKE  HIDDEN\n");
     }
 
-    fn line(&mut self, frame: &Frame<'_>, rows: &TableRows, row: usize, n_cpus: usize, out: &mut String) {
+    fn line(&mut self, frame: &Frame<'_>, rows: RowsOf<'_, c::Schema>, row: usize, n_cpus: usize, out: &mut String) {
         let cpu = rows.str(row, c::cpu);
         let accounts = Accounts::of(rows, row);
         let seconds = frame.t.0.div_euclid(1_000_000).rem_euclid(86_400);

@@ -75,7 +75,7 @@ mod tests {
         assert_eq!([text(0, process::comm), text(1, process::comm)], [Some("a?b"), Some("c")]);
         assert_eq!([text(2, process::comm), text(2, process::command)], [None, Some("?[2J")]);
         assert_eq!((table.i64(0, process::pid), table.f64(2, process::usr), table.n_rows()), (Some(7), Some(2.5), 3));
-        assert_eq!((table.micros(1, 0), text(1, 2)), (Some(Micros(1)), Some("h?")));
+        assert_eq!((table.micros(1, process::t), text(1, process::host)), (Some(Micros(1)), Some("h?")));
         let mut plain = Rows::new("h");
         plain.row(&process::TABLE, Micros(1), 1.0).str(process::comm, "c");
         assert!(plain.made_visible().is_none());

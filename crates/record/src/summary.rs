@@ -1,8 +1,9 @@
 //! Progress summary of a running recording.
 
 use fenxi_model::{
-    Rows, TableId,
+    Place, Rows, RowsOf,
     catalog::{cpu, disk, net},
+    place::F64,
 };
 
 /// The state of a recording after a tick, for a progress line.
@@ -27,34 +28,28 @@ pub struct Progress {
 impl Progress {
     /// Takes the small summary out of the rows of one tick, before they are stored.
     pub fn look(&mut self, rows: &Rows) {
-        for table in rows.tables() {
-            let n = table.n_rows();
-            match table.table().id {
-                TableId::cpu => {
-                    let all = (0..n).find(|row| table.str(*row, cpu::cpu).is_none());
-                    self.cpu_busy = all.and_then(|row| busy(|place| table.f64(row, place)));
-                }
-                TableId::disk => {
-                    let whole = (0..n).filter(|row| table.str(*row, disk::class) == Some("disk"));
-                    self.disk_bytes_per_s =
-                        Some(whole.map(|r| sum(table, r, [disk::read_bytes_per_s, disk::write_bytes_per_s])).sum());
-                }
-                TableId::net => {
-                    let real = (0..n).filter(|row| table.str(*row, net::class) != Some("loopback"));
-                    self.net_bytes_per_s =
-                        Some(real.map(|r| sum(table, r, [net::rx_bytes_per_s, net::tx_bytes_per_s])).sum());
-                }
-                _ => {}
-            }
+        if let Some(cpus) = rows.of(&cpu::TABLE) {
+            let all = (0..cpus.n_rows()).find(|row| cpus.str(*row, cpu::cpu).is_none());
+            self.cpu_busy = all.and_then(|row| busy(|place| cpus.f64(row, place)));
+        }
+        if let Some(disks) = rows.of(&disk::TABLE) {
+            let whole = (0..disks.n_rows()).filter(|row| disks.str(*row, disk::class) == Some("disk"));
+            let places = [disk::read_bytes_per_s, disk::write_bytes_per_s];
+            self.disk_bytes_per_s = Some(whole.map(|row| sum(disks, row, places)).sum());
+        }
+        if let Some(interfaces) = rows.of(&net::TABLE) {
+            let real = (0..interfaces.n_rows()).filter(|row| interfaces.str(*row, net::class) != Some("loopback"));
+            let places = [net::rx_bytes_per_s, net::tx_bytes_per_s];
+            self.net_bytes_per_s = Some(real.map(|row| sum(interfaces, row, places)).sum());
         }
     }
 }
 
-fn sum(table: &fenxi_model::TableRows, row: usize, places: [usize; 2]) -> f64 {
+fn sum<S>(table: RowsOf<'_, S>, row: usize, places: [Place<S, F64>; 2]) -> f64 {
     places.into_iter().filter_map(|place| table.f64(row, place)).sum()
 }
 
-fn busy(value: impl Fn(usize) -> Option<f64>) -> Option<f64> {
+fn busy(value: impl Fn(Place<cpu::Schema, F64>) -> Option<f64>) -> Option<f64> {
     let idle = value(cpu::idle)? + value(cpu::iowait).unwrap_or(0.0);
     Some((100.0 - idle).max(0.0))
 }

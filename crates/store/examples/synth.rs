@@ -176,7 +176,7 @@ impl Machine {
     }
 }
 
-fn states(row: &mut fenxi_model::Row<'_>, [usr, sys, iowait, idle]: [f64; 4]) {
+fn states(row: &mut fenxi_model::Row<'_, cpu::Schema>, [usr, sys, iowait, idle]: [f64; 4]) {
     row.f64(cpu::usr, usr).f64(cpu::nice, 0.0).f64(cpu::sys, sys).f64(cpu::iowait, iowait).f64(cpu::irq, 0.0);
     row.f64(cpu::softirq, 0.0).f64(cpu::steal, 0.0).f64(cpu::guest, 0.0).f64(cpu::idle, idle);
 }

@@ -8,7 +8,7 @@ use std::{
 
 use fenxi_formats::{self as formats, Hints, format};
 use fenxi_ingest::Reading;
-use fenxi_model::{Micros, Rows, catalog::result};
+use fenxi_model::{Micros, Rows, RowsOf, catalog::result};
 use fenxi_record::{Contained, Observed};
 use fenxi_source::Source;
 use fenxi_store::StoreError;
@@ -130,7 +130,7 @@ impl Printed {
 fn results(rows: &Rows) -> Vec<(String, f64)> {
     let of_results = rows.of(&result::TABLE).into_iter();
     let row =
-        |t: &fenxi_model::TableRows, row| Some((t.str(row, result::name)?.to_owned(), t.f64(row, result::value)?));
+        |t: RowsOf<'_, result::Schema>, row| Some((t.str(row, result::name)?.to_owned(), t.f64(row, result::value)?));
     of_results.flat_map(|t| (0..t.n_rows()).filter_map(|n| row(t, n)).collect::<Vec<_>>()).collect()
 }
 

@@ -177,23 +177,25 @@ fn options(args: &MpstatArgs) -> Options {
 /// The tables that are shown, the one that matters most first.
 fn tables(options: &Options) -> Vec<&'static Table> {
     let interrupts = options.interrupts;
-    let mut tables: Vec<&'static Table> = vec![&cpu::TABLE];
-    tables.extend(interrupts.sum.then_some(&sched::TABLE));
-    tables.extend((interrupts.hard || interrupts.sum).then_some(&irq::TABLE));
-    tables.extend(interrupts.soft.then_some(&softirq::TABLE));
-    if options.busy {
-        tables.extend([&thread::TABLE, &process::TABLE]);
-    }
-    tables.push(&event::TABLE);
+    let wanted: [(bool, &'static Table); 7] = [
+        (true, &cpu::TABLE),
+        (interrupts.sum, &sched::TABLE),
+        (interrupts.hard || interrupts.sum, &irq::TABLE),
+        (interrupts.soft, &softirq::TABLE),
+        (options.busy, &thread::TABLE),
+        (options.busy, &process::TABLE),
+        (true, &event::TABLE),
+    ];
+    let mut tables: Vec<_> = wanted.into_iter().filter_map(|(is_wanted, table)| is_wanted.then_some(table)).collect();
     if !options.shares {
         let first = if interrupts.hard {
-            &irq::TABLE
+            irq::TABLE.id
         } else if interrupts.soft {
-            &softirq::TABLE
+            softirq::TABLE.id
         } else {
-            &cpu::TABLE
+            cpu::TABLE.id
         };
-        tables.sort_by_key(|table| table.id != first.id);
+        tables.sort_by_key(|table| table.id != first);
     }
     tables
 }

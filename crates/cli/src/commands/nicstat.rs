@@ -8,7 +8,10 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use fenxi_live::nicstat::{Columns, Nicstat, Options, Speed, Throughput};
-use fenxi_model::catalog::{net, net_driver, softnet, tcp, udp};
+use fenxi_model::{
+    Table,
+    catalog::{net, net_driver, softnet, tcp, udp},
+};
 use fenxi_source::Root;
 use jiff::tz::TimeZone;
 
@@ -134,14 +137,15 @@ pub fn run(global: &Global, args: &NicstatArgs) -> anyhow::Result<ExitCode> {
     }
     let options = options(args);
     let mut sources = vec!["net"];
-    let mut tables = vec![&net::TABLE];
-    for (wanted, source, table) in [
+    let mut tables: Vec<&'static Table> = vec![&net::TABLE];
+    let more: [(bool, _, &'static Table); 4] = [
         // The sockets are only asked where their bytes are shown.
         (options.tcp, "tcp_bytes", &tcp::TABLE),
         (options.udp, "udp", &udp::TABLE),
         (options.softnet, "softnet", &softnet::TABLE),
         (options.drivers, "net_driver", &net_driver::TABLE),
-    ] {
+    ];
+    for (wanted, source, table) in more {
         if wanted {
             sources.push(source);
             tables.push(table);

@@ -4,7 +4,10 @@ use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
 use clap::{Args, ValueEnum, error::ErrorKind};
 use fenxi_live::{Chooses, Order, Pstime, PstimeOptions, Scale};
-use fenxi_model::catalog::{cpu, process, thread};
+use fenxi_model::{
+    Table,
+    catalog::{cpu, process, thread},
+};
 use fenxi_source::{CpuTimes, Matches, Selection, Source};
 use regex::Regex;
 
@@ -124,7 +127,7 @@ pub fn run(global: &Global, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
     let times = CpuTimes { selection: Arc::new(selection), threads: args.threads };
     let mut sources: Vec<Arc<dyn Source>> = vec![Arc::new(times)];
     sources.extend(sources::named(&["cpu"]));
-    let mut tables = vec![&process::TABLE];
+    let mut tables: Vec<&'static Table> = vec![&process::TABLE];
     if args.threads {
         tables.insert(0, &thread::TABLE);
     }

@@ -17,7 +17,7 @@ pub(super) fn new(options: &Options, setting: &Setting) -> Box<dyn View> {
     Box::new(Summed::new(Biolatency::new(options), setting.when))
 }
 
-static GROUPING: Grouping = Grouping {
+static GROUPING: Grouping<c::Schema> = Grouping {
     table: &c::TABLE,
     sums: &[
         Sum::Added(|row| row.value(c::requests)),
@@ -50,7 +50,7 @@ struct Biolatency {
     top: usize,
     /// Whether distributions are shown, too.
     drawn: bool,
-    groups: Groups,
+    groups: Groups<c::Schema>,
     distributions: Distributions,
 }
 

@@ -202,7 +202,7 @@ pub fn observers() -> Vec<Finding> {
             });
             let of_notes = rows.of(&note::TABLE).into_iter();
             let notes = of_notes.flat_map(|table| {
-                (0..table.n_rows()).filter_map(|row| table.str(row, note::message).map(str::to_owned))
+                (0..table.n_rows()).filter_map(move |row| table.str(row, note::message).map(str::to_owned))
             });
             Finding {
                 observer: spec.name,

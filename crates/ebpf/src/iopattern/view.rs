@@ -27,7 +27,7 @@ const US: usize = 3;
 /// Operations that move bytes.
 const TRANSFERS: usize = 4;
 
-static GROUPING: Grouping = Grouping {
+static GROUPING: Grouping<c::Schema> = Grouping {
     table: &c::TABLE,
     sums: &[
         Sum::Added(ops),
@@ -65,11 +65,11 @@ static GROUPING: Grouping = Grouping {
     less: " with fewer operations",
 };
 
-fn ops(row: Row<'_>) -> f64 {
+fn ops(row: Row<'_, c::Schema>) -> f64 {
     row.value(c::ops_per_s) * row.dt
 }
 
-fn is_transfer(row: Row<'_>) -> bool {
+fn is_transfer(row: Row<'_, c::Schema>) -> bool {
     matches!(row.text(c::op), "read" | "write")
 }
 
@@ -92,7 +92,7 @@ enum By {
 #[derive(Debug)]
 struct Iopattern {
     by: By,
-    groups: Groups,
+    groups: Groups<c::Schema>,
     distributions: Distributions,
     top: usize,
     /// Whether distributions are shown, too.

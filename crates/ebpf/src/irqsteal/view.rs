@@ -22,7 +22,7 @@ const WAIT_S: usize = 2;
 const IDLE: usize = 3;
 const RUN_S: usize = 4;
 
-static GROUPING: Grouping = Grouping {
+static GROUPING: Grouping<c::Schema> = Grouping {
     table: &c::TABLE,
     sums: &[
         Sum::Added(|row| if is_idle(row) { 0.0 } else { row.value(c::events) }),
@@ -59,11 +59,11 @@ static GROUPING: Grouping = Grouping {
 /// The line of what a process ran has this instead of a driver.
 const RAN: &str = "(ran)";
 
-fn has_run(row: Row<'_>) -> bool {
+fn has_run(row: Row<'_, c::Schema>) -> bool {
     !row.has(c::driver)
 }
 
-fn is_idle(row: Row<'_>) -> bool {
+fn is_idle(row: Row<'_, c::Schema>) -> bool {
     row.id(c::pid) == Some(0)
 }
 
@@ -78,7 +78,7 @@ fn seconds(value: f64) -> String {
 /// Shows the table `pin`.
 #[derive(Debug)]
 struct Irqsteal {
-    groups: Groups,
+    groups: Groups<c::Schema>,
     /// Whether lines of processes on CPUs say what ran.
     with_runs: bool,
     /// Whether lines say what nobody was held up by.

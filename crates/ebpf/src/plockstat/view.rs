@@ -22,7 +22,7 @@ pub(super) fn new(options: &Options, setting: &Setting) -> Box<dyn View> {
 const EVENTS: usize = 0;
 const TOTAL_S: usize = 1;
 
-static GROUPING: Grouping = Grouping {
+static GROUPING: Grouping<c::Schema> = Grouping {
     table: &c::TABLE,
     sums: &[Sum::Added(|row| row.value(c::events)), Sum::Added(total_s)],
     columns: &[
@@ -43,7 +43,7 @@ static GROUPING: Grouping = Grouping {
 };
 
 /// What was imported may have means only.
-fn total_s(row: Row<'_>) -> f64 {
+fn total_s(row: Row<'_, c::Schema>) -> f64 {
     let by_mean = || row.number(c::mean_us).map(|mean| mean * row.value(c::events) / 1e6);
     row.number(c::total_s).or_else(by_mean).unwrap_or(0.0)
 }
@@ -56,7 +56,7 @@ fn seconds(value: f64) -> String {
 #[derive(Debug)]
 struct Plockstat {
     /// By kind of event.
-    kinds: BTreeMap<String, Groups>,
+    kinds: BTreeMap<String, Groups<c::Schema>>,
     distributions: Distributions,
     /// Locks of each kind at most.
     top: usize,

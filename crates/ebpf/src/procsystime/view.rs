@@ -21,14 +21,14 @@ const ERRORS: usize = 1;
 const ELAPSED_S: usize = 2;
 const CPU_S: usize = 3;
 
-const SUMS: &[Sum] = &[
+const SUMS: &[Sum<c::Schema>] = &[
     Sum::Added(|row| row.value(c::calls)),
     Sum::Added(|row| row.value(c::errors)),
     Sum::Added(|row| row.value(c::elapsed_s)),
     Sum::Added(|row| row.value(c::cpu_s)),
 ];
 
-static GROUPING: Grouping = Grouping {
+static GROUPING: Grouping<c::Schema> = Grouping {
     table: &c::TABLE,
     sums: SUMS,
     columns: &[
@@ -49,7 +49,7 @@ static GROUPING: Grouping = Grouping {
 };
 
 /// As people know it from `truss -c`; its seconds are CPU time.
-static COUNTS: Grouping = Grouping {
+static COUNTS: Grouping<c::Schema> = Grouping {
     columns: &[
         Column::Key("syscall", |row| row.text(c::syscall).to_owned()),
         Column::Figure("seconds", |sums| format!("{:.6}", sums.of(CPU_S))),
@@ -70,7 +70,7 @@ fn seconds(value: f64) -> String {
 /// Shows the table `syscall`.
 #[derive(Debug)]
 struct Procsystime {
-    groups: Groups,
+    groups: Groups<c::Schema>,
     /// Whether it is as `truss -c`: all calls, and nothing but seconds, calls, errors.
     counts: bool,
     top: usize,

@@ -383,7 +383,7 @@ fn longest(rest: &[u8], turn: u64) -> u64 {
     if of_turn[half] == turn { longest[half] } else { 0 }
 }
 
-fn means(row: &mut fenxi_model::Row<'_>, total: &Total) {
+fn means(row: &mut fenxi_model::Row<'_, c::Schema>, total: &Total) {
     let us = |ns: u64| ns as f64 / 1e3 / total.queries as f64;
     let waited: u64 = total.waited_ns.iter().sum();
     let [run_queue, block_io, lock, network, other] = total.waited_ns;

@@ -10,8 +10,9 @@ use fenxi_live::{
     trace::{Buckets, Column, Distribution, Grouping, Groups, Row, Sum, Total, WithCost, in_unit},
 };
 use fenxi_model::{
-    Micros, TableId, TableRows, Unit,
-    catalog::{T, event, histogram, preemption as p, query as c},
+    Micros, Place, RowsOf, Unit,
+    catalog::{event, histogram, preemption as p, query as c},
+    place::F64,
 };
 use fenxi_source::Options;
 
@@ -66,10 +67,10 @@ impl Sums {
 struct Server {
     /// All, those not pre-empted, those that were.
     totals: [Sums; 3],
-    statements: Groups,
+    statements: Groups<c::Schema>,
     /// By what they are of: `preempted=no`, `result=hit`.
     distributions: BTreeMap<String, Distribution>,
-    preemptors: Groups,
+    preemptors: Groups<p::Schema>,
 }
 
 /// Queries of statements: how many, their time, the longest; time in each of [`PARTS`]; how many were pre-empted.
@@ -78,7 +79,7 @@ const ELAPSED: usize = 1;
 const LONGEST: usize = 2;
 const PREEMPTED: usize = 9;
 
-static STATEMENTS: Grouping = Grouping {
+static STATEMENTS: Grouping<c::Schema> = Grouping {
     table: &c::TABLE,
     sums: &[
         Sum::Added(|row| of_all(row, None)),
@@ -116,7 +117,7 @@ static STATEMENTS: Grouping = Grouping {
 
 /// Of a row that is about all queries of a statement, pre-empted or not: how many, or the sum of what a column has the
 /// mean of.
-fn of_all(row: Row<'_>, mean: Option<usize>) -> f64 {
+fn of_all(row: Row<'_, c::Schema>, mean: Option<Place<c::Schema, F64>>) -> f64 {
     match mean {
         _ if row.has(c::preempted) => 0.0,
         None => row.value(c::queries),
@@ -128,7 +129,7 @@ fn us(value: Option<f64>) -> String {
     in_unit(Unit::Microseconds, value)
 }
 
-static PREEMPTORS: Grouping = Grouping {
+static PREEMPTORS: Grouping<p::Schema> = Grouping {
     table: &p::TABLE,
     sums: &[Sum::Added(|row| row.value(p::preemptions)), Sum::Added(|row| row.value(p::waited_s))],
     columns: &[
@@ -164,7 +165,7 @@ impl Querystat {
     }
 
     /// Takes rows of `query`, and gives the queries of the interval by server.
-    fn queries(&mut self, rows: &TableRows, dt: f64) -> BTreeMap<String, Sums> {
+    fn queries(&mut self, rows: RowsOf<'_, c::Schema>, dt: f64) -> BTreeMap<String, Sums> {
         let mut now = BTreeMap::<String, Sums>::new();
         for row in 0..rows.n_rows() {
             let value = |place| rows.f64(row, place).unwrap_or(0.0);
@@ -191,7 +192,7 @@ impl Querystat {
             }
         }
         for (name, server) in &mut self.servers {
-            let of_it = |row: Row<'_>| {
+            let of_it = |row: Row<'_, c::Schema>| {
                 row.has(c::digest) && (if row.has(c::server) { row.text(c::server) } else { "?" }) == name
             };
             server.statements.take(rows, dt, of_it);
@@ -199,7 +200,7 @@ impl Querystat {
         now
     }
 
-    fn distributions(&mut self, rows: &TableRows) {
+    fn distributions(&mut self, rows: RowsOf<'_, histogram::Schema>) {
         for row in 0..rows.n_rows() {
             let labels = rows.str(row, histogram::labels).unwrap_or("");
             let Some((server, of)) = labels.strip_prefix("server=").and_then(|labels| labels.split_once(',')) else {
@@ -212,12 +213,12 @@ impl Querystat {
         }
     }
 
-    fn preemptors(&mut self, rows: &TableRows, dt: f64) {
+    fn preemptors(&mut self, rows: RowsOf<'_, p::Schema>, dt: f64) {
         for row in 0..rows.n_rows() {
             self.server(rows.str(row, p::server));
         }
         for (name, server) in &mut self.servers {
-            let of_it = |row: Row<'_>| (if row.has(p::server) { row.text(p::server) } else { "?" }) == name;
+            let of_it = |row: Row<'_, p::Schema>| (if row.has(p::server) { row.text(p::server) } else { "?" }) == name;
             server.preemptors.take(rows, dt, of_it);
         }
     }
@@ -329,14 +330,17 @@ impl View for Querystat {
         }
         self.elapsed_s += frame.dt;
         let mut now = BTreeMap::new();
-        for rows in frame.rows.tables() {
-            match rows.table().id {
-                TableId::query => now = self.queries(rows, frame.dt),
-                TableId::histogram => self.distributions(rows),
-                TableId::preemption => self.preemptors(rows, frame.dt),
-                TableId::event => slow(rows, out),
-                _ => {}
-            }
+        if let Some(rows) = frame.rows.of(&c::TABLE) {
+            now = self.queries(rows, frame.dt);
+        }
+        if let Some(rows) = frame.rows.of(&histogram::TABLE) {
+            self.distributions(rows);
+        }
+        if let Some(rows) = frame.rows.of(&p::TABLE) {
+            self.preemptors(rows, frame.dt);
+        }
+        if let Some(rows) = frame.rows.of(&event::TABLE) {
+            slow(rows, out);
         }
         self.throughput(frame, &now, out);
         if self.each_interval {
@@ -352,12 +356,13 @@ impl View for Querystat {
     }
 }
 
-fn slow(rows: &TableRows, out: &mut String) {
+fn slow(rows: RowsOf<'_, event::Schema>, out: &mut String) {
     for row in 0..rows.n_rows() {
         if rows.str(row, event::kind) == Some("slow query") {
-            let t = rows.micros(row, T).map(Micros::iso).unwrap_or_default();
-            let text = |place| rows.str(row, place).unwrap_or("");
-            let _ = writeln!(out, "{t}   slow  {}  {}", text(event::subject), text(event::message));
+            let t = rows.micros(row, event::t).map(Micros::iso).unwrap_or_default();
+            let subject = rows.str(row, event::subject).unwrap_or("");
+            let message = rows.str(row, event::message).unwrap_or("");
+            let _ = writeln!(out, "{t}   slow  {subject}  {message}");
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn new(options: &Options, setting: &Setting) -> Box<dyn View> {
     Box::new(Summed::new(Runqlat::new(options), setting.when))
 }
 
-static GROUPING: Grouping = Grouping {
+static GROUPING: Grouping<c::Schema> = Grouping {
     table: &c::TABLE,
     sums: &[Sum::Added(|row| row.value(c::waits)), Sum::Added(|row| row.value(c::waited_s))],
     columns: &[
@@ -49,7 +49,7 @@ fn waiting(sums: &Sums<'_>) -> String {
 #[derive(Debug)]
 struct Runqlat {
     top: usize,
-    groups: Groups,
+    groups: Groups<c::Schema>,
     /// Of CPUs or of programs, as lines are.
     distributions: Distributions,
     labels: &'static str,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fenxi_live::{Frame, Util, UtilOptions, View, trace::WithCost};
-use fenxi_model::{TableRows, catalog::cpu_time as c};
+use fenxi_model::{RowsOf, catalog::cpu_time as c};
 use fenxi_source::Options;
 
 use crate::Setting;
@@ -43,7 +43,7 @@ impl OldNew {
         OldNew { options, since_header: None, sums }
     }
 
-    fn header(&mut self, rows: &TableRows, row: usize, n_cpus: usize, out: &mut String) {
+    fn header(&mut self, rows: RowsOf<'_, c::Schema>, row: usize, n_cpus: usize, out: &mut String) {
         if self.since_header.is_none() {
             let _ = write!(out, "NCPUs = {n_cpus}; tk ");
             let _ = match (rows.str(row, c::accounting), self.options.tick_s) {
@@ -60,7 +60,7 @@ impl OldNew {
         }
     }
 
-    fn line(&mut self, frame: &Frame<'_>, rows: &TableRows, row: usize, n_cpus: usize, out: &mut String) {
+    fn line(&mut self, frame: &Frame<'_>, rows: RowsOf<'_, c::Schema>, row: usize, n_cpus: usize, out: &mut String) {
         let _ = write!(out, "{:<19}", frame.t.to_the_second());
         if self.options.each_cpu {
             let _ = write!(out, " {:>4}", rows.str(row, c::cpu).unwrap_or("all"));

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, process::Command};
 
 use fenxi_ebpf::{Tracked, iopattern::Iopattern};
-use fenxi_model::{Rows, TableRows, catalog::io_pattern as c};
+use fenxi_model::{Rows, RowsOf, catalog::io_pattern as c};
 
 use crate::{observed::Observed, programs::compiled};
 
@@ -23,7 +23,7 @@ fn seen(rows: &Rows, what: &str) -> Seen {
 }
 
 /// Operations of a row over its interval.
-fn ops(rows: &TableRows, row: usize) -> f64 {
+fn ops(rows: RowsOf<'_, c::Schema>, row: usize) -> f64 {
     rows.f64(row, c::ops_per_s).unwrap() * rows.f64(row, c::dt).unwrap()
 }
 

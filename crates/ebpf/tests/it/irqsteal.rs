@@ -6,7 +6,7 @@ use fenxi_ebpf::{
     Tracked,
     irqsteal::{Detail, Irqsteal},
 };
-use fenxi_model::{Rows, TableRows, catalog::pin as c};
+use fenxi_model::{Place, Rows, RowsOf, catalog::pin as c, place::F64};
 
 use crate::{
     observed::{Observed, lost},
@@ -34,7 +34,7 @@ fn counts() -> BTreeMap<(String, usize), u64> {
     counts
 }
 
-fn table(rows: &Rows) -> &TableRows {
+fn table(rows: &Rows) -> RowsOf<'_, c::Schema> {
     rows.of(&c::TABLE).unwrap()
 }
 
@@ -157,7 +157,7 @@ fn disk_interrupts_are_charged_to_the_hog_on_their_cpu() {
     assert!(read_directly(&file, reader));
     let elapsed = began.elapsed().as_secs_f64();
     let rows = table(observed.read());
-    let of = |pid: u32, driver: Option<&str>, place: usize| -> f64 {
+    let of = |pid: u32, driver: Option<&str>, place: Place<c::Schema, F64>| -> f64 {
         let wanted = |row: &usize| {
             rows.i64(*row, c::pid) == Some(i64::from(pid))
                 && driver.is_none_or(|driver| rows.str(*row, c::driver) == Some(driver))

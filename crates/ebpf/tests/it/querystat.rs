@@ -12,7 +12,7 @@ use std::{
 use fenxi_ebpf::querystat::{Querystat, Servers};
 use fenxi_load::{client::Client, schedule::Schedule, wire::Mode, workload::Workload};
 use fenxi_model::{
-    Rows, TableRows,
+    Rows, RowsOf, Table,
     catalog::{event, preemption as p, query as c},
 };
 
@@ -21,14 +21,10 @@ use crate::{observed::Observed, server::Server, util::Hog};
 /// Queries of a statement, and microseconds of all of them.
 type Seen = BTreeMap<String, (u64, f64)>;
 
-fn tables<'a>(rows: &'a Rows, table: &'static fenxi_model::Table) -> impl Iterator<Item = &'a TableRows> {
-    rows.tables().filter(|rows| rows.table().id == table.id)
-}
-
 /// By statement; what was pre-empted is in it.
 fn statements(rows: &Rows) -> Seen {
     let mut seen = Seen::new();
-    for rows in tables(rows, &c::TABLE) {
+    if let Some(rows) = rows.of(&c::TABLE) {
         for row in (0..rows.n_rows()).filter(|row| rows.str(*row, c::preempted).is_none()) {
             let Some(statement) = rows.str(row, c::statement) else { continue };
             let queries = rows.f64(row, c::queries).unwrap();
@@ -111,11 +107,9 @@ fn a_known_time_is_measured(server: &Server, observed: Observed) {
     let (queries, inside_us) = seen[&sleep.to_lowercase().replace("0.02", "?")];
     assert_eq!(queries, 20);
     assert!(inside_us >= 20.0 * 20_000.0 && inside_us < took.iter().sum(), "{inside_us} of {took:?}");
-    let slow = tables(rows, &event::TABLE).map(TableRows::n_rows).sum::<usize>();
+    let slow = rows.of(&event::TABLE).map_or(0, |slow| slow.n_rows());
     assert_eq!(slow, 20);
-    let waited: f64 = tables(rows, &c::TABLE)
-        .flat_map(|rows| (0..rows.n_rows()).filter_map(|row| rows.f64(row, c::cpu_us)))
-        .fold(0.0, f64::max);
+    let waited: f64 = rows_of(rows, &c::TABLE).filter_map(|(rows, row)| rows.f64(row, c::cpu_us)).fold(0.0, f64::max);
     assert!(waited < 5_000.0, "sleeping is not on a CPU: {waited} us");
 }
 
@@ -159,14 +153,14 @@ fn thread_of(client: &mut Client, server: &Server) -> u32 {
     u32::try_from(client.number(sql).unwrap().unwrap()).unwrap()
 }
 
-/// Rows of a table, each with the table's part that it stands in.
-fn rows_of<'a>(rows: &'a Rows, table: &'static fenxi_model::Table) -> impl Iterator<Item = (&'a TableRows, usize)> {
-    tables(rows, table).flat_map(|rows| (0..rows.n_rows()).map(move |row| (rows, row)))
+/// Rows of a table, each with the table that it stands in.
+fn rows_of<'a, S>(rows: &'a Rows, table: &'static Table<S>) -> impl Iterator<Item = (RowsOf<'a, S>, usize)> {
+    rows.of(table).into_iter().flat_map(|rows| (0..rows.n_rows()).map(move |row| (rows, row)))
 }
 
 /// How often this loop ran instead of a query.
 fn pushed_off_by(hog: &Hog, rows: &Rows) -> f64 {
-    let is_it = |(rows, row): &(&TableRows, usize)| {
+    let is_it = |(rows, row): &(RowsOf<'_, p::Schema>, usize)| {
         rows.i64(*row, p::by_pid) == Some(i64::from(hog.pid())) && rows.str(*row, p::by_comm) == Some("sh")
     };
     rows_of(rows, &p::TABLE).filter(is_it).filter_map(|(rows, row)| rows.f64(row, p::preemptions)).sum()
@@ -200,7 +194,7 @@ fn a_hog_is_the_preemptor(server: &Server) {
         }
         let rows = observed.read();
         if turn == 0 {
-            let name = |(rows, row): (&TableRows, usize)| {
+            let name = |(rows, row): (RowsOf<'_, p::Schema>, usize)| {
                 (rows.i64(row, p::by_pid), rows.str(row, p::by_comm).map(str::to_owned))
             };
             let mut all: Vec<_> = rows_of(rows, &p::TABLE).map(name).collect();

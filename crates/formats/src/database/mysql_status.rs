@@ -6,8 +6,9 @@
 //! are settings. The first table's counters are averages since the server's start.
 
 use fenxi_model::{
-    Micros,
+    Micros, Place,
     catalog::{db, db_setting},
+    place::F64,
 };
 use rustc_hash::FxHashMap;
 
@@ -73,7 +74,7 @@ fn pair<'a>(name: &'a str, value: &'a str) -> Entry<'a> {
 }
 
 /// Columns of `db` and the counters whose growth they are.
-const RATES: &[(&str, usize)] = &[
+const RATES: &[(&str, Place<db::Schema, F64>)] = &[
     ("Questions", db::statements_per_s),
     ("Com_commit", db::commits_per_s),
     ("Com_rollback", db::rollbacks_per_s),

@@ -4,7 +4,7 @@
 //! A percentile beyond the last bucket is printed as `> 5.000`: that is no value, and is kept as a
 //! fact. Times are Java's, with a zone's abbreviation, which does not tell the zone for certain.
 
-use fenxi_model::{Micros, catalog::load};
+use fenxi_model::{Micros, Place, catalog::load, place::F64};
 
 use super::{
     labels::{Labels, seconds_of, symbol},
@@ -36,7 +36,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 }
 
 /// Columns of `load` for the percentiles that have one.
-const PERCENTILES: &[(&str, usize)] = &[
+const PERCENTILES: &[(&str, Place<load::Schema, F64>)] = &[
     ("50", load::latency_p50_ms),
     ("90", load::latency_p90_ms),
     ("95", load::latency_p95_ms),

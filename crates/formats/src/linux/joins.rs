@@ -20,7 +20,7 @@ impl Joins {
     ) {
         let is_size = |name: &str| name.ends_with("_size_bytes") || name.ends_with("_packet_bytes");
         let size = table.columns.get(place).is_some_and(|c| is_size(c.name));
-        self.of(table).set(out, t, dt, key, place, value.filter(|v| !(size && *v == 0.0)));
+        self.of(table).set_column(out, (t, dt), key, place, value.filter(|v| !(size && *v == 0.0)));
     }
 
     /// The rows of a table.
@@ -29,7 +29,7 @@ impl Joins {
             let keyed = ["cpu", "disk", "fs", "net"].contains(&table.name);
             let key = keyed.then_some(N_COMMON);
             let places: Vec<usize> = (N_COMMON..table.columns.len()).filter(|p| Some(*p) != key).collect();
-            self.0.push((table, Join::new(table, key, &places)));
+            self.0.push((table, Join::any(table, key, places)));
             self.0.len() - 1
         });
         &mut self.0[at].1

@@ -4,8 +4,9 @@
 //! for each transaction: type, name, begin in seconds since 1970, latency in microseconds, worker.
 
 use fenxi_model::{
-    Micros,
+    Micros, Place,
     catalog::{histogram, load},
+    place::F64,
 };
 
 use super::{
@@ -47,7 +48,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 #[derive(Clone, Copy, Debug)]
 enum Column {
     Time,
-    Known(usize, f64),
+    Known(Place<load::Schema, F64>, f64),
     /// A percentile without a column in `load`.
     Percentile(f64, f64),
     Metric,

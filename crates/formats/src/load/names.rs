@@ -3,7 +3,7 @@
 //! A result of one of several operations is called `name[operation]`, one of a later report in the
 //! same input `name#2`, one of a checkpoint `name@30s`.
 
-use fenxi_model::catalog::load;
+use fenxi_model::{Place, catalog::load, place::F64};
 
 use crate::Out;
 
@@ -187,7 +187,7 @@ pub fn percentile_name(percent: f64) -> String {
 }
 
 /// The column of `load` for a percentile of the latency, if there is one.
-pub fn percentile_column(percent: f64) -> Option<usize> {
+pub fn percentile_column(percent: f64) -> Option<Place<load::Schema, F64>> {
     let columns = [
         (0.0, load::latency_min_ms),
         (50.0, load::latency_p50_ms),

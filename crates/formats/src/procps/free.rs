@@ -4,7 +4,7 @@
 //! available, and NULL where free does not print what is available. The unit is not printed either,
 //! but it shows: the kernel counts pages, so KiB are multiples of 4 and bytes of 1024.
 
-use fenxi_model::{Micros, Table, catalog::mem};
+use fenxi_model::{Micros, Place, catalog::mem, place::F64};
 
 use super::moments::{Moments, is_prompt};
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, number, scaled};
@@ -88,7 +88,7 @@ fn labelled(line: &str) -> Option<(&str, &str)> {
 struct Snapshot {
     columns: Vec<Column>,
     /// Places in the table and their values, in the unit that is printed.
-    values: Vec<(usize, f64)>,
+    values: Vec<(Place<mem::Schema, F64>, f64)>,
     /// Names of metrics, their labels and values.
     metrics: Vec<(&'static str, &'static str, f64)>,
     /// Whether a figure had a unit of its own: all are bytes then.
@@ -218,7 +218,9 @@ impl Reader {
             return;
         }
         let unit = if snapshot.human { 1.0 } else { self.unit.unwrap_or_else(|| snapshot.unit(out)) };
-        let of = |values: &[(usize, f64)], place| values.iter().find(|(p, _)| *p == place).map(|(_, v)| *v);
+        let of = |values: &[(Place<mem::Schema, F64>, f64)], place| {
+            values.iter().find(|(p, _)| *p == place).map(|(_, v)| *v)
+        };
         let (total, available) = (of(&snapshot.values, mem::total_bytes), of(&snapshot.values, mem::available_bytes));
         // A difference of rounded figures would be wrong by more than it is worth.
         let exact = !snapshot.human && unit < 1e9;
@@ -226,12 +228,12 @@ impl Reader {
             snapshot.values.push((mem::used_bytes, (total - available).max(0.0)));
         }
         let when = self.moments.next(out);
-        write(&snapshot, &mem::TABLE, when, unit, out);
+        write(&snapshot, when, unit, out);
     }
 }
 
-fn write(snapshot: &Snapshot, table: &'static Table, (t, dt): (Micros, Option<f64>), unit: f64, out: &mut Out<'_>) {
-    let mut row = out.row(table, t, dt);
+fn write(snapshot: &Snapshot, (t, dt): (Micros, Option<f64>), unit: f64, out: &mut Out<'_>) {
+    let mut row = out.row(&mem::TABLE, t, dt);
     for (place, value) in &snapshot.values {
         row.f64(*place, value * unit);
     }

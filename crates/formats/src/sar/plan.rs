@@ -113,7 +113,7 @@ impl Plan {
         let has = |name: &str| headers.contains(&name);
         if has("kbmemfree") && has("kbmemused") && !has("kbavail") {
             for column in (0..headers.len()).filter(|i| matches!(headers[*i], "kbmemfree" | "kbmemused")) {
-                let place = mem::total_bytes;
+                let place = mem::total_bytes.index();
                 plan.target(&mem::TABLE, Target { column, place, factor: 1024.0, adds: true });
             }
         }

@@ -1,6 +1,9 @@
 //! A section of sysstat's reports: its columns, its keys, and how JSON and XML call them.
 
-use fenxi_model::Table;
+use fenxi_model::{
+    AnySchema, Place, Table,
+    place::{F64, Label},
+};
 
 use super::sections::SECTIONS;
 
@@ -54,13 +57,28 @@ pub(super) enum To {
     Add(&'static Table, usize, f64),
 }
 
-pub(super) const fn set(header: &'static str, table: &'static Table, place: usize) -> Column {
-    Column { header, alias: "", to: To::Set(table, place, 1.0, None) }
+pub(super) const fn set<S: AnySchema>(header: &'static str, table: &'static Table<S>, place: Place<S, F64>) -> Column {
+    Column { header, alias: "", to: To::Set(table, place.index(), 1.0, None) }
+}
+
+/// Its values go to a column, and are parts of what is in column `whole`.
+pub(super) const fn set_part<S: AnySchema>(
+    header: &'static str,
+    table: &'static Table<S>,
+    place: Place<S, F64>,
+    whole: Place<S, F64>,
+) -> Column {
+    Column { header, alias: "", to: To::Set(table, place.index(), 1.0, Some(whole.index())) }
 }
 
 /// Its values are parts of what is in column `whole`.
-pub(super) const fn part(header: &'static str, table: &'static Table, whole: usize, factor: f64) -> Column {
-    Column { header, alias: "", to: To::Add(table, whole, factor) }
+pub(super) const fn part<S: AnySchema>(
+    header: &'static str,
+    table: &'static Table<S>,
+    whole: Place<S, F64>,
+    factor: f64,
+) -> Column {
+    Column { header, alias: "", to: To::Add(table, whole.index(), factor) }
 }
 
 pub(super) const fn metric(header: &'static str) -> Column {
@@ -79,14 +97,6 @@ impl Column {
         self
     }
 
-    /// Its value is a part of what is in column `place`.
-    pub(super) const fn part_of(mut self, whole: usize) -> Column {
-        if let To::Set(table, place, factor, _) = self.to {
-            self.to = To::Set(table, place, factor, Some(whole));
-        }
-        self
-    }
-
     pub(super) const fn alias(mut self, alias: &'static str) -> Column {
         self.alias = alias;
         self
@@ -98,6 +108,20 @@ pub(super) const PLAIN: Section = Section { names: &[], keys: &[], fixed: None, 
 
 /// A section whose columns are all metrics.
 pub(super) static OTHER: Section = PLAIN;
+
+/// A column of a table that a key goes to.
+pub(super) const fn place<S: AnySchema>(table: &'static Table<S>, place: Place<S, Label>) -> (&'static Table, usize) {
+    (table, place.index())
+}
+
+/// A label that all rows of a section carry in a column of `table`.
+pub(super) const fn labelled<S: AnySchema>(
+    table: &'static Table<S>,
+    place: Place<S, Label>,
+    label: &'static str,
+) -> (&'static Table, usize, &'static str) {
+    (table, place.index(), label)
+}
 
 /// A key that only metrics have.
 pub(super) const fn label(headers: &'static [&'static str], label: &'static str) -> Key {

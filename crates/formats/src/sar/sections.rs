@@ -6,7 +6,7 @@
 
 use fenxi_model::catalog::{cpu, disk, fs, mem, net, pressure, sched, tcp, udp, vm};
 
-use super::section::{Key, PLAIN, Section, label, metric, part, set, skip};
+use super::section::{Key, PLAIN, Section, label, labelled, metric, part, place, set, set_part, skip};
 
 /// Bytes of sysstat's kB.
 const KB: f64 = 1024.0;
@@ -14,8 +14,9 @@ const MB: f64 = 1024.0 * 1024.0;
 /// Bytes of a sector or block in sysstat's reports.
 const SECTOR: f64 = 512.0;
 
-const CPU: Key = Key { headers: &["CPU", "cpu", "number"], label: "cpu", places: &[(&cpu::TABLE, cpu::cpu)] };
-const IFACE: Key = Key { headers: &["IFACE", "iface"], label: "interface", places: &[(&net::TABLE, net::interface)] };
+const CPU: Key = Key { headers: &["CPU", "cpu", "number"], label: "cpu", places: &[place(&cpu::TABLE, cpu::cpu)] };
+const IFACE: Key =
+    Key { headers: &["IFACE", "iface"], label: "interface", places: &[place(&net::TABLE, net::interface)] };
 /// The last column of sensors in text, the second in `sadf -d`.
 const SENSOR: Key = Key { headers: &["DEVICE", "device"], label: "device", places: &[] };
 
@@ -64,7 +65,7 @@ pub(super) static SECTIONS: &[Section] = &[
         keys: &[Key {
             headers: &["DEV", "disk-device", "dev"],
             label: "device",
-            places: &[(&disk::TABLE, disk::device)],
+            places: &[place(&disk::TABLE, disk::device)],
         }],
         columns: &[
             set("tps", &disk::TABLE, disk::transfers_per_s),
@@ -129,19 +130,19 @@ pub(super) static SECTIONS: &[Section] = &[
             Key {
                 headers: &["FILESYSTEM", "filesystem", "fsname"],
                 label: "device",
-                places: &[(&fs::TABLE, fs::mount), (&fs::TABLE, fs::device)],
+                places: &[place(&fs::TABLE, fs::mount), place(&fs::TABLE, fs::device)],
             },
             Key {
                 headers: &["MOUNTPOINT", "mountpoint", "mountp"],
                 label: "mount",
-                places: &[(&fs::TABLE, fs::mount)],
+                places: &[place(&fs::TABLE, fs::mount)],
             },
         ],
         columns: &[
             // `MBfsfree` includes what is kept for root: not the column of what users can have.
             part("MBfsfree", &fs::TABLE, fs::total_bytes, MB),
-            set("MBfsused", &fs::TABLE, fs::used_bytes).times(MB).part_of(fs::total_bytes),
-            set("Ifree", &fs::TABLE, fs::inodes_free).part_of(fs::inodes_total),
+            set_part("MBfsused", &fs::TABLE, fs::used_bytes, fs::total_bytes).times(MB),
+            set_part("Ifree", &fs::TABLE, fs::inodes_free, fs::inodes_total),
             part("Iused", &fs::TABLE, fs::inodes_total, 1.0),
             set("%Iused", &fs::TABLE, fs::inodes_used),
         ],
@@ -272,8 +273,8 @@ pub(super) static SECTIONS: &[Section] = &[
             set("kbanonpg", &mem::TABLE, mem::anon_bytes).times(KB),
             set("kbkstack", &mem::TABLE, mem::kernel_stack_bytes).times(KB),
             set("kbpgtbl", &mem::TABLE, mem::page_tables_bytes).times(KB),
-            set("kbswpfree", &mem::TABLE, mem::swap_free_bytes).times(KB).part_of(mem::swap_total_bytes),
-            set("kbswpused", &mem::TABLE, mem::swap_used_bytes).times(KB).part_of(mem::swap_total_bytes),
+            set_part("kbswpfree", &mem::TABLE, mem::swap_free_bytes, mem::swap_total_bytes).times(KB),
+            set_part("kbswpused", &mem::TABLE, mem::swap_used_bytes, mem::swap_total_bytes).times(KB),
             set("kbswpcad", &mem::TABLE, mem::swap_cached_bytes).times(KB),
             // Used memory with or without caches, as the version has it.
             metric("kbmemused"),
@@ -293,7 +294,7 @@ pub(super) static SECTIONS: &[Section] = &[
     Section {
         names: &["hugepages"],
         columns: &[
-            set("kbhugfree", &mem::TABLE, mem::huge_free_bytes).times(KB).part_of(mem::huge_total_bytes),
+            set_part("kbhugfree", &mem::TABLE, mem::huge_free_bytes, mem::huge_total_bytes).times(KB),
             part("kbhugused", &mem::TABLE, mem::huge_total_bytes, KB),
             skip("%hugused"),
             metric("kbhugrsvd"),
@@ -303,7 +304,7 @@ pub(super) static SECTIONS: &[Section] = &[
     },
     Section {
         names: &["psi-cpu"],
-        fixed: Some((&pressure::TABLE, pressure::resource, "cpu")),
+        fixed: Some(labelled(&pressure::TABLE, pressure::resource, "cpu")),
         columns: &[
             set("%scpu", &pressure::TABLE, pressure::some).alias("some_avg"),
             metric("%scpu-10").alias("some_avg10"),
@@ -314,7 +315,7 @@ pub(super) static SECTIONS: &[Section] = &[
     },
     Section {
         names: &["psi-io"],
-        fixed: Some((&pressure::TABLE, pressure::resource, "io")),
+        fixed: Some(labelled(&pressure::TABLE, pressure::resource, "io")),
         columns: &[
             set("%sio", &pressure::TABLE, pressure::some).alias("some_avg"),
             metric("%sio-10").alias("some_avg10"),
@@ -329,7 +330,7 @@ pub(super) static SECTIONS: &[Section] = &[
     },
     Section {
         names: &["psi-mem"],
-        fixed: Some((&pressure::TABLE, pressure::resource, "memory")),
+        fixed: Some(labelled(&pressure::TABLE, pressure::resource, "memory")),
         columns: &[
             set("%smem", &pressure::TABLE, pressure::some).alias("some_avg"),
             metric("%smem-10").alias("some_avg10"),

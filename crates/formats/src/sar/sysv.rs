@@ -15,7 +15,7 @@ use super::{
     moment::Events,
     plan::Plan,
     sar::{Line, Pace, is_header},
-    section::{Key, PLAIN, Section, part, set},
+    section::{Key, PLAIN, Section, part, place, set, set_part},
     stamp::Stamp,
     write::{When, Writer},
 };
@@ -30,19 +30,19 @@ const BLOCK: f64 = 512.0;
 /// Sections with a column of a table; all others are metrics.
 static SECTIONS: &[Section] = &[
     Section {
-        keys: &[Key { headers: &["cpu"], label: "cpu", places: &[(&cpu::TABLE, cpu::cpu)] }],
+        keys: &[Key { headers: &["cpu"], label: "cpu", places: &[place(&cpu::TABLE, cpu::cpu)] }],
         columns: CPU_COLUMNS,
         ..PLAIN
     },
     Section {
-        keys: &[Key { headers: &["device"], label: "device", places: &[(&disk::TABLE, disk::device)] }],
+        keys: &[Key { headers: &["device"], label: "device", places: &[place(&disk::TABLE, disk::device)] }],
         columns: &[
             set("%busy", &disk::TABLE, disk::util),
             set("avque", &disk::TABLE, disk::queue_depth),
             set("r+w/s", &disk::TABLE, disk::transfers_per_s),
             set("blks/s", &disk::TABLE, disk::transfer_bytes_per_s).times(BLOCK),
             set("Kbs/s", &disk::TABLE, disk::transfer_bytes_per_s).times(1024.0),
-            set("avserv", &disk::TABLE, disk::svctm_ms).part_of(disk::await_ms),
+            set_part("avserv", &disk::TABLE, disk::svctm_ms, disk::await_ms),
             part("avwait", &disk::TABLE, disk::await_ms, 1.0),
         ],
         ..PLAIN

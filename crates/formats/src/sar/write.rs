@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use fenxi_model::{
-    Micros, Row, Table,
+    AnySchema, Micros, Place, Row, Table,
     catalog::{cpu, irq, mem, net, sched, tcp, udp, vm},
+    place::{F64, Label},
 };
 
 use super::{
@@ -75,6 +76,18 @@ pub(super) struct When {
     pub(super) boot: bool,
 }
 
+/// Gathers the rows of `table`, with the columns that `sections` and `more` have.
+fn join<S: AnySchema>(
+    sections: &'static [Section],
+    table: &'static Table<S>,
+    key: Option<Place<S, Label>>,
+    more: &[Place<S, F64>],
+) -> (&'static Table, Join) {
+    let mut all = places(sections, table);
+    all.extend(more.iter().map(|place| place.index()));
+    (table, Join::any(table, key.map(Place::index), all))
+}
+
 /// Writes rows.
 pub(super) struct Writer {
     /// Tables whose columns come from several sections.
@@ -92,20 +105,15 @@ impl Writer {
 
     /// For reports with these sections.
     pub(super) fn among(sections: &'static [Section]) -> Writer {
-        let join = |table: &'static Table, key: Option<usize>, more: &[usize]| {
-            let mut all = places(sections, table);
-            all.extend(more);
-            (table, Join::new(table, key, &all))
-        };
         Writer {
             joins: vec![
-                join(&cpu::TABLE, Some(cpu::cpu), &[cpu::intr_per_s]),
-                join(&net::TABLE, Some(net::interface), &[]),
-                join(&sched::TABLE, None, &[sched::intr_per_s]),
-                join(&mem::TABLE, None, &[mem::total_bytes]),
-                join(&vm::TABLE, None, &[]),
-                join(&tcp::TABLE, None, &[]),
-                join(&udp::TABLE, None, &[]),
+                join(sections, &cpu::TABLE, Some(cpu::cpu), &[cpu::intr_per_s]),
+                join(sections, &net::TABLE, Some(net::interface), &[]),
+                join(sections, &sched::TABLE, None, &[sched::intr_per_s]),
+                join(sections, &mem::TABLE, None, &[mem::total_bytes]),
+                join(sections, &vm::TABLE, None, &[]),
+                join(sections, &tcp::TABLE, None, &[]),
+                join(sections, &udp::TABLE, None, &[]),
             ],
             values: Vec::new(),
             labels: String::new(),
@@ -182,7 +190,7 @@ impl Writer {
             let name = plan.keys.iter().find(|(_, _, places)| places.iter().any(key));
             let text = name.map_or(Cow::Borrowed(""), |(column, _, _)| cells.text(*column));
             let text = name.map_or("", |(_, label, _)| key_text(label, &text));
-            join.set_all(out, when.t, when.dt, text, &self.values);
+            join.set_columns(out, (when.t, when.dt), text, self.values.iter().copied());
             return;
         }
         let mut row = out.row(part.table, when.t, when.dt);
@@ -249,9 +257,9 @@ impl Writer {
         let Some(value) = value else { return };
         for (table, join) in &mut self.joins {
             if table.id == sched::TABLE.id && cpu.is_none() {
-                join.set_all(out, when.t, when.dt, "", &[(sched::intr_per_s, value)]);
+                join.set_column(out, (when.t, when.dt), "", sched::intr_per_s.index(), Some(value));
             } else if table.id == cpu::TABLE.id && !alone {
-                join.set_all(out, when.t, when.dt, cpu.unwrap_or(""), &[(cpu::intr_per_s, value)]);
+                join.set_column(out, (when.t, when.dt), cpu.unwrap_or(""), cpu::intr_per_s.index(), Some(value));
             }
         }
     }

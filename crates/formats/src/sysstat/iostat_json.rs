@@ -106,7 +106,9 @@ fn write(report: &Map<String, Value>, times: &Times, out: &mut Out<'_>) {
     for device in objects(report, "disk") {
         let name = label(device, "disk_device");
         let keys = |row: &mut fenxi_model::Row<'_>| {
-            row.str(disk::device, name.as_str());
+            if let Some(mut row) = row.typed(&disk::TABLE) {
+                row.str(disk::device, name.as_str());
+            }
         };
         DISKS.write(out, times.at(), device, keys, &format!("device={name}"));
     }

@@ -5,8 +5,9 @@
 //! nothing in it tells that from a sample.
 
 use fenxi_model::{
-    Micros, Table,
+    AnySchema, Micros, Place, Table,
     catalog::{cpu, irq, softirq},
+    place::{F64, Label},
 };
 use serde_json::{Map, Value};
 
@@ -64,11 +65,11 @@ fn cpu_of(object: &Map<String, Value>) -> String {
     if matches!(name.as_str(), "all" | "-1") { String::new() } else { name }
 }
 
-fn write(report: &Map<String, Value>, at: (Micros, Option<f64>), join: &mut Join, out: &mut Out<'_>) {
+fn write(report: &Map<String, Value>, at: (Micros, Option<f64>), join: &mut Join<cpu::Schema>, out: &mut Out<'_>) {
     for object in objects(report, "cpu-load") {
         let name = cpu_of(object);
         for (place, value) in CPUS.values(object) {
-            join.set(out, at.0, at.1, &name, place, Some(value));
+            join.set_column(out, at, &name, place, Some(value));
         }
         CPUS.metrics(out, at, object, &format!("cpu={name}"));
     }
@@ -76,29 +77,29 @@ fn write(report: &Map<String, Value>, at: (Micros, Option<f64>), join: &mut Join
         let value = object.get("intr").and_then(Value::as_f64);
         join.set(out, at.0, at.1, &cpu_of(object), cpu::intr_per_s, value);
     }
-    let places = [irq::irq, irq::cpu, irq::intr_per_s];
+    let places = (irq::irq, irq::cpu, irq::intr_per_s);
     interrupts(report, "individual-interrupts", &irq::TABLE, places, at, out);
-    let places = [softirq::softirq, softirq::cpu, softirq::softirqs_per_s];
+    let places = (softirq::softirq, softirq::cpu, softirq::softirqs_per_s);
     interrupts(report, "soft-interrupts", &softirq::TABLE, places, at, out);
 }
 
-/// Writes each interrupt of each CPU; `places` are those of its name, its CPU and its rate.
-fn interrupts(
+/// Writes each interrupt of each CPU: the columns are those of its name, its CPU and its rate.
+fn interrupts<S: AnySchema>(
     report: &Map<String, Value>,
     key: &str,
-    table: &'static Table,
-    places: [usize; 3],
+    table: &'static Table<S>,
+    (kind, cpu, rate): (Place<S, Label>, Place<S, Label>, Place<S, F64>),
     at: (Micros, Option<f64>),
     out: &mut Out<'_>,
 ) {
     for object in objects(report, key) {
         let name = cpu_of(object);
-        let cpu = Some(name.as_str()).filter(|name| !name.is_empty());
+        let of_cpu = Some(name.as_str()).filter(|name| !name.is_empty());
         for interrupt in objects(object, "intr") {
-            let kind = label(interrupt, "name");
+            let interrupt_name = label(interrupt, "name");
             let mut row = out.row(table, at.0, at.1);
-            row.str(places[0], kind.as_str()).str(places[1], cpu);
-            row.f64(places[2], interrupt.get("value").and_then(Value::as_f64));
+            row.str(kind, interrupt_name.as_str()).str(cpu, of_cpu);
+            row.f64(rate, interrupt.get("value").and_then(Value::as_f64));
         }
     }
 }

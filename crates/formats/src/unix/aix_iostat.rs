@@ -6,8 +6,9 @@
 //! with `S` for seconds instead of milliseconds.
 
 use fenxi_model::{
-    Micros,
+    Micros, Place,
     catalog::{cpu, disk},
+    place::F64,
 };
 
 use super::times::{Times, Tool, tells_configuration};
@@ -63,7 +64,7 @@ enum Unit {
 }
 
 /// Columns with `-D` by part and word; the others go to `metric`.
-const PARTS: &[(&str, &str, usize, Unit)] = &[
+const PARTS: &[(&str, &str, Place<disk::Schema, F64>, Unit)] = &[
     ("xfer:", "%tm_act", disk::util, Unit::Plain),
     ("xfer:", "bps", disk::transfer_bytes_per_s, Unit::Bytes),
     ("xfer:", "tps", disk::transfers_per_s, Unit::Plain),
@@ -89,7 +90,7 @@ struct Reader {
     first: Option<String>,
     /// The disk of `-D` whose lines are being read, and its values so far.
     device: String,
-    values: Vec<(usize, f64)>,
+    values: Vec<(Place<disk::Schema, F64>, f64)>,
     others: Vec<(String, f64)>,
 }
 

@@ -8,7 +8,7 @@ use fenxi_model::catalog::cpu;
 
 use super::{
     times::Tool,
-    vmstat::{self, Dialect, To},
+    vmstat::{self, Dialect, column},
 };
 use crate::{Family, Format, Head, Input, Out, Sure};
 
@@ -33,10 +33,10 @@ static DIALECT: Dialect = Dialect {
     format: "aix-lparstat",
     tool: Tool { name: "lparstat", takes: "o", every: None, counters: false, default_s: 1.0, first_since_boot: true },
     words: &[
-        ("%user", To::Column(&cpu::TABLE, cpu::usr, 1.0)),
-        ("%sys", To::Column(&cpu::TABLE, cpu::sys, 1.0)),
-        ("%wait", To::Column(&cpu::TABLE, cpu::iowait, 1.0)),
-        ("%idle", To::Column(&cpu::TABLE, cpu::idle, 1.0)),
+        ("%user", column(&cpu::TABLE, cpu::usr, 1.0)),
+        ("%sys", column(&cpu::TABLE, cpu::sys, 1.0)),
+        ("%wait", column(&cpu::TABLE, cpu::iowait, 1.0)),
+        ("%idle", column(&cpu::TABLE, cpu::idle, 1.0)),
     ],
     header: &["%user", "%sys", "%wait", "%idle"],
     groups: &[],

@@ -3,7 +3,7 @@
 //! Faults, interrupts, switches and calls are counts over the interval, not rates; without an
 //! interval they are totals since boot. `pc` is the number of physical processors consumed.
 
-use fenxi_model::{Kind, Micros, catalog::cpu};
+use fenxi_model::{Kind, Micros, Place, catalog::cpu, place::F64};
 
 use super::times::{Times, Tool};
 use crate::{CpuMean, Family, Fields, Format, Head, Input, Out, Splitter, Sure, number};
@@ -29,7 +29,7 @@ const TOOL: Tool =
     Tool { name: "mpstat", takes: "O@", every: None, counters: false, default_s: 1.0, first_since_boot: true };
 
 /// Columns that are known; the others go to `metric`.
-const COLUMNS: &[(&str, usize)] = &[
+const COLUMNS: &[(&str, Place<cpu::Schema, F64>)] = &[
     ("min", cpu::minor_faults_per_s),
     ("maj", cpu::major_faults_per_s),
     ("mpc", cpu::cross_calls_per_s),
@@ -134,7 +134,7 @@ impl Reader {
             let known = COLUMNS.iter().find(|(name, _)| name == word);
             match (known, &mut row) {
                 (Some((_, place)), Some(row)) => {
-                    let rate = cpu::TABLE.columns.get(*place).is_some_and(|c| c.kind == Kind::Rate);
+                    let rate = cpu::TABLE.column(*place).kind == Kind::Rate;
                     let value = if rate { per_s(value) } else { Some(value) };
                     row.f64(*place, value);
                     if let Some(value) = value.filter(|_| name != "ALL") {

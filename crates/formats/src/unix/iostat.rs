@@ -3,8 +3,9 @@
 //! the terminals side by side.
 
 use fenxi_model::{
-    Micros,
+    Micros, Place, Table,
     catalog::{cpu, disk, sched},
+    place::F64,
 };
 use rustc_hash::FxHashMap;
 
@@ -15,17 +16,17 @@ use crate::{Fields, Input, Out, Splitter, number};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Cell {
     /// A column of the `disk` table, and the factor to its unit.
-    Disk(usize, f64),
+    Disk(Place<disk::Schema, F64>, f64),
     /// A rate of the `disk` table, printed as a count over the interval.
-    Count(usize, f64),
+    Count(Place<disk::Schema, F64>, f64),
     /// Milliseconds waiting and active, which together are the time of a request.
     Waiting,
     Active,
     /// Errors since boot.
     Errors,
     /// Columns of the `cpu` and `sched` tables.
-    Cpu(usize),
-    Sched(usize),
+    Cpu(Place<cpu::Schema, F64>),
+    Sched(Place<sched::Schema, F64>),
     /// Goes to `metric` under its own name: of the device, or of the whole host.
     Other,
     Whole,
@@ -346,10 +347,11 @@ impl Reader {
     fn rest(&self, line: u64, header: &Header, fields: &Fields<'_>, out: &mut Out<'_>) {
         let Some(block) = &self.block else { return };
         let (t, dt) = (block.t, block.dt);
-        for (table, of_cpu) in [(&cpu::TABLE, true), (&sched::TABLE, false)] {
+        let tables: [(&'static Table, bool); 2] = [(&cpu::TABLE, true), (&sched::TABLE, false)];
+        for (table, of_cpu) in tables {
             let place = |cell: Cell| match cell {
-                Cell::Cpu(place) if of_cpu => Some(place),
-                Cell::Sched(place) if !of_cpu => Some(place),
+                Cell::Cpu(place) if of_cpu => Some(place.index()),
+                Cell::Sched(place) if !of_cpu => Some(place.index()),
                 _ => None,
             };
             if !header.cells.iter().any(|(_, cell)| place(*cell).is_some()) {
@@ -404,7 +406,7 @@ impl Moved {
     }
 
     /// Whether nothing happened of which the column at `place` would be the mean.
-    fn lacks(&self, place: usize) -> bool {
+    fn lacks(&self, place: Place<disk::Schema, F64>) -> bool {
         match place {
             disk::read_await_ms => self.reads == 0.0,
             disk::write_await_ms => self.writes == 0.0,

@@ -5,8 +5,9 @@
 //! first one counts. Columns are found from the right, as the address may be missing.
 
 use fenxi_model::{
-    Micros,
+    Micros, Place,
     catalog::{metric, net},
+    place::F64,
 };
 use rustc_hash::FxHashMap;
 
@@ -38,7 +39,7 @@ const TOOL: Tool =
 const MAX_INTERFACES: usize = 1 << 16;
 
 /// Columns of counters, by their heads.
-const COUNTERS: &[(&str, usize)] = &[
+const COUNTERS: &[(&str, Place<net::Schema, F64>)] = &[
     ("Ipkts", net::rx_packets_per_s),
     ("Ierrs", net::rx_errors_per_s),
     ("Idrop", net::rx_drops_per_s),

@@ -4,7 +4,7 @@
 //! Everything is a count over the interval. Where two groups of columns stand side by side (not on
 //! BSD and macOS) the first row is since boot. Retransmissions and the like are not among them.
 
-use fenxi_model::{Micros, catalog::net};
+use fenxi_model::{Micros, Place, catalog::net, place::F64};
 
 use super::times::{Times, Tool};
 use crate::{Family, Fields, Format, Head, Input, Out, Splitter, Sure, number, scaled};
@@ -40,7 +40,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 }
 
 /// The columns of one interface: the place in the `net` table of each.
-type Group = Vec<Option<usize>>;
+type Group = Vec<Option<Place<net::Schema, F64>>>;
 
 /// The columns under one header.
 struct Header {
@@ -154,7 +154,7 @@ impl Reader {
 /// Counts since boot, which are no rates.
 fn totals(name: &str, group: &Group, cells: &Fields<'_>, t: Micros, out: &mut Out<'_>) {
     for (at, place) in group.iter().enumerate() {
-        let column = place.and_then(|place| net::TABLE.columns.get(place));
+        let column = place.map(|place| net::TABLE.column(place));
         if let (Some(column), Some(count)) = (column, number(cells.get(at))) {
             let what = column.name.trim_end_matches("_per_s");
             out.metric(t, None, &format!("netstat-interval.{what}"), &format!("interface={name}"), count, "");

@@ -5,8 +5,9 @@
 //! without what stands in brackets.
 
 use fenxi_model::{
-    Micros, Table,
+    AnySchema, Micros, Place, Table,
     catalog::{metric, tcp, udp},
+    place::F64,
 };
 use rustc_hash::FxHashMap;
 
@@ -31,54 +32,61 @@ TCP     tcpRtoAlgorithm     =     4     tcpRtoMin           =   400
 const TOOL: Tool =
     Tool { name: "netstat", takes: "fpPIMNw", every: None, counters: true, default_s: 1.0, first_since_boot: true };
 
+/// A counter, the table and the column of its rate.
+type Counted = (&'static str, &'static Table, usize);
+
+const fn counter<S: AnySchema>(name: &'static str, table: &'static Table<S>, place: Place<S, F64>) -> Counted {
+    (name, table, place.index())
+}
+
 /// Counters that have a column, as `section.words` in normal form.
-const COUNTERS: &[(&str, &Table, usize)] = &[
-    ("tcpActiveOpens", &tcp::TABLE, tcp::active_opens_per_s),
-    ("tcpPassiveOpens", &tcp::TABLE, tcp::passive_opens_per_s),
-    ("tcpAttemptFails", &tcp::TABLE, tcp::attempt_fails_per_s),
-    ("tcpEstabResets", &tcp::TABLE, tcp::estab_resets_per_s),
-    ("tcpInSegs", &tcp::TABLE, tcp::in_segments_per_s),
-    ("tcpOutSegs", &tcp::TABLE, tcp::out_segments_per_s),
-    ("tcpRetransSegs", &tcp::TABLE, tcp::retransmits_per_s),
-    ("tcpOutRsts", &tcp::TABLE, tcp::out_resets_per_s),
-    ("tcpListenDrop", &tcp::TABLE, tcp::listen_overflows_per_s),
-    ("tcpTimRetrans", &tcp::TABLE, tcp::timeouts_per_s),
-    ("udpInDatagrams", &udp::TABLE, udp::in_datagrams_per_s),
-    ("udpOutDatagrams", &udp::TABLE, udp::out_datagrams_per_s),
-    ("udpInErrors", &udp::TABLE, udp::in_errors_per_s),
-    ("udpNoPorts", &udp::TABLE, udp::no_ports_per_s),
-    ("udpInOverflows", &udp::TABLE, udp::receive_buffer_errors_per_s),
-    ("udpInCksumErrs", &udp::TABLE, udp::checksum_errors_per_s),
-    ("tcp.connection request", &tcp::TABLE, tcp::active_opens_per_s),
-    ("tcp.connection accept", &tcp::TABLE, tcp::passive_opens_per_s),
-    ("tcp.bad connection attempt", &tcp::TABLE, tcp::attempt_fails_per_s),
-    ("tcp.packet received", &tcp::TABLE, tcp::in_segments_per_s),
-    ("tcp.packet sent", &tcp::TABLE, tcp::out_segments_per_s),
-    ("tcp.data packet retransmitted", &tcp::TABLE, tcp::retransmits_per_s),
-    ("tcp.listen queue overflow", &tcp::TABLE, tcp::listen_overflows_per_s),
-    ("tcp.retransmit timeout", &tcp::TABLE, tcp::timeouts_per_s),
-    ("udp.datagram received", &udp::TABLE, udp::in_datagrams_per_s),
-    ("udp.datagram output", &udp::TABLE, udp::out_datagrams_per_s),
-    ("udp.dropped due to no socket", &udp::TABLE, udp::no_ports_per_s),
-    ("udp.dropped due to full socket buffer", &udp::TABLE, udp::receive_buffer_errors_per_s),
-    ("udp.with bad checksum", &udp::TABLE, udp::checksum_errors_per_s),
-    ("Tcp.active connection opening", &tcp::TABLE, tcp::active_opens_per_s),
-    ("Tcp.passive connection opening", &tcp::TABLE, tcp::passive_opens_per_s),
-    ("Tcp.failed connection attempt", &tcp::TABLE, tcp::attempt_fails_per_s),
-    ("Tcp.connection reset received", &tcp::TABLE, tcp::estab_resets_per_s),
-    ("Tcp.segment received", &tcp::TABLE, tcp::in_segments_per_s),
-    ("Tcp.segment sent out", &tcp::TABLE, tcp::out_segments_per_s),
-    ("Tcp.segment send out", &tcp::TABLE, tcp::out_segments_per_s),
-    ("Tcp.segment retransmitted", &tcp::TABLE, tcp::retransmits_per_s),
-    ("Tcp.segment retransmited", &tcp::TABLE, tcp::retransmits_per_s),
-    ("Tcp.bad segment received", &tcp::TABLE, tcp::in_errors_per_s),
-    ("Tcp.reset sent", &tcp::TABLE, tcp::out_resets_per_s),
-    ("Udp.packet received", &udp::TABLE, udp::in_datagrams_per_s),
-    ("Udp.packet to unknown port received", &udp::TABLE, udp::no_ports_per_s),
-    ("Udp.packet receive error", &udp::TABLE, udp::in_errors_per_s),
-    ("Udp.packet sent", &udp::TABLE, udp::out_datagrams_per_s),
-    ("Udp.receive buffer error", &udp::TABLE, udp::receive_buffer_errors_per_s),
-    ("Udp.send buffer error", &udp::TABLE, udp::send_buffer_errors_per_s),
+const COUNTERS: &[Counted] = &[
+    counter("tcpActiveOpens", &tcp::TABLE, tcp::active_opens_per_s),
+    counter("tcpPassiveOpens", &tcp::TABLE, tcp::passive_opens_per_s),
+    counter("tcpAttemptFails", &tcp::TABLE, tcp::attempt_fails_per_s),
+    counter("tcpEstabResets", &tcp::TABLE, tcp::estab_resets_per_s),
+    counter("tcpInSegs", &tcp::TABLE, tcp::in_segments_per_s),
+    counter("tcpOutSegs", &tcp::TABLE, tcp::out_segments_per_s),
+    counter("tcpRetransSegs", &tcp::TABLE, tcp::retransmits_per_s),
+    counter("tcpOutRsts", &tcp::TABLE, tcp::out_resets_per_s),
+    counter("tcpListenDrop", &tcp::TABLE, tcp::listen_overflows_per_s),
+    counter("tcpTimRetrans", &tcp::TABLE, tcp::timeouts_per_s),
+    counter("udpInDatagrams", &udp::TABLE, udp::in_datagrams_per_s),
+    counter("udpOutDatagrams", &udp::TABLE, udp::out_datagrams_per_s),
+    counter("udpInErrors", &udp::TABLE, udp::in_errors_per_s),
+    counter("udpNoPorts", &udp::TABLE, udp::no_ports_per_s),
+    counter("udpInOverflows", &udp::TABLE, udp::receive_buffer_errors_per_s),
+    counter("udpInCksumErrs", &udp::TABLE, udp::checksum_errors_per_s),
+    counter("tcp.connection request", &tcp::TABLE, tcp::active_opens_per_s),
+    counter("tcp.connection accept", &tcp::TABLE, tcp::passive_opens_per_s),
+    counter("tcp.bad connection attempt", &tcp::TABLE, tcp::attempt_fails_per_s),
+    counter("tcp.packet received", &tcp::TABLE, tcp::in_segments_per_s),
+    counter("tcp.packet sent", &tcp::TABLE, tcp::out_segments_per_s),
+    counter("tcp.data packet retransmitted", &tcp::TABLE, tcp::retransmits_per_s),
+    counter("tcp.listen queue overflow", &tcp::TABLE, tcp::listen_overflows_per_s),
+    counter("tcp.retransmit timeout", &tcp::TABLE, tcp::timeouts_per_s),
+    counter("udp.datagram received", &udp::TABLE, udp::in_datagrams_per_s),
+    counter("udp.datagram output", &udp::TABLE, udp::out_datagrams_per_s),
+    counter("udp.dropped due to no socket", &udp::TABLE, udp::no_ports_per_s),
+    counter("udp.dropped due to full socket buffer", &udp::TABLE, udp::receive_buffer_errors_per_s),
+    counter("udp.with bad checksum", &udp::TABLE, udp::checksum_errors_per_s),
+    counter("Tcp.active connection opening", &tcp::TABLE, tcp::active_opens_per_s),
+    counter("Tcp.passive connection opening", &tcp::TABLE, tcp::passive_opens_per_s),
+    counter("Tcp.failed connection attempt", &tcp::TABLE, tcp::attempt_fails_per_s),
+    counter("Tcp.connection reset received", &tcp::TABLE, tcp::estab_resets_per_s),
+    counter("Tcp.segment received", &tcp::TABLE, tcp::in_segments_per_s),
+    counter("Tcp.segment sent out", &tcp::TABLE, tcp::out_segments_per_s),
+    counter("Tcp.segment send out", &tcp::TABLE, tcp::out_segments_per_s),
+    counter("Tcp.segment retransmitted", &tcp::TABLE, tcp::retransmits_per_s),
+    counter("Tcp.segment retransmited", &tcp::TABLE, tcp::retransmits_per_s),
+    counter("Tcp.bad segment received", &tcp::TABLE, tcp::in_errors_per_s),
+    counter("Tcp.reset sent", &tcp::TABLE, tcp::out_resets_per_s),
+    counter("Udp.packet received", &udp::TABLE, udp::in_datagrams_per_s),
+    counter("Udp.packet to unknown port received", &udp::TABLE, udp::no_ports_per_s),
+    counter("Udp.packet receive error", &udp::TABLE, udp::in_errors_per_s),
+    counter("Udp.packet sent", &udp::TABLE, udp::out_datagrams_per_s),
+    counter("Udp.receive buffer error", &udp::TABLE, udp::receive_buffer_errors_per_s),
+    counter("Udp.send buffer error", &udp::TABLE, udp::send_buffer_errors_per_s),
 ];
 /// Amounts at a moment.
 const ESTABLISHED: [&str; 2] = ["tcpCurrEstab", "Tcp.connection established"];
@@ -224,7 +232,8 @@ fn rates(now: &Report, before: &Report, out: &mut Out<'_>) {
         let seconds = now.dt.filter(|dt| *dt > 0.0)?;
         Some((now_is - was) / seconds).filter(|rate| *rate >= 0.0)
     };
-    for table in [&tcp::TABLE, &udp::TABLE] {
+    let tables: [&'static Table; 2] = [&tcp::TABLE, &udp::TABLE];
+    for table in tables {
         let known: Vec<_> =
             COUNTERS.iter().filter(|(name, of, _)| of.id == table.id && now.values.contains_key(*name)).collect();
         let established = established(now).filter(|_| table.id == tcp::TABLE.id);
@@ -235,7 +244,7 @@ fn rates(now: &Report, before: &Report, out: &mut Out<'_>) {
         for (name, _, place) in known {
             row.f64(*place, rate(name));
         }
-        if let Some(established) = established {
+        if let Some(mut row) = row.typed(&tcp::TABLE) {
             row.f64(tcp::established, established);
         }
     }

@@ -162,16 +162,18 @@ impl Reader {
                     (t, dt),
                     &values,
                     |_, row| {
-                        row.str(cpu::cpu, name);
+                        if let Some(mut row) = row.typed(&cpu::TABLE) {
+                            row.str(cpu::cpu, name);
+                        }
                     },
                     || format!("cpu={name}"),
                 );
                 self.mean.next_cpu();
-                layout.each(&cpu::TABLE, &values, |place, value| self.mean.add(place, value));
+                layout.each(&cpu::TABLE, &values, |place, value| self.mean.add_to(place, value));
             }
             Unit::Mean => {
                 let cpus = number(name).unwrap_or(f64::NAN);
-                let mut row = out.row(&cpu::TABLE, t, dt);
+                let mut row = out.row(&cpu::TABLE, t, dt).any();
                 layout.each(&cpu::TABLE, &values, |place, value| {
                     row.f64(place, if is_rate(place) { value * cpus } else { value });
                 });
@@ -215,7 +217,7 @@ impl Reader {
             return;
         }
         let places = COLUMNS.iter().filter_map(|column| column.place_in(&cpu::TABLE));
-        let mut row = out.row(&cpu::TABLE, t, dt);
+        let mut row = out.row(&cpu::TABLE, t, dt).any();
         for place in places {
             let of = |set: &Set| set.values.iter().find(|(p, _)| *p == place).map(|(_, value)| (*value, set.cpus));
             let Some(values) = sets.iter().map(of).collect::<Option<Vec<_>>>() else { continue };

@@ -4,8 +4,9 @@
 //! other tool: they count ticks. One alone gives averages since boot, which are kept apart.
 
 use fenxi_model::{
-    Micros,
+    Micros, Place,
     catalog::{cpu, sched, vm},
+    place::F64,
 };
 
 use super::times::{Times, Tool};
@@ -33,19 +34,19 @@ const TOOL: Tool =
     Tool { name: "vmstat", takes: "T", every: None, counters: true, default_s: 1.0, first_since_boot: true };
 
 /// Counters that belong into tables, by their words.
-const SCHED: &[(&str, usize)] = &[
+const SCHED: &[(&str, Place<sched::Schema, F64>)] = &[
     ("cpu context switches", sched::context_switches_per_s),
     ("device interrupts", sched::intr_per_s),
     ("system calls", sched::syscalls_per_s),
 ];
-const VM: &[(&str, usize)] = &[
+const VM: &[(&str, Place<vm::Schema, F64>)] = &[
     ("major faults", vm::major_faults_per_s),
     ("pages examined by the clock daemon", vm::scan_kswapd_pages_per_s),
     ("pages freed by the clock daemon", vm::steal_kswapd_pages_per_s),
     ("pages swapped in", vm::swap_in_pages_per_s),
     ("pages swapped out", vm::swap_out_pages_per_s),
 ];
-const CPU: &[(&str, usize)] =
+const CPU: &[(&str, Place<cpu::Schema, F64>)] =
     &[("user cpu", cpu::usr), ("system cpu", cpu::sys), ("wait cpu", cpu::iowait), ("idle cpu", cpu::idle)];
 
 /// Most counters that one report can have.
@@ -138,17 +139,24 @@ fn shares(now: &Snapshot, before: Option<&Snapshot>, out: &mut Out<'_>) {
     }
 }
 
+fn is_in<S>(known: &[(&str, Place<S, F64>)], name: &str) -> bool {
+    known.iter().any(|(words, _)| *words == name)
+}
+
 fn rates(now: &Snapshot, before: &Snapshot, out: &mut Out<'_>) {
     let Some(seconds) = now.dt.filter(|dt| *dt > 0.0) else { return };
     let rate = |name: &str, value: f64| before.get(name).map(|was| (value - was) / seconds).filter(|rate| *rate >= 0.0);
-    for (table, known) in [(&sched::TABLE, SCHED), (&vm::TABLE, VM)] {
-        let mut row = out.row(table, now.t, now.dt);
-        for (words, place) in known {
-            row.f64(*place, now.get(words).and_then(|value| rate(words, value)));
-        }
+    let rate_of = |words: &str| now.get(words).and_then(|value| rate(words, value));
+    let mut row = out.row(&sched::TABLE, now.t, now.dt);
+    for (words, place) in SCHED {
+        row.f64(*place, rate_of(words));
+    }
+    let mut row = out.row(&vm::TABLE, now.t, now.dt);
+    for (words, place) in VM {
+        row.f64(*place, rate_of(words));
     }
     for (name, value) in &now.counters {
-        if [SCHED, VM, CPU].iter().all(|known| known.iter().all(|(words, _)| words != name)) {
+        if !(is_in(SCHED, name) || is_in(VM, name) || is_in(CPU, name)) {
             out.metric(now.t, now.dt, &format!("solaris-vmstat-s.{name}"), "", rate(name, *value), "/s");
         }
     }

@@ -5,8 +5,9 @@
 //! what it had counted whenever it prints its header: the row after it is since boot.
 
 use fenxi_model::{
-    Micros,
+    Micros, Place,
     catalog::{mem, vm},
+    place::F64,
 };
 
 use super::times::{Times, Tool};
@@ -38,10 +39,10 @@ fn sniff(head: &Head<'_>) -> Sure {
 #[derive(Clone, Copy)]
 enum To {
     /// Pages at a moment.
-    Mem(usize),
+    Mem(Place<mem::Schema, F64>),
     /// Pages or events counted: a rate of the `vm` table, in pages or in bytes.
-    Pages(usize),
-    Bytes(usize),
+    Pages(Place<vm::Schema, F64>),
+    Bytes(Place<vm::Schema, F64>),
     /// A metric: an amount at a moment, or counted.
     Gauge,
     Counted,

@@ -2,8 +2,9 @@
 //! numbers for each sample, under a header that comes again from time to time.
 
 use fenxi_model::{
-    Micros, Table,
+    AnySchema, Micros, Place, Table,
     catalog::{cpu, disk},
+    place::F64,
 };
 
 use super::times::{Times, Tool};
@@ -16,6 +17,11 @@ pub(super) enum To {
     Column(&'static Table, usize, f64),
     /// A metric under its own name, and the factor to a plain unit.
     Other(f64),
+}
+
+/// A column of `table`, and the factor to its unit.
+pub(super) const fn column<S: AnySchema>(table: &'static Table<S>, place: Place<S, F64>, scale: f64) -> To {
+    To::Column(table, place.index(), scale)
 }
 
 /// One system's tool.
@@ -51,7 +57,7 @@ struct Layout {
 }
 
 /// Columns of each CPU with FreeBSD's `-P`.
-const PER_CPU: [(&str, usize); 3] = [("us", cpu::usr), ("sy", cpu::sys), ("id", cpu::idle)];
+const PER_CPU: [(&str, Place<cpu::Schema, F64>); 3] = [("us", cpu::usr), ("sy", cpu::sys), ("id", cpu::idle)];
 /// Most columns that a header can have.
 const MAX_COLUMNS: usize = 1 << 12;
 

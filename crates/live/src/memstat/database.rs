@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fenxi_model::{
-    TableRows,
+    RowsOf,
     catalog::{file_cache, page_cache},
 };
 
@@ -65,7 +65,7 @@ struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    fn of(rows: &'a TableRows, row: usize) -> Option<Server<'a>> {
+    fn of(rows: RowsOf<'a, page_cache::Schema>, row: usize) -> Option<Server<'a>> {
         let system = match rows.str(row, page_cache::kind)? {
             "postgres" => "PostgreSQL",
             "mariadb" => "MariaDB",
@@ -89,7 +89,7 @@ impl<'a> Server<'a> {
         })
     }
 
-    fn show(&self, rows: Option<&TableRows>, as_told: &Databases, out: &mut String) {
+    fn show(&self, rows: Option<RowsOf<'_, file_cache::Schema>>, as_told: &Databases, out: &mut String) {
         let Databases { top, width, .. } = *as_told;
         let process = self.pid.map_or_else(|| "not running".to_owned(), |pid| format!("process {pid}"));
         wrap(&format!("{} at {} ({process})", self.system, self.dir), 2, width, out);
@@ -211,7 +211,7 @@ impl<'a> Server<'a> {
 }
 
 /// Sums of data, log and other files.
-fn classes(rows: &TableRows, own: &[usize], width: Option<usize>, out: &mut String) {
+fn classes(rows: RowsOf<'_, file_cache::Schema>, own: &[usize], width: Option<usize>, out: &mut String) {
     let mut line = |[name, files, size, cached, share, dirty]: [&str; 6]| {
         let _ = if is_narrow(width) {
             writeln!(out, "{name:<6} {size:>9} {cached:>9} {share:>6}")

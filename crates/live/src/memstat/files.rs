@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fenxi_model::{TableRows, catalog::file_cache, visible};
+use fenxi_model::{RowsOf, catalog::file_cache, visible};
 
 use super::{human, is_narrow, parts::sum, share};
 use crate::{Frame, View};
@@ -37,7 +37,7 @@ impl View for Files {
 
 /// Files as lines.
 pub struct Table<'a> {
-    pub rows: &'a TableRows,
+    pub rows: RowsOf<'a, file_cache::Schema>,
     pub top: usize,
     pub width: Option<usize>,
 }

@@ -14,7 +14,7 @@ pub use summary::{Layout, Summary};
 use std::fmt;
 
 use fenxi_model::{
-    TableRows, Unit,
+    RowsOf, Unit,
     catalog::{file_cache, mem, page_cache},
 };
 
@@ -43,7 +43,7 @@ impl fmt::Debug for Recorded {
 impl View for Recorded {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut String) {
         let chosen = *self.chosen.get_or_insert_with(|| {
-            let is_server = |rows: &TableRows| {
+            let is_server = |rows: RowsOf<'_, page_cache::Schema>| {
                 (0..rows.n_rows()).any(|row| matches!(rows.str(row, page_cache::kind), Some("postgres" | "mariadb")))
             };
             match (frame.rows.of(&mem::TABLE), frame.rows.of(&page_cache::TABLE), frame.rows.of(&file_cache::TABLE)) {

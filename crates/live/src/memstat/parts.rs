@@ -5,11 +5,12 @@
 //! buffers, what vmalloc took) is what is left of the total: `other`.
 
 use fenxi_model::{
-    TableRows,
+    Place, RowsOf,
     catalog::{
         mem,
         page_cache::{self, cached_bytes, unread_files, unread_processes},
     },
+    place::F64,
 };
 
 /// Bytes of each part; None where this kernel, or this user, cannot know.
@@ -47,7 +48,7 @@ pub fn sum(values: &[Option<f64>]) -> Option<f64> {
 
 impl Parts {
     /// The parts by a row of `mem` and, if there are any, rows of `page_cache`.
-    pub fn of(mem: &TableRows, row: usize, cache: Option<&TableRows>) -> Parts {
+    pub fn of(mem: RowsOf<'_, mem::Schema>, row: usize, cache: Option<RowsOf<'_, page_cache::Schema>>) -> Parts {
         let get = |place| mem.f64(row, place);
         let mut parts = Parts {
             total: get(mem::total_bytes),
@@ -72,7 +73,11 @@ impl Parts {
     }
 
     /// Divides the page cache: its parts are cut so that they never exceed it.
-    fn cache(&mut self, get: impl Fn(usize) -> Option<f64>, cache: Option<&TableRows>) {
+    fn cache(
+        &mut self,
+        get: impl Fn(Place<mem::Schema, F64>) -> Option<f64>,
+        cache: Option<RowsOf<'_, page_cache::Schema>>,
+    ) {
         let Some(all) = sum(&[get(mem::cached_bytes), get(mem::buffers_bytes)]) else { return };
         let mut left = (all - self.shared.unwrap_or(0.0)).max(0.0);
         let mut take = |wanted: Option<f64>| {

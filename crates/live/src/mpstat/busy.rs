@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use fenxi_model::{
-    TableRows,
+    RowsOf,
     catalog::{cpu, process, thread},
 };
 
@@ -24,7 +24,7 @@ pub fn is_idle(idle: Option<f64>) -> bool {
 }
 
 /// The share of time in which a CPU did something, or wanted to and was not let by the hypervisor.
-fn busy(cpus: &TableRows, row: usize) -> Option<f64> {
+fn busy(cpus: RowsOf<'_, cpu::Schema>, row: usize) -> Option<f64> {
     Some(100.0 - cpus.f64(row, cpu::idle)? - cpus.f64(row, cpu::iowait).unwrap_or(0.0))
 }
 
@@ -38,7 +38,7 @@ struct Saturated<'a> {
 }
 
 /// One line when a CPU or a thread is saturated while the machine looks idle.
-pub fn verdict(frame: &Frame<'_>, cpus: &TableRows, order: &[(u32, usize)], out: &mut String) {
+pub fn verdict(frame: &Frame<'_>, cpus: RowsOf<'_, cpu::Schema>, order: &[(u32, usize)], out: &mut String) {
     let Some(machine) = row_of_all(cpus).and_then(|row| busy(cpus, row)) else { return };
     let mut saturated: Vec<(&str, f64)> = order
         .iter()

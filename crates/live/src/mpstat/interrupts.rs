@@ -6,8 +6,9 @@
 use std::fmt::Write;
 
 use fenxi_model::{
-    Rows, Table, TableRows,
+    AnySchema, Place, Rows, RowsOf, Table,
     catalog::{cpu, irq, sched, softirq},
+    place::{F64, Label},
 };
 
 use super::{
@@ -40,7 +41,7 @@ impl Total {
         options: &Options,
         times: (&str, &str),
         frame: &Frame<'_>,
-        cpus: Option<&TableRows>,
+        cpus: Option<RowsOf<'_, cpu::Schema>>,
         order: &[(u32, usize)],
         out: &mut String,
     ) {
@@ -120,7 +121,7 @@ fn total_header(time: &str, out: &mut String) {
 #[derive(Debug)]
 pub struct Matrix {
     table: &'static Table,
-    /// Places of the interrupt's name, of the CPU and of the rate.
+    /// The columns of the interrupt's name, of the CPU and of the rate.
     places: [usize; 3],
     names: Vec<Box<str>>,
     /// Which name was found last: rows come in the order of names.
@@ -135,15 +136,19 @@ pub struct Matrix {
 impl Matrix {
     /// Of hard interrupts.
     pub fn hard() -> Matrix {
-        Matrix::new(&irq::TABLE, [irq::irq, irq::cpu, irq::intr_per_s])
+        Matrix::new(&irq::TABLE, (irq::irq, irq::cpu, irq::intr_per_s))
     }
 
     /// Of soft interrupts.
     pub fn soft() -> Matrix {
-        Matrix::new(&softirq::TABLE, [softirq::softirq, softirq::cpu, softirq::softirqs_per_s])
+        Matrix::new(&softirq::TABLE, (softirq::softirq, softirq::cpu, softirq::softirqs_per_s))
     }
 
-    fn new(table: &'static Table, places: [usize; 3]) -> Matrix {
+    fn new<S: AnySchema>(
+        table: &'static Table<S>,
+        (name, cpu, rate): (Place<S, Label>, Place<S, Label>, Place<S, F64>),
+    ) -> Matrix {
+        let places = [name.index(), cpu.index(), rate.index()];
         let (names, values, sums) = (Vec::new(), Vec::new(), Vec::new());
         Matrix { table, places, names, hint: 0, values, sums, seconds: 0.0 }
     }

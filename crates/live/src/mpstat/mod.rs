@@ -14,7 +14,7 @@ mod text;
 use std::fmt::Write;
 
 use fenxi_model::{
-    Rows, TableRows,
+    Rows, RowsOf, Table,
     catalog::{cpu, event, irq, softirq},
 };
 use jiff::tz::TimeZone;
@@ -128,7 +128,8 @@ impl View for Mpstat {
             put_in_order(cpus, &mut self.order);
         }
         changes(frame.rows, out);
-        if ![&cpu::TABLE, &irq::TABLE, &softirq::TABLE].into_iter().any(|wanted| frame.rows.of(wanted).is_some()) {
+        let tables: [&'static Table; 3] = [&cpu::TABLE, &irq::TABLE, &softirq::TABLE];
+        if !tables.into_iter().any(|wanted| frame.rows.of(wanted).is_some()) {
             // Nothing but an event: runs have some between two samples.
             return;
         }
@@ -138,7 +139,7 @@ impl View for Mpstat {
             self.soft.learn(frame.rows);
             return;
         }
-        if let Some(cpus) = cpus.filter(|cpus| solaris::are(cpus)) {
+        if let Some(cpus) = cpus.filter(|cpus| solaris::are(*cpus)) {
             self.solaris.show(&self.options, &self.clock, frame, cpus, &self.order, out);
             return self.verdict(frame, cpus, out);
         }
@@ -148,7 +149,7 @@ impl View for Mpstat {
         self.clock.time(begin, length, &mut self.times.0);
         self.clock.time(frame.t, length, &mut self.times.1);
         let times = (self.times.0.as_str(), self.times.1.as_str());
-        if let Some(cpus) = cpus.filter(|cpus| self.options.shares && shares::any(cpus)) {
+        if let Some(cpus) = cpus.filter(|cpus| self.options.shares && shares::any(*cpus)) {
             self.shares.show(&self.options, times, frame, cpus, &self.order, out);
         }
         if self.options.interrupts.sum {
@@ -174,7 +175,7 @@ impl View for Mpstat {
 }
 
 impl Mpstat {
-    fn verdict(&self, frame: &Frame<'_>, cpus: &TableRows, out: &mut String) {
+    fn verdict(&self, frame: &Frame<'_>, cpus: RowsOf<'_, cpu::Schema>, out: &mut String) {
         if self.options.busy && !frame.since_boot {
             busy::verdict(frame, cpus, &self.order, out);
         }
@@ -187,14 +188,14 @@ fn before(frame: &Frame<'_>) -> fenxi_model::Micros {
 }
 
 /// Rows of single CPUs by their numbers. Runs keep them as text, where 10 comes before 2.
-fn put_in_order(cpus: &TableRows, order: &mut Vec<(u32, usize)>) {
+fn put_in_order(cpus: RowsOf<'_, cpu::Schema>, order: &mut Vec<(u32, usize)>) {
     let numbered = |row| Some((cpus.str(row, cpu::cpu)?.parse().unwrap_or(u32::MAX), row));
     order.extend((0..cpus.n_rows()).filter_map(numbered));
     order.sort_unstable();
 }
 
 /// The row of all CPUs together.
-fn row_of_all(cpus: &TableRows) -> Option<usize> {
+fn row_of_all(cpus: RowsOf<'_, cpu::Schema>) -> Option<usize> {
     // It comes last as a rule.
     (0..cpus.n_rows()).rev().find(|row| cpus.str(*row, cpu::cpu).is_none())
 }
@@ -222,7 +223,7 @@ fn changes(rows: &Rows, out: &mut String) {
     }
     // What a saved output said of itself.
     for row in (0..events.n_rows()).filter(|row| text(*row, event::subject) == "mpstat") {
-        let _ = writeln!(out, "<<{}>>", text(row, event::message));
+        let _ = writeln!(out, "<<{}>>", events.str(row, event::message).unwrap_or(""));
     }
 }
 

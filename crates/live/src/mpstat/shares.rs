@@ -1,6 +1,6 @@
 //! CPU utilisation in the columns of sysstat's mpstat, with averages.
 
-use fenxi_model::{TableRows, catalog::cpu};
+use fenxi_model::{Place, RowsOf, catalog::cpu, place::F64};
 
 use super::{
     Options, busy, row_of_all,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::Frame;
 
-const COLUMNS: [(&str, usize); 10] = [
+const COLUMNS: [(&str, Place<cpu::Schema, F64>); 10] = [
     ("%usr", cpu::usr),
     ("%nice", cpu::nice),
     ("%sys", cpu::sys),
@@ -31,7 +31,7 @@ const PAGE: usize = 20;
 type Line = [Option<f64>; COLUMNS.len()];
 
 /// Whether any row has a share of time.
-pub fn any(cpus: &TableRows) -> bool {
+pub fn any(cpus: RowsOf<'_, cpu::Schema>) -> bool {
     (0..cpus.n_rows()).any(|row| cpus.f64(row, cpu::idle).is_some() || cpus.f64(row, cpu::usr).is_some())
 }
 
@@ -72,7 +72,7 @@ impl Shares {
         options: &Options,
         times: (&str, &str),
         frame: &Frame<'_>,
-        cpus: &TableRows,
+        cpus: RowsOf<'_, cpu::Schema>,
         order: &[(u32, usize)],
         out: &mut String,
     ) {

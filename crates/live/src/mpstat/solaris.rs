@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use fenxi_model::{Kind, Micros, TableRows, catalog::cpu};
+use fenxi_model::{Kind, Micros, Place, RowsOf, catalog::cpu, place::F64};
 
 use super::{
     Options, busy, row_of_all,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::Frame;
 
-const COLUMNS: [(&str, usize, usize); 16] = [
+const COLUMNS: [(&str, Place<cpu::Schema, F64>, usize); 16] = [
     ("minf", cpu::minor_faults_per_s, 9),
     ("mjf", cpu::major_faults_per_s, 7),
     ("xcal", cpu::cross_calls_per_s, 9),
@@ -43,7 +43,7 @@ const REAL: Micros = Micros(86_400_000_000 * 366);
 type Line = [Option<f64>; COLUMNS.len()];
 
 /// Whether the rows have what only Solaris counts.
-pub fn are(cpus: &TableRows) -> bool {
+pub fn are(cpus: RowsOf<'_, cpu::Schema>) -> bool {
     cpus.n_rows() > 0
         && [cpu::minor_faults_per_s, cpu::mutex_spins_per_s, cpu::cross_calls_per_s]
             .iter()
@@ -65,7 +65,7 @@ impl Solaris {
         options: &Options,
         clock: &Clock,
         frame: &Frame<'_>,
-        cpus: &TableRows,
+        cpus: RowsOf<'_, cpu::Schema>,
         order: &[(u32, usize)],
         out: &mut String,
     ) {
@@ -107,7 +107,7 @@ impl Solaris {
 /// Sums over CPUs become what each has on the mean.
 fn per_cpu(mut line: Line, n: usize) -> Line {
     for (value, (_, place, _)) in line.iter_mut().zip(COLUMNS) {
-        if n > 0 && cpu::TABLE.columns[place].kind == Kind::Rate {
+        if n > 0 && cpu::TABLE.column(place).kind == Kind::Rate {
             *value = value.map(|sum| sum / n as f64);
         }
     }

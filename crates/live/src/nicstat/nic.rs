@@ -1,6 +1,6 @@
 //! Figures of one interface in one frame.
 
-use fenxi_model::{TableRows, catalog::net};
+use fenxi_model::{Place, RowsOf, catalog::net, place::F64};
 
 use super::Options;
 
@@ -67,7 +67,7 @@ pub(super) struct Nic<'a> {
 }
 
 impl<'a> Nic<'a> {
-    pub fn of(rows: &'a TableRows, row: usize, options: &Options) -> Option<Nic<'a>> {
+    pub fn of(rows: RowsOf<'a, net::Schema>, row: usize, options: &Options) -> Option<Nic<'a>> {
         let get = |place| rows.f64(row, place);
         let name = rows.str(row, net::interface)?;
         let given = options.speeds.iter().rev().find(|speed| speed.interface == name);
@@ -120,7 +120,7 @@ impl<'a> Nic<'a> {
 }
 
 /// The sum that nicstat calls saturation on Linux: what was lost for want of room or of a free line.
-fn saturation(get: impl Fn(usize) -> Option<f64>) -> Option<f64> {
+fn saturation(get: impl Fn(Place<net::Schema, F64>) -> Option<f64>) -> Option<f64> {
     let places = [
         net::rx_errors_per_s,
         net::rx_drops_per_s,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use fenxi_model::{TableRows, catalog::histogram as c};
+use fenxi_model::{RowsOf, catalog::histogram as c};
 
 /// How wide buckets are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,12 +94,12 @@ pub struct Distributions(BTreeMap<String, Distribution>);
 
 impl Distributions {
     /// Takes the rows of the table `histogram` whose name begins with `prefix`.
-    pub fn take(&mut self, rows: &TableRows, prefix: &str) {
+    pub fn take(&mut self, rows: RowsOf<'_, c::Schema>, prefix: &str) {
         self.take_labelled(rows, prefix, "");
     }
 
     /// The same of those only whose labels begin with `labels`.
-    pub fn take_labelled(&mut self, rows: &TableRows, prefix: &str, labels: &str) {
+    pub fn take_labelled(&mut self, rows: RowsOf<'_, c::Schema>, prefix: &str, labels: &str) {
         for row in 0..rows.n_rows() {
             let text = |place| rows.str(row, place).unwrap_or("");
             if text(c::name).starts_with(prefix) && text(c::labels).starts_with(labels) {

@@ -3,48 +3,59 @@
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
-use fenxi_model::{Table, TableRows, Unit};
+use fenxi_model::{
+    Place, RowsOf, Table, Unit,
+    place::{I64, Number, Words},
+};
 
 use super::observed::more;
 use crate::columns;
 
-/// One row of a frame.
-#[derive(Clone, Copy)]
-pub struct Row<'a> {
-    rows: &'a TableRows,
+/// One row of a frame, of the table whose schema is `S`.
+pub struct Row<'a, S> {
+    rows: RowsOf<'a, S>,
     row: usize,
     /// Length of the frame's interval in seconds.
     pub dt: f64,
 }
 
-impl<'a> Row<'a> {
-    /// A text; empty where there is none.
-    pub fn text(&self, place: usize) -> &'a str {
+// Derived, these would ask the same of schemas, which are never values.
+impl<S> Clone for Row<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Row<'_, S> {}
+
+impl<'a, S> Row<'a, S> {
+    /// A label or text; empty where there is none.
+    pub fn text<V: Words>(&self, place: Place<S, V>) -> &'a str {
         self.rows.str(self.row, place).unwrap_or("")
     }
 
-    /// Whether there is a text.
-    pub fn has(&self, place: usize) -> bool {
+    /// Whether there is a label or text.
+    pub fn has<V: Words>(&self, place: Place<S, V>) -> bool {
         self.rows.str(self.row, place).is_some()
     }
 
     /// A number, as it is.
-    pub fn number(&self, place: usize) -> Option<f64> {
+    pub fn number<V: Number>(&self, place: Place<S, V>) -> Option<f64> {
         self.rows.f64(self.row, place)
     }
 
     /// A number to be added up: what is missing adds nothing.
-    pub fn value(&self, place: usize) -> f64 {
+    pub fn value<V: Number>(&self, place: Place<S, V>) -> f64 {
         self.number(place).unwrap_or(0.0)
     }
 
     /// An id.
-    pub fn id(&self, place: usize) -> Option<i64> {
+    pub fn id(&self, place: Place<S, I64>) -> Option<i64> {
         self.rows.i64(self.row, place)
     }
 
     /// An id as text; `missing` where there is none.
-    pub fn id_or(&self, place: usize, missing: &str) -> String {
+    pub fn id_or(&self, place: Place<S, I64>, missing: &str) -> String {
         self.id(place).map_or_else(|| missing.to_owned(), |id| id.to_string())
     }
 }
@@ -94,26 +105,24 @@ pub fn in_unit(unit: Unit, value: Option<f64>) -> String {
 }
 
 /// How the values of rows become one.
-#[derive(Clone, Copy)]
-pub enum Sum {
+pub enum Sum<S> {
     /// Added.
-    Added(fn(Row<'_>) -> f64),
+    Added(fn(Row<'_, S>) -> f64),
     /// The maximum of them; of several lines the maximum again.
-    Maximum(fn(Row<'_>) -> f64),
+    Maximum(fn(Row<'_, S>) -> f64),
 }
 
 /// A column of the table, in the order in which they are shown.
-#[derive(Clone, Copy)]
-pub enum Column {
+pub enum Column<S> {
     /// What tells lines apart.
-    Key(&'static str, fn(Row<'_>) -> String),
+    Key(&'static str, fn(Row<'_, S>) -> String),
     /// The same, of numbers, which stand at the right.
-    Number(&'static str, fn(Row<'_>) -> String),
+    Number(&'static str, fn(Row<'_, S>) -> String),
     /// What is told of a line.
     Figure(&'static str, fn(&Sums<'_>) -> String),
 }
 
-impl Column {
+impl<S> Column<S> {
     fn header(&self) -> &'static str {
         let (Column::Key(header, _) | Column::Number(header, _) | Column::Figure(header, _)) = self;
         header
@@ -136,13 +145,13 @@ pub enum Total {
 }
 
 /// How rows of a table are added up and shown.
-pub struct Grouping {
+pub struct Grouping<S: 'static> {
     /// The table.
-    pub table: &'static Table,
+    pub table: &'static Table<S>,
     /// What is added up.
-    pub sums: &'static [Sum],
+    pub sums: &'static [Sum<S>],
     /// What is shown. A view may leave columns out; lines are told apart by those keys that are left.
-    pub columns: &'static [Column],
+    pub columns: &'static [Column<S>],
     /// By what lines are sorted, the greatest first; equal ones by the next number, then by their keys.
     pub order: fn(&Sums<'_>) -> [f64; 2],
     /// The line of all sums.
@@ -155,29 +164,29 @@ pub struct Grouping {
 type Lines = BTreeMap<Vec<String>, Vec<f64>>;
 
 /// Rows at work: added up, and shown now and then.
-pub struct Groups {
-    of: &'static Grouping,
+pub struct Groups<S: 'static> {
+    of: &'static Grouping<S>,
     /// Which columns are shown.
-    shown: Vec<&'static Column>,
+    shown: Vec<&'static Column<S>>,
     /// How many keys, from the first on, the lines of a block have in common: blocks stay together. 0: there are none.
     block: usize,
     lines: Lines,
 }
 
-impl std::fmt::Debug for Groups {
+impl<S> std::fmt::Debug for Groups<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Groups").field("table", &self.of.table.name).field("lines", &self.lines).finish_non_exhaustive()
     }
 }
 
-impl Groups {
+impl<S> Groups<S> {
     /// Shows all columns.
-    pub fn new(of: &'static Grouping) -> Groups {
+    pub fn new(of: &'static Grouping<S>) -> Groups<S> {
         Groups::without(of, &[])
     }
 
     /// Leaves out the columns of these headers.
-    pub fn without(of: &'static Grouping, left_out: &[&str]) -> Groups {
+    pub fn without(of: &'static Grouping<S>, left_out: &[&str]) -> Groups<S> {
         let shown = of.columns.iter().filter(|column| !left_out.contains(&column.header())).collect();
         Groups { of, shown, block: 0, lines: Lines::new() }
     }
@@ -185,13 +194,13 @@ impl Groups {
     /// Keeps lines together that have the first `keys` keys in common, the block first whose numbers of [`Grouping::order`] are
     /// the greatest together.
     #[must_use]
-    pub fn in_blocks(mut self, keys: usize) -> Groups {
+    pub fn in_blocks(mut self, keys: usize) -> Groups<S> {
         self.block = keys;
         self
     }
 
     /// Adds the rows that are wanted.
-    pub fn take(&mut self, rows: &TableRows, dt: f64, wanted: impl Fn(Row<'_>) -> bool) {
+    pub fn take(&mut self, rows: RowsOf<'_, S>, dt: f64, wanted: impl Fn(Row<'_, S>) -> bool) {
         for row in (0..rows.n_rows()).map(|row| Row { rows, row, dt }).filter(|row| wanted(*row)) {
             let keys = self.shown.iter().filter_map(|column| match column {
                 Column::Key(_, of) | Column::Number(_, of) => Some(of(row)),
@@ -220,7 +229,7 @@ impl Groups {
     }
 
     /// The lines with their keys, and forgets them.
-    pub fn drain(&mut self) -> impl Iterator<Item = (Vec<String>, Vec<f64>)> + use<> {
+    pub fn drain(&mut self) -> impl Iterator<Item = (Vec<String>, Vec<f64>)> + use<S> {
         std::mem::take(&mut self.lines).into_iter()
     }
 
@@ -236,7 +245,7 @@ impl Groups {
         let cells = |keys: &[String], own: &[f64]| -> Vec<String> {
             let sums = Sums { own, whole, elapsed_s };
             let mut keys = keys.iter();
-            let cell = |column: &&Column| match column {
+            let cell = |column: &&Column<S>| match column {
                 Column::Figure(_, of) => of(&sums),
                 _ => keys.next().cloned().unwrap_or_default(),
             };
@@ -256,7 +265,7 @@ impl Groups {
             rows.push(cells(&keys, whole));
         }
         let header: Vec<&str> = self.shown.iter().map(|column| column.header()).collect();
-        let at_right = |(_, column): &(usize, &&Column)| !matches!(column, Column::Key(..));
+        let at_right = |(_, column): &(usize, &&Column<S>)| !matches!(column, Column::Key(..));
         let right: Vec<usize> = self.shown.iter().enumerate().filter(at_right).map(|(place, _)| place).collect();
         out.push_str(&columns(&header, &right, &rows));
         more(lines.len().saturating_sub(top), self.of.less, "--top", out);
@@ -286,7 +295,7 @@ impl Groups {
     }
 }
 
-fn add(how: &[Sum], to: &mut [f64], more: &[f64]) {
+fn add<S>(how: &[Sum<S>], to: &mut [f64], more: &[f64]) {
     for ((how, sum), more) in how.iter().zip(to).zip(more) {
         *sum = match how {
             Sum::Added(_) => *sum + more,

@@ -7,7 +7,9 @@
 
 use std::fmt;
 
-use crate::{Unit, words};
+use crate::{AnySchema, Place, Unit, words};
+
+mod kinds;
 
 /// How a column is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -234,43 +236,11 @@ impl Column {
     }
 }
 
-/// A key or another name to group by.
-pub const fn label() -> Column {
-    Column::new(Type::Label, Unit::None, Kind::Label, Better::Neither)
-}
-
-/// A key that is a number (a process id, a CPU is a label as it can be "all").
-pub const fn id() -> Column {
-    Column::new(Type::I64, Unit::None, Kind::Label, Better::Neither)
-}
-
-/// Free text.
-pub const fn text() -> Column {
-    Column::new(Type::Text, Unit::None, Kind::Text, Better::Neither)
-}
-
-/// A share, 0 to 100.
-pub const fn percent(better: Better) -> Column {
-    Column::new(Type::F64, Unit::Percent, Kind::Percent, better)
-}
-
-/// A value at a moment or a mean over the interval.
-pub const fn gauge(unit: Unit, better: Better) -> Column {
-    Column::new(Type::F64, unit, Kind::Gauge, better)
-}
-
-/// Something per second.
-pub const fn rate(unit: Unit, better: Better) -> Column {
-    Column::new(Type::F64, unit, Kind::Rate, better)
-}
-
-/// A number of events, which adds up over intervals.
-pub const fn count(better: Better) -> Column {
-    Column::new(Type::F64, Unit::Count, Kind::Count, better)
-}
-
 /// One thing observed: the declaration of a table.
-pub struct Table {
+///
+/// `&cpu::TABLE` knows its schema, hence which places are its own, and goes wherever a `&Table` of
+/// any schema is wanted.
+pub struct Table<S: ?Sized = dyn AnySchema> {
     /// Its name in SQL and on disk.
     pub name: &'static str,
     /// Its place in [`TABLES`].
@@ -287,9 +257,12 @@ pub struct Table {
     pub columns: &'static [Column],
     /// How many columns after `host` tell rows of one moment apart.
     pub n_keys: usize,
+    /// The last field, as the compiler forgets a type only there (`&Table<S>` to `&Table`).
+    #[allow(dead_code, reason = "it is of use only as a type")]
+    schema: S,
 }
 
-impl fmt::Debug for Table {
+impl<S: ?Sized> fmt::Debug for Table<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Table({})", self.name)
     }
@@ -297,22 +270,29 @@ impl fmt::Debug for Table {
 
 /// How many columns every table begins with: `t`, `dt`, `host`.
 pub const N_COMMON: usize = 3;
-/// Place of `t`, the end of the interval.
+/// Number of the column `t`, the end of the interval.
 pub const T: usize = 0;
-/// Place of `dt`, the interval's length in seconds.
+/// Number of the column `dt`, the interval's length in seconds.
 pub const DT: usize = 1;
-/// Place of `host`.
+/// Number of the column `host`.
 pub const HOST: usize = 2;
 
-impl Table {
+impl<S: ?Sized> Table<S> {
     /// The columns that tell the rows of one moment and host apart.
     pub fn keys(&self) -> &'static [Column] {
         &self.columns[N_COMMON..N_COMMON + self.n_keys]
     }
 
-    /// The place of the column called `name`.
+    /// The number of the column called `name`.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name == name)
+    }
+}
+
+impl<S> Table<S> {
+    /// The column at `place`.
+    pub const fn column<V>(&self, place: Place<S, V>) -> &'static Column {
+        &self.columns[place.index()]
     }
 }
 
@@ -323,28 +303,36 @@ pub fn table(name: &str) -> Option<&'static Table> {
 
 /// Declares a table: its doc comment, name, keys, [`Section`], [`Shape`] and [`Keys`], and columns with their doc comments.
 ///
-/// It becomes a module of that name with `TABLE` and, for each column, a constant of the
-/// column's own name holding its place, so that a collector writes
+/// It becomes a module of that name with `TABLE`, its `Schema` and, for each column, a constant of
+/// the column's own name holding its [`Place`](crate::Place), so that a collector writes
 /// `row.f64(cpu::usr, 12.5)`.
 macro_rules! table {
     (
         $(#[doc = $doc:literal])+
         $name:ident [$($key:ident),*] is ($section:ident, $shape:ident, $keys:ident) {
-            $( $(#[doc = $cdoc:literal])+ $col:ident: $kind:expr, )+
+            $( $(#[doc = $cdoc:literal])+ $col:ident: $kind:ident($($arg:expr),*)$(.$change:ident())*, )+
         }
     ) => {
         $(#[doc = $doc])+
         #[allow(non_upper_case_globals, reason = "a constant carries its column's name, which SQL sees too")]
         pub mod $name {
+            use $crate::{Place, catalog::kinds};
+
+            /// What tells this table's places and rows from those of others.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub struct Schema;
+
+            impl $crate::AnySchema for Schema {}
+
             #[allow(non_camel_case_types, dead_code, clippy::enum_variant_names)]
-            enum Place { t, dt, host, $($col),+ }
+            enum Index { t, dt, host, $($col),+ }
             /// End of the interval.
-            pub const t: usize = $crate::catalog::T;
+            pub const t: Place<Schema, kinds::time> = Place::new($crate::catalog::T);
             /// Length of the interval in seconds.
-            pub const dt: usize = $crate::catalog::DT;
+            pub const dt: Place<Schema, kinds::interval> = Place::new($crate::catalog::DT);
             /// The host observed.
-            pub const host: usize = $crate::catalog::HOST;
-            $( $(#[doc = $cdoc])+ pub const $col: usize = Place::$col as usize; )+
+            pub const host: Place<Schema, kinds::label> = Place::new($crate::catalog::HOST);
+            $( $(#[doc = $cdoc])+ pub const $col: Place<Schema, kinds::$kind> = Place::new(Index::$col as usize); )+
             pub use declaration::TABLE;
 
             // Apart from the constants above, which may carry the name of a constructor (`count`).
@@ -353,13 +341,13 @@ macro_rules! table {
                 use $crate::{
                     Unit::{self, *},
                     catalog::{
-                        Better::*, Column, Keys, Section, Shape, Table, TableId, count, dt_column, gauge, host_column,
-                        id, label, line, percent, rate, t_column, text,
+                        Better::*, Column, Keys, Section, Shape, Table, TableId, dt_column, host_column, kinds, line,
+                        t_column,
                     },
                 };
 
                 /// The declaration of this table.
-                pub static TABLE: Table = Table {
+                pub static TABLE: Table<super::Schema> = Table {
                     name: stringify!($name),
                     id: TableId::$name,
                     doc: line(concat!($($doc),+)),
@@ -368,9 +356,10 @@ macro_rules! table {
                     keys_are: Keys::$keys,
                     columns: &[
                         t_column(), dt_column(), host_column(),
-                        $( $kind.named(stringify!($col), line(concat!($($cdoc),+))) ),+
+                        $( kinds::$kind($($arg),*)$(.$change())*.named(stringify!($col), line(concat!($($cdoc),+))) ),+
                     ],
                     n_keys: { const KEYS: &[&str] = &[$(stringify!($key)),*]; KEYS.len() },
+                    schema: super::Schema,
                 };
             }
         }
@@ -383,17 +372,16 @@ const fn line(doc: &str) -> &str {
 }
 
 const fn t_column() -> Column {
-    Column::new(Type::Time, Unit::None, Kind::Time, Better::Neither)
-        .named("t", "End of the interval that the row describes, UTC.")
+    kinds::time().named("t", "End of the interval that the row describes, UTC.")
 }
 
 const fn dt_column() -> Column {
-    Column::new(Type::F64, Unit::Seconds, Kind::Interval, Better::Neither)
+    kinds::interval()
         .named("dt", "Length of the interval in seconds; an exact mean over any window is sum(x*dt)/sum(dt).")
 }
 
 const fn host_column() -> Column {
-    label().named("host", "Name of the host observed.")
+    kinds::label().named("host", "Name of the host observed.")
 }
 
 /// Declares the files of the catalogue and which tables each holds, in the order of the reference.

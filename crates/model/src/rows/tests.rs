@@ -1,8 +1,14 @@
 //! What rows become as Arrow batches.
 
-use arrow_array::{Array, cast::AsArray, types::Float64Type, types::Int64Type};
+use std::sync::Arc;
 
-use super::*;
+use arrow_array::{
+    Array,
+    cast::AsArray,
+    types::{Float64Type, Int32Type, Int64Type},
+};
+
+use super::{cells::MAX_DICTIONARY, *};
 use crate::catalog::{cpu, process};
 
 #[test]
@@ -11,7 +17,7 @@ fn what_is_not_set_is_null_and_what_nobody_sets_is_no_column() {
     rows.row(&cpu::TABLE, Micros(5), 1.0).str(cpu::cpu, "0").f64(cpu::usr, 3.0);
     rows.row(&cpu::TABLE, Micros(5), 1.0).f64(cpu::idle, f64::NAN);
     rows.row(&cpu::TABLE, Micros(5), 1.0).f64(cpu::usr, f64::INFINITY).f64(cpu::usr, 4.0);
-    let cells = rows.tables().next().unwrap();
+    let cells = rows.of(&cpu::TABLE).unwrap();
     assert_eq!((cells.f64(0, cpu::usr), cells.f64(1, cpu::usr), cells.f64(9, cpu::usr)), (Some(3.0), None, None));
     assert_eq!((cells.str(0, cpu::cpu), cells.str(1, cpu::cpu), cells.str(0, cpu::host)), (Some("0"), None, Some("h")));
     let batch = rows.tables_mut().next().unwrap().take().unwrap();

@@ -12,7 +12,7 @@
 //! * The row for all CPUs adds up the CPUs that were online at both ends of the interval. (The
 //!   kernel's own sum jumps when a CPU goes offline.)
 
-use fenxi_model::{Row, Rows, catalog::cpu};
+use fenxi_model::{Place, Row, Rows, catalog::cpu, place::F64};
 use fenxi_procfs::USER_HZ;
 
 use super::{
@@ -66,7 +66,7 @@ const STEAL: usize = 7;
 const GUEST: usize = 8;
 const GUEST_NICE: usize = 9;
 /// The column of each state.
-const COLUMNS: [usize; N_STATES] = [
+const COLUMNS: [Place<cpu::Schema, F64>; N_STATES] = [
     cpu::usr,
     cpu::nice,
     cpu::sys,
@@ -164,7 +164,7 @@ impl Ticks {
         self
     }
 
-    fn fill(self, row: &mut Row<'_>) {
+    fn fill(self, row: &mut Row<'_, cpu::Schema>) {
         let total = self.total() as f64;
         if total > 0.0 {
             let shares = self.without_guests();

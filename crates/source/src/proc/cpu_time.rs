@@ -17,7 +17,7 @@ mod accounting;
 mod given;
 mod measured;
 
-use fenxi_model::{Row, Rows, catalog::cpu_time};
+use fenxi_model::{Place, Row, Rows, catalog::cpu_time, place::F64};
 use fenxi_procfs::TICK_NS;
 use measured::Measured;
 
@@ -78,7 +78,7 @@ const IDLE: usize = 4;
 const IDLE_STATES: usize = 5;
 const RUN: usize = 6;
 const TICK_RUN: usize = 7;
-const COLUMNS: [usize; N_ACCOUNTS] = [
+const COLUMNS: [Place<cpu_time::Schema, F64>; N_ACCOUNTS] = [
     cpu_time::usr_cpus,
     cpu_time::sys_cpus,
     cpu_time::irq_cpus,
@@ -234,7 +234,7 @@ fn forget(cpus: &mut [Cpu]) {
     }
 }
 
-fn fill(grown: &Amounts, dt: f64, row: &mut Row<'_>) {
+fn fill(grown: &Amounts, dt: f64, row: &mut Row<'_, cpu_time::Schema>) {
     for (column, ns) in COLUMNS.iter().zip(grown) {
         row.f64(*column, ns.map(|ns| ns as f64 / 1e9 / dt));
     }

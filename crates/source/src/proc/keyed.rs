@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use fenxi_model::{Row, Rows};
+use fenxi_model::{Place, Row, Rows, place::F64};
 
 use super::scan::{lines, next_number, words};
 use crate::{Counter, Step, Tick, Width};
@@ -24,11 +24,11 @@ pub enum As {
     Aside,
 }
 
-/// One column, and the names whose numbers are added up for it (`Section.Name` in files of sections).
+/// One column of the table whose schema is `S`, and the names whose numbers are added up for it (`Section.Name` in files of sections).
 #[derive(Debug)]
-pub struct Wanted {
+pub struct Wanted<S> {
     /// The column's place in the table; of no use for [`As::Aside`].
-    pub place: usize,
+    pub place: Place<S, F64>,
     /// What becomes of the number.
     pub kind: As,
     /// What one unit of the number is in the column's unit.
@@ -38,14 +38,14 @@ pub struct Wanted {
 }
 
 /// Shorthand for the lists of columns.
-pub const fn wanted(place: usize, kind: As, factor: f64, keys: &'static [&'static str]) -> Wanted {
+pub const fn wanted<S>(place: Place<S, F64>, kind: As, factor: f64, keys: &'static [&'static str]) -> Wanted<S> {
     Wanted { place, kind, factor, keys }
 }
 
 /// The numbers of one sample and the counters behind them.
 #[derive(Debug)]
-pub struct Meters {
-    wanted: &'static [Wanted],
+pub struct Meters<S: 'static> {
+    wanted: &'static [Wanted<S>],
     /// The sections of the names that have one.
     sections: Vec<&'static [u8]>,
     values: Vec<Option<u64>>,
@@ -53,8 +53,8 @@ pub struct Meters {
     grown: Vec<Option<u64>>,
 }
 
-impl Meters {
-    pub fn new(wanted: &'static [Wanted]) -> Meters {
+impl<S> Meters<S> {
+    pub fn new(wanted: &'static [Wanted<S>]) -> Meters<S> {
         let n = wanted.len();
         let keys = wanted.iter().flat_map(|w| w.keys);
         let mut sections: Vec<_> = keys.filter_map(|k| Some(k.split_once('.')?.0.as_bytes())).collect();
@@ -99,7 +99,7 @@ impl Meters {
     }
 
     /// Sets the columns of the interval of `dt` seconds that ended with this sample.
-    pub fn fill(&self, row: &mut Row<'_>, dt: f64) {
+    pub fn fill(&self, row: &mut Row<'_, S>, dt: f64) {
         for (i, wanted) in self.wanted.iter().enumerate() {
             let value = match wanted.kind {
                 As::Gauge => self.values[i].map(|v| v as f64 * wanted.factor),
@@ -197,7 +197,7 @@ pub struct Lines {
 
 impl Lines {
     /// Adds the wanted numbers of `text` to `meters`.
-    pub fn take(&mut self, text: &[u8], meters: &mut Meters) {
+    pub fn take<S>(&mut self, text: &[u8], meters: &mut Meters<S>) {
         if !self.follow(text) {
             self.learn(text, meters);
             self.follow(text);
@@ -212,7 +212,7 @@ impl Lines {
         self.unread.take()
     }
 
-    fn learn(&mut self, text: &[u8], meters: &Meters) {
+    fn learn<S>(&mut self, text: &[u8], meters: &Meters<S>) {
         self.layout.clear();
         self.unread = None;
         for (i, line) in lines(text).enumerate() {
@@ -266,7 +266,7 @@ impl Pairs {
     }
 
     /// Adds the wanted numbers of `text` to `meters`; a number that is missing in the lower line stays missing.
-    pub fn take(&mut self, text: &[u8], meters: &mut Meters) {
+    pub fn take<S>(&mut self, text: &[u8], meters: &mut Meters<S>) {
         let mut all = lines(text);
         let mut n = 0;
         while let (Some(header), Some(values)) = (all.next(), all.next()) {
@@ -301,7 +301,7 @@ impl Section {
         self.places.last().map_or(0, |(place, _)| *place)
     }
 
-    fn learn(&mut self, header: &[u8], meters: &Meters) {
+    fn learn<S>(&mut self, header: &[u8], meters: &Meters<S>) {
         self.header = header.to_vec();
         let mut names = words(header).enumerate();
         let name = names.next().and_then(|(_, w)| w.strip_suffix(b":")).unwrap_or_default();

@@ -26,7 +26,7 @@ static SPEC: Spec = Spec {
 /// The file says kB and means 1024 bytes.
 const KB: f64 = 1024.0;
 
-static WANTED: &[Wanted] = &[
+static WANTED: &[Wanted<mem::Schema>] = &[
     wanted(mem::total_bytes, Gauge, KB, &["MemTotal"]),
     wanted(mem::free_bytes, Gauge, KB, &["MemFree"]),
     wanted(mem::available_bytes, Gauge, KB, &["MemAvailable"]),
@@ -82,7 +82,7 @@ impl Source for Mem {
 struct Memory {
     meminfo: ProcFile,
     layout: Lines,
-    meters: Meters,
+    meters: Meters<mem::Schema>,
 }
 
 impl Collector for Memory {

@@ -3,7 +3,7 @@
 //! The file has a line of hexadecimal numbers for each CPU that is on line; newer kernels print more of
 //! them. Each counter is 32 bits wide.
 
-use fenxi_model::{Rows, catalog::softnet};
+use fenxi_model::{Place, Rows, catalog::softnet, place::F64};
 
 use super::{
     keyed::Resets,
@@ -23,7 +23,7 @@ const BACKLOG: usize = 11;
 const CPU: usize = 12;
 
 /// The counters among them, in the order of [`Cpu::counters`].
-const COUNTERS: [(usize, usize); 5] = [
+const COUNTERS: [(usize, Place<softnet::Schema, F64>); 5] = [
     (PACKETS, softnet::packets_per_s),
     (DROPS, softnet::drops_per_s),
     (SQUEEZES, softnet::squeezes_per_s),

@@ -30,7 +30,7 @@ static SPEC: Spec = Spec {
     live: true,
 };
 
-static WANTED: &[Wanted] = &[
+static WANTED: &[Wanted<tcp::Schema>] = &[
     wanted(tcp::established, Gauge, 1.0, &["Tcp.CurrEstab"]),
     wanted(tcp::active_opens_per_s, Rate, 1.0, &["Tcp.ActiveOpens"]),
     wanted(tcp::passive_opens_per_s, Rate, 1.0, &["Tcp.PassiveOpens"]),
@@ -77,8 +77,8 @@ pub(super) fn connections(
 }
 
 /// The files that tell of TCP and UDP alike, and the numbers wanted from them.
-pub(super) struct Protocols {
-    pub(super) meters: Meters,
+pub(super) struct Protocols<S: 'static> {
+    pub(super) meters: Meters<S>,
     snmp: ProcFile,
     pairs: Pairs,
     snmp6: Option<ProcFile>,
@@ -87,8 +87,8 @@ pub(super) struct Protocols {
     page_bytes: f64,
 }
 
-impl Protocols {
-    pub(super) fn open(root: &Root, wanted: &'static [Wanted]) -> Result<Protocols, SourceError> {
+impl<S> Protocols<S> {
+    pub(super) fn open(root: &Root, wanted: &'static [Wanted<S>]) -> Result<Protocols<S>, SourceError> {
         let sockstat = ["/proc/net/sockstat", "/proc/net/sockstat6"];
         let dotless = wanted.iter().any(|w| w.keys.iter().any(|k| !k.contains('.')));
         Ok(Protocols {
@@ -133,7 +133,7 @@ fn note_misfit(pairs: &mut Pairs, file: &str, rows: &mut Rows) {
 struct Connections {
     netstat: Option<ProcFile>,
     extended: Pairs,
-    sockets: Protocols,
+    sockets: Protocols<tcp::Schema>,
     /// The bytes of all sockets, or why they cannot be had.
     payload: Option<io::Result<Payload>>,
 }

@@ -25,7 +25,7 @@ static SPEC: Spec = Spec {
     live: true,
 };
 
-static WANTED: &[Wanted] = &[
+static WANTED: &[Wanted<udp::Schema>] = &[
     wanted(udp::in_datagrams_per_s, Rate, 1.0, &["Udp.InDatagrams", "Udp6InDatagrams"]),
     wanted(udp::out_datagrams_per_s, Rate, 1.0, &["Udp.OutDatagrams", "Udp6OutDatagrams"]),
     wanted(udp::no_ports_per_s, Rate, 1.0, &["Udp.NoPorts", "Udp6NoPorts"]),
@@ -51,7 +51,7 @@ impl Source for Udp {
 }
 
 struct Datagrams {
-    sockets: Protocols,
+    sockets: Protocols<udp::Schema>,
 }
 
 impl Collector for Datagrams {

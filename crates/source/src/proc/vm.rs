@@ -43,7 +43,7 @@ macro_rules! zones {
 /// `pgpgin` and `pgpgout` count KiB, whatever their names say.
 const KIB: f64 = 1024.0;
 
-static WANTED: &[Wanted] = &[
+static WANTED: &[Wanted<vm::Schema>] = &[
     wanted(vm::faults_per_s, Rate, 1.0, &["pgfault"]),
     wanted(vm::major_faults_per_s, Rate, 1.0, &["pgmajfault"]),
     wanted(vm::page_in_bytes_per_s, Rate, KIB, &["pgpgin"]),
@@ -89,7 +89,7 @@ impl Source for Vm {
 struct Paging {
     vmstat: ProcFile,
     layout: Lines,
-    meters: Meters,
+    meters: Meters<vm::Schema>,
     page_bytes: f64,
 }
 

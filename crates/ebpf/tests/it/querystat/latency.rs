@@ -8,7 +8,7 @@ use std::{
 use fenxi_load::client::Client;
 use fenxi_model::{Rows, catalog::histogram as h};
 
-use super::{first_on_its_cpu, of, send, tables, thread_of, wait_for_the_last};
+use super::{first_on_its_cpu, of, send, thread_of, wait_for_the_last};
 use crate::{observed::Observed, server::Server};
 
 /// Queries that are sent: of each twenty one sleeps 20 ms, two 5 ms, four 1 ms, and the others are quick.
@@ -60,7 +60,7 @@ struct Inside(Vec<(f64, f64, f64)>);
 impl Inside {
     fn of(rows: &Rows) -> Inside {
         let mut counts: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
-        for rows in tables(rows, &h::TABLE) {
+        if let Some(rows) = rows.of(&h::TABLE) {
             for row in (0..rows.n_rows()).filter(|row| rows.str(*row, h::name) == Some("query latency")) {
                 let value = |place| rows.f64(row, place).unwrap();
                 // Whole nanoseconds.

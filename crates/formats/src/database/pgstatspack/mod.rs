@@ -8,8 +8,9 @@
 mod sections;
 
 use fenxi_model::{
-    Micros,
+    Micros, Place,
     catalog::{db, db_index, db_setting, db_statement, db_table},
+    place::F64,
 };
 
 use super::psql::{self, Line};
@@ -52,11 +53,11 @@ struct Report {
     size: Option<f64>,
     /// What a statement's time is multiplied with to give milliseconds.
     time_scale: f64,
-    tables: Join,
+    tables: Join<db_table::Schema>,
     timed: bool,
 }
 
-const TABLE_PLACES: &[usize] = &[
+const TABLE_PLACES: &[Place<db_table::Schema, F64>] = &[
     db_table::rows_inserted_per_s,
     db_table::rows_updated_per_s,
     db_table::rows_deleted_per_s,

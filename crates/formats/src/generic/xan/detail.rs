@@ -38,7 +38,7 @@ impl Kind {
 pub(super) struct Detail {
     active: bool,
     driver: String,
-    join: Option<Join>,
+    join: Option<Join<load::Schema>>,
     /// The bucket whose end the next row tells: its begin, its counts, and how wide the one before was.
     bucket: Option<(f64, Vec<f64>)>,
     width: f64,

@@ -1,6 +1,10 @@
 //! Lines about processes and threads: one row of each from the lines of several labels.
 
-use fenxi_model::catalog::{process, thread};
+use fenxi_model::{
+    Place,
+    catalog::{process, thread},
+    place::F64,
+};
 use rustc_hash::FxHashMap;
 
 use super::When;
@@ -20,7 +24,7 @@ struct Gathered {
     user: Option<String>,
     ppid: Option<i64>,
     last_cpu: Option<i64>,
-    values: Vec<(usize, Option<f64>)>,
+    values: Vec<(Place<process::Schema, F64>, Option<f64>)>,
 }
 
 /// The processes of a sample, in the order of their first lines.

@@ -1,8 +1,9 @@
 //! Lines about the system.
 
 use fenxi_model::{
-    Table,
+    AnySchema, Place, Table,
     catalog::{cpu, disk, mem, net, pressure, sched, tcp, udp, vm},
+    place::F64,
 };
 
 use super::{super::joins::Joins, When};
@@ -47,9 +48,15 @@ pub(super) fn line(label: &str, when: When, fields: &Fields<'_>, joins: &mut Joi
 }
 
 /// Sets columns of the sample's row of `table`.
-fn set(joins: &mut Joins, table: &'static Table, when: When, places: &[(usize, Option<f64>)], out: &mut Out<'_>) {
+fn set<S: AnySchema>(
+    joins: &mut Joins,
+    table: &'static Table<S>,
+    when: When,
+    places: &[(Place<S, F64>, Option<f64>)],
+    out: &mut Out<'_>,
+) {
     for (place, value) in places {
-        joins.set(out, (when.t, when.dt), (table, *place), "", *value);
+        joins.set(out, (when.t, when.dt), (table, place.index()), "", *value);
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which title of collectl is which column of the tables.
 
 use fenxi_model::{
-    Table,
+    AnySchema, Place, Table,
     catalog::{cpu, disk, mem, net, sched, tcp, udp, vm},
+    place::F64,
 };
 
 const KB: f64 = 1024.0;
@@ -19,12 +20,24 @@ pub(super) struct Known {
     pub(super) total: bool,
 }
 
-const fn to(section: &'static str, title: &'static str, table: &'static Table, place: usize, scale: f64) -> Known {
-    Known { section, title, table: Some((table, place)), scale, total: false }
+const fn to<S: AnySchema>(
+    section: &'static str,
+    title: &'static str,
+    table: &'static Table<S>,
+    place: Place<S, F64>,
+    scale: f64,
+) -> Known {
+    Known { section, title, table: Some((table, place.index())), scale, total: false }
 }
 
-const fn all(section: &'static str, title: &'static str, table: &'static Table, place: usize, scale: f64) -> Known {
-    Known { section, title, table: Some((table, place)), scale, total: true }
+const fn all<S: AnySchema>(
+    section: &'static str,
+    title: &'static str,
+    table: &'static Table<S>,
+    place: Place<S, F64>,
+    scale: f64,
+) -> Known {
+    Known { section, title, table: Some((table, place.index())), scale, total: true }
 }
 
 const fn skip(section: &'static str, title: &'static str) -> Known {

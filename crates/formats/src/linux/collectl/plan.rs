@@ -38,7 +38,7 @@ impl AllCpus {
             key.clone_into(&mut self.last);
             self.mean.next_cpu();
         }
-        self.mean.add(place, value);
+        self.mean.add_to(place, value);
     }
 
     /// Ends a sample.
@@ -126,7 +126,7 @@ impl Plan {
             let numbered = title.strip_prefix("Cpu").filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
             if let (Some(cpu), "INTERRUPT" | "Int") = (numbered, group) {
                 let key = Some(cpu.to_owned());
-                self.columns.push(Target::Join { table: &cpu::TABLE, key, place: cpu::intr_per_s, scale: 1.0 });
+                self.columns.push(Target::Join { table: &cpu::TABLE, key, place: cpu::intr_per_s.index(), scale: 1.0 });
                 continue;
             }
             let found = known::TEXT.iter().enumerate().position(|(k, known)| {
@@ -215,7 +215,7 @@ impl Plan {
                         "" if [disk::TABLE.id, net::TABLE.id].contains(&table.id) => "total",
                         key => key,
                     };
-                    if table.id == cpu::TABLE.id && *place != cpu::intr_per_s {
+                    if table.id == cpu::TABLE.id && *place != cpu::intr_per_s.index() {
                         all.add(key, *place, value);
                     }
                     // Counters that were set back give negative rates.

@@ -1,8 +1,9 @@
 //! Which column of dstat is which column of the tables.
 
 use fenxi_model::{
-    Micros, Table,
+    AnySchema, Micros, Place, Table,
     catalog::{cpu, disk, fs, irq, mem, net, sched, tcp, udp, vm},
+    place::F64,
 };
 
 use super::{
@@ -83,35 +84,47 @@ pub(super) struct Plan {
     mean: bool,
 }
 
+/// A group or the begin of its name, a title in it, and the table and the column where that goes.
+type Known = (&'static str, &'static str, &'static Table, usize);
+
+const fn column<S: AnySchema>(
+    group: &'static str,
+    name: &'static str,
+    table: &'static Table<S>,
+    place: Place<S, F64>,
+) -> Known {
+    (group, name, table, place.index())
+}
+
 /// Columns that do not depend on a device: group, name, table, place.
-const KNOWN: &[(&str, &str, &Table, usize)] = &[
-    ("load avg", "1m", &sched::TABLE, sched::load1),
-    ("load avg", "5m", &sched::TABLE, sched::load5),
-    ("load avg", "15m", &sched::TABLE, sched::load15),
-    ("procs", "run", &sched::TABLE, sched::runnable),
-    ("procs", "blk", &sched::TABLE, sched::blocked),
-    ("procs", "new", &sched::TABLE, sched::forks_per_s),
-    ("procs", "total", &sched::TABLE, sched::tasks),
-    ("system", "int", &sched::TABLE, sched::intr_per_s),
-    ("system", "csw", &sched::TABLE, sched::context_switches_per_s),
-    ("swap", "used", &mem::TABLE, mem::swap_used_bytes),
-    ("swap", "free", &mem::TABLE, mem::swap_free_bytes),
-    ("paging", "in", &vm::TABLE, vm::swap_in_bytes_per_s),
-    ("paging", "out", &vm::TABLE, vm::swap_out_bytes_per_s),
-    ("virtual memory", "majpf", &vm::TABLE, vm::major_faults_per_s),
-    ("virtual memory", "minpf", &vm::TABLE, vm::faults_per_s),
-    ("virtual memory", "alloc", &vm::TABLE, vm::allocated_pages_per_s),
-    ("virtual memory", "free", &vm::TABLE, vm::freed_pages_per_s),
-    ("advanced virtual memory", "scanK", &vm::TABLE, vm::scan_kswapd_pages_per_s),
-    ("advanced virtual memory", "scanD", &vm::TABLE, vm::scan_direct_pages_per_s),
-    ("advanced virtual memory", "astll", &vm::TABLE, vm::direct_reclaims_per_s),
-    ("tcp sockets", "act", &tcp::TABLE, tcp::established),
-    ("tcp sockets", "tim", &tcp::TABLE, tcp::time_wait),
-    ("sockets", "tcp", &tcp::TABLE, tcp::sockets),
-    ("sockets", "udp", &udp::TABLE, udp::sockets),
+const KNOWN: &[Known] = &[
+    column("load avg", "1m", &sched::TABLE, sched::load1),
+    column("load avg", "5m", &sched::TABLE, sched::load5),
+    column("load avg", "15m", &sched::TABLE, sched::load15),
+    column("procs", "run", &sched::TABLE, sched::runnable),
+    column("procs", "blk", &sched::TABLE, sched::blocked),
+    column("procs", "new", &sched::TABLE, sched::forks_per_s),
+    column("procs", "total", &sched::TABLE, sched::tasks),
+    column("system", "int", &sched::TABLE, sched::intr_per_s),
+    column("system", "csw", &sched::TABLE, sched::context_switches_per_s),
+    column("swap", "used", &mem::TABLE, mem::swap_used_bytes),
+    column("swap", "free", &mem::TABLE, mem::swap_free_bytes),
+    column("paging", "in", &vm::TABLE, vm::swap_in_bytes_per_s),
+    column("paging", "out", &vm::TABLE, vm::swap_out_bytes_per_s),
+    column("virtual memory", "majpf", &vm::TABLE, vm::major_faults_per_s),
+    column("virtual memory", "minpf", &vm::TABLE, vm::faults_per_s),
+    column("virtual memory", "alloc", &vm::TABLE, vm::allocated_pages_per_s),
+    column("virtual memory", "free", &vm::TABLE, vm::freed_pages_per_s),
+    column("advanced virtual memory", "scanK", &vm::TABLE, vm::scan_kswapd_pages_per_s),
+    column("advanced virtual memory", "scanD", &vm::TABLE, vm::scan_direct_pages_per_s),
+    column("advanced virtual memory", "astll", &vm::TABLE, vm::direct_reclaims_per_s),
+    column("tcp sockets", "act", &tcp::TABLE, tcp::established),
+    column("tcp sockets", "tim", &tcp::TABLE, tcp::time_wait),
+    column("sockets", "tcp", &tcp::TABLE, tcp::sockets),
+    column("sockets", "udp", &udp::TABLE, udp::sockets),
 ];
 
-const MEMORY: &[(&str, usize)] = &[
+const MEMORY: &[(&str, Place<mem::Schema, F64>)] = &[
     ("total", mem::total_bytes),
     ("used", mem::used_bytes),
     ("free", mem::free_bytes),
@@ -123,7 +136,7 @@ const MEMORY: &[(&str, usize)] = &[
     ("recl", mem::slab_reclaimable_bytes),
 ];
 
-const CPU: &[(&str, usize)] = &[
+const CPU: &[(&str, Place<cpu::Schema, F64>)] = &[
     ("usr", cpu::usr),
     ("user", cpu::usr),
     ("sys", cpu::sys),
@@ -142,36 +155,40 @@ const CPU: &[(&str, usize)] = &[
 ];
 
 /// Columns of one device, by the group's prefix.
-const DEVICES: &[(&str, &str, &Table, usize)] = &[
-    ("dsk/", "read", &disk::TABLE, disk::read_bytes_per_s),
-    ("dsk/", "writ", &disk::TABLE, disk::write_bytes_per_s),
-    ("dsk/", "#read", &disk::TABLE, disk::reads_per_s),
-    ("dsk/", "#writ", &disk::TABLE, disk::writes_per_s),
-    ("io/", "read", &disk::TABLE, disk::reads_per_s),
-    ("io/", "writ", &disk::TABLE, disk::writes_per_s),
-    ("net/", "recv", &net::TABLE, net::rx_bytes_per_s),
-    ("net/", "send", &net::TABLE, net::tx_bytes_per_s),
-    ("pkt/", "#recv", &net::TABLE, net::rx_packets_per_s),
-    ("pkt/", "#send", &net::TABLE, net::tx_packets_per_s),
-    ("", "util", &disk::TABLE, disk::util),
-    ("", "avgqu", &disk::TABLE, disk::queue_depth),
-    ("", "svctm", &disk::TABLE, disk::svctm_ms),
-    ("", "rawait", &disk::TABLE, disk::read_await_ms),
-    ("", "wawait", &disk::TABLE, disk::write_await_ms),
+const DEVICES: &[Known] = &[
+    column("dsk/", "read", &disk::TABLE, disk::read_bytes_per_s),
+    column("dsk/", "writ", &disk::TABLE, disk::write_bytes_per_s),
+    column("dsk/", "#read", &disk::TABLE, disk::reads_per_s),
+    column("dsk/", "#writ", &disk::TABLE, disk::writes_per_s),
+    column("io/", "read", &disk::TABLE, disk::reads_per_s),
+    column("io/", "writ", &disk::TABLE, disk::writes_per_s),
+    column("net/", "recv", &net::TABLE, net::rx_bytes_per_s),
+    column("net/", "send", &net::TABLE, net::tx_bytes_per_s),
+    column("pkt/", "#recv", &net::TABLE, net::rx_packets_per_s),
+    column("pkt/", "#send", &net::TABLE, net::tx_packets_per_s),
+    column("", "util", &disk::TABLE, disk::util),
+    column("", "avgqu", &disk::TABLE, disk::queue_depth),
+    column("", "svctm", &disk::TABLE, disk::svctm_ms),
+    column("", "rawait", &disk::TABLE, disk::read_await_ms),
+    column("", "wawait", &disk::TABLE, disk::write_await_ms),
 ];
+
+/// The number of the column that `list` has for `name`.
+fn listed<S>(list: &[(&str, Place<S, F64>)], name: &str) -> Option<usize> {
+    list.iter().find(|(n, _)| *n == name).map(|(_, place)| place.index())
+}
 
 /// The table, the key in it and the place of a column, where it is known.
 fn known(group: &str, name: &str) -> Option<(&'static Table, String, usize)> {
-    let listed = |list: &[(&str, usize)]| list.iter().find(|(n, _)| *n == name).map(|(_, place)| *place);
     if let Some(which) = group.strip_suffix(" usage").filter(|w| *w != "memory" && *w != "advanced memory") {
         let cpu = match which {
             "total cpu" | "total" => "",
             _ => which.strip_prefix("cpu").filter(|n| n.bytes().all(|b| b.is_ascii_digit()))?,
         };
-        return Some((&cpu::TABLE, cpu.to_owned(), listed(CPU)?));
+        return Some((&cpu::TABLE, cpu.to_owned(), listed(CPU, name)?));
     }
     if group == "memory usage" || group == "advanced memory usage" {
-        return Some((&mem::TABLE, String::new(), listed(MEMORY)?));
+        return Some((&mem::TABLE, String::new(), listed(MEMORY, name)?));
     }
     if let Some((.., table, place)) = KNOWN.iter().find(|(g, n, ..)| *g == group && *n == name) {
         return Some((table, String::new(), *place));
@@ -183,8 +200,8 @@ fn known(group: &str, name: &str) -> Option<(&'static Table, String, usize)> {
             .map(|device| (*table, device.to_owned(), *place))
     });
     device.or_else(|| match (group.starts_with('/'), name) {
-        (true, "used") => Some((&fs::TABLE, group.to_owned(), fs::used_bytes)),
-        (true, "free") => Some((&fs::TABLE, group.to_owned(), fs::available_bytes)),
+        (true, "used") => Some((&fs::TABLE, group.to_owned(), fs::used_bytes.index())),
+        (true, "free") => Some((&fs::TABLE, group.to_owned(), fs::available_bytes.index())),
         _ => None,
     })
 }
@@ -329,7 +346,7 @@ impl Plan {
                 let value = self.columns.get(*i).and_then(|column| self.value(column, cells.get(*i)));
                 row.f64(*place, value);
                 if let (true, Some(value)) = (mean_row, value) {
-                    mean.add(*place, value);
+                    mean.add_to(*place, value);
                 }
             }
         }
@@ -381,10 +398,10 @@ fn words(line: u64, (t, dt): (Micros, Option<f64>), name: &str, cell: &str, out:
 /// The place of a table's key column.
 fn key_place(table: &'static Table) -> Option<usize> {
     Some(match table.name {
-        "cpu" => cpu::cpu,
-        "disk" => disk::device,
-        "net" => net::interface,
-        "fs" => fs::mount,
+        "cpu" => cpu::cpu.index(),
+        "disk" => disk::device.index(),
+        "net" => net::interface.index(),
+        "fs" => fs::mount.index(),
         _ => return None,
     })
 }

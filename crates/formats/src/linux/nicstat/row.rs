@@ -1,8 +1,9 @@
 //! One line of values as rows of the tables.
 
 use fenxi_model::{
-    Micros, Table,
+    Micros, Place,
     catalog::{net, tcp, udp},
+    place::F64,
 };
 
 use crate::{Fields, Out, number};
@@ -29,8 +30,11 @@ pub(super) struct Row<'a, S> {
     pub(super) values: &'a Fields<'a>,
 }
 
+/// How nicstat calls a column of a table, the column's place, and the factor to its unit.
+type Known<S> = (&'static str, Place<S, F64>, f64);
+
 /// The columns of an interface, their places and units.
-const NET: &[(&str, usize, f64)] = &[
+const NET: &[Known<net::Schema>] = &[
     ("rKB/s", net::rx_bytes_per_s, KB),
     ("wKB/s", net::tx_bytes_per_s, KB),
     ("rKb/s", net::rx_bytes_per_s, KB),
@@ -56,7 +60,7 @@ const NET: &[(&str, usize, f64)] = &[
     ("Sat", net::saturation_per_s, 1.0),
 ];
 
-const TCP: &[(&str, usize, f64)] = &[
+const TCP: &[Known<tcp::Schema>] = &[
     ("InKB", tcp::in_bytes_per_s, KB),
     ("OutKB", tcp::out_bytes_per_s, KB),
     ("InSeg", tcp::in_segments_per_s, 1.0),
@@ -68,7 +72,7 @@ const TCP: &[(&str, usize, f64)] = &[
     ("Drops", tcp::listen_drops_per_s, 1.0),
 ];
 
-const UDP: &[(&str, usize, f64)] = &[
+const UDP: &[Known<udp::Schema>] = &[
     ("InDG", udp::in_datagrams_per_s, 1.0),
     ("OutDG", udp::out_datagrams_per_s, 1.0),
     ("InErr", udp::in_errors_per_s, 1.0),
@@ -82,19 +86,13 @@ impl<S: AsRef<str>> Row<'_, S> {
         number(self.values.get(at))
     }
 
-    /// All columns: those that are `known` and `wanted` to a row of `table`, the others to metrics.
-    fn write(
+    /// Sets the columns that are `known` and `wanted`. Gives a cell that is no number.
+    fn fill<T>(
         &self,
-        table: &'static Table,
-        known: &[(&str, usize, f64)],
-        wanted: impl Fn(usize, f64) -> bool,
-        out: &mut Out<'_>,
-    ) {
-        let (t, dt) = self.time;
-        let mut row = out.row(table, t, dt);
-        if table.id == net::TABLE.id {
-            row.str(net::interface, self.name);
-        }
+        row: &mut fenxi_model::Row<'_, T>,
+        known: &[Known<T>],
+        wanted: impl Fn(Place<T, F64>, f64) -> bool,
+    ) -> Option<&str> {
         let mut bad = None;
         for (column, cell) in self.columns.iter().zip(self.values.iter()) {
             let Some((_, place, scale)) = known.iter().find(|(name, ..)| *name == column.as_ref()) else { continue };
@@ -106,9 +104,12 @@ impl<S: AsRef<str>> Row<'_, S> {
                 None => bad = Some(cell),
             }
         }
-        if table.id == net::TABLE.id {
-            row.f64(net::util, self.busier().filter(|util| wanted(net::util, *util)));
-        }
+        bad
+    }
+
+    /// Notes a cell that is no number, and writes the columns that are not `known` as metrics.
+    fn others<T>(&self, known: &[Known<T>], labels: &str, bad: Option<&str>, out: &mut Out<'_>) {
+        let (t, dt) = self.time;
         if let Some(cell) = bad {
             out.unknown(self.line, cell, "no number");
         }
@@ -117,8 +118,7 @@ impl<S: AsRef<str>> Row<'_, S> {
                 continue;
             }
             if let Some(value) = number(cell) {
-                let labels = if table.id == net::TABLE.id { format!("interface={}", self.name) } else { String::new() };
-                out.metric(t, dt, &format!("nicstat.{}", column.as_ref()), &labels, value, "");
+                out.metric(t, dt, &format!("nicstat.{}", column.as_ref()), labels, value, "");
             }
         }
     }
@@ -145,16 +145,16 @@ impl<S: AsRef<str>> Row<'_, S> {
         let busiest = bytes.filter_map(|(name, _, scale)| Some(self.value(name)? * scale)).fold(0.0, f64::max);
         // No speed, no utilisation: then it is 0.00 whatever the traffic.
         let speed_unknown = self.name.starts_with("lo") || busiest * 100.0 / FASTEST > LEAST_UTIL;
-        self.write(
-            &net::TABLE,
-            NET,
-            |place, value| match place {
-                net::rx_packet_bytes | net::tx_packet_bytes => value > 0.0,
-                net::util => value > 0.0 || !speed_unknown,
-                _ => true,
-            },
-            out,
-        );
+        let wanted = |place, value| match place {
+            net::rx_packet_bytes | net::tx_packet_bytes => value > 0.0,
+            net::util => value > 0.0 || !speed_unknown,
+            _ => true,
+        };
+        let mut row = out.row(&net::TABLE, t, dt);
+        row.str(net::interface, self.name);
+        let bad = self.fill(&mut row, NET, wanted);
+        row.f64(net::util, self.busier().filter(|util| wanted(net::util, *util)));
+        self.others(NET, &format!("interface={}", self.name), bad, out);
     }
 
     /// A row of TCP. Gives whether this system counts TCP's bytes, which `counted` said until now:
@@ -162,22 +162,20 @@ impl<S: AsRef<str>> Row<'_, S> {
     pub(super) fn tcp(&self, counted: bool, out: &mut Out<'_>) -> bool {
         let bytes = [self.value("InKB"), self.value("OutKB")].into_iter().flatten().any(|v| v > 0.0);
         let counted = counted || bytes;
-        self.write(
-            &tcp::TABLE,
-            TCP,
-            |place, value| match place {
-                tcp::in_bytes_per_s | tcp::out_bytes_per_s | tcp::retransmit | tcp::listen_drops_per_s => {
-                    counted || value > 0.0
-                }
-                _ => true,
-            },
-            out,
-        );
+        let wanted = |place, value| match place {
+            tcp::in_bytes_per_s | tcp::out_bytes_per_s | tcp::retransmit | tcp::listen_drops_per_s => {
+                counted || value > 0.0
+            }
+            _ => true,
+        };
+        let bad = self.fill(&mut out.row(&tcp::TABLE, self.time.0, self.time.1), TCP, wanted);
+        self.others(TCP, "", bad, out);
         counted
     }
 
     /// A row of UDP.
     pub(super) fn udp(&self, out: &mut Out<'_>) {
-        self.write(&udp::TABLE, UDP, |_, _| true, out);
+        let bad = self.fill(&mut out.row(&udp::TABLE, self.time.0, self.time.1), UDP, |_, _| true);
+        self.others(UDP, "", bad, out);
     }
 }

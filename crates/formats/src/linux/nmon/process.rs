@@ -1,12 +1,12 @@
 //! The section `TOP`: processes.
 
-use fenxi_model::{Micros, catalog::process};
+use fenxi_model::{Micros, Place, catalog::process, place::F64};
 
 use crate::{Fields, Out, number};
 
 const KB: f64 = 1024.0;
 
-const KNOWN: &[(&str, usize, f64)] = &[
+const KNOWN: &[(&str, Place<process::Schema, F64>, f64)] = &[
     ("%CPU", process::cpu, 1.0),
     ("%Usr", process::usr, 1.0),
     ("%Sys", process::sys, 1.0),
@@ -25,7 +25,7 @@ pub(super) struct Processes {
 }
 
 enum Column {
-    Place(usize, f64),
+    Place(Place<process::Schema, F64>, f64),
     Metric(String),
     Text,
 }

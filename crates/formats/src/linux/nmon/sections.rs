@@ -1,8 +1,9 @@
 //! Which column of which section is which column of the tables.
 
 use fenxi_model::{
-    Table,
+    AnySchema, Place, Table,
     catalog::{cpu, disk, fs, mem, net, sched, vm},
+    place::F64,
 };
 
 use crate::Fields;
@@ -42,52 +43,62 @@ pub(super) struct Section {
 /// A section, a title in it, and where that goes.
 type Known = (&'static str, &'static str, &'static Table, usize, f64);
 
+const fn known<S: AnySchema>(
+    section: &'static str,
+    title: &'static str,
+    table: &'static Table<S>,
+    place: Place<S, F64>,
+    scale: f64,
+) -> Known {
+    (section, title, table, place.index(), scale)
+}
+
 const KNOWN: &[Known] = &[
-    ("CPU", "User%", &cpu::TABLE, cpu::usr, 1.0),
-    ("CPU", "Sys%", &cpu::TABLE, cpu::sys, 1.0),
-    ("CPU", "Wait%", &cpu::TABLE, cpu::iowait, 1.0),
-    ("CPU", "Idle%", &cpu::TABLE, cpu::idle, 1.0),
-    ("CPU", "Steal%", &cpu::TABLE, cpu::steal, 1.0),
-    ("CPU", "CPUs", &sched::TABLE, sched::cpus_online, 1.0),
-    ("PROC", "Runnable", &sched::TABLE, sched::runnable, 1.0),
-    ("PROC", "Blocked", &sched::TABLE, sched::blocked, 1.0),
-    ("PROC", "pswitch", &sched::TABLE, sched::context_switches_per_s, 1.0),
-    ("PROC", "syscall", &sched::TABLE, sched::syscalls_per_s, 1.0),
-    ("PROC", "fork", &sched::TABLE, sched::forks_per_s, 1.0),
-    ("MEM", "memtotal", &mem::TABLE, mem::total_bytes, MB),
-    ("MEM", "memfree", &mem::TABLE, mem::free_bytes, MB),
-    ("MEM", "memshared", &mem::TABLE, mem::shmem_bytes, MB),
-    ("MEM", "cached", &mem::TABLE, mem::cached_bytes, MB),
-    ("MEM", "active", &mem::TABLE, mem::active_bytes, MB),
-    ("MEM", "inactive", &mem::TABLE, mem::inactive_bytes, MB),
-    ("MEM", "buffers", &mem::TABLE, mem::buffers_bytes, MB),
-    ("MEM", "swapcached", &mem::TABLE, mem::swap_cached_bytes, MB),
-    ("MEM", "swaptotal", &mem::TABLE, mem::swap_total_bytes, MB),
-    ("MEM", "swapfree", &mem::TABLE, mem::swap_free_bytes, MB),
-    ("MEM", "Real total(MB)", &mem::TABLE, mem::total_bytes, MB),
-    ("MEM", "Real free(MB)", &mem::TABLE, mem::free_bytes, MB),
-    ("MEM", "Virtual total(MB)", &mem::TABLE, mem::swap_total_bytes, MB),
-    ("MEM", "Virtual free(MB)", &mem::TABLE, mem::swap_free_bytes, MB),
+    known("CPU", "User%", &cpu::TABLE, cpu::usr, 1.0),
+    known("CPU", "Sys%", &cpu::TABLE, cpu::sys, 1.0),
+    known("CPU", "Wait%", &cpu::TABLE, cpu::iowait, 1.0),
+    known("CPU", "Idle%", &cpu::TABLE, cpu::idle, 1.0),
+    known("CPU", "Steal%", &cpu::TABLE, cpu::steal, 1.0),
+    known("CPU", "CPUs", &sched::TABLE, sched::cpus_online, 1.0),
+    known("PROC", "Runnable", &sched::TABLE, sched::runnable, 1.0),
+    known("PROC", "Blocked", &sched::TABLE, sched::blocked, 1.0),
+    known("PROC", "pswitch", &sched::TABLE, sched::context_switches_per_s, 1.0),
+    known("PROC", "syscall", &sched::TABLE, sched::syscalls_per_s, 1.0),
+    known("PROC", "fork", &sched::TABLE, sched::forks_per_s, 1.0),
+    known("MEM", "memtotal", &mem::TABLE, mem::total_bytes, MB),
+    known("MEM", "memfree", &mem::TABLE, mem::free_bytes, MB),
+    known("MEM", "memshared", &mem::TABLE, mem::shmem_bytes, MB),
+    known("MEM", "cached", &mem::TABLE, mem::cached_bytes, MB),
+    known("MEM", "active", &mem::TABLE, mem::active_bytes, MB),
+    known("MEM", "inactive", &mem::TABLE, mem::inactive_bytes, MB),
+    known("MEM", "buffers", &mem::TABLE, mem::buffers_bytes, MB),
+    known("MEM", "swapcached", &mem::TABLE, mem::swap_cached_bytes, MB),
+    known("MEM", "swaptotal", &mem::TABLE, mem::swap_total_bytes, MB),
+    known("MEM", "swapfree", &mem::TABLE, mem::swap_free_bytes, MB),
+    known("MEM", "Real total(MB)", &mem::TABLE, mem::total_bytes, MB),
+    known("MEM", "Real free(MB)", &mem::TABLE, mem::free_bytes, MB),
+    known("MEM", "Virtual total(MB)", &mem::TABLE, mem::swap_total_bytes, MB),
+    known("MEM", "Virtual free(MB)", &mem::TABLE, mem::swap_free_bytes, MB),
     // AIX: pages of 4096 bytes.
-    ("PAGE", "faults", &vm::TABLE, vm::faults_per_s, 1.0),
-    ("PAGE", "pgin", &vm::TABLE, vm::page_in_bytes_per_s, PAGE),
-    ("PAGE", "pgout", &vm::TABLE, vm::page_out_bytes_per_s, PAGE),
-    ("PAGE", "pgsin", &vm::TABLE, vm::swap_in_pages_per_s, 1.0),
-    ("PAGE", "pgsout", &vm::TABLE, vm::swap_out_pages_per_s, 1.0),
-    ("PAGE", "scans", &vm::TABLE, vm::scan_kswapd_pages_per_s, 1.0),
+    known("PAGE", "faults", &vm::TABLE, vm::faults_per_s, 1.0),
+    known("PAGE", "pgin", &vm::TABLE, vm::page_in_bytes_per_s, PAGE),
+    known("PAGE", "pgout", &vm::TABLE, vm::page_out_bytes_per_s, PAGE),
+    known("PAGE", "pgsin", &vm::TABLE, vm::swap_in_pages_per_s, 1.0),
+    known("PAGE", "pgsout", &vm::TABLE, vm::swap_out_pages_per_s, 1.0),
+    known("PAGE", "scans", &vm::TABLE, vm::scan_kswapd_pages_per_s, 1.0),
     // Linux: counts in the interval.
-    ("VM", "pgpgin", &vm::TABLE, vm::page_in_bytes_per_s, KB),
-    ("VM", "pgpgout", &vm::TABLE, vm::page_out_bytes_per_s, KB),
-    ("VM", "pswpin", &vm::TABLE, vm::swap_in_pages_per_s, 1.0),
-    ("VM", "pswpout", &vm::TABLE, vm::swap_out_pages_per_s, 1.0),
-    ("VM", "pgfree", &vm::TABLE, vm::freed_pages_per_s, 1.0),
-    ("VM", "pgfault", &vm::TABLE, vm::faults_per_s, 1.0),
-    ("VM", "pgmajfault", &vm::TABLE, vm::major_faults_per_s, 1.0),
-    ("VM", "allocstall", &vm::TABLE, vm::direct_reclaims_per_s, 1.0),
+    known("VM", "pgpgin", &vm::TABLE, vm::page_in_bytes_per_s, KB),
+    known("VM", "pgpgout", &vm::TABLE, vm::page_out_bytes_per_s, KB),
+    known("VM", "pswpin", &vm::TABLE, vm::swap_in_pages_per_s, 1.0),
+    known("VM", "pswpout", &vm::TABLE, vm::swap_out_pages_per_s, 1.0),
+    known("VM", "pgfree", &vm::TABLE, vm::freed_pages_per_s, 1.0),
+    known("VM", "pgfault", &vm::TABLE, vm::faults_per_s, 1.0),
+    known("VM", "pgmajfault", &vm::TABLE, vm::major_faults_per_s, 1.0),
+    known("VM", "allocstall", &vm::TABLE, vm::direct_reclaims_per_s, 1.0),
 ];
 
 /// Linux: pages at the end of the interval.
-const PAGES: &[(&str, usize)] = &[
+const PAGES: &[(&str, Place<mem::Schema, F64>)] = &[
     ("nr_dirty", mem::dirty_bytes),
     ("nr_writeback", mem::writeback_bytes),
     ("nr_page_table_pages", mem::page_tables_bytes),
@@ -96,20 +107,20 @@ const PAGES: &[(&str, usize)] = &[
 ];
 
 /// Sections whose columns are devices or mount points.
-const DEVICES: &[(&str, &Table, usize, f64)] = &[
-    ("DISKBUSY", &disk::TABLE, disk::util, 1.0),
-    ("DISKREAD", &disk::TABLE, disk::read_bytes_per_s, KB),
-    ("DISKWRITE", &disk::TABLE, disk::write_bytes_per_s, KB),
-    ("DISKRXFER", &disk::TABLE, disk::reads_per_s, 1.0),
-    ("DISKXFER", &disk::TABLE, disk::transfers_per_s, 1.0),
-    ("DISKBSIZE", &disk::TABLE, disk::transfer_size_bytes, KB),
-    ("DISKSERV", &disk::TABLE, disk::svctm_ms, 1.0),
-    ("JFSFILE", &fs::TABLE, fs::used, 1.0),
-    ("JFSINODE", &fs::TABLE, fs::inodes_used, 1.0),
+const DEVICES: &[Known] = &[
+    known("DISKBUSY", "", &disk::TABLE, disk::util, 1.0),
+    known("DISKREAD", "", &disk::TABLE, disk::read_bytes_per_s, KB),
+    known("DISKWRITE", "", &disk::TABLE, disk::write_bytes_per_s, KB),
+    known("DISKRXFER", "", &disk::TABLE, disk::reads_per_s, 1.0),
+    known("DISKXFER", "", &disk::TABLE, disk::transfers_per_s, 1.0),
+    known("DISKBSIZE", "", &disk::TABLE, disk::transfer_size_bytes, KB),
+    known("DISKSERV", "", &disk::TABLE, disk::svctm_ms, 1.0),
+    known("JFSFILE", "", &fs::TABLE, fs::used, 1.0),
+    known("JFSINODE", "", &fs::TABLE, fs::inodes_used, 1.0),
 ];
 
 /// Ends of titles that begin with the name of an interface.
-const INTERFACES: &[(&str, &str, usize, f64)] = &[
+const INTERFACES: &[(&str, &str, Place<net::Schema, F64>, f64)] = &[
     ("NET", "-read-KB/s", net::rx_bytes_per_s, KB),
     ("NET", "-write-KB/s", net::tx_bytes_per_s, KB),
     ("NETPACKET", "-reads/s", net::rx_packets_per_s, 1.0),
@@ -150,7 +161,7 @@ impl Section {
 fn column(section: &str, number: Option<u32>, title: &str, small_pages: bool) -> Column {
     let kind = if section == "CPU_ALL" { "CPU" } else { section };
     let over_interval = section == "VM" && !title.starts_with("nr_");
-    let to = |table, key: &str, place, scale| Column {
+    let to = |table: &'static Table, key: &str, place, scale| Column {
         target: Target::Join { table, key: key.to_owned(), place, scale },
         over_interval,
     };
@@ -163,16 +174,16 @@ fn column(section: &str, number: Option<u32>, title: &str, small_pages: bool) ->
         return to(table, cpu.as_deref().unwrap_or(""), *place, *scale);
     }
     if let Some((_, place)) = PAGES.iter().find(|(t, _)| section == "VM" && small_pages && *t == title) {
-        return to(&mem::TABLE, "", *place, PAGE);
+        return to(&mem::TABLE, "", place.index(), PAGE);
     }
-    if let Some((_, table, place, scale)) = DEVICES.iter().find(|(s, ..)| *s == section) {
+    if let Some((.., table, place, scale)) = DEVICES.iter().find(|(s, ..)| *s == section) {
         return to(table, title, *place, *scale);
     }
     let interface = INTERFACES.iter().filter(|(s, ..)| *s == section);
     if let Some((device, place, scale)) =
         interface.filter_map(|(_, end, place, scale)| Some((title.strip_suffix(end)?, *place, *scale))).next()
     {
-        return to(&net::TABLE, device, place, scale);
+        return to(&net::TABLE, device, place.index(), scale);
     }
     Column { target: metric(section, number, title), over_interval }
 }

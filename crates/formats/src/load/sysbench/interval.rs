@@ -4,7 +4,7 @@
 //! `[ 2s ] thds: 4 tps: 9.00 qps: 9.00 (r/w/o: 1.00/2.00/3.00) lat (ms,95%): 2.1 err/s: 0.00` (1.0)
 //! are all made of words, a colon and a value.
 
-use fenxi_model::catalog::load;
+use fenxi_model::{Place, catalog::load, place::F64};
 
 use crate::{load::names::percentile_column, number};
 
@@ -12,7 +12,7 @@ use crate::{load::names::percentile_column, number};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// Of a column of `load`.
-    Column(usize, f64),
+    Column(Place<load::Schema, F64>, f64),
     /// Bytes per second that were read.
     Read(f64),
     /// Bytes per second that were written.
@@ -124,7 +124,7 @@ fn mega(text: &str) -> Option<f64> {
 
 impl Value {
     /// The column of `load` and the value, where there is one.
-    pub fn column(self) -> Option<(usize, f64)> {
+    pub fn column(self) -> Option<(Place<load::Schema, F64>, f64)> {
         match self {
             Value::Column(column, value) => Some((column, value)),
             Value::Latency(percent, ms) => percentile_column(percent).map(|column| (column, ms)),

@@ -6,7 +6,11 @@
 mod interval;
 mod report;
 
-use fenxi_model::catalog::{histogram, load};
+use fenxi_model::{
+    Place,
+    catalog::{histogram, load},
+    place::F64,
+};
 
 use self::{interval::Value, report::Report};
 use super::names::{self, LATENCY_BUCKETS, Results, percentile_name};
@@ -63,7 +67,7 @@ struct Reader {
     ran: f64,
     interval: Option<f64>,
     offered: Option<f64>,
-    join: Join,
+    join: Join<load::Schema>,
     /// The histogram's last slot.
     slot: Option<i32>,
     /// Complaints so far: each thread makes its own.
@@ -96,7 +100,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 const MAX_MESSAGES: u64 = 1000;
 
 /// What an interval can have, on one line or on two.
-const COLUMNS: &[usize] = &[
+const COLUMNS: &[Place<load::Schema, F64>] = &[
     load::clients,
     load::offered_per_s,
     load::transactions_per_s,

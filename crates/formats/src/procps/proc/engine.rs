@@ -1,8 +1,9 @@
 //! The recorder's own collectors, fed with saved contents: one reading of a file's format for both.
 
 use fenxi_model::{
-    Micros, Rows, TableRows, Type,
-    catalog::{N_COMMON, T, disk, event, note, sched, tcp, udp},
+    Micros, Place, Rows, TableRows, Type,
+    catalog::{N_COMMON, disk, event, note, sched, tcp, udp},
+    place::F64,
 };
 use fenxi_procfs::{Given, Root};
 use fenxi_source::{Collector, SOURCES, Tick};
@@ -25,13 +26,13 @@ const PLANS: &[Plan] = &[
         source: "sched",
         files: &[Saved::Stat, Saved::Schedstat, Saved::Loadavg],
         gauges: &[
-            sched::runnable,
-            sched::blocked,
-            sched::tasks,
-            sched::load1,
-            sched::load5,
-            sched::load15,
-            sched::cpus_online,
+            sched::runnable.index(),
+            sched::blocked.index(),
+            sched::tasks.index(),
+            sched::load1.index(),
+            sched::load5.index(),
+            sched::load15.index(),
+            sched::cpus_online.index(),
         ],
     },
     Plan {
@@ -46,14 +47,19 @@ const PLANS: &[Plan] = &[
     Plan {
         source: "tcp",
         files: &[Saved::Snmp, Saved::Netstat, Saved::Sockstat],
-        gauges: &[tcp::established, tcp::time_wait, tcp::sockets, tcp::socket_mem_bytes],
+        gauges: &[
+            tcp::established.index(),
+            tcp::time_wait.index(),
+            tcp::sockets.index(),
+            tcp::socket_mem_bytes.index(),
+        ],
     },
     Plan {
         source: "udp",
         files: &[Saved::Snmp, Saved::Snmp6, Saved::Sockstat],
-        gauges: &[udp::sockets, udp::socket_mem_bytes],
+        gauges: &[udp::sockets.index(), udp::socket_mem_bytes.index()],
     },
-    Plan { source: "disk", files: &[Saved::Diskstats], gauges: &[disk::in_flight] },
+    Plan { source: "disk", files: &[Saved::Diskstats], gauges: &[disk::in_flight.index()] },
     Plan { source: "net", files: &[Saved::NetDev], gauges: &[] },
 ];
 
@@ -83,7 +89,7 @@ struct Keep<'a> {
     /// Only these, where given.
     gauges: Option<&'a [usize]>,
     /// Never these: the content does not have them.
-    without: &'a [usize],
+    without: &'a [Place<disk::Schema, F64>],
 }
 
 impl Engine {
@@ -93,8 +99,14 @@ impl Engine {
     }
 
     /// Takes the contents of some files at the moment `t` and writes what they tell with those before.
-    /// `without` are places in the tables that the contents know nothing of.
-    pub fn sample(&mut self, files: &[(Saved, &[u8])], t: Micros, without: &[usize], out: &mut Out<'_>) {
+    /// `without` are columns of disks that the contents know nothing of.
+    pub fn sample(
+        &mut self,
+        files: &[(Saved, &[u8])],
+        t: Micros,
+        without: &[Place<disk::Schema, F64>],
+        out: &mut Out<'_>,
+    ) {
         self.turn += 1;
         for (file, content) in files {
             self.given.set(file.path(), content.to_vec());
@@ -116,7 +128,13 @@ impl Engine {
     }
 
     /// Writes averages since boot, `uptime_s` before `t`, from the contents of some files.
-    pub fn since_boot(files: &[(Saved, &[u8])], t: Micros, uptime_s: f64, without: &[usize], out: &mut Out<'_>) {
+    pub fn since_boot(
+        files: &[(Saved, &[u8])],
+        t: Micros,
+        uptime_s: f64,
+        without: &[Place<disk::Schema, F64>],
+        out: &mut Out<'_>,
+    ) {
         let given = Given::default();
         let mut rows = Rows::new("");
         for plan in PLANS.iter().filter(|p| p.files.iter().any(|f| files.iter().any(|(g, _)| f == g))) {
@@ -158,7 +176,7 @@ fn start(plan: &Plan, given: &Given) -> Option<Box<dyn Collector>> {
 }
 
 impl Worker {
-    fn sample(&mut self, given: &Given, t: Micros, without: &[usize], out: &mut Out<'_>) {
+    fn sample(&mut self, given: &Given, t: Micros, without: &[Place<disk::Schema, F64>], out: &mut Out<'_>) {
         let mut rows = Rows::new("");
         let first = self.collector.is_none();
         if first {
@@ -186,16 +204,17 @@ impl Worker {
 fn hand_over(rows: &mut Rows, (t, dt): (Micros, Option<f64>), keep: Keep<'_>, notes: bool, out: &mut Out<'_>) {
     for table in rows.tables() {
         for row in 0..table.n_rows() {
-            if table.table().id == note::TABLE.id {
+            if let Some(noted) = table.typed(&note::TABLE) {
                 if notes {
-                    let file = table.str(row, note::file).unwrap_or("");
-                    let message = table.str(row, note::message).unwrap_or("");
+                    let file = noted.str(row, note::file).unwrap_or("");
+                    let message = noted.str(row, note::message).unwrap_or("");
                     out.note(None, &format!("{file}: {message}"));
                 }
-            } else if table.table().id == event::TABLE.id {
-                if notes && let Some(t) = table.micros(row, T) {
-                    let text = |place| table.str(row, place).unwrap_or("");
-                    out.event(t, text(event::kind), text(event::subject), text(event::message));
+            } else if let Some(events) = table.typed(&event::TABLE) {
+                if notes && let Some(t) = events.micros(row, event::t) {
+                    let label = |place| events.str(row, place).unwrap_or("");
+                    let message = events.str(row, event::message).unwrap_or("");
+                    out.event(t, label(event::kind), label(event::subject), message);
                 }
             } else {
                 copy(table, row, (t, dt), keep, out);
@@ -212,7 +231,7 @@ fn copy(table: &TableRows, row: usize, (t, dt): (Micros, Option<f64>), keep: Kee
     let keys = N_COMMON..N_COMMON + spec.keys().len();
     let kept = |place: usize| {
         let gauge = keep.gauges.is_none_or(|g| g == ALL || g.contains(&place));
-        gauge && !(keep.without.contains(&place) && spec.id == disk::TABLE.id)
+        gauge && !(keep.without.iter().any(|p| p.index() == place) && spec.id == disk::TABLE.id)
     };
     let value = |place: usize| match spec.columns[place].ty {
         Type::F64 | Type::I64 => table.f64(row, place),

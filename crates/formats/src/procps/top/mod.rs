@@ -11,8 +11,9 @@
 mod summary;
 
 use fenxi_model::{
-    Micros,
+    Micros, Place,
     catalog::{cpu, mem, process, sched, thread},
+    place::F64,
 };
 
 use super::{
@@ -77,7 +78,7 @@ struct Reader {
     load: Option<Load>,
     counts: Vec<(String, f64)>,
     threads: Option<f64>,
-    memory: Vec<(usize, f64)>,
+    memory: Vec<(Place<mem::Schema, F64>, f64)>,
     /// Whether memory is in GiB or more.
     coarse: bool,
     cpu_mean: CpuMean,

@@ -1,6 +1,10 @@
 //! The lines above top's list: processors, tasks, memory.
 
-use fenxi_model::catalog::{cpu, mem};
+use fenxi_model::{
+    Place,
+    catalog::{cpu, mem},
+    place::F64,
+};
 
 use crate::number;
 
@@ -26,10 +30,11 @@ pub fn figures(line: &str) -> Vec<(Option<f64>, &str, &str)> {
 }
 
 /// Places of the shares in the order of all versions since 3.2.
-const ORDER: [usize; 8] = [cpu::usr, cpu::sys, cpu::nice, cpu::idle, cpu::iowait, cpu::irq, cpu::softirq, cpu::steal];
+const ORDER: [Place<cpu::Schema, F64>; 8] =
+    [cpu::usr, cpu::sys, cpu::nice, cpu::idle, cpu::iowait, cpu::irq, cpu::softirq, cpu::steal];
 
 /// How top (all versions) and busybox call the shares.
-fn share(label: &str) -> Option<usize> {
+fn share(label: &str) -> Option<Place<cpu::Schema, F64>> {
     Some(match label {
         "us" | "user" | "un" | "usr" => cpu::usr,
         "sy" | "system" | "sys" => cpu::sys,
@@ -50,7 +55,7 @@ fn share(label: &str) -> Option<usize> {
 pub struct Cpu<'a> {
     /// None for all together.
     pub cpu: Option<&'a str>,
-    pub shares: Vec<(usize, f64)>,
+    pub shares: Vec<(Place<cpu::Schema, F64>, f64)>,
 }
 
 /// Reads a line of one or more CPUs; None when it is none.
@@ -78,7 +83,7 @@ pub fn cpus(line: &str) -> Option<Vec<Cpu<'_>>> {
     (!all.is_empty()).then_some(all)
 }
 
-fn shares(text: &str) -> Option<Vec<(usize, f64)>> {
+fn shares(text: &str) -> Option<Vec<(Place<cpu::Schema, F64>, f64)>> {
     let figures = figures(text);
     let by_order = figures.len() == ORDER.len() && figures.iter().any(|(_, _, label)| share(label).is_none());
     let mut shares = Vec::with_capacity(figures.len());
@@ -90,7 +95,7 @@ fn shares(text: &str) -> Option<Vec<(usize, f64)>> {
 }
 
 /// Reads a line of memory or swap into the table's places and bytes; None when it is none.
-pub fn memory(line: &str) -> Option<Vec<(usize, f64)>> {
+pub fn memory(line: &str) -> Option<Vec<(Place<mem::Schema, F64>, f64)>> {
     let (title, text) = line.split_once(':')?;
     let mut words = title.split_ascii_whitespace();
     let (mut unit, mut kind) = (1024.0, words.next()?);
@@ -165,7 +170,7 @@ fn letter_bytes(letter: &str) -> f64 {
 }
 
 /// `Mem: 8441652K used, 16242448K free, 69144K shrd, ...`: busybox does not say how much there is.
-pub fn busybox_memory(line: &str) -> Option<Vec<(usize, f64)>> {
+pub fn busybox_memory(line: &str) -> Option<Vec<(Place<mem::Schema, F64>, f64)>> {
     let text = line.strip_prefix("Mem:").filter(|t| t.contains("shrd"))?;
     let mut values = Vec::new();
     let mut total = 0.0;

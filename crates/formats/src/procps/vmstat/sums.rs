@@ -5,13 +5,13 @@
 
 use std::fmt::Write;
 
-use fenxi_model::{Micros, catalog::disk};
+use fenxi_model::{Micros, Place, catalog::disk, place::F64};
 
 use super::super::proc::{engine::Engine, saved::Saved};
 use crate::Out;
 
 /// What vmstat does not print of a disk, or only in whole seconds.
-const WITHOUT: &[usize] = &[disk::in_flight, disk::queue_depth, disk::util, disk::svctm_ms];
+const WITHOUT: &[Place<disk::Schema, F64>] = &[disk::in_flight, disk::queue_depth, disk::util, disk::svctm_ms];
 
 /// Lines of `-s` that are one number of a file: the label, the file and the name there.
 const LABELS: &[(&str, Saved, &str)] = &[

@@ -1,6 +1,10 @@
 //! The columns of iostat in all its versions.
 
-use fenxi_model::catalog::{cpu, disk};
+use fenxi_model::{
+    Place,
+    catalog::{cpu, disk},
+    place::F64,
+};
 
 use crate::{Field, col};
 
@@ -20,7 +24,7 @@ pub(in super::super) const CPU: &[Field] = &[
 ];
 
 /// A column of the device reports.
-const fn dev(header: &'static str, place: usize) -> Field {
+const fn dev(header: &'static str, place: Place<disk::Schema, F64>) -> Field {
     col(header, &disk::TABLE, place)
 }
 
@@ -89,7 +93,7 @@ pub(in super::super) const DEVICE: &[Field] = &[
 ];
 
 /// Columns of a device that its report has in several sections (`--pretty`, `-h`).
-pub(in super::super) const JOINED: &[usize] = &[
+pub(in super::super) const JOINED: &[Place<disk::Schema, F64>] = &[
     disk::reads_per_s,
     disk::writes_per_s,
     disk::discards_per_s,

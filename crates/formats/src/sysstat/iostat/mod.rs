@@ -133,7 +133,7 @@ struct Reader {
     blank_lines: u32,
     /// The name that stood on a line of its own, as too long for its column or by `-h`.
     device: String,
-    join: Join,
+    join: Join<disk::Schema>,
 }
 
 impl Reader {
@@ -226,7 +226,9 @@ impl Reader {
         } else {
             let what = if *kind == Kind::Filesystem { "filesystem" } else { "device" };
             let keys = |_: &_, row: &mut fenxi_model::Row<'_>| {
-                row.str(disk::device, name);
+                if let Some(mut row) = row.typed(&disk::TABLE) {
+                    row.str(disk::device, name);
+                }
             };
             layout.write(out, number, at, &values, keys, || format!("{what}={name}"));
         }

@@ -1,6 +1,6 @@
 //! The columns of mpstat in all its versions.
 
-use fenxi_model::catalog::cpu;
+use fenxi_model::{Place, catalog::cpu, place::F64};
 
 use crate::{Field, col};
 
@@ -29,7 +29,7 @@ pub(in super::super) const CPU: &[Field] = &[
 ];
 
 /// Columns of a CPU that come from two sections of a block with `-I SUM`.
-pub(in super::super) const JOINED: &[usize] = &[
+pub(in super::super) const JOINED: &[Place<cpu::Schema, F64>] = &[
     cpu::usr,
     cpu::nice,
     cpu::sys,

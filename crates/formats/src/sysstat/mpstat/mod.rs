@@ -12,8 +12,9 @@ mod columns;
 mod tests;
 
 use fenxi_model::{
-    Micros, Row, Table,
+    AnySchema, Micros, Place, Row, Table,
     catalog::{cpu, irq, softirq},
+    place::{F64, Label},
 };
 
 pub(super) use self::columns::{CPU as COLUMNS, JOINED};
@@ -93,7 +94,7 @@ struct Reader {
     dt: Option<f64>,
     boot: bool,
     /// Set where the text may have the CPUs' columns in two sections.
-    join: Option<Join>,
+    join: Option<Join<cpu::Schema>>,
     /// Set where the text has no row of all CPUs.
     mean: Option<CpuMean>,
     cpus: Option<u32>,
@@ -127,7 +128,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     reader.end_block(out);
 }
 
-fn new_join() -> Join {
+fn new_join() -> Join<cpu::Schema> {
     Join::new(&cpu::TABLE, Some(cpu::cpu), JOINED)
 }
 
@@ -259,7 +260,9 @@ impl Reader {
                     add(&mut self.mean, layout, &values);
                 } else {
                     let keys = |_: &_, row: &mut Row<'_>| {
-                        row.str(cpu::cpu, cpu_key);
+                        if let Some(mut row) = row.typed(&cpu::TABLE) {
+                            row.str(cpu::cpu, cpu_key);
+                        }
                     };
                     layout.write(out, line, at, &values, keys, || format!("cpu={name}"));
                     add(&mut self.mean, layout, &values);
@@ -271,11 +274,11 @@ impl Reader {
                 }
             }
             Some(Section::Hard(names)) => {
-                let places = [irq::irq, irq::cpu, irq::intr_per_s];
+                let places = (irq::irq, irq::cpu, irq::intr_per_s);
                 interrupts(out, (line, at), &irq::TABLE, places, names, cpu_key, &values);
             }
             Some(Section::Soft(names)) => {
-                let places = [softirq::softirq, softirq::cpu, softirq::softirqs_per_s];
+                let places = (softirq::softirq, softirq::cpu, softirq::softirqs_per_s);
                 interrupts(out, (line, at), &softirq::TABLE, places, names, cpu_key, &values);
             }
             Some(Section::Node { each, all }) => {
@@ -320,16 +323,16 @@ fn offline(values: &Fields<'_>) -> bool {
 fn add(mean: &mut Option<CpuMean>, layout: &Layout, values: &Fields<'_>) {
     if let Some(mean) = mean {
         mean.next_cpu();
-        layout.each(&cpu::TABLE, values, |place, value| mean.add(place, value));
+        layout.each(&cpu::TABLE, values, |place, value| mean.add_to(place, value));
     }
 }
 
-/// Writes each interrupt of a CPU; `places` are those of its name, its CPU and its rate.
-fn interrupts(
+/// Writes each interrupt of a CPU: the columns are those of its name, its CPU and its rate.
+fn interrupts<S: AnySchema>(
     out: &mut Out<'_>,
     (line, (t, dt)): (u64, (Micros, Option<f64>)),
-    table: &'static Table,
-    places: [usize; 3],
+    table: &'static Table<S>,
+    (kind, cpu, rate): (Place<S, Label>, Place<S, Label>, Place<S, F64>),
     names: &[String],
     cpu_key: Option<&str>,
     values: &Fields<'_>,
@@ -344,7 +347,7 @@ fn interrupts(
             continue;
         };
         let mut row = out.row(table, t, dt);
-        row.str(places[0], name.as_str()).str(places[1], cpu_key).f64(places[2], value);
+        row.str(kind, name.as_str()).str(cpu, cpu_key).f64(rate, value);
     }
 }
 

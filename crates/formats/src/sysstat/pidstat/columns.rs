@@ -1,6 +1,10 @@
 //! The columns of pidstat in all its versions, and where their values go.
 
-use fenxi_model::catalog::{process, thread};
+use fenxi_model::{
+    Place,
+    catalog::{process, thread},
+    place::F64,
+};
 
 const KB: f64 = 1024.0;
 
@@ -11,8 +15,11 @@ pub(super) const GUEST: usize = 2;
 pub(super) const CPU: usize = 3;
 pub(super) const N_VALUES: usize = 17;
 
-/// Where each value goes in `process` and, if that has the column, in `thread`.
-pub(super) const PLACES: [(usize, Option<usize>); N_VALUES] = [
+/// Where a value goes in `process` and, if that has the column, in `thread`.
+type Places = (Place<process::Schema, F64>, Option<Place<thread::Schema, F64>>);
+
+/// The places of each value.
+pub(super) const PLACES: [Places; N_VALUES] = [
     (process::usr, Some(thread::usr)),
     (process::sys, Some(thread::sys)),
     (process::guest, Some(thread::guest)),

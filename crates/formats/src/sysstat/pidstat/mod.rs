@@ -270,7 +270,7 @@ pub(super) fn take(
     match column {
         // What only the table of processes has a column for.
         Column::Value(at, scale) if id.tid.is_some() && PLACES[*at].1.is_none() => {
-            let column = &process::TABLE.columns[PLACES[*at].0];
+            let column = process::TABLE.column(PLACES[*at].0);
             let name = format!("pidstat.{}", column.name);
             out.metric(t, dt, &name, &labels(), value * scale, column.unit.symbol());
         }

@@ -1,6 +1,6 @@
 //! Headers of prstat, and what its cells say.
 
-use fenxi_model::catalog::thread;
+use fenxi_model::{Place, catalog::thread, place::F64};
 
 use super::groups::Group;
 use crate::{Fields, number, scaled};
@@ -19,7 +19,7 @@ pub(super) enum Kind {
 }
 
 /// Microstates that have a column in the `thread` table.
-pub(super) const SHARES: &[(&str, usize)] = &[
+pub(super) const SHARES: &[(&str, Place<thread::Schema, F64>)] = &[
     ("USR", thread::usr),
     ("SYS", thread::sys),
     ("TFL", thread::text_fault),

@@ -284,7 +284,7 @@ struct Gauges {
 }
 
 impl Gauges {
-    fn fill(&self, row: &mut Row<'_>) {
+    fn fill(&self, row: &mut Row<'_, cgroup::Schema>) {
         row.f64(cgroup::cpu_limit, self.cpu_limit)
             .f64(cgroup::memory_bytes, self.memory)
             .f64(cgroup::memory_limit_bytes, self.memory_limit)
@@ -296,7 +296,7 @@ impl Gauges {
     }
 }
 
-fn fill_rates(row: &mut Row<'_>, growth: &Growth, dt: f64) {
+fn fill_rates(row: &mut Row<'_, cgroup::Schema>, growth: &Growth, dt: f64) {
     let count = |c: C| growth[c as usize];
     let rate = |c: C| count(c).map(|n| n / dt);
     let pct = |c: C| rate(c).map(|us| us / 1e4);
@@ -315,7 +315,7 @@ fn fill_rates(row: &mut Row<'_>, growth: &Growth, dt: f64) {
 }
 
 /// What is read only of a busy group: means over all the `seconds` since it was read before.
-fn fill_means(row: &mut Row<'_>, growth: &Growth, seconds: f64) {
+fn fill_means(row: &mut Row<'_, cgroup::Schema>, growth: &Growth, seconds: f64) {
     let rate = |c: C| growth[c as usize].map(|n| n / seconds);
     let share = |c: C| rate(c).map(|us| (us / 1e4).min(100.0));
     row.f64(cgroup::major_faults_per_s, rate(C::MajorFaults))

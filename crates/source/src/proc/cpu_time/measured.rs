@@ -201,7 +201,7 @@ impl Processes {
 fn total(rows: &Rows) -> f64 {
     let table = rows.of(&process::TABLE).into_iter();
     // Percent of one CPU.
-    table.flat_map(|t| (0..t.n_rows()).filter_map(|row| t.f64(row, process::cpu))).sum::<f64>() / 100.0
+    table.flat_map(|t| (0..t.n_rows()).filter_map(move |row| t.f64(row, process::cpu))).sum::<f64>() / 100.0
 }
 
 /// Opens the file of the group that holds all others: elsewhere, as in a container, it tells of a part.

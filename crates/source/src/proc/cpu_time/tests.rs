@@ -142,7 +142,7 @@ fn averages_since_boot_are_whole_counters_over_the_uptime() {
     let mut collector = SOURCE.start(&machine.root()).unwrap();
     let mut rows = Rows::new("h");
     collector.sample(Tick::since_boot(Micros(0), 100.0), &mut rows).unwrap();
-    let table = rows.tables().next().unwrap();
+    let table = rows.of(&cpu_time::TABLE).unwrap();
     assert_eq!(table.f64(1, cpu_time::usr_cpus), Some(0.1));
     assert_eq!(table.f64(1, cpu_time::run_cpus), Some(0.2));
 }

@@ -173,7 +173,7 @@ impl Processes {
 }
 
 /// What it is at this moment.
-fn state(row: &mut Row<'_>, known: &Known, measured: Measured) {
+fn state(row: &mut Row<'_, process::Schema>, known: &Known, measured: Measured) {
     let stat = &known.stat;
     row.f64(process::rss_bytes, stat.rss_bytes as f64)
         .f64(process::vsz_bytes, stat.vsz_bytes as f64)
@@ -185,7 +185,7 @@ fn state(row: &mut Row<'_>, known: &Known, measured: Measured) {
 }
 
 /// What it did besides using CPUs.
-fn activity(row: &mut Row<'_>, work: &super::details::Work, per_s: impl Fn(u64) -> f64) {
+fn activity(row: &mut Row<'_, process::Schema>, work: &super::details::Work, per_s: impl Fn(u64) -> f64) {
     if let Some([read, write, read_call, write_call]) = work.io {
         row.f64(process::read_bytes_per_s, per_s(read))
             .f64(process::write_bytes_per_s, per_s(write))

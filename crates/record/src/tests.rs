@@ -135,8 +135,9 @@ fn record(time: &Shared, spec: &'static Spec, duration_s: Option<f64>, most: usi
     let mut gather = |rows: &Rows| {
         samples += rows.of(&sched::TABLE).map_or(0, |rows| rows.n_rows());
         if let Some(rows) = rows.of(&event::TABLE) {
-            let text = |row, place| rows.str(row, place).unwrap_or_default().to_owned();
-            events.extend((0..rows.n_rows()).map(|row| (text(row, event::kind), text(row, event::message))));
+            let kind = |row| rows.str(row, event::kind).unwrap_or_default().to_owned();
+            let message = |row| rows.str(row, event::message).unwrap_or_default().to_owned();
+            events.extend((0..rows.n_rows()).map(|row| (kind(row), message(row))));
         }
     };
     let mut watch = |stage: Stage<'_>| {

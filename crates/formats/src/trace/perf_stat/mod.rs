@@ -46,6 +46,8 @@ struct Reading {
     value: Option<f64>,
     unit: &'static str,
     event: String,
+    /// Which kind of core it is of, on hybrid CPUs: `cpu_core`, `cpu_atom`.
+    pmu: String,
     cgroup: String,
     /// The share of time in which it was counted, when others shared the hardware.
     running: Option<f64>,
@@ -232,6 +234,9 @@ impl Reader {
         } else {
             self.last_event.clone_from(&reading.event);
         }
+        if let Some((pmu, event)) = of_core(&reading.event) {
+            (reading.pmu, reading.event) = (pmu, event);
+        }
         let Some(time) = reading.time else { return self.hold(reading, out) };
         let dt = match self.interval {
             Some((last, dt)) if last == time => dt,
@@ -251,7 +256,7 @@ impl Reader {
         if self.interval.is_some() {
             return;
         }
-        let same = |a: &Reading, b: &Reading| (&a.event, &a.place, &a.cgroup) == (&b.event, &b.place, &b.cgroup);
+        let same = |a: &Reading, b: &Reading| a.event == b.event && (&a.pmu, &a.place, &a.cgroup) == (&b.pmu, &b.place, &b.cgroup);
         let again = reading.value.is_some() && self.held.first().is_some_and(|first| same(first, &reading));
         if again || self.times.elapsed.is_some() || self.held.len() > MAX_HELD {
             self.end_of_report(out);
@@ -304,6 +309,9 @@ fn after(t: Micros, seconds: f64) -> Micros {
 
 fn write(out: &mut Out<'_>, t: Option<Micros>, dt: Option<f64>, reading: &Reading) {
     let mut labels = reading.place.clone();
+    if !reading.pmu.is_empty() {
+        add_label(&mut labels, "pmu", &reading.pmu);
+    }
     if !reading.cgroup.is_empty() {
         add_label(&mut labels, "cgroup", &reading.cgroup);
     }
@@ -379,6 +387,32 @@ fn aggregated(label: &str) -> bool {
     !label.starts_with("cpu=") && !label.starts_with("thread=")
 }
 
+/// The kind of core and the event in `cpu_core/cycles/u`, as hybrid CPUs have it: the same event of another kind of core
+/// is the same metric with another label. Other PMUs (`power/energy-pkg/`) have events of their own.
+fn of_core(event: &str) -> Option<(String, String)> {
+    let (pmu, rest) = event.split_once('/')?;
+    let (name, modifiers) = rest.rsplit_once('/')?;
+    let core = pmu.starts_with("cpu_") || pmu.starts_with("armv8_") || pmu.starts_with("armv9_");
+    if !core || name.is_empty() || name.contains('/') {
+        return None;
+    }
+    let modifiers = modifiers.trim_start_matches(':');
+    let colon = if modifiers.is_empty() { "" } else { ":" };
+    Some((pmu.to_owned(), format!("{name}{colon}{modifiers}")))
+}
+
+/// The unit of a clock's figure for which none is printed. Perf before 4.20 printed milliseconds, always with decimals;
+/// that of some versions since 6.17 prints whole nanoseconds.
+fn clock_unit(event: &str, whole: bool) -> Option<(&'static str, f64)> {
+    let name = event.strip_prefix("software/").unwrap_or(event);
+    let name = name.split([':', '/']).next().unwrap_or("");
+    match name {
+        "task-clock" | "cpu-clock" if !whole => Some(("s", 1e-3)),
+        "task-clock" | "cpu-clock" | "duration_time" | "user_time" | "system_time" => Some(("s", 1e-9)),
+        _ => None,
+    }
+}
+
 /// The base unit for a printed one, and the factor to it; None when it is no unit.
 fn base_unit(unit: &str) -> Option<(&'static str, f64)> {
     Some(match unit.trim_matches(['(', ')']) {
@@ -437,9 +471,29 @@ mod tests {
             ("  1,234.56 msec task-clock", 1.234_56),
             ("  1,234 cs", 1234.0),
             ("  12.5 Joules power/energy-pkg/", 12.5),
+            ("  120,581,557      task-clock      #    0.925 CPUs utilized", 0.120_581_557),
+            ("  521557      task-clock:u", 0.000_521_557),
+            ("  521.557123 task-clock-msecs", 0.521_557_123),
         ] {
             let reading = text::reading(line).unwrap();
             assert!((reading.value.unwrap() - value).abs() < 1e-9 * value, "{line}: {reading:?}");
+        }
+    }
+
+    #[test]
+    fn events_of_cores_of_two_kinds_are_told_apart_by_a_label() {
+        let read = crate::fixtures::read(
+            &FORMAT,
+            b"1000,,cpu_core/cycles/,500,50.00,,\n70,,cpu_atom/cycles/,500,50.00,,\n5,,cpu_atom/cycles/u,500,50.00,,\n9.5,Joules,power/energy-pkg/,500,100.00,,\n",
+        );
+        for row in [
+            "\tperf.cycles\tpmu=cpu_core\t1000",
+            "\tperf.cycles\tpmu=cpu_atom\t70",
+            "\tperf.cycles:u\tpmu=cpu_atom\t5",
+            "\tperf.power/energy-pkg/\t\t9.5",
+            "\tperf.running\tpmu=cpu_atom,event=cycles\t50",
+        ] {
+            assert!(read.text.contains(row), "{row}: {}", read.text);
         }
     }
 
@@ -452,6 +506,10 @@ mod tests {
             ("CPU1;181;;cs;202940515;100.00;;", ';', "cpu=1", "cs", 181.0),
             ("     0.200307717,S0-D0-C0,1,150,,cs,101513532,100.00,1.478,K/sec", ',', "core=S0-D0-C0", "cs", 150.0),
             ("my prog-53,7,,cs,5,100.00,,", ',', "thread=my prog-53", "cs", 7.0),
+            ("120581557,,task-clock,120581557,100.00,0.925,CPUs utilized", ',', "", "task-clock", 0.120_581_557),
+            ("120581557,ns,cpu-clock:u,120581557,100.00,,", ',', "", "cpu-clock:u", 0.120_581_557),
+            ("120.581557,,task-clock,120581557,100.00,,", ',', "", "task-clock", 0.120_581_557),
+            ("1002290425,,duration_time,1002290425,100.00,,", ',', "", "duration_time", 1.002_290_425),
         ] {
             let Some(reading) = csv::reading(line, separator) else {
                 assert!(event.is_empty(), "{line}");

@@ -11,13 +11,13 @@ use std::{
     },
 };
 
-use fenxi_formats::{Format, Head, Hints, Input, Out, Tally, banner, detect};
+use fenxi_formats::{Format, HEAD_BYTES, Head, Hints, Input, Out, Tally, detect, overrun, survey};
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
 use jiff::tz::TimeZone;
 
 use crate::{
-    Source,
+    Content, Source,
     feed::{self, Feed, Shared},
     same,
 };
@@ -90,6 +90,18 @@ pub struct Imported {
     pub bytes: u64,
 }
 
+impl Imported {
+    /// Why nothing of it is in the run; None when something is.
+    pub fn unread(&self) -> Option<&str> {
+        match (&self.skipped, self.format) {
+            (Some(why), _) => Some(why),
+            (None, None) => Some("unknown format"),
+            (None, Some(_)) if self.tally.rows() + self.tally.boot_rows == 0 => Some("nothing in it was understood"),
+            (None, Some(_)) => None,
+        }
+    }
+}
+
 /// What an import gave.
 #[derive(Debug)]
 pub struct Outcome {
@@ -144,7 +156,7 @@ pub enum ImportError {
 /// See [`ImportError`]. A source that is not recognised among others is kept and noted.
 pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Result<Outcome, ImportError> {
     let contained = same::contained(&plan.sources);
-    let default_host = common_host(&plan.sources);
+    let default_host = common_host(plan);
     let mut open = plan.store.begin(begin(plan, &default_host))?;
     let mut work = Work {
         plan,
@@ -210,22 +222,35 @@ fn known_inputs(store: &Store, digests: &BTreeSet<&str>) -> Result<BTreeMap<Stri
     Ok(known)
 }
 
+/// The host of inputs of which nobody tells it.
+const UNKNOWN: &str = "unknown";
+
 /// The one host that names or contents of the inputs tell, for those that tell none; `unknown`
 /// when there are none or several.
-fn common_host(sources: &[Source]) -> String {
+fn common_host(plan: &Plan) -> String {
     let mut hosts = BTreeSet::new();
-    for source in sources {
-        if let Some(host) = &source.host {
-            hosts.insert(host.clone());
-        } else if let Some(head) = same::head(source) {
-            let head = String::from_utf8_lossy(&head);
-            hosts.extend(head.lines().take(3).find_map(banner).map(|b| b.host.to_owned()));
-        }
+    for source in plan.sources.iter().filter(|_| plan.host.is_none()) {
+        let told = told_hosts(plan, source);
+        match &source.host {
+            Some(host) if told.is_empty() => hosts.insert(host.clone()),
+            _ => {
+                hosts.extend(told);
+                false
+            }
+        };
     }
     match (hosts.len(), hosts.pop_first()) {
         (1, Some(host)) => host,
-        _ => "unknown".to_owned(),
+        _ => UNKNOWN.to_owned(),
     }
+}
+
+/// The hosts that the beginning of an input names.
+fn told_hosts(plan: &Plan, source: &Source) -> BTreeSet<String> {
+    let Some(head) = same::head(source, HEAD_BYTES) else { return BTreeSet::new() };
+    let head = String::from_utf8_lossy(&head);
+    let Some(format) = plan.format.or_else(|| detect(&Head { text: &head })) else { return BTreeSet::new() };
+    survey(format, &mut Input::new(head.as_bytes()), &Hints::none(&source.name)).hosts
 }
 
 /// An import at work.
@@ -321,7 +346,9 @@ impl Work<'_> {
         let rows_so_far = Cell::new(self.rows);
         let mut input = Input::new(Shown { feed, shared: &self.shared, watch, name: &source.name, rows: &rows_so_far });
         let format = self.plan.format.or_else(|| detect(&Head { text: &input.head() }));
-        let hints = self.hints(source);
+        let mut hints = self.hints(source);
+        hints.overrun_s = format.and_then(|format| self.overrun(source, format, &input.head(), &hints));
+        let guessed = self.guessed_host(source);
         let (strict, said) = (self.plan.strict, &mut self.said);
         let sink = |rows: &mut Rows, since_boot: bool| {
             rows_so_far.set(rows_so_far.get() + rows.len() as u64);
@@ -336,6 +363,9 @@ impl Work<'_> {
             Some(format) => (format.read)(&mut input, &mut out),
             None => out.note(None, "unknown format; the file is kept as it is"),
         }
+        if let Some(guessed) = guessed.filter(|_| format.is_some() && !out.names_host()) {
+            out.assume(&guessed);
+        }
         if input.long_lines() > 0 {
             out.note(None, &format!("{} lines are longer than 1 MiB and were cut", input.long_lines()));
         }
@@ -348,6 +378,31 @@ impl Work<'_> {
         (format, tally)
     }
 
+    /// By how many seconds an input without times would end after its last writing; None where it cannot be read twice.
+    /// `head` is its beginning, which tells whether it has times.
+    fn overrun(&self, source: &Source, format: &Format, head: &str, hints: &Hints) -> Option<f64> {
+        let Content::File(_) = source.content else { return None };
+        let begun = overrun(format, &mut Input::new(head.as_bytes()), hints);
+        if head.len() < HEAD_BYTES || begun == 0.0 {
+            return Some(begun);
+        }
+        let most = self.plan.most_bytes.unwrap_or(u64::MAX);
+        let reader = Uncancelled { inner: source.content.unpacked().ok()?.take(most), shared: &self.shared };
+        Some(overrun(format, &mut Input::new(reader), hints))
+    }
+
+    /// What is to be said of the host of an input that names none.
+    fn guessed_host(&self, source: &Source) -> Option<String> {
+        if self.plan.host.is_some() {
+            return None;
+        }
+        match &source.host {
+            Some(host) => Some(format!("the host `{host}`, as the file's name says (or give --host)")),
+            None if self.default_host == UNKNOWN => None,
+            None => Some(format!("the host `{}`, as the other files are of it (or give --host)", self.default_host)),
+        }
+    }
+
     fn hints(&self, source: &Source) -> Hints {
         let plan = self.plan;
         Hints {
@@ -358,6 +413,7 @@ impl Work<'_> {
             interval_s: plan.interval_s,
             zone: plan.zone.clone(),
             modified: source.modified.or(Some(plan.now)),
+            overrun_s: None,
             mapping: plan.mapping.clone(),
         }
     }
@@ -466,6 +522,21 @@ struct Shown<'a> {
     watch: &'a mut dyn FnMut(Progress<'_>) -> bool,
     name: &'a str,
     rows: &'a Cell<u64>,
+}
+
+/// An input that ends when the import is cancelled.
+struct Uncancelled<'a, R> {
+    inner: R,
+    shared: &'a Shared,
+}
+
+impl<R: Read> Read for Uncancelled<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.shared.cancelled.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        self.inner.read(into)
+    }
 }
 
 impl Read for Shown<'_> {

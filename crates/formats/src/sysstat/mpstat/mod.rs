@@ -19,7 +19,7 @@ use fenxi_model::{
 pub(super) use self::columns::{CPU as COLUMNS, JOINED};
 use super::{
     headers::Headers,
-    times::{Prefix, Stamp, is_average, onward, time_of_day},
+    times::{Prefix, is_average, onward, time_at},
 };
 use crate::{
     Clock, CpuMean, Family, Fields, Format, Head, Input, Join, Layout, Out, Splitter, Sure, Ticker, banner, number,
@@ -43,7 +43,7 @@ Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(8 CPU)
 
 fn sniff(head: &Head<'_>) -> Sure {
     let header = |line: &str, test: fn(&[&str]) -> bool| {
-        let Some((_, rest)) = time_of_day(line) else { return false };
+        let Some((_, rest)) = time_at(line) else { return false };
         let words: Vec<&str> = rest.split_ascii_whitespace().take(64).collect();
         matches!(words.first(), Some(&("CPU" | "NODE"))) && test(&words)
     };
@@ -103,7 +103,7 @@ struct Reader {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let head = input.head();
-    let seconds = |line: &str| time_of_day(line).map(|(time, _)| Stamp::Time(time).seconds());
+    let seconds = |line: &str| time_at(line).map(|(stamp, _)| stamp.seconds());
     let about = Overview::new(&head);
     let mut reader = Reader {
         clock: Clock::new(out.hints()),
@@ -148,7 +148,7 @@ impl Overview {
     fn new(head: &str) -> Overview {
         let mut about = Overview::default();
         let mut first = None;
-        for (time, rest) in head.lines().filter_map(time_of_day) {
+        for (time, rest) in head.lines().filter_map(time_at) {
             let mut words = rest.split_ascii_whitespace();
             let name = words.next();
             if matches!(name, Some("CPU" | "NODE")) {
@@ -156,7 +156,7 @@ impl Overview {
                 about.by_cpu |= name == Some("CPU") && words.any(|w| w == "%idle");
             } else {
                 about.all |= name == Some("all");
-                about.whole_block |= *first.get_or_insert(time) != time;
+                about.whole_block |= *first.get_or_insert_with(|| time.clone()) != time;
             }
         }
         about
@@ -168,8 +168,8 @@ impl Reader {
         let rest = match self.prefix.same(line) {
             Some(rest) => rest,
             None => match self.prefix.read(line) {
-                Some((time, rest)) => {
-                    self.t = self.clock.at(time, out);
+                Some((stamp, rest)) => {
+                    self.t = stamp.moment(&mut self.clock, out);
                     rest
                 }
                 None => return self.other(number, line, out),

@@ -61,6 +61,10 @@ impl Report {
                 self.results.set(out, names::REQUESTS_PER_S, all);
             }
             "Operations performed" => self.operations(rest, out),
+            // An event of a test with transactions is one of them, whose rate stands above.
+            "events per second" | "events/s (eps)" if self.has_rate => {
+                self.results.other(out, "events_per_s", first, "/s");
+            }
             "events per second" | "events/s (eps)" => {
                 self.has_rate = true;
                 self.results.set(out, names::THROUGHPUT, first);

@@ -51,6 +51,12 @@ impl Join {
         }
     }
 
+    /// What tells a row apart, as metrics have it: `device=vda`; nothing for an empty key.
+    pub fn label(&self, key: &str) -> String {
+        let column = self.key.and_then(|place| self.table.columns.get(place)).filter(|_| !key.is_empty());
+        column.map_or(String::new(), |column| format!("{}={}", column.name, key.replace(',', "_")))
+    }
+
     /// Gives every row the label `text` in the column at `place`.
     pub fn with(mut self, place: usize, text: &str) -> Join {
         self.shared = Some((place, text.into()));

@@ -71,10 +71,8 @@ enum Section {
     Hard(Vec<String>),
     /// Soft interrupts per second by name, for each CPU.
     Soft(Vec<String>),
-    /// Shares by NUMA node where there are none by CPU; `all` is for the row of all of them.
-    Node { each: Layout, all: Layout },
-    /// Shares by NUMA node, which follow from the CPUs.
-    Skipped,
+    /// Shares by NUMA node; `all` is for the row of all of them, where the CPUs have none.
+    Node { each: Layout, all: Option<Layout> },
 }
 
 struct Reader {
@@ -82,7 +80,7 @@ struct Reader {
     ticker: Ticker,
     prefix: Prefix,
     headers: Headers<Section>,
-    /// Whether there are rows of CPUs, so that those of nodes add nothing.
+    /// Whether there are rows of CPUs, so that the one of all nodes adds nothing.
     by_cpu: bool,
     /// When the current block began, from its header.
     begin: Option<Micros>,
@@ -279,10 +277,10 @@ impl Reader {
                 interrupts(out, (line, at), &softirq::TABLE, places, names, cpu_key, &values);
             }
             Some(Section::Node { each, all }) => {
-                let layout = if cpu_key.is_none() { all } else { each };
-                layout.write(out, line, at, &values, |_, _| {}, || format!("node={name}"));
+                if let Some(layout) = if cpu_key.is_none() { all.as_ref() } else { Some(each) } {
+                    layout.write(out, line, at, &values, |_, _| {}, || format!("node={name}"));
+                }
             }
-            Some(Section::Skipped) => {}
             None => out.unknown(line, fields.rest(0), "no header line above"),
         }
     }
@@ -354,11 +352,8 @@ fn section(fields: &Fields<'_>, by_cpu: bool) -> Section {
     let shares = || columns().filter(|name| !matches!(*name, "CORE" | "SOCK" | "NODE"));
     let names = || columns().map(interrupt).collect();
     if fields.get(0) == "NODE" {
-        if by_cpu {
-            return Section::Skipped;
-        }
         let each = Layout::new(FORMAT.name, shares(), &[]);
-        Section::Node { each, all: Layout::new(FORMAT.name, shares(), COLUMNS) }
+        Section::Node { each, all: (!by_cpu).then(|| Layout::new(FORMAT.name, shares(), COLUMNS)) }
     } else if columns().any(|name| name == "%idle") {
         let each = Layout::new(FORMAT.name, columns(), COLUMNS);
         Section::Cpu { each, all: Layout::new(FORMAT.name, shares(), COLUMNS) }

@@ -149,7 +149,9 @@ mod tests {
             mean.write_whole(&mut out, Micros(0), None);
         };
         // Of these only the first and the one after it are whole.
-        for cpus in [&["0", "1", "2", "3"][..], &["2", "3", "0", "1"], &["0", "1"], &["1", "2", "3"], &["0", "1", "7"], &["x"]] {
+        for cpus in
+            [&["0", "1", "2", "3"][..], &["2", "3", "0", "1"], &["0", "1"], &["1", "2", "3"], &["0", "1", "7"], &["x"]]
+        {
             block(cpus);
         }
         block(&["0", "1", "2", "3"]);

@@ -174,7 +174,13 @@ impl Layout {
             layout.columns += 1;
             let found = known.iter().enumerate().position(|(i, f)| !used[i] && f.header == *header);
             let Some(found) = found else {
-                layout.metrics.push(Metric { column, name: format!("{format}.{header}"), scale: 1.0, unit: "", count: None });
+                layout.metrics.push(Metric {
+                    column,
+                    name: format!("{format}.{header}"),
+                    scale: 1.0,
+                    unit: "",
+                    count: None,
+                });
                 continue;
             };
             used[found] = true;

@@ -88,7 +88,8 @@ fn with_year(month: i8, day: i8, time: Time, clock: &Clock, out: &mut Out<'_>) -
         None => {
             let hints = out.hints();
             let zone = hints.zone.clone();
-            let local = |t: Micros| Some(jiff::Timestamp::from_microsecond(t.0).ok()?.to_zoned(zone.clone()).datetime());
+            let local =
+                |t: Micros| Some(jiff::Timestamp::from_microsecond(t.0).ok()?.to_zoned(zone.clone()).datetime());
             let (start, written) = (hints.start.and_then(local), hints.modified.and_then(local));
             out.assume("the year of the file's last writing, as there is none in the time stamps (or give --start)");
             match (start, written) {

@@ -1,5 +1,8 @@
 //! An import from its inputs to the sealed run.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
@@ -11,13 +14,14 @@ use std::{
     },
 };
 
-use fenxi_formats::{Format, HEAD_BYTES, Head, Hints, Input, Out, Tally, detect, overrun, survey};
+use fenxi_formats::{Format, Head, Hints, Input, Out, Tally, detect};
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
 use jiff::tz::TimeZone;
 
 use crate::{
-    Content, Source,
+    Source,
+    beforehand::{common_host, guessed_host, overrun_of},
     feed::{self, Feed, Shared},
     same,
 };
@@ -222,37 +226,6 @@ fn known_inputs(store: &Store, digests: &BTreeSet<&str>) -> Result<BTreeMap<Stri
     Ok(known)
 }
 
-/// The host of inputs of which nobody tells it.
-const UNKNOWN: &str = "unknown";
-
-/// The one host that names or contents of the inputs tell, for those that tell none; `unknown`
-/// when there are none or several.
-fn common_host(plan: &Plan) -> String {
-    let mut hosts = BTreeSet::new();
-    for source in plan.sources.iter().filter(|_| plan.host.is_none()) {
-        let told = told_hosts(plan, source);
-        match &source.host {
-            Some(host) if told.is_empty() => hosts.insert(host.clone()),
-            _ => {
-                hosts.extend(told);
-                false
-            }
-        };
-    }
-    match (hosts.len(), hosts.pop_first()) {
-        (1, Some(host)) => host,
-        _ => UNKNOWN.to_owned(),
-    }
-}
-
-/// The hosts that the beginning of an input names.
-fn told_hosts(plan: &Plan, source: &Source) -> BTreeSet<String> {
-    let Some(head) = same::head(source, HEAD_BYTES) else { return BTreeSet::new() };
-    let head = String::from_utf8_lossy(&head);
-    let Some(format) = plan.format.or_else(|| detect(&Head { text: &head })) else { return BTreeSet::new() };
-    survey(format, &mut Input::new(head.as_bytes()), &Hints::none(&source.name)).hosts
-}
-
 /// An import at work.
 struct Work<'p> {
     plan: &'p Plan,
@@ -347,8 +320,9 @@ impl Work<'_> {
         let mut input = Input::new(Shown { feed, shared: &self.shared, watch, name: &source.name, rows: &rows_so_far });
         let format = self.plan.format.or_else(|| detect(&Head { text: &input.head() }));
         let mut hints = self.hints(source);
-        hints.overrun_s = format.and_then(|format| self.overrun(source, format, &input.head(), &hints));
-        let guessed = self.guessed_host(source);
+        hints.overrun_s =
+            format.and_then(|format| overrun_of(source, format, &input.head(), &hints, (self.plan, &self.shared)));
+        let guessed = guessed_host(self.plan, source, &self.default_host);
         let (strict, said) = (self.plan.strict, &mut self.said);
         let sink = |rows: &mut Rows, since_boot: bool| {
             rows_so_far.set(rows_so_far.get() + rows.len() as u64);
@@ -376,31 +350,6 @@ impl Work<'_> {
         drop(input);
         self.rows = rows_so_far.get();
         (format, tally)
-    }
-
-    /// By how many seconds an input without times would end after its last writing; None where it cannot be read twice.
-    /// `head` is its beginning, which tells whether it has times.
-    fn overrun(&self, source: &Source, format: &Format, head: &str, hints: &Hints) -> Option<f64> {
-        let Content::File(_) = source.content else { return None };
-        let begun = overrun(format, &mut Input::new(head.as_bytes()), hints);
-        if head.len() < HEAD_BYTES || begun == 0.0 {
-            return Some(begun);
-        }
-        let most = self.plan.most_bytes.unwrap_or(u64::MAX);
-        let reader = Uncancelled { inner: source.content.unpacked().ok()?.take(most), shared: &self.shared };
-        Some(overrun(format, &mut Input::new(reader), hints))
-    }
-
-    /// What is to be said of the host of an input that names none.
-    fn guessed_host(&self, source: &Source) -> Option<String> {
-        if self.plan.host.is_some() {
-            return None;
-        }
-        match &source.host {
-            Some(host) => Some(format!("the host `{host}`, as the file's name says (or give --host)")),
-            None if self.default_host == UNKNOWN => None,
-            None => Some(format!("the host `{}`, as the other files are of it (or give --host)", self.default_host)),
-        }
     }
 
     fn hints(&self, source: &Source) -> Hints {
@@ -524,21 +473,6 @@ struct Shown<'a> {
     rows: &'a Cell<u64>,
 }
 
-/// An input that ends when the import is cancelled.
-struct Uncancelled<'a, R> {
-    inner: R,
-    shared: &'a Shared,
-}
-
-impl<R: Read> Read for Uncancelled<'_, R> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        if self.shared.cancelled.load(Ordering::Relaxed) {
-            return Ok(0);
-        }
-        self.inner.read(into)
-    }
-}
-
 impl Read for Shown<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let bytes = self.shared.read.load(Ordering::Relaxed);
@@ -546,63 +480,5 @@ impl Read for Shown<'_> {
             self.shared.cancelled.store(true, Ordering::Relaxed);
         }
         self.feed.read(into)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::collect;
-
-    /// Imports everything in `folder` into a store beside it.
-    fn import_all(folder: &std::path::Path, store: &std::path::Path) -> (Store, Outcome, Vec<Option<Micros>>) {
-        let sources = collect(folder).unwrap();
-        let written = sources.iter().map(|source| source.modified).collect();
-        let store = Store::open_or_create(store).unwrap();
-        let plan = Plan {
-            store: store.clone(),
-            name: "all".to_owned(),
-            tags: BTreeMap::new(),
-            command: Vec::new(),
-            sources,
-            format: None,
-            host: None,
-            start: None,
-            interval_s: None,
-            zone: TimeZone::UTC,
-            mapping: None,
-            strict: false,
-            force: false,
-            most_bytes: None,
-            now: Micros(1_795_249_143_000_000),
-            random: 1,
-        };
-        let outcome = import(&plan, &mut |_| true).unwrap();
-        (store, outcome, written)
-    }
-
-    #[test]
-    fn files_of_a_directory_share_their_host_and_end_when_they_were_written() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = dir.path().join("all");
-        fs_err::create_dir(&folder).unwrap();
-        let mpstat = "Linux 6.1.0 (web1) \t11/21/26 \t_x86_64_\t(1 CPU)\n\n\
-            14:35:52     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle\n\
-            14:35:53     all   12.03    0.00    3.10    0.25    0.00    0.38    0.00    0.00    0.00   84.24\n";
-        let head = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n";
-        // More than is looked at to recognise a format.
-        let line = " 1  0      0 812340  10240 401200    0    0     5     7  210  340  3  1 95  1  0\n";
-        fs_err::write(folder.join("a"), mpstat).unwrap();
-        fs_err::write(folder.join("b"), [head, &line.repeat(2001)].concat()).unwrap();
-        fs_err::write(folder.join("c"), "words about the experiment\n").unwrap();
-        let (store, outcome, written) = import_all(&folder, &dir.path().join("store"));
-        let [named, counted, unknown] = &outcome.inputs[..] else { panic!("{:?}", outcome.inputs) };
-        // One assumption for the times, one for the seconds between lines, one for the host.
-        assert_eq!((named.tally.assumptions, counted.tally.assumptions), (0, 3));
-        assert_eq!((named.unread(), counted.unread(), unknown.unread()), (None, None, Some("unknown format")));
-        assert_eq!(counted.tally.last, written[1]);
-        let seconds = counted.tally.last.zip(counted.tally.first).map(|(last, first)| last.seconds_since(first));
-        assert_eq!(seconds, Some(2000.0));
-        assert_eq!(store.run(&outcome.run.unwrap()).unwrap().manifest.hosts, ["web1"]);
     }
 }

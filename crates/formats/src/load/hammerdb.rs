@@ -9,8 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::names::{self, Results};
 use crate::{
-    Clock, Family, Format, Head, Input, Out, Relative, Sure, Ticker, civil_date, civil_time, ctime, number,
-    zone_named,
+    Clock, Family, Format, Head, Input, Out, Relative, Sure, Ticker, civil_date, civil_time, ctime, number, zone_named,
 };
 
 /// What this file reads.
@@ -144,7 +143,8 @@ impl Reader {
 
     /// The periods of a profile name no zone: it is that of the log's first line, `Hammerdb Log @ Fri Jul 05 09:55:26 BST 2019`.
     fn log_zone(&mut self, text: &str, out: &mut Out<'_>) {
-        let log = ["Hammerdb Log @ ", "Hammerdb Time Profile Report @ "].iter().find_map(|title| text.split_once(title));
+        let log =
+            ["Hammerdb Log @ ", "Hammerdb Time Profile Report @ "].iter().find_map(|title| text.split_once(title));
         if let Some(zone) = log.and_then(|(_, when)| ctime(when)).and_then(|when| when.zone) {
             self.clock.set_zone(zone_named(zone, out));
         }

@@ -390,9 +390,17 @@ mod tests {
 ";
         let read = read(format("sar-aix").unwrap(), text.as_bytes());
         assert_eq!(read.tally.notes, 0, "{}", read.text);
-        let runnable = |t: &str, value: &str| read.text.lines().any(|l| l.starts_with(&format!("2016-11-21T10:00:{t}")) && l.contains(&format!("sar.runq-sz\t{value}")));
+        let runnable = |t: &str, value: &str| {
+            read.text.lines().any(|l| {
+                l.starts_with(&format!("2016-11-21T10:00:{t}")) && l.contains(&format!("sar.runq-sz\t{value}"))
+            })
+        };
         assert!(runnable("05", "1") && !runnable("10", "2") && runnable("15", "3"), "{}", read.text);
-        let swapped = |t: &str, value: &str| read.text.lines().any(|l| l.starts_with(&format!("2016-11-21T10:00:{t}")) && l.contains(&format!("sar.%swpocc\t{value}")));
+        let swapped = |t: &str, value: &str| {
+            read.text.lines().any(|l| {
+                l.starts_with(&format!("2016-11-21T10:00:{t}")) && l.contains(&format!("sar.%swpocc\t{value}"))
+            })
+        };
         assert!(swapped("10", "40") && swapped("15", "20") && !swapped("05", "20"), "{}", read.text);
     }
 }

@@ -237,7 +237,8 @@ impl Columns {
         labels: &str,
     ) {
         for (key, value) in object {
-            let none = |field: &Field| field.counts().iter().any(|c| object.get(*c).and_then(Value::as_f64) == Some(0.0));
+            let none =
+                |field: &Field| field.counts().iter().any(|c| object.get(*c).and_then(Value::as_f64) == Some(0.0));
             let (unit, scale) = match self.field(key) {
                 Some(field) if field.metric_unit().is_some() && none(field) => continue,
                 None => ("", 1.0),

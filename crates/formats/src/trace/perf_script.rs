@@ -482,7 +482,9 @@ mod tests {
 
     #[test]
     fn samples_weigh_as_much_as_their_periods() {
-        let sample = |period: u32, name: &str| format!("b 1 [000] 5.000001: {period} cycles: \n\t            11cb {name}+0x1 (/b)\n\n");
+        let sample = |period: u32, name: &str| {
+            format!("b 1 [000] 5.000001: {period} cycles: \n\t            11cb {name}+0x1 (/b)\n\n")
+        };
         let text = [sample(1, "start"), sample(300, "f"), sample(99, "g"), sample(200, "f")].concat();
         // 4 samples of 600 cycles.
         let want = [pair("start", "0.00666666666667"), pair("f", "3.33333333333"), pair("g", "0.66")];

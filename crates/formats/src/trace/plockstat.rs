@@ -170,7 +170,11 @@ impl Reader {
         if !record.frames.is_empty() {
             let frames = record.frames.iter().rev().map(|frame| function(frame));
             let owner = Owner { comm: None, pid: self.pid, event };
-            self.stacks.add(owner, frames, Amount { samples: record.count, time_s: Some(record.mean_s * record.count), period: None });
+            self.stacks.add(
+                owner,
+                frames,
+                Amount { samples: record.count, time_s: Some(record.mean_s * record.count), period: None },
+            );
         }
     }
 

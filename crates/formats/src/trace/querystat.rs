@@ -134,9 +134,7 @@ impl Reader {
         let counted = line.rsplit_once(' ').and_then(|(comm, n)| Some((comm.trim(), number(n)?)));
         match counted.filter(|_| self.preemptors) {
             Some((comm, count)) => {
-                out.row(&preemption::TABLE, t, dt)
-                    .str(preemption::by_comm, comm)
-                    .f64(preemption::preemptions, count);
+                out.row(&preemption::TABLE, t, dt).str(preemption::by_comm, comm).f64(preemption::preemptions, count);
             }
             None => return false,
         }

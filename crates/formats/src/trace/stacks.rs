@@ -94,12 +94,7 @@ impl Stacks {
     }
 
     /// Counts samples of a stack that is given from the outermost frame to the innermost.
-    pub(super) fn add<'f>(
-        &mut self,
-        owner: Owner<'_>,
-        frames: impl Iterator<Item = &'f str>,
-        amount: Amount,
-    ) {
+    pub(super) fn add<'f>(&mut self, owner: Owner<'_>, frames: impl Iterator<Item = &'f str>, amount: Amount) {
         use std::fmt::Write;
         self.count(owner.event, amount);
         self.key.clear();

@@ -317,14 +317,22 @@ mod tests {
 
     #[test]
     fn a_filter_of_idle_processors_leaves_no_row_of_all() {
-        let row = |cpu: u32, idle: u32| format!("{cpu:3}    0   0    0     1    0    1    0    0    0   0     1  {:3}   0   0 {idle:3}\n", 100 - idle);
+        let row = |cpu: u32, idle: u32| {
+            format!(
+                "{cpu:3}    0   0    0     1    0    1    0    0    0   0     1  {:3}   0   0 {idle:3}\n",
+                100 - idle
+            )
+        };
         let boot: String = (0..256).map(|cpu| row(cpu, 99)).collect();
         let busy = [row(0, 90), row(48, 0), row(200, 98)].concat();
-        for text in [format!("{HEADER}\n{boot}{HEADER}\n{busy}{HEADER}\n{busy}"), format!("{HEADER}\n{busy}{HEADER}\n{busy}")] {
+        for text in
+            [format!("{HEADER}\n{boot}{HEADER}\n{busy}{HEADER}\n{busy}"), format!("{HEADER}\n{busy}{HEADER}\n{busy}")]
+        {
             let read = fixtures::read(&FORMAT, text.as_bytes());
-            let rows = read.text.split("# cpu\n").nth(1).unwrap().lines().skip(1).take_while(|line| !line.starts_with('#'));
+            let rows =
+                read.text.split("# cpu\n").nth(1).unwrap().lines().skip(1).take_while(|line| !line.starts_with('#'));
             let rows: Vec<&str> = rows.collect();
-            assert!(rows.len() % 3 == 0 && rows.iter().all(|row| !row.contains("\t\t")), "{rows:?}");
+            assert!(rows.len().is_multiple_of(3) && rows.iter().all(|row| !row.contains("\t\t")), "{rows:?}");
             assert!(read.text.contains("no row of all CPUs"), "{}", read.text);
         }
         let whole = format!("{HEADER}\n{boot}{HEADER}\n{boot}");

@@ -170,7 +170,8 @@ fn event(columns: &Columns, line: &str) -> Option<Event> {
     let waits = column(&|name| name == "waits");
     let time = column(&|name| name.contains("time") && !name.contains('%') && !name.contains("avg"));
     let mean = column(&|name| name.contains("avg") || name.contains("wait (ms)") || name == "(ms)");
-    let share = column(&|name| name.contains("time") && !name.contains("(s)") && !name.contains("avg")).filter(|c| Some(*c) != time);
+    let share = column(&|name| name.contains("time") && !name.contains("(s)") && !name.contains("avg"))
+        .filter(|c| Some(*c) != time);
     if name.is_empty() || time.is_none() {
         return None;
     }

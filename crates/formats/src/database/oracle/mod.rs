@@ -66,7 +66,9 @@ fn title_of_top(line: &str) -> bool {
 /// The names of a list of events: `Event   Waits   Time (s)   Ela Time`.
 fn is_top_header(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
-    words.next() == Some("Event") && words.next() == Some("Waits") && words.next().is_some_and(|w| w.starts_with("Time"))
+    words.next() == Some("Event")
+        && words.next() == Some("Waits")
+        && words.next().is_some_and(|w| w.starts_with("Time"))
 }
 
 /// The part of the report that is being read.
@@ -342,8 +344,25 @@ CPU time 5,711 46.71
 db file sequential read 1,012,345 3,456 28.27
 ";
         for (text, wanted) in [
-            (aligned.as_str(), &["wait_count\tevent=gc cr block 2-way\t10123456", "wait_time\tevent=gc cr block 2-way\t71341\ts", "event_time_share\tevent=gc cr block 2-way\t46\t%", "wait_time\tevent=CPU time\t61234\ts", "event_time_share\tevent=CPU time\t39.5\t%"][..]),
-            (words, &["wait_time\tevent=CPU time\t5711\ts", "event_time_share\tevent=CPU time\t46.71\t%", "wait_count\tevent=db file sequential read\t1012345", "wait_time\tevent=db file sequential read\t3456\ts"]),
+            (
+                aligned.as_str(),
+                &[
+                    "wait_count\tevent=gc cr block 2-way\t10123456",
+                    "wait_time\tevent=gc cr block 2-way\t71341\ts",
+                    "event_time_share\tevent=gc cr block 2-way\t46\t%",
+                    "wait_time\tevent=CPU time\t61234\ts",
+                    "event_time_share\tevent=CPU time\t39.5\t%",
+                ][..],
+            ),
+            (
+                words,
+                &[
+                    "wait_time\tevent=CPU time\t5711\ts",
+                    "event_time_share\tevent=CPU time\t46.71\t%",
+                    "wait_count\tevent=db file sequential read\t1012345",
+                    "wait_time\tevent=db file sequential read\t3456\ts",
+                ],
+            ),
         ] {
             assert_eq!(detect(&Head { text }).map(|f| f.name), Some("oracle"), "{text}");
             let read = read(&FORMAT, text.as_bytes());

@@ -123,7 +123,8 @@ impl Detail {
             }
             None => {
                 let labels = |operation: &String| {
-                    let mut labels = if driver.is_empty() { Labels::default() } else { Labels::of("generator", driver) };
+                    let mut labels =
+                        if driver.is_empty() { Labels::default() } else { Labels::of("generator", driver) };
                     labels.push("operation", operation);
                     labels
                 };

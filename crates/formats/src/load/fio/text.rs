@@ -97,9 +97,10 @@ impl Reader {
             let mut pairs = rest.split([',', ';']).filter_map(|pair| pair.trim().split_once('='));
             pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
         };
-        let (read, written) = (|text: &str| text.split('/').next().and_then(number), |text: &str| {
-            text.split_once('/').and_then(|(_, second)| number(second))
-        });
+        let (read, written) = (
+            |text: &str| text.split('/').next().and_then(number),
+            |text: &str| text.split_once('/').and_then(|(_, second)| number(second)),
+        );
         let value = |key: &str| match key {
             "read_ios" => read(cell("ios")?),
             "write_ios" => written(cell("ios")?),

@@ -262,7 +262,9 @@ Throughput:
     total number of events:              10000
 ";
         let read = read(format("sysbench").unwrap(), text.as_bytes());
-        let named = |name: &str| read.text.lines().filter(|l| l.split('\t').nth(1).is_some_and(|n| n.starts_with(name))).count();
+        let named = |name: &str| {
+            read.text.lines().filter(|l| l.split('\t').nth(1).is_some_and(|n| n.starts_with(name))).count()
+        };
         assert_eq!((named("throughput"), named("events_per_s"), read.tally.notes), (1, 1, 0), "{}", read.text);
     }
 }

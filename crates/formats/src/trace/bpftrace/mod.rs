@@ -243,7 +243,11 @@ impl Reader {
                 }
             }
         }
-        self.stacks.add(Owner { comm, pid, event: name }, frames.into_iter().rev(), Amount { samples: value, time_s: None, period: None });
+        self.stacks.add(
+            Owner { comm, pid, event: name },
+            frames.into_iter().rev(),
+            Amount { samples: value, time_s: None, period: None },
+        );
     }
 
     fn moment(&mut self, key: &str, out: &mut Out<'_>) -> (Option<Micros>, Option<f64>) {

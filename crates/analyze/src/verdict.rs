@@ -33,9 +33,10 @@ pub enum Verdict {
     Better,
     /// They differ by more than the margin; which is better depends.
     Different,
-    /// They differ by less than the margin, if at all.
+    /// They differ by less than the margin, if at all: the whole interval lies within it.
     Same,
-    /// There may be a difference; more runs would tell.
+    /// There may be a difference, or one of which the interval leaves open whether it is more than the margin; more runs would
+    /// tell.
     Unclear,
     /// With so few runs no difference could be told from chance.
     Insufficient,
@@ -73,7 +74,8 @@ pub fn judge(compared: &Compared, adjusted_p: f64, better: Better, settings: &Se
         return Verdict::Unclear;
     }
     if compared.change.value.abs() <= margin {
-        return Verdict::Same;
+        // There is a difference, and the interval leaves open whether it is more than the margin.
+        return Verdict::Unclear;
     }
     match (better, compared.change.value > 0.0) {
         (Better::Neither, _) => Verdict::Different,
@@ -104,6 +106,8 @@ mod tests {
         assert_eq!(verdict(&steady, &steady, Better::Higher), Verdict::Same);
         // Surely different, and by less than anybody cares.
         assert_eq!(verdict(&steady, &steady.map(|v| v * 1.01), Better::Higher), Verdict::Same);
+        // Surely different, but perhaps by more than the margin.
+        assert_eq!(verdict(&base, &scaled(1.0183), Better::Higher), Verdict::Unclear);
         assert_eq!(
             verdict(&[80.0, 120.0, 100.0, 90.0, 110.0], &[85.0, 125.0, 100.0, 95.0, 115.0], Better::Higher),
             Verdict::Unclear

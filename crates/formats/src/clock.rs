@@ -2,7 +2,7 @@
 
 use fenxi_model::Micros;
 use jiff::{
-    Timestamp,
+    Timestamp, ToSpan,
     civil::{Date, DateTime, Time},
     tz::TimeZone,
 };
@@ -20,14 +20,13 @@ pub struct Clock {
     zone: TimeZone,
     date: Option<Date>,
     last: Option<(Time, Micros)>,
-    modified: Option<Micros>,
     start: Option<Micros>,
 }
 
 impl Clock {
     /// A clock that takes its first date from the hints, until [`Clock::set_date`] knows better.
     pub fn new(hints: &Hints) -> Clock {
-        Clock { zone: hints.zone.clone(), date: None, last: None, modified: hints.modified, start: hints.start }
+        Clock { zone: hints.zone.clone(), date: None, last: None, start: hints.start }
     }
 
     /// The content says on which date the next time of day is.
@@ -85,12 +84,14 @@ impl Clock {
             let before = seconds(start.time()) - seconds(time) > DAY_S / 2.0;
             return if before { start.date().tomorrow().unwrap_or(start.date()) } else { start.date() };
         }
-        let Some(written) = self.modified.and_then(local) else {
+        let Some(written) = out.modified().and_then(local) else {
             out.assume("the date 1970-01-01, as there is none in the input (give --start)");
             return Date::constant(1970, 1, 1);
         };
         let later = seconds(time) > seconds(written.time()) + 1.0;
-        let date = if later { written.date().yesterday().unwrap_or(written.date()) } else { written.date() };
+        // What goes on for days ends on that of the last writing.
+        let days = out.hints().overrun_s.map_or(0.0, |s| ((s - 1.0) / DAY_S).ceil().max(0.0)) as i32 + i32::from(later);
+        let date = written.date().checked_sub(days.days()).unwrap_or(written.date());
         out.assume(&format!("the date {date} of the file's last writing, as there is none in it (or give --start)"));
         date
     }
@@ -123,7 +124,7 @@ pub struct Relative {
 }
 
 impl Relative {
-    /// Counts from `--start`, else from the file's last writing; samples are `--interval` apart,
+    /// Counts from `--start`, else so that the last one is when the file was last written; samples are `--interval` apart,
     /// else `interval_s` as the content says, else one second. What nobody said is an assumption.
     pub fn new(out: &mut Out<'_>, interval_s: Option<f64>) -> Relative {
         let start = Relative::origin(out);
@@ -149,13 +150,15 @@ impl Relative {
     }
 
     fn origin(out: &mut Out<'_>) -> Micros {
-        match (out.hints().start, out.hints().modified) {
+        match (out.hints().start, out.counted_from()) {
             (Some(start), _) => start,
-            (None, Some(modified)) => {
-                out.assume(
-                    "the file's last writing as the time of the first sample, as it has no times (give --start)",
-                );
-                modified
+            (None, Some(begin)) => {
+                out.assume(if out.hints().overrun_s.is_some() {
+                    "the file's last writing as the time of the last sample, as it has no times (give --start)"
+                } else {
+                    "the file's last writing as the time of the first sample, as it has no times (give --start)"
+                });
+                begin
             }
             (None, None) => {
                 out.assume("1970-01-01 as the time of the first sample, as the input has no times (give --start)");

@@ -14,15 +14,22 @@ const PLACES: usize = cpu::TABLE.columns.len();
 ///
 /// Shares are averaged and rates summed. A column that not every CPU has stays NULL: neither a mean
 /// nor a sum over some of them would be that of all.
+///
+/// Where lines may have been left out (`mpstat 3 | grep -v ' 100$'`), the CPUs are given with their numbers:
+/// [`CpuMean::write_whole`] makes the row only of all of them.
 #[derive(Clone, Debug)]
 pub struct CpuMean {
     cpus: u32,
+    /// The largest number of a CPU in this block.
+    highest: Option<u32>,
+    /// So many CPUs there are at least, as blocks before showed.
+    known: u32,
     columns: [(f64, u32); PLACES],
 }
 
 impl Default for CpuMean {
     fn default() -> CpuMean {
-        CpuMean { cpus: 0, columns: [(0.0, 0); PLACES] }
+        CpuMean { cpus: 0, highest: None, known: 0, columns: [(0.0, 0); PLACES] }
     }
 }
 
@@ -30,6 +37,24 @@ impl CpuMean {
     /// The values to come are those of another CPU.
     pub fn next_cpu(&mut self) {
         self.cpus = self.cpus.saturating_add(1);
+    }
+
+    /// The values to come are those of the CPU called `name`, its number.
+    pub fn cpu(&mut self, name: &str) {
+        self.next_cpu();
+        let number = name.parse::<u32>().unwrap_or(u32::MAX - 1);
+        self.highest = self.highest.max(Some(number));
+        self.expect(number.saturating_add(1));
+    }
+
+    /// There are at least so many CPUs.
+    pub fn expect(&mut self, cpus: u32) {
+        self.known = self.known.max(cpus);
+    }
+
+    /// However many CPUs there were, they are others now.
+    pub fn forget(&mut self) {
+        self.known = 0;
     }
 
     /// Adds one value of the current CPU.
@@ -48,6 +73,23 @@ impl CpuMean {
     /// How many CPUs were added since the last row was written.
     pub fn cpus(&self) -> u32 {
         self.cpus
+    }
+
+    /// As [`CpuMean::write`], if the CPUs were those from 0 on without a gap and no others are known; what is missing is
+    /// said once.
+    pub fn write_whole(&mut self, out: &mut Out<'_>, t: Micros, dt: Option<f64>) {
+        let highest = self.highest.take();
+        let whole = highest.is_some_and(|highest| highest.checked_add(1) == Some(self.cpus)) && self.cpus >= self.known;
+        if whole {
+            return self.write(out, t, dt);
+        }
+        if self.cpus > 0 {
+            out.assume(
+                "no row of all CPUs where some are not printed: they may be offline, or lines may have been left out",
+            );
+        }
+        self.columns = [(0.0, 0); PLACES];
+        self.cpus = 0;
     }
 
     /// Writes the row of all CPUs, if there was any, and begins anew.
@@ -99,5 +141,31 @@ mod tests {
         mean.write(&mut out, Micros(2), None);
         out.finish();
         assert_eq!(seen, [[Some(20.0), Some(150.0), None], [Some(1.0), None, None]]);
+    }
+
+    #[test]
+    fn a_part_of_the_cpus_is_not_all_of_them() {
+        let mut out = Out::new("test", Hints::none("x"), |_, _| {});
+        let mut mean = CpuMean::default();
+        let mut block = |cpus: &[&str]| {
+            for cpu in cpus {
+                mean.cpu(cpu);
+                mean.add(cpu::usr, 50.0);
+            }
+            mean.write_whole(&mut out, Micros(0), None);
+        };
+        // Of these only the first and the one after it are whole.
+        for cpus in
+            [&["0", "1", "2", "3"][..], &["2", "3", "0", "1"], &["0", "1"], &["1", "2", "3"], &["0", "1", "7"], &["x"]]
+        {
+            block(cpus);
+        }
+        block(&["0", "1", "2", "3"]);
+        mean.forget();
+        mean.cpu("0");
+        mean.add(cpu::usr, 1.0);
+        mean.write_whole(&mut out, Micros(1), None);
+        let tally = out.finish();
+        assert_eq!((tally.rows(), tally.assumptions), (3, 1));
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt::Write, path::PathBuf};
 
 use fenxi_model::{Micros, Rows, TableRows, Type};
 
-use super::{Format, Head, Hints, Input, Out, Tally, detect, detect_all, formats};
+use super::{Format, Head, Hints, Input, Out, Tally, detect, detect_all, formats, overrun};
 
 /// What reading a text gave, as text: table by table, one line a row.
 pub(crate) struct Read {
@@ -21,6 +21,8 @@ pub(crate) fn read(format: &'static Format, bytes: &[u8]) -> Read {
 
 pub(crate) fn read_with(format: &'static Format, bytes: &[u8], hints: Hints) -> Read {
     let mut text = String::new();
+    let overrun_s = overrun(format, &mut Input::new(bytes), &hints);
+    let hints = Hints { overrun_s: Some(overrun_s), ..hints };
     let mut input = Input::new(bytes);
     let mut out = Out::new(format.name, hints, |rows, boot| render(rows, boot, &mut text));
     (format.read)(&mut input, &mut out);

@@ -104,6 +104,12 @@ impl<S: ?Sized> Join<S> {
         }
     }
 
+    /// What tells a row apart, as metrics have it: `device=vda`; nothing for an empty key.
+    pub fn label(&self, key: &str) -> String {
+        let column = self.key.and_then(|place| self.table.columns.get(place)).filter(|_| !key.is_empty());
+        column.map_or(String::new(), |column| format!("{}={}", column.name, key.replace(',', "_")))
+    }
+
     /// As [`Join::set`], by the number of the column.
     pub fn set_column(
         &mut self,

@@ -11,11 +11,13 @@ pub struct Field {
     target: Option<(&'static Table, usize)>,
     scale: f64,
     mean_of: &'static [&'static str],
+    /// The unit of its metric, where no table has it.
+    metric: Option<&'static str>,
 }
 
 /// The column headed `header` is column `place` of `table`.
 pub const fn col<S: AnySchema>(header: &'static str, table: &'static Table<S>, place: Place<S, F64>) -> Field {
-    Field { header, target: Some((table, place.index())), scale: 1.0, mean_of: &[] }
+    Field { header, target: Some((table, place.index())), scale: 1.0, mean_of: &[], metric: None }
 }
 
 impl Field {
@@ -57,9 +59,19 @@ impl Field {
         self.mean_of
     }
 
+    /// The column headed `header` is a metric in `unit`: no table has it.
+    pub const fn metric(header: &'static str, unit: &'static str) -> Field {
+        Field { header, target: None, scale: 1.0, mean_of: &[], metric: Some(unit) }
+    }
+
+    /// The unit of the metric that its values become, where they do.
+    pub const fn metric_unit(&self) -> Option<&'static str> {
+        self.metric
+    }
+
     /// The column headed `header` is known and wanted nowhere, as it follows from others.
     pub const fn skip(header: &'static str) -> Field {
-        Field { header, target: None, scale: 1.0, mean_of: &[] }
+        Field { header, target: None, scale: 1.0, mean_of: &[], metric: None }
     }
 }
 
@@ -71,7 +83,33 @@ impl Field {
 pub struct Layout {
     columns: usize,
     tables: Vec<(&'static Table, Vec<Target>)>,
-    metrics: Vec<(usize, String)>,
+    metrics: Vec<Metric>,
+    /// How many columns are known.
+    known: usize,
+}
+
+/// A column that becomes a metric.
+#[derive(Clone, Debug)]
+struct Metric {
+    column: usize,
+    name: String,
+    scale: f64,
+    unit: &'static str,
+    /// The column that counts what it is a mean of: without any it has no value.
+    count: Option<usize>,
+}
+
+impl Metric {
+    /// Whether there was nothing to have a mean of.
+    fn is_of_none(&self, fields: &Fields<'_>) -> bool {
+        self.count.is_some_and(|count| number(fields.get(count)) == Some(0.0))
+    }
+
+    fn value(&self, cell: &str) -> Option<f64> {
+        let plain = number(cell).or_else(|| number(cell.strip_suffix('%')?)).map(|value| value * self.scale);
+        // A suffix is of the base unit, as in columns of tables.
+        plain.or_else(|| scaled(cell, 1024.0).filter(|_| self.unit == "B"))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -130,16 +168,28 @@ impl Layout {
     pub fn new<'h>(format: &str, headers: impl Iterator<Item = &'h str>, known: &[Field]) -> Layout {
         let all: Vec<&str> = headers.collect();
         let mut used = vec![false; known.len()];
-        let mut layout = Layout { columns: 0, tables: Vec::new(), metrics: Vec::new() };
+        let mut layout = Layout { columns: 0, tables: Vec::new(), metrics: Vec::new(), known: 0 };
         for header in &all {
             let column = layout.columns;
             layout.columns += 1;
             let found = known.iter().enumerate().position(|(i, f)| !used[i] && f.header == *header);
             let Some(found) = found else {
-                layout.metrics.push((column, format!("{format}.{header}")));
+                layout.metrics.push(Metric {
+                    column,
+                    name: format!("{format}.{header}"),
+                    scale: 1.0,
+                    unit: "",
+                    count: None,
+                });
                 continue;
             };
             used[found] = true;
+            layout.known += 1;
+            if let Some(unit) = known[found].metric {
+                let (name, scale) = (format!("{format}.{header}"), known[found].scale);
+                let count = known[found].mean_of.iter().find_map(|name| all.iter().position(|h| h == name));
+                layout.metrics.push(Metric { column, name, scale, unit, count });
+            }
             let Some((table, place)) = known[found].target else { continue };
             let mut counts = [column; 2];
             let counting = known[found].mean_of.iter().filter_map(|name| all.iter().position(|h| h == name));
@@ -165,7 +215,7 @@ impl Layout {
 
     /// How many columns are known.
     pub fn known(&self) -> usize {
-        self.columns - self.metrics.len()
+        self.known
     }
 
     /// Adds one row to each table that has columns here.
@@ -216,9 +266,9 @@ impl Layout {
                 row.f64(target.place, value(target.column).map(|v| v * target.scale));
             }
         }
-        for (column, name) in &self.metrics {
-            if let Some(value) = value(*column) {
-                out.metric(t, dt, name, "", value, "");
+        for metric in &self.metrics {
+            if let Some(value) = value(metric.column) {
+                out.metric(t, dt, &metric.name, "", value * metric.scale, metric.unit);
             }
         }
     }
@@ -246,7 +296,7 @@ impl Layout {
                 }
             }
         }
-        self.write_metrics(out, line, (t, dt), fields, key);
+        self.write_metrics(out, line, (t, dt), fields, &join.label(key));
     }
 
     /// Gives each number that goes into `table`, with the place of its column: for sums and means
@@ -277,12 +327,12 @@ impl Layout {
         fields: &Fields<'_>,
         labels: &str,
     ) {
-        for (column, name) in &self.metrics {
-            let cell = fields.get(*column);
-            match number(cell) {
-                Some(value) => out.metric(t, dt, name, labels, value, ""),
+        for metric in self.metrics.iter().filter(|metric| !metric.is_of_none(fields)) {
+            let cell = fields.get(metric.column);
+            match metric.value(cell) {
+                Some(value) => out.metric(t, dt, &metric.name, labels, value, metric.unit),
                 None if missing(cell) => {}
-                None => out.no_number(line, cell, *column),
+                None => out.no_number(line, cell, metric.column),
             }
         }
     }

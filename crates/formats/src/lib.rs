@@ -25,6 +25,7 @@ mod number;
 #[cfg(test)]
 mod ordinary;
 mod out;
+mod overrun;
 mod stamp;
 mod zone;
 
@@ -59,6 +60,7 @@ pub use join::Join;
 pub use layout::{Field, Layout, col};
 pub use number::{grouped, number, scaled};
 pub use out::{Hints, Out, Tally};
+pub use overrun::{overrun, survey};
 pub use stamp::{Stamp, When, stamp};
 pub use zone::zone_named;
 

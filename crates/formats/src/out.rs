@@ -12,6 +12,8 @@ use jiff::tz::TimeZone;
 const FLUSH_ROWS: usize = 1 << 15;
 /// Notes that are kept word by word for one file; further ones are only counted.
 const MAX_NOTES: u64 = 200;
+/// Hosts of one file that are listed.
+const MAX_HOSTS: usize = 16;
 /// The longest piece of a line that a note repeats, in characters.
 const QUOTE: usize = 120;
 
@@ -32,6 +34,9 @@ pub struct Hints {
     pub zone: TimeZone,
     /// When the file was last written.
     pub modified: Option<Micros>,
+    /// By how many seconds what has no times of its own would end after `modified`, did it begin then
+    /// ([`overrun`](crate::overrun)); None where nobody read it before.
+    pub overrun_s: Option<f64>,
     /// How to read columns of an unknown CSV, TSV or JSON lines file: the text of a mapping file.
     pub mapping: Option<String>,
 }
@@ -47,6 +52,7 @@ impl Hints {
             interval_s: None,
             zone: TimeZone::UTC,
             modified: None,
+            overrun_s: None,
             mapping: None,
         }
     }
@@ -67,6 +73,10 @@ pub struct Tally {
     pub assumptions: u64,
     /// Rows of the since-boot sample, kept apart.
     pub boot_rows: u64,
+    /// Whether times were taken from the file's last writing.
+    pub timed_by_writing: bool,
+    /// Hosts that the content names, up to some number of them.
+    pub hosts: BTreeSet<String>,
 }
 
 impl Tally {
@@ -95,6 +105,8 @@ pub struct Out<'a> {
     boot_rows: u64,
     notes: u64,
     assumed: BTreeSet<String>,
+    timed_by_writing: bool,
+    hosts: BTreeSet<String>,
 }
 
 impl std::fmt::Debug for Out<'_> {
@@ -123,6 +135,8 @@ impl<'a> Out<'a> {
             boot_rows: 0,
             notes: 0,
             assumed: BTreeSet::new(),
+            timed_by_writing: false,
+            hosts: BTreeSet::new(),
             hints,
         }
     }
@@ -142,6 +156,9 @@ impl<'a> Out<'a> {
 
     /// The content names its host; further rows are of it, unless the user named another.
     pub fn set_host(&mut self, host: &str) {
+        if self.hosts.len() < MAX_HOSTS && !host.is_empty() && !self.hosts.contains(host) {
+            self.hosts.insert(host.to_owned());
+        }
         if self.hints.host.is_none() && !host.is_empty() {
             self.rows.set_host(host);
             self.boot.set_host(host);
@@ -277,8 +294,29 @@ impl<'a> Out<'a> {
         }
     }
 
+    /// Whether the content named a host so far.
+    pub fn names_host(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
+    /// When the file was last written: times are taken from it.
+    pub fn modified(&mut self) -> Option<Micros> {
+        self.timed_by_writing |= self.hints.modified.is_some();
+        self.hints.modified
+    }
+
+    /// Where times begin that are counted: such that they end when the file was last written. None without
+    /// knowing that.
+    pub fn counted_from(&mut self) -> Option<Micros> {
+        let overrun_s = self.hints.overrun_s.unwrap_or(0.0);
+        self.modified().map(|end| Micros(end.0.saturating_sub((overrun_s * 1e6).round() as i64)))
+    }
+
     /// Hands on what is left and says what the input gave.
     pub fn finish(mut self) -> Tally {
+        if self.notes == 0 && self.boot_rows == 0 && self.counts.iter().all(|n| *n == 0) {
+            self.note(None, "nothing was taken from this file: it has no values of its format");
+        }
         if self.notes > MAX_NOTES {
             let more = format!("{} more could not be read; the input itself is kept", self.notes - MAX_NOTES);
             self.rows.note(&self.hints.file, None, &more);
@@ -295,6 +333,8 @@ impl<'a> Out<'a> {
             notes: self.notes,
             assumptions: self.assumed.len() as u64,
             boot_rows: self.boot_rows,
+            timed_by_writing: self.timed_by_writing,
+            hosts: self.hosts,
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use fenxi_model::Micros;
 use jiff::{
+    ToSpan,
     civil::{Date, DateTime, Time},
     tz::{Offset, TimeZone},
 };
@@ -65,25 +66,42 @@ impl When<'_> {
     }
 }
 
-/// The date in the year after the clock's date, or else not after the file's last writing.
+/// Hours by which a stamp of an unknown zone may seem to be later than the file that holds it.
+const OTHER_ZONE: i64 = 14;
+
+/// The latest date and time that `of` gives for a year and that is not after `latest`, whose zone may be another; of leap days
+/// that of a leap year.
+pub(crate) fn latest_year(latest: DateTime, of: impl Fn(i16) -> Option<DateTime>) -> Option<DateTime> {
+    let bound = latest.checked_add(OTHER_ZONE.hours()).unwrap_or(latest);
+    let years = (0..=8).map(|back| bound.year().saturating_sub(back));
+    years.filter_map(of).find(|when| *when <= bound)
+}
+
+/// The date in the year after the clock's date, or else the latest one that is not after the file's last writing.
 fn with_year(month: i8, day: i8, time: Time, clock: &Clock, out: &mut Out<'_>) -> DateTime {
-    let of = |year: i16| Date::new(year, month, day).ok();
-    let date = match clock.date() {
+    let of = |year: i16| Some(Date::new(year, month, day).ok()?.to_datetime(time));
+    let found = match clock.date() {
         // Time goes on: December is followed by January.
-        Some(last) => of(last.year()).filter(|d| (*d - last).get_days() > -180).or_else(|| of(last.year() + 1)),
+        Some(last) => of(last.year())
+            .filter(|when| (when.date() - last).get_days() > -180)
+            .or_else(|| of(last.year().saturating_add(1))),
         None => {
             let hints = out.hints();
-            let latest = hints.start.or(hints.modified);
-            let local = latest.and_then(|t| jiff::Timestamp::from_microsecond(t.0).ok());
-            let latest = local.map_or(Date::constant(1970, 1, 1), |t| t.to_zoned(hints.zone.clone()).date());
-            let year = latest.year();
-            let found = of(year).filter(|d| *d <= latest.tomorrow().unwrap_or(latest)).or_else(|| of(year - 1));
+            let zone = hints.zone.clone();
+            let local =
+                |t: Micros| Some(jiff::Timestamp::from_microsecond(t.0).ok()?.to_zoned(zone.clone()).datetime());
+            let (start, written) = (hints.start.and_then(local), hints.modified.and_then(local));
             out.assume("the year of the file's last writing, as there is none in the time stamps (or give --start)");
-            found
+            match (start, written) {
+                // The user's start is the first of them: the day may begin before it.
+                (Some(start), _) => latest_year(start.checked_add(180.days()).unwrap_or(start), of),
+                (None, Some(written)) => latest_year(written, of),
+                (None, None) => of(1970),
+            }
         }
     };
     // 29 February of no leap year.
-    date.unwrap_or(Date::constant(1970, 1, 1)).to_datetime(time)
+    found.unwrap_or(Date::constant(1970, 1, 1).to_datetime(time))
 }
 
 /// Reads the time stamp at the beginning of `line`, if there is one.
@@ -131,6 +149,7 @@ fn epoch(text: &str) -> Option<(When<'static>, &str)> {
         10 => n * 1_000_000 + format!("{fraction:0<6}").get(..6)?.parse::<i64>().ok()?,
         13 if fraction.is_empty() => n * 1000,
         16 if fraction.is_empty() => n,
+        19 if fraction.is_empty() => n / 1000,
         _ => return None,
     };
     (1_000_000_000_000_000..5_000_000_000_000_000).contains(&micros).then_some((When::Moment(Micros(micros)), rest))
@@ -254,12 +273,27 @@ mod tests {
     }
 
     #[test]
+    fn a_date_without_a_year_is_the_latest_one_before_the_file_was_written() {
+        for (line, t) in [
+            ("Nov 21 11:00:00 x", "2026-11-21T11:00:00"),
+            ("Nov 21 23:00:00 x", "2026-11-21T23:00:00"),
+            ("Nov 23 08:00:00 x", "2025-11-23T08:00:00"),
+            ("Dec 31 08:00:00 x", "2025-12-31T08:00:00"),
+            ("Feb 29 08:00:00 x", "2024-02-29T08:00:00"),
+        ] {
+            assert_eq!(read(line).unwrap().0, Micros::parse(t).unwrap().iso(), "{line}");
+        }
+    }
+
+    #[test]
     fn stamps_of_every_form_are_read() {
         let plain = Micros::parse("2026-11-21T08:19:03").unwrap();
         for text in [
             "1795249143",
             "1795249143:",
             "1795249143000",
+            "1795249143000000",
+            "1795249143000000000",
             "[1795249143]",
             "2026-11-21 08:19:03",
             "2026-11-21T08:19:03Z",

@@ -1,5 +1,8 @@
 //! An import from its inputs to the sealed run.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
@@ -11,13 +14,14 @@ use std::{
     },
 };
 
-use fenxi_formats::{Format, Head, Hints, Input, Out, Tally, banner, detect};
+use fenxi_formats::{Format, Head, Hints, Input, Out, Tally, detect};
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
 use jiff::tz::TimeZone;
 
 use crate::{
     Source,
+    beforehand::{common_host, guessed_host, overrun_of},
     feed::{self, Feed, Shared},
     same,
 };
@@ -90,6 +94,18 @@ pub struct Imported {
     pub bytes: u64,
 }
 
+impl Imported {
+    /// Why nothing of it is in the run; None when something is.
+    pub fn unread(&self) -> Option<&str> {
+        match (&self.skipped, self.format) {
+            (Some(why), _) => Some(why),
+            (None, None) => Some("unknown format"),
+            (None, Some(_)) if self.tally.rows() + self.tally.boot_rows == 0 => Some("nothing in it was understood"),
+            (None, Some(_)) => None,
+        }
+    }
+}
+
 /// What an import gave.
 #[derive(Debug)]
 pub struct Outcome {
@@ -144,7 +160,7 @@ pub enum ImportError {
 /// See [`ImportError`]. A source that is not recognised among others is kept and noted.
 pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Result<Outcome, ImportError> {
     let contained = same::contained(&plan.sources);
-    let default_host = common_host(&plan.sources);
+    let default_host = common_host(plan);
     let mut open = plan.store.begin(begin(plan, &default_host))?;
     let mut work = Work {
         plan,
@@ -208,24 +224,6 @@ fn known_inputs(store: &Store, digests: &BTreeSet<&str>) -> Result<BTreeMap<Stri
         }
     }
     Ok(known)
-}
-
-/// The one host that names or contents of the inputs tell, for those that tell none; `unknown`
-/// when there are none or several.
-fn common_host(sources: &[Source]) -> String {
-    let mut hosts = BTreeSet::new();
-    for source in sources {
-        if let Some(host) = &source.host {
-            hosts.insert(host.clone());
-        } else if let Some(head) = same::head(source) {
-            let head = String::from_utf8_lossy(&head);
-            hosts.extend(head.lines().take(3).find_map(banner).map(|b| b.host.to_owned()));
-        }
-    }
-    match (hosts.len(), hosts.pop_first()) {
-        (1, Some(host)) => host,
-        _ => "unknown".to_owned(),
-    }
 }
 
 /// An import at work.
@@ -321,7 +319,10 @@ impl Work<'_> {
         let rows_so_far = Cell::new(self.rows);
         let mut input = Input::new(Shown { feed, shared: &self.shared, watch, name: &source.name, rows: &rows_so_far });
         let format = self.plan.format.or_else(|| detect(&Head { text: &input.head() }));
-        let hints = self.hints(source);
+        let mut hints = self.hints(source);
+        hints.overrun_s =
+            format.and_then(|format| overrun_of(source, format, &input.head(), &hints, (self.plan, &self.shared)));
+        let guessed = guessed_host(self.plan, source, &self.default_host);
         let (strict, said) = (self.plan.strict, &mut self.said);
         let sink = |rows: &mut Rows, since_boot: bool| {
             rows_so_far.set(rows_so_far.get() + rows.len() as u64);
@@ -335,6 +336,9 @@ impl Work<'_> {
         match format {
             Some(format) => (format.read)(&mut input, &mut out),
             None => out.note(None, "unknown format; the file is kept as it is"),
+        }
+        if let Some(guessed) = guessed.filter(|_| format.is_some() && !out.names_host()) {
+            out.assume(&guessed);
         }
         if input.long_lines() > 0 {
             out.note(None, &format!("{} lines are longer than 1 MiB and were cut", input.long_lines()));
@@ -358,6 +362,7 @@ impl Work<'_> {
             interval_s: plan.interval_s,
             zone: plan.zone.clone(),
             modified: source.modified.or(Some(plan.now)),
+            overrun_s: None,
             mapping: plan.mapping.clone(),
         }
     }

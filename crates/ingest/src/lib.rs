@@ -9,6 +9,7 @@
 //! Reading, unpacking, hashing and keeping an input happen in a thread beside the importer.
 
 mod attach;
+mod beforehand;
 mod feed;
 mod import;
 mod inputs;

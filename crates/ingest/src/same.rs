@@ -22,7 +22,7 @@ pub(crate) fn contained(sources: &[Source]) -> BTreeMap<usize, usize> {
     if sources.len() > 1 {
         for (place, source) in sources.iter().enumerate() {
             // One that cannot be read is told when it is imported. An empty one repeats nothing.
-            if let Some(head) = head(source).filter(|h| !h.is_empty()) {
+            if let Some(head) = head(source, HEAD).filter(|h| !h.is_empty()) {
                 alike.entry(head).or_default().push(place);
             }
         }
@@ -50,12 +50,12 @@ pub(crate) fn contained(sources: &[Source]) -> BTreeMap<usize, usize> {
     found
 }
 
-/// The first bytes, unpacked, none of an empty file; None for standard input and for what cannot be
+/// So many first bytes, unpacked, none of an empty file; None for standard input and for what cannot be
 /// read.
-pub(crate) fn head(source: &Source) -> Option<Vec<u8>> {
+pub(crate) fn head(source: &Source, bytes: usize) -> Option<Vec<u8>> {
     let Content::File(_) = source.content else { return None };
     let (_, mut reader) = unpacked(source.content.open().ok()?).ok()?;
-    let mut head = vec![0u8; HEAD];
+    let mut head = vec![0u8; bytes];
     let n = read_full(&mut reader, &mut head).ok()?;
     head.truncate(n);
     Some(head)

@@ -255,6 +255,10 @@ fn describe(outcome: &Outcome) -> String {
     let files = plural(outcome.inputs.len() as u64, "file");
     let mut text =
         format!("imported {run}: {} from {files} ({})", plural(rows, "row"), Unit::Bytes.human(bytes as f64));
+    if outcome.inputs.len() > 1 {
+        text.push('\n');
+        text.push_str(&read_of(&outcome.inputs));
+    }
     let notes: u64 = outcome.inputs.iter().map(|i| i.tally.notes + i.tally.assumptions).sum();
     if notes > 0 {
         text.push_str(&format!(
@@ -264,6 +268,22 @@ fn describe(outcome: &Outcome) -> String {
     }
     text.push_str(&format!("\nnext: fenxi show {run}, fenxi ask -r {run}, fenxi report {run}"));
     text
+}
+
+/// Files that are named of those that were not read.
+const NAMED: usize = 10;
+
+/// How many of the files were read, and which were not and why.
+fn read_of(inputs: &[Imported]) -> String {
+    let unread: Vec<String> =
+        inputs.iter().filter_map(|i| i.unread().map(|why| format!("{} ({why})", i.name))).collect();
+    let read = format!("{} of {} files read", inputs.len() - unread.len(), inputs.len());
+    if unread.is_empty() {
+        return read;
+    }
+    let more = unread.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    format!("{read}; {} not: {}{more}", unread.len(), unread[..unread.len().min(NAMED)].join(", "))
 }
 
 fn summary_json(outcome: &Outcome) -> serde_json::Value {
@@ -292,6 +312,20 @@ mod tests {
         assert_eq!(at("2026-11-21T14:00:30"), "2026-11-21T13:00:30.000000Z");
         assert_eq!(at("2026-11-21T14:00:00Z"), "2026-11-21T14:00:00.000000Z");
         assert!(start("yesterday", &berlin).is_err());
+    }
+
+    #[test]
+    fn what_was_not_read_of_a_directory_is_named() {
+        let input = |name: &str, format, rows: u64| Imported {
+            name: name.to_owned(),
+            format,
+            tally: fenxi_formats::Tally { tables: vec![("cpu", rows)], ..Default::default() },
+            skipped: None,
+            bytes: 1,
+        };
+        let all = [input("a", Some("mpstat"), 5), input("b", None, 0), input("c", Some("vmstat"), 0)];
+        assert_eq!(read_of(&all[..1]), "1 of 1 files read");
+        assert_eq!(read_of(&all), "1 of 3 files read; 2 not: b (unknown format), c (nothing in it was understood)");
     }
 
     #[test]

@@ -8,7 +8,9 @@ use fenxi_model::{Micros, catalog::load};
 use jiff::tz::TimeZone;
 
 use super::names::{self, Results};
-use crate::{Clock, Family, Format, Head, Input, Out, Relative, Sure, Ticker, civil_date, civil_time, ctime, number};
+use crate::{
+    Clock, Family, Format, Head, Input, Out, Relative, Sure, Ticker, civil_date, civil_time, ctime, number, zone_named,
+};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -110,10 +112,10 @@ impl Reader {
         if let Some((clients, _)) = text.split_once(" Active Virtual Users configured") {
             self.clients = number(clients);
         } else if let Some(rest) = text.strip_prefix(">>>>> ") {
-            self.title(rest);
+            self.title(rest, out);
         } else if text.starts_with("CALLS: ") || text.starts_with("P99: ") {
             self.profile(text, out);
-        } else if let Some(rest) = text.strip_prefix("PERCENTILES ") {
+        } else if let Some(rest) = text.trim_start_matches('|').strip_prefix("PERCENTILES ") {
             self.interval = self.span(rest);
         } else if text.starts_with('|') {
             self.row(text, out);
@@ -133,9 +135,19 @@ impl Reader {
             out.fact("load", "hammerdb message", line);
         } else {
             // What virtual users and the console say otherwise is not measured.
+            self.log_zone(text, out);
             return user.is_some() || text.starts_with('+') || KNOWN.iter().any(|known| text.contains(known));
         }
         true
+    }
+
+    /// The periods of a profile name no zone: it is that of the log's first line, `Hammerdb Log @ Fri Jul 05 09:55:26 BST 2019`.
+    fn log_zone(&mut self, text: &str, out: &mut Out<'_>) {
+        let log =
+            ["Hammerdb Log @ ", "Hammerdb Time Profile Report @ "].iter().find_map(|title| text.split_once(title));
+        if let Some(zone) = log.and_then(|(_, when)| ctime(when)).and_then(|when| when.zone) {
+            self.clock.set_zone(zone_named(zone, out));
+        }
     }
 
     fn counted(&mut self, rate: f64, when: Option<&str>, out: &mut Out<'_>) -> bool {
@@ -180,13 +192,19 @@ impl Reader {
     }
 
     /// Headings of `xtprof`.
-    fn title(&mut self, rest: &str) {
+    fn title(&mut self, rest: &str, out: &mut Out<'_>) {
+        let elapsed = rest.split_once("ELAPSED TIME : ").and_then(|(_, t)| number(t.trim().trim_end_matches("ms")));
+        let elapsed_s = elapsed.map(|ms| ms / 1e3);
         if let Some(procedure) = rest.strip_prefix("PROC: ") {
             procedure.clone_into(&mut self.procedure);
         } else if rest.starts_with("SUMMARY OF") {
             self.user = None;
+            Results::default().set(out, names::ELAPSED, elapsed_s);
         } else if let Some(user) = rest.strip_prefix("VIRTUAL USER ") {
             self.user = user.split(' ').next().map(str::to_owned);
+            if let (Some(user), Some(_)) = (&self.user, elapsed_s) {
+                out.metric(None, None, "hammerdb.elapsed", &format!("vuser={user}"), elapsed_s, "s");
+            }
         }
     }
 
@@ -301,3 +319,26 @@ const KNOWN: &[&str] = &[
     "Use",
     "TX Logging",
 ];
+
+#[cfg(test)]
+mod tests {
+    use crate::fixtures::read;
+
+    #[test]
+    fn a_profile_has_the_periods_that_stand_above_it() {
+        let text = "\
+Hammerdb Log @ Fri Jul 05 09:55:26 BST 2019
+Vuser 2:|PERCENTILES 2019-07-05 09:55:46 to 2019-07-05 09:55:56
+Vuser 2:|neword|MIN-391|P50%-685|P95%-1286|P99%-3298|MAX-246555|SAMPLES-3603
+Vuser 2:|PERCENTILES 2019-07-05 09:55:56 to 2019-07-05 09:56:06
+Vuser 2:|neword|MIN-391|P50%-685|P95%-1286|P99%-3298|MAX-246555|SAMPLES-3000
+";
+        let read = read(&super::FORMAT, text.as_bytes());
+        for row in [
+            "2019-07-05T08:55:56.000000Z\t10\tfixture\thammerdb\tneword\t360.3\t",
+            "2019-07-05T08:56:06.000000Z\t10\tfixture\thammerdb\tneword\t300\t",
+        ] {
+            assert!(read.text.contains(row), "{}", read.text);
+        }
+    }
+}

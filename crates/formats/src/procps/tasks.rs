@@ -33,6 +33,10 @@ pub enum Column {
     Skip,
     /// A size in KiB that the table has no column for.
     Size(String),
+    /// CPU time that the table has no column for.
+    Elapsed(String),
+    /// A share in percent that the table has no column for.
+    Share(String),
     /// A figure that the table has no column for.
     Metric(String),
 }
@@ -85,6 +89,9 @@ fn column(format: &str, name: &str) -> Column {
         "nTH" | "NLWP" | "THCNT" => Column::Threads,
         "P" | "PSR" | "#C" | "SGI_P" | "LC" => Column::LastCpu,
         "PR" => Column::Priority,
+        // `ps` makes a column of it where the table has one.
+        "TIME+" | "TIME" if format == "top" => Column::Elapsed(format!("{format}.{name}")),
+        "%MEM" | "%VSZ" if format == "top" => Column::Share(format!("{format}.{name}")),
         "TIME" | "TIME+" | "CPUTIME" | "CPU-TIME" => Column::Time,
         "START" | "STIME" | "STARTED" | "LSTART" | "BSDSTART" => Column::Started,
         // Of these, busybox' memory is a share of all as well.
@@ -201,6 +208,13 @@ impl<'a> Task<'a> {
             Column::Time => self.time_s = cpu_time(word),
             Column::Size(name) => {
                 kib(word).filter(|v| *v > 0.0).inspect(|v| metric(name, *v, "B"));
+            }
+            Column::Elapsed(name) => {
+                self.time_s = cpu_time(word);
+                self.time_s.inspect(|v| metric(name, *v, "s"));
+            }
+            Column::Share(name) => {
+                number(word.trim_end_matches('%')).inspect(|v| metric(name, *v, "%"));
             }
             Column::Metric(name) => {
                 number(word).inspect(|v| metric(name, *v, ""));

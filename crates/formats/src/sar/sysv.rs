@@ -155,6 +155,8 @@ struct Reader {
     paces: FxHashMap<Box<str>, Pace>,
     /// The header line that began the current stack, and the plans of the stack with their names.
     stack: Vec<(Plan, Vec<String>)>,
+    /// Where the names of each end in their lines.
+    ends: Vec<Vec<usize>>,
     kind: Box<str>,
     /// Whether the stack's headers have ended.
     filled: bool,
@@ -178,6 +180,7 @@ pub(super) fn read(input: &mut Input<'_>, out: &mut Out<'_>, system: &'static st
         page_bytes: None,
         paces: FxHashMap::default(),
         stack: Vec::new(),
+        ends: Vec::new(),
         kind: "".into(),
         filled: false,
         place: 0,
@@ -202,7 +205,7 @@ impl Reader {
         let header = is_header(first, fields.get(1)) && first != "N/A";
         match stamp {
             Some(stamp) if header && stamp.rest.contains("restart") => self.restart(stamp, out),
-            Some(stamp) if header => self.header(number, stamp, &fields, out),
+            Some(stamp) if header => self.header(number, line, stamp, &fields, out),
             Some(stamp) => {
                 self.place = 0;
                 self.filled = true;
@@ -252,7 +255,7 @@ impl Reader {
         self.events.add(t, "restart", stamp.rest, out);
     }
 
-    fn header(&mut self, number: u64, stamp: Stamp<'_>, fields: &Fields<'_>, out: &mut Out<'_>) {
+    fn header(&mut self, number: u64, line: &str, stamp: Stamp<'_>, fields: &Fields<'_>, out: &mut Out<'_>) {
         let Some(time) = stamp.time() else {
             out.unknown(number, stamp.text, "no time of day");
             return;
@@ -265,12 +268,14 @@ impl Reader {
             pace.begin(time, out);
         }
         self.stack.clear();
-        self.push(fields, out);
+        self.ends.clear();
+        self.push(line, fields, out);
         self.filled = false;
         self.when = None;
     }
 
-    fn push(&mut self, fields: &Fields<'_>, out: &mut Out<'_>) {
+    fn push(&mut self, line: &str, fields: &Fields<'_>, out: &mut Out<'_>) {
+        self.ends.push(ends(line, fields.get(0)));
         let names: Vec<&str> = fields.iter().collect();
         if let Some(bytes) = self.page_bytes.filter(|_| names.iter().any(|n| PAGES.contains(n))) {
             out.assume(&format!("pages of {bytes} bytes, as the machine has them"));
@@ -282,7 +287,7 @@ impl Reader {
     /// A line without a time: another header of the stack, or another line of the same moment.
     fn continued(&mut self, number: u64, line: &str, header: bool, fields: &Fields<'_>, out: &mut Out<'_>) {
         if header && !self.filled {
-            self.push(fields, out);
+            self.push(line, fields, out);
         } else if header && plan(&fields.iter().collect::<Vec<_>>(), None).is_known() {
             // Headers repeated under a new time.
             self.when = None;
@@ -302,8 +307,15 @@ impl Reader {
             return;
         };
         if fields.len() != plan.columns {
-            out.wrong_count(number, line, fields.len(), plan.columns);
-            return;
+            let queue = names.first().is_some_and(|name| name == "runq-sz");
+            let ends = self.ends.get(self.place).filter(|_| queue && fields.len() < plan.columns);
+            let Some(whole) = ends.and_then(|ends| with_blanks(line, fields, ends)) else {
+                out.wrong_count(number, line, fields.len(), plan.columns);
+                return;
+            };
+            let mut splitter = Splitter::default();
+            let fields = splitter.blanks(&whole);
+            return self.writer.row(out, number, when, plan, &Line { fields, tail: usize::MAX });
         }
         if names.iter().any(|name| name == "proc-sz") {
             sizes(out, when, names, fields);
@@ -312,6 +324,33 @@ impl Reader {
             self.writer.row(out, number, when, plan, &Line { fields: *fields, tail: usize::MAX });
         }
     }
+}
+
+/// Where the names in a header line end, from the first of them on.
+fn ends(line: &str, first: &str) -> Vec<usize> {
+    let Some(begin) = line.find(first).filter(|_| line.is_ascii()) else { return Vec::new() };
+    let bytes = line.as_bytes();
+    let last = |at: &usize| bytes[*at] > b' ' && bytes.get(at + 1).is_none_or(|next| *next <= b' ');
+    (begin..bytes.len()).filter(last).map(|at| at + 1).collect()
+}
+
+/// The cells of a line of which some are blank, as `sar -q` prints a queue that was empty, with `-` for these; by the ends of
+/// the names above them. None when a cell is not clearly under one name.
+fn with_blanks(line: &str, fields: &Fields<'_>, names: &[usize]) -> Option<String> {
+    // Cells may be a little wider than their names, or be put to the left of them.
+    const OFF: usize = 2;
+    let cells = if fields.is_empty() { Vec::new() } else { ends(line, fields.rest(0)) };
+    if names.is_empty() || cells.len() != fields.len() {
+        return None;
+    }
+    let mut whole = vec!["-"; names.len()];
+    for (end, cell) in cells.iter().zip(fields.iter()) {
+        let mut under = names.iter().enumerate().filter(|(_, name)| name.abs_diff(*end) <= OFF);
+        let (Some((place, _)), None) = (under.next(), under.next()) else { return None };
+        let slot = whole.get_mut(place).filter(|slot| **slot == "-")?;
+        *slot = cell;
+    }
+    Some(whole.join(" "))
 }
 
 /// Sizes of the system's tables, used and possible: `84/30000`; and how often one was full.
@@ -333,5 +372,35 @@ fn sizes(out: &mut Out<'_>, when: When, names: &[String], fields: &Fields<'_>) {
         if let Some(value) = number(limit) {
             out.metric(t, dt, &format!("sar.{name}-limit"), "", value, "");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{fixtures::read, format};
+
+    #[test]
+    fn a_queue_that_was_empty_is_no_queue_and_no_note() {
+        let text = "\nAIX db1 1 7 00F6C2A04C00    11/21/16\n\nSystem configuration: lcpu=8  mode=Capped \n\n\
+10:00:00 runq-sz %runocc swpq-sz %swpocc
+10:00:05     1.0      20                
+10:00:10                     2.0      40
+10:00:15     3.0     100     1.0      20
+10:00:20                                
+";
+        let read = read(format("sar-aix").unwrap(), text.as_bytes());
+        assert_eq!(read.tally.notes, 0, "{}", read.text);
+        let runnable = |t: &str, value: &str| {
+            read.text.lines().any(|l| {
+                l.starts_with(&format!("2016-11-21T10:00:{t}")) && l.contains(&format!("sar.runq-sz\t{value}"))
+            })
+        };
+        assert!(runnable("05", "1") && !runnable("10", "2") && runnable("15", "3"), "{}", read.text);
+        let swapped = |t: &str, value: &str| {
+            read.text.lines().any(|l| {
+                l.starts_with(&format!("2016-11-21T10:00:{t}")) && l.contains(&format!("sar.%swpocc\t{value}"))
+            })
+        };
+        assert!(swapped("10", "40") && swapped("15", "20") && !swapped("05", "20"), "{}", read.text);
     }
 }

@@ -237,8 +237,18 @@ impl Columns {
         labels: &str,
     ) {
         for (key, value) in object {
-            if let (None, Some(value)) = (self.field(key), value.as_f64()) {
-                out.metric(at.0, at.1, &format!("{}.{key}", self.format), labels, value, "");
+            let none =
+                |field: &Field| field.counts().iter().any(|c| object.get(*c).and_then(Value::as_f64) == Some(0.0));
+            let (unit, scale) = match self.field(key) {
+                Some(field) if field.metric_unit().is_some() && none(field) => continue,
+                None => ("", 1.0),
+                Some(field) => match field.metric_unit() {
+                    Some(unit) => (unit, field.scale()),
+                    None => continue,
+                },
+            };
+            if let Some(value) = value.as_f64() {
+                out.metric(at.0, at.1, &format!("{}.{key}", self.format), labels, value * scale, unit);
             }
         }
     }

@@ -21,6 +21,15 @@ pub(super) enum Stamp {
 }
 
 impl Stamp {
+    /// The moment, by the clock's date and zone where the stamp does not say.
+    pub(super) fn moment(&self, clock: &mut Clock, out: &mut Out<'_>) -> Micros {
+        match self {
+            Stamp::Time(time) => clock.at(*time, out),
+            Stamp::Civil(when) => clock.moment(*when),
+            Stamp::Exact(t) => Micros(t.as_microsecond()),
+        }
+    }
+
     /// Seconds since some moment, the same one for all stamps of a kind.
     pub(super) fn seconds(&self) -> f64 {
         match self {
@@ -66,11 +75,7 @@ impl Times {
 
     /// The time of the report to come.
     pub(super) fn stamp(&mut self, stamp: Stamp, out: &mut Out<'_>) {
-        self.stamp = Some(match stamp {
-            Stamp::Time(time) => self.clock.at(time, out),
-            Stamp::Civil(when) => self.clock.moment(when),
-            Stamp::Exact(t) => Micros(t.as_microsecond()),
-        });
+        self.stamp = Some(stamp.moment(&mut self.clock, out));
     }
 
     /// The next report begins; the one since boot has no length.
@@ -177,6 +182,18 @@ pub(super) fn time_of_day(line: &str) -> Option<(Time, &str)> {
     Some((Time::new(hour, minute, second.min(59), 0).ok()?, rest))
 }
 
+/// Reads the time at the beginning of a line, of the day or in seconds since 1970 (`-U` of mpstat, `-H` of pidstat), and
+/// gives what follows it.
+pub(super) fn time_at(line: &str) -> Option<(Stamp, &str)> {
+    let line = line.trim_start();
+    if let Some((time, rest)) = time_of_day(line) {
+        return Some((Stamp::Time(time), rest));
+    }
+    let (first, rest) = line.split_once(' ')?;
+    let seconds = first.parse::<i64>().ok().filter(|_| (9..=11).contains(&first.len()))?;
+    Some((Stamp::Exact(Timestamp::from_second(seconds).ok()?), rest))
+}
+
 #[derive(Clone, Copy)]
 enum Half {
     Am,
@@ -251,10 +268,10 @@ impl Prefix {
     }
 
     /// The time in `line`, and what follows it.
-    pub(super) fn read<'l>(&mut self, line: &'l str) -> Option<(Time, &'l str)> {
-        let (time, rest) = time_of_day(line)?;
+    pub(super) fn read<'l>(&mut self, line: &'l str) -> Option<(Stamp, &'l str)> {
+        let (stamp, rest) = time_at(line)?;
         self.set(line, rest);
-        Some((time, rest))
+        Some((stamp, rest))
     }
 
     /// The time of `line` is all of it before `rest`.

@@ -7,7 +7,7 @@ use fenxi_model::catalog::stack;
 
 use super::{
     report::Reports,
-    stacks::{Owner, Stacks},
+    stacks::{Amount, Owner, Stacks},
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
@@ -48,7 +48,11 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         let line = input.text();
         match folded(line) {
             Some((stack, weight)) => {
-                stacks.add(Owner { comm: None, pid: None, event: "" }, stack.split(';'), weight, None);
+                stacks.add(
+                    Owner { comm: None, pid: None, event: "" },
+                    stack.split(';'),
+                    Amount { samples: weight, time_s: None, period: None },
+                );
             }
             None if line.trim().is_empty() || line.starts_with('#') => {}
             None => out.unknown(input.number(), line, "no folded stack and number"),

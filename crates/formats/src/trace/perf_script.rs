@@ -1,14 +1,15 @@
 //! `perf script`: samples with their stacks, as text with any choice of fields (`-F`).
 //!
 //! Equal stacks are added up while they are read. A sample of a clock stands for the time that its
-//! period says; one of cycles for that of the sampling frequency, which only `--header` tells. The
+//! period says; one of cycles for that of the sampling frequency, which only `--header` tells. Where
+//! the periods of an event differ, its samples are weighed by them, as `perf report` does. The
 //! default output names the thread, not the process: samples of equal programs are then added up.
 
 use fenxi_model::{Micros, catalog::stack};
 
 use super::{
     report::Reports,
-    stacks::{Owner, Stacks, function},
+    stacks::{Amount, Owner, Stacks, function},
 };
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, ctime, number};
 
@@ -33,7 +34,7 @@ fn sniff(head: &Head<'_>) -> Sure {
     let (mut frames, mut others) = (0, 0);
     let mut after_frame = false;
     while let Some(line) = lines.next() {
-        let before_frame = lines.peek().is_some_and(|next| is_printed_frame(next));
+        let before_frame = lines.peek().is_some_and(|next| is_printed_frame(next) || is_bare_frame(next));
         if is_record(line) {
             return Sure::Certain;
         }
@@ -186,7 +187,7 @@ fn whole(word: &str) -> Option<f64> {
 
 fn is_address(word: &str) -> bool {
     let hex = word.len() >= 3 && word.bytes().all(|b| b.is_ascii_hexdigit());
-    hex && (word.len() >= 8 || word.bytes().any(|b| b.is_ascii_digit()))
+    word == "0" || hex && (word.len() >= 8 || word.bytes().any(|b| b.is_ascii_digit()))
 }
 
 fn looks_like_frame(text: &str) -> bool {
@@ -201,6 +202,25 @@ fn is_frame(line: &str) -> bool {
     line.starts_with("        ") && split_time(line).is_none() && looks_like_frame(line.trim())
 }
 
+/// A line of a stack whose indentation was taken off: an address, a function and its offset or file.
+fn is_bare_frame(line: &str) -> bool {
+    let Some((address, rest)) = line.split_once(' ').filter(|_| split_time(line).is_none()) else { return false };
+    let rest = rest.trim();
+    let file = rest.ends_with(')') && rest.rsplit_once(" (").is_some_and(|(_, file)| file.starts_with(['/', '[']));
+    is_address(address) && (file || function(rest) != rest)
+}
+
+/// Whether a frame is at address 0: where a walk along frame pointers ended that led nowhere. It is no function.
+fn is_end_of_walk(line: &str) -> bool {
+    line.trim().strip_prefix("0 ").is_some_and(|rest| rest.trim_start().starts_with("[unknown]"))
+}
+
+/// Whether what stands in the brackets at a frame's end is its file, rather than the parameters of a function.
+fn is_file(name: &str, text: &str) -> bool {
+    let known = text.starts_with(['/', '[']) || text == "inlined" || function(name) != name;
+    known || (text.contains('.') && !text.contains([' ', ',', ':', '*', '&']))
+}
+
 /// The name of a frame `117f inner+0x36 (/usr/bin/busy)`; that of its file where it has none.
 fn frame_name(line: &str) -> &str {
     let line = line.trim();
@@ -211,7 +231,9 @@ fn frame_name(line: &str) -> &str {
     let deleted = rest.strip_suffix(" (deleted))");
     let bare = deleted.or_else(|| rest.strip_suffix(')'));
     let (name, file) = match bare.and_then(|bare| bare.rsplit_once('(')) {
-        Some((name, file)) if name.is_empty() || name.ends_with(' ') => (name.trim_end(), file),
+        Some((name, file)) if (name.is_empty() || name.ends_with(' ')) && is_file(name.trim_end(), file) => {
+            (name.trim_end(), file)
+        }
         _ => (rest, ""),
     };
     if matches!(name, "" | "[unknown]") {
@@ -249,6 +271,8 @@ struct Reader {
     pid: Option<i64>,
     event: String,
     time_s: Option<f64>,
+    /// Its period, unless `time_s` is that already.
+    period: Option<f64>,
     frames: Vec<String>,
     n_frames: usize,
     open: bool,
@@ -273,9 +297,11 @@ impl Reader {
             self.end_of_sample();
         } else if line.starts_with('#') {
             self.header(line, out);
-        } else if is_frame(line) {
+        } else if is_frame(line) || (self.open && is_bare_frame(line)) {
             self.open = true;
-            self.frame(frame_name(line));
+            if !is_end_of_walk(line) {
+                self.frame(frame_name(line));
+            }
         } else if (self.open && is_source_line(line)) || line.contains(": PERF_RECORD_") {
             // The place in the source of the frame before (`srcline`), or what happened to tasks and
             // their memory, which no sample is.
@@ -325,13 +351,14 @@ impl Reader {
             }
             _ => None,
         };
+        self.period = sample.period.filter(|_| !is_clock(event));
         self.event.clear();
         self.event.push_str(if on_cpu(event) { "on-cpu" } else { event });
         if let Some(time) = sample.time {
             self.first = Some(self.first.map_or(time, |first| first.min(time)));
             self.last = Some(self.last.map_or(time, |last| last.max(time)));
         }
-        if let Some(frame) = sample.inline {
+        if let Some(frame) = sample.inline.filter(|frame| !is_end_of_walk(frame)) {
             self.frame(frame_name(frame));
         }
     }
@@ -353,11 +380,12 @@ impl Reader {
         }
         let comm = Some(self.comm.as_str()).filter(|c| !c.is_empty());
         let frames = self.frames.iter().take(self.n_frames).rev().map(String::as_str);
-        self.stacks.add(Owner { comm, pid: self.pid, event: &self.event }, frames, 1.0, self.time_s);
+        let amount = Amount { samples: 1.0, time_s: self.time_s, period: self.period };
+        self.stacks.add(Owner { comm, pid: self.pid, event: &self.event }, frames, amount);
         self.n_frames = 0;
         self.comm.clear();
         self.event.clear();
-        (self.pid, self.time_s) = (None, None);
+        (self.pid, self.time_s, self.period) = (None, None, None);
     }
 
     fn flush(&mut self, out: &mut Out<'_>) {
@@ -417,9 +445,51 @@ mod tests {
             ("\t  4cbb44 <Cow<B> as Deref>::deref+0x4 (/x/y)", "<Cow<B> as Deref>::deref"),
             ("\t  4cbb44 f(int, char)+0x4 (/x/y)", "f(int, char)"),
             ("\tmain", "main"),
+            ("\t  4cbb44 f(int, char (*)(int, long))+0x4 (/x/y)", "f(int, char (*)(int, long))"),
+            ("\t  4cbb44 f(int, char (*) (int, long))", "f(int, char (*) (int, long))"),
+            ("\tvoid (anonymous namespace)::g<int> (int, char)", "void (anonymous namespace)::g<int> (int, char)"),
+            ("\t  4cbb44 operator new(unsigned long) (/x/y)", "operator new(unsigned long)"),
+            ("\t  4cbb44 h+0x4 (vmlinux)", "h"),
             ("\t 1226 main", "main"),
         ] {
             assert_eq!(frame_name(line), name, "{line}");
         }
+    }
+
+    /// The rows of `stack` without their times.
+    fn stacks_of(text: &str) -> Vec<(String, String)> {
+        let read = crate::fixtures::read(&FORMAT, text.as_bytes()).text;
+        let rows = read.lines().skip(1).take_while(|line| !line.starts_with('#'));
+        let cells: Vec<Vec<&str>> = rows.map(|row| row.split('\t').collect()).collect();
+        let place = |name: &str| cells[0].iter().position(|c| *c == name).unwrap();
+        let (stack, samples) = (place("stack"), place("samples"));
+        cells[1..].iter().map(|row| (row[stack].to_owned(), row[samples].to_owned())).collect()
+    }
+
+    fn pair(stack: &str, samples: &str) -> (String, String) {
+        (stack.to_owned(), samples.to_owned())
+    }
+
+    #[test]
+    fn frames_at_address_0_and_frames_without_indentation_are_of_the_stack_above() {
+        let blanks = "busy 1 [000] 5.000001:  1 cycles: \n                11cb f+0x1 (/b)\n                   0 [unknown] ([unknown])\n\n";
+        let tabs = "busy 1 [000] 5.000002:  1 cycles: \n\t            11cb f+0x1 (/b)\n\n";
+        let bare = "busy 1 [000] 5.000003:  1 cycles: \n11cb f+0x1 (/b)\n1226 g(int, char)+0x2 (/b)\n\n";
+        let text = [blanks, tabs, bare].concat();
+        assert_eq!(stacks_of(&text), [pair("f", "2"), pair("g(int, char);f", "1")]);
+        assert_eq!(sniff(&Head { text: bare }), Sure::Certain);
+    }
+
+    #[test]
+    fn samples_weigh_as_much_as_their_periods() {
+        let sample = |period: u32, name: &str| {
+            format!("b 1 [000] 5.000001: {period} cycles: \n\t            11cb {name}+0x1 (/b)\n\n")
+        };
+        let text = [sample(1, "start"), sample(300, "f"), sample(99, "g"), sample(200, "f")].concat();
+        // 4 samples of 600 cycles.
+        let want = [pair("start", "0.00666666666667"), pair("f", "3.33333333333"), pair("g", "0.66")];
+        assert_eq!(stacks_of(&text), want);
+        let text = [sample(7, "f"), sample(7, "g"), sample(7, "f")].concat();
+        assert_eq!(stacks_of(&text), [pair("f", "2"), pair("g", "1")]);
     }
 }

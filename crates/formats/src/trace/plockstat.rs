@@ -10,7 +10,7 @@ use super::{
     locks::{Locks, Mean, Place},
     lockstat::{MAX_FRAMES, bucket, dashes, word},
     report::Reports,
-    stacks::{Owner, Stacks, function},
+    stacks::{Amount, Owner, Stacks, function},
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 
@@ -170,7 +170,11 @@ impl Reader {
         if !record.frames.is_empty() {
             let frames = record.frames.iter().rev().map(|frame| function(frame));
             let owner = Owner { comm: None, pid: self.pid, event };
-            self.stacks.add(owner, frames, record.count, Some(record.mean_s * record.count));
+            self.stacks.add(
+                owner,
+                frames,
+                Amount { samples: record.count, time_s: Some(record.mean_s * record.count), period: None },
+            );
         }
     }
 

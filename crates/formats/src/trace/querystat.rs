@@ -3,7 +3,7 @@
 
 use fenxi_model::{
     Micros,
-    catalog::{histogram, query},
+    catalog::{histogram, preemption, query},
 };
 
 use super::{
@@ -17,7 +17,7 @@ pub static FORMAT: Format = Format {
     name: "querystat",
     summary: "querystat.d: throughput, latencies and pre-emption of a MySQL server, by DTrace",
     family: Family::Trace,
-    tables: &[&query::TABLE, &histogram::TABLE],
+    tables: &[&query::TABLE, &histogram::TABLE, &preemption::TABLE],
     example: "\
 Tracing started at 2009 Sep 17 16:28:35
 2009 Sep 17 16:28:38   throughput 3 queries/sec
@@ -133,7 +133,9 @@ impl Reader {
         }
         let counted = line.rsplit_once(' ').and_then(|(comm, n)| Some((comm.trim(), number(n)?)));
         match counted.filter(|_| self.preemptors) {
-            Some((comm, count)) => out.metric(t, dt, "querystat.preemptions", &format!("comm={comm}"), count, ""),
+            Some((comm, count)) => {
+                out.row(&preemption::TABLE, t, dt).str(preemption::by_comm, comm).f64(preemption::preemptions, count);
+            }
             None => return false,
         }
         true

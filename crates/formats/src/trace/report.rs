@@ -24,17 +24,17 @@ impl Reports {
 
     /// The end of the next report, which observed for `seconds`.
     ///
-    /// Counted from `--start`; else the first report is taken to end with the file's last writing.
+    /// Counted from `--start`; else the last report is taken to end with the file's last writing.
     /// None when there is neither. Reports that follow without saying how long they observed are
     /// taken to be `--interval` apart, else a second, as they must differ in time.
     pub(super) fn next(&mut self, out: &mut Out<'_>, seconds: Option<f64>) -> Option<Micros> {
-        let end = match (self.last, out.hints().start, out.hints().modified) {
+        let end = match (self.last, out.hints().start, out.counted_from()) {
             (Some(last), ..) => Some(later(last, seconds.or_else(|| Some(apart(out))))),
             (None, Some(start), _) => Some(later(start, seconds)),
             (None, None, modified) => {
                 if modified.is_some() {
                     out.assume(
-                        "the file's last writing as the time of its report, as it has no times (or give --start)",
+                        "the file's last writing as the time of its last report, as it has no times (or give --start)",
                     );
                 }
                 modified

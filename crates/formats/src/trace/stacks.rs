@@ -15,6 +15,8 @@ const PART: char = '\u{1}';
 pub(super) struct Stacks {
     /// By program, process, event and frames joined by [`PART`].
     sums: FxHashMap<Box<str>, Sum>,
+    /// The events with periods.
+    events: Vec<Event>,
     bytes: usize,
     /// The key being made.
     key: String,
@@ -23,9 +25,53 @@ pub(super) struct Stacks {
 #[derive(Debug)]
 struct Sum {
     order: usize,
-    samples: f64,
-    time_s: Option<f64>,
+    amount: Amount,
 }
+
+/// How much was sampled.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Amount {
+    pub(super) samples: f64,
+    /// The time that they stand for, where they tell it themselves.
+    pub(super) time_s: Option<f64>,
+    /// How many of the sampled event they stand for, where each tells it.
+    pub(super) period: Option<f64>,
+}
+
+/// All samples of one event.
+#[derive(Debug)]
+struct Event {
+    name: String,
+    samples: f64,
+    /// The sum of the periods; None when a sample has none.
+    period: Option<f64>,
+    /// The period of the first sample, as long as every other had the same.
+    same: Option<f64>,
+}
+
+impl Event {
+    fn new(name: &str, amount: Amount) -> Event {
+        Event { name: name.to_owned(), samples: 0.0, period: Some(0.0), same: amount.period }
+    }
+
+    fn add(&mut self, amount: Amount) {
+        self.samples += amount.samples;
+        self.period = self.period.zip(amount.period).map(|(a, b)| a + b);
+        self.same = self.same.filter(|same| amount.period == Some(*same));
+    }
+
+    /// The samples of a stack: by its share of the periods where these differ. With a sampling frequency they do,
+    /// and the first samples stand for next to nothing.
+    fn weigh(&self, amount: Amount) -> Amount {
+        let total = self.period.filter(|total| self.same.is_none() && *total > 0.0);
+        let Some((total, period)) = total.zip(amount.period) else { return amount };
+        let samples = self.samples * period / total;
+        Amount { samples, time_s: amount.time_s.map(|s| s / amount.samples * samples), ..amount }
+    }
+}
+
+/// Events that are told apart for their weights; of more the samples are counted.
+const MAX_EVENTS: usize = 256;
 
 /// Whose stack it is.
 #[derive(Clone, Copy, Debug)]
@@ -47,15 +93,10 @@ impl Stacks {
         self.bytes > MAX_BYTES
     }
 
-    /// Counts `samples` of a stack that is given from the outermost frame to the innermost.
-    pub(super) fn add<'f>(
-        &mut self,
-        owner: Owner<'_>,
-        frames: impl Iterator<Item = &'f str>,
-        samples: f64,
-        time_s: Option<f64>,
-    ) {
+    /// Counts samples of a stack that is given from the outermost frame to the innermost.
+    pub(super) fn add<'f>(&mut self, owner: Owner<'_>, frames: impl Iterator<Item = &'f str>, amount: Amount) {
         use std::fmt::Write;
+        self.count(owner.event, amount);
         self.key.clear();
         self.key.push_str(owner.comm.unwrap_or(""));
         self.key.push(PART);
@@ -72,13 +113,26 @@ impl Stacks {
             push_frame(&mut self.key, frame);
         }
         if let Some(sum) = self.sums.get_mut(self.key.as_str()) {
-            sum.samples += samples;
-            sum.time_s = sum.time_s.zip(time_s).map(|(a, b)| a + b);
+            let sum = &mut sum.amount;
+            sum.samples += amount.samples;
+            sum.time_s = sum.time_s.zip(amount.time_s).map(|(a, b)| a + b);
+            sum.period = sum.period.zip(amount.period).map(|(a, b)| a + b);
             return;
         }
         self.bytes += self.key.len() + 64;
         let order = self.sums.len();
-        self.sums.insert(self.key.as_str().into(), Sum { order, samples, time_s });
+        self.sums.insert(self.key.as_str().into(), Sum { order, amount });
+    }
+
+    /// Adds a sample to the sum of its event.
+    fn count(&mut self, event: &str, amount: Amount) {
+        if let Some(sum) = self.events.iter_mut().find(|e| e.name == event) {
+            sum.add(amount);
+        } else if self.events.len() < MAX_EVENTS {
+            let mut sum = Event::new(event, amount);
+            sum.add(amount);
+            self.events.push(sum);
+        }
     }
 
     /// Writes all stacks in the order in which they first came.
@@ -88,6 +142,7 @@ impl Stacks {
         let mut sums: Vec<_> = self.sums.drain().collect();
         sums.sort_unstable_by_key(|(_, sum)| sum.order);
         self.bytes = 0;
+        let events = std::mem::take(&mut self.events);
         for (key, sum) in sums {
             let mut parts = key.splitn(4, PART);
             let mut part = || parts.next().filter(|p| !p.is_empty());
@@ -95,8 +150,10 @@ impl Stacks {
             let mut row = out.row(&stack::TABLE, t, dt);
             row.str(stack::comm, comm).i64(stack::pid, pid.and_then(|p| p.parse().ok()));
             row.str(stack::event, event).str(stack::stack, frames.unwrap_or(""));
-            row.f64(stack::samples, sum.samples);
-            row.f64(stack::time_s, sum.time_s.or(sample_s.map(|s| s * sum.samples)));
+            let of = events.iter().find(|e| Some(e.name.as_str()) == event);
+            let amount = of.map_or(sum.amount, |of| of.weigh(sum.amount));
+            row.f64(stack::samples, amount.samples);
+            row.f64(stack::time_s, amount.time_s.or(sample_s.map(|s| s * amount.samples)));
         }
     }
 }

@@ -116,7 +116,7 @@ impl Reader {
         // Nothing runs in the unused capacity: it is no CPU.
         let is_cpu = name != "U";
         if is_cpu && name != "ALL" {
-            self.mean.next_cpu();
+            self.mean.cpu(name);
         }
         let mut row = is_cpu.then(|| out.row(&cpu::TABLE, t, dt));
         if let Some(row) = &mut row {
@@ -164,7 +164,7 @@ impl Reader {
             if all {
                 self.mean = CpuMean::default();
             } else {
-                self.mean.write(out, t, dt);
+                self.mean.write_whole(out, t, dt);
             }
         }
     }

@@ -77,8 +77,6 @@ struct Reader {
     first: Option<String>,
     mean: CpuMean,
     sets: Vec<Set>,
-    /// How many processors the last whole block had.
-    cpus: Option<u32>,
 }
 
 /// The row of one processor set.
@@ -97,8 +95,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         first: None,
         mean: CpuMean::default(),
         sets: Vec::new(),
-        cpus: None,
     };
+    reader.mean.expect(cpus_shown(&input.head()));
     let mut splitter = Splitter::default();
     input.each_line(|number, line| reader.line(number, line, &mut splitter, out));
     reader.end(out);
@@ -119,8 +117,9 @@ impl Reader {
             self.values(number, &fields, out);
         } else if self.times.knows(line) {
             self.end(out);
-            // Whatever the processors were, they are others now.
-            self.cpus = None;
+            if line.ends_with(">>") {
+                self.mean.forget();
+            }
         } else {
             out.unknown(number, line, "neither header nor processor");
         }
@@ -168,7 +167,7 @@ impl Reader {
                     },
                     || format!("cpu={name}"),
                 );
-                self.mean.next_cpu();
+                self.mean.cpu(name);
                 layout.each(&cpu::TABLE, &values, |place, value| self.mean.add_to(place, value));
             }
             Unit::Mean => {
@@ -195,16 +194,8 @@ impl Reader {
     fn end(&mut self, out: &mut Out<'_>) {
         self.first = None;
         let Some((t, dt)) = self.block.take() else { return };
-        let cpus = self.mean.cpus();
-        if cpus > 0 {
-            if self.cpus.is_some_and(|before| before != cpus) {
-                out.assume(
-                    "the row of all CPUs is the mean over those that are printed: their number changes without a \
-                     message, as when a filter takes idle ones away",
-                );
-            }
-            self.cpus = Some(cpus);
-            self.mean.write(out, t, dt);
+        if self.unit == Unit::Cpu {
+            self.mean.write_whole(out, t, dt);
         }
         self.write_sets((t, dt), out);
     }
@@ -237,6 +228,20 @@ impl Reader {
             }
         }
     }
+}
+
+/// How many processors there are at least, by the numbers of those that the first blocks show: later ones may be left
+/// out. Of a text whose command has a filter, nobody knows it.
+fn cpus_shown(head: &str) -> u32 {
+    let filtered = |line: &str| line.contains("mpstat") && ["grep", "awk", "sed"].iter().any(|f| line.contains(f));
+    if head.lines().any(filtered) {
+        return u32::MAX;
+    }
+    // Those that were added or removed later are told.
+    let first = head.lines().take_while(|line| !line.trim_end().ends_with(">>"));
+    let rows = first.filter(|line| line.split_ascii_whitespace().count() > 12);
+    let numbers = rows.filter_map(|line| line.split_ascii_whitespace().next()?.parse::<u32>().ok());
+    numbers.filter(|number| *number < 1 << 16).max().map_or(0, |highest| highest + 1)
 }
 
 fn is_rate(place: usize) -> bool {
@@ -310,5 +315,30 @@ mod tests {
                 prop_assert_eq!(cell(&row, "syscalls_per_s"), syscalls);
             }
         }
+    }
+
+    #[test]
+    fn a_filter_of_idle_processors_leaves_no_row_of_all() {
+        let row = |cpu: u32, idle: u32| {
+            format!(
+                "{cpu:3}    0   0    0     1    0    1    0    0    0   0     1  {:3}   0   0 {idle:3}\n",
+                100 - idle
+            )
+        };
+        let boot: String = (0..256).map(|cpu| row(cpu, 99)).collect();
+        let busy = [row(0, 90), row(48, 0), row(200, 98)].concat();
+        for text in
+            [format!("{HEADER}\n{boot}{HEADER}\n{busy}{HEADER}\n{busy}"), format!("{HEADER}\n{busy}{HEADER}\n{busy}")]
+        {
+            let read = fixtures::read(&FORMAT, text.as_bytes());
+            let rows =
+                read.text.split("# cpu\n").nth(1).unwrap().lines().skip(1).take_while(|line| !line.starts_with('#'));
+            let rows: Vec<&str> = rows.collect();
+            assert!(rows.len().is_multiple_of(3) && rows.iter().all(|row| !row.contains("\t\t")), "{rows:?}");
+            assert!(read.text.contains("no row of all CPUs"), "{}", read.text);
+        }
+        let whole = format!("{HEADER}\n{boot}{HEADER}\n{boot}");
+        let read = fixtures::read(&FORMAT, whole.as_bytes());
+        assert_eq!((read.tally.rows(), read.tally.boot_rows), (257, 257));
     }
 }

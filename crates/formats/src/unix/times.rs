@@ -80,7 +80,7 @@ impl Times {
             stamp: None,
             stamps: 0,
             last: None,
-            interval_s: head.lines().take(20).find_map(|line| command(line, tool)).flatten(),
+            interval_s: head.lines().take(20).find_map(|line| using(line).or(command(line, tool).flatten())),
             since_boot: tool.first_since_boot,
             changes: Vec::new(),
             configuration: String::new(),
@@ -130,6 +130,10 @@ impl Times {
             // The tool was begun (again) here.
             self.interval_s = interval_s.or(self.interval_s);
             self.restart();
+            return true;
+        }
+        if let Some(interval_s) = using(line) {
+            self.interval_s = Some(interval_s);
             return true;
         }
         let watcher = ["SNAP_INTERVAL", "CPU_COUNT", "CPU COUNT", "OSWBB_ARCHIVE"];
@@ -194,6 +198,14 @@ impl Times {
             }
         }
     }
+}
+
+/// The interval in `Using 10 secs`, with which collectors of Sun's support (GUDS) head what they start.
+fn using(line: &str) -> Option<f64> {
+    let mut words = line.split_ascii_whitespace().map(|word| word.trim_end_matches(['.', ',', ':']));
+    let seconds = words.find(|word| word.eq_ignore_ascii_case("using")).and_then(|_| words.next())?;
+    let unit = words.next().filter(|unit| matches!(*unit, "s" | "sec" | "secs" | "second" | "seconds"));
+    unit.and_then(|_| seconds.parse::<f64>().ok()).filter(|s| s.is_finite() && *s > 0.0)
 }
 
 /// What follows `System configuration:`.
@@ -383,6 +395,15 @@ mod tests {
         let want = vec![at("08:00:00", None), at("08:00:02", Some(2.0))];
         assert_eq!(blocks("x\nx", hints), (want, 0));
         assert_eq!(blocks("x\nx", Hints::none("x")).1, 2);
+    }
+
+    #[test]
+    fn the_interval_above_the_blocks_is_theirs() {
+        let start = Micros::parse("2009-09-17T08:00:00");
+        let (all, assumed) = blocks("Using 10 secs\nx\nx\nx", Hints { start, ..Hints::none("x") });
+        assert_eq!(all.iter().map(|(_, dt)| *dt).collect::<Vec<_>>(), [None, Some(10.0), Some(10.0)]);
+        assert_eq!((all[2].0.as_str(), assumed), ("2009-09-17T08:00:20.000000Z", 0));
+        assert_eq!((using("using all 10 disks"), using("Using 0 secs"), using("r b w")), (None, None, None));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{
     amount::{amount, milliseconds},
     dashes::Columns,
 };
-use crate::Out;
+use crate::{Out, generic::labels::Labels};
 
 /// Events that are kept; a report has some hundreds.
 const MAX_EVENTS: usize = 4096;
@@ -19,6 +19,47 @@ struct Event {
     waits: Option<f64>,
     time_s: Option<f64>,
     mean_ms: Option<f64>,
+    /// Its part of the time that the list is about, in percent.
+    share: Option<f64>,
+}
+
+/// What the columns of a list of top events are, told from its header's words alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Top {
+    mean: bool,
+    class: bool,
+}
+
+impl Top {
+    /// Reads the words of all lines of the header.
+    pub(super) fn new(header: &str) -> Top {
+        Top { mean: header.contains("(ms)"), class: header.contains("Class") }
+    }
+
+    /// An event by its words: a name, numbers, and perhaps a class.
+    fn event(self, line: &str) -> Option<Event> {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let begin = (1..words.len()).find(|at| {
+            // A name may have a number in it (`gc cr block 2-way`), which words follow.
+            let rest = words.get(*at..).unwrap_or(&[]);
+            rest.iter().take_while(|word| amount(word).is_some()).count() >= 2
+        })?;
+        let numbers: Vec<f64> = words.get(begin..)?.iter().map_while(|word| amount(word)).collect();
+        let class = words.get(begin + numbers.len()..).unwrap_or(&[]).join(" ");
+        let (waits, time_s, mean_ms, share) = match (numbers.as_slice(), self.mean) {
+            // CPU time has no waits.
+            ([time, share], _) => (None, *time, None, *share),
+            ([waits, time, share], false) => (Some(*waits), *time, None, *share),
+            ([waits, time, mean, share], true) => (Some(*waits), *time, Some(*mean), *share),
+            _ => return None,
+        };
+        if !class.is_empty() && !self.class {
+            return None;
+        }
+        let name = words.get(..begin)?.join(" ");
+        let class = Some(class).filter(|class| !class.is_empty());
+        Some(Event { name, class, waits, time_s: Some(time_s), mean_ms, share: Some(share) })
+    }
 }
 
 /// All events of the report.
@@ -35,6 +76,11 @@ impl Events {
         }
     }
 
+    /// A row of the list of top events, of which only the words tell the columns; false when it is none.
+    pub(super) fn top_words(&mut self, top: &Top, line: &str) -> bool {
+        top.event(line).map(|event| self.add(event)).is_some()
+    }
+
     /// A row of a list of all events of sessions: those of the top list again, and idle ones.
     pub(super) fn foreground(&mut self, columns: &Columns, line: &str) {
         let Some(event) = event(columns, line) else { return };
@@ -45,14 +91,14 @@ impl Events {
         // Idle events have no share of the database's time.
         let share = columns.find(|name| name.starts_with('%') && name.contains("DB"));
         let idle = is_idle(&event.name) || share.is_some_and(|column| columns.cell(line, column).is_empty());
-        self.add(Event { class: if idle { Some("Idle".to_owned()) } else { event.class }, ..event });
+        self.add(Event { class: if idle { Some("Idle".to_owned()) } else { event.class }, share: None, ..event });
     }
 
     /// A row of the list of events of background processes.
     pub(super) fn background(&mut self, columns: &Columns, line: &str) {
         if let Some(event) = event(columns, line) {
             let class = if is_idle(&event.name) { "Idle" } else { "background" };
-            self.add(Event { class: Some(class.to_owned()), ..event });
+            self.add(Event { class: Some(class.to_owned()), share: None, ..event });
         }
     }
 
@@ -76,6 +122,17 @@ impl Events {
             row.str(db_wait::server, report.server.as_deref()).str(db_wait::wait_event, event.name.as_str());
             row.str(db_wait::wait_class, event.class.as_deref()).f64(db_wait::waits_per_s, rate(event.waits));
             row.f64(db_wait::time, rate(event.time_s)).f64(db_wait::mean_ms, mean);
+            let labels = Labels::of("event", &event.name);
+            if report.dt.is_none() {
+                // Without its length nothing is per second: what was counted stays.
+                let counted = [("wait_count", event.waits, ""), ("wait_time", event.time_s, "s")];
+                for (name, value, unit) in counted.into_iter().filter(|(_, value, _)| value.is_some()) {
+                    out.metric(report.t, None, &format!("oracle.{name}"), labels.text(), value, unit);
+                }
+            }
+            if event.share.is_some() {
+                out.metric(report.t, report.dt, "oracle.event_time_share", labels.text(), event.share, "%");
+            }
         }
     }
 }
@@ -112,7 +169,9 @@ fn event(columns: &Columns, line: &str) -> Option<Event> {
     let name = columns.cell(line, 0);
     let waits = column(&|name| name == "waits");
     let time = column(&|name| name.contains("time") && !name.contains('%') && !name.contains("avg"));
-    let mean = column(&|name| name.contains("avg") || name.contains("wait (ms)"));
+    let mean = column(&|name| name.contains("avg") || name.contains("wait (ms)") || name == "(ms)");
+    let share = column(&|name| name.contains("time") && !name.contains("(s)") && !name.contains("avg"))
+        .filter(|c| Some(*c) != time);
     if name.is_empty() || time.is_none() {
         return None;
     }
@@ -131,6 +190,7 @@ fn event(columns: &Columns, line: &str) -> Option<Event> {
         waits: amount(cell(waits)),
         time_s,
         mean_ms: milliseconds(cell(mean), mean_scale),
+        share: amount(cell(share)),
     })
     .filter(|event| event.waits.is_some() || event.time_s.is_some())
 }

@@ -22,7 +22,7 @@ use fenxi_model::{
 use crate::{Clock, Family, Format, Head, Input, Out, Relative, Sure, civil_time};
 use amount::{amount, pairs};
 use dashes::{Columns, is_rule};
-use events::Events;
+use events::{Events, Top};
 use statements::Statements;
 
 /// What this file reads.
@@ -49,7 +49,26 @@ fn sniff(head: &Head<'_>) -> Sure {
             || line.starts_with("WORKLOAD REPOSITORY PDB report")
             || line.starts_with("STATSPACK report for")
     };
-    Sure::Certain.when(head.any(title))
+    if head.any(title) {
+        return Sure::Certain;
+    }
+    // The list that people cut out of a report.
+    let top = head.any(|line| line.starts_with("Top ") && line.contains(" Events") && title_of_top(line));
+    Sure::Likely.when(top && head.any(is_top_header))
+}
+
+/// `Top 5 Timed Events`, `Top 10 Foreground Events by Total Wait Time`, `Top 5 Wait Events`
+fn title_of_top(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    words.next() == Some("Top") && words.next().is_some_and(|n| n.parse::<u32>().is_ok())
+}
+
+/// The names of a list of events: `Event   Waits   Time (s)   Ela Time`.
+fn is_top_header(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    words.next() == Some("Event")
+        && words.next() == Some("Waits")
+        && words.next().is_some_and(|w| w.starts_with("Time"))
 }
 
 /// The part of the report that is being read.
@@ -81,6 +100,11 @@ struct Report {
     db_time_s: Option<f64>,
     /// The load profile: the name and what is per second.
     profile: Vec<(String, f64)>,
+    /// The part of transactions that were rolled back, in percent.
+    rollback_share: Option<f64>,
+    /// What the instance counted per second.
+    user_commits: Option<f64>,
+    user_rollbacks: Option<f64>,
     /// What the header says about the database and its host, which it names last.
     facts: Vec<(String, String)>,
 }
@@ -92,6 +116,8 @@ struct Reader {
     above: Vec<String>,
     columns: Option<Columns>,
     events: Events,
+    /// What the list of top events shows.
+    top: Option<Top>,
     statements: Statements,
     clock: Clock,
 }
@@ -103,6 +129,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         above: Vec::new(),
         columns: None,
         events: Events::default(),
+        top: None,
         statements: Statements::default(),
         clock: Clock::new(out.hints()),
     };
@@ -137,6 +164,15 @@ impl Reader {
         if self.section == Section::Header && self.snapshots(number, line, out) {
             return;
         }
+        if self.section == Section::TopEvents && is_top_header(line) {
+            self.top = Some(Top::new(&format!("{} {line}", self.above.join(" "))));
+        } else if let (Section::TopEvents, None, Some(top)) = (self.section, &self.columns, &self.top) {
+            // Without the rule that the columns are told by.
+            if !self.events.top_words(top, line) && !line.starts_with("->") {
+                out.unknown(number, line, "no event");
+            }
+            return;
+        }
         match (self.section, &self.columns) {
             (Section::LoadProfile, _) => sections::load_profile(&mut self.report, line, out),
             (Section::Efficiency, _) => sections::efficiency(&mut self.report, line, out),
@@ -154,7 +190,7 @@ impl Reader {
                 Section::Background => self.events.background(columns, line),
                 Section::Sql => self.statements.line(columns, line),
                 Section::TimeModel => sections::time_model(&self.report, columns, line, out),
-                Section::Activity => sections::activity(&self.report, columns, line, out),
+                Section::Activity => sections::activity(&mut self.report, columns, line, out),
                 Section::Parameters => sections::parameter(&self.report, columns, line, out),
                 Section::LoadProfile | Section::Efficiency | Section::Other => {}
             },
@@ -163,6 +199,9 @@ impl Reader {
 
     fn blank(&mut self) {
         self.above.clear();
+        if self.columns.is_some() || self.section != Section::TopEvents {
+            self.top = None;
+        }
         match self.section {
             // Statements are told apart by blank lines; their table goes on.
             Section::Sql => self.statements.end_text(),
@@ -278,4 +317,59 @@ fn title(line: &str) -> Option<Section> {
     } else {
         Section::Other
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{detect, fixtures::read};
+
+    #[test]
+    fn a_list_of_top_events_alone_keeps_what_was_counted() {
+        let rule = "---------------------------------- ------------ ----------- ------ ------";
+        let aligned = "\
+Top 5 Timed Events                                         Avg %Total
+~~~~~~~~~~~~~~~~~~                                        wait   Call
+Event                                     Waits    Time (s)   (ms)   Time
+RULE
+gc cr block 2-way                    10,123,456      71,341      7   46.0
+CPU time                                             61,234          39.5
+"
+        .replace("RULE", rule);
+        let words = "\
+Top 5 Timed Events
+~~~~~~~~~~~~~~~~~~ % Total
+Event Waits Time (s) Ela Time
+CPU time 5,711 46.71
+db file sequential read 1,012,345 3,456 28.27
+";
+        for (text, wanted) in [
+            (
+                aligned.as_str(),
+                &[
+                    "wait_count\tevent=gc cr block 2-way\t10123456",
+                    "wait_time\tevent=gc cr block 2-way\t71341\ts",
+                    "event_time_share\tevent=gc cr block 2-way\t46\t%",
+                    "wait_time\tevent=CPU time\t61234\ts",
+                    "event_time_share\tevent=CPU time\t39.5\t%",
+                ][..],
+            ),
+            (
+                words,
+                &[
+                    "wait_time\tevent=CPU time\t5711\ts",
+                    "event_time_share\tevent=CPU time\t46.71\t%",
+                    "wait_count\tevent=db file sequential read\t1012345",
+                    "wait_time\tevent=db file sequential read\t3456\ts",
+                ],
+            ),
+        ] {
+            assert_eq!(detect(&Head { text }).map(|f| f.name), Some("oracle"), "{text}");
+            let read = read(&FORMAT, text.as_bytes());
+            for row in wanted {
+                assert!(read.text.contains(row), "{row}: {}", read.text);
+            }
+            assert_eq!(read.tally.notes, 0, "{}", read.text);
+        }
+    }
 }

@@ -60,6 +60,9 @@ pub(super) fn load_profile(report: &mut Report, line: &str, out: &mut Out<'_>) {
     let ratios = pairs.len() > 1;
     for (name, values) in pairs {
         let plain = plain(&name);
+        if plain.starts_with("rollback_per_transaction") {
+            report.rollback_share = values.last().copied();
+        }
         if name.contains('%') {
             percentage(report, &name, &values, out);
             continue;
@@ -128,13 +131,17 @@ pub(super) fn database(report: &Report, out: &mut Out<'_>) {
     if report.profile.is_empty() {
         return;
     }
-    let (transactions, rollbacks) = (find(&["transactions"]), find(&["rollbacks"]));
+    let transactions = find(&["transactions"]);
+    // Statspack counts transactions that were rolled back among the others, and says what part of them they are.
+    let share = transactions.zip(report.rollback_share).map(|(all, percent)| all * percent / 100.0);
+    let rollbacks = find(&["rollbacks"]).or(report.user_rollbacks).or(share);
+    let commits = report.user_commits.or_else(|| transactions.zip(rollbacks).map(|(all, back)| (all - back).max(0.0)));
     let logical = find(&["logical_reads", "logical_read"]);
     let physical = find(&["physical_reads", "physical_read"]);
     let active = report.db_time_s.zip(report.dt).map(|(busy, dt)| busy / dt);
     let mut row = out.row(&db::TABLE, report.t, report.dt);
     row.str(db::server, report.server.as_deref()).str(db::database, report.database.as_deref());
-    row.f64(db::commits_per_s, transactions.map(|t| (t - rollbacks.unwrap_or(0.0)).max(0.0)));
+    row.f64(db::commits_per_s, commits);
     row.f64(db::rollbacks_per_s, rollbacks).f64(db::statements_per_s, find(&["executes"]));
     row.f64(db::cache_hits_per_s, logical.zip(physical).map(|(l, p)| (l - p).max(0.0)));
     row.f64(db::cache_misses_per_s, physical).f64(db::log_bytes_per_s, find(&["redo_size"]));
@@ -152,12 +159,17 @@ pub(super) fn time_model(report: &Report, columns: &Columns, line: &str, out: &m
 }
 
 /// A row of the instance's counters: their rate, or their value where they are none.
-pub(super) fn activity(report: &Report, columns: &Columns, line: &str, out: &mut Out<'_>) {
+pub(super) fn activity(report: &mut Report, columns: &Columns, line: &str, out: &mut Out<'_>) {
     let labels = Labels::of("statistic", columns.cell(line, 0));
     let cell = |column: usize| amount(columns.cell(line, column));
     let per_second = columns.find(|name| name.eq_ignore_ascii_case("per Second"));
     let end = columns.find(|name| name.starts_with("End Value"));
     if let Some(value) = per_second.and_then(cell) {
+        match columns.cell(line, 0) {
+            "user commits" => report.user_commits = Some(value),
+            "user rollbacks" => report.user_rollbacks = Some(value),
+            _ => {}
+        }
         out.metric(report.t, report.dt, "oracle.activity_per_s", labels.text(), value, "/s");
     } else if let Some(value) = end.and_then(cell) {
         out.metric(report.t, report.dt, "oracle.activity", labels.text(), value, "");

@@ -8,6 +8,8 @@ mod dialect;
 #[cfg(test)]
 mod tests;
 
+use jiff::tz::{Offset, TimeZone};
+
 use super::{
     sheet::{Column, Mapping, Role, Sheet, Target},
     when::When,
@@ -57,6 +59,9 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     }
     let before = found.skip as u64;
     let mut reader = builder(found.separator).from_reader(input.bytes());
+    if let Some(zone) = found.names.first().and_then(|name| perfmon_zone(name)).filter(|_| mapping.zone().is_none()) {
+        sheet.set_zone(zone, out);
+    }
     let mut record = csv::ByteRecord::new();
     let mut header = found.header;
     let mut cells: Vec<String> = Vec::new();
@@ -101,6 +106,13 @@ fn row(sheet: &mut Sheet, line: u64, cells: &mut Vec<String>, out: &mut Out<'_>)
         return;
     }
     sheet.row(line, cells, out);
+}
+
+/// The zone in PerfMon's title of its times, `(PDH-CSV 4.0) (GMT Standard Time)(-60)`: minutes from its times to UTC.
+fn perfmon_zone(title: &str) -> Option<TimeZone> {
+    let (_, bias) = title.strip_prefix("(PDH-")?.strip_suffix(')')?.rsplit_once('(')?;
+    let bias: i32 = bias.trim().parse().ok().filter(|bias: &i32| bias.abs() <= 14 * 60)?;
+    Offset::from_seconds(-bias * 60).ok().map(TimeZone::fixed)
 }
 
 /// Finds out what each column is.

@@ -203,8 +203,7 @@ impl Reader {
         self.key.push('\n');
         self.key.push_str(self.series.labels.text());
         let t = match sample.stamp {
-            // Nobody scraped in 1973, and nobody will in 5138.
-            Some(stamp) => Micros((stamp * if stamp.abs() >= 1e11 { 1e3 } else { 1e6 }).round() as i64),
+            Some(stamp) => Micros((stamp * micros_in(stamp)).round() as i64),
             // A build's label stands without a stamp among others that have one.
             None => match self.stamp {
                 Some(stamp) => stamp,
@@ -307,4 +306,15 @@ fn unit_in(name: &str) -> &'static str {
     }
     let bare = ["_total", "_sum", "_bucket"].iter().find_map(|s| name.strip_suffix(s)).unwrap_or(name);
     symbol(bare.rsplit('_').next().unwrap_or(""))
+}
+
+/// Microseconds in the unit of a time since 1970, by its size: seconds, milliseconds, microseconds or nanoseconds. Nobody
+/// scraped in 1973, and nobody will in 5138.
+fn micros_in(stamp: f64) -> f64 {
+    match stamp.abs() {
+        size if size < 1e11 => 1e6,
+        size if size < 1e14 => 1e3,
+        size if size < 1e17 => 1.0,
+        _ => 1e-3,
+    }
 }

@@ -7,6 +7,7 @@ mod mapping;
 mod numbers;
 
 use fenxi_model::{Micros, Table, Type};
+use jiff::tz::TimeZone;
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -108,6 +109,11 @@ impl Sheet {
             stamp: String::new(),
             last: FxHashMap::default(),
         }
+    }
+
+    /// Times that name no zone are in `zone`, as the content says.
+    pub(super) fn set_zone(&mut self, zone: TimeZone, out: &Out<'_>) {
+        self.times = Times::in_zone(out, Some(zone));
     }
 
     /// Takes a row that began on `line`; a cell that is not there is empty.

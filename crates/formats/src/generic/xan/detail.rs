@@ -70,21 +70,15 @@ impl Detail {
 
     fn classify(&self, name: &str) -> Option<Kind> {
         if !self.active {
-            return None;
+            return distribution(name);
         }
         if let Some(driver) = name.strip_suffix(" Throughput") {
             return Some(Kind::Throughput(driver.to_owned()));
         }
-        let (name, unit) = name.strip_suffix(')')?.rsplit_once(" (")?;
-        if let Some((driver, of)) = name.split_once(" Frequency Distribution of ") {
-            let name = match of {
-                "Response Times" => "latency_ms",
-                "Cycle/Think Times" => "cycle_time_ms",
-                "Targeted Cycle/Think Times" => "targeted_cycle_time_ms",
-                _ => return None,
-            };
-            return Some(Kind::Histogram { driver: driver.to_owned(), name, scale: seconds_of(unit)? * 1000.0 });
+        if let Some(distribution) = distribution(name) {
+            return Some(distribution);
         }
+        let (name, unit) = name.strip_suffix(')')?.rsplit_once(" (")?;
         let driver = name.strip_suffix(" Response Times")?;
         Some(Kind::Response(driver.to_owned(), seconds_of(unit)? * 1000.0))
     }
@@ -129,7 +123,8 @@ impl Detail {
             }
             None => {
                 let labels = |operation: &String| {
-                    let mut labels = Labels::of("generator", driver);
+                    let mut labels =
+                        if driver.is_empty() { Labels::default() } else { Labels::of("generator", driver) };
                     labels.push("operation", operation);
                     labels
                 };
@@ -162,4 +157,25 @@ impl Detail {
             join.flush(out);
         }
     }
+}
+
+/// The distribution that a section called `name` holds: `Web Frequency Distribution of Response Times (seconds)`,
+/// `Response Time Distribution (ms)`.
+fn distribution(name: &str) -> Option<Kind> {
+    let (name, unit) = name.strip_suffix(')')?.rsplit_once(" (")?;
+    let (driver, of) = match name.split_once("Frequency Distribution of ") {
+        Some((driver, of)) => (driver, of.trim_end_matches('s')),
+        None => {
+            let name = name.strip_suffix(" Distribution")?.trim_end_matches(" Frequency").trim_end_matches('s');
+            let at = name.len().checked_sub("Response Time".len()).filter(|at| name.is_char_boundary(*at))?;
+            name.split_at(at)
+        }
+    };
+    let name = match of {
+        "Response Time" => "latency_ms",
+        "Cycle/Think Time" => "cycle_time_ms",
+        "Targeted Cycle/Think Time" => "targeted_cycle_time_ms",
+        _ => return None,
+    };
+    Some(Kind::Histogram { driver: driver.trim().to_owned(), name, scale: seconds_of(unit)? * 1000.0 })
 }

@@ -91,3 +91,20 @@ proptest! {
         read(&FORMAT, format!("Title: x\n{text}").as_bytes());
     }
 }
+
+#[test]
+fn a_distribution_of_response_times_is_a_histogram_under_any_title() {
+    for (section, labels) in [
+        ("Web Frequency Distribution of Response Times (seconds)", "generator=Web,operation=Buy"),
+        ("Response Time Distribution (seconds)", "operation=Buy"),
+    ] {
+        let text = format!(
+            "Title: Web bench\n\nSection: {section}\nDisplay: Line\nTime (s)  Buy\n0.0  3\n0.1  5\n0.2  0\n0.3  1\n"
+        );
+        let read = read(&super::FORMAT, text.as_bytes());
+        for bucket in ["0\t100\tms\t3", "100\t200\tms\t5", "300\t400\tms\t1"] {
+            assert!(read.text.contains(&format!("latency_ms\t{labels}\t{bucket}")), "{bucket}: {}", read.text);
+        }
+        assert_eq!(read.tally.notes, 0, "{}", read.text);
+    }
+}

@@ -36,7 +36,7 @@ impl AllCpus {
         }
         if self.last != key {
             key.clone_into(&mut self.last);
-            self.mean.next_cpu();
+            self.mean.cpu(key);
         }
         self.mean.add_to(place, value);
     }
@@ -44,7 +44,7 @@ impl AllCpus {
     /// Ends a sample.
     pub(super) fn end(&mut self, time: Option<(Micros, Option<f64>)>, out: &mut Out<'_>) {
         if let (Some((t, dt)), false) = (time, self.given) {
-            self.mean.write(out, t, dt);
+            self.mean.write_whole(out, t, dt);
         }
         *self = AllCpus::default();
     }

@@ -340,7 +340,7 @@ impl Plan {
             }
             let mean_row = self.mean && row_of.table.id == cpu::TABLE.id;
             if mean_row {
-                mean.next_cpu();
+                mean.cpu(&row_of.key);
             }
             for (i, place) in &row_of.cells {
                 let value = self.columns.get(*i).and_then(|column| self.value(column, cells.get(*i)));
@@ -350,7 +350,7 @@ impl Plan {
                 }
             }
         }
-        mean.write(out, t, dt);
+        mean.write_whole(out, t, dt);
         for (i, column) in self.columns.iter().enumerate() {
             self.write_other(line, (t, dt), column, cells.get(i), out);
         }

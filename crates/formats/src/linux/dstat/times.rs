@@ -3,11 +3,11 @@
 use fenxi_model::Micros;
 use jiff::{
     Timestamp,
-    civil::{Date, DateTime},
+    civil::{Date, DateTime, Time},
     tz::TimeZone,
 };
 
-use crate::{Clock, Hints, Out, Relative, Ticker, civil_date, civil_time, ctime, number};
+use crate::{Clock, Hints, Out, Relative, Ticker, civil_date, civil_time, ctime, number, stamp::latest_year};
 
 /// What a line says about its time.
 pub(super) enum Stamp<'a> {
@@ -112,20 +112,20 @@ impl Times {
         }
         let when = match civil_date(day) {
             Some(date) => date.to_datetime(time),
-            None => self.with_year(day, out)?.to_datetime(time),
+            None => self.with_year(day, time, out)?.to_datetime(time),
         };
         self.last = Some(when);
         Some(self.clock.moment(when))
     }
 
     /// The date of a day and month: that of the year before or after if it follows so from the
-    /// last one, or from when the tool was begun or the file written.
-    fn with_year(&self, day: &str, out: &mut Out<'_>) -> Option<Date> {
-        let near = self.last.or(self.begun.map(|(when, _)| when));
-        let near = near.or(self.modified).unwrap_or_default();
-        if self.last.is_none() && self.begun.is_none() {
-            out.assume("the year nearest to the file's last writing, as there is none in the input (or give --start)");
-        }
+    /// last one, or from when the tool was begun; else the latest one before the file was written.
+    fn with_year(&self, day: &str, time: Time, out: &mut Out<'_>) -> Option<Date> {
+        let Some(near) = self.last.or(self.begun.map(|(when, _)| when)) else {
+            out.assume("the year of the file's last writing, as there is none in the input (or give --start)");
+            let of = |year| Some(day_of_year(day, year)?.to_datetime(time));
+            return latest_year(self.modified.unwrap_or_default(), of).map(|when| when.date());
+        };
         let distance = |date: &Date| (near.date().duration_until(*date).as_hours()).abs();
         let years = [near.year(), near.year().saturating_sub(1), near.year().saturating_add(1)];
         years.into_iter().filter_map(|year| day_of_year(day, year)).min_by_key(distance)

@@ -5,6 +5,7 @@
 
 mod monitor;
 mod query;
+mod sample;
 
 use fenxi_model::catalog::metric;
 
@@ -32,7 +33,7 @@ fn sniff(head: &Head<'_>) -> Sure {
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let head = input.head();
     let mut monitor = monitor::Monitor::new(&head, out);
-    let mut query = query::Query::new(out);
+    let mut query = query::Query::new(&head, out);
     drop(head);
     let mut splitter = Splitter::default();
     while input.line().is_some() {

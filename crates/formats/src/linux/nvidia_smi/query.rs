@@ -5,8 +5,8 @@ use fenxi_model::Micros;
 use jiff::civil::DateTime;
 use rustc_hash::FxHashSet;
 
-use super::{base_unit, figure, missing};
-use crate::{Clock, Fields, Out, Relative, Splitter, Ticker, civil_date, civil_time};
+use super::{base_unit, figure, missing, sample::Sample};
+use crate::{Clock, Fields, Out, Relative, Splitter, Ticker, When, civil_date, civil_time};
 
 /// Whether a line has the titles of a query.
 pub(super) fn is_titles(line: &str) -> bool {
@@ -41,6 +41,10 @@ pub(super) struct Query {
     ticker: Ticker,
     relative: Option<Relative>,
     now: Option<(Micros, Option<f64>)>,
+    /// The time of the row before.
+    last: Option<Micros>,
+    /// The rows of a sample, where none says which GPU it is of.
+    sample: Sample,
     /// What had a line in the sample.
     keys: Vec<String>,
     /// Words that were written as facts.
@@ -48,13 +52,15 @@ pub(super) struct Query {
 }
 
 impl Query {
-    pub(super) fn new(out: &Out<'_>) -> Query {
+    pub(super) fn new(head: &str, out: &Out<'_>) -> Query {
         Query {
             columns: Vec::new(),
             clock: Clock::new(out.hints()),
             ticker: Ticker::new(out.hints(), "", |_| None),
             relative: None,
             now: None,
+            last: None,
+            sample: Sample::of(&times(head)),
             keys: Vec::new(),
             facts: FxHashSet::default(),
         }
@@ -148,9 +154,15 @@ impl Query {
             Some(at) => {
                 let when = date_time(fields.get(at))?;
                 let t = self.clock.moment(when);
+                let pause = self.last.map(|last| t.seconds_since(last).abs());
+                self.last = Some(t);
                 // The GPUs of one sample are read one after another: their times differ by some milliseconds.
-                let again = !labels.is_empty() && self.keys.contains(labels);
-                match self.now.filter(|(begin, _)| !again && t.seconds_since(*begin).abs() < 0.25) {
+                let (again, longest) = if labels.is_empty() {
+                    (self.keys.len() >= self.sample.rows, self.sample.pause_s)
+                } else {
+                    (self.keys.contains(labels), 0.25)
+                };
+                match self.now.filter(|_| !again && pause.is_some_and(|pause| pause < longest)) {
                     Some(now) => now,
                     None => {
                         self.keys.clear();
@@ -169,11 +181,31 @@ impl Query {
         };
         if labels.is_empty() {
             *labels = format!("gpu={}", self.keys.len());
+            if stamp.is_some() {
+                out.assume(match self.sample.rows {
+                    1 => "one GPU, as no column names it and the times are evenly apart (query `index` to be sure)",
+                    _ => "GPUs by their order, as no column names them (query `index` to be sure)",
+                });
+            }
         }
         self.keys.push(labels.clone());
         self.now = Some(now);
         Some(now)
     }
+}
+
+/// The times of a query's first rows, in seconds.
+fn times(head: &str) -> Vec<f64> {
+    let mut at = None;
+    let mut times = Vec::new();
+    for line in head.lines() {
+        if is_titles(line) {
+            at = line.split(',').position(|word| word.trim().trim_matches('"') == "timestamp");
+        } else if let Some(when) = at.and_then(|at| line.split(',').nth(at)).and_then(|cell| date_time(cell.trim())) {
+            times.push(When::Civil(when, None).seconds());
+        }
+    }
+    times
 }
 
 /// `2024/06/01 11:27:05.177`

@@ -3,7 +3,7 @@
 //! Version 2 has microseconds where 3 has nanoseconds, and calls kibibytes bytes. With
 //! `--status-interval` several documents follow each other, each about the time since the begin.
 
-use fenxi_model::{Micros, catalog::disk};
+use fenxi_model::Micros;
 use serde::de::DeserializeSeed as _;
 use serde_json::{Map, Value};
 
@@ -149,18 +149,9 @@ fn bins(times: &Map<String, Value>, scale: f64) -> Vec<(f64, f64, f64)> {
 /// What the disks under the files did over the whole run.
 fn disks(document: &Map<String, Value>, report: &Report, out: &mut Out<'_>) {
     let disks = document.get("disk_util").and_then(Value::as_array).into_iter().flatten();
-    let length = report.sides.iter().filter_map(|s| s.runtime_s).fold(0.0, f64::max);
-    let Some(t) = report.t.filter(|_| length > 0.0) else { return };
     for used in disks.filter_map(Value::as_object) {
-        let value = |key: &str| figure(used, key);
-        let rate = |key: &str| value(key).map(|n| n / length);
-        let wait = |ticks: &str, n: &str| value(ticks).zip(value(n).filter(|n| *n > 0.0)).map(|(ms, n)| ms / n);
-        let mut row = out.row(&disk::TABLE, t, length);
-        row.str(disk::device, text(used, "name"));
-        row.f64(disk::reads_per_s, rate("read_ios")).f64(disk::writes_per_s, rate("write_ios"));
-        row.f64(disk::reads_merged_per_s, rate("read_merges")).f64(disk::writes_merged_per_s, rate("write_merges"));
-        row.f64(disk::read_await_ms, wait("read_ticks", "read_ios"));
-        row.f64(disk::write_await_ms, wait("write_ticks", "write_ios"));
-        row.f64(disk::queue_depth, value("in_queue").map(|ms| ms / 1e3 / length)).f64(disk::util, value("util"));
+        if !report.write_disk(Some(text(used, "name")), |key| figure(used, key), out) {
+            out.note(None, "what the disks did was left out, as the run's length is not told");
+        }
     }
 }

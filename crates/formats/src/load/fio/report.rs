@@ -1,6 +1,9 @@
 //! What a report of fio says, whichever form it has, and how that becomes results and rows.
 
-use fenxi_model::{Micros, catalog::load};
+use fenxi_model::{
+    Micros,
+    catalog::{disk, load},
+};
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -45,6 +48,25 @@ pub struct Report {
 }
 
 impl Report {
+    /// What the disk called `name` did over the whole run: `value` gives the figures that fio's JSON has by its names. False
+    /// when the report does not say how long the run was.
+    pub fn write_disk(&self, name: Option<&str>, value: impl Fn(&str) -> Option<f64>, out: &mut Out<'_>) -> bool {
+        let length = self.sides.iter().filter_map(|s| s.runtime_s).fold(0.0, f64::max);
+        if length <= 0.0 {
+            return false;
+        }
+        let rate = |key: &str| value(key).map(|n| n / length);
+        let wait = |ticks: &str, n: &str| value(ticks).zip(value(n).filter(|n| *n > 0.0)).map(|(ms, n)| ms / n);
+        let mut row = out.row(&disk::TABLE, self.t, length);
+        row.str(disk::device, name);
+        row.f64(disk::reads_per_s, rate("read_ios")).f64(disk::writes_per_s, rate("write_ios"));
+        row.f64(disk::reads_merged_per_s, rate("read_merges")).f64(disk::writes_merged_per_s, rate("write_merges"));
+        row.f64(disk::read_await_ms, wait("read_ticks", "read_ios"));
+        row.f64(disk::write_await_ms, wait("write_ticks", "write_ios"));
+        row.f64(disk::queue_depth, value("in_queue").map(|ms| ms / 1e3 / length)).f64(disk::util, value("util"));
+        true
+    }
+
     /// What tells each side apart: its direction, its job where there are several, and a number where
     /// that still is not enough.
     fn operations(&self) -> Vec<String> {

@@ -65,6 +65,9 @@ impl Reader {
             out.fact("load", "fio", version);
             return true;
         }
+        if self.section == Section::Tail && line.contains("ios=") && line.contains("util=") {
+            return self.disk(line, out);
+        }
         if self.section == Section::Tail {
             return TAIL.iter().any(|known| line.contains(known));
         }
@@ -84,6 +87,32 @@ impl Reader {
         } else if self.report.t.is_none() {
             out.assume("no time of the run, as the report has none");
         }
+    }
+
+    /// `vda: ios=3462/845, merge=2/625, ticks=2716/2144, in_queue=4860, util=38.68%`, perhaps with `sectors=`
+    /// and what was added up over the parts of an array (`aggrios=`).
+    fn disk(&self, line: &str, out: &mut Out<'_>) -> bool {
+        let Some((name, rest)) = line.split_once(": ") else { return false };
+        let cell = |key: &str| {
+            let mut pairs = rest.split([',', ';']).filter_map(|pair| pair.trim().split_once('='));
+            pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
+        };
+        let (read, written) = (
+            |text: &str| text.split('/').next().and_then(number),
+            |text: &str| text.split_once('/').and_then(|(_, second)| number(second)),
+        );
+        let value = |key: &str| match key {
+            "read_ios" => read(cell("ios")?),
+            "write_ios" => written(cell("ios")?),
+            "read_merges" => read(cell("merge")?),
+            "write_merges" => written(cell("merge")?),
+            "read_ticks" => read(cell("ticks")?),
+            "write_ticks" => written(cell("ticks")?),
+            "in_queue" => number(cell("in_queue")?),
+            "util" => number(cell("util")?.trim_end_matches('%')),
+            _ => None,
+        };
+        self.report.write_disk(Some(name.trim()), value, out)
     }
 
     fn of_job(&mut self, line: &str) -> bool {

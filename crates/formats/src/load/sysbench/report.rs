@@ -61,6 +61,10 @@ impl Report {
                 self.results.set(out, names::REQUESTS_PER_S, all);
             }
             "Operations performed" => self.operations(rest, out),
+            // An event of a test with transactions is one of them, whose rate stands above.
+            "events per second" | "events/s (eps)" if self.has_rate => {
+                self.results.other(out, "events_per_s", first, "/s");
+            }
             "events per second" | "events/s (eps)" => {
                 self.has_rate = true;
                 self.results.set(out, names::THROUGHPUT, first);
@@ -230,4 +234,37 @@ fn in_brackets(text: &str) -> Option<f64> {
 /// Bytes as 0.4 and 0.5 print them: `2.1881Gb` is 2.1881 times 2^30 bytes.
 fn bytes(text: &str) -> Option<f64> {
     crate::scaled(text, 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{fixtures::read, format};
+
+    #[test]
+    fn the_rate_of_transactions_is_the_one_throughput() {
+        let text = "\
+sysbench 1.1.0 (using bundled LuaJIT 2.1.0-beta3)
+
+SQL statistics:
+    queries performed:
+        read:                            140000
+        write:                           40000
+        other:                           20000
+        total:                           200000
+    transactions:                        10000  (999.51 per sec.)
+    queries:                             200000 (19990.20 per sec.)
+    ignored errors:                      0      (0.00 per sec.)
+    reconnects:                          0      (0.00 per sec.)
+
+Throughput:
+    events/s (eps):                      999.5100
+    time elapsed:                        10.0049s
+    total number of events:              10000
+";
+        let read = read(format("sysbench").unwrap(), text.as_bytes());
+        let named = |name: &str| {
+            read.text.lines().filter(|l| l.split('\t').nth(1).is_some_and(|n| n.starts_with(name))).count()
+        };
+        assert_eq!((named("throughput"), named("events_per_s"), read.tally.notes), (1, 1, 0), "{}", read.text);
+    }
 }

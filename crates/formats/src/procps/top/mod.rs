@@ -198,8 +198,8 @@ impl Reader {
                 for (place, share) in &one.shares {
                     row.f64(*place, *share);
                 }
-                if one.cpu.is_some() {
-                    self.cpu_mean.next_cpu();
+                if let Some(name) = one.cpu {
+                    self.cpu_mean.cpu(name);
                     one.shares.iter().for_each(|(place, share)| self.cpu_mean.add(*place, *share));
                 } else {
                     self.cpu_all = true;
@@ -266,7 +266,7 @@ impl Reader {
             // The sum is there already.
             self.cpu_mean = CpuMean::default();
         }
-        self.cpu_mean.write(out, t, dt);
+        self.cpu_mean.write_whole(out, t, dt);
         out.since_boot(false);
         if self.load.is_some() || self.threads.is_some() {
             let averages = self.load.take().map_or([None; 3], |l| l.averages);

@@ -73,11 +73,12 @@ pub(in super::super) const DEVICE: &[Field] = &[
     dev("aqu-sz", disk::queue_depth),
     dev("avgqu-sz", disk::queue_depth),
     dev("%util", disk::util),
-    // The others follow from these: shares of merged requests, and what was moved in the interval.
-    Field::skip("%rrqm"),
-    Field::skip("%wrqm"),
-    Field::skip("%drqm"),
-    Field::skip("dareq-sz"),
+    // Shares of merged requests, and the size of discards.
+    Field::metric("%rrqm", "%"),
+    Field::metric("%wrqm", "%"),
+    Field::metric("%drqm", "%"),
+    Field::metric("dareq-sz", "B").times(KB).mean_of(&["d/s"]),
+    // The others follow from these: what was moved in the interval.
     Field::skip("Blk_read"),
     Field::skip("Blk_wrtn"),
     Field::skip("Blk_dscd"),

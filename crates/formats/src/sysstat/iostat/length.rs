@@ -12,8 +12,9 @@ const SHORTEST_UPTIME: f64 = 60.0;
 pub(super) struct Lengths {
     /// Length of all but the first report in seconds, when it can be told.
     pub(super) usual: Option<f64>,
-    /// The first report is a sample as the others are (`-y`).
-    pub(super) first_is_sample: bool,
+    /// Whether the first report is a sample as the others are (`-y`), rather than the average since boot; None where its length
+    /// cannot be told.
+    pub(super) first_is_sample: Option<bool>,
 }
 
 /// Tells lengths from what was moved over what was moved per second, which basic reports both have.
@@ -48,9 +49,9 @@ pub(super) fn lengths(head: &str) -> Lengths {
     let mut others: Vec<f64> = reports.iter().skip(1).filter_map(exact).collect();
     others.sort_by(f64::total_cmp);
     let usual = others.get(others.len() / 2).map(|length| length.round().max(1.0));
-    let first_is_sample = reports.first().and_then(exact).is_some_and(|first| match usual {
-        Some(usual) => first < usual * MUCH_LONGER,
-        None => first < SHORTEST_UPTIME,
+    let first_is_sample = reports.first().and_then(exact).and_then(|first| match usual {
+        Some(usual) => Some(first < usual * MUCH_LONGER),
+        None => (first < SHORTEST_UPTIME).then_some(true),
     });
     Lengths { usual, first_is_sample }
 }
@@ -66,8 +67,8 @@ mod tests {
             |rate: f64, seconds: f64| format!("{head}\nsda 1.00 0.00 {rate:.2} 0 {}\n", (rate * seconds).round());
         let text = |lengths: &[f64]| lengths.iter().map(|s| report(123.4, *s)).collect::<String>();
         let told = |l: &[f64]| lengths(&text(l));
-        assert_eq!(told(&[86_400.0, 5.0, 5.01, 4.99]), Lengths { usual: Some(5.0), first_is_sample: false });
-        assert_eq!(told(&[5.0, 5.01, 5.0]), Lengths { usual: Some(5.0), first_is_sample: true });
+        assert_eq!(told(&[86_400.0, 5.0, 5.01, 4.99]), Lengths { usual: Some(5.0), first_is_sample: Some(false) });
+        assert_eq!(told(&[5.0, 5.01, 5.0]), Lengths { usual: Some(5.0), first_is_sample: Some(true) });
         assert_eq!(told(&[4000.0]), Lengths::default());
         assert_eq!(lengths("Device r/s w/s rkB/s\nsda 1 2 3\n"), Lengths::default());
     }

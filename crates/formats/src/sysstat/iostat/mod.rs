@@ -122,8 +122,8 @@ enum Kind {
 
 struct Reader {
     times: Times,
-    /// The first report is a sample as the others are.
-    first_is_sample: bool,
+    /// Whether the first report is a sample as the others are, if its length tells.
+    first_is_sample: Option<bool>,
     headers: Headers<Section>,
     report: u64,
     /// Whether the report has begun for which the last time stood there.
@@ -191,7 +191,9 @@ impl Reader {
         self.join.flush(out);
         self.report += 1;
         self.open = true;
-        let boot = self.run == Run::First && self.blank_lines < 2 && !self.first_is_sample;
+        // With `-y` there are two blank lines above the first report; one of them may be somebody else's.
+        let sample = self.first_is_sample.unwrap_or(self.blank_lines >= 2);
+        let boot = self.run == Run::First && !sample;
         self.run = if self.run == Run::First { Run::Later } else { self.run };
         self.times.report(boot, out);
         out.since_boot(boot);

@@ -96,3 +96,15 @@ fn times_of_oswatcher_hold_for_the_first_report_under_them() {
     let times: Vec<_> = disks(&text).into_iter().map(|(t, device)| format!("{} {device}", &t[11..19])).collect();
     assert_eq!(times, ["10:00:01 sda", "10:00:02 sda", "11:00:01 sda", "11:00:02 sda"]);
 }
+
+#[test]
+fn a_blank_line_above_the_report_since_boot_makes_it_no_sample() {
+    let banner = "Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(2 CPU)\n";
+    let header = "Device             tps    kB_read/s    kB_wrtn/s    kB_dscd/s    kB_read    kB_wrtn    kB_dscd\n";
+    let report = |rate: f64, sum: u32| format!("{header}vda  1.00  {rate:.2}  0.00  0.00  {sum}  0  0\n\n");
+    let reports = [report(10.0, 864_000), report(200.0, 1000), report(300.0, 1500)].concat();
+    for blank in ["\n", "\n\n", "\n\n\n"] {
+        let read = crate::fixtures::read(&super::FORMAT, [banner, blank, &reports].concat().as_bytes());
+        assert_eq!((read.tally.boot_rows, read.tally.rows()), (1, 2), "{}", read.text);
+    }
+}

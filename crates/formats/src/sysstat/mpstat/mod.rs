@@ -20,7 +20,7 @@ use fenxi_model::{
 pub(super) use self::columns::{CPU as COLUMNS, JOINED};
 use super::{
     headers::Headers,
-    times::{Prefix, Stamp, is_average, onward, time_of_day},
+    times::{Prefix, is_average, onward, time_at},
 };
 use crate::{
     Clock, CpuMean, Family, Fields, Format, Head, Input, Join, Layout, Out, Splitter, Sure, Ticker, banner, number,
@@ -44,7 +44,7 @@ Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(8 CPU)
 
 fn sniff(head: &Head<'_>) -> Sure {
     let header = |line: &str, test: fn(&[&str]) -> bool| {
-        let Some((_, rest)) = time_of_day(line) else { return false };
+        let Some((_, rest)) = time_at(line) else { return false };
         let words: Vec<&str> = rest.split_ascii_whitespace().take(64).collect();
         matches!(words.first(), Some(&("CPU" | "NODE"))) && test(&words)
     };
@@ -72,10 +72,8 @@ enum Section {
     Hard(Vec<String>),
     /// Soft interrupts per second by name, for each CPU.
     Soft(Vec<String>),
-    /// Shares by NUMA node where there are none by CPU; `all` is for the row of all of them.
-    Node { each: Layout, all: Layout },
-    /// Shares by NUMA node, which follow from the CPUs.
-    Skipped,
+    /// Shares by NUMA node; `all` is for the row of all of them, where the CPUs have none.
+    Node { each: Layout, all: Option<Layout> },
 }
 
 struct Reader {
@@ -83,7 +81,7 @@ struct Reader {
     ticker: Ticker,
     prefix: Prefix,
     headers: Headers<Section>,
-    /// Whether there are rows of CPUs, so that those of nodes add nothing.
+    /// Whether there are rows of CPUs, so that the one of all nodes adds nothing.
     by_cpu: bool,
     /// When the current block began, from its header.
     begin: Option<Micros>,
@@ -104,7 +102,7 @@ struct Reader {
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let head = input.head();
-    let seconds = |line: &str| time_of_day(line).map(|(time, _)| Stamp::Time(time).seconds());
+    let seconds = |line: &str| time_at(line).map(|(stamp, _)| stamp.seconds());
     let about = Overview::new(&head);
     let mut reader = Reader {
         clock: Clock::new(out.hints()),
@@ -149,7 +147,7 @@ impl Overview {
     fn new(head: &str) -> Overview {
         let mut about = Overview::default();
         let mut first = None;
-        for (time, rest) in head.lines().filter_map(time_of_day) {
+        for (time, rest) in head.lines().filter_map(time_at) {
             let mut words = rest.split_ascii_whitespace();
             let name = words.next();
             if matches!(name, Some("CPU" | "NODE")) {
@@ -157,7 +155,7 @@ impl Overview {
                 about.by_cpu |= name == Some("CPU") && words.any(|w| w == "%idle");
             } else {
                 about.all |= name == Some("all");
-                about.whole_block |= *first.get_or_insert(time) != time;
+                about.whole_block |= *first.get_or_insert_with(|| time.clone()) != time;
             }
         }
         about
@@ -169,8 +167,8 @@ impl Reader {
         let rest = match self.prefix.same(line) {
             Some(rest) => rest,
             None => match self.prefix.read(line) {
-                Some((time, rest)) => {
-                    self.t = self.clock.at(time, out);
+                Some((stamp, rest)) => {
+                    self.t = stamp.moment(&mut self.clock, out);
                     rest
                 }
                 None => return self.other(number, line, out),
@@ -282,10 +280,10 @@ impl Reader {
                 interrupts(out, (line, at), &softirq::TABLE, places, names, cpu_key, &values);
             }
             Some(Section::Node { each, all }) => {
-                let layout = if cpu_key.is_none() { all } else { each };
-                layout.write(out, line, at, &values, |_, _| {}, || format!("node={name}"));
+                if let Some(layout) = if cpu_key.is_none() { all.as_ref() } else { Some(each) } {
+                    layout.write(out, line, at, &values, |_, _| {}, || format!("node={name}"));
+                }
             }
-            Some(Section::Skipped) => {}
             None => out.unknown(line, fields.rest(0), "no header line above"),
         }
     }
@@ -357,11 +355,8 @@ fn section(fields: &Fields<'_>, by_cpu: bool) -> Section {
     let shares = || columns().filter(|name| !matches!(*name, "CORE" | "SOCK" | "NODE"));
     let names = || columns().map(interrupt).collect();
     if fields.get(0) == "NODE" {
-        if by_cpu {
-            return Section::Skipped;
-        }
         let each = Layout::new(FORMAT.name, shares(), &[]);
-        Section::Node { each, all: Layout::new(FORMAT.name, shares(), COLUMNS) }
+        Section::Node { each, all: (!by_cpu).then(|| Layout::new(FORMAT.name, shares(), COLUMNS)) }
     } else if columns().any(|name| name == "%idle") {
         let each = Layout::new(FORMAT.name, columns(), COLUMNS);
         Section::Cpu { each, all: Layout::new(FORMAT.name, shares(), COLUMNS) }

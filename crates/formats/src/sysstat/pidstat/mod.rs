@@ -17,7 +17,6 @@ use fenxi_model::{
     Micros,
     catalog::{process, thread},
 };
-use jiff::Timestamp;
 
 use self::columns::{Column, PLACES};
 pub(super) use self::{
@@ -26,7 +25,7 @@ pub(super) use self::{
 };
 use super::{
     headers::Headers,
-    times::{Prefix, Stamp, is_average, onward, time_of_day},
+    times::{Prefix, is_average, onward, time_at},
 };
 use crate::{Clock, Family, Fields, Format, Input, Out, Splitter, Sure, Ticker, banner, number};
 
@@ -58,18 +57,6 @@ fn is_header(line: &str) -> bool {
     };
     let mut words = rest.split_ascii_whitespace();
     rest.trim_end().ends_with(" Command") && words.any(|w| matches!(w, "PID" | "TGID"))
-}
-
-/// The time at the beginning of a line: of the day, or with `-H` and in older versions with `-h` in
-/// seconds since 1970.
-fn time_at(line: &str) -> Option<(Stamp, &str)> {
-    let line = line.trim_start();
-    if let Some((time, rest)) = time_of_day(line) {
-        return Some((Stamp::Time(time), rest));
-    }
-    let (first, rest) = line.split_once(' ')?;
-    let seconds = first.parse::<i64>().ok().filter(|_| (9..=11).contains(&first.len()))?;
-    Some((Stamp::Exact(Timestamp::from_second(seconds).ok()?), rest))
 }
 
 /// The columns of one section but the last, the command.
@@ -131,11 +118,7 @@ impl Reader {
             None => match time_at(line) {
                 Some((stamp, rest)) => {
                     self.prefix.set(line, rest);
-                    self.t = match stamp {
-                        Stamp::Time(time) => self.clock.at(time, out),
-                        Stamp::Civil(when) => self.clock.moment(when),
-                        Stamp::Exact(t) => Micros(t.as_microsecond()),
-                    };
+                    self.t = stamp.moment(&mut self.clock, out);
                     rest
                 }
                 None => return self.other(number, line, out),

@@ -13,8 +13,8 @@ use crate::Out;
 const MAX_TASKS: usize = 1 << 18;
 /// The longest name of a program that the kernel keeps.
 const MAX_COMM: usize = 15;
-/// How much `%CPU` may differ from its parts by rounding.
-const ROUNDING: f64 = 0.05;
+/// The least CPU time, in percent, whose printed figures tell whether `%CPU` was divided.
+const TELLING: f64 = 0.2;
 
 /// Which task a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +41,8 @@ pub(in super::super) struct Tasks {
     /// The first `used` ones are of this block; the others are kept for their memory.
     tasks: Vec<Task>,
     used: usize,
+    /// Whether `%CPU` is of all CPUs (`-I`) in this file, once a block has told it.
+    of_all: Option<bool>,
 }
 
 impl Tasks {
@@ -81,8 +83,11 @@ impl Tasks {
 
     /// Writes all tasks of the block and begins the next one.
     pub(in super::super) fn flush(&mut self, out: &mut Out<'_>, t: Micros, dt: Option<f64>) {
+        self.of_all = self.of_all.or_else(|| is_of_all(&self.tasks[..self.used]));
         for task in &mut self.tasks[..self.used] {
-            task.whole_cpu();
+            if self.of_all == Some(true) {
+                task.whole_cpu();
+            }
             task.write(out, t, dt);
         }
         self.places.clear();
@@ -91,11 +96,16 @@ impl Tasks {
 }
 
 impl Task {
+    /// The CPU time that its parts make, if they are there.
+    fn sum_of_parts(&self) -> f64 {
+        let guest = self.values[GUEST];
+        self.values[USR] + self.values[SYS] + if guest.is_nan() { 0.0 } else { guest }
+    }
+
     /// With `-I` the share of CPU time is of all CPUs, its parts are of one.
     fn whole_cpu(&mut self) {
-        let [usr, sys, guest, cpu] = [USR, SYS, GUEST, CPU].map(|i| self.values[i]);
-        let sum = usr + sys + if guest.is_nan() { 0.0 } else { guest };
-        if (sum - cpu).abs() > ROUNDING {
+        let sum = self.sum_of_parts();
+        if !sum.is_nan() && !self.values[CPU].is_nan() {
             self.values[CPU] = sum;
         }
     }
@@ -124,6 +134,22 @@ impl Task {
             row.f64(place, *value);
         }
     }
+}
+
+/// Whether `%CPU` was divided by the number of CPUs, as most of the CPU time of its tasks says: then it is half of its parts
+/// or less. None when no task was busy. The switch holds for a whole file, while a single task's figures may be odd.
+fn is_of_all(tasks: &[Task]) -> Option<bool> {
+    let busy = tasks.iter().map(|task| (task.values[CPU], task.sum_of_parts())).filter(|(_, sum)| *sum >= TELLING);
+    let (mut divided, mut whole) = (0.0, 0.0);
+    for (cpu, sum) in busy {
+        // The busiest are the most exact.
+        if cpu <= sum * 0.6 {
+            divided += sum;
+        } else if cpu >= sum * 0.8 {
+            whole += sum;
+        }
+    }
+    (divided > 0.0 || whole > 0.0).then_some(divided > whole)
 }
 
 /// The program's name in a command, which with `-l` is the whole command line: the last part of the

@@ -13,7 +13,7 @@ use fenxi_model::{
 
 use super::{
     distribution::{Moments, label, unit},
-    stacks::{Owner, Stacks},
+    stacks::{Amount, Owner, Stacks},
     syscalls::Others,
 };
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, civil_time, number};
@@ -243,7 +243,11 @@ impl Reader {
                 }
             }
         }
-        self.stacks.add(Owner { comm, pid, event: name }, frames.into_iter().rev(), value, None);
+        self.stacks.add(
+            Owner { comm, pid, event: name },
+            frames.into_iter().rev(),
+            Amount { samples: value, time_s: None, period: None },
+        );
     }
 
     fn moment(&mut self, key: &str, out: &mut Out<'_>) -> (Option<Micros>, Option<f64>) {

@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 use super::{
     locks::{Locks, Mean, Place},
     report::Reports,
-    stacks::{Owner, Stacks, function},
+    stacks::{Amount, Owner, Stacks, function},
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
 use line::{Header, PROFILE, Plain, Unit};
@@ -363,7 +363,11 @@ impl Reader {
             _ => None,
         };
         let event = if profile { "on-cpu" } else { &self.table.event };
-        self.stacks.add(Owner { comm: None, pid: None, event }, frames, record.count, time_s);
+        self.stacks.add(
+            Owner { comm: None, pid: None, event },
+            frames,
+            Amount { samples: record.count, time_s, period: None },
+        );
     }
 
     /// Writes what is held when it is too much, however incomplete.

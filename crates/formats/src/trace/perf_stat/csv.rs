@@ -3,7 +3,7 @@
 //! Depending on version and options: `[time] [place [CPUs]] value [unit] event [cgroup] [deviation%]
 //! [runtime, share] [derived value, what it is]`; further derived values have lines of their own.
 
-use super::{Reading, aggregated, base_unit, percent, place, stamp};
+use super::{Reading, aggregated, base_unit, clock_unit, percent, place, stamp};
 use crate::number;
 
 /// The separator of a line that is a reading.
@@ -48,7 +48,7 @@ pub(super) fn reading(line: &str, separator: char) -> Option<Reading> {
         return None;
     }
     let (base, scale) = match base_unit(unit)? {
-        ("", _) if event.ends_with("-clock") => ("s", 1e-3),
+        ("", scale) => clock_unit(event, value.bytes().all(|b| b.is_ascii_digit())).unwrap_or(("", scale)),
         known => known,
     };
     (reading.unit, reading.event) = (base, event.to_owned());

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Reading, base_unit};
+use super::{Reading, base_unit, clock_unit};
 use crate::number;
 
 #[derive(Default, Deserialize)]
@@ -49,7 +49,11 @@ pub(super) fn reading(line: &str) -> Option<Reading> {
     let derived = line.metric_value.as_ref().and_then(figure).map(|value| (value, what));
     let event = line.event.unwrap_or_default();
     let unit = line.unit.unwrap_or_default();
-    let (unit, scale) = base_unit(&unit)?;
+    // The figures have decimals whatever they count; versions that print milliseconds name them.
+    let (unit, scale) = match base_unit(&unit)? {
+        ("", scale) => clock_unit(&event, true).unwrap_or(("", scale)),
+        known => known,
+    };
     if line.counter_value.is_none() && derived.is_none() {
         return None;
     }
@@ -59,6 +63,7 @@ pub(super) fn reading(line: &str) -> Option<Reading> {
         value: line.counter_value.as_ref().and_then(figure).map(|value| value * scale),
         unit,
         event,
+        pmu: String::new(),
         cgroup: line.cgroup.unwrap_or_default(),
         running: line.pcnt_running,
         deviation: line.variance,

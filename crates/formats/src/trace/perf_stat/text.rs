@@ -1,6 +1,6 @@
 //! The lines of `perf stat` for people.
 
-use super::{Reading, aggregated, base_unit, percent, place, stamp};
+use super::{Reading, aggregated, base_unit, clock_unit, percent, place, stamp};
 use crate::number;
 
 /// `Performance counter stats for 'sleep 1' (3 runs):` gives what was observed, here `sleep 1 (3 runs)`.
@@ -142,11 +142,21 @@ fn value<'w, 'a>(words: &'w [&'a str], reading: &mut Reading) -> Option<&'w [&'a
     let names = words.get(at..)?;
     let before = names.first().filter(|_| names.len() > 1).and_then(|unit| base_unit(unit));
     let behind = names.get(1).filter(|u| u.starts_with('(')).and_then(|unit| base_unit(unit));
-    let clock = names.first().is_some_and(|n| n.ends_with("-clock"));
-    let (unit, scale) = before.or(behind).unwrap_or(if clock { ("s", 1e-3) } else { ("", 1.0) });
-    reading.value = Some(grouped(&digits, !unit.is_empty())? * scale);
+    let clock = || match names.first()? {
+        // Perf 2.6 had the unit in the name.
+        name if name.ends_with("-clock-msecs") => Some(("s", 1e-3)),
+        name => clock_unit(name, is_whole(&digits)),
+    };
+    let (unit, scale) = before.or(behind).or_else(clock).unwrap_or(("", 1.0));
+    // Nanoseconds have no decimals.
+    reading.value = Some(grouped(&digits, !unit.is_empty() && scale != 1e-9)? * scale);
     reading.unit = unit;
     names.get(usize::from(before.is_some())..)
+}
+
+/// Whether a number has no decimals: three figures stand behind each of its separators.
+fn is_whole(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_digit()).skip(1).all(|group| group.len() == 3)
 }
 
 /// A number with separators of any language; the last one is decimal where there are decimals.

@@ -5,6 +5,8 @@ use std::{
     io::{self, Read},
 };
 
+use crate::utf16::{self, Utf16};
+
 /// How much of an input is looked at to recognise its format.
 pub const HEAD_BYTES: usize = 64 << 10;
 /// The longest line that is kept whole; what is beyond is skipped and counted.
@@ -14,7 +16,8 @@ const CHUNK: usize = 256 << 10;
 
 /// An input being read: text of any size, line by line, or as a stream of bytes.
 ///
-/// Line ends may be LF or CR LF; a byte order mark is skipped; bytes that are no UTF-8 are replaced.
+/// Line ends may be LF or CR LF; a byte order mark is skipped, UTF-16 that begins with one is decoded; bytes that are no UTF-8 are
+/// replaced.
 pub struct Input<'r> {
     reader: Box<dyn Read + 'r>,
     /// Bytes read and not yet given: `buffer[begin..end]`.
@@ -54,8 +57,13 @@ impl<'r> Input<'r> {
             long_lines: 0,
             error: None,
         };
-        while input.end < HEAD_BYTES && !input.at_end {
-            input.fill();
+        input.fill_head();
+        if let Some(order) = utf16::order(&input.buffer[..input.end]) {
+            let begun = input.buffer[..input.end].to_vec();
+            let reader = std::mem::replace(&mut input.reader, Box::new(io::empty()));
+            input.reader = Box::new(Utf16::new(io::Cursor::new(begun).chain(reader), order));
+            (input.end, input.at_end) = (0, false);
+            input.fill_head();
         }
         if input.buffer[..input.end].starts_with(b"\xef\xbb\xbf") {
             input.begin = 3;
@@ -63,11 +71,21 @@ impl<'r> Input<'r> {
         input
     }
 
+    fn fill_head(&mut self) {
+        while self.end < HEAD_BYTES && !self.at_end {
+            self.fill();
+        }
+    }
+
+    /// The bytes of [`Input::head`] as they came; of UTF-16, as UTF-8.
+    pub fn head_bytes(&self) -> &[u8] {
+        &self.buffer[self.begin..self.end.min(self.begin + HEAD_BYTES)]
+    }
+
     /// What has been read and not yet given, at least [`HEAD_BYTES`] of it before the first line is
     /// taken (less only when the input is shorter).
     pub fn head(&self) -> Cow<'_, str> {
-        let end = self.end.min(self.begin + HEAD_BYTES);
-        String::from_utf8_lossy(&self.buffer[self.begin..end])
+        String::from_utf8_lossy(self.head_bytes())
     }
 
     /// The next line without its terminator; None at the end of the input.

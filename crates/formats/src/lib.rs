@@ -16,6 +16,7 @@ mod example;
 mod fields;
 #[cfg(test)]
 mod fixtures;
+mod foreign;
 mod format;
 mod input;
 mod join;
@@ -27,6 +28,7 @@ mod ordinary;
 mod out;
 mod overrun;
 mod stamp;
+mod utf16;
 mod zone;
 
 /// Declares the formats of a family: a module each, and the list.
@@ -54,6 +56,7 @@ pub use cpu_mean::CpuMean;
 pub use date::{Banner, Ctime, banner, civil_date, civil_time, ctime};
 pub use detect::{detect, detect_all, format};
 pub use fields::{Fields, Splitter};
+pub use foreign::{Foreign, foreign};
 pub use format::{Family, Fills, Format, Head, Sure};
 pub use input::{HEAD_BYTES, Input, MAX_LINE};
 pub use join::Join;

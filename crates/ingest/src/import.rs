@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use fenxi_formats::{Format, Head, Hints, Input, Out, Tally, detect};
+use fenxi_formats::{Foreign, Format, Head, Hints, Input, Out, Tally, detect};
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
 use jiff::tz::TimeZone;
@@ -90,6 +90,8 @@ pub struct Imported {
     pub tally: Tally,
     /// Why it was not read, if it was not.
     pub skipped: Option<String>,
+    /// What it is, where it is no text.
+    pub foreign: Option<Foreign>,
     /// Bytes, unpacked.
     pub bytes: u64,
 }
@@ -137,6 +139,19 @@ pub enum ImportError {
         /// The inputs.
         names: String,
     },
+    /// None of the inputs is a text; a line for each.
+    #[error("nothing can be imported:\n{0}")]
+    NoText(String),
+    /// An input that is no text was to be read as a format.
+    #[error("{}; it cannot be read as {format}", says(.name, .foreign))]
+    Forced {
+        /// The input.
+        name: String,
+        /// What it is.
+        foreign: Foreign,
+        /// The format that was named.
+        format: &'static str,
+    },
     /// With `strict`, something could not be read or had to be assumed.
     #[error("--strict: {count} could not be read or had to be assumed; nothing was imported\n{first}")]
     Strict {
@@ -151,6 +166,14 @@ pub enum ImportError {
     /// The store could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// What an input is that is no text, and the way out.
+fn says(name: &str, foreign: &Foreign) -> String {
+    match foreign.way_out {
+        "" => format!("{name} is {}", foreign.what),
+        way_out => format!("{name} is {}: `{way_out}` prints it as text, which can be imported", foreign.what),
+    }
 }
 
 /// Imports all sources of `plan` as one run. `watch` is told how far it is, often; it gives false
@@ -251,7 +274,7 @@ impl Work<'_> {
         rows.note(&source.name, None, &format!("skipped: {why}"));
         open.append(&mut rows)?;
         let (name, tally) = (source.name.clone(), Tally::default());
-        Ok(Imported { name, format: None, tally, skipped: Some(why), bytes: 0 })
+        Ok(Imported { name, format: None, tally, skipped: Some(why), foreign: None, bytes: 0 })
     }
 
     fn read(
@@ -268,7 +291,7 @@ impl Work<'_> {
             StoreError::Io { source: error } => cannot(source, error),
             e => e.into(),
         })?;
-        let (format, tally, error) = self.parse(source, feed, open, watch);
+        let (format, foreign, tally, error) = self.parse(source, feed, open, watch);
         // The reading thread ends by itself; it cannot panic.
         let kept = thread.join().unwrap_or_else(|_| Err(StoreError::from(std::io::Error::other("reading failed"))));
         if let Some(error) = error {
@@ -287,7 +310,7 @@ impl Work<'_> {
             hints: hints_said(self.plan),
         });
         let (name, format) = (source.name.clone(), format.map(|f| f.name));
-        Ok(Imported { name, format, tally, skipped: None, bytes: kept.bytes })
+        Ok(Imported { name, format, tally, skipped: None, foreign, bytes: kept.bytes })
     }
 
     /// Reads the input as its format, into the store; a thread beside writes what is read.
@@ -297,15 +320,15 @@ impl Work<'_> {
         feed: Feed,
         open: &mut OpenRun,
         watch: &mut dyn FnMut(Progress<'_>) -> bool,
-    ) -> (Option<&'static Format>, Tally, Option<StoreError>) {
+    ) -> (Option<&'static Format>, Option<Foreign>, Tally, Option<StoreError>) {
         let shared = Arc::clone(&self.shared);
         let (sender, receiver) = sync_channel::<(Rows, bool)>(ROWS_AHEAD);
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| write(receiver, open, &shared));
-            let (format, tally) = self.parse_into(source, feed, sender, watch);
+            let (format, foreign, tally) = self.parse_into(source, feed, sender, watch);
             // The writer ends when the sender is gone; it cannot panic.
             let failed = writer.join().unwrap_or_else(|_| Some(std::io::Error::other("writing failed").into()));
-            (format, tally, failed)
+            (format, foreign, tally, failed)
         })
     }
 
@@ -315,10 +338,12 @@ impl Work<'_> {
         feed: Feed,
         sender: SyncSender<(Rows, bool)>,
         watch: &mut dyn FnMut(Progress<'_>) -> bool,
-    ) -> (Option<&'static Format>, Tally) {
+    ) -> (Option<&'static Format>, Option<Foreign>, Tally) {
         let rows_so_far = Cell::new(self.rows);
         let mut input = Input::new(Shown { feed, shared: &self.shared, watch, name: &source.name, rows: &rows_so_far });
-        let format = self.plan.format.or_else(|| detect(&Head { text: &input.head() }));
+        let foreign = foreign(input.head_bytes());
+        let wanted = self.plan.format.filter(|_| foreign.is_none());
+        let format = wanted.or_else(|| detect(&Head { text: &input.head() }).filter(|_| foreign.is_none()));
         let mut hints = self.hints(source);
         hints.overrun_s =
             format.and_then(|format| overrun_of(source, format, &input.head(), &hints, (self.plan, &self.shared)));
@@ -333,9 +358,10 @@ impl Work<'_> {
             let _ = sender.send((rows.take(), since_boot));
         };
         let mut out = Out::new(format.map_or(IMPORT, |f| f.name), hints, sink);
-        match format {
-            Some(format) => (format.read)(&mut input, &mut out),
-            None => out.note(None, "unknown format; the file is kept as it is"),
+        match (format, &foreign) {
+            (Some(format), _) => (format.read)(&mut input, &mut out),
+            (None, Some(foreign)) => out.note(None, &format!("{}; it is kept as it is", says("it", foreign))),
+            (None, None) => out.note(None, "unknown format; the file is kept as it is"),
         }
         if let Some(guessed) = guessed.filter(|_| format.is_some() && !out.names_host()) {
             out.assume(&guessed);
@@ -349,7 +375,7 @@ impl Work<'_> {
         let tally = out.finish();
         drop(input);
         self.rows = rows_so_far.get();
-        (format, tally)
+        (format, foreign, tally)
     }
 
     fn hints(&self, source: &Source) -> Hints {
@@ -389,7 +415,16 @@ impl Work<'_> {
             let interrupted = std::io::Error::new(std::io::ErrorKind::Interrupted, "interrupted; nothing was imported");
             return Err(ImportError::Store(interrupted.into()));
         }
+        if let Some(format) = self.plan.format
+            && let Some((name, foreign)) = inputs.iter().find_map(|i| Some((i.name.clone(), i.foreign?)))
+        {
+            return Err(ImportError::Forced { name, foreign, format: format.name });
+        }
         if inputs.iter().all(|i| i.format.is_none()) {
+            let lines: Vec<_> = inputs.iter().filter_map(|i| Some(says(&i.name, i.foreign.as_ref()?))).take(5).collect();
+            if lines.len() == inputs.len().min(5) {
+                return Err(ImportError::NoText(lines.join("\n")));
+            }
             let names: Vec<_> = inputs.iter().take(5).map(|i| i.name.as_str()).collect();
             return Err(ImportError::Unknown { names: names.join(", ") });
         }

@@ -43,6 +43,8 @@ pub struct Cells {
     step: i64,
     /// Places of the host and the keys by which rows are told apart.
     keys: Vec<usize>,
+    /// Places of the keys that name things of one run only: they tell apart the series that add up to a cell.
+    passing: Vec<usize>,
     /// Columns of numbers and how each becomes one.
     values: Vec<(usize, Rule)>,
     /// Labels that are no keys: they are what they are in the first run that has the cell.
@@ -107,10 +109,25 @@ impl<'a> Numbers<'a> {
     }
 }
 
+/// One column of keys or labels of a batch, and what its labels' codes are to the whole average.
+struct Labels {
+    array: Option<ArrayRef>,
+    ty: Type,
+    memo: FxHashMap<i32, Key>,
+}
+
+impl Labels {
+    fn of(array: Option<ArrayRef>, ty: Type) -> Labels {
+        Labels { array, ty, memo: FxHashMap::default() }
+    }
+}
+
 /// One series' mean over one interval, being made: weighed by the rows' own intervals.
 #[derive(Debug, Default)]
 struct Local {
     at: Option<usize>,
+    /// Its passing keys.
+    series: Box<[Key]>,
     sums: Vec<f64>,
     weights: Vec<f64>,
 }
@@ -119,12 +136,13 @@ impl Cells {
     /// An empty average of `table` with intervals of `step` seconds.
     pub fn new(table: &'static Table, step: f64) -> Cells {
         // Another run has other names of these: their rows are added up.
-        let keys = (HOST..N_COMMON + table.n_keys).filter(|p| !table.columns[*p].is_of_one_run).collect();
+        let (passing, keys) = (HOST..N_COMMON + table.n_keys).partition(|place| table.columns[*place].is_of_one_run);
         let numbers = (0..table.columns.len()).filter(|p| table.columns[*p].is_value());
         Cells {
             table,
             step: ((step * 1e6) as i64).max(1),
             keys,
+            passing,
             values: numbers.map(|p| (p, rule(table, &table.columns[p]))).collect(),
             others: (N_COMMON + table.n_keys..table.columns.len())
                 .filter(|p| table.columns[*p].ty == Type::Label)
@@ -162,11 +180,10 @@ impl Cells {
         let times = batch.column_by_name("t").and_then(|c| c.as_primitive_opt::<TimestampMicrosecondType>());
         let lengths = Numbers::of(batch.column_by_name("dt"));
         let numbers: Vec<Numbers<'_>> = self.values.iter().map(|(place, _)| Numbers::of(column(*place))).collect();
-        let keys: Vec<(Option<ArrayRef>, Type)> =
-            self.keys.iter().map(|p| (column(*p).cloned(), self.table.columns[*p].ty)).collect();
-        let others: Vec<(Option<ArrayRef>, Type)> =
-            self.others.iter().map(|p| (column(*p).cloned(), Type::Label)).collect();
-        let mut memo: Vec<FxHashMap<i32, Key>> = vec![FxHashMap::default(); keys.len() + others.len()];
+        let labels = |places: &[usize]| -> Vec<Labels> {
+            places.iter().map(|p| Labels::of(column(*p).cloned(), self.table.columns[*p].ty)).collect()
+        };
+        let (mut keys, mut passing, mut others) = (labels(&self.keys), labels(&self.passing), labels(&self.others));
         let stride = self.values.len();
         for row in 0..batch.num_rows() {
             let time = times.filter(|t| t.is_valid(row)).map(|t| t.value(row));
@@ -180,19 +197,20 @@ impl Cells {
             let key: Box<[Key]> = (0..keys.len())
                 .map(|i| match (self.keys[i], view.host) {
                     (HOST, Some(host)) => Key::Label(self.code(host)),
-                    _ => self.key(&keys[i], row, &mut memo[i]),
+                    _ => self.key(&mut keys[i], row),
                 })
                 .collect();
+            let series: Box<[Key]> = passing.iter_mut().map(|labels| self.key(labels, row)).collect();
             let at = self.cell((key, bin));
             if at * others.len() == self.of_others.len() {
-                for (i, other) in others.iter().enumerate() {
-                    let label = self.key(other, row, &mut memo[keys.len() + i]);
+                for other in &mut others {
+                    let label = self.key(other, row);
                     self.of_others.push(label);
                 }
             }
-            if local.at != Some(at) {
+            if local.at != Some(at) || local.series != series {
                 self.flush(local);
-                (local.at, local.sums, local.weights) = (Some(at), vec![0.0; stride], vec![0.0; stride]);
+                *local = Local { at: Some(at), series, sums: vec![0.0; stride], weights: vec![0.0; stride] };
             }
             for (c, numbers) in numbers.iter().enumerate() {
                 let value = numbers.at(row);
@@ -236,7 +254,7 @@ impl Cells {
         code
     }
 
-    fn key(&mut self, (array, ty): &(Option<ArrayRef>, Type), row: usize, memo: &mut FxHashMap<i32, Key>) -> Key {
+    fn key(&mut self, Labels { array, ty, memo }: &mut Labels, row: usize) -> Key {
         let Some(array) = array.as_ref().filter(|a| a.is_valid(row)) else { return Key::Null };
         match ty {
             Type::Label => {

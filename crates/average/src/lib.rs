@@ -8,6 +8,8 @@
 mod cells;
 mod facts;
 mod rule;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

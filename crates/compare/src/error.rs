@@ -48,7 +48,7 @@ pub enum CompareError {
         known: Vec<String>,
     },
     /// A metric that no run has.
-    #[error("no run has the metric `{wanted}`{}", hint(.wanted, .known))]
+    #[error("no run has the metric `{wanted}`{}", hint(.wanted.trim_start_matches("result."), .known))]
     NoMetric {
         /// What was asked for.
         wanted: String,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fenxi_analyze::{Metric, Outcome, RunSummary};
-use fenxi_model::{Keys, table};
+use fenxi_model::{Keys, Shape, table};
 use fenxi_store::{RunEntry, RunResult, Store, StoreError, Window};
 
 use crate::{CompareError, windows};
@@ -84,6 +84,10 @@ pub fn series_of(
 }
 
 fn wanted(name: &str, key: &str, by: &[String]) -> bool {
+    // Results are compared as such, each with its own unit and direction.
+    if table(name).is_some_and(|table| table.shape == Shape::Facts) {
+        return false;
+    }
     if key.is_empty() || table(name).is_some_and(|table| table.keys_are == Keys::Lasting) {
         return true;
     }

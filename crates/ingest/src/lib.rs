@@ -14,6 +14,8 @@ mod feed;
 mod import;
 mod inputs;
 mod same;
+#[cfg(test)]
+mod tests;
 mod unpack;
 
 pub use attach::{Reading, attach};

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How much of its beginning tells whether an input may be the same as another: enough to get
-/// behind a banner that all tools of one day print.
+/// behind a banner that all tools of one day print. A shorter input is the same only as an equal one.
 const HEAD: usize = 256;
 
 /// For each input that another one contains: its place, and that other's.

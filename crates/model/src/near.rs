@@ -27,33 +27,22 @@ pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<Str
 /// How many characters must be added, removed, replaced or swapped with their neighbour to make
 /// `b` of `a` (optimal string alignment distance).
 fn edits(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(LONGEST).collect();
-    let b: Vec<char> = b.chars().take(LONGEST).collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let mut best = (last[j] + usize::from(x != y)).min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                best = best.min(before[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
+    let begin = |text: &str| text.chars().take(LONGEST).collect::<String>();
+    strsim::osa_distance(&begin(a), &begin(b))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{edits, near};
+    use super::{LONGEST, edits, near};
 
     #[test]
     fn edits_are_counted() {
         for (a, b, want) in [("kitten", "sitting", 3), ("", "abc", 3), ("same", "same", 0), ("alhpa", "alpha", 1)] {
             assert_eq!(edits(a, b), want, "{a} {b}");
         }
+        // Characters and not bytes, and of long names only the beginning.
+        assert_eq!(edits("überlauf", "uberlauf"), 1);
+        assert_eq!(edits(&"x".repeat(LONGEST), &"x".repeat(LONGEST + 9)), 0);
     }
 
     #[test]

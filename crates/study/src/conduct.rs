@@ -269,3 +269,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "conduct_tests.rs"]
+mod tests;

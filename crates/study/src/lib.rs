@@ -27,6 +27,8 @@ mod report;
 mod reported;
 mod run;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use ask::{Answered, Asked, Asking, Asks, check};
 pub use conduct::{Event, Means, Outcome, Watch, conduct};

@@ -1,0 +1,7 @@
+//! The compare crate over runs that are made up: what comes out is worked out by hand.
+
+mod groups;
+mod representative;
+mod runs;
+mod trend;
+mod windows;

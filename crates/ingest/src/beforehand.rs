@@ -59,7 +59,9 @@ pub(crate) fn overrun_of(
     hints: &Hints,
     (plan, shared): (&Plan, &Shared),
 ) -> Option<f64> {
-    let Content::File(_) = source.content else { return None };
+    if matches!(source.content, Content::Stdin(_)) {
+        return None;
+    }
     if head.len() < HEAD_BYTES {
         return Some(overrun(format, &mut Input::new(head.as_bytes()), hints));
     }

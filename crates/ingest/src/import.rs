@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use fenxi_formats::{Foreign, Format, Head, Hints, Input, Out, Tally, detect};
+use fenxi_formats::{Foreign, Format, Head, Hints, Input, Out, Tally, detect, foreign};
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
 use jiff::tz::TimeZone;
@@ -101,7 +101,7 @@ impl Imported {
     pub fn unread(&self) -> Option<&str> {
         match (&self.skipped, self.format) {
             (Some(why), _) => Some(why),
-            (None, None) => Some("unknown format"),
+            (None, None) => Some(self.foreign.map_or("unknown format", |foreign| foreign.what)),
             (None, Some(_)) if self.tally.rows() + self.tally.boot_rows == 0 => Some("nothing in it was understood"),
             (None, Some(_)) => None,
         }
@@ -342,8 +342,10 @@ impl Work<'_> {
         let rows_so_far = Cell::new(self.rows);
         let mut input = Input::new(Shown { feed, shared: &self.shared, watch, name: &source.name, rows: &rows_so_far });
         let foreign = foreign(input.head_bytes());
-        let wanted = self.plan.format.filter(|_| foreign.is_none());
-        let format = wanted.or_else(|| detect(&Head { text: &input.head() }).filter(|_| foreign.is_none()));
+        let format = match foreign {
+            Some(_) => None,
+            None => self.plan.format.or_else(|| detect(&Head { text: &input.head() })),
+        };
         let mut hints = self.hints(source);
         hints.overrun_s =
             format.and_then(|format| overrun_of(source, format, &input.head(), &hints, (self.plan, &self.shared)));
@@ -421,7 +423,8 @@ impl Work<'_> {
             return Err(ImportError::Forced { name, foreign, format: format.name });
         }
         if inputs.iter().all(|i| i.format.is_none()) {
-            let lines: Vec<_> = inputs.iter().filter_map(|i| Some(says(&i.name, i.foreign.as_ref()?))).take(5).collect();
+            let lines: Vec<_> =
+                inputs.iter().filter_map(|i| Some(says(&i.name, i.foreign.as_ref()?))).take(5).collect();
             if lines.len() == inputs.len().min(5) {
                 return Err(ImportError::NoText(lines.join("\n")));
             }

@@ -3,14 +3,19 @@
 use std::{
     io::{self, Read},
     path::{Path, PathBuf},
+    sync::Arc,
     time::UNIX_EPOCH,
 };
 
 use fenxi_model::Micros;
 use fenxi_store::{RunEntry, Store, StoreError};
 use fs_err as fs;
+use tempfile::TempDir;
 
-use crate::unpack::unpacked;
+use crate::{
+    members::{LIMITS, members},
+    unpack::unpacked,
+};
 
 /// One input to be imported.
 #[derive(Debug)]
@@ -30,6 +35,13 @@ pub struct Source {
 pub enum Content {
     /// In a file, perhaps compressed.
     File(PathBuf),
+    /// In a file that was unpacked from an archive, with the folder that goes with the last of them.
+    Member {
+        /// The file.
+        path: PathBuf,
+        /// The folder it is in.
+        folder: Arc<TempDir>,
+    },
     /// On standard input, of which this much was read.
     Stdin(Vec<u8>),
 }
@@ -38,7 +50,7 @@ impl Content {
     /// Opens it. Standard input can be opened once.
     pub(crate) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Content::File(path) => Box::new(fs::File::open(path)?),
+            Content::File(path) | Content::Member { path, .. } => Box::new(fs::File::open(path)?),
             Content::Stdin(begun) => Box::new(io::Cursor::new(begun.clone()).chain(io::stdin())),
         })
     }
@@ -54,17 +66,17 @@ impl Content {
     /// Its size as it lies there, when it has one.
     pub fn bytes(&self) -> Option<u64> {
         match self {
-            Content::File(path) => fs::metadata(path).ok().map(|m| m.len()),
+            Content::File(path) | Content::Member { path, .. } => fs::metadata(path).ok().map(|m| m.len()),
             Content::Stdin(_) => None,
         }
     }
 }
 
 /// The inputs at `path`: the file itself, every file below a directory in the order of their
-/// names, or standard input for `-`.
+/// names, or standard input for `-`. A tar or zip archive is unpacked like a directory, also one in a directory.
 ///
 /// # Errors
-/// When it is not there, cannot be read, or holds no file.
+/// When it is not there, cannot be read, holds no file, or is a damaged archive.
 pub fn collect(path: &Path) -> io::Result<Vec<Source>> {
     if path.as_os_str() == "-" {
         return Ok(vec![Source {
@@ -76,14 +88,32 @@ pub fn collect(path: &Path) -> io::Result<Vec<Source>> {
     }
     if !fs::metadata(path)?.is_dir() {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        return Ok(vec![source(name, path.to_owned())]);
+        return unpacked_members(source(name, path.to_owned()), "");
     }
     let mut found = Vec::new();
     walk(path, "", &mut found)?;
     if found.is_empty() {
         return Err(io::Error::new(io::ErrorKind::NotFound, format!("{}: no file in this directory", path.display())));
     }
-    Ok(found)
+    let found: io::Result<Vec<_>> = found
+        .into_iter()
+        .map(|source| {
+            let within = format!("{}/", source.name);
+            unpacked_members(source, &within)
+        })
+        .collect();
+    Ok(found?.into_iter().flatten().collect())
+}
+
+/// The members of an input that is an archive, each with `within` before its name; else the input itself.
+fn unpacked_members(source: Source, within: &str) -> io::Result<Vec<Source>> {
+    let Content::File(path) = &source.content else { return Ok(vec![source]) };
+    let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", source.name));
+    let Some(mut members) = members(path, LIMITS).map_err(named)? else { return Ok(vec![source]) };
+    for member in &mut members {
+        member.name.insert_str(0, within);
+    }
+    Ok(members)
 }
 
 /// Files below `dir`; links to directories are not followed, so that the walk ends.
@@ -138,7 +168,7 @@ const ENDINGS: [&str; 22] = [
 
 /// The host in a name like `vmstat.log.db1` or `mpstat.xan.web-2.gz`: what follows an ending that
 /// says what the file is.
-fn host_in(name: &str) -> Option<String> {
+pub(crate) fn host_in(name: &str) -> Option<String> {
     let parts: Vec<&str> = name.split('.').collect();
     let known = |part: &str| ENDINGS.contains(&part.to_ascii_lowercase().as_str());
     let end = parts.iter().rposition(|part| !known(part))? + 1;

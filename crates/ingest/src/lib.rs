@@ -13,6 +13,7 @@ mod beforehand;
 mod feed;
 mod import;
 mod inputs;
+mod members;
 mod same;
 #[cfg(test)]
 mod tests;

@@ -53,7 +53,9 @@ pub(crate) fn contained(sources: &[Source]) -> BTreeMap<usize, usize> {
 /// So many first bytes, unpacked, none of an empty file; None for standard input and for what cannot be
 /// read.
 pub(crate) fn head(source: &Source, bytes: usize) -> Option<Vec<u8>> {
-    let Content::File(_) = source.content else { return None };
+    if matches!(source.content, Content::Stdin(_)) {
+        return None;
+    }
     let (_, mut reader) = unpacked(source.content.open().ok()?).ok()?;
     let mut head = vec![0u8; bytes];
     let n = read_full(&mut reader, &mut head).ok()?;

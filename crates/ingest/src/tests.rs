@@ -207,6 +207,56 @@ fn unknown_text_is_an_error_alone_and_kept_beside_others() {
 }
 
 #[test]
+fn what_is_no_text_is_named_with_the_way_out() {
+    let recording = [&b"PERFILE2"[..], &[0; 200]].concat();
+    let place = Place::of(&[("perf.data", &recording), ("empty", b"")]);
+    let error = place.import(|_| {}).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "nothing can be imported:\nempty is an empty file\nperf.data is a recording of perf: `perf script -i FILE` prints it as \
+         text, which can be imported"
+    );
+    let error = place.import(|plan| plan.format = fenxi_formats::format("vmstat")).unwrap_err();
+    assert_eq!(error.to_string(), "empty is an empty file; it cannot be read as vmstat");
+    assert!(place.is_empty());
+    place.write("mpstat.log", MPSTAT.as_bytes());
+    let (run, inputs) = place.imported(|_| {});
+    let unread: Vec<_> = inputs.iter().map(Imported::unread).collect();
+    assert_eq!(unread, [Some("an empty file"), None, Some("a recording of perf")]);
+    assert!(place.notes(&run.id).iter().any(|(file, text)| file == "perf.data" && text.contains("`perf script")));
+}
+
+#[test]
+fn utf16_is_read() {
+    let units = MPSTAT.encode_utf16();
+    let bytes: Vec<u8> = [0xff, 0xfe].into_iter().chain(units.flat_map(u16::to_le_bytes)).collect();
+    let place = Place::of(&[("mpstat.log", &bytes)]);
+    let (run, inputs) = place.imported(|_| {});
+    assert_eq!((inputs[0].format, inputs[0].bytes), (Some("mpstat"), bytes.len() as u64));
+    assert_eq!(place.usr(&run.id, "cpu").len(), 2);
+}
+
+#[test]
+fn an_archive_is_imported_like_a_directory() {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, text) in [("host/mpstat.log", MPSTAT), ("host/vmstat.log", VMSTAT)] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o600);
+        builder.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    let place = Place::of(&[("results.tar", &builder.into_inner().unwrap())]);
+    let (run, inputs) = place.imported(|_| {});
+    let names: Vec<_> = inputs.iter().map(|input| (input.name.as_str(), input.format)).collect();
+    let expected = [("results.tar/host/mpstat.log", Some("mpstat")), ("results.tar/host/vmstat.log", Some("vmstat"))];
+    assert_eq!(names, expected);
+    assert_eq!(run.inputs.len(), 2);
+    // What is kept is read again, without the archive.
+    let again = kept(&place.store, &place.store.run(&run.id).unwrap()).unwrap();
+    assert_eq!(again.len(), 2);
+}
+
+#[test]
 fn strict_imports_nothing_when_a_line_cannot_be_read() {
     let broken = MPSTAT.replace("   20.00", "   twelve");
     let place = Place::of(&[("mpstat.log", broken.as_bytes())]);

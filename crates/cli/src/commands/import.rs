@@ -24,9 +24,9 @@ use crate::{
 /// `fenxi import`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A directory becomes one run of all its files. Files may be compressed (gz, zst,
-bz2, xz); formats are detected from contents. The run keeps its inputs,
-compressed. Averages since boot, which many tools print first, go to separate
+A directory becomes one run of all its files, and so does an archive (tar, also
+compressed, zip). Files may be compressed (gz, zst, bz2, xz); formats are
+detected from contents. The run keeps its inputs, compressed. Averages since boot, which many tools print first, go to separate
 tables: `boot.cpu`, `boot.disk` … An archive written by `fenxi export` is
 detected too: its runs are imported unchanged.
 
@@ -34,6 +34,7 @@ Examples:
   fenxi import mpstat.log iostat.log --name baseline
   vmstat 1 60 | fenxi import -
   fenxi import results/ --tag kernel=6.18
+  fenxi import sosreport-db1.tar.xz
   fenxi import vmstat.txt --start '2026-11-21 14:00' --interval 10
   fenxi import --again baseline  read its inputs again with current importers
   fenxi import oltp.tar.zst      import the runs of an archive")]
@@ -192,7 +193,10 @@ fn merged(entry: &RunEntry, tags: BTreeMap<String, String>) -> BTreeMap<String, 
 fn plain_name(name: &str) -> String {
     let base = name.rsplit('/').next().unwrap_or(name);
     let packed = [".gz", ".zst", ".bz2", ".xz"].iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base);
-    let bare = [".txt", ".log", ".out"].iter().find_map(|end| packed.strip_suffix(end)).unwrap_or(packed);
+    let bare = [".txt", ".log", ".out", ".tar", ".tgz", ".zip"]
+        .iter()
+        .find_map(|end| packed.strip_suffix(end))
+        .unwrap_or(packed);
     bare.to_owned()
 }
 
@@ -293,7 +297,7 @@ fn summary_json(outcome: &Outcome) -> serde_json::Value {
             "file": i.name, "format": i.format, "bytes": i.bytes, "rows": i.tally.rows(), "tables": tables,
             "rows_since_boot": i.tally.boot_rows, "first": i.tally.first.map(Micros::iso),
             "last": i.tally.last.map(Micros::iso), "notes": i.tally.notes, "assumptions": i.tally.assumptions,
-            "skipped": i.skipped,
+            "skipped": i.skipped, "no_text": i.foreign.map(|foreign| foreign.what),
         })
     };
     let inputs: Vec<_> = outcome.inputs.iter().map(input).collect();
@@ -321,6 +325,7 @@ mod tests {
             format,
             tally: fenxi_formats::Tally { tables: vec![("cpu", rows)], ..Default::default() },
             skipped: None,
+            foreign: None,
             bytes: 1,
         };
         let all = [input("a", Some("mpstat"), 5), input("b", None, 0), input("c", Some("vmstat"), 0)];
@@ -332,6 +337,7 @@ mod tests {
     fn a_run_is_named_after_its_file() {
         assert_eq!(plain_name("dir/mpstat.log.gz"), "mpstat");
         assert_eq!(plain_name("results"), "results");
+        assert_eq!((plain_name("a.tar.xz"), plain_name("b.tgz")), ("a".to_owned(), "b".to_owned()));
         assert_eq!(plain_name("a.csv"), "a.csv");
     }
 }

@@ -20,8 +20,9 @@ use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreErr
 use jiff::tz::TimeZone;
 
 use crate::{
-    Source,
+    ImportError, Source,
     beforehand::{common_host, guessed_host, overrun_of},
+    error::says,
     feed::{self, Feed, Shared},
     same,
 };
@@ -117,63 +118,6 @@ pub struct Outcome {
     pub already: Vec<RunId>,
     /// Each input in order.
     pub inputs: Vec<Imported>,
-}
-
-/// Why an import failed; nothing of it is kept then.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// An input could not be opened or read at all.
-    #[error("{name}: {source}")]
-    Open {
-        /// The input.
-        name: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// None of the inputs is of a format that is understood.
-    #[error(
-        "{names}: unknown format (`fenxi formats` lists the known ones; --format NAME forces one, \
-         --map FILE reads columns of any text)"
-    )]
-    Unknown {
-        /// The inputs.
-        names: String,
-    },
-    /// None of the inputs is a text; a line for each.
-    #[error("nothing can be imported:\n{0}")]
-    NoText(String),
-    /// An input that is no text was to be read as a format.
-    #[error("{}; it cannot be read as {format}", says(.name, .foreign))]
-    Forced {
-        /// The input.
-        name: String,
-        /// What it is.
-        foreign: Foreign,
-        /// The format that was named.
-        format: &'static str,
-    },
-    /// With `strict`, something could not be read or had to be assumed.
-    #[error("--strict: {count} could not be read or had to be assumed; nothing was imported\n{first}")]
-    Strict {
-        /// How many things.
-        count: u64,
-        /// The first of them, a line each.
-        first: String,
-    },
-    /// A packed input unpacks to more than it may.
-    #[error("it unpacks to more than the {0} bytes that are accepted here; nothing was imported")]
-    TooLong(u64),
-    /// The store could not be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// What an input is that is no text, and the way out.
-fn says(name: &str, foreign: &Foreign) -> String {
-    match foreign.way_out {
-        "" => format!("{name} is {}", foreign.what),
-        way_out => format!("{name} is {}: `{way_out}` prints it as text, which can be imported", foreign.what),
-    }
 }
 
 /// Imports all sources of `plan` as one run. `watch` is told how far it is, often; it gives false

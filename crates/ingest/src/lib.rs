@@ -10,6 +10,7 @@
 
 mod attach;
 mod beforehand;
+mod error;
 mod feed;
 mod import;
 mod inputs;
@@ -20,5 +21,6 @@ mod tests;
 mod unpack;
 
 pub use attach::{Reading, attach};
-pub use import::{ImportError, Imported, Outcome, Plan, Progress, import};
+pub use error::ImportError;
+pub use import::{Imported, Outcome, Plan, Progress, import};
 pub use inputs::{Content, Source, collect, kept};

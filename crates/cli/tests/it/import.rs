@@ -136,10 +136,14 @@ fn what_cannot_be_imported_leaves_nothing() {
     let words = file("words", b"nothing that a tool would print\n");
     let empty = file("empty", b"");
     let binary = file("binary", &[0u8, 159, 146, 150].repeat(5000));
-    for path in [&words, &empty, &binary] {
+    for (path, why) in
+        [(&words, "words: unknown format"), (&empty, "empty is an empty file"), (&binary, "binary is a binary file")]
+    {
         let message = fenxi.fails(1, &["import", path]);
-        assert!(message.contains("unknown format"), "{message}");
+        assert!(message.contains(why), "{message}");
     }
+    let message = fenxi.fails(1, &["import", &binary, "--format", "vmstat"]);
+    assert!(message.contains("binary is a binary file; it cannot be read as vmstat"), "{message}");
     let message = fenxi.fails(1, &["import", &format!("{words}-not-there")]);
     assert!(message.contains("words-not-there"), "{message}");
     // With --strict a line that cannot be read is named, and nothing is kept.

@@ -68,15 +68,9 @@ impl Runs {
         let n = self.members.len() as u64 + 1;
         let begin = Begin {
             name: Some(format!("run{n}")),
-            kind: "record".to_owned(),
-            host: "h1".to_owned(),
-            command: Vec::new(),
-            params: BTreeMap::new(),
-            tags: BTreeMap::new(),
-            start: Micros(START + n as i64 * 3_600_000_000),
             interval_s: Some(1.0),
             random: n * 7919,
-            sources: Vec::new(),
+            ..Begin::new("record", "h1", Micros(START + n as i64 * 3_600_000_000))
         };
         let end = End::at(Micros(begin.start.0 + (seconds * 1e6) as i64));
         let mut made = Made { begin, end, rows: Rows::new("h1") };

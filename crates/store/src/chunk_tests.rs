@@ -1,7 +1,7 @@
 //! Tests that a table sealed in many small chunks holds the same rows and statistics as one sealed
 //! as a whole, and that rows read back from streams are those that the recorder still had.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use arrow_array::{Array, RecordBatch, StringArray, cast::AsArray, types::Float64Type, types::Int32Type};
 use fenxi_model::{
@@ -18,18 +18,7 @@ fn record(store: &Store, random: u64) -> OpenRun {
 
 /// A run of `kind` that is about to end; an import writes a chunk whenever it has more than `limit` bytes.
 fn fill(store: &Store, kind: &str, random: u64, limit: usize) -> OpenRun {
-    let begin = Begin {
-        name: None,
-        kind: kind.to_owned(),
-        host: "h".to_owned(),
-        command: Vec::new(),
-        params: BTreeMap::new(),
-        tags: BTreeMap::new(),
-        start: Micros(1_795_271_753_000_000),
-        interval_s: Some(1.0),
-        random,
-        sources: Vec::new(),
-    };
+    let begin = Begin { interval_s: Some(1.0), random, ..Begin::new(kind, "h", Micros(1_795_271_753_000_000)) };
     let mut open = store.begin(begin).unwrap();
     open.import_limit = limit;
     let mut rows = Rows::new("h");

@@ -20,6 +20,7 @@ use crate::{
     mark,
     seal::{GONE, SEALING},
     store::REMOVED,
+    window::DERIVED,
 };
 
 /// How old a part of an older fenxi must be, whose owner holds no lock.
@@ -27,7 +28,7 @@ const OLD: Duration = Duration::from_secs(3600);
 /// Nobody takes so long to make a store.
 const MARKING: Duration = Duration::from_secs(10);
 /// The directories of a store in which an older fenxi made files before it renamed them.
-const WITH_PARTS: &[&str] = &["cache", "cache/windows", "cache/uploads", "labels", "questions", "studies"];
+const WITH_PARTS: &[&str] = &["cache", DERIVED, "cache/uploads", "labels", "questions", "studies"];
 
 impl Store {
     /// Removes what the dead left in `open/`: the names alone tell.
@@ -58,7 +59,7 @@ impl Store {
 
     /// Checksums whose file was not put beside them any more. Both are put there while changes are locked out.
     fn left_in_windows(&self) -> Vec<PathBuf> {
-        let dir = self.path().join("cache/windows");
+        let dir = self.path().join(DERIVED);
         let listed: FxHashSet<String> = names(&dir).unwrap_or_default().into_iter().collect();
         let alone = listed.iter().filter(|name| name.strip_suffix(".b3").is_some_and(|of| !listed.contains(of)));
         alone.map(|name| dir.join(name)).collect()

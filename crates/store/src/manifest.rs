@@ -34,6 +34,24 @@ pub struct Begin {
     pub sources: Vec<String>,
 }
 
+impl Begin {
+    /// A run of `kind` on `host` that begins at `start`, of which nothing else is to be said.
+    pub fn new(kind: &str, host: &str, start: Micros) -> Begin {
+        Begin {
+            name: None,
+            kind: kind.to_owned(),
+            host: host.to_owned(),
+            command: Vec::new(),
+            params: BTreeMap::new(),
+            tags: BTreeMap::new(),
+            start,
+            interval_s: None,
+            random: 0,
+            sources: Vec::new(),
+        }
+    }
+}
+
 /// What is known when a run ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct End {

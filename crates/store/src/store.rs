@@ -300,7 +300,7 @@ impl Store {
 
     /// Removes what is kept about a run that is no more.
     pub(crate) fn forget(&self, id: &RunId) -> Result<(), StoreError> {
-        self.forget_windows(id);
+        self.forget_derived(id);
         match fs::remove_file(self.labels_path(id)) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e.into()),
             _ => Ok(()),

@@ -26,6 +26,9 @@ use crate::{
     table_seal::{chunk_stats, has_series, places},
 };
 
+/// Where files are cached that are derived from a run.
+pub(crate) const DERIVED: &str = "cache/windows";
+
 /// Values that are held at a time; a table of more is read several times, some columns each.
 const VALUES: u64 = 64 << 20;
 
@@ -34,17 +37,30 @@ impl Store {
     ///
     /// A row belongs to a window when the middle of its interval lies within it.
     pub(crate) fn window_stats(&self, run: &RunId, window: &Window) -> Result<PathBuf, StoreError> {
-        let name = format!("{run}.{}-{}.parquet", window.start.0, window.end.0);
-        let path = self.path().join("cache/windows").join(name);
+        let path = self.derived(run, &format!("{}-{}.parquet", window.start.0, window.end.0));
         if self.has_cached(&path) {
             return Ok(path);
         }
-        self.make_dir("cache/windows")?;
+        self.make_derived()?;
         let scratch = self.scratch()?;
         let part = scratch.path("stats.parquet");
         self.make_window_stats(run, window, &part)?;
         self.keep_cached(&part, &path)?;
         Ok(path)
+    }
+
+    /// Where a file is cached that is derived from a run and goes with it: statistics of a window, coarse bins, findings. `name`
+    /// tells it from the run's others.
+    pub fn derived(&self, run: &RunId, name: &str) -> PathBuf {
+        self.path().join(DERIVED).join(format!("{run}.{name}"))
+    }
+
+    /// Makes the folder of [`Store::derived`].
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn make_derived(&self) -> Result<PathBuf, StoreError> {
+        self.make_dir(DERIVED)
     }
 
     fn make_window_stats(&self, run: &RunId, window: &Window, path: &Path) -> Result<(), StoreError> {
@@ -59,9 +75,9 @@ impl Store {
         stats.finish().map(|_| ())
     }
 
-    /// Forgets the statistics of the windows of a run that is no more.
-    pub(crate) fn forget_windows(&self, run: &RunId) {
-        let dir = self.path().join("cache/windows");
+    /// Forgets what is derived from a run that is no more.
+    pub(crate) fn forget_derived(&self, run: &RunId) {
+        let dir = self.path().join(DERIVED);
         for name in crate::fs::names(&dir).unwrap_or_default() {
             if name.starts_with(&format!("{run}.")) {
                 // Only a cache: what stays is never read again.

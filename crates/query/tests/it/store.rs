@@ -36,15 +36,13 @@ impl TestStore {
         self.n += 1;
         let begin = Begin {
             name: Some(name.to_owned()),
-            kind: "record".to_owned(),
-            host: "h1".to_owned(),
             command: vec!["sleep".to_owned(), "10".to_owned()],
             params: [("threads".to_owned(), "8".to_owned())].into(),
             tags: [("build".to_owned(), name.to_owned())].into(),
-            start: START,
             interval_s: Some(1.0),
             random: self.n * 7919,
             sources: vec!["cpu".to_owned()],
+            ..Begin::new("record", "h1", START)
         };
         let mut open = self.store.begin(begin).unwrap();
         let mut rows = Rows::new("h1");

@@ -82,18 +82,7 @@ fn names_that_look_like_markup_stay_text() {
 #[test]
 fn a_run_without_rows_gives_a_page_with_everything_folded_away() {
     let (_dir, store) = store();
-    let begin = Begin {
-        name: None,
-        kind: "record".to_owned(),
-        host: "nene".to_owned(),
-        command: Vec::new(),
-        params: [].into(),
-        tags: [].into(),
-        start: Micros(1_795_271_753_000_000),
-        interval_s: None,
-        random: 1,
-        sources: Vec::new(),
-    };
+    let begin = Begin { random: 1, ..Begin::new("record", "nene", Micros(1_795_271_753_000_000)) };
     let open = store.begin(begin).unwrap();
     let end = End::at(Micros(1_795_271_754_000_000));
     let id = open.seal(end).unwrap();

@@ -114,16 +114,10 @@ fn study(store: &Store) {
 
 fn of_study(store: &Store, start: Micros, params: std::collections::BTreeMap<String, String>, value: f64) -> RunId {
     let begin = Begin {
-        name: None,
-        kind: "study".to_owned(),
-        host: "nene".to_owned(),
         command: vec!["true".to_owned()],
         params,
-        tags: Default::default(),
-        start,
-        interval_s: None,
         random: start.0 as u64,
-        sources: Vec::new(),
+        ..Begin::new("study", "nene", start)
     };
     let mut open = store.begin(begin).unwrap();
     let end = Micros(start.0 + 10_000_000);

@@ -14,15 +14,10 @@ pub const START: i64 = 1_795_271_753_000_000;
 pub fn begin(name: &str, random: u64) -> Begin {
     Begin {
         name: Some(name.to_owned()),
-        kind: "record".to_owned(),
-        host: "h1".to_owned(),
-        command: Vec::new(),
-        params: BTreeMap::new(),
-        tags: BTreeMap::new(),
-        start: Micros(START),
         interval_s: Some(1.0),
         random,
         sources: vec!["cpu".to_owned()],
+        ..Begin::new("record", "h1", Micros(START))
     }
 }
 

@@ -241,15 +241,12 @@ fn save(
     ]);
     let mut open = store.begin(Begin {
         name: Some(args.name.clone().unwrap_or_else(|| format!("tamp {file}"))),
-        kind: KIND.to_owned(),
-        host: host.clone(),
         command: std::env::args().collect(),
         params,
         tags: args.tag.iter().cloned().collect(),
-        start,
-        interval_s: None,
         random: stores::random(),
         sources: vec!["tamp".to_owned()],
+        ..Begin::new(KIND, &host, start)
     })?;
     let end = stores::now();
     let mut rows = rows(points, &host, &args.file, end);

@@ -31,15 +31,13 @@ pub fn run(store: &Store, made: &Made<'_>) -> Result<RunId, StoreError> {
     let start = Micros(START + (made.phase * 3.6e9) as i64);
     let begin = Begin {
         name: Some(made.name.to_owned()),
-        kind: "record".to_owned(),
-        host: "nene".to_owned(),
         command: ["sysbench", "oltp_read_write", "--threads=64", "run"].map(str::to_owned).to_vec(),
         params: [("threads".to_owned(), "64".to_owned())].into(),
         tags: [("build".to_owned(), made.name.to_owned())].into(),
-        start,
         interval_s: Some(1.0),
         random: (made.phase * 1000.0) as u64,
         sources: vec!["cpu".to_owned()],
+        ..Begin::new("record", "nene", start)
     };
     let mut open = store.begin(begin)?;
     let mut rows = Rows::new("nene");

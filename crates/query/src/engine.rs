@@ -186,6 +186,14 @@ impl Engine {
         Ok(Engine::with(program::start(options.temp_dir.clone())?, store, options))
     }
 
+    /// An engine on `store` whose processes start with the first statement: for who may find in the cache what is asked.
+    ///
+    /// # Errors
+    /// When the program of the workers is not there.
+    pub fn on_demand(store: &Store, options: &Options) -> Result<Engine, QueryError> {
+        Ok(Engine::with(program::on_demand(options.temp_dir.clone())?, store, options))
+    }
+
     /// An engine on `store` that shares `workers` with others.
     pub fn with(workers: Workers, store: &Store, options: &Options) -> Engine {
         Engine {

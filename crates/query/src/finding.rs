@@ -298,7 +298,7 @@ impl Engine {
     /// # Errors
     /// When a finding of the store cannot be read, or the store. One that fails stands among what is given back.
     pub fn find_all(&self, scope: &Scope) -> Result<Vec<Found>, QueryError> {
-        self.worst_first(findings(self.store())?, scope)
+        self.look(findings(self.store())?, scope)
     }
 
     /// Like [`Engine::find_all`] with those findings only that bear on a comparison of the runs with others.
@@ -308,13 +308,6 @@ impl Engine {
     pub fn find_comparison(&self, scope: &Scope) -> Result<Vec<Found>, QueryError> {
         let mut bearing = findings(self.store())?;
         bearing.retain(|finding| finding.comparison.is_some());
-        self.worst_first(bearing, scope)
-    }
-
-    fn worst_first(&self, findings: Vec<Finding>, scope: &Scope) -> Result<Vec<Found>, QueryError> {
-        let mut all = self.look(findings, scope)?;
-        all.retain(|found| found.outcome.as_ref().map_or(true, |o| !o.is_empty()));
-        all.sort_by_key(|found| (found.severity(), found.finding.section));
-        Ok(all)
+        self.look(bearing, scope)
     }
 }

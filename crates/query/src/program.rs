@@ -16,7 +16,19 @@ const ARGUMENT: &str = "--template";
 /// # Errors
 /// When the program is not there or does not start.
 pub fn start(scratch: Option<PathBuf>) -> Result<Workers, QueryError> {
-    Ok(Workers::start(Start { program: find()?, arguments: vec![ARGUMENT.into()], scratch })?)
+    Ok(Workers::start(template(scratch)?)?)
+}
+
+/// Workers that spill below `scratch`, started with the first statement.
+///
+/// # Errors
+/// When the program is not there.
+pub(crate) fn on_demand(scratch: Option<PathBuf>) -> Result<Workers, QueryError> {
+    Ok(Workers::on_demand(template(scratch)?)?)
+}
+
+fn template(scratch: Option<PathBuf>) -> Result<Start, QueryError> {
+    Ok(Start { program: find()?, arguments: vec![ARGUMENT.into()], scratch })
 }
 
 /// Beside this program (as built), in `libexec` of the same prefix (as installed), or in the folder above, where a

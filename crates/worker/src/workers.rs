@@ -60,19 +60,29 @@ struct Template {
 }
 
 impl Workers {
-    /// Starts the template.
+    /// Starts the template, which gets ready while its owner does something else.
     ///
     /// # Errors
     /// When the program cannot be started, or no folder for spilling can be made.
     pub fn start(start: Start) -> Result<Workers, WorkerError> {
-        // The slow part first: the template gets ready while the rest goes on.
         let template = Template::start(&start)?;
+        Workers::with(start, Some(template))
+    }
+
+    /// Starts the template with the first session, which may never come.
+    ///
+    /// # Errors
+    /// When no folder for spilling can be made.
+    pub fn on_demand(start: Start) -> Result<Workers, WorkerError> {
+        Workers::with(start, None)
+    }
+
+    fn with(start: Start, template: Option<Template>) -> Result<Workers, WorkerError> {
         let scratch = Scratch::make(&start.scratch.clone().unwrap_or_else(env::temp_dir))?;
-        let template = Mutex::new(Some(template));
         Ok(Workers(Arc::new(Shared {
             start,
             scratch,
-            template,
+            template: Mutex::new(template),
             sessions: AtomicU32::new(1),
             confined: OnceLock::new(),
         })))

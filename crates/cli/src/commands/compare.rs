@@ -88,7 +88,7 @@ fn share(text: &str) -> Result<f64, String> {
 /// Compares each other group with the first.
 pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    let engine = Engine::open(&store, &Options::default())?;
+    let engine = Engine::on_demand(&store, &Options::default())?;
     let chosen = Chosen { by: &args.by, window: &args.part.window };
     let first = Group::read(&engine, &args.first, chosen)?;
     let mut failed = false;

@@ -47,7 +47,7 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let scope = answers::scope(&store, &args.runs)?;
-    let engine = Engine::open(&store, &Options::default())?;
+    let engine = Engine::on_demand(&store, &Options::default())?;
     let all = engine.find_all(&scope)?;
     let runs = scope.runs.map_or(0, |runs| runs.len());
     let text = if args.json {

@@ -51,13 +51,13 @@ impl Source<'_> {
         if !self.question.params.is_empty() {
             return Ok(None);
         }
-        let Ok(dir) = self.engine.store().make_dir("cache/windows") else {
+        let Ok(dir) = self.engine.store().make_derived() else {
             // A store that cannot be written is read all the same, only slower.
             return Ok(None);
         };
         let mut files = Vec::new();
         for run in runs {
-            match self.files(&dir, run, place) {
+            match self.files(run, place) {
                 Ok(more) => files.extend(more),
                 Err(QueryError::Interrupted) => return Err(QueryError::Interrupted),
                 Err(_) => return Ok(None),
@@ -69,20 +69,21 @@ impl Source<'_> {
 
     /// The files of one level of a run, made if they are not there: those of the finest level from rows, one for
     /// each slice of time, so that little memory is enough; that of another one from the finest.
-    fn files(&self, dir: &Path, run: &RunId, place: usize) -> Result<Vec<PathBuf>, QueryError> {
+    fn files(&self, run: &RunId, place: usize) -> Result<Vec<PathBuf>, QueryError> {
         let level = LEVELS[place];
         let sql = BinSql { question: self.question, timewise: self.timewise };
-        let path = |slice: u64| dir.join(format!("{run}.bins-{}-{level}-{slice}.parquet", self.name()));
+        let store = self.engine.store();
+        let path = |slice: u64| store.derived(run, &format!("bins-{}-{level}-{slice}.parquet", self.name()));
         if place > 0 {
             let path = path(0);
-            if !self.engine.store().has_cached(&path) {
-                let finest = self.files(dir, run, 0)?;
+            if !store.has_cached(&path) {
+                let finest = self.files(run, 0)?;
                 let scope = Scope::of([run.clone()]);
                 self.keep(&sql.merged(level / LEVELS[0], None), &scope, &finest, &path)?;
             }
             return Ok(vec![path]);
         }
-        let (store, whole) = (self.engine.store(), [run.clone()]);
+        let whole = [run.clone()];
         let start = store.run(run)?.manifest.start;
         let Some(file) = store.files(self.timewise.table.name, Some(&whole))?.pop() else { return Ok(Vec::new()) };
         let width_us = self.step_s * 1e6 * level as f64;

@@ -15,9 +15,6 @@ use serde::{Deserialize, Serialize};
 use super::{Finding, Found, Occurrence, Severity};
 use crate::{Engine, Part, QueryError, Scope};
 
-/// Where what is derived from runs is kept, until they are removed.
-const FOLDER: &str = "cache/windows";
-
 /// What was found in one run, or a part of it, by the finding's name.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
@@ -46,26 +43,33 @@ struct Row {
 }
 
 impl Engine {
-    /// Lets `findings` look at the runs of `scope`: what each found, by run and in each the worst first.
+    /// Lets `findings` look at the runs of `scope`: those that found something or could not look, the worst first, and so what
+    /// each found; what is equally bad stands by run.
     ///
     /// # Errors
     /// When the store cannot be read. A finding that fails stands among what is given back.
     pub(super) fn look(&self, findings: Vec<Finding>, scope: &Scope) -> Result<Vec<Found>, QueryError> {
         let runs = self.runs_of(scope)?;
         let mut kept: Vec<Kept> = runs.iter().map(|run| self.kept(run, scope.part)).collect();
-        let looked = findings.into_iter().map(|finding| {
-            let outcome = match finding.own {
+        let mut all = Vec::new();
+        for finding in findings {
+            let mut outcome = match finding.own {
                 true => self.find(&finding, scope),
                 false => self.evaluate(&finding, &runs, scope.part, &mut kept),
             };
-            Found { outcome: outcome.map(worst_first), finding }
-        });
-        let looked = looked.collect();
+            if let Ok(occurrences) = &mut outcome {
+                occurrences.sort_by_key(|occurrence| occurrence.severity);
+            }
+            if outcome.as_ref().map_or(true, |occurrences| !occurrences.is_empty()) {
+                all.push(Found { outcome, finding });
+            }
+        }
+        all.sort_by_key(|found| (found.severity(), found.finding.section));
         for (run, kept) in runs.iter().zip(&kept).filter(|(_, kept)| kept.is_news) {
             // A store that cannot be written is read all the same, only slower.
             let _ = self.keep(run, scope.part, kept);
         }
-        Ok(looked)
+        Ok(all)
     }
 
     /// The runs of `scope`, each once.
@@ -117,7 +121,7 @@ impl Engine {
 
     fn keep(&self, run: &RunId, part: Option<Part>, kept: &Kept) -> Result<(), QueryError> {
         let path = self.kept_path(run, part);
-        self.store().make_dir(FOLDER)?;
+        self.store().make_derived()?;
         let scratch = self.store().scratch()?;
         let text = serde_json::to_string(kept).map_err(|e| QueryError::Io(e.into()))?;
         fs::write(scratch.path("findings.json"), text)?;
@@ -126,8 +130,8 @@ impl Engine {
 
     fn kept_path(&self, run: &RunId, part: Option<Part>) -> PathBuf {
         let edge = |us: Option<i64>| us.map(|us| us.to_string()).unwrap_or_default();
-        let part = part.map(|part| format!(".{}-{}", edge(part.from_us), edge(part.to_us))).unwrap_or_default();
-        self.store().path().join(FOLDER).join(format!("{run}{part}.findings.json"))
+        let part = part.map(|part| format!("{}-{}.", edge(part.from_us), edge(part.to_us))).unwrap_or_default();
+        self.store().derived(run, &format!("{part}findings.json"))
     }
 }
 
@@ -138,12 +142,6 @@ const VIEWS: u32 = 1;
 fn version(finding: &Finding) -> String {
     let text = format!("{VIEWS}\n{}\n{}\n{}", finding.severity, finding.says(), finding.sql);
     blake3::hash(text.as_bytes()).to_hex().chars().take(20).collect()
-}
-
-/// By severity; what is equally bad stays in its order.
-fn worst_first(mut occurrences: Vec<Occurrence>) -> Vec<Occurrence> {
-    occurrences.sort_by_key(|occurrence| occurrence.severity);
-    occurrences
 }
 
 impl Row {

@@ -49,7 +49,7 @@ impl Costs {
         self.turn += 1;
         let before = mem::replace(&mut self.before, now);
         let in_it = |(now, then): (&Cost, Cost)| Cost {
-            program: now.program.clone(),
+            program: then.program,
             runs: now.runs.saturating_sub(then.runs),
             ns: now.ns.saturating_sub(then.ns),
             skipped: now.skipped.saturating_sub(then.skipped),

@@ -74,7 +74,7 @@ impl Observing {
         let (costs, measured) = self.loaded.cost();
         // Before the first interval there is nothing whose cost or loss anybody asks for.
         let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
-        for cost in costs {
+        for cost in costs.into_iter().filter(|cost| measured || cost.skipped > 0) {
             let program = format!(",program={}", cost.program);
             self.lose("skipped", cost.skipped, &program, tick, rows);
             if measured {

@@ -3,6 +3,6 @@
 -- section: facts
 -- chart: table
 -- order: 20
-SELECT run, host, t, kind, subject, message
+SELECT run, host, t, kind, subject, priority, message
 FROM event
 ORDER BY run, host, t, kind, subject

@@ -9,6 +9,7 @@ mod commands;
 mod demo;
 mod distances;
 mod ending;
+mod facts;
 mod formats;
 mod live;
 mod machine;

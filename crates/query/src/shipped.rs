@@ -32,6 +32,7 @@ shipped! {
     "disk-util",
     "distributions",
     "events",
+    "log",
     "facts",
     "fs-usage",
     "hot-disks",

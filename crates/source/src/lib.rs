@@ -6,6 +6,7 @@
 
 mod counter;
 mod ethtool;
+mod given;
 mod options;
 pub mod proc;
 pub mod residency;
@@ -14,6 +15,7 @@ mod testing;
 
 pub use counter::{Counter, Step, Width};
 pub use fenxi_procfs::{ProcFile, Root};
+pub use given::GivenFacts;
 pub use options::{Changes, Opt, Options, Takes, Value};
 pub use proc::{
     SOURCES,

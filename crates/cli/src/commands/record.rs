@@ -8,8 +8,9 @@ use fenxi_record::{Outcome, Plan, RecordError};
 
 use crate::{
     ending::exit_code,
+    facts,
     machine::hostname,
-    options::{Global, RootArg, RunLabels, interval, seconds},
+    options::{Global, RootArg, RunLabels, interval, key_value, seconds},
     print,
     progress::{Line, plural},
     sources, stores,
@@ -25,7 +26,9 @@ Examples:
   fenxi record --name baseline --tag kernel=6.18 -- ./bench.sh
   fenxi record --interval 100ms --for 10s
   fenxi record --source cpu,disk,net --for 1m
-  fenxi record --source +iopattern:pid=42 --for 1m")]
+  fenxi record --source +iopattern:pid=42 --for 1m
+  fenxi record --fact build=a1b2c3 --fact my.cnf=@/etc/my.cnf -- ./bench.sh
+  fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m")]
 #[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the command or host]")))]
 pub struct RecordArgs {
     /// Name and tags
@@ -41,6 +44,10 @@ pub struct RecordArgs {
     /// `NAME:OPTION=VALUE` sets options of observers
     #[arg(long, short, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub source: Vec<String>,
+    /// A fact to keep with the run, also compared: VALUE as it is, @FILE for a
+    /// file's text, $(COMMAND) for what a shell command prints; can be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
+    pub fact: Vec<(String, String)>,
     /// The machine
     #[command(flatten)]
     pub machine: RootArg,
@@ -51,7 +58,8 @@ pub struct RecordArgs {
 
 /// Records, says what was kept, and exits with the command's status.
 pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
-    let sources = sources::choose(&args.source)?;
+    let mut sources = sources::choose(&args.source)?;
+    sources.extend(facts::given(&args.fact)?);
     let root = args.machine.open()?;
     let store = stores::create(global)?;
     let host = hostname(&root);

@@ -19,8 +19,10 @@ table! {
     event [kind] is (Facts, Events, Lasting) {
         /// Kind: `mark`, `counter reset`, `missed tick`, `clock step`, `fact changed`, `appeared`, `gone`, `log` and so on.
         kind: label(),
-        /// Subject of the event: a device, a source, a fact.
+        /// Subject of the event: a device, a source, a fact, the program that logged a line.
         subject: label(),
+        /// How urgent a line of a log is: `emerg`, `alert`, `crit`, `err`, `warning`, `notice`, `info`, `debug`; NULL if unknown.
+        priority: label(),
         /// Description of the event.
         message: text(),
     }

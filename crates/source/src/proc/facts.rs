@@ -99,6 +99,11 @@ impl Facts {
         }
     }
 
+    /// Each fact's topic, name and value, in order.
+    pub fn each(&self) -> impl Iterator<Item = (&'static str, &str, &str)> {
+        self.known.iter().map(|((topic, name), value)| (*topic, name.as_str(), value.as_str()))
+    }
+
     fn read(root: &Root) -> Facts {
         let mut facts = Facts::default();
         for topic in TOPICS {
@@ -109,7 +114,7 @@ impl Facts {
 }
 
 /// Names in a folder, in order; none when it is not there.
-fn names(root: &Root, folder: &str) -> Vec<String> {
+pub(super) fn names(root: &Root, folder: &str) -> Vec<String> {
     let found = root.list(folder).unwrap_or_default();
     let mut names: Vec<String> = found.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     names.sort();
@@ -125,12 +130,12 @@ impl Collector for Reader {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         let facts = Facts::read(&self.root);
         let phase = if tick.dt.is_none() { "start" } else { "end" };
-        for ((topic, name), value) in &facts.known {
+        for (topic, name, value) in facts.each() {
             rows.row(&TABLE, tick.t, None)
-                .str(text::topic, *topic)
-                .str(text::name, name.as_str())
+                .str(text::topic, topic)
+                .str(text::name, name)
                 .str(text::phase, phase)
-                .text(text::value, value.as_str());
+                .text(text::value, value);
         }
         match &self.start {
             Some(start) if tick.dt.is_some() => tell_changes(start, &facts, tick, rows),
@@ -140,7 +145,8 @@ impl Collector for Reader {
     }
 }
 
-fn tell_changes(start: &Facts, end: &Facts, tick: Tick, rows: &mut Rows) {
+/// An event for each fact that is not at the end what it was at the start.
+pub(super) fn tell_changes(start: &Facts, end: &Facts, tick: Tick, rows: &mut Rows) {
     let mut tell = |key: &(&str, String), old: &str, new: &str| {
         rows.event(tick.t, "fact changed", &format!("{}.{}", key.0, key.1), &format!("{old} -> {new}"));
     };

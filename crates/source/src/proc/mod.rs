@@ -37,5 +37,7 @@ sources! {
     process,
     thread,
     cgroup,
+    log,
+    packages,
     facts,
 }

@@ -1,0 +1,11 @@
+-- title: What was logged?
+-- about: Lines of the kernel's log and of recorded or imported log files, by program and priority: how many, when, and the latest one; the most urgent first.
+-- section: facts
+-- chart: table
+-- order: 22
+SELECT run, host, subject AS program, priority, count(*) AS lines, min(t) AS first, max(t) AS last, max_by(message, t) AS latest
+FROM event
+WHERE kind = 'log'
+GROUP BY run, host, subject, priority
+ORDER BY run, host, list_position(['emerg', 'alert', 'crit', 'err', 'warning', 'notice', 'info', 'debug'], priority) NULLS LAST,
+    lines DESC, program

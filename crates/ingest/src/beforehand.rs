@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, io::Read, sync::atomic::Ordering};
 
-use fenxi_formats::{Format, HEAD_BYTES, Head, Hints, Input, detect, overrun, survey};
+use fenxi_formats::{Format, HEAD_BYTES, Hints, Input, overrun, survey};
 
 use crate::{Content, Plan, Source, feed::Shared, same};
 
@@ -33,9 +33,9 @@ pub(crate) fn common_host(plan: &Plan) -> String {
 /// The hosts that the beginning of an input names.
 fn told_hosts(plan: &Plan, source: &Source) -> BTreeSet<String> {
     let Some(head) = same::head(source, HEAD_BYTES) else { return BTreeSet::new() };
-    let head = String::from_utf8_lossy(&head);
-    let Some(format) = plan.format.or_else(|| detect(&Head { text: &head })) else { return BTreeSet::new() };
-    survey(format, &mut Input::new(head.as_bytes()), &Hints::none(&source.name)).hosts
+    let mut input = Input::new(&head[..]);
+    let (Some(format), _) = plan.recognise(&input) else { return BTreeSet::new() };
+    survey(format, &mut input, &Hints::none(&source.name)).hosts
 }
 
 /// What is to be said of the host of an input that names none; `default_host` is that of all inputs together.

@@ -1,8 +1,5 @@
 //! An import from its inputs to the sealed run.
 
-#[cfg(test)]
-mod tests;
-
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
@@ -24,7 +21,7 @@ use crate::{
     beforehand::{common_host, guessed_host, overrun_of},
     error::says,
     feed::{self, Feed, Shared},
-    same,
+    same, unknown,
 };
 
 /// Batches of rows that may wait for the writer.
@@ -65,6 +62,39 @@ pub struct Plan {
     pub now: Micros,
     /// A random number for the run's id.
     pub random: u64,
+}
+
+impl Plan {
+    /// Imports `sources` into `store` as a run called `name`: each in the format that it is recognised as, of the host that it
+    /// names, in UTC. `now` is the time of the import, `random` makes the run's id unique.
+    pub fn new(store: Store, name: String, sources: Vec<Source>, now: Micros, random: u64) -> Plan {
+        Plan {
+            store,
+            name,
+            tags: BTreeMap::new(),
+            command: Vec::new(),
+            sources,
+            format: None,
+            host: None,
+            start: None,
+            interval_s: None,
+            zone: TimeZone::UTC,
+            mapping: None,
+            strict: false,
+            force: false,
+            most_bytes: None,
+            now,
+            random,
+        }
+    }
+
+    /// What an input is read as, or what it is that is no text; neither of a text that nobody knows.
+    pub(crate) fn recognise(&self, input: &Input<'_>) -> (Option<&'static Format>, Option<Foreign>) {
+        match foreign(input.head_bytes()) {
+            Some(foreign) => (None, Some(foreign)),
+            None => (self.format.or_else(|| detect(&Head { text: &input.head() })), None),
+        }
+    }
 }
 
 /// How far an import is.
@@ -137,6 +167,7 @@ pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Resul
         entries: Vec::new(),
         rows: 0,
         said: Vec::new(),
+        texts_left: unknown::MOST_OF_RUN,
     };
     let mut inputs = Vec::new();
     let read = (|| {
@@ -203,6 +234,8 @@ struct Work<'p> {
     rows: u64,
     /// The first things that could not be read, for `strict`.
     said: Vec<String>,
+    /// Bytes of unknown texts that may still become facts.
+    texts_left: usize,
 }
 
 impl Work<'_> {
@@ -285,11 +318,7 @@ impl Work<'_> {
     ) -> (Option<&'static Format>, Option<Foreign>, Tally) {
         let rows_so_far = Cell::new(self.rows);
         let mut input = Input::new(Shown { feed, shared: &self.shared, watch, name: &source.name, rows: &rows_so_far });
-        let foreign = foreign(input.head_bytes());
-        let format = match foreign {
-            Some(_) => None,
-            None => self.plan.format.or_else(|| detect(&Head { text: &input.head() })),
-        };
+        let (format, foreign) = self.plan.recognise(&input);
         let mut hints = self.hints(source);
         hints.overrun_s =
             format.and_then(|format| overrun_of(source, format, &input.head(), &hints, (self.plan, &self.shared)));
@@ -307,7 +336,7 @@ impl Work<'_> {
         match (format, &foreign) {
             (Some(format), _) => (format.read)(&mut input, &mut out),
             (None, Some(foreign)) => out.note(None, &format!("{}; it is kept as it is", says("it", foreign))),
-            (None, None) => out.note(None, "unknown format; the file is kept as it is"),
+            (None, None) => unknown::keep(&source.name, &mut self.texts_left, &mut input, &mut out),
         }
         if let Some(guessed) = guessed.filter(|_| format.is_some() && !out.names_host()) {
             out.assume(&guessed);
@@ -367,9 +396,9 @@ impl Work<'_> {
             return Err(ImportError::Forced { name, foreign, format: format.name });
         }
         if inputs.iter().all(|i| i.format.is_none()) {
-            let lines: Vec<_> =
-                inputs.iter().filter_map(|i| Some(says(&i.name, i.foreign.as_ref()?))).take(5).collect();
-            if lines.len() == inputs.len().min(5) {
+            let no_text: Option<Vec<_>> = inputs.iter().map(|i| Some(says(&i.name, i.foreign.as_ref()?))).collect();
+            if let Some(mut lines) = no_text {
+                lines.truncate(5);
                 return Err(ImportError::NoText(lines.join("\n")));
             }
             let names: Vec<_> = inputs.iter().take(5).map(|i| i.name.as_str()).collect();

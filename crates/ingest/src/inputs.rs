@@ -13,7 +13,7 @@ use fs_err as fs;
 use tempfile::TempDir;
 
 use crate::{
-    members::{LIMITS, members},
+    members::{Room, members},
     unpack::unpacked,
 };
 
@@ -73,11 +73,12 @@ impl Content {
 }
 
 /// The inputs at `path`: the file itself, every file below a directory in the order of their
-/// names, or standard input for `-`. A tar or zip archive is unpacked like a directory, also one in a directory.
+/// names, or standard input for `-`. A tar or zip archive is unpacked like a directory, also one in a directory or in another
+/// archive, as far as there is `room`.
 ///
 /// # Errors
-/// When it is not there, cannot be read, holds no file, or is a damaged archive.
-pub fn collect(path: &Path) -> io::Result<Vec<Source>> {
+/// When it is not there, cannot be read, holds no file, or is a damaged archive or one too large.
+pub fn collect(path: &Path, room: &mut Room<'_>) -> io::Result<Vec<Source>> {
     if path.as_os_str() == "-" {
         return Ok(vec![Source {
             name: "stdin".to_owned(),
@@ -88,7 +89,7 @@ pub fn collect(path: &Path) -> io::Result<Vec<Source>> {
     }
     if !fs::metadata(path)?.is_dir() {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        return unpacked_members(source(name, path.to_owned()), "");
+        return unpacked_members(source(name, path.to_owned()), "", room);
     }
     let mut found = Vec::new();
     walk(path, "", &mut found)?;
@@ -99,17 +100,29 @@ pub fn collect(path: &Path) -> io::Result<Vec<Source>> {
         .into_iter()
         .map(|source| {
             let within = format!("{}/", source.name);
-            unpacked_members(source, &within)
+            unpacked_members(source, &within, room)
         })
         .collect();
     Ok(found?.into_iter().flatten().collect())
 }
 
+/// The members of an input that is an archive, as far as there is `room`; else the input itself.
+///
+/// # Errors
+/// When it is a damaged archive, or one too large.
+pub fn expand(source: Source, room: &mut Room<'_>) -> io::Result<Vec<Source>> {
+    unpacked_members(source, "", room)
+}
+
 /// The members of an input that is an archive, each with `within` before its name; else the input itself.
-fn unpacked_members(source: Source, within: &str) -> io::Result<Vec<Source>> {
+fn unpacked_members(source: Source, within: &str, room: &mut Room<'_>) -> io::Result<Vec<Source>> {
     let Content::File(path) = &source.content else { return Ok(vec![source]) };
+    // What a pipe has given is gone.
+    if !path.is_file() {
+        return Ok(vec![source]);
+    }
     let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", source.name));
-    let Some(mut members) = members(path, LIMITS).map_err(named)? else { return Ok(vec![source]) };
+    let Some(mut members) = members(path, room).map_err(named)? else { return Ok(vec![source]) };
     for member in &mut members {
         member.name.insert_str(0, within);
     }
@@ -206,11 +219,11 @@ mod tests {
         for name in ["b/2.txt", "a.txt", "b/1.log.h"] {
             fs::write(dir.path().join(name), "x").unwrap();
         }
-        let found = collect(dir.path()).unwrap();
+        let found = collect(dir.path(), &mut Room::until(&|| false)).unwrap();
         let names: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.host.as_deref())).collect();
         assert_eq!(names, [("a.txt", None), ("b/1.log.h", Some("h")), ("b/2.txt", None)]);
         assert!(found[0].modified.is_some());
-        assert!(collect(&dir.path().join("none")).is_err());
-        assert!(collect(&dir.path().join("b/../c")).is_err());
+        assert!(collect(&dir.path().join("none"), &mut Room::until(&|| false)).is_err());
+        assert!(collect(&dir.path().join("b/../c"), &mut Room::until(&|| false)).is_err());
     }
 }

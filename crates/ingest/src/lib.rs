@@ -18,9 +18,11 @@ mod members;
 mod same;
 #[cfg(test)]
 mod tests;
+mod unknown;
 mod unpack;
 
 pub use attach::{Reading, attach};
 pub use error::ImportError;
 pub use import::{Imported, Outcome, Plan, Progress, import};
-pub use inputs::{Content, Source, collect, kept};
+pub use inputs::{Content, Source, collect, expand, kept};
+pub use members::Room;

@@ -5,7 +5,7 @@
 
 use std::{
     io::{self, Read, Seek},
-    path::{Component, Path},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -19,14 +19,24 @@ use crate::{
     unpack::{read_full, unpacked},
 };
 
-/// What an archive may hold: more is refused before the disk is full.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) members: usize,
-    pub(crate) bytes: u64,
+/// Where archives are unpacked, and how much of them: more is refused before the disk is full.
+pub struct Room<'a> {
+    /// The folder in which the folder of an archive is made.
+    pub folder: PathBuf,
+    /// Files of all archives together.
+    pub members: usize,
+    /// Bytes of all these files.
+    pub bytes: u64,
+    /// Whether somebody wants it to end.
+    pub stopped: &'a (dyn Fn() -> bool + 'a),
 }
 
-pub(crate) const LIMITS: Limits = Limits { members: 200_000, bytes: 32 << 30 };
+impl<'a> Room<'a> {
+    /// 200,000 files and 32 GiB in the folder for temporary files, until `stopped`.
+    pub fn until(stopped: &'a (dyn Fn() -> bool + 'a)) -> Room<'a> {
+        Room { folder: std::env::temp_dir(), members: 200_000, bytes: 32 << 30, stopped }
+    }
+}
 
 /// How an archive is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,24 +47,25 @@ enum Kind {
 
 /// Bytes that tell an archive.
 const HEAD: usize = 512;
+/// How deep archives within archives are unpacked; one that is deeper is an input as it is.
+const DEPTH: usize = 3;
+/// First members of zip archives that nobody means to be unpacked: of Office and OpenDocument files, and of Java programs.
+const DOCUMENTS: [&[u8]; 3] = [b"[Content_Types].xml", b"mimetype", b"META-INF/"];
+/// Bytes that are unpacked between two looks at whether it is to end.
+const STEP: u64 = 1 << 20;
 
-/// The members of the archive at `path`, named within it; None when it is no archive, or one of runs.
+/// The members of the archive at `path`, named within it, those of archives among them too; None when it is no archive, or
+/// one of runs. What they take is taken from the `room`.
 ///
 /// # Errors
-/// When it is damaged, holds no file, or more than `limits`.
-pub(crate) fn members(path: &Path, limits: Limits) -> io::Result<Option<Vec<Source>>> {
+/// When it is damaged, holds no file, more than there is room for, or when it is to end.
+pub(crate) fn members(path: &Path, room: &mut Room<'_>) -> io::Result<Option<Vec<Source>>> {
     let Some(kind) = kind(path)? else { return Ok(None) };
-    if fenxi_store::is_archive(fs::File::open(path)?).unwrap_or(false) {
-        return Ok(None);
-    }
-    let folder = Arc::new(tempfile::Builder::new().prefix("fenxi-import-").tempdir()?);
-    let mut unpacking = Unpacking { folder, found: Vec::new(), left: limits };
-    match kind {
-        Kind::Tar => unpacking.tar(unpacked(fs::File::open(path)?)?.1)?,
-        Kind::Zip => unpacking.zip(fs::File::open(path)?)?,
-    }
+    let folder = Arc::new(tempfile::Builder::new().prefix("fenxi-import-").tempdir_in(&room.folder)?);
+    let mut unpacking = Unpacking { folder, found: Vec::new(), within: Vec::new(), files: 0, room };
+    unpacking.archive(kind, path)?;
     if unpacking.found.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::NotFound, format!("{}: no file in this archive", path.display())));
+        return Err(io::Error::new(io::ErrorKind::NotFound, "no file in this archive"));
     }
     Ok(Some(unpacking.found))
 }
@@ -64,23 +75,40 @@ fn kind(path: &Path) -> io::Result<Option<Kind>> {
     let mut file = fs::File::open(path)?;
     let n = read_full(&mut file, &mut head)?;
     if head[..n].starts_with(b"PK\x03\x04") {
-        return Ok(Some(Kind::Zip));
+        // Documents and programs are zip archives, too; the name of the first member tells them.
+        let first = head[..n].get(30..).unwrap_or_default();
+        let is_document = DOCUMENTS.iter().any(|name| first.starts_with(name));
+        return Ok((!is_document).then_some(Kind::Zip));
     }
     // What begins like something packed and is not is for the importer to complain of.
     let Ok((_, mut reader)) = unpacked(io::Cursor::new(head[..n].to_vec()).chain(file)) else { return Ok(None) };
     let mut head = [0; HEAD];
     let n = read_full(&mut reader, &mut head).unwrap_or(0);
-    Ok((head[..n].get(257..262) == Some(b"ustar")).then_some(Kind::Tar))
+    let is_tar = head[..n].get(257..262) == Some(b"ustar");
+    // An archive of runs is not unpacked, but taken in.
+    let is_ours = || fenxi_store::is_archive(fs::File::open(path)?);
+    Ok((is_tar && !is_ours().unwrap_or(false)).then_some(Kind::Tar))
 }
 
 /// An archive being unpacked.
-struct Unpacking {
+struct Unpacking<'r, 'a> {
     folder: Arc<TempDir>,
     found: Vec<Source>,
-    left: Limits,
+    /// The archives in which the present one is.
+    within: Vec<String>,
+    /// Files made in the folder so far.
+    files: usize,
+    room: &'r mut Room<'a>,
 }
 
-impl Unpacking {
+impl Unpacking<'_, '_> {
+    fn archive(&mut self, kind: Kind, path: &Path) -> io::Result<()> {
+        match kind {
+            Kind::Tar => self.tar(unpacked(fs::File::open(path)?)?.1),
+            Kind::Zip => self.zip(fs::File::open(path)?),
+        }
+    }
+
     fn tar(&mut self, reader: impl Read) -> io::Result<()> {
         let mut archive = tar::Archive::new(reader);
         for entry in archive.entries()? {
@@ -107,32 +135,72 @@ impl Unpacking {
         Ok(())
     }
 
-    /// Unpacks a member. Its name is text: only the names of folders and of the file in it count.
+    /// Unpacks a member, and what is in it if it is an archive itself. Its name is text: only the names of folders and of the
+    /// file in it count.
     fn take(&mut self, name: &str, modified_s: Option<u64>, reader: &mut dyn Read) -> io::Result<()> {
-        let too_much = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
-        if self.left.members == 0 {
-            return too_much(format!("it holds more than {} files", self.found.len()));
-        }
-        self.left.members -= 1;
-        let path = self.folder.path().join(self.found.len().to_string());
-        let mut file = fs::File::create_new(&path)?;
-        let bytes = io::copy(&mut reader.take(self.left.bytes.saturating_add(1)), &mut file)?;
-        let Some(left) = self.left.bytes.checked_sub(bytes) else {
-            return too_much("it unpacks to more than is accepted".to_owned());
-        };
-        self.left.bytes = left;
+        let path = self.folder.path().join(self.files.to_string());
+        self.files += 1;
+        self.write(&path, reader)?;
         let parts = Path::new(name).components().filter_map(|part| match part {
             Component::Normal(part) => Some(part.to_string_lossy()),
             _ => None,
         });
         let name = parts.collect::<Vec<_>>().join("/");
+        if self.within.len() + 1 < DEPTH
+            && let Some(kind) = kind(&path)?
+        {
+            let found = self.found.len();
+            self.within.push(name);
+            let unpacked = self.archive(kind, &path);
+            let Some(name) = self.within.pop() else { return unpacked };
+            match unpacked {
+                Ok(()) => return fs::remove_file(path),
+                Err(error) if self.is_over() => return Err(error),
+                // A damaged one is an input as it is.
+                Err(_) => self.found.truncate(found),
+            }
+            return self.add(name, modified_s, path);
+        }
+        self.add(name, modified_s, path)
+    }
+
+    /// Whether nothing more is to be unpacked.
+    fn is_over(&self) -> bool {
+        self.room.members == 0 || self.room.bytes == 0 || (self.room.stopped)()
+    }
+
+    fn add(&mut self, name: String, modified_s: Option<u64>, path: PathBuf) -> io::Result<()> {
         self.found.push(Source {
             host: host_in(name.rsplit('/').next().unwrap_or(&name)),
             modified: modified_s.and_then(|s| i64::try_from(s).ok()?.checked_mul(1_000_000)).map(Micros),
             content: Content::Member { path, folder: Arc::clone(&self.folder) },
-            name,
+            name: self.within.iter().chain([&name]).map(String::as_str).collect::<Vec<_>>().join("/"),
         });
         Ok(())
+    }
+
+    /// Writes a file as long as there is room, and nobody wants it to end.
+    fn write(&mut self, path: &Path, reader: &mut dyn Read) -> io::Result<()> {
+        let too_much = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        let Some(members) = self.room.members.checked_sub(1) else {
+            return too_much("it holds more files than are accepted");
+        };
+        self.room.members = members;
+        let mut file = fs::File::create_new(path)?;
+        loop {
+            if (self.room.stopped)() {
+                return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted; nothing was imported"));
+            }
+            let bytes = io::copy(&mut reader.take(STEP.min(self.room.bytes.saturating_add(1))), &mut file)?;
+            if bytes == 0 {
+                return Ok(());
+            }
+            let left = self.room.bytes.checked_sub(bytes);
+            self.room.bytes = left.unwrap_or(0);
+            if left.is_none() {
+                return too_much("it unpacks to more than is accepted");
+            }
+        }
     }
 }
 
@@ -171,15 +239,24 @@ mod tests {
         writer.finish().unwrap().into_inner()
     }
 
-    fn found(bytes: &[u8], limits: Limits) -> io::Result<Option<Vec<(String, String)>>> {
+    /// As much room as `members` and `bytes`.
+    fn room(members: usize, bytes: u64) -> Room<'static> {
+        Room { members, bytes, ..Room::until(&|| false) }
+    }
+
+    fn enough() -> Room<'static> {
+        Room::until(&|| false)
+    }
+
+    fn found(bytes: &[u8], mut room: Room<'_>) -> io::Result<Option<Vec<(String, String)>>> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive");
         fs::write(&path, bytes).unwrap();
-        let sources = members(&path, limits)?;
+        let sources = members(&path, &mut room)?;
         let read = |source: Source| {
-            let mut text = String::new();
-            source.content.open().unwrap().read_to_string(&mut text).unwrap();
-            (source.name, text)
+            let mut bytes = Vec::new();
+            source.content.open().unwrap().read_to_end(&mut bytes).unwrap();
+            (source.name, bytes.into_iter().map(char::from).collect())
         };
         Ok(sources.map(|sources| sources.into_iter().map(read).collect()))
     }
@@ -196,7 +273,7 @@ mod tests {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(&tar).unwrap();
         for bytes in [tar.clone(), zstd, gzip.finish().unwrap(), zip_of(&FILES)] {
-            assert_eq!(found(&bytes, LIMITS).unwrap(), Some(expected.clone()));
+            assert_eq!(found(&bytes, enough()).unwrap(), Some(expected.clone()));
         }
     }
 
@@ -205,7 +282,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive");
         fs::write(&path, tar_of(&FILES)).unwrap();
-        let sources = members(&path, LIMITS).unwrap().unwrap();
+        let sources = members(&path, &mut enough()).unwrap().unwrap();
         assert_eq!(sources[0].modified, Some(Micros(1_795_000_000_000_000)));
         let Content::Member { folder, .. } = &sources[0].content else { panic!() };
         let unpacked = folder.path().to_owned();
@@ -215,18 +292,39 @@ mod tests {
     }
 
     #[test]
+    fn archives_in_archives_are_unpacked_too() {
+        let inner = tar_of(&[("top.txt", b"one")]);
+        let cut = zip_of(&FILES)[..60].to_vec();
+        let report = zip_of(&[("[Content_Types].xml", b"<x/>"), ("word/a.xml", b"<y/>")]);
+        let middle = zip_of(&[("inner.tar", &inner), ("cut.zip", &cut), ("report.docx", &report)]);
+        let outer = tar_of(&[("middle.zip", &middle), ("plain", b"two")]);
+        let names = |bytes: &[u8]| {
+            let found = found(bytes, enough()).unwrap().unwrap();
+            found.into_iter().map(|(name, text)| format!("{name} {}", text.chars().count())).collect::<Vec<_>>()
+        };
+        let expected = ["middle.zip/inner.tar/top.txt 3", "middle.zip/cut.zip 60"].map(str::to_owned);
+        let document = format!("middle.zip/report.docx {}", report.len());
+        assert_eq!(names(&outer), [&expected[..], &[document, "plain 3".to_owned()]].concat());
+        // What is deeper stays as it is.
+        let deeper = tar_of(&[("outer.tar", &outer)]);
+        assert_eq!(names(&deeper)[0], format!("outer.tar/middle.zip/inner.tar {}", inner.len()));
+        // All of them share the room.
+        assert!(found(&outer, room(4, 1 << 20)).unwrap_err().to_string().starts_with("it holds more files"));
+    }
+
+    #[test]
     fn texts_are_no_archives_and_bombs_are_refused() {
-        assert_eq!(found(b"12:00:01 all 3.4\n", LIMITS).unwrap(), None);
-        assert_eq!(found(b"\x1f\x8b\x08 no gzip", LIMITS).unwrap(), None);
-        let error = |bytes: &[u8], limits| found(bytes, limits).unwrap_err().to_string();
-        let few = Limits { members: 2, ..LIMITS };
-        assert_eq!(error(&tar_of(&FILES), few), "it holds more than 2 files");
-        let small = Limits { bytes: 7, ..LIMITS };
+        assert_eq!(found(b"12:00:01 all 3.4\n", enough()).unwrap(), None);
+        assert_eq!(found(b"\x1f\x8b\x08 no gzip", enough()).unwrap(), None);
+        let error = |bytes: &[u8], room| found(bytes, room).unwrap_err().to_string();
+        assert_eq!(error(&tar_of(&FILES), room(2, 100)), "it holds more files than are accepted");
         for bytes in [tar_of(&FILES), zip_of(&FILES)] {
-            assert_eq!(error(&bytes, small), "it unpacks to more than is accepted");
+            assert_eq!(error(&bytes, room(9, 7)), "it unpacks to more than is accepted");
         }
+        let stopped = Room { stopped: &|| true, ..enough() };
+        assert_eq!(error(&tar_of(&FILES), stopped), "interrupted; nothing was imported");
         let tar = tar_of(&FILES);
-        assert!(found(&tar[..700], LIMITS).is_err(), "cut short");
-        assert!(error(&tar_of(&[]), LIMITS).ends_with("no file in this archive"));
+        assert!(found(&tar[..700], enough()).is_err(), "cut short");
+        assert_eq!(error(&tar_of(&[]), enough()), "no file in this archive");
     }
 }

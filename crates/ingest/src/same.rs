@@ -100,7 +100,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::inputs::collect;
+    use crate::{Room, inputs::collect};
 
     #[test]
     fn equal_files_and_beginnings_of_others_are_found_whatever_their_packing() {
@@ -120,7 +120,7 @@ mod tests {
         ] {
             fs_err::write(dir.path().join(name), bytes).unwrap();
         }
-        let sources = collect(dir.path()).unwrap();
+        let sources = collect(dir.path(), &mut Room::until(&|| false)).unwrap();
         let found: Vec<_> = contained(&sources).into_iter().collect();
         assert_eq!(found, [(1, 0), (2, 0)]);
     }

@@ -14,9 +14,8 @@ use fenxi_formats::Hints;
 use fenxi_model::{Micros, RunId};
 use fenxi_store::{BOOT, Begin, End, Manifest, Store, StoreError, label};
 use fs_err as fs;
-use jiff::tz::TimeZone;
 
-use crate::{ImportError, Imported, Outcome, Plan, Progress, Reading, Source, attach, collect, import, kept};
+use crate::{ImportError, Imported, Outcome, Plan, Progress, Reading, Room, Source, attach, collect, import, kept};
 
 /// 2026-11-21 08:00:00 UTC.
 const EIGHT: i64 = 1_795_248_000_000_000;
@@ -63,28 +62,12 @@ impl Place {
     }
 
     fn sources(&self) -> Vec<Source> {
-        collect(&self.folder.path().join("in")).unwrap()
+        collect(&self.folder.path().join("in"), &mut Room::until(&|| false)).unwrap()
     }
 
     fn plan(&self) -> Plan {
-        Plan {
-            store: self.store.clone(),
-            name: "imported".to_owned(),
-            tags: BTreeMap::new(),
-            command: Vec::new(),
-            sources: self.sources(),
-            format: None,
-            host: None,
-            start: None,
-            interval_s: None,
-            zone: TimeZone::UTC,
-            mapping: None,
-            strict: false,
-            force: false,
-            most_bytes: None,
-            now: Micros(EIGHT + 3_600_000_000),
-            random: 4711,
-        }
+        let now = Micros(EIGHT + 3_600_000_000);
+        Plan::new(self.store.clone(), "imported".to_owned(), self.sources(), now, 4711)
     }
 
     fn import(&self, change: impl FnOnce(&mut Plan)) -> Result<Outcome, ImportError> {
@@ -202,7 +185,7 @@ fn unknown_text_is_an_error_alone_and_kept_beside_others() {
     let (run, inputs) = place.imported(|_| {});
     let formats: Vec<_> = inputs.iter().map(|input| (input.name.as_str(), input.format, input.tally.notes)).collect();
     assert_eq!(formats, [("mpstat.log", Some("mpstat"), 0), ("readme", None, 1)]);
-    let note = ("readme".to_owned(), "unknown format; the file is kept as it is".to_owned());
+    let note = ("readme".to_owned(), "unknown format; its text is a fact, and the file is kept as it is".to_owned());
     assert_eq!((place.notes(&run.id), run.inputs[1].raw.name.as_str()), (vec![note], "raw/readme.zst"));
 }
 
@@ -234,6 +217,7 @@ fn utf16_is_read() {
     let (run, inputs) = place.imported(|_| {});
     assert_eq!((inputs[0].format, inputs[0].bytes), (Some("mpstat"), bytes.len() as u64));
     assert_eq!(place.usr(&run.id, "cpu").len(), 2);
+    assert_eq!(run.hosts, ["db1"]);
 }
 
 #[test]
@@ -404,18 +388,7 @@ fn a_kept_input_that_was_changed_is_not_read_again() {
 #[test]
 fn output_of_a_command_is_kept_and_read_as_asked() {
     let place = Place::of(&[]);
-    let begin = Begin {
-        name: None,
-        kind: "record".to_owned(),
-        host: "here".to_owned(),
-        command: Vec::new(),
-        params: BTreeMap::new(),
-        tags: BTreeMap::new(),
-        start: Micros(EIGHT),
-        interval_s: None,
-        random: 1,
-        sources: Vec::new(),
-    };
+    let begin = Begin { random: 1, ..Begin::new("record", "here", Micros(EIGHT)) };
     let open = place.store.begin(begin).unwrap();
     let read = |name: &str, text: &'static str, reading| {
         let mut rows = 0;
@@ -434,4 +407,27 @@ fn output_of_a_command_is_kept_and_read_as_asked() {
     let (_, rows, tally) = read("boot", VMSTAT, Reading::Recognised);
     assert!(rows > 0 && rows as u64 == tally, "{rows} of {tally}");
     open.seal(End::at(Micros(EIGHT + 1_000_000))).unwrap();
+}
+
+#[test]
+fn files_of_a_directory_share_their_host_and_end_when_they_were_written() {
+    let mpstat = "Linux 6.1.0 (web1) \t11/21/26 \t_x86_64_\t(1 CPU)\n\n\
+        14:35:52     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle\n\
+        14:35:53     all   12.03    0.00    3.10    0.25    0.00    0.38    0.00    0.00    0.00   84.24\n";
+    let head = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n";
+    // More than is looked at to recognise a format.
+    let line = " 1  0      0 812340  10240 401200    0    0     5     7  210  340  3  1 95  1  0\n";
+    let counted = [head, &line.repeat(2001)].concat();
+    let place =
+        Place::of(&[("a", mpstat.as_bytes()), ("b", counted.as_bytes()), ("c", b"words about the experiment\n")]);
+    let written = place.sources()[1].modified;
+    let (run, inputs) = place.imported(|_| {});
+    let [named, counted, unknown] = &inputs[..] else { panic!("{inputs:?}") };
+    // One assumption for the times, one for the seconds between lines, one for the host.
+    assert_eq!((named.tally.assumptions, counted.tally.assumptions), (0, 3));
+    assert_eq!((named.unread(), counted.unread(), unknown.unread()), (None, None, Some("unknown format")));
+    assert_eq!(counted.tally.last, written);
+    let seconds = counted.tally.last.zip(counted.tally.first).map(|(last, first)| last.seconds_since(first));
+    assert_eq!(seconds, Some(2000.0));
+    assert_eq!(run.hosts, ["web1"]);
 }

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fenxi_ingest::{Content, Imported, Outcome, Plan, Source, collect, import, kept};
+use fenxi_ingest::{Content, Imported, Outcome, Plan, Room, Source, collect, import, kept};
 use fenxi_model::{Micros, RunId, Unit};
 use fenxi_store::{RunEntry, Store};
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
@@ -90,12 +90,12 @@ pub fn run(global: &Global, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     for archive in &archives {
         archives::take_in(global, args, &store, archive)?;
     }
+    let stop = Stop::on_interrupt();
     let plans = match &args.again {
         Some(run) => vec![again(&store, args, run)?],
         None if paths.is_empty() => Vec::new(),
-        None => plans(&store, args, &paths, of_stdin)?,
+        None => plans(&store, args, &paths, of_stdin, &stop)?,
     };
-    let stop = Stop::on_interrupt();
     for plan in &plans {
         let bar = Bar::new(global.quiet, plan.sources.iter().map(|s| s.content.bytes()).sum());
         let outcome = import(plan, &mut |progress| {
@@ -117,10 +117,18 @@ pub fn run(global: &Global, args: &ImportArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// One plan for all paths, or with `--each` one for each file. `of_stdin` is what was read of standard input.
-fn plans(store: &Store, args: &ImportArgs, paths: &[PathBuf], of_stdin: Vec<u8>) -> anyhow::Result<Vec<Plan>> {
+fn plans(
+    store: &Store,
+    args: &ImportArgs,
+    paths: &[PathBuf],
+    of_stdin: Vec<u8>,
+    stop: &Stop,
+) -> anyhow::Result<Vec<Plan>> {
+    let stopped = || stop.asked();
+    let mut room = Room::until(&stopped);
     let mut sources = Vec::new();
     for path in paths {
-        sources.extend(collect(path).with_context(|| format!("cannot import {}", path.display()))?);
+        sources.extend(collect(path, &mut room).with_context(|| format!("cannot import {}", path.display()))?);
     }
     if let Some(source) = sources.iter_mut().find(|s| matches!(s.content, Content::Stdin(_))) {
         source.content = Content::Stdin(of_stdin);

@@ -11,13 +11,12 @@ use axum::{
     response::Response,
     routing::post,
 };
-use fenxi_ingest::{Content, ImportError, Plan, Source, import};
+use fenxi_ingest::{Content, ImportError, Plan, Room, Source, expand, import};
 use fenxi_model::RunId;
 use fenxi_report::api::{Query, schema};
 use fenxi_store::{Scratch, Store, StoreError, TakeLimits, is_archive};
 use fs_err as fs;
 use futures_util::StreamExt;
-use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::io::AsyncWriteExt;
@@ -29,7 +28,7 @@ pub(super) const POST: Operation = Operation {
     method: Method::POST,
     path: "/api/v1/import",
     about: "Takes in an archive of runs as `GET /api/v1/runs/{id}/export` gives it, or imports a file that another tool \
-            wrote, packed or not; which it is, is told by its content.",
+            wrote, packed or not, or a tar or zip archive of such files; which it is, is told by its content.",
     takes: Takes::File("The file"),
     gives: "The ids of the `runs`; runs that the store had already are among them",
     schema: schema::of::<Imported>,
@@ -51,6 +50,8 @@ const UNPACKED: u64 = 20;
 const TEXT: u64 = 64 << 20;
 /// Rows that an upload may become.
 const MOST_ROWS: u64 = 200_000_000;
+/// Files that an uploaded tar or zip archive may hold.
+const MOST_MEMBERS: usize = 10_000;
 /// Characters of a file's name that are kept.
 const LONGEST_NAME: usize = 200;
 /// Time that an upload waits for its turn.
@@ -78,24 +79,10 @@ async fn take(State(shared): State<Shared>, RawQuery(query): RawQuery, body: Bod
         }
         let source =
             Source { name: name.clone(), content: Content::File(upload.path.clone()), host: None, modified: None };
-        let plan = Plan {
-            store,
-            name,
-            tags: Default::default(),
-            command: Vec::new(),
-            sources: vec![source],
-            format: None,
-            host: None,
-            start: None,
-            interval_s: None,
-            zone: TimeZone::UTC,
-            mapping: None,
-            strict: false,
-            force: false,
-            most_bytes: Some(unpacked),
-            now,
-            random: random(),
-        };
+        let mut room =
+            Room { folder: upload.folder(), members: MOST_MEMBERS, bytes: unpacked, ..Room::until(&|| false) };
+        let sources = expand(source, &mut room).map_err(|e| Failure::wrong(e.to_string()))?;
+        let plan = Plan { most_bytes: Some(unpacked), ..Plan::new(store, name, sources, now, random()) };
         let mut within = true;
         let outcome = import(&plan, &mut |progress| {
             within = progress.rows <= MOST_ROWS;
@@ -152,13 +139,18 @@ async fn receive(body: Body, upload: &Upload, limit: u64) -> Result<(), Failure>
 /// A file beside the runs that is removed when it is dropped; of a server that was killed, by the next command.
 struct Upload {
     path: PathBuf,
-    _scratch: Scratch,
+    scratch: Scratch,
 }
 
 impl Upload {
     fn new(store: &Store) -> Result<Upload, Failure> {
         let scratch = store.scratch()?;
-        Ok(Upload { path: scratch.path("upload"), _scratch: scratch })
+        Ok(Upload { path: scratch.path("upload"), scratch })
+    }
+
+    /// The folder in which it lies.
+    fn folder(&self) -> PathBuf {
+        self.scratch.dir().to_owned()
     }
 }
 

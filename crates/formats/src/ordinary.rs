@@ -16,10 +16,14 @@ const LONGEST: u64 = 2 << 20;
 /// With fewer the test would say nothing.
 const FEWEST: usize = 500;
 
-/// What claims a text surer than a table with a header row, which any text with separators may be.
+/// What claims a text as measurements, surer than a table with a header row, which any text with separators may be. A format
+/// that gives facts or events only keeps words as words.
 fn claimed(bytes: &[u8]) -> Vec<(Sure, &'static str)> {
     let input = Input::new(bytes);
-    let claims = detect_all(&Head { text: &input.head() });
+    let mut claims = detect_all(&Head { text: &input.head() });
+    claims.retain(|(_, format)| {
+        format.tables.is_empty() || format.tables.iter().any(|table| !["text", "event"].contains(&table.name))
+    });
     claims.into_iter().map(|(sure, format)| (sure, format.name)).filter(|(sure, _)| *sure > Sure::Perhaps).collect()
 }
 

@@ -236,6 +236,13 @@ impl<'a> Out<'a> {
         self.row(&text::TABLE, None, None).str(text::topic, topic).str(text::name, name).text(text::value, value);
     }
 
+    /// A line of a log: which program wrote it, what it says, and how urgent it is in the words of syslog, if that is known.
+    pub fn log(&mut self, t: Micros, program: &str, priority: Option<&str>, message: &str) {
+        let mut row = self.row(&event::TABLE, t, None);
+        row.str(event::kind, "log").str(event::subject, program).str(event::priority, priority);
+        row.text(event::message, message);
+    }
+
     /// Something that happened at a moment.
     pub fn event(&mut self, t: Micros, kind: &str, subject: &str, message: &str) {
         let mut row = self.row(&event::TABLE, t, None);

@@ -10,6 +10,9 @@ formats! {
     atop,
     turbostat,
     nvidia_smi,
+    sysctl,
+    lscpu,
+    package_list,
 }
 
 #[cfg(test)]

@@ -48,11 +48,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         let line = input.text();
         match folded(line) {
             Some((stack, weight)) => {
-                stacks.add(
-                    Owner { comm: None, pid: None, event: "" },
-                    stack.split(';'),
-                    Amount { samples: weight, time_s: None, period: None },
-                );
+                stacks.add(Owner { comm: None, pid: None, event: "" }, stack.split(';'), Amount::of(weight));
             }
             None if line.trim().is_empty() || line.starts_with('#') => {}
             None => out.unknown(input.number(), line, "no folded stack and number"),

@@ -173,7 +173,7 @@ impl Reader {
             self.stacks.add(
                 owner,
                 frames,
-                Amount { samples: record.count, time_s: Some(record.mean_s * record.count), period: None },
+                Amount { time_s: Some(record.mean_s * record.count), ..Amount::of(record.count) },
             );
         }
     }

@@ -38,6 +38,13 @@ pub(super) struct Amount {
     pub(super) period: Option<f64>,
 }
 
+impl Amount {
+    /// So many samples, of which nothing else is told.
+    pub(super) fn of(samples: f64) -> Amount {
+        Amount { samples, time_s: None, period: None }
+    }
+}
+
 /// All samples of one event.
 #[derive(Debug)]
 struct Event {

@@ -37,7 +37,7 @@ const fn all<S: AnySchema>(
     place: Place<S, F64>,
     scale: f64,
 ) -> Known {
-    Known { section, title, table: Some((table, place.index())), scale, total: true }
+    Known { total: true, ..to(section, title, table, place, scale) }
 }
 
 const fn skip(section: &'static str, title: &'static str) -> Known {

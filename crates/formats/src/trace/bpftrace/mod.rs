@@ -243,11 +243,7 @@ impl Reader {
                 }
             }
         }
-        self.stacks.add(
-            Owner { comm, pid, event: name },
-            frames.into_iter().rev(),
-            Amount { samples: value, time_s: None, period: None },
-        );
+        self.stacks.add(Owner { comm, pid, event: name }, frames.into_iter().rev(), Amount::of(value));
     }
 
     fn moment(&mut self, key: &str, out: &mut Out<'_>) -> (Option<Micros>, Option<f64>) {

@@ -363,11 +363,7 @@ impl Reader {
             _ => None,
         };
         let event = if profile { "on-cpu" } else { &self.table.event };
-        self.stacks.add(
-            Owner { comm: None, pid: None, event },
-            frames,
-            Amount { samples: record.count, time_s, period: None },
-        );
+        self.stacks.add(Owner { comm: None, pid: None, event }, frames, Amount { time_s, ..Amount::of(record.count) });
     }
 
     /// Writes what is held when it is too much, however incomplete.

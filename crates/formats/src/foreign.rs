@@ -30,7 +30,6 @@ const KINDS: &[(Magic, &str, &str)] = &[
     ((0, b"\x4d\x3c\xb2\xa1"), "captured packets", "tcpdump -r FILE -nn"),
     ((0, b"\x0a\x0d\x0d\x0a"), "captured packets", "tcpdump -r FILE -nn"),
     ((0, b"SQLite format 3\0"), "a database of SQLite", "sqlite3 -header -csv FILE 'SELECT …'"),
-    ((0, b"PAR1"), "a Parquet file", "duckdb -csv -c \"FROM 'FILE'\""),
     ((0, b"\x89PNG\r\n"), "a picture", ""),
     ((0, b"GIF8"), "a picture", ""),
     ((0, b"\xff\xd8\xff"), "a picture", ""),
@@ -50,6 +49,10 @@ fn is_binary(byte: u8) -> bool {
 pub fn foreign(head: &[u8]) -> Option<Foreign> {
     if head.is_empty() {
         return Some(Foreign { what: "an empty file", way_out: "" });
+    }
+    // The only one that is read as it is.
+    if head.starts_with(b"PAR1") {
+        return None;
     }
     let begins = |(at, bytes): &Magic| head.get(*at..).is_some_and(|rest| rest.starts_with(bytes));
     if let Some((_, what, way_out)) = KINDS.iter().find(|(magic, _, _)| begins(magic)) {
@@ -74,7 +77,7 @@ mod tests {
         assert_eq!(what(&padded(b"PERFILE2")), Some("a recording of perf"));
         assert_eq!(what(&padded(b"\x96\xd5\x75\x21")), Some("a file of sadc (sar)"));
         assert_eq!(what(&padded(b"\0\0\0\x84\x50\x05\x26\x02")), Some("an archive of PCP"));
-        assert_eq!(what(&padded(b"PAR1\x15\x04")), Some("a Parquet file"));
+        assert_eq!(what(&padded(b"PAR1\x15\x04")), None);
         assert_eq!(what(b""), Some("an empty file"));
         assert_eq!(what(&[1, 2, 3, 0, 0, 0]), Some("a binary file"));
         assert!(KINDS.iter().all(|(_, what, _)| !what.ends_with('.')));

@@ -13,4 +13,5 @@ formats! {
     prometheus,
     csv,
     json_lines,
+    parquet,
 }

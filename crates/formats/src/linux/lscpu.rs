@@ -65,7 +65,14 @@ mod tests {
             Caches (sum of all):\n  L1d:          64 KiB (2 instances)\nNUMA:\n  NUMA node(s): 1\nVirtualization: VT-x\n";
         let read = read(&FORMAT, text.as_bytes());
         let lines: Vec<_> = read.text.lines().filter(|line| line.contains("lscpu")).collect();
-        let ends = ["Architecture\tx86_64", "Byte Order\tLittle Endian", "CPU(s)\t2", "Caches (sum of all): L1d\t64 KiB (2 instances)", "NUMA: NUMA node(s)\t1", "Virtualization\tVT-x"];
+        let ends = [
+            "Architecture\tx86_64",
+            "Byte Order\tLittle Endian",
+            "CPU(s)\t2",
+            "Caches (sum of all): L1d\t64 KiB (2 instances)",
+            "NUMA: NUMA node(s)\t1",
+            "Virtualization\tVT-x",
+        ];
         assert_eq!(lines.len(), ends.len(), "{lines:?}");
         for (line, end) in lines.iter().zip(ends) {
             assert!(line.ends_with(end), "{line}");

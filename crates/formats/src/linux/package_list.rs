@@ -31,9 +31,9 @@ fn sniff(head: &Head<'_>) -> Sure {
     if head.first().starts_with("Desired=Unknown/Install/Remove/Purge/Hold") {
         return Sure::Certain;
     }
-    let (lines, packages) = head.lines().fold((0, 0), |(lines, packages), line| {
-        (lines + 1, packages + usize::from(of_rpm(line).is_some()))
-    });
+    let (lines, packages) = head
+        .lines()
+        .fold((0, 0), |(lines, packages), line| (lines + 1, packages + usize::from(of_rpm(line).is_some())));
     // The last line may be cut.
     Sure::Likely.when(packages >= FEWEST && packages + 1 >= lines)
 }
@@ -63,7 +63,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     while input.line().is_some() {
         let (line, text) = (input.number(), input.text());
-        let is_heading = is_dpkg && ["Desired=", "| Status=", "|/ Err", "||/", "+++-"].iter().any(|b| text.starts_with(b));
+        let is_heading =
+            is_dpkg && ["Desired=", "| Status=", "|/ Err", "||/", "+++-"].iter().any(|b| text.starts_with(b));
         let package = if is_dpkg { of_dpkg(text) } else { of_rpm(text.trim()).map(Some) };
         match package {
             _ if is_heading || text.trim().is_empty() => {}
@@ -102,7 +103,10 @@ mod tests {
     #[test]
     fn of_rpm_all_with_several_versions() {
         assert_eq!(of_rpm("gpg-pubkey-a15b79cc-63d04c2c.(none)"), Some(("gpg-pubkey", "a15b79cc-63d04c2c.(none)")));
-        assert_eq!(of_rpm("java-17-openjdk-headless-17.0.9.0.9-3.fc39.x86_64"), Some(("java-17-openjdk-headless", "17.0.9.0.9-3.fc39.x86_64")));
+        assert_eq!(
+            of_rpm("java-17-openjdk-headless-17.0.9.0.9-3.fc39.x86_64"),
+            Some(("java-17-openjdk-headless", "17.0.9.0.9-3.fc39.x86_64"))
+        );
         for line in ["db-2026-11-21.log", "https://example.org/a-1-2.x86_64", "web-1.noarch", "a b-1-2.noarch"] {
             assert_eq!(of_rpm(line), None, "{line}");
         }

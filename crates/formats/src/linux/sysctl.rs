@@ -48,14 +48,16 @@ fn sniff(head: &Head<'_>) -> Sure {
     let settings = lines.by_ref().filter(|line| setting(line).is_some()).count();
     let all = head.lines().count();
     let is_whole = head.any(|line| matches!(setting(line), Some(("kernel.ostype", "Linux"))));
-    let begins = head.first().starts_with("abi.") || head.first().starts_with("debug.") || head.first().starts_with("dev.");
+    let begins =
+        head.first().starts_with("abi.") || head.first().starts_with("debug.") || head.first().starts_with("dev.");
     Sure::Certain.when(settings + 1 >= all && settings >= 3 && (is_whole || (begins && settings >= 200)))
 }
 
 /// `vm.swappiness = 60`: the name and the value of a setting.
 fn setting(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once(" =")?;
-    let is_name = name.contains('.') && !name.contains(char::is_whitespace) && name.starts_with(|c: char| c.is_ascii_lowercase());
+    let is_name =
+        name.contains('.') && !name.contains(char::is_whitespace) && name.starts_with(|c: char| c.is_ascii_lowercase());
     is_name.then_some((name, value.trim()))
 }
 
@@ -76,7 +78,9 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         }
     }
     if left_out > 0 {
-        out.assume(&format!("{left_out} lines are counts, names or settings of single interfaces, and no facts of the system"));
+        out.assume(&format!(
+            "{left_out} lines are counts, names or settings of single interfaces, and no facts of the system"
+        ));
     }
 }
 
@@ -100,7 +104,11 @@ mod tests {
             net.ipv4.conf.all.forwarding = 0\nnet.ipv4.conf.eth0.forwarding = 1\nkernel.core_pattern = |/bin/x %p = 1\n\
             sysctl: permission denied on key 'fs.protected_fifos'\nhello\n";
         let read = read(&FORMAT, text.as_bytes());
-        for fact in ["kernel.sem\t32000 1024000000 500 32000", "net.ipv4.conf.all.forwarding\t0", "kernel.core_pattern\t|/bin/x %p = 1"] {
+        for fact in [
+            "kernel.sem\t32000 1024000000 500 32000",
+            "net.ipv4.conf.all.forwarding\t0",
+            "kernel.core_pattern\t|/bin/x %p = 1",
+        ] {
             assert!(read.text.contains(fact), "{fact} is not in {}", read.text);
         }
         assert!(!read.text.contains("eth0") && !read.text.contains("file-nr"), "{}", read.text);

@@ -1,0 +1,167 @@
+//! Parquet files of other tools, as `metric`: those of Rezolus by what it says of each column, others by their types.
+//!
+//! A file needs a column of times. Texts beside it are labels, numbers are metrics of their column's name. What Rezolus calls a
+//! counter becomes a rate. Rezolus keeps a column for each metric and set of labels; both, and the unit, are metadata of the
+//! column.
+
+mod columns;
+
+use std::{
+    io::Read,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use arrow_array::{Array, RecordBatch, cast::AsArray, types::Float64Type};
+use bytes::Bytes;
+use fenxi_model::Micros;
+use parquet::{arrow::arrow_reader::ParquetRecordBatchReaderBuilder, file::metadata::ColumnChunkMetaData};
+use rustc_hash::FxHashMap;
+
+use self::columns::{Column, Kind, plan};
+use crate::{Family, Format, Head, Input, Out, Sure};
+
+/// What this file reads.
+pub static FORMAT: Format = Format {
+    name: "parquet",
+    summary: "Parquet of Rezolus and others: a column of times, labels and numbers",
+    family: Family::Generic,
+    tables: &[],
+    example: "PAR1",
+    sniff,
+    read,
+};
+
+/// Longer files are not read: one is kept in memory.
+const MOST: usize = 1 << 30;
+/// Rows that are unpacked at once.
+const ROWS: usize = 2048;
+/// What the columns of one row group may unpack to.
+const MOST_UNPACKED: i64 = 4 << 30;
+
+fn sniff(head: &Head<'_>) -> Sure {
+    Sure::Certain.when(head.text.starts_with("PAR1"))
+}
+
+fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
+    let mut bytes = Vec::new();
+    // An error of the reader ends the input and is kept.
+    let _ = input.bytes().take(MOST as u64 + 1).read_to_end(&mut bytes);
+    if bytes.len() > MOST {
+        return out.note(None, "it is longer than 1 GiB, and was not read");
+    }
+    let bytes = Bytes::from(bytes);
+    // The library asserts some of what a damaged file says of itself; what was read before that is whole.
+    let outcome = catch_unwind(AssertUnwindSafe(|| read_all(bytes, out)));
+    let outcome = outcome.unwrap_or_else(|_| Err("it is damaged".into()));
+    if let Err(error) = outcome {
+        out.note(None, &format!("it cannot be read: {error}"));
+    }
+}
+
+fn read_all(bytes: Bytes, out: &mut Out<'_>) -> Result<(), Box<dyn std::error::Error>> {
+    let length = bytes.len();
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+    let largest = builder.metadata().row_groups().iter().map(|group| group.total_byte_size()).max();
+    if largest.is_some_and(|bytes| bytes > MOST_UNPACKED) {
+        return Err(format!("a part of it unpacks to more than {} GiB", MOST_UNPACKED >> 30).into());
+    }
+    if !builder.metadata().row_groups().iter().flat_map(|group| group.columns()).all(|column| lies_within(column, length)) {
+        return Err("it is damaged: columns lie outside of it".into());
+    }
+    let plan = plan(builder.schema())?;
+    for unread in &plan.unread {
+        out.note(None, unread);
+    }
+    let mut reader = Reader { columns: plan.columns, ..Reader::default() };
+    for batch in builder.with_batch_size(ROWS).build()? {
+        reader.batch(&batch?, out)?;
+    }
+    if reader.without_time > 0 {
+        out.note(None, &format!("{} rows without a time were left out", reader.without_time));
+    }
+    Ok(())
+}
+
+/// Whether a column is where a file of `length` bytes can have it.
+fn lies_within(column: &ColumnChunkMetaData, length: usize) -> bool {
+    let begin = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
+    let end = begin.checked_add(column.compressed_size());
+    begin >= 0 && column.compressed_size() >= 0 && end.is_some_and(|end| usize::try_from(end).is_ok_and(|end| end <= length))
+}
+
+/// What is remembered from one row to the next.
+#[derive(Default)]
+struct Reader {
+    columns: Vec<Column>,
+    /// The time of the row before that has the same labels.
+    times: FxHashMap<String, Micros>,
+    /// The last value of each counter, by column and labels.
+    counters: FxHashMap<(usize, String), f64>,
+    without_time: u64,
+}
+
+impl Reader {
+    fn batch(&mut self, batch: &RecordBatch, out: &mut Out<'_>) -> Result<(), Box<dyn std::error::Error>> {
+        let values: Result<Vec<_>, _> = self.columns.iter().map(|column| column.values(batch)).collect();
+        let values = values?;
+        for row in 0..batch.num_rows() {
+            self.row(row, &values, out);
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: usize, values: &[arrow_array::ArrayRef], out: &mut Out<'_>) {
+        let (mut t, mut labels) = (None, String::new());
+        for (column, values) in self.columns.iter().zip(values) {
+            match column.kind {
+                Kind::Time { per_second } => {
+                    t = number(values, row).map(|v| Micros((v * (1e6 / per_second)).round() as i64))
+                }
+                Kind::Label if !values.is_null(row) => {
+                    label(&mut labels, &column.name, values.as_string::<i32>().value(row))
+                }
+                _ => {}
+            }
+        }
+        let Some(t) = t else { return self.without_time += 1 };
+        let before = self.times.insert(labels.clone(), t);
+        let dt = before.map(|before| t.seconds_since(before)).filter(|seconds| *seconds > 0.0);
+        for (place, (column, values)) in self.columns.iter().zip(values).enumerate() {
+            let Some(mut value) = number(values, row) else { continue };
+            let labels = || match (column.labels.as_str(), labels.as_str()) {
+                (own, "") => own.to_owned(),
+                ("", of_row) => of_row.to_owned(),
+                (own, of_row) => format!("{own},{of_row}"),
+            };
+            match column.kind {
+                Kind::Gauge => {}
+                Kind::Counter => {
+                    let last = self.counters.insert((place, labels()), value);
+                    // The first value has no rate, and one below the last was reset in between.
+                    let Some((last, seconds)) = last.filter(|last| *last <= value).zip(dt) else { continue };
+                    value = (value - last) / seconds;
+                }
+                _ => continue,
+            }
+            out.metric(t, dt, &column.name, &labels(), value, &column.unit);
+        }
+    }
+}
+
+fn number(values: &dyn Array, row: usize) -> Option<f64> {
+    let values = values.as_primitive_opt::<Float64Type>()?;
+    values.is_valid(row).then(|| values.value(row)).filter(|value| value.is_finite())
+}
+
+/// Adds `name=value`; a comma, which parts labels, is not part of one.
+fn label(labels: &mut String, name: &str, value: &str) {
+    if !labels.is_empty() {
+        labels.push(',');
+    }
+    labels.push_str(name);
+    labels.push('=');
+    labels.extend(value.chars().map(|c| if c == ',' { ';' } else { c }));
+}
+
+#[cfg(test)]
+mod tests;

@@ -52,9 +52,9 @@ fn sniff(head: &Head<'_>) -> Sure {
     if head.any(title) {
         return Sure::Certain;
     }
-    // The list that people cut out of a report.
+    // The list that people cut out of a report, with its title or without.
     let top = head.any(|line| line.starts_with("Top ") && line.contains(" Events") && title_of_top(line));
-    Sure::Likely.when(top && head.any(is_top_header))
+    Sure::Likely.when((top && head.any(is_top_header)) || head.any(is_bare_list))
 }
 
 /// `Top 5 Timed Events`, `Top 10 Foreground Events by Total Wait Time`, `Top 5 Wait Events`
@@ -69,6 +69,11 @@ fn is_top_header(line: &str) -> bool {
     words.next() == Some("Event")
         && words.next() == Some("Waits")
         && words.next().is_some_and(|w| w.starts_with("Time"))
+}
+
+/// The names of a list of top events that stands alone: of their shares of the time, too, which no other list has.
+fn is_bare_list(line: &str) -> bool {
+    is_top_header(line) && line.contains("(s)") && (line.ends_with(" Ela Time") || line.ends_with(" Call Time"))
 }
 
 /// The part of the report that is being read.
@@ -160,6 +165,9 @@ impl Reader {
         if is_rule(line) {
             self.rule(line);
             return;
+        }
+        if self.section == Section::Header && is_bare_list(line) {
+            self.section = Section::TopEvents;
         }
         if self.section == Section::Header && self.snapshots(number, line, out) {
             return;

@@ -1,5 +1,6 @@
 //! Other statistics tools of Linux: networks, nmon, collectl, atop, hardware.
 
+pub(crate) mod counters;
 mod joins;
 
 formats! {
@@ -13,6 +14,7 @@ formats! {
     sysctl,
     lscpu,
     package_list,
+    ss,
 }
 
 #[cfg(test)]

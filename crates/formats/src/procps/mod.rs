@@ -1,7 +1,7 @@
 //! procps: `vmstat`, `free`, `top`, `ps`; and saved files of /proc.
 
 mod load;
-mod moments;
+pub(crate) mod moments;
 mod tasks;
 
 formats! {

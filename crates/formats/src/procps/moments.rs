@@ -12,12 +12,20 @@ pub struct Moments {
     stamped: Option<Micros>,
     last: Option<Micros>,
     interval_s: Option<f64>,
+    /// Whether the time of the last output was assumed.
+    assumed: bool,
 }
 
 impl Moments {
     /// Times by the hints, until stamps say better.
     pub fn new(out: &Out<'_>) -> Moments {
-        Moments { clock: Clock::new(out.hints()), stamped: None, last: None, interval_s: out.hints().interval_s }
+        Moments {
+            clock: Clock::new(out.hints()),
+            stamped: None,
+            last: None,
+            interval_s: out.hints().interval_s,
+            assumed: false,
+        }
     }
 
     /// The command says how many seconds are between its outputs; the user's word wins.
@@ -44,8 +52,15 @@ impl Moments {
         self.stamped.is_some()
     }
 
+    /// Whether it is known how long the last output was after the one before, not assumed: counters make no rates
+    /// without it.
+    pub fn is_measured(&self) -> bool {
+        !self.assumed
+    }
+
     /// The time of the next output, and how long it is after the one before.
     pub fn next(&mut self, out: &mut Out<'_>) -> (Micros, Option<f64>) {
+        self.assumed |= self.stamped.is_none() && self.interval_s.is_none();
         let (t, dt) = match (self.stamped.take(), self.last) {
             (Some(t), last) => (t, last.map(|last| t.seconds_since(last)).filter(|dt| *dt > 0.0)),
             (None, None) => (Relative::elapsed(out).after(0.0), None),

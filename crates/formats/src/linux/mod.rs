@@ -15,6 +15,7 @@ formats! {
     lscpu,
     package_list,
     ss,
+    ethtool_s,
     df,
 }
 

@@ -16,6 +16,7 @@ formats! {
     package_list,
     ss,
     ethtool_s,
+    numastat,
     df,
 }
 

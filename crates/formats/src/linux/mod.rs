@@ -18,6 +18,7 @@ formats! {
     ethtool_s,
     numastat,
     df,
+    docker_stats,
 }
 
 #[cfg(test)]

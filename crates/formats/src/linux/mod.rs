@@ -19,6 +19,7 @@ formats! {
     numastat,
     df,
     docker_stats,
+    iotop,
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use fenxi_model::{
     Micros, Place, Rows, TableRows, Type,
-    catalog::{N_COMMON, disk, event, note, sched, tcp, udp},
+    catalog::{N_COMMON, disk, event, note, sched, softnet, tcp, udp},
     place::F64,
 };
 use fenxi_procfs::{Given, Root};
@@ -61,6 +61,7 @@ const PLANS: &[Plan] = &[
     },
     Plan { source: "disk", files: &[Saved::Diskstats], gauges: &[disk::in_flight.index()] },
     Plan { source: "net", files: &[Saved::NetDev], gauges: &[] },
+    Plan { source: "softnet", files: &[Saved::Softnet], gauges: &[softnet::backlog.index()] },
 ];
 
 /// All columns are gauges.
@@ -139,7 +140,7 @@ impl Engine {
         let mut rows = Rows::new("");
         for plan in PLANS.iter().filter(|p| p.files.iter().any(|f| files.iter().any(|(g, _)| f == g))) {
             for (file, content) in files {
-                given.set(file.path(), zeroed(content));
+                given.set(file.path(), at_boot(*file, content));
             }
             let Some(mut collector) = start(plan, &given) else { continue };
             // What is wrong with the text is told when it is sampled.
@@ -256,6 +257,21 @@ fn copy(table: &TableRows, row: usize, (t, dt): (Micros, Option<f64>), keep: Kee
             }
         }
     }
+}
+
+/// What the counters in a file were at boot.
+fn at_boot(file: Saved, content: &[u8]) -> Vec<u8> {
+    if file != Saved::Softnet {
+        return zeroed(content);
+    }
+    let mut zero = String::new();
+    for line in String::from_utf8_lossy(content).lines() {
+        // The number of the CPU is no counter.
+        let words = line.split_ascii_whitespace().enumerate();
+        zero.extend(words.flat_map(|(i, word)| [if i == 12 { word } else { "00000000" }, " "]));
+        zero.push('\n');
+    }
+    zero.into_bytes()
 }
 
 /// The text with every number made 0: what the counters were at boot. Labels stay.

@@ -12,7 +12,7 @@ mod totals;
 
 use fenxi_model::{
     Micros,
-    catalog::{cpu, disk, irq, mem, net, pressure, process, sched, softirq, tcp, udp, vm},
+    catalog::{cpu, disk, irq, mem, net, pressure, process, sched, softirq, softnet, tcp, udp, vm},
 };
 use rustc_hash::FxHashMap;
 
@@ -27,7 +27,7 @@ use crate::{Family, Format, Head, Input, Out, Sure, number, stamp};
 /// What this file reads.
 pub static FORMAT: Format = Format {
     name: "proc",
-    summary: "saved files of /proc: stat, diskstats, interrupts, net/dev, meminfo, vmstat, pressure, PID/stat ...",
+    summary: "saved files of /proc: stat, diskstats, interrupts, net/dev, net/softnet_stat, meminfo, vmstat, pressure, PID/stat ...",
     family: Family::Linux,
     tables: &[
         &cpu::TABLE,
@@ -41,6 +41,7 @@ pub static FORMAT: Format = Format {
         &udp::TABLE,
         &disk::TABLE,
         &net::TABLE,
+        &softnet::TABLE,
         &process::TABLE,
     ],
     example: "\

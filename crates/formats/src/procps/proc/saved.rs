@@ -25,12 +25,13 @@ pub enum Saved {
     /// One of the above, which its content does not tell.
     Pressure,
     Uptime,
+    Softnet,
     PidStat,
 }
 
 use Saved::{
     Diskstats, Interrupts, Loadavg, Meminfo, NetDev, Netstat, PidStat, Pressure, PressureCpu, PressureIo, PressureIrq,
-    PressureMemory, Schedstat, Snmp, Snmp6, Sockstat, Softirqs, Stat, Uptime, Vmstat,
+    PressureMemory, Schedstat, Snmp, Snmp6, Sockstat, Softirqs, Softnet, Stat, Uptime, Vmstat,
 };
 
 /// Where each is on a system.
@@ -53,6 +54,7 @@ const PATHS: &[(Saved, &str)] = &[
     (PressureIrq, "/proc/pressure/irq"),
     (PressureMemory, "/proc/pressure/memory"),
     (Uptime, "/proc/uptime"),
+    (Softnet, "/proc/net/softnet_stat"),
 ];
 
 /// Lines of /proc/stat besides those of CPUs.
@@ -116,6 +118,9 @@ impl Saved {
         }
         if first.starts_with("Inter-|") {
             return Some(NetDev);
+        }
+        if first.len() == 8 && softnet_cpu(line).is_some() {
+            return Some(Softnet);
         }
         if digits(first) {
             let third = words.next().unwrap_or("");
@@ -204,9 +209,20 @@ impl Saved {
             Snmp | Netstat | Sockstat => format!("{} {}", word(), word()),
             Loadavg | Uptime => String::new(),
             PidStat => word().to_owned(),
+            Softnet => softnet_cpu(line).unwrap_or("").to_owned(),
             _ => word().to_owned(),
         }
     }
+}
+
+/// The CPU of a line of /proc/net/softnet_stat, as it stands there: 13 or more hexadecimal numbers of which the fourth to
+/// the eighth are no longer used. Kernels before 5.10 did not print the CPU; of those a line alone says too little.
+fn softnet_cpu(line: &str) -> Option<&str> {
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let number = |word: &&str| word.len() == 8 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    let unused = words.get(3..8)?.iter().all(|word| *word == "00000000");
+    let cpu = words.get(12).filter(|cpu| cpu.starts_with("0000"))?;
+    (unused && words.len() < 20 && words.iter().all(number)).then_some(*cpu)
 }
 
 /// Whether `line` is the header of /proc/interrupts and /proc/softirqs.
@@ -257,6 +273,11 @@ mod tests {
             ("2001 (my file with", Some(PidStat)),
             ("  lo: 1 2 0 0 0 0 0 0 1 2 0 0 0 0 0 0", Some(NetDev)),
             ("eth0:1 2 0 0 0 0 0 0 1 2 0 0 0 0 0 0", Some(NetDev)),
+            (
+                "000002bb 00000001 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000003 00000000 00000000",
+                Some(Softnet),
+            ),
+            ("000002bb 00000001 00000000 00000000 00000000 00000000 00000000 00000000 00000000", None),
             ("Sat Nov 21 08:19:03 UTC 2026", None),
             ("1795249143", None),
             ("total used free", None),

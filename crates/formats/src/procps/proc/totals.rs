@@ -46,6 +46,8 @@ const NET: &[&str] = &[
 const SCHED: &[&str] =
     &["yields", "legacy", "schedules", "idle_schedules", "wakeups", "local_wakeups", "run_ns", "wait_ns", "timeslices"];
 
+const SOFTNET: &[(&str, usize)] = &[("packets", 0), ("drops", 1), ("squeezes", 2), ("rps", 9), ("flow_limits", 10)];
+
 /// Writes the counters of `file`, under names that begin with its own.
 pub fn write(file: Saved, content: &[u8], t: Micros, out: &mut Out<'_>) {
     let text = String::from_utf8_lossy(content);
@@ -56,6 +58,7 @@ pub fn write(file: Saved, content: &[u8], t: Micros, out: &mut Out<'_>) {
         Saved::Vmstat | Saved::Snmp6 => text.lines().for_each(|l| totals.named(file, l)),
         Saved::Snmp | Saved::Netstat => totals.pairs(file, &text),
         Saved::Interrupts | Saved::Softirqs => totals.grid(file, &text),
+        Saved::Softnet => text.lines().for_each(|l| totals.softnet(l)),
         Saved::Schedstat => text.lines().for_each(|l| totals.sched(l)),
         Saved::Pressure | Saved::PressureCpu | Saved::PressureIo | Saved::PressureMemory | Saved::PressureIrq => {
             text.lines().for_each(|l| totals.pressure(file, l))
@@ -100,6 +103,16 @@ impl Totals<'_, '_> {
         let mut words = line.split_ascii_whitespace();
         let Some(cpu) = words.next().and_then(|w| w.strip_prefix("cpu")) else { return };
         self.all("schedstat", SCHED, &format!("cpu={cpu}"), words);
+    }
+
+    /// Hexadecimal numbers; which are used is known by their places.
+    fn softnet(&mut self, line: &str) {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let hex = |at: usize| words.get(at).and_then(|word| u32::from_str_radix(word, 16).ok());
+        let Some(cpu) = hex(12) else { return };
+        for (name, at) in SOFTNET {
+            self.add(&format!("softnet.{name}"), &format!("cpu={cpu}"), hex(*at).map(f64::from));
+        }
     }
 
     fn named(&mut self, file: Saved, line: &str) {

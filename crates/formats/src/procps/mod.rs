@@ -10,5 +10,6 @@ formats! {
     uptime,
     top,
     ps,
+    pid_status,
     proc,
 }

@@ -20,6 +20,7 @@ formats! {
     df,
     docker_stats,
     iotop,
+    zpool_iostat,
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ formats! {
     docker_stats,
     iotop,
     zpool_iostat,
+    nfsiostat,
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ formats! {
     iotop,
     zpool_iostat,
     nfsiostat,
+    kubectl_top,
 }
 
 #[cfg(test)]

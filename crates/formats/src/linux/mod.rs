@@ -23,6 +23,7 @@ formats! {
     zpool_iostat,
     nfsiostat,
     kubectl_top,
+    nvidia_smi_q,
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 }
 
 /// The factor by which figures in `unit` are in a base unit, and that unit.
-fn base_unit(unit: &str) -> (f64, &str) {
+pub(super) fn base_unit(unit: &str) -> (f64, &str) {
     match unit {
         "MiB" | "MB" => (1_048_576.0, "B"),
         "MB/s" => (1_048_576.0, "B/s"),
@@ -67,7 +67,7 @@ fn base_unit(unit: &str) -> (f64, &str) {
 }
 
 /// Whether a cell says that there is no figure.
-fn missing(cell: &str) -> bool {
+pub(super) fn missing(cell: &str) -> bool {
     let bare = cell.trim_matches(['[', ']']);
     matches!(
         bare,
@@ -82,7 +82,7 @@ fn missing(cell: &str) -> bool {
 }
 
 /// The figure in a cell: `45`, `45 %`, `0x0000000000000004`, `P8`, `Active`.
-fn figure(cell: &str) -> Option<f64> {
+pub(super) fn figure(cell: &str) -> Option<f64> {
     let first = cell.split(' ').next().unwrap_or("");
     if let Some(value) = number(first) {
         return Some(value);

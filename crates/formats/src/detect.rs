@@ -19,6 +19,22 @@ pub fn detect_all(head: &Head<'_>) -> Vec<(Sure, &'static Format)> {
     claims
 }
 
+/// The format that is surest that `head` is its own, and how sure; the one called `without` is not asked.
+pub(crate) fn detect_without(head: &Head<'_>, without: &str) -> Option<(Sure, &'static Format)> {
+    if is_document(head.text) {
+        return None;
+    }
+    let asked = formats().filter(|format| format.name != without);
+    let mut best: Option<(Sure, &'static Format)> = None;
+    for (sure, format) in asked.map(|format| ((format.sniff)(head), format)) {
+        // Of equals the first in the list.
+        if sure > best.map_or(Sure::No, |(best, _)| best) {
+            best = Some((sure, format));
+        }
+    }
+    best
+}
+
 /// The format called `name`.
 pub fn format(name: &str) -> Option<&'static Format> {
     formats().find(|f| f.name == name)

@@ -43,6 +43,7 @@ macro_rules! formats {
 
 pub mod database;
 pub mod generic;
+pub mod hosts;
 pub mod linux;
 pub mod load;
 pub mod procps;
@@ -74,6 +75,8 @@ pub fn formats() -> impl Iterator<Item = &'static Format> {
 
 /// The lists of all families. Earlier ones win where two formats are equally sure.
 static FAMILIES: &[&[&Format]] = &[
+    // What it holds is of the others, which may know their lines behind a host.
+    hosts::FORMATS,
     sysstat::FORMATS,
     sar::FORMATS,
     procps::FORMATS,

@@ -107,6 +107,8 @@ pub struct Out<'a> {
     assumed: BTreeSet<String>,
     timed_by_writing: bool,
     hosts: BTreeSet<String>,
+    /// The number in the whole input of each line of the part that is read.
+    lines: Vec<u64>,
 }
 
 impl std::fmt::Debug for Out<'_> {
@@ -137,6 +139,7 @@ impl<'a> Out<'a> {
             assumed: BTreeSet::new(),
             timed_by_writing: false,
             hosts: BTreeSet::new(),
+            lines: Vec::new(),
             hints,
         }
     }
@@ -163,6 +166,27 @@ impl<'a> Out<'a> {
             self.rows.set_host(host);
             self.boot.set_host(host);
         }
+    }
+
+    /// Rows to come are of another format and of the host called `host`, from a part of the input; `lines` are the numbers
+    /// of its lines in the whole.
+    pub(crate) fn begin_part(&mut self, source: &'static str, host: &str, lines: Vec<u64>) {
+        self.since_boot(false);
+        self.set_source(source);
+        self.set_host(host);
+        self.lines = lines;
+    }
+
+    /// The part is read: rows to come are of `source`.
+    pub(crate) fn end_part(&mut self, source: &'static str) {
+        self.since_boot(false);
+        self.set_source(source);
+        self.lines = Vec::new();
+    }
+
+    fn set_source(&mut self, source: &'static str) {
+        self.rows.set_source(source);
+        self.boot.set_source(source);
     }
 
     /// Whether the rows to come are averages since the system's boot: they are kept apart and
@@ -290,8 +314,15 @@ impl<'a> Out<'a> {
     pub fn note(&mut self, number: impl Into<Option<u64>>, message: &str) {
         self.notes += 1;
         if self.notes <= MAX_NOTES {
-            self.rows.note(&self.hints.file, number.into(), message);
+            let number = number.into().map(|number| self.number_of(number));
+            self.rows.note(&self.hints.file, number, message);
         }
+    }
+
+    /// The number in the whole input of line `number` of the part that is read.
+    fn number_of(&self, number: u64) -> u64 {
+        let at = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
+        self.lines.get(at).copied().unwrap_or(number)
     }
 
     /// Something was assumed that neither the content nor the user said; each is kept once.

@@ -1,0 +1,261 @@
+//! What `pdsh`, `ansible` and `pssh -i` print: outputs of one tool on several hosts, in one text.
+//!
+//! pdsh puts `db1: ` in front of every line, and the lines of hosts alternate; ansible puts `db1 | CHANGED | rc=0 >>` above
+//! each host's output, pssh `[1] 08:19:03 [SUCCESS] db1`. The text is split by host, and each host's part is read in the
+//! format that recognises it. It is held in memory, within a limit. Only a text whose every line has its host, and of which
+//! a format recognises the rest with certainty, is taken for one.
+
+use crate::{Family, Format, HEAD_BYTES, Head, Input, Out, Sure, detect::detect_without};
+
+/// What this file reads.
+pub static FORMAT: Format = Format {
+    name: "by-host",
+    summary: "pdsh, ansible and pssh -i: outputs of any other format from several hosts in one text",
+    family: Family::Generic,
+    tables: fenxi_model::TABLES,
+    example: "\
+db1: procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
+db2: procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
+db1:  r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st
+db2:  r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st
+db1:  1  0      0 401348  84120 812344    0    0    12   134  512  901 12  3 84  1  0
+db2:  0  0      0 391348  84120 812344    0    0    12   134  512  901  2  3 94  1  0
+",
+    sniff,
+    read,
+};
+
+/// Text of all hosts that is held in memory.
+const MOST_BYTES: usize = 128 << 20;
+/// Hosts of one text.
+const MOST_HOSTS: usize = 4096;
+/// Lines of one host, at least, from which a format is recognised.
+const LEAST_LINES: usize = 2;
+
+/// How the text says which host a line is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Style {
+    /// In front of every line.
+    Prefix,
+    /// On a line above its output.
+    Ansible,
+    /// As ansible, in another form.
+    Pssh,
+}
+
+/// Whether a word can be the name or the address of a host.
+fn is_host(word: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    word.len() <= 255 && word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.bytes().all(plain)
+}
+
+impl Style {
+    /// The style of a text by its first line that is not blank.
+    fn of(head: &str) -> Option<Style> {
+        let first = head.lines().find(|line| !line.trim().is_empty())?;
+        [Style::Ansible, Style::Pssh, Style::Prefix].into_iter().find(|style| style.host(first).is_some())
+    }
+
+    /// The host that a line names, and what follows the name on the line.
+    fn host(self, line: &str) -> Option<(&str, &str)> {
+        let (host, rest) = match self {
+            Style::Prefix => {
+                let (host, rest) = line.split_once(':')?;
+                // A blank follows, or nothing where blanks at the ends of lines were removed.
+                (host, if rest.is_empty() { "" } else { rest.strip_prefix(' ')? })
+            }
+            Style::Ansible => {
+                let (host, rest) = line.split_once(" | ")?;
+                let (status, code) = rest.strip_suffix(" >>")?.split_once(" | ")?;
+                let own = matches!(status, "CHANGED" | "SUCCESS" | "FAILED") && code.starts_with("rc=");
+                (host, own.then_some("")?)
+            }
+            Style::Pssh => {
+                let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
+                let (_, rest) = rest.split_once(" [").filter(|_| number.bytes().all(|b| b.is_ascii_digit()))?;
+                let (status, host) = rest.split_once("] ")?;
+                let host = host.split(' ').next()?.rsplit('@').next()?.split(':').next()?;
+                (host, matches!(status, "SUCCESS" | "FAILURE").then_some("")?)
+            }
+        };
+        is_host(host).then_some((host, rest))
+    }
+}
+
+/// What one host printed.
+struct Part {
+    host: String,
+    text: String,
+    /// The number in the whole text of each line.
+    lines: Vec<u64>,
+}
+
+/// Splits lines by host.
+struct Parts {
+    style: Style,
+    parts: Vec<Part>,
+    /// The host of the lines that follow.
+    current: Option<usize>,
+    bytes: usize,
+}
+
+impl Parts {
+    fn new(style: Style) -> Parts {
+        Parts { style, parts: Vec::new(), current: None, bytes: 0 }
+    }
+
+    /// Takes a line; false when it has no host or there is no room for it.
+    fn add(&mut self, number: u64, line: &str) -> bool {
+        let mut text = line;
+        if let Some((host, rest)) = self.style.host(line) {
+            self.current = self.at(host);
+            if self.style != Style::Prefix {
+                return self.current.is_some();
+            }
+            text = rest;
+        } else if self.style == Style::Prefix {
+            return line.trim().is_empty();
+        }
+        let Some(part) = self.current.and_then(|at| self.parts.get_mut(at)) else { return line.trim().is_empty() };
+        self.bytes += text.len() + 1;
+        if self.bytes > MOST_BYTES {
+            return false;
+        }
+        part.text.push_str(text);
+        part.text.push('\n');
+        part.lines.push(number);
+        true
+    }
+
+    /// The place of a host's part.
+    fn at(&mut self, host: &str) -> Option<usize> {
+        let found = self.parts.iter().position(|part| part.host == host);
+        if found.is_some() || self.parts.len() >= MOST_HOSTS {
+            return found;
+        }
+        self.parts.push(Part { host: host.to_owned(), text: String::new(), lines: Vec::new() });
+        Some(self.parts.len() - 1)
+    }
+}
+
+/// The format of one host's part.
+fn format_of(part: &Part) -> Option<(Sure, &'static Format)> {
+    let end = (0..=part.text.len().min(HEAD_BYTES)).rev().find(|end| part.text.is_char_boundary(*end))?;
+    detect_without(&Head { text: part.text.get(..end)? }, FORMAT.name)
+}
+
+fn sniff(head: &Head<'_>) -> Sure {
+    let Some(style) = Style::of(head.text) else { return Sure::No };
+    let mut parts = Parts::new(style);
+    let mut lines = head.text.lines().peekable();
+    let mut number = 0;
+    while let Some(line) = lines.next() {
+        number += 1;
+        // The last line may be cut.
+        if !parts.add(number, line) && lines.peek().is_some() {
+            return Sure::No;
+        }
+    }
+    // Names in front of figures are of many texts: hosts are few, and each has several lines.
+    if style == Style::Prefix && (parts.parts.len() * LEAST_LINES) as u64 > number {
+        return Sure::No;
+    }
+    let Some(part) = parts.parts.iter().find(|part| part.lines.len() >= LEAST_LINES) else { return Sure::No };
+    Sure::Certain.when(format_of(part).is_some_and(|(sure, _)| sure == Sure::Certain))
+}
+
+fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
+    let Some(style) = Style::of(&input.head()) else {
+        out.note(None, "no host in front of the first line, nor above it");
+        return;
+    };
+    let mut parts = Parts::new(style);
+    input.each_line(|number, line| {
+        if !parts.add(number, line) {
+            out.unknown(number, line, "a line without its host, or beyond the limit of what is held in memory");
+        }
+    });
+    for part in parts.parts {
+        if part.text.trim().is_empty() {
+            continue;
+        }
+        match format_of(&part) {
+            Some((sure, format)) if sure > Sure::Perhaps => {
+                out.begin_part(format.name, &part.host, part.lines);
+                (format.read)(&mut Input::new(part.text.as_bytes()), out);
+                out.end_part(FORMAT.name);
+            }
+            _ => {
+                let line = part.text.lines().next().unwrap_or("");
+                let number = part.lines.first().copied().unwrap_or(1);
+                out.unknown(number, line, &format!("nothing that is recognised from the host {}", part.host));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FORMAT, Style};
+    use crate::{Head, Sure, detect, fixtures::read, format};
+
+    const VMSTAT: &str = "\
+procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
+ r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st
+ 1  0      0 401348  84120 812344    0    0    12   134  512  901 12  3 84  1  0
+ 2  0      0 401300  84120 812344    0    0    12   134  512  901 22  3 74  1  0
+";
+
+    fn prefixed(host: &str) -> String {
+        VMSTAT.lines().map(|line| format!("{host}: {line}\n")).collect()
+    }
+
+    /// Lines of the table called `name`.
+    fn rows(text: &str, name: &str) -> Vec<String> {
+        let after = text.split(&format!("# {name}\n")).nth(1).unwrap_or("");
+        after.lines().take_while(|line| !line.starts_with('#')).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn each_host_gives_the_rows_that_its_part_alone_gives() {
+        let whole = read(&FORMAT, (prefixed("db1") + &prefixed("db2")).as_bytes());
+        let alone = read(format("vmstat").unwrap(), VMSTAT.as_bytes());
+        let expected = rows(&alone.text, "cpu");
+        assert!(expected.len() > 1);
+        for host in ["db1", "db2"] {
+            let mut found = rows(&whole.text, "cpu");
+            found.retain(|line| line.contains(&format!("\t{host}\t")) || line.starts_with("t\t"));
+            let of_host = expected.iter().map(|line| line.replace("\tfixture\t", &format!("\t{host}\t")));
+            assert_eq!(found, of_host.collect::<Vec<_>>());
+        }
+        assert_eq!(whole.tally.hosts.iter().collect::<Vec<_>>(), ["db1", "db2"]);
+    }
+
+    #[test]
+    fn lines_in_notes_are_those_of_the_whole_text() {
+        let text = prefixed("db1") + &prefixed("db2") + "db2: what is this\n";
+        let read = read(&FORMAT, text.as_bytes());
+        let note = read.text.lines().find(|line| line.contains("what is this")).unwrap();
+        assert!(note.contains("\t9\t"), "{note}");
+    }
+
+    #[test]
+    fn hosts_are_named_in_three_ways() {
+        assert_eq!(Style::Prefix.host("db1.x: a b"), Some(("db1.x", "a b")));
+        assert_eq!(Style::Prefix.host("db1:"), Some(("db1", "")));
+        assert_eq!(Style::Prefix.host("vmstat.txt:a"), None);
+        assert_eq!(Style::Ansible.host("db1 | CHANGED | rc=0 >>"), Some(("db1", "")));
+        assert_eq!(Style::Pssh.host("[1] 08:19:03 [SUCCESS] root@db1:22"), Some(("db1", "")));
+        assert_eq!(Style::Pssh.host("[1] x"), None);
+    }
+
+    #[test]
+    fn names_in_front_of_other_lines_are_no_hosts() {
+        let each: String = VMSTAT.lines().enumerate().map(|(i, line)| format!("line{i}: {line}\n")).collect();
+        for text in ["MemTotal: 5 kB\nMemFree: 3 kB\n", "a: b\na: c\n", &each, VMSTAT] {
+            assert_eq!((FORMAT.sniff)(&Head { text }), Sure::No, "{text}");
+        }
+        let text = prefixed("db1");
+        assert_eq!(detect(&Head { text: &text }).map(|f| f.name), Some("by-host"));
+    }
+}

@@ -11,6 +11,7 @@ formats! {
     faban_summary,
     faban_run,
     prometheus,
+    perfmon,
     csv,
     json_lines,
     parquet,

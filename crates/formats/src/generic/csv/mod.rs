@@ -109,7 +109,7 @@ fn row(sheet: &mut Sheet, line: u64, cells: &mut Vec<String>, out: &mut Out<'_>)
 }
 
 /// The zone in PerfMon's title of its times, `(PDH-CSV 4.0) (GMT Standard Time)(-60)`: minutes from its times to UTC.
-fn perfmon_zone(title: &str) -> Option<TimeZone> {
+pub(super) fn perfmon_zone(title: &str) -> Option<TimeZone> {
     let (_, bias) = title.strip_prefix("(PDH-")?.strip_suffix(')')?.rsplit_once('(')?;
     let bias: i32 = bias.trim().parse().ok().filter(|bias: &i32| bias.abs() <= 14 * 60)?;
     Offset::from_seconds(-bias * 60).ok().map(TimeZone::fixed)

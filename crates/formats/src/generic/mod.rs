@@ -12,6 +12,7 @@ formats! {
     faban_run,
     prometheus,
     perfmon,
+    perfkit,
     csv,
     json_lines,
     parquet,

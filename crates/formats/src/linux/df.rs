@@ -150,18 +150,24 @@ impl Column {
 }
 
 fn sniff(head: &Head<'_>) -> Sure {
-    let mut found = None;
+    let mut found: Option<Titles> = None;
     for line in head.lines().take(60) {
-        if let Some(titles) = titles(stamp(line).map_or(line, |stamp| stamp.rest)) {
+        let rest = stamp(line).map_or(line, |stamp| stamp.rest);
+        if let Some(titles) = titles(rest) {
             found = Some(titles);
-        } else if found.as_ref().is_some_and(|t| t.cut(stamp(line).map_or(line, |stamp| stamp.rest)).is_some()) {
-            return Sure::Certain;
+        } else if let Some(titles) = &found {
+            if titles.cut(rest).is_some() {
+                return Sure::Certain;
+            }
+        } else if !rest.is_empty() && !is_prompt(line, "df") && !line.starts_with("df: ") {
+            // A report of something else, in which file systems are listed, too.
+            return Sure::No;
         }
     }
     Sure::No
 }
 
-/// One line's figures.
+/// What is known from line to line.
 struct Reader {
     moments: Moments,
     titles: Option<Titles>,
@@ -326,6 +332,9 @@ mod tests {
     fn titles_alone_are_nobodys() {
         let sure = |text: &str| (FORMAT.sniff)(&Head { text });
         assert_eq!(sure("Filesystem Size Used Avail Use% Mounted on\n"), Sure::No);
+        let list = "Filesystem Size Used Avail Use% Mounted on\n/dev/sda 1G 1M 1G 1% /\n";
+        assert_eq!(sure(list), Sure::Certain);
+        assert_eq!(sure(&format!("Backup of the night\n{list}")), Sure::No);
         assert_eq!(sure("Filesystem Size Used Avail Use% Mounted on\nsome text that follows\n"), Sure::No);
     }
 }

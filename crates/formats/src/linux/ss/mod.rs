@@ -4,10 +4,12 @@
 //! Each connection's figures are metrics with its two addresses as labels. Counters run from the begin of the
 //! connection; rates follow where the time between two outputs is known. `send_rate` is what the window and the
 //! round-trip time allow, not what was sent. Of a listening socket the two queues are the accept queue and its limit.
-//! The summary's figures are the kernel's own, so those of TCP and UDP have their tables. Names of sockets (inode,
-//! cookie, user), timers and options that are in use are not kept.
+//! The congestion controls in use are facts. The summary's figures are the kernel's own, so those of TCP and UDP have
+//! their tables. Names of sockets (inode, cookie, user), timers and options that are in use are not kept.
 
 mod info;
+
+use std::collections::BTreeSet;
 
 use fenxi_model::{
     Micros,
@@ -39,6 +41,8 @@ ESTAB 0      0          10.0.0.5:60158     10.0.0.6:5432
     read,
 };
 
+/// Congestion controls that are kept as facts.
+const MOST_CONTROLS: usize = 64;
 const STATES: &[&str] = &[
     "ESTAB",
     "SYN-SENT",
@@ -182,11 +186,19 @@ struct Reader {
     first: Option<String>,
     /// Labels of the socket whose figures may follow.
     current: Option<String>,
+    /// Congestion controls that were written as facts.
+    controls: BTreeSet<String>,
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let mut reader =
-        Reader { moments: Moments::new(out), counters: Counters::default(), now: None, first: None, current: None };
+    let mut reader = Reader {
+        moments: Moments::new(out),
+        counters: Counters::default(),
+        now: None,
+        first: None,
+        current: None,
+        controls: BTreeSet::new(),
+    };
     input.each_line(|number, line| {
         let line = line.trim_end();
         if line.trim_start().is_empty() || reader.line(number, line, out) {
@@ -265,6 +277,12 @@ impl Reader {
 
     fn figures(&mut self, number: u64, labels: &str, info: Info, out: &mut Out<'_>) {
         let (t, dt) = self.now(out);
+        if let Some(control) = info.congestion
+            && self.controls.len() < MOST_CONTROLS
+            && self.controls.insert(control.clone())
+        {
+            out.fact("tcp", "congestion control in use", &control);
+        }
         for figure in info.figures {
             let name = format!("ss.{}", figure.name);
             out.metric(t, dt, &name, labels, figure.value, figure.unit);

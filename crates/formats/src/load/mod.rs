@@ -3,6 +3,7 @@
 mod names;
 mod seconds;
 mod spread;
+mod tree;
 mod units;
 
 formats! {
@@ -25,6 +26,7 @@ formats! {
     k6,
     vegeta,
     siege,
+    iperf3,
 }
 
 #[cfg(test)]

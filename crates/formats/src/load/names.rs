@@ -117,6 +117,37 @@ pub const CLIENT_BUSY_MEAN: Name = neither("client_busy_mean", "s");
 /// Standard deviation of the times within transactions of the clients.
 pub const CLIENT_BUSY_SD: Name = lower("client_busy_sd", "s");
 
+/// Mean length of several runs.
+pub const ELAPSED_MEAN: Name = lower("elapsed_mean", "s");
+/// Median length of several runs.
+pub const ELAPSED_MEDIAN: Name = lower("elapsed_median", "s");
+/// Standard deviation of the lengths of several runs.
+pub const ELAPSED_SD: Name = lower("elapsed_sd", "s");
+/// Mean CPU time in user code of one run.
+pub const USER_MEAN: Name = lower("user_mean", "s");
+/// Mean CPU time in the kernel of one run.
+pub const SYSTEM_MEAN: Name = lower("system_mean", "s");
+/// Number of runs, or of calls of what is measured.
+pub const ITERATIONS: Name = neither("iterations", "");
+/// Elapsed time of one operation in a microbenchmark.
+pub const TIME_PER_OP: Name = lower("time_per_op", "s");
+/// CPU time of one operation in a microbenchmark.
+pub const CPU_TIME_PER_OP: Name = lower("cpu_time_per_op", "s");
+/// Bytes allocated by one operation.
+pub const ALLOC_BYTES_PER_OP: Name = lower("alloc_bytes_per_op", "B");
+/// Allocations of one operation.
+pub const ALLOCS_PER_OP: Name = lower("allocs_per_op", "");
+/// TCP segments sent again.
+pub const RETRANSMITS: Name = lower("retransmits", "");
+/// Share of datagrams that did not arrive.
+pub const LOST_SHARE: Name = lower("lost_share", "%");
+/// Mean variation of the delay of datagrams.
+pub const JITTER: Name = lower("jitter", "ms");
+/// CPU used by this side, of all its CPUs.
+pub const CPU_LOCAL: Name = lower("cpu_local", "%");
+/// CPU used by the other side, of all its CPUs.
+pub const CPU_REMOTE: Name = lower("cpu_remote", "%");
+
 /// The name under which distributions of latency are kept.
 pub const LATENCY_BUCKETS: &str = "latency_ms";
 
@@ -159,7 +190,26 @@ impl Results {
         self.named(out, name, "", value.into(), unit, "neither");
     }
 
-    fn named(&mut self, out: &mut Out<'_>, name: &str, operation: &str, value: Option<f64>, unit: &str, better: &str) {
+    /// Writes a figure of `operation` that is derived from `what`: its mean, its standard deviation.
+    pub fn derived(&mut self, out: &mut Out<'_>, what: Name, of: &str, operation: &str, value: impl Into<Option<f64>>) {
+        let end = if of == "stddev" { "sd" } else { of };
+        let name = if of.is_empty() { what.name.to_owned() } else { format!("{}_{end}", what.name) };
+        let unit = if of == "cv" { "%" } else { what.unit };
+        // Of anything, less spread is better.
+        let better = if matches!(end, "sd" | "cv" | "mad") { "lower" } else { what.better };
+        self.named(out, &name, operation, value.into(), unit, better);
+    }
+
+    /// Writes a result of `operation` that only one tool knows; `better` is `higher`, `lower` or `neither`.
+    pub fn named(
+        &mut self,
+        out: &mut Out<'_>,
+        name: &str,
+        operation: &str,
+        value: Option<f64>,
+        unit: &str,
+        better: &str,
+    ) {
         let Some(value) = value else { return };
         self.name.clear();
         self.name.push_str(name);

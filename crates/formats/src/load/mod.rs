@@ -1,6 +1,7 @@
 //! Load generators and benchmarks.
 
 mod names;
+mod repeats;
 mod seconds;
 mod spread;
 mod tree;
@@ -27,6 +28,8 @@ formats! {
     vegeta,
     siege,
     iperf3,
+    redis_benchmark,
+    memtier_benchmark,
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Load generators and benchmarks.
 
+mod cells;
 mod names;
 mod repeats;
 mod seconds;
@@ -30,6 +31,9 @@ formats! {
     iperf3,
     redis_benchmark,
     memtier_benchmark,
+    hyperfine,
+    google_benchmark,
+    go_bench,
 }
 
 #[cfg(test)]

@@ -55,11 +55,19 @@ const BEGINNINGS: &[&str] = &[
     "{%",
 ];
 
+/// What outputs begin with of tools that explain their figures in sentences.
+const EXPLAIN: &[&str] = &["# JMH version: ", "STREAM version $Revision: "];
+/// Lines above that.
+const ABOVE: usize = 4;
+
 /// Whether a text is a document or a source: it begins like one, has a fence of Markdown, or several lines of sentences.
 pub(crate) fn is_document(text: &str) -> bool {
     let text = text.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
     if BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
         return true;
+    }
+    if text.lines().take(ABOVE).any(|line| EXPLAIN.iter().any(|begin| line.starts_with(begin))) {
+        return false;
     }
     // A tool may say the same several times.
     let mut sentences: Vec<&str> = Vec::new();

@@ -34,6 +34,8 @@ formats! {
     hyperfine,
     google_benchmark,
     go_bench,
+    jmh,
+    criterion,
 }
 
 #[cfg(test)]

@@ -36,6 +36,9 @@ formats! {
     go_bench,
     jmh,
     criterion,
+    netperf,
+    stress_ng,
+    stream,
 }
 
 #[cfg(test)]

@@ -39,6 +39,9 @@ formats! {
     netperf,
     stress_ng,
     stream,
+    fio_terse,
+    fio_hist_log,
+    hdr_histogram,
 }
 
 #[cfg(test)]

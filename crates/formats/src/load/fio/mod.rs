@@ -1,7 +1,7 @@
 //! `fio`: its JSON and its summary for people. Its logs are a format of their own.
 
 mod json;
-mod report;
+pub(super) mod report;
 mod text;
 
 use fenxi_model::catalog::{disk, histogram, load};

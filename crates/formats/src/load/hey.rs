@@ -5,6 +5,7 @@
 use fenxi_model::catalog::histogram;
 
 use super::{
+    ghz,
     names::{self, LATENCY_BUCKETS, Name, Results},
     units::milliseconds,
 };
@@ -29,7 +30,8 @@ Summary:
 };
 
 fn sniff(head: &Head<'_>) -> Sure {
-    Sure::Certain.when(is_report(head) && !head.any(|l| l.starts_with("Success rate:")))
+    let other = head.any(|l| l.starts_with("Success rate:")) || ghz::is_report(head);
+    Sure::Certain.when(is_report(head) && !other)
 }
 
 /// Whether it is a report of hey or of oha.

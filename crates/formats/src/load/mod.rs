@@ -42,6 +42,10 @@ formats! {
     fio_terse,
     fio_hist_log,
     hdr_histogram,
+    locust,
+    ghz,
+    vllm_bench,
+    nccl_tests,
 }
 
 #[cfg(test)]

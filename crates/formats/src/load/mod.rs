@@ -1,5 +1,7 @@
 //! Load generators and benchmarks.
 
+#[cfg(test)]
+mod agreement;
 mod cells;
 mod names;
 mod repeats;

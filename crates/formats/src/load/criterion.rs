@@ -87,16 +87,23 @@ impl Reader {
     fn line(&mut self, text: &str, out: &mut Out<'_>) -> bool {
         let Some((name, what, rest)) = line(text) else {
             let known = is_known(text.trim());
-            if !known && !text.starts_with(' ') {
-                text.trim().clone_into(&mut self.above);
-                return true;
+            if known || text.starts_with(' ') {
+                return known;
             }
-            return known;
+            let unused = std::mem::replace(&mut self.above, text.trim().to_owned());
+            if !unused.is_empty() {
+                out.note(None, &format!("no line of criterion: {unused}"));
+            }
+            return true;
         };
         let Some(bounds) = bounds(rest) else { return false };
         let percent = bounds.iter().all(|(_, unit)| *unit == "%");
         if what == "time" && !percent {
-            self.name = if name.is_empty() { std::mem::take(&mut self.above) } else { name.to_owned() };
+            let above = std::mem::take(&mut self.above);
+            if !name.is_empty() && !above.is_empty() {
+                out.note(None, &format!("no line of criterion: {above}"));
+            }
+            self.name = if name.is_empty() { above } else { name.to_owned() };
             self.results = self.repeats.next(&self.name);
         }
         let benchmark = self.name.as_str();

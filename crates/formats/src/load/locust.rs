@@ -198,6 +198,7 @@ impl Console {
         if is_console_header(line) {
             self.rows.clear();
             self.percents.clear();
+            self.errors = false;
         } else if line.starts_with("Type ") && line.ends_with("# reqs") {
             self.percents = line.split_ascii_whitespace().filter_map(|w| number(w.strip_suffix('%')?)).collect();
         } else if line.starts_with("Error report") {

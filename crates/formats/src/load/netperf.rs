@@ -44,6 +44,9 @@ fn sniff(head: &Head<'_>) -> Sure {
     Sure::Certain.when(keyed || head.any(|l| banner(l).is_some()))
 }
 
+/// Headers have three or four lines.
+const LONGEST: usize = 2048;
+
 #[derive(Default)]
 struct Reader {
     repeats: Repeats,
@@ -98,7 +101,11 @@ impl Reader {
         }
         let figures: Vec<Option<f64>> = line.split_ascii_whitespace().map(number).collect();
         if figures.first().is_some_and(|f| f.is_none()) {
-            if line.contains("error") || line.starts_with("netperf") || line.starts_with("establish") {
+            if self.header.len() > LONGEST
+                || line.contains("error")
+                || line.starts_with("netperf")
+                || line.starts_with("establish")
+            {
                 return false;
             }
             self.header.push_str(line);

@@ -120,7 +120,6 @@ fn listings_are_nobodys() {
 fn logs_and_reports_are_nobodys() {
     let texts = [
         "Nov 22 10:00:01 db1 CRON[4711]: (root) CMD (run-parts /etc/cron.hourly)\nNov 22 10:00:02 db1 sshd[88]: Accepted publickey for bob\n",
-        "2026-11-22 10:00:01.123 UTC [4711] LOG:  checkpoint starting: time\n2026-11-22 10:00:03.456 UTC [4711] ERROR:  relation \"a\" does not exist at character 15\n2026-11-22 10:00:03.456 UTC [4711] STATEMENT:  SELECT * FROM a\n",
         "2026-11-22T10:00:01.123456Z 0 [System] [MY-010116] [Server] mysqld starting as process 1\n2026-11-22 10:00:02 0 [Note] InnoDB: Buffer pool(s) load completed\n",
         "eth0: flags=4163<UP,BROADCAST,RUNNING,MULTICAST>  mtu 1500\n        inet 10.0.0.5  netmask 255.255.255.0  broadcast 10.0.0.255\n        ether 02:42:0a:00:00:05  txqueuelen 0  (Ethernet)\n        RX packets 123  bytes 4567 (4.5 KB)\n",
         "10:00:01.123456 IP 10.0.0.5.22 > 10.0.0.6.54321: Flags [P.], seq 1:37, ack 1, win 501, length 36\n\t0x0000:  4500 0058 1c46 4000 4006 b1a4 0a00 0005\n\t0x0010:  0a00 0006 0016 d431 0000 0001 0000 0001\n",

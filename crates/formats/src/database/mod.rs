@@ -1,6 +1,7 @@
 //! Reports about databases.
 
 mod psql;
+mod statements;
 
 formats! {
     pgstatspack,
@@ -8,4 +9,5 @@ formats! {
     pt_query_digest,
     mysql_status,
     mysqldumpslow,
+    postgresql_log,
 }

@@ -1,0 +1,147 @@
+//! The log of a PostgreSQL server: as text with any usual `log_line_prefix`, `csvlog` and `jsonlog`.
+//!
+//! Durations of statements are added up by digest over the whole log. A server logs those above `log_min_duration_statement`,
+//! so that rates and means are of the statements logged, not of all. Of the extended protocol, `execute` is the execution;
+//! the times of `parse` and `bind`, and of further fetches, are metrics of their own. Plans of auto_explain repeat executions:
+//! their durations count only in logs that have no others. Values of statements are hidden.
+
+mod line;
+mod message;
+mod records;
+
+use fenxi_model::{
+    Micros,
+    catalog::{db, db_statement, histogram},
+};
+use jiff::civil::DateTime;
+use message::Log;
+
+use crate::{Clock, Family, Format, Head, Input, Out, Sure, zone_named};
+
+/// What this file reads.
+pub static FORMAT: Format = Format {
+    name: "postgresql-log",
+    summary: "log of a PostgreSQL server: stderr with a prefix, csvlog, jsonlog",
+    family: Family::Database,
+    tables: &[&db::TABLE, &db_statement::TABLE, &histogram::TABLE],
+    example: "\
+2026-11-23 04:23:02.460 UTC [4711] LOG:  duration: 50.596 ms  statement: select pg_sleep(0.05);
+2026-11-23 04:23:02.471 UTC [4711] ERROR:  division by zero
+2026-11-23 04:23:02.471 UTC [4711] STATEMENT:  select 1/0;
+",
+    sniff,
+    read,
+};
+
+/// One report of the server.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    line: u64,
+    t: Option<Micros>,
+    pid: Option<i64>,
+    user: String,
+    database: String,
+    severity: String,
+    sqlstate: String,
+    message: String,
+    detail: String,
+    statement: String,
+}
+
+fn sniff(head: &Head<'_>) -> Sure {
+    let first = head.first();
+    if records::is_csv(first) || records::is_json(first) {
+        return Sure::Certain;
+    }
+    // Text may begin with what another program wrote. Errors alone could be of another program, whose lines look alike.
+    head.lines().take(60).filter_map(line::line).map(|line| line.sure()).max().unwrap_or(Sure::No)
+}
+
+/// Makes moments of what lines say, whose zone stands behind each.
+struct Times {
+    clock: Clock,
+    zone: String,
+}
+
+impl Times {
+    fn moment(&mut self, when: DateTime, zone: &str, out: &mut Out<'_>) -> Micros {
+        if !zone.is_empty() && zone != self.zone {
+            self.clock.set_zone(zone_named(zone, out));
+            zone.clone_into(&mut self.zone);
+        }
+        self.clock.moment(when)
+    }
+}
+
+fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
+    let mut times = Times { clock: Clock::new(out.hints()), zone: String::new() };
+    let mut log = Log::new();
+    let head = input.head();
+    let first = Head { text: &head }.first();
+    let (csv, json) = (records::is_csv(first), records::is_json(first));
+    drop(head);
+    if csv {
+        records::read_csv(input, &mut times, &mut log, out);
+    } else if json {
+        records::read_json(input, &mut times, &mut log, out);
+    } else {
+        line::read(input, &mut times, &mut log, out);
+    }
+    log.end(out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FORMAT;
+    use crate::fixtures::read;
+
+    #[test]
+    fn forms_of_one_log_give_the_same_statements() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/postgresql-log");
+        let rows = |name: &str| {
+            let read = read(&FORMAT, &fs_err::read(folder.join(name)).unwrap());
+            let part = |table: &str| {
+                let from = read.text.split(&format!("# {table}\n")).nth(1).unwrap().to_owned();
+                let text = from.split("\n# ").next().unwrap().to_owned();
+                // Text with this prefix names neither user nor database.
+                let of = |line: &str| line.split('\t').filter(|cell| cell.parse::<f64>().is_ok()).count();
+                (text.lines().count(), text.lines().map(of).sum::<usize>())
+            };
+            (part("histogram"), part("event").0)
+        };
+        assert_eq!(rows("csvlog.csv"), rows("jsonlog.json"));
+        assert_eq!(rows("csvlog.csv"), rows("milliseconds.log"));
+    }
+
+    #[test]
+    fn other_prefixes_are_read() {
+        for prefix in [
+            "2026-11-23 04:23:02 UTC:10.0.0.5(5432):bob@app:[4711]:",
+            "2026-11-23 04:23:02 UTC [4711]: [3-1] user=bob,db=app,app=psql,client=[local] ",
+            "2026-11-23 05:23:02 CET [4711] bob@app ",
+            "user=bob,db=app 2026-11-23 04:23:02 UTC [4711] ",
+            "2026-11-23 04:23:02.000 GMT [4711-3] user=bob,db=app ",
+        ] {
+            let read =
+                read(&FORMAT, format!("{prefix}ERROR:  division by zero\n{prefix}STATEMENT:  select 1/0\n").as_bytes());
+            assert!(read.text.contains("\tapp\t"), "{prefix}: {}", read.text);
+            assert!(read.text.contains("2026-11-23T04:23:02.000000Z"), "{prefix}: {}", read.text);
+            assert!(read.text.contains("\tbob\t") && read.text.contains("select ?/?"), "{prefix}: {}", read.text);
+        }
+    }
+
+    #[test]
+    fn no_secret_of_a_statement_is_kept() {
+        let prefix = "2026-11-23 04:23:02.460 UTC [4711] ";
+        let text = format!(
+            "{prefix}ERROR:  syntax error at or near \"secret\" at character 25\n{prefix}STATEMENT:  alter role a password secret\n\
+             {prefix}LOG:  duration: 5.000 ms  execute <unnamed>: select $1\n{prefix}DETAIL:  parameters: $1 = 'secret'\n\
+             {prefix}LOG:  AUDIT: SESSION,1,1,WRITE,INSERT,TABLE,public.t,\"insert into t values('secret')\",<not logged>\n\
+             {prefix}ERROR:  invalid input syntax for type integer: \"secret\"\n\
+             {prefix}ERROR:  duplicate key value\n{prefix}DETAIL:  Key (a)=(secret) already exists.\n"
+        );
+        let read = read(&FORMAT, text.as_bytes());
+        assert!(!read.text.contains("secret"), "{}", read.text);
+        assert_eq!(read.tally.notes, 0);
+    }
+}

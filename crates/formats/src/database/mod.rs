@@ -10,4 +10,5 @@ formats! {
     mysql_status,
     mysqldumpslow,
     postgresql_log,
+    mysql_slow_log,
 }

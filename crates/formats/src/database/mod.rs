@@ -11,4 +11,5 @@ formats! {
     mysqldumpslow,
     postgresql_log,
     mysql_slow_log,
+    innodb_status,
 }

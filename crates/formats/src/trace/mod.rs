@@ -20,4 +20,6 @@ formats! {
     procsystime,
     strace,
     truss,
+    jvm_gc,
+    jstat,
 }

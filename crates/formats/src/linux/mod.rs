@@ -24,6 +24,9 @@ formats! {
     nfsiostat,
     kubectl_top,
     nvidia_smi_q,
+    syslog,
+    journal_json,
+    dmesg,
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ formats! {
     folded,
     lockstat,
     perf_script,
+    perf_report,
     perf_stat,
     perf_trace,
     plockstat,

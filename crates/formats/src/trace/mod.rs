@@ -8,6 +8,8 @@ mod syscalls;
 
 formats! {
     bcc,
+    bcc_events,
+    bcc_stacks,
     bpftrace,
     querystat,
     dtrace,

@@ -190,8 +190,7 @@ impl Report {
     }
 
     fn figures(&mut self, line: &str, out: &mut Out<'_>) {
-        for (section, words, name, unit) in BEHIND.iter().filter(|(section, ..)| *section == self.section) {
-            let _ = section;
+        for (_, words, name, unit) in BEHIND.iter().filter(|(section, ..)| *section == self.section) {
             if let Some(value) = behind(line, words) {
                 self.metric(name, Some(value), unit, out);
                 match *name {

@@ -1,6 +1,6 @@
 //! `dmesg`: messages of the kernel, with seconds since it began, `-T`, `--time-format iso`, `-x`, or raw.
 //!
-//! Each becomes an event of kind `log` of the subject `kernel`; the message begins with the priority where the line says it.
+//! Each becomes an event of kind `log` of the subject `kernel`, with the priority where the line says it.
 //! Seconds since the boot need the time of the boot: without `--start` the last one is taken to be from when the file was written.
 
 use fenxi_model::catalog::event;
@@ -122,6 +122,6 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             Logged::Uptime(seconds) => elapsed.get_or_insert_with(|| Relative::elapsed(out)).after(seconds),
             Logged::At(when) => when.moment(&mut clock, out),
         };
-        out.event(t, "log", "kernel", &message(entry.priority, "", entry.text));
+        out.log(t, "kernel", entry.priority, &message("", entry.text));
     });
 }

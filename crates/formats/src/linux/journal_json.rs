@@ -1,7 +1,7 @@
 //! `journalctl -o json` and `-o json-pretty`: entries of the systemd journal with all their fields.
 //!
-//! Each becomes an event of kind `log`, as those of the text forms: the subject is the program, the message begins with the
-//! priority and the process. Other fields are left out.
+//! Each becomes an event of kind `log`, as those of the text forms: the program is the subject, and the message begins
+//! with the process. Other fields are left out.
 
 use fenxi_model::{Micros, catalog::event};
 use serde_json::{Map, Value};
@@ -81,7 +81,7 @@ fn entry(at: u64, text: &str, out: &mut Out<'_>) {
         .unwrap_or_default();
     out.set_host(&member(&entry, "_HOSTNAME"));
     let subject = program.unwrap_or_else(|| "journal".to_owned());
-    out.event(Micros(t), "log", &subject, &message(priority, &pid, &member(&entry, "MESSAGE")));
+    out.log(Micros(t), &subject, priority, &message(&pid, &member(&entry, "MESSAGE")));
 }
 
 /// A field as text: one that is not UTF-8 is a list of bytes, one that comes several times a list of texts.

@@ -1,8 +1,8 @@
 //! Logs of a machine as text: what rsyslog and syslog-ng write (RFC 3164, RFC 5424, dates of ISO 8601), and `journalctl` in its
 //! short forms.
 //!
-//! Each line becomes an event of kind `log`: its subject is the program; the message begins with the priority and the process,
-//! as far as the line says them. Texts are kept as they are. A line without a year is of the latest one that fits.
+//! Each line becomes an event of kind `log`, with the program as its subject and the priority, as far as the line says them; the
+//! message begins with the process. Texts are kept as they are. A line without a year is of the latest one that fits.
 
 use fenxi_model::{Micros, catalog::event};
 
@@ -168,6 +168,7 @@ struct Pending {
     t: Micros,
     host: String,
     program: String,
+    priority: Option<&'static str>,
     message: String,
 }
 
@@ -175,19 +176,18 @@ impl Pending {
     fn write(self, out: &mut Out<'_>) {
         out.set_host(&self.host);
         let subject = if self.program.is_empty() { "syslog" } else { &self.program };
-        out.event(self.t, "log", subject, &self.message);
+        out.log(self.t, subject, self.priority, &self.message);
     }
 }
 
-/// The message with priority and process before it: `<err> [88] text`.
-pub(super) fn message(priority: Option<&str>, pid: &str, text: &str) -> String {
-    let priority = priority.map_or(String::new(), |priority| format!("<{priority}> "));
+/// The message with the process before it: `[88] text`.
+pub(super) fn message(pid: &str, text: &str) -> String {
     let pid = if pid.is_empty() { String::new() } else { format!("[{pid}] ") };
     let mut end = text.len().min(MAX_TEXT);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    format!("{priority}{pid}{}", text.get(..end).unwrap_or(""))
+    format!("{pid}{}", text.get(..end).unwrap_or(""))
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
@@ -205,7 +205,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
                 t: entry.when.moment(&mut clock, out),
                 host: entry.host.to_owned(),
                 program: entry.program.to_owned(),
-                message: message(entry.priority, entry.pid, entry.text),
+                priority: entry.priority,
+                message: message(entry.pid, entry.text),
             });
         } else if let Some(pending) = pending.as_mut().filter(|_| line.starts_with([' ', '\t'])) {
             if pending.message.len() + line.len() < MAX_TEXT {
@@ -255,7 +256,7 @@ mod tests {
         let text = "<27>1 2026-11-23T04:44:09.273026Z db1 app - ID47 [ex@32473 a=\"x ] \\\" y\"][b c=\"d\"] the text\n\
                     <165>1 2026-11-23T04:44:10Z db1 app 7 - - \u{feff}other\n";
         let read = import(&FORMAT, text.as_bytes());
-        assert!(read.text.contains("\tapp\t<err> the text"), "{}", read.text);
-        assert!(read.text.contains("\tapp\t<notice> [7] other"), "{}", read.text);
+        assert!(read.text.contains("\tapp\terr\tthe text"), "{}", read.text);
+        assert!(read.text.contains("\tapp\tnotice\t[7] other"), "{}", read.text);
     }
 }

@@ -66,9 +66,9 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 
 /// `Exec and libs    9429    73    0%`: the class and its megabytes.
 fn class(line: &str) -> Option<(&str, f64)> {
-    let begin = line.char_indices().find(|(at, c)| {
-        c.is_ascii_digit() && line.get(..*at).is_some_and(|before| before.ends_with(' '))
-    })?;
+    let begin = line
+        .char_indices()
+        .find(|(at, c)| c.is_ascii_digit() && line.get(..*at).is_some_and(|before| before.ends_with(' ')))?;
     let name = line.get(..begin.0)?.trim();
     let mut numbers = line.get(begin.0..)?.split_ascii_whitespace();
     let (_pages, megabytes) = (number(numbers.next()?)?, number(numbers.next()?)?);
@@ -97,7 +97,10 @@ mod tests {
     #[test]
     fn names_of_several_words() {
         assert_eq!(class("Exec and libs                9429                73    0%"), Some(("Exec and libs", 73.0)));
-        assert_eq!(class("Free (cachelist)          2547680             19903    9%"), Some(("Free (cachelist)", 19903.0)));
+        assert_eq!(
+            class("Free (cachelist)          2547680             19903    9%"),
+            Some(("Free (cachelist)", 19903.0))
+        );
         assert_eq!(class("Total                    28621106            223602"), Some(("Total", 223_602.0)));
         assert_eq!(class("loading modules"), None);
     }

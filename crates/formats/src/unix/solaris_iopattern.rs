@@ -78,7 +78,9 @@ impl Block {
             return true;
         }
         if is_header(line) {
-            let Some((mount, rest)) = line.split_once(" rd/s").or_else(|| line.split_once("\trd/s")) else { return false };
+            let Some((mount, rest)) = line.split_once(" rd/s").or_else(|| line.split_once("\trd/s")) else {
+                return false;
+            };
             self.mount = mount.trim().to_owned();
             return self.other(rest, out);
         }
@@ -97,7 +99,9 @@ impl Block {
         if pattern != "TOTAL" {
             for (op, ops, kib) in [("read", reads, read_kib), ("write", writes, written_kib)] {
                 let mut row = out.row(&TABLE, self.t, self.dt);
-                row.str(io_pattern::mount, self.mount.as_str()).str(io_pattern::op, op).str(io_pattern::pattern, pattern);
+                row.str(io_pattern::mount, self.mount.as_str())
+                    .str(io_pattern::op, op)
+                    .str(io_pattern::pattern, pattern);
                 row.f64(io_pattern::ops_per_s, ops).f64(io_pattern::transfer_bytes_per_s, kib * 1024.0);
             }
         }
@@ -111,7 +115,9 @@ impl Block {
         match OTHERS.iter().find(|(known, _)| *known == name) {
             Some((_, Some(op))) => {
                 let mut row = out.row(&TABLE, self.t, self.dt);
-                row.str(io_pattern::mount, self.mount.as_str()).str(io_pattern::op, *op).f64(io_pattern::ops_per_s, value);
+                row.str(io_pattern::mount, self.mount.as_str())
+                    .str(io_pattern::op, *op)
+                    .f64(io_pattern::ops_per_s, value);
             }
             Some((known, None)) => {
                 let labels = format!("mount={},op={}", self.mount, known.trim_end_matches(':'));
@@ -133,7 +139,11 @@ mod tests {
         let text = "Sample interval: 60 seconds\nEnd time: 2011 Mar 22 12:09:28\n\
             /u  rd/s wr/s rdKB/s wrKB/s acc/look: 2.5\n sequential 157.5 0 1000 0 readdir: 0\n TOTAL 157.5 0 1000 0 other: 5.25\nhello\n";
         let read = read(&FORMAT, text.as_bytes());
-        assert!(read.text.contains("2011-03-22T12:09:28.000000Z\t60\tfixture\t/u\tread\tsequential\t157.5\t1024000"), "{}", read.text);
+        assert!(
+            read.text.contains("2011-03-22T12:09:28.000000Z\t60\tfixture\t/u\tread\tsequential\t157.5\t1024000"),
+            "{}",
+            read.text
+        );
         assert!(read.text.contains("/u\tlookup\t\t2.5"), "{}", read.text);
         assert!(!read.text.contains("TOTAL") && read.text.contains("op=other\t5.25"), "{}", read.text);
         assert_eq!(read.tally.notes, 1);

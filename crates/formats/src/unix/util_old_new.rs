@@ -23,8 +23,11 @@ Date-time              s8-tk/1000   s9-tk/1000      ns/1000
 };
 
 /// The columns, and how each counted.
-const COLUMNS: [(&str, &str); 3] =
-    [("s8-tk/1000", "accounting=sampled-solaris-8"), ("s9-tk/1000", "accounting=sampled-solaris-9"), ("ns/1000", "accounting=measured")];
+const COLUMNS: [(&str, &str); 3] = [
+    ("s8-tk/1000", "accounting=sampled-solaris-8"),
+    ("s9-tk/1000", "accounting=sampled-solaris-9"),
+    ("ns/1000", "accounting=measured"),
+];
 
 fn is_header(line: &str) -> bool {
     line.split_ascii_whitespace().eq(["Date-time"].into_iter().chain(COLUMNS.map(|(name, _)| name)))

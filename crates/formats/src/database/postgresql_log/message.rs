@@ -110,7 +110,7 @@ impl Log {
         } else if let Some(rest) = message.strip_prefix("temporary file: ") {
             self.temporary(t, &entry, rest, out);
         } else if message.starts_with("automatic ") && message.contains(" of table \"") {
-            vacuum(t, &entry, message, out);
+            vacuum(t, message, out);
         } else if let Some(rest) = message.strip_prefix("process ").filter(|rest| is_wait(rest)) {
             let acquired = rest.split(" after ").nth(1).filter(|_| rest.contains(" acquired "));
             if let Some(ms) = acquired.and_then(|rest| number(rest.strip_suffix(" ms")?)) {
@@ -348,7 +348,7 @@ fn checkpoint(t: Micros, message: &str, out: &mut Out<'_>) {
 }
 
 /// `automatic vacuum of table "shop.public.item": index scans: 1`, with figures on further lines.
-fn vacuum(t: Micros, entry: &Entry, message: &str, out: &mut Out<'_>) {
+fn vacuum(t: Micros, message: &str, out: &mut Out<'_>) {
     let table = message.split('"').nth(1).unwrap_or("");
     let first = message.lines().next().unwrap_or("");
     let what = if first.contains("analyze") { "analyze" } else { "vacuum" };
@@ -366,6 +366,5 @@ fn vacuum(t: Micros, entry: &Entry, message: &str, out: &mut Out<'_>) {
         out.metric(t, None, "postgresql-log.autovacuum_rows_removed", labels.text(), removed, "");
     }
     let lines: Vec<&str> = message.lines().map(str::trim).collect();
-    let _ = entry;
     out.event(t, "autovacuum", table, &shorter(&lines.join("; ")));
 }

@@ -1,10 +1,8 @@
 //! What each column of a Parquet file is.
 
-use std::collections::HashMap;
-
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::cast;
-use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
 
 /// A column that is read.
 #[derive(Debug, PartialEq)]
@@ -84,7 +82,7 @@ pub fn plan(schema: &Schema) -> Result<Columns, String> {
         let unit = says("unit").unwrap_or_default();
         let unit = if kind == Kind::Counter { format!("{unit}/s") } else { unit.to_owned() };
         let name = says("metric").filter(|_| kind != Kind::Label).unwrap_or(field.name()).to_owned();
-        found.columns.push(Column { place, kind, name, labels: labels(about), unit });
+        found.columns.push(Column { place, kind, name, labels: labels(field), unit });
     }
     if !has_time {
         return Err(
@@ -105,9 +103,9 @@ pub fn plan(schema: &Schema) -> Result<Columns, String> {
 }
 
 /// Labels among what a file says of a column.
-fn labels(about: &HashMap<String, String>) -> String {
+fn labels(field: &Field) -> String {
     let is_label = |key: &str| !NO_LABELS.contains(&key) && !key.starts_with("PARQUET:") && !key.starts_with("ARROW:");
-    let mut pairs: Vec<_> = about.iter().filter(|(key, _)| is_label(key)).collect();
+    let mut pairs: Vec<_> = field.metadata().iter().filter(|(key, _)| is_label(key)).collect();
     pairs.sort();
     let mut labels = String::new();
     for (key, value) in pairs {

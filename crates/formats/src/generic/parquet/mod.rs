@@ -65,7 +65,13 @@ fn read_all(bytes: Bytes, out: &mut Out<'_>) -> Result<(), Box<dyn std::error::E
     if largest.is_some_and(|bytes| bytes > MOST_UNPACKED) {
         return Err(format!("a part of it unpacks to more than {} GiB", MOST_UNPACKED >> 30).into());
     }
-    if !builder.metadata().row_groups().iter().flat_map(|group| group.columns()).all(|column| lies_within(column, length)) {
+    if !builder
+        .metadata()
+        .row_groups()
+        .iter()
+        .flat_map(|group| group.columns())
+        .all(|column| lies_within(column, length))
+    {
         return Err("it is damaged: columns lie outside of it".into());
     }
     let plan = plan(builder.schema())?;
@@ -86,7 +92,9 @@ fn read_all(bytes: Bytes, out: &mut Out<'_>) -> Result<(), Box<dyn std::error::E
 fn lies_within(column: &ColumnChunkMetaData, length: usize) -> bool {
     let begin = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
     let end = begin.checked_add(column.compressed_size());
-    begin >= 0 && column.compressed_size() >= 0 && end.is_some_and(|end| usize::try_from(end).is_ok_and(|end| end <= length))
+    begin >= 0
+        && column.compressed_size() >= 0
+        && end.is_some_and(|end| usize::try_from(end).is_ok_and(|end| end <= length))
 }
 
 /// What is remembered from one row to the next.

@@ -1,4 +1,6 @@
-use std::{collections::HashMap, sync::Arc};
+//! Parquet files made here, whole and damaged.
+
+use std::sync::Arc;
 
 use arrow_array::{
     Float64Array, Int64Array, ListArray, RecordBatch, StringArray, TimestampMillisecondArray, UInt64Array,
@@ -11,8 +13,8 @@ use super::FORMAT;
 use crate::fixtures::read;
 
 fn field(name: &str, kind: DataType, about: &[(&str, &str)]) -> Field {
-    let about: HashMap<String, String> = about.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    Field::new(name, kind, true).with_metadata(about)
+    let about = about.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+    Field::new(name, kind, true).with_metadata(about.collect())
 }
 
 fn written(fields: Vec<Field>, columns: Vec<arrow_array::ArrayRef>) -> Vec<u8> {

@@ -1,3 +1,5 @@
+//! The log source over made-up files, and over the kernel that runs.
+
 use super::{kernel, *};
 use crate::testing::Machine;
 
@@ -60,11 +62,12 @@ fn records_of_the_kernel() {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn the_kernel_logs_what_is_written_to_it() {
     use std::io::Write;
     let root = Root::live();
     let Ok(mut collector) = SOURCE.start(&root) else {
-        return eprintln!("SKIPPED: this system does not let /dev/kmsg be read");
+        return eprintln!("SKIPPED log: /dev/kmsg cannot be read here");
     };
     let mut rows = Rows::new("test");
     collector.sample(Tick::new(Micros(0), None), &mut rows).unwrap();
@@ -73,7 +76,7 @@ fn the_kernel_logs_what_is_written_to_it() {
         .open("/dev/kmsg")
         .and_then(|mut f| f.write_all(b"<14>fenxi: a test of its log source\n"));
     if written.is_err() {
-        return eprintln!("SKIPPED: this system does not let /dev/kmsg be written");
+        return eprintln!("SKIPPED log: /dev/kmsg cannot be written here");
     }
     collector.sample(Tick::new(Micros(60_000_000), Some(60.0)), &mut rows).unwrap();
     let mut told = crate::testing::Observed::of(rows).events();

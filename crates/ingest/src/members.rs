@@ -62,7 +62,7 @@ const STEP: u64 = 1 << 20;
 pub(crate) fn members(path: &Path, room: &mut Room<'_>) -> io::Result<Option<Vec<Source>>> {
     let Some(kind) = kind(path)? else { return Ok(None) };
     let folder = Arc::new(tempfile::Builder::new().prefix("fenxi-import-").tempdir_in(&room.folder)?);
-    let mut unpacking = Unpacking { folder, found: Vec::new(), within: Vec::new(), files: 0, room };
+    let mut unpacking = Unpacking { folder, found: Vec::new(), within: Vec::new(), files: 0, is_over: false, room };
     unpacking.archive(kind, path)?;
     if unpacking.found.is_empty() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no file in this archive"));
@@ -98,6 +98,8 @@ struct Unpacking<'r, 'a> {
     within: Vec<String>,
     /// Files made in the folder so far.
     files: usize,
+    /// Whether there is no more room, or it is to end.
+    is_over: bool,
     room: &'r mut Room<'a>,
 }
 
@@ -155,18 +157,13 @@ impl Unpacking<'_, '_> {
             let Some(name) = self.within.pop() else { return unpacked };
             match unpacked {
                 Ok(()) => return fs::remove_file(path),
-                Err(error) if self.is_over() => return Err(error),
+                Err(error) if self.is_over => return Err(error),
                 // A damaged one is an input as it is.
                 Err(_) => self.found.truncate(found),
             }
             return self.add(name, modified_s, path);
         }
         self.add(name, modified_s, path)
-    }
-
-    /// Whether nothing more is to be unpacked.
-    fn is_over(&self) -> bool {
-        self.room.members == 0 || self.room.bytes == 0 || (self.room.stopped)()
     }
 
     fn add(&mut self, name: String, modified_s: Option<u64>, path: PathBuf) -> io::Result<()> {
@@ -181,26 +178,29 @@ impl Unpacking<'_, '_> {
 
     /// Writes a file as long as there is room, and nobody wants it to end.
     fn write(&mut self, path: &Path, reader: &mut dyn Read) -> io::Result<()> {
-        let too_much = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
         let Some(members) = self.room.members.checked_sub(1) else {
-            return too_much("it holds more files than are accepted");
+            return self.end(io::ErrorKind::InvalidData, "it holds more files than are accepted");
         };
         self.room.members = members;
         let mut file = fs::File::create_new(path)?;
         loop {
             if (self.room.stopped)() {
-                return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted; nothing was imported"));
+                return self.end(io::ErrorKind::Interrupted, "interrupted; nothing was imported");
             }
             let bytes = io::copy(&mut reader.take(STEP.min(self.room.bytes.saturating_add(1))), &mut file)?;
             if bytes == 0 {
                 return Ok(());
             }
-            let left = self.room.bytes.checked_sub(bytes);
-            self.room.bytes = left.unwrap_or(0);
-            if left.is_none() {
-                return too_much("it unpacks to more than is accepted");
-            }
+            let Some(left) = self.room.bytes.checked_sub(bytes) else {
+                return self.end(io::ErrorKind::InvalidData, "it unpacks to more than is accepted");
+            };
+            self.room.bytes = left;
         }
+    }
+
+    fn end(&mut self, kind: io::ErrorKind, why: &str) -> io::Result<()> {
+        self.is_over = true;
+        Err(io::Error::new(kind, why))
     }
 }
 

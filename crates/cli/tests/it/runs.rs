@@ -63,7 +63,10 @@ fn what_needs_no_engine_runs_without_its_library() {
     let fenxi = with_runs(&["alpha"]);
     // A copy elsewhere finds neither `fenxi-engine` nor the engine's library.
     let alone = tempfile::TempDir::new().unwrap();
-    let program = alone.path().join("fenxi");
+    // Two folders down, as the engine is looked for one folder up as well, where others may have put theirs.
+    let folder = alone.path().join("lib/fenxi");
+    fs_err::create_dir_all(&folder).unwrap();
+    let program = folder.join("fenxi");
     fs_err::copy(env!("CARGO_BIN_EXE_fenxi"), &program).unwrap();
     let run = |args: &[&str]| {
         let mut command = std::process::Command::new(&program);

@@ -54,6 +54,7 @@ fn every_shipped_question_runs_on_an_empty_store_and_on_a_full_one() {
             "cpu-time",
             "interrupts-that-pin",
             "io-files",
+            "log",
             "query-preempted",
             "query-statements",
             "query-time",

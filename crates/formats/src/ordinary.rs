@@ -124,6 +124,8 @@ fn logs_and_reports_are_nobodys() {
         "eth0: flags=4163<UP,BROADCAST,RUNNING,MULTICAST>  mtu 1500\n        inet 10.0.0.5  netmask 255.255.255.0  broadcast 10.0.0.255\n        ether 02:42:0a:00:00:05  txqueuelen 0  (Ethernet)\n        RX packets 123  bytes 4567 (4.5 KB)\n",
         "10:00:01.123456 IP 10.0.0.5.22 > 10.0.0.6.54321: Flags [P.], seq 1:37, ack 1, win 501, length 36\n\t0x0000:  4500 0058 1c46 4000 4006 b1a4 0a00 0005\n\t0x0010:  0a00 0006 0016 d431 0000 0001 0000 0001\n",
         "Handle 0x0001, DMI type 1, 27 bytes\nSystem Information\n\tManufacturer: QEMU\n\tProduct Name: Standard PC (i440FX + PIIX, 1996)\n\tUUID: 01234567-89ab-cdef-0123-456789abcdef\n",
+        "net/AuthenticatorTest.java containers: 4, skipped: 0; tests: 3, skipped: 0, aborted: 0\nTest results: passed: 5973; failed: 9; error: 4\n",
+        "set(SHARED \"\")            # -pic\nset(LINK \"\")       # -shared\nset(A \"\")  # a\nset(B \"\")  # b\nset(C \"\")  # c\nset(D \"\")  # d\n",
         "all: build\n\nbuild:\n\tcargo build\n\t@echo done\n\nclean:\n\trm -rf target\n",
         "00:00.0 Host bridge: Intel Corporation 440FX - 82441FX PMC [Natoma] (rev 02)\n00:01.0 ISA bridge: Intel Corporation 82371SB PIIX3 ISA\n",
         "alias ll='ls -l'\nexport PATH=$HOME/bin:$PATH\nif [ -f ~/.bash_aliases ]; then\n\t. ~/.bash_aliases\nfi\n",

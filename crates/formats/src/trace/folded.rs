@@ -30,7 +30,9 @@ fn sniff(head: &Head<'_>) -> Sure {
     // The last line of a long input may be cut.
     let all = lines().filter(|l| folded(l).is_none()).count() == 0;
     let names = lines().filter(|l| l.contains(';')).any(|l| l.bytes().any(|b| b.is_ascii_alphabetic()));
-    Sure::Likely.when(all && names)
+    // Prose has a blank behind a semicolon.
+    let prose = lines().any(|l| l.contains("; "));
+    Sure::Likely.when(all && names && !prose)
 }
 
 /// The stack and its weight.

@@ -91,7 +91,9 @@ fn single_call(line: &str) -> bool {
     }
     let name = line.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
     let call = name > 0 && line.as_bytes().get(name) == Some(&b'(');
-    call && (line.contains(") = ") || line.contains(")  ") || line.ends_with("<unfinished ...>"))
+    // What a call gave stands in a column of its own, after blanks.
+    let gave = |rest: &str| rest.starts_with(' ') && rest.trim_start().starts_with("= ");
+    call && (line.split(')').skip(1).any(gave) || line.ends_with("<unfinished ...>"))
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {

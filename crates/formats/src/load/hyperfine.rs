@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    cells::cells,
+    cells::each_row,
     names::{self, Name, Results},
     repeats::Repeats,
     tree::{entries, figure, objects, text},
@@ -110,33 +110,17 @@ fn runs(result: &Map<String, Value>, command: &str, results: &mut Results, out: 
 
 fn read_csv(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut repeats = Repeats::default();
-    let mut header: Vec<String> = Vec::new();
-    input.each_line(|line, text| {
-        if text.trim().is_empty() {
-            return;
-        }
-        let row = cells(text);
-        if text.starts_with(CSV) {
-            header = row;
-            return;
-        }
-        let Some(command) = row.first().filter(|_| row.len() == header.len()) else {
-            out.wrong_count(line, text, row.len(), header.len());
-            return;
-        };
-        let pairs = || header.iter().zip(&row);
+    each_row(input, out, &[CSV], |(line, text), _, row, out| {
         let parameters: Vec<(String, String)> =
-            pairs().filter_map(|(k, v)| Some((k.strip_prefix("parameter_")?.to_owned(), v.clone()))).collect();
-        let command = named(command, &parameters);
+            row.pairs().filter_map(|(k, v)| Some((k.strip_prefix("parameter_")?.to_owned(), v.to_owned()))).collect();
+        let command = named(row.text("command"), &parameters);
         let mut results = repeats.next(&command);
         for (key, name) in FIGURES {
-            let cell = pairs().find(|(k, _)| *k == key).map_or("", |(_, v)| v.as_str());
-            let value = number(cell);
             // One run alone has no deviation.
-            if value.is_none() && !cell.is_empty() {
+            if row.figure(key).is_none() && !row.text(key).is_empty() {
                 out.unknown(line, text, "a cell is no number");
             }
-            results.of(out, name, &command, value);
+            results.of(out, name, &command, row.figure(key));
         }
     });
 }

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    cells::cells,
+    cells::each_row,
     names::{self, Results},
     repeats::Repeats,
     tree::{entries, figure, text},
@@ -219,24 +219,11 @@ fn power(text: &str) -> Option<f64> {
 }
 
 fn read_csv(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let (mut header, mut runs) = (Vec::new(), Runs::default());
-    input.each_line(|line, text| {
-        if text.trim().is_empty() {
-            return;
-        }
-        let row = cells(text);
-        if text.starts_with(CSV) {
-            header = row;
-            return;
-        }
-        if row.len() != header.len() {
-            out.wrong_count(line, text, row.len(), header.len());
-            return;
-        }
-        let cell = |name: &str| {
-            header.iter().position(|h| h.starts_with(name)).and_then(|i| row.get(i)).map_or("", String::as_str)
-        };
-        let parameters = header.iter().zip(&row).filter_map(|(h, v)| Some((h.strip_prefix("Param: ")?, v.as_str())));
+    let mut runs = Runs::default();
+    each_row(input, out, &[CSV], |(line, text), _, row, out| {
+        // `Score Error (99.9%)`
+        let cell = |name: &str| row.pairs().find(|(column, _)| column.starts_with(name)).map_or("", |(_, cell)| cell);
+        let parameters = row.pairs().filter_map(|(column, value)| Some((column.strip_prefix("Param: ")?, value)));
         let (benchmark, part) = cell("Benchmark").split_once(':').unwrap_or((cell("Benchmark"), ""));
         let named = named(benchmark, parameters.filter(|(_, value)| !value.is_empty()));
         let score = Score {

@@ -8,7 +8,7 @@ use fenxi_model::{Micros, catalog::load};
 use rustc_hash::FxHashMap;
 
 use super::{
-    cells::cells,
+    cells::{Row, each_row},
     names::{self, Results, percentile_column},
 };
 use crate::{Family, Format, Head, Input, Out, Sure, number};
@@ -55,27 +55,11 @@ fn operation(kind: &str, name: &str) -> String {
     if name == "Aggregated" || name == "Total" { String::new() } else { format!("{kind} {name}").trim().to_owned() }
 }
 
-/// Cells of a line by the names of the header's columns.
-struct Row<'a> {
-    header: &'a [String],
-    cells: &'a [String],
-}
-
-impl Row<'_> {
-    fn text(&self, name: &str) -> &str {
-        self.header.iter().position(|h| h == name).and_then(|i| self.cells.get(i)).map_or("", String::as_str)
-    }
-
-    fn figure(&self, name: &str) -> Option<f64> {
-        number(self.text(name))
-    }
-
-    /// Percentiles in milliseconds; none in an interval without requests.
-    fn percentiles(&self) -> impl Iterator<Item = (f64, f64)> + use<'_> {
-        let none = self.figure("100%") == Some(0.0);
-        let columns = self.header.iter().zip(self.cells).filter(move |_| !none);
-        columns.filter_map(|(name, cell)| Some((number(name.strip_suffix('%')?)?, number(cell)?)))
-    }
+/// Percentiles in milliseconds; none in an interval without requests.
+fn percentiles(row: &Row<'_>) -> impl Iterator<Item = (f64, f64)> {
+    let none = row.figure("100%") == Some(0.0);
+    let columns = row.pairs().filter(move |_| !none);
+    columns.filter_map(|(name, cell)| Some((number(name.strip_suffix('%')?)?, number(cell)?)))
 }
 
 /// Requests and failures of an operation, and when.
@@ -84,27 +68,12 @@ type Before = FxHashMap<String, (Micros, f64, f64)>;
 const MOST: usize = 1 << 14;
 
 fn read_csv(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let mut header: Vec<String> = Vec::new();
     let mut before = Before::default();
-    let mut kind = "";
-    input.each_line(|line, text| {
-        if text.trim().is_empty() {
-            return;
-        }
-        let row = cells(text);
-        if let Some(found) = [STATS, HISTORY, FAILURES].iter().find(|header| text.starts_with(**header)) {
-            (header, kind) = (row, found);
-            return;
-        }
-        if row.len() != header.len() {
-            out.wrong_count(line, text, row.len(), header.len());
-            return;
-        }
-        let row = Row { header: &header, cells: &row };
+    each_row(input, out, &[STATS, HISTORY, FAILURES], |(line, text), kind, row, out| {
         let known = match kind {
-            STATS => stats(&row, out),
-            HISTORY => history(&row, &mut before, out),
-            _ => failure(&row, out),
+            STATS => stats(row, out),
+            HISTORY => history(row, &mut before, out),
+            _ => failure(row, out),
         };
         if !known {
             out.unknown(line, text, "a cell is no number");
@@ -126,7 +95,7 @@ fn stats(row: &Row<'_>, out: &mut Out<'_>) -> bool {
     results.of(out, names::LATENCY_MIN, &operation, of("Min Response Time"));
     results.of(out, names::LATENCY_MAX, &operation, of("Max Response Time"));
     // The maximum is exact, the 100 % are rounded.
-    for (percent, ms) in row.percentiles().filter(|(percent, _)| *percent < 100.0) {
+    for (percent, ms) in percentiles(row).filter(|(percent, _)| *percent < 100.0) {
         results.percentile(out, percent, &operation, ms);
     }
     count.is_some()
@@ -146,7 +115,7 @@ fn history(row: &Row<'_>, before: &mut Before, out: &mut Out<'_>) -> bool {
     let since = last.map(|(then, n, bad)| (t.seconds_since(then), count - n, failures - bad));
     let since = since.filter(|(dt, n, bad)| *dt > 0.0 && *n >= 0.0 && *bad >= 0.0);
     let dt = since.map_or(1.0, |(dt, ..)| dt);
-    for (percent, ms) in row.percentiles().filter(|(percent, _)| percentile_column(*percent).is_none()) {
+    for (percent, ms) in percentiles(row).filter(|(percent, _)| percentile_column(*percent).is_none()) {
         let labels =
             if operation.is_empty() { String::new() } else { format!("operation={}", operation.replace(',', "_")) };
         let name = format!("locust.latency_{}", names::percentile_name(percent));
@@ -158,7 +127,7 @@ fn history(row: &Row<'_>, before: &mut Before, out: &mut Out<'_>) -> bool {
     line.f64(load::clients, row.figure("User Count").filter(|_| operation.is_empty()));
     line.f64(load::transactions_per_s, since.map(|(dt, n, _)| n / dt));
     line.f64(load::errors_per_s, since.map(|(dt, _, bad)| bad / dt));
-    for (percent, ms) in row.percentiles() {
+    for (percent, ms) in percentiles(row) {
         if let Some(column) = percentile_column(percent) {
             line.f64(column, ms);
         }

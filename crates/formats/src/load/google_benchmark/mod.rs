@@ -9,7 +9,7 @@ mod table;
 use serde_json::{Map, Value};
 
 use super::{
-    cells::cells,
+    cells::each_row,
     names::{self, Results},
     repeats::Repeats,
     tree::{entries, figure, objects, text},
@@ -193,44 +193,29 @@ fn aggregate(name: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, &str)
 
 fn read_csv(input: &mut Input<'_>, out: &mut Out<'_>) {
     let head = input.head().into_owned();
-    let (mut repeats, mut header) = (Repeats::default(), Vec::new());
-    input.each_line(|line, text| {
-        if text.trim().is_empty() {
+    let mut repeats = Repeats::default();
+    each_row(input, out, &[CSV], |(line, text), _, row, out| {
+        let name = row.text("name");
+        if row.text("error_occurred") == "true" {
+            failed(name, row.text("error_message"), out);
             return;
         }
-        let row = cells(text);
-        if text.starts_with(CSV) {
-            header = row;
-            return;
-        }
-        if row.len() != header.len() {
-            out.wrong_count(line, text, row.len(), header.len());
-            return;
-        }
-        let cell =
-            |name: &str| header.iter().position(|h| h == name).and_then(|i| row.get(i)).map_or("", String::as_str);
-        if cell("error_occurred") == "true" {
-            failed(cell("name"), cell("error_message"), out);
-            return;
-        }
-        let mut run = Run { name: cell("name").to_owned(), ..Run::default() };
+        let mut run = Run { name: name.to_owned(), ..Run::default() };
         let known = |base: &str| repeats.has(base) || head.contains(&format!("\"{base}_stddev\""));
-        if let Some((base, of)) = aggregate(cell("name"), known) {
+        if let Some((base, of)) = aggregate(name, known) {
             (run.name, run.aggregate) = (base.to_owned(), of.to_owned());
         }
         // CSV scales it like a time and divides it by the repetitions: it is deviation by mean.
         if run.aggregate == "cv" {
             return;
         }
-        let scale = unit(cell("time_unit"));
-        let seconds = |name: &str| Some(number(cell(name))? * scale?);
-        (run.real, run.cpu, run.iterations) = (seconds("real_time"), seconds("cpu_time"), number(cell("iterations")));
+        let scale = unit(row.text("time_unit"));
+        let seconds = |name: &str| Some(row.figure(name)? * scale?);
+        (run.real, run.cpu, run.iterations) = (seconds("real_time"), seconds("cpu_time"), row.figure("iterations"));
         if run.real.is_none() {
             out.unknown(line, text, "no time in a known unit");
         }
-        let others =
-            header.iter().zip(&row).skip(5).filter(|(name, _)| *name != "label" && !name.starts_with("error_"));
-        for (name, value) in others {
+        for (name, value) in row.pairs().skip(5).filter(|(name, _)| *name != "label" && !name.starts_with("error_")) {
             let unit = if name.ends_with("_per_second") { "/s" } else { "" };
             run.counters.extend(number(value).map(|v| (name.trim_matches('"').to_owned(), v, unit)));
         }

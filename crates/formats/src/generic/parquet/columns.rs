@@ -1,8 +1,12 @@
 //! What each column of a Parquet file is.
 
+use std::borrow::Cow;
+
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
+
+use crate::generic::labels::Labels;
 
 /// A column that is read.
 #[derive(Debug, PartialEq)]
@@ -107,11 +111,11 @@ fn labels(field: &Field) -> String {
     let is_label = |key: &str| !NO_LABELS.contains(&key) && !key.starts_with("PARQUET:") && !key.starts_with("ARROW:");
     let mut pairs: Vec<_> = field.metadata().iter().filter(|(key, _)| is_label(key)).collect();
     pairs.sort();
-    let mut labels = String::new();
+    let mut labels = Labels::default();
     for (key, value) in pairs {
-        super::label(&mut labels, key, value);
+        labels.push(key, value);
     }
-    labels
+    labels.text().to_owned()
 }
 
 fn per_second(unit: TimeUnit) -> f64 {
@@ -136,6 +140,15 @@ fn declared(name: &str, unit: Option<&str>) -> f64 {
 }
 
 impl Column {
+    /// Its own labels and those of a row.
+    pub fn with<'a>(&'a self, of_row: &'a str) -> Cow<'a, str> {
+        match (self.labels.as_str(), of_row) {
+            (own, "") => Cow::Borrowed(own),
+            ("", of_row) => Cow::Borrowed(of_row),
+            (own, of_row) => Cow::Owned(format!("{own},{of_row}")),
+        }
+    }
+
     /// Its values in a batch, as numbers or texts.
     ///
     /// # Errors

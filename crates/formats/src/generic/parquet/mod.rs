@@ -7,18 +7,20 @@
 mod columns;
 
 use std::{
+    fmt::Write,
     io::Read,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use arrow_array::{Array, RecordBatch, cast::AsArray, types::Float64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types::Float64Type};
 use bytes::Bytes;
 use fenxi_model::Micros;
 use parquet::{arrow::arrow_reader::ParquetRecordBatchReaderBuilder, file::metadata::ColumnChunkMetaData};
 use rustc_hash::FxHashMap;
 
 use self::columns::{Column, Kind, plan};
-use crate::{Family, Format, Head, Input, Out, Sure};
+use super::labels::Labels;
+use crate::{Family, Format, Head, Input, Out, Sure, linux::counters::Counters};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -97,14 +99,18 @@ fn lies_within(column: &ColumnChunkMetaData, length: usize) -> bool {
         && end.is_some_and(|end| usize::try_from(end).is_ok_and(|end| end <= length))
 }
 
+/// Sets of labels whose last time is remembered; beyond, all are forgotten, which costs one interval of each.
+const MOST_LABELS: usize = 1 << 18;
+
 /// What is remembered from one row to the next.
 #[derive(Default)]
 struct Reader {
     columns: Vec<Column>,
     /// The time of the row before that has the same labels.
     times: FxHashMap<String, Micros>,
-    /// The last value of each counter, by column and labels.
-    counters: FxHashMap<(usize, String), f64>,
+    counters: Counters,
+    /// The key of a counter: its column and its labels.
+    key: String,
     without_time: u64,
 }
 
@@ -118,57 +124,53 @@ impl Reader {
         Ok(())
     }
 
-    fn row(&mut self, row: usize, values: &[arrow_array::ArrayRef], out: &mut Out<'_>) {
-        let (mut t, mut labels) = (None, String::new());
+    fn row(&mut self, row: usize, values: &[ArrayRef], out: &mut Out<'_>) {
+        let (mut t, mut labels) = (None, Labels::default());
         for (column, values) in self.columns.iter().zip(values) {
             match column.kind {
                 Kind::Time { per_second } => {
                     t = number(values, row).map(|v| Micros((v * (1e6 / per_second)).round() as i64))
                 }
-                Kind::Label if !values.is_null(row) => {
-                    label(&mut labels, &column.name, values.as_string::<i32>().value(row))
-                }
+                Kind::Label if !values.is_null(row) => labels.push(&column.name, values.as_string::<i32>().value(row)),
                 _ => {}
             }
         }
         let Some(t) = t else { return self.without_time += 1 };
-        let before = self.times.insert(labels.clone(), t);
-        let dt = before.map(|before| t.seconds_since(before)).filter(|seconds| *seconds > 0.0);
+        let dt = self.since(labels.text(), t);
         for (place, (column, values)) in self.columns.iter().zip(values).enumerate() {
-            let Some(mut value) = number(values, row) else { continue };
-            let labels = || match (column.labels.as_str(), labels.as_str()) {
-                (own, "") => own.to_owned(),
-                ("", of_row) => of_row.to_owned(),
-                (own, of_row) => format!("{own},{of_row}"),
-            };
-            match column.kind {
-                Kind::Gauge => {}
+            let Some(value) = number(values, row) else { continue };
+            let labels = column.with(labels.text());
+            let value = match column.kind {
+                Kind::Gauge => value,
                 Kind::Counter => {
-                    let last = self.counters.insert((place, labels()), value);
-                    // The first value has no rate, and one below the last was reset in between.
-                    let Some((last, seconds)) = last.filter(|last| *last <= value).zip(dt) else { continue };
-                    value = (value - last) / seconds;
+                    self.key.clear();
+                    let _ = write!(self.key, "{place}\n{labels}");
+                    let Some(rate) = self.counters.rate(&self.key, t, value) else { continue };
+                    rate
                 }
                 _ => continue,
-            }
-            out.metric(t, dt, &column.name, &labels(), value, &column.unit);
+            };
+            out.metric(t, dt, &column.name, &labels, value, &column.unit);
         }
+    }
+
+    /// Seconds since the row before with the same labels.
+    fn since(&mut self, labels: &str, t: Micros) -> Option<f64> {
+        if let Some(before) = self.times.get_mut(labels) {
+            let before = std::mem::replace(before, t);
+            return Some(t.seconds_since(before)).filter(|seconds| *seconds > 0.0);
+        }
+        if self.times.len() >= MOST_LABELS {
+            self.times.clear();
+        }
+        self.times.insert(labels.to_owned(), t);
+        None
     }
 }
 
 fn number(values: &dyn Array, row: usize) -> Option<f64> {
     let values = values.as_primitive_opt::<Float64Type>()?;
     values.is_valid(row).then(|| values.value(row)).filter(|value| value.is_finite())
-}
-
-/// Adds `name=value`; a comma, which parts labels, is not part of one.
-fn label(labels: &mut String, name: &str, value: &str) {
-    if !labels.is_empty() {
-        labels.push(',');
-    }
-    labels.push_str(name);
-    labels.push('=');
-    labels.extend(value.chars().map(|c| if c == ',' { ';' } else { c }));
 }
 
 #[cfg(test)]

@@ -94,6 +94,20 @@ t	dt	host	name	labels	value	unit
 }
 
 #[test]
+fn a_counter_that_is_missing_once_grew_since_it_was_last_there() {
+    let bytes = written(
+        vec![field("timestamp", DataType::UInt64, &[]), field("n", DataType::UInt64, &[("metric_type", "counter")])],
+        vec![
+            Arc::new(UInt64Array::from([0, 1, 2].map(|s| SECOND + s * 1_000_000_000).to_vec())),
+            Arc::new(UInt64Array::from(vec![Some(10), None, Some(30)])),
+        ],
+    );
+    let read = read(&FORMAT, &bytes);
+    assert!(read.text.contains("55.000000Z\t1\tfixture\tn\t10\t/s"), "{}", read.text);
+    assert_eq!(read.tally.rows(), 1);
+}
+
+#[test]
 fn texts_of_a_long_table_are_labels() {
     let bytes = written(
         vec![

@@ -53,7 +53,7 @@ export function duration(seconds: number, more = 0): string {
 }
 
 /** Whether this is a unit, to which a prefix is written without a gap, as in `kHz`, and no word for what is counted, as `frames`. */
-const isMeasured = (unit: string) => unit.length === 1 || ["/s", "Hz", "CPU"].includes(unit);
+const isMeasured = (unit: string) => unit.length === 1 || ["/s", "s/s", "Hz", "CPU"].includes(unit);
 
 export function human(value: number | null | undefined, unit: string, more = 0): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return MISSING;

@@ -31,7 +31,7 @@ pub(crate) fn unit_of_cost(metric: &Metric) -> Option<Unit> {
     let column = &table.columns[table.index_of(&metric.column)?];
     match (column.kind, column.unit) {
         (Kind::Rate, Unit::BytesPerS) => Some(Unit::Bytes),
-        (Kind::Rate, Unit::CpuSecondsPerS) => Some(Unit::Seconds),
+        (Kind::Rate, Unit::CpuSecondsPerS | Unit::SecondsPerS) => Some(Unit::Seconds),
         (Kind::Rate, _) => Some(Unit::Count),
         (Kind::Percent, Unit::Percent) if metric.table == "cpu" => Some(Unit::Seconds),
         _ => None,

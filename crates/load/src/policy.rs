@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire::{Dialect, ServerError};
+use fenxi_wire::{Dialect, ServerError};
 
 /// What follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,20 +5,15 @@
 //! is None: another host, another user's processes, a kernel without `schedstat`.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    net::UdpSocket,
+    collections::BTreeMap,
     time::{Duration, Instant},
 };
 
-use fenxi_procfs::{
-    Processes, Root, USER_HZ,
-    sockets::{bound, listening},
-    stat::{self, Stat},
-    status,
-};
+use fenxi_procfs::{USER_HZ, stat::Stat, status};
+use fenxi_wire::{host::Listener, target::Endpoint};
 use serde::Serialize;
 
-use crate::{engine::Interval, target::Endpoint};
+use crate::engine::Interval;
 
 /// A sample may take at most this share of the time since the last one: reading the threads of ten thousand connections
 /// every second would be a load of its own.
@@ -26,11 +21,7 @@ const SHARE_OF_TIME: u32 = 100;
 
 /// The server's process, and those that come from it.
 #[derive(Clone, Debug)]
-pub struct Server {
-    processes: Processes,
-    pid: u32,
-    name: String,
-}
+pub struct Server(Listener);
 
 /// What a server used while transactions were counted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -79,64 +70,23 @@ fn ticks(stat: &Stat) -> u64 {
 impl Server {
     /// The process that listens at an endpoint; None when it is not on this host or may not be looked at.
     pub fn find(endpoint: &Endpoint) -> Option<Server> {
-        let here = match endpoint {
-            Endpoint::Unix(_) => true,
-            // Only an address of this host can be bound.
-            Endpoint::Tcp(address) => UdpSocket::bind((address.ip(), 0)).is_ok(),
-        };
-        if here { Server::find_in(&Root::live(), endpoint) } else { None }
-    }
-
-    fn find_in(root: &Root, endpoint: &Endpoint) -> Option<Server> {
-        let sockets = match endpoint {
-            Endpoint::Tcp(address) => listening(root, *address),
-            Endpoint::Unix(path) => bound(root, path),
-        };
-        let processes = Processes::of(root);
-        let holds = |pid: &u32| processes.sockets(*pid).iter().any(|inode| sockets.contains(inode));
-        let mut holders: BTreeSet<u32> = processes.pids().into_iter().filter(holds).collect();
-        if holders.len() > 1 {
-            // What hands sockets over to services holds them too, and is none.
-            holders.remove(&1);
-        }
-        let (pid, name) = holders.iter().find_map(|pid| {
-            let (stat, name) = stat::of_process(root, *pid)?;
-            (!holders.contains(&stat.ppid)).then_some((*pid, name))
-        })?;
-        Some(Server { processes, pid, name })
+        Listener::find(endpoint).map(Server)
     }
 
     /// Its process's number.
     pub fn pid(&self) -> u32 {
-        self.pid
-    }
-
-    /// The server's processes: the one that listens, and all that come from it.
-    fn family(&self) -> BTreeMap<u32, Stat> {
-        let (root, pids) = (self.processes.root(), self.processes.pids());
-        let mut others: BTreeMap<u32, Stat> =
-            pids.into_iter().filter_map(|pid| Some((pid, stat::of_process(root, pid)?.0))).collect();
-        let mut family = BTreeMap::new();
-        family.extend(others.remove_entry(&self.pid));
-        loop {
-            let (young, rest) = others.into_iter().partition(|(_, stat)| family.contains_key(&stat.ppid));
-            others = rest;
-            let young: BTreeMap<u32, Stat> = young;
-            if young.is_empty() {
-                return family;
-            }
-            family.extend(young);
-        }
+        self.0.pid()
     }
 
     /// None when it has ended.
     fn sample(&self) -> Option<Sample> {
-        let (family, root) = (self.family(), self.processes.root());
-        family.get(&self.pid)?;
+        let (family, processes) = (self.0.family(), self.0.processes());
+        let root = processes.root();
+        family.get(&self.0.pid())?;
         let mut turns = Some(Turns::new());
         let (mut own, mut shared) = (Some(0), 0);
         for pid in family.keys() {
-            for tid in self.processes.tids(*pid) {
+            for tid in processes.tids(*pid) {
                 // A thread may have ended since; a kernel that does not count has no such file for any.
                 let thread = format!("/proc/{pid}/task/{tid}");
                 match root.read_text(&format!("{thread}/schedstat")) {
@@ -228,7 +178,7 @@ impl Meter {
     /// What was used.
     pub fn usage(&self) -> Option<Usage> {
         let (last, transactions) = self.last.as_ref()?;
-        Some(usage(&self.server.as_ref()?.name, *transactions, self.first.as_ref()?, last))
+        Some(usage(self.server.as_ref()?.0.name(), *transactions, self.first.as_ref()?, last))
     }
 }
 
@@ -240,35 +190,13 @@ fn turn(text: &str) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener},
-        os::unix::net::UnixListener,
-        path::Path,
-    };
+    use std::path::Path;
+
+    use fenxi_procfs::Root;
 
     use fs_err as fs;
 
     use super::*;
-
-    #[test]
-    fn who_listens_is_found_by_address_and_by_path() {
-        let own = std::process::id();
-        for place in ["127.0.0.1:0", "[::1]:0", "0.0.0.0:0"] {
-            let Ok(listener) = TcpListener::bind(place) else { continue };
-            let port = listener.local_addr().unwrap().port();
-            let ip =
-                if place.starts_with('[') { IpAddr::from(Ipv6Addr::LOCALHOST) } else { Ipv4Addr::LOCALHOST.into() };
-            let server = Server::find(&Endpoint::Tcp((ip, port).into())).unwrap();
-            assert_eq!(server.pid(), own, "{place}");
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("s");
-        let _listener = UnixListener::bind(&path).unwrap();
-        std::os::unix::fs::symlink(folder.path(), folder.path().join("link")).unwrap();
-        assert_eq!(Server::find(&Endpoint::Unix(folder.path().join("link/s"))).unwrap().pid(), own);
-        assert!(Server::find(&Endpoint::Unix(folder.path().join("other"))).is_none());
-        assert!(Server::find(&Endpoint::Tcp("203.0.113.7:80".parse().unwrap())).is_none());
-    }
 
     /// A process of a saved /proc.
     fn process(proc: &Path, pid: u32, parent: u32, ticks: [u64; 4], threads: &[(u32, u64, u64)], kb: [u64; 2]) {
@@ -303,8 +231,9 @@ mod tests {
             std::os::unix::fs::symlink("socket:[777]", proc.join(format!("{pid}/fd/3"))).unwrap();
         }
         let server =
-            Server::find_in(&Root::saved(folder.path()), &Endpoint::Tcp("127.0.0.1:5432".parse().unwrap())).unwrap();
-        assert_eq!((server.pid, server.name.as_str()), (10, "a (b) c"));
+            Listener::find_in(&Root::saved(folder.path()), &Endpoint::Tcp("127.0.0.1:5432".parse().unwrap())).unwrap();
+        let server = Server(server);
+        assert_eq!((server.0.pid(), server.0.name()), (10, "a (b) c"));
         let first = server.sample().unwrap();
         assert_eq!((first.ticks, first.memory_bytes), (161, Some((151 + 400) * 1024)));
         // The child has ended, after 90 ticks more, and another one has come.

@@ -29,6 +29,8 @@ pub enum Unit {
     Hertz,
     /// CPU seconds used per second of elapsed time.
     CpuSecondsPerS,
+    /// Seconds spent by several per second of elapsed time: the mean number of sessions in a state.
+    SecondsPerS,
 }
 
 impl Unit {
@@ -46,12 +48,13 @@ impl Unit {
             Unit::MegabitsPerS => "Mbit/s",
             Unit::Hertz => "Hz",
             Unit::CpuSecondsPerS => "CPU",
+            Unit::SecondsPerS => "s/s",
         }
     }
 
     /// The unit whose symbol is `symbol`, `Unit::None` when there is no such unit.
     pub fn from_symbol(symbol: &str) -> Unit {
-        const ALL: [Unit; 10] = [
+        const ALL: [Unit; 11] = [
             Unit::Percent,
             Unit::Bytes,
             Unit::BytesPerS,
@@ -62,6 +65,7 @@ impl Unit {
             Unit::MegabitsPerS,
             Unit::Hertz,
             Unit::CpuSecondsPerS,
+            Unit::SecondsPerS,
         ];
         ALL.into_iter().find(|u| u.symbol() == symbol).unwrap_or(Unit::None)
     }
@@ -102,7 +106,7 @@ impl fmt::Display for Human {
             }
             // Of things there are 4, not 4.00; without the sign that zero can have.
             Unit::None | Unit::Count if value.fract() == 0.0 && value.abs() < 1000.0 => write!(f, "{}", value + 0.0),
-            Unit::None | Unit::Count | Unit::PerS | Unit::Hertz | Unit::CpuSecondsPerS => {
+            Unit::None | Unit::Count | Unit::PerS | Unit::Hertz | Unit::CpuSecondsPerS | Unit::SecondsPerS => {
                 let (scaled, prefix) = scale(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
                 let symbol = self.unit.symbol();
                 let gap = if symbol.is_empty() || (prefix.is_empty() && symbol == "/s") { "" } else { " " };

@@ -4,21 +4,19 @@ mod exporter;
 mod run;
 mod team;
 
-use std::{ops::ControlFlow, path::PathBuf, process::ExitCode};
+use std::{ops::ControlFlow, process::ExitCode};
 
-use anyhow::Context;
 use clap::{Args, Subcommand};
 use fenxi_load::{
-    login::Password,
     prepare::{self, Progress},
-    target::{Surroundings, Target},
     workload::{Program, SHIPPED, Workload},
 };
+use fenxi_wire::target::Target;
 use serde_json::json;
 
 use self::{run::RunArgs, team::WorkerArgs};
 use crate::{
-    options::{Global, key_value},
+    options::{Global, database::surroundings, key_value},
     print,
     progress::{LoadLine, plural},
     stop::Stop,
@@ -151,21 +149,6 @@ fn resolve(place: &Where) -> anyhow::Result<(Workload, Target, Program)> {
     }
     let program = workload.compile(target.login.dialect)?;
     Ok((workload, target, program))
-}
-
-/// What the environment says that a URL may leave open.
-fn surroundings(url: &str) -> anyhow::Result<Surroundings> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let mysql = url.starts_with("mysql") || url.starts_with("mariadb");
-    let (user, password) = if mysql { ("MYSQL_USER", "MYSQL_PWD") } else { ("PGUSER", "PGPASSWORD") };
-    let named = variable("PGPASSFILE").map(PathBuf::from);
-    let home = variable("HOME").map(|home| PathBuf::from(home).join(".pgpass")).filter(|path| path.exists());
-    let password_file = match named.or(home) {
-        Some(path) if !mysql => Some(fs_err::read_to_string(path).context("cannot read the password file")?),
-        _ => None,
-    };
-    let user = variable(user).or_else(|| variable("USER"));
-    Ok(Surroundings { user, password: variable(password).map(Password::new), password_file })
 }
 
 fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {

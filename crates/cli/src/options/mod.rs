@@ -2,6 +2,7 @@
 //! No command is known here.
 
 mod answer;
+pub mod database;
 mod live;
 mod values;
 

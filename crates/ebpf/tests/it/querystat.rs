@@ -10,11 +10,12 @@ use std::{
 };
 
 use fenxi_ebpf::querystat::{Querystat, Servers};
-use fenxi_load::{client::Client, schedule::Schedule, wire::Mode, workload::Workload};
+use fenxi_load::{schedule::Schedule, workload::Workload};
 use fenxi_model::{
     Rows, RowsOf, Table,
     catalog::{event, preemption as p, query as c},
 };
+use fenxi_wire::{Mode, client::Client};
 
 use crate::{observed::Observed, server::Server, util::Hog};
 

@@ -1,6 +1,7 @@
 //! State of one connection: a few hundred bytes while nothing is buffered.
 
-use crate::{channel::Channel, random::Random, wire::Session};
+use crate::random::Random;
+use fenxi_wire::{Session, channel::Channel};
 
 /// What a connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

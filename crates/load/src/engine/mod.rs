@@ -28,14 +28,10 @@ use self::{
     gather::{Crew, Gatherer},
     worker::Worker,
 };
-use crate::{
-    policy::Policy,
-    schedule::Schedule,
-    server::Usage,
-    tally::Tally,
+use crate::{policy::Policy, schedule::Schedule, server::Usage, tally::Tally, workload::Program};
+use fenxi_wire::{
+    Dialect, Mode,
     target::{Endpoint, Target},
-    wire::{Dialect, Mode},
-    workload::Program,
 };
 
 /// What to run, where and for how long.
@@ -348,7 +344,8 @@ pub fn run_watched(plan: &Plan, watch: &mut dyn Watch) -> Result<Outcome, Engine
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{target::Surroundings, workload::Workload};
+    use crate::workload::Workload;
+    use fenxi_wire::target::Surroundings;
 
     /// A plan that is not run: three intervals of a second, at 100 per second.
     pub fn plan() -> Plan {

@@ -6,10 +6,10 @@ use super::{
     connection::Phase,
     worker::{MAX_DIALING, Stage, Worker},
 };
-use crate::{
+use crate::policy::{Action, Failure};
+use fenxi_wire::{
+    Event, Session, WireError,
     channel::{Channel, Received},
-    policy::{Action, Failure},
-    wire::{Event, Session, WireError},
 };
 
 /// How long a connection may take until it is logged in.

@@ -7,12 +7,12 @@ use super::{
 use crate::{
     policy::{Action, Failure},
     random::Random,
-    wire::{Mode, Reply, ServerError, Value},
     workload::{
         Kind, Op,
         expr::{Frame, Item},
     },
 };
+use fenxi_wire::{Mode, Reply, ServerError, Value};
 
 /// Values of a statement that need no allocation.
 const FEW: usize = 32;

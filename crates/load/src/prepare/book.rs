@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::{Client, ClientError};
+use fenxi_wire::client::{Client, ClientError};
 
 /// Its name.
 pub const BOOK: &str = "fenxi_load";

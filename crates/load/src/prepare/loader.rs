@@ -16,11 +16,11 @@ use super::{
     rows::{Form, RowMaker},
     session,
 };
-use crate::{
+use crate::workload::{Program, TablePlan};
+use fenxi_wire::{
+    Dialect,
     client::{Client, ClientError},
     target::Target,
-    wire::Dialect,
-    workload::{Program, TablePlan},
 };
 
 /// Rows that are loaded in one transaction.

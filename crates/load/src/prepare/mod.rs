@@ -18,10 +18,10 @@ use thiserror::Error;
 
 pub use self::book::BOOK;
 use self::{book::Book, loader::Loader, rows::fingerprint};
-use crate::{
+use crate::workload::{Program, TablePlan};
+use fenxi_wire::{
     client::{Client, ClientError},
     target::Target,
-    workload::{Program, TablePlan},
 };
 
 /// How long a connection may take.

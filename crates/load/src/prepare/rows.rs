@@ -1,11 +1,11 @@
 //! Deterministic rows: the same for a seed, a table and a row number, whatever connection inserts them and in whatever
 //! order.
 
+use fenxi_wire::decimal;
 use sha2::{Digest, Sha256};
 
 use crate::{
     random::Random,
-    wire::decimal,
     workload::{
         TablePlan,
         expr::{Frame, Item},
@@ -97,7 +97,8 @@ pub fn fingerprint(table: &TablePlan, seed: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{wire::Dialect, workload::Workload};
+    use crate::workload::Workload;
+    use fenxi_wire::Dialect;
 
     fn written(name: &str, table: usize, seed: u64, row: u64, form: Form) -> String {
         let program = Workload::shipped(name).unwrap().compile(Dialect::Postgres).unwrap();

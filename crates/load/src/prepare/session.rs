@@ -1,11 +1,11 @@
 //! Session settings for loading: faster inserts, identical data.
 
 use super::{PATIENCE, book::literal};
-use crate::{
+use crate::workload::{TablePlan, expr::Item};
+use fenxi_wire::{
+    Dialect,
     client::{Client, ClientError},
     target::Target,
-    wire::Dialect,
-    workload::{TablePlan, expr::Item},
 };
 
 /// Memory in which PostgreSQL sorts for an index: its default of 64 MB sends a few million rows through files.

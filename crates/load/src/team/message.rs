@@ -2,9 +2,10 @@
 
 use std::io::{self, Read, Write};
 
+use fenxi_wire::Mode;
 use serde::{Deserialize, Serialize};
 
-use crate::{policy::Policy, schedule::Schedule, tally::Tally, wire::Mode};
+use crate::{policy::Policy, schedule::Schedule, tally::Tally};
 
 /// Both sides are the same program in the same version: what a workload means is nowhere else agreed upon.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -20,11 +20,13 @@ use super::{
     message::{LONG, Message, Order, SHORT, VERSION, receive, send},
 };
 use crate::{
-    client::Client,
     engine::{self, Interval, Plan, Share, Watch},
+    workload::Workload,
+};
+use fenxi_wire::{
+    client::Client,
     login::Password,
     target::{Surroundings, Target},
-    workload::Workload,
 };
 
 /// Whether a token, or none, lets a coordinator in.
@@ -208,7 +210,7 @@ fn plan(order: &Order) -> Result<Plan, String> {
     let around = Surroundings {
         user: Some(order.user.clone()),
         password: order.password.clone().map(Password::new),
-        password_file: None,
+        ..Surroundings::default()
     };
     let target = Target::parse(&order.url, &around).map_err(|e| e.to_string())?;
     let mut workload = Workload::parse(&order.workload, &order.text).map_err(|e| e.to_string())?;

@@ -8,10 +8,8 @@ use super::{
     parse::{Names, expr, item},
     sql::{constant, expanded, statement},
 };
-use crate::{
-    random::Distribution,
-    wire::{Dialect, Statement},
-};
+use crate::random::Distribution;
+use fenxi_wire::{Dialect, Statement};
 
 /// The name of the number of a table among its likes.
 const INSTANCE: &str = "n";

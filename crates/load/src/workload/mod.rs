@@ -14,7 +14,8 @@ use serde::Deserialize;
 use thiserror::Error;
 
 pub use self::compile::{Call, Kind, Op, Program, TablePlan, Transaction};
-use crate::{random::Distribution, wire::Dialect};
+use crate::random::Distribution;
+use fenxi_wire::Dialect;
 
 /// The option that says what `draw` stands for.
 pub const DISTRIBUTION: &str = "distribution";

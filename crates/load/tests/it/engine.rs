@@ -9,13 +9,12 @@ use std::{
 };
 
 use fenxi_load::{
-    client::Client,
     engine::{Outcome, Plan, run},
     policy::{Action, Failure, Policy},
     schedule::{Arrival, Rate, Schedule},
-    wire::{Dialect, Mode},
     workload::Workload,
 };
+use fenxi_wire::{Dialect, Mode, client::Client};
 
 use crate::stub::{Answer, Stub};
 
@@ -177,7 +176,7 @@ fn a_server_that_is_not_there_is_counted_and_not_hammered() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let stub = Stub::quick();
     let mut plan = plan(&stub, QUERY, Schedule::Closed);
-    plan.endpoint = fenxi_load::target::Endpoint::Tcp(listener.local_addr().unwrap());
+    plan.endpoint = fenxi_wire::target::Endpoint::Tcp(listener.local_addr().unwrap());
     drop(listener);
     let outcome = go(&Plan { duration_s: 1.0, ..plan });
     let (count, example) = &outcome.total.tally.errors[&Failure::Connect];

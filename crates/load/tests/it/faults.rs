@@ -20,8 +20,10 @@ use fenxi_load::{
     engine::{Interval, Outcome, Plan, run},
     policy::{Action, Failure},
     schedule::{Arrival, Rate, Schedule},
+};
+use fenxi_wire::{
+    Mode,
     target::{Endpoint, Surroundings, Target},
-    wire::Mode,
 };
 use fs_err as fs;
 

@@ -17,8 +17,8 @@ use rustix::{buffer::spare_capacity, event::epoll};
 use fenxi_load::{
     engine::{Outcome, Plan, run},
     schedule::Schedule,
-    target::{Surroundings, Target},
 };
+use fenxi_wire::target::{Surroundings, Target};
 
 use crate::{
     engine::{QUERY, eventually, go, plan, steady},

@@ -5,13 +5,15 @@ use std::time::{Duration, Instant};
 use fs_err as fs;
 
 use fenxi_load::{
-    client::Client,
     engine::Outcome,
     prepare,
     schedule::{Arrival, Rate, Schedule},
-    target::{Surroundings, Target},
-    wire::Mode,
     workload::SHIPPED,
+};
+use fenxi_wire::{
+    Mode,
+    client::Client,
+    target::{Surroundings, Target},
 };
 
 use crate::server::{Server, skipped};

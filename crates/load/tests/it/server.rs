@@ -14,14 +14,16 @@ use std::{
 use fs_err as fs;
 
 use fenxi_load::{
-    client::Client,
     engine::{Outcome, Plan, run},
     policy::Policy,
     prepare::{self, PrepareError, Prepared},
     schedule::Schedule,
-    target::{Surroundings, Target},
-    wire::Mode,
     workload::{Program, Workload},
+};
+use fenxi_wire::{
+    Mode,
+    client::Client,
+    target::{Surroundings, Target},
 };
 
 /// A server with a folder of its own; both end with it.

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use fenxi_load::{
+use fenxi_wire::{
     client::{Client, ClientError},
     target::{Surroundings, Target},
 };

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fenxi_load::target::{Surroundings, Target};
+use fenxi_wire::target::{Surroundings, Target};
 
 /// What the server does with a query.
 #[derive(Clone, Debug)]

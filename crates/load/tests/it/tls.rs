@@ -6,11 +6,11 @@ use std::{
     time::Duration,
 };
 
-use fenxi_load::{
+use fenxi_load::schedule::Schedule;
+use fenxi_wire::{
+    Mode,
     client::Client,
-    schedule::Schedule,
     target::{Surroundings, Target},
-    wire::Mode,
 };
 use fs_err as fs;
 

@@ -16,7 +16,6 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use fenxi_load::{
-    client::Client,
     engine::{self, A_MOMENT, Interval, Outcome, Plan, Watch},
     policy::{Action, Policy},
     prepare,
@@ -24,12 +23,12 @@ use fenxi_load::{
     schedule::{Arrival, MAX_JITTER, Rate, Schedule},
     server::{Meter, Server},
     team::{self, Job, threads_for},
-    wire::Mode,
     workload::Workload,
 };
 use fenxi_model::Micros;
 use fenxi_record::Stage;
 use fenxi_source::Root;
+use fenxi_wire::{Mode, client::Client};
 use serde_json::json;
 
 use super::{Where, exporter::Exporter, resolve, team::TeamArgs, workload_text};

@@ -5,8 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fenxi_load::client::Client;
 use fenxi_model::{Rows, catalog::histogram as h};
+use fenxi_wire::client::Client;
 
 use super::{first_on_its_cpu, of, send, thread_of, wait_for_the_last};
 use crate::{observed::Observed, server::Server};

@@ -5,7 +5,7 @@ use std::{
     process::Command,
 };
 
-use fenxi_load::wire::Mode;
+use fenxi_wire::Mode;
 
 use super::{a_lock_is_a_lock, every_way_of_sending_is_counted_once, latency, skipped, ten_thousand_are_ten_thousand};
 use crate::server::{Server, postgres_programs, quietly};

@@ -1,7 +1,11 @@
-//! Blocking client for schemas, loading and checks; the load driver itself has non-blocking sessions.
+//! Blocking client for one statement at a time; the load driver itself has non-blocking sessions.
+//!
+//! A client with a limit of time cancels a statement that takes longer, over another connection, and is of no use
+//! afterwards: what a server did not answer in time may still come.
 
 use std::{
     io,
+    ops::Range,
     time::{Duration, Instant},
 };
 
@@ -9,10 +13,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use thiserror::Error;
 
 use crate::{
+    About, Dialect, Event, Reply, Row, ServerError, Session, WireError,
     channel::{Channel, Received},
+    protocol::cancellation,
     target::{Endpoint, Target, TargetError},
-    wire::{Event, Reply, ServerError, Session, WireError},
 };
+
+/// How long cancelling a statement may take.
+const CANCEL: Duration = Duration::from_secs(1);
 
 /// Why something was not done.
 #[derive(Debug, Error)]
@@ -44,6 +52,16 @@ pub enum ClientError {
         /// Why.
         source: io::Error,
     },
+    /// A statement took longer than it may; it was cancelled, and the connection is of no more use.
+    #[error("{target}: no answer in {seconds} s to: {sql}")]
+    Late {
+        /// Without its password.
+        target: String,
+        /// The limit.
+        seconds: f64,
+        /// The statement.
+        sql: String,
+    },
     /// The server refused a statement.
     #[error("{sql}: {error}")]
     Refused {
@@ -55,6 +73,11 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    /// Whether the connection can still be used.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, ClientError::Refused { .. })
+    }
+
     /// What the server said, when it is the server that refused.
     pub fn server(&self) -> Option<&ServerError> {
         match self {
@@ -74,6 +97,11 @@ pub struct Client {
     endpoint: Endpoint,
     input: Vec<u8>,
     output: Vec<u8>,
+    /// Where this connection leads, to cancel a statement.
+    target: Target,
+    /// How long a statement may take.
+    limit: Option<Duration>,
+    cells: Vec<Option<Range<usize>>>,
 }
 
 /// What is done with a row.
@@ -110,9 +138,19 @@ impl Client {
     ) -> Result<Client, ClientError> {
         let mut output = Vec::new();
         let session = Session::new(&target.login, &mut output);
-        let mut client = Client { name: target.to_string(), channel, session, endpoint, input: Vec::new(), output };
+        let mut client = Client {
+            name: target.to_string(),
+            channel,
+            session,
+            endpoint,
+            input: Vec::new(),
+            output,
+            target: target.clone(),
+            limit: None,
+            cells: Vec::new(),
+        };
         let until = Instant::now() + patience;
-        match client.wait(Some((target, until)), &mut |_, _| Ok(()))? {
+        match client.wait(Some(until), &mut |_, _| Ok(()))? {
             Came::Ready => Ok(client),
             _ => Err(client.lost(io::Error::other("the login ended with an answer to no question"))),
         }
@@ -123,13 +161,92 @@ impl Client {
         &self.endpoint
     }
 
-    /// Runs a statement, however long it takes.
+    /// What the server told of itself when the session began.
+    pub fn about(&self) -> &About {
+        self.session.about()
+    }
+
+    /// A statement that takes longer from now on is cancelled.
+    pub fn set_limit(&mut self, limit: Duration) {
+        self.limit = Some(limit);
+    }
+
+    /// Takes no message longer than `bytes` from now on: a server that sends one is no longer listened to.
+    pub fn set_longest_message(&mut self, bytes: usize) {
+        self.session.limit(bytes);
+    }
+
+    /// Gives each row of a query to `row`, without a copy of it; the names of the columns are known afterwards.
+    ///
+    /// # Errors
+    /// As [`Client::run`].
+    pub fn each(&mut self, sql: &str, row: &mut dyn FnMut(Row<'_>)) -> Result<Reply, ClientError> {
+        self.session.query(sql, &mut self.output);
+        let mut cells = std::mem::take(&mut self.cells);
+        let came = self.answer(sql, &mut |session, bytes| {
+            session.cells(bytes, &mut cells)?;
+            row(Row::new(bytes, &cells));
+            Ok(())
+        });
+        self.cells = cells;
+        let came = came?;
+        self.done(sql, came)
+    }
+
+    /// Keeps the names of each result's columns from now on, for [`Client::columns`].
+    pub fn keep_columns(&mut self) {
+        self.session.keep_columns();
+    }
+
+    /// Names of the columns of the latest result, when they are kept.
+    pub fn columns(&self) -> &[String] {
+        self.session.columns()
+    }
+
+    /// Waits for the answer to a statement, and cancels it when that takes too long.
+    fn answer(&mut self, sql: &str, row: &mut OnRow<'_>) -> Result<Came, ClientError> {
+        let until = self.limit.map(|limit| Instant::now() + limit);
+        let came = self.wait(until, row);
+        match (came, self.limit) {
+            (Err(ClientError::Lost { source, .. }), Some(limit)) if source.kind() == io::ErrorKind::TimedOut => {
+                self.cancel();
+                Err(ClientError::Late { target: self.name.clone(), seconds: limit.as_secs_f64(), sql: shortened(sql) })
+            }
+            (came, _) => came,
+        }
+    }
+
+    /// Asks the server to give up the statement of this session. Whether it does is not waited for: the session's own
+    /// `statement_timeout` ends it as well.
+    fn cancel(&self) {
+        match self.target.login.dialect {
+            Dialect::Postgres => {
+                if let Ok(mut channel) = establish(&self.endpoint, CANCEL) {
+                    let _ = channel.send(&cancellation(self.about()));
+                }
+            }
+            Dialect::Mysql => {
+                if let Ok(mut other) = Client::connect(&self.target, CANCEL) {
+                    other.set_limit(CANCEL);
+                    let _ = other.wait_for_kill(self.about().number);
+                }
+            }
+        }
+    }
+
+    fn wait_for_kill(&mut self, number: u32) -> Result<(), ClientError> {
+        self.session.query(&format!("KILL QUERY {number}"), &mut self.output);
+        let until = Some(Instant::now() + CANCEL);
+        self.wait(until, &mut |_, _| Ok(())).map(|_| ())
+    }
+
+    /// Runs a statement, however long it takes unless a limit is set.
     ///
     /// # Errors
     /// When the server refuses it, or the connection is lost.
     pub fn run(&mut self, sql: &str) -> Result<Reply, ClientError> {
         self.session.query(sql, &mut self.output);
-        let came = self.wait(None, &mut |_, _| Ok(()))?;
+        let came = self.answer(sql, &mut |_, _| Ok(()))?;
         self.done(sql, came)
     }
 
@@ -140,7 +257,7 @@ impl Client {
     pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, ClientError> {
         let mut rows = Vec::new();
         self.session.query(sql, &mut self.output);
-        let came = self.wait(None, &mut |session, row| {
+        let came = self.answer(sql, &mut |session, row| {
             let text = |value: Option<&[u8]>| value.map(|v| String::from_utf8_lossy(v).into_owned());
             rows.push(session.values(row)?.into_iter().map(text).collect());
             Ok(())
@@ -176,7 +293,7 @@ impl Client {
                 break;
             }
             self.session.copy_data(&data, &mut self.output);
-            self.push().map_err(|e| self.lost(e))?;
+            self.push(None).map_err(|e| self.lost(e))?;
         }
         self.session.copy_end(&mut self.output);
         let came = self.wait(None, &mut |_, _| Ok(()))?;
@@ -191,24 +308,24 @@ impl Client {
         }
     }
 
-    /// Sends what was written, waiting as long as the server reads.
-    fn push(&mut self) -> io::Result<()> {
+    /// Sends what was written, waiting as long as the server reads, or `until`.
+    fn push(&mut self, until: Option<Instant>) -> io::Result<()> {
         if !self.output.is_empty() {
             self.channel.send(&self.output)?;
             self.output.clear();
         }
         while self.channel.has_unsent() {
             // The server may say why it takes no more; that is read by whoever waits for the answer.
-            wait_for(&self.channel, PollFlags::OUT, None)?;
+            wait_for(&self.channel, PollFlags::OUT, until)?;
             self.channel.flush()?;
         }
         Ok(())
     }
 
-    /// Sends what was written and reads until something is done.
-    fn wait(&mut self, login: Option<(&Target, Instant)>, row: &mut OnRow<'_>) -> Result<Came, ClientError> {
+    /// Sends what was written and reads until something is done, or `until`.
+    fn wait(&mut self, until: Option<Instant>, row: &mut OnRow<'_>) -> Result<Came, ClientError> {
         loop {
-            self.push().map_err(|e| self.lost(e))?;
+            self.push(until).map_err(|e| self.lost(e))?;
             let mut used = 0;
             let mut came = None;
             while came.is_none() {
@@ -225,9 +342,8 @@ impl Client {
                         read.map_err(|source| ClientError::Session { target: self.name.clone(), source })?;
                     }
                     Event::StartTls => {
-                        self.push().map_err(|e| self.lost(e))?;
-                        let Some((target, _)) = login else { break };
-                        self.channel.secure(target).map_err(|e| self.lost(e))?;
+                        self.push(until).map_err(|e| self.lost(e))?;
+                        self.channel.secure(&self.target).map_err(|e| self.lost(e))?;
                         self.session.secured(&mut self.output);
                     }
                     Event::Ready => came = Some(Came::Ready),
@@ -239,8 +355,8 @@ impl Client {
             if let Some(came) = came {
                 return Ok(came);
             }
-            self.push().map_err(|e| self.lost(e))?;
-            self.read(login.map(|(_, until)| until)).map_err(|e| self.lost(e))?;
+            self.push(until).map_err(|e| self.lost(e))?;
+            self.read(until).map_err(|e| self.lost(e))?;
         }
     }
 

@@ -3,10 +3,12 @@
 mod login;
 mod scram;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use self::login::Handshake;
-use super::{Dialect, Event, Fields, LONGEST_MESSAGE, Mode, Reply, ServerError, Statement, Value, WireError, decimal};
+use super::{
+    About, Dialect, Event, Fields, LONGEST_MESSAGE, Mode, Reply, ServerError, Statement, Value, WireError, decimal,
+};
 use crate::login::Login;
 
 /// One connection's side.
@@ -21,6 +23,12 @@ pub struct Session {
     unconfirmed: Vec<u32>,
     /// How many of those were confirmed since the last sync.
     confirmed: usize,
+    /// What the server told of itself.
+    pub(super) about: About,
+    /// Names of the columns of the latest result, when they are wanted.
+    pub(super) columns: Option<Vec<String>>,
+    /// The longest message that is taken.
+    pub(super) longest: usize,
 }
 
 impl Session {
@@ -32,6 +40,9 @@ impl Session {
             prepared: Vec::new(),
             unconfirmed: Vec::new(),
             confirmed: 0,
+            about: About::default(),
+            columns: None,
+            longest: LONGEST_MESSAGE,
         }
     }
 
@@ -50,12 +61,17 @@ impl Session {
         if let Some(handshake) = &mut self.handshake
             && handshake.awaits_tls()
         {
-            return handshake.tls(input);
+            return handshake.tls(input, out);
         }
-        let Some((tag, body, used)) = frame(input)? else { return Ok((0, Event::More)) };
+        let Some((tag, body, used)) = frame(input, self.longest)? else { return Ok((0, Event::More)) };
         let event = match &mut self.handshake {
             Some(handshake) => {
                 let event = handshake.message(tag, body, out)?;
+                match tag {
+                    b'S' => self.parameter(body),
+                    b'K' => self.key(body),
+                    _ => {}
+                }
                 if event == Event::Ready {
                     self.handshake = None;
                 }
@@ -90,13 +106,33 @@ impl Session {
                 let status = body.first().copied().ok_or_else(|| malformed("an empty ReadyForQuery"))?;
                 return Ok(Event::Done(self.finish(status)));
             }
-            // BindComplete, RowDescription, NoData, ParameterDescription, CloseComplete, PortalSuspended;
+            b'T' => {
+                if let Some(columns) = &mut self.columns {
+                    names(body, columns).ok_or_else(|| malformed("a description of columns that is cut short"))?;
+                }
+            }
+            // BindComplete, NoData, ParameterDescription, CloseComplete, PortalSuspended;
             // NoticeResponse, ParameterStatus, NotificationResponse.
-            b'2' | b'T' | b'n' | b't' | b'3' | b's' | b'N' | b'S' | b'A' => {}
+            b'2' | b'n' | b't' | b'3' | b's' | b'N' | b'S' | b'A' => {}
             b'H' | b'W' => return Err(malformed("a COPY that no workload asks for")),
             _ => return Err(malformed(&format!("message `{}`", char::from(tag).escape_default()))),
         }
         Ok(Event::Nothing)
+    }
+
+    /// A setting that the server reports.
+    fn parameter(&mut self, body: &[u8]) {
+        let mut fields = Fields(body);
+        if let (Some(b"server_version"), Some(version)) = (fields.text(), fields.text()) {
+            self.about.version = String::from_utf8_lossy(version).into();
+        }
+    }
+
+    /// The backend's process, and its key for whoever cancels a statement.
+    fn key(&mut self, body: &[u8]) {
+        let mut fields = Fields(body);
+        self.about.number = fields.array().map_or(0, u32::from_be_bytes);
+        self.about.key = fields.0.into();
     }
 
     fn finish(&mut self, status: u8) -> Reply {
@@ -193,11 +229,32 @@ impl Session {
 /// A message: its tag, its body and its length in all.
 type Framed<'a> = (u8, &'a [u8], usize);
 
-/// The first message of `input`.
-fn frame(input: &[u8]) -> Result<Option<Framed<'_>>, WireError> {
+/// Names of the columns that a RowDescription describes.
+fn names(body: &[u8], into: &mut Vec<String>) -> Option<()> {
+    into.clear();
+    let mut fields = Fields(body);
+    for _ in 0..u16::from_be_bytes(fields.array()?) {
+        into.push(String::from_utf8_lossy(fields.text()?).into_owned());
+        // Table, column, type, length, modifier, format.
+        fields.take(18)?;
+    }
+    Some(())
+}
+
+/// Asks for the statement of another session to be cancelled; it is all that is sent on a connection.
+pub(crate) fn cancellation(about: &About) -> Vec<u8> {
+    let mut out = ((12 + about.key.len()) as u32).to_be_bytes().to_vec();
+    out.extend_from_slice(&80_877_102_u32.to_be_bytes());
+    out.extend_from_slice(&about.number.to_be_bytes());
+    out.extend_from_slice(&about.key);
+    out
+}
+
+/// The first message of `input`, which has at most `longest` bytes.
+fn frame(input: &[u8], longest: usize) -> Result<Option<Framed<'_>>, WireError> {
     let Some(head) = input.first_chunk::<5>() else { return Ok(None) };
     let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
-    if !(4..=LONGEST_MESSAGE).contains(&length) {
+    if !(4..=longest).contains(&length) {
         return Err(malformed(&format!("a message of {length} bytes")));
     }
     let used = length + 1;
@@ -258,20 +315,22 @@ fn refusal(body: &[u8]) -> (Box<ServerError>, bool) {
     (error, fatal)
 }
 
-/// The values of a DataRow.
-pub fn values(row: &[u8]) -> Result<Vec<Option<&[u8]>>, WireError> {
+/// Where the values of a DataRow are.
+pub fn cells(row: &[u8], into: &mut Vec<Option<Range<usize>>>) -> Result<(), WireError> {
     let short = || malformed("a row that is cut short");
     let mut fields = Fields(row);
-    let count = u16::from_be_bytes(fields.array().ok_or_else(short)?);
-    (0..count)
-        .map(|_| {
-            let length = i32::from_be_bytes(fields.array().ok_or_else(short)?);
-            match usize::try_from(length) {
-                Ok(length) => fields.take(length).map(Some).ok_or_else(short),
-                Err(_) => Ok(None),
+    for _ in 0..u16::from_be_bytes(fields.array().ok_or_else(short)?) {
+        let length = i32::from_be_bytes(fields.array().ok_or_else(short)?);
+        into.push(match usize::try_from(length) {
+            Ok(length) => {
+                let begin = fields.place(row);
+                fields.take(length).ok_or_else(short)?;
+                Some(begin..begin + length)
             }
-        })
-        .collect()
+            Err(_) => None,
+        });
+    }
+    Ok(())
 }
 
 fn malformed(what: &str) -> WireError {
@@ -359,8 +418,10 @@ mod tests {
     #[test]
     fn a_row_gives_its_values_and_null_is_none() {
         let row = b"\0\x02\0\0\0\x02ab\xff\xff\xff\xff";
-        assert_eq!(values(row).unwrap(), [Some(&b"ab"[..]), None]);
-        assert!(values(&row[..7]).is_err() && values(b"").is_err());
+        let mut found = Vec::new();
+        cells(row, &mut found).unwrap();
+        assert_eq!(found, [Some(6..8), None]);
+        assert!(cells(&row[..7], &mut found).is_err() && cells(b"", &mut found).is_err());
     }
 
     proptest! {

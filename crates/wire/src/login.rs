@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Mutex};
 
-use crate::wire::Dialect;
+use crate::Dialect;
 
 /// A password, which is shown by no message.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -32,13 +32,15 @@ pub enum Tls {
     /// No encryption. It is the default because encryption changes what is measured.
     #[default]
     Disable,
+    /// Encrypted if the server offers it, whoever answers.
+    Prefer,
     /// Encrypted, whoever answers.
     Require,
     /// Encrypted, and the certificate is for the host and signed by an authority that is trusted.
     VerifyFull,
 }
 
-/// What every connection of a load says when it begins.
+/// What a connection says when it begins.
 #[derive(Debug)]
 pub struct Login {
     /// Which protocol.
@@ -53,6 +55,8 @@ pub struct Login {
     pub tls: Tls,
     /// Whether nobody else can listen: a Unix socket.
     pub local: bool,
+    /// Name of the application, as the server lists it beside the session.
+    pub application: String,
     /// Whether the server may ask for data of a load (LOAD DATA LOCAL). It is asked for only while loading.
     pub local_files: bool,
     /// The last password that was salted: the server gives the same salt each time, and salting takes
@@ -70,6 +74,7 @@ impl Login {
             database: String::new(),
             tls: Tls::Disable,
             local: false,
+            application: "fenxi".to_owned(),
             local_files: false,
             salted: Mutex::new(None),
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    super::{Fields, WireError},
+    super::{About, Fields, WireError},
     auth, malformed, packet, refusal,
 };
 use crate::login::{Login, Tls};
@@ -49,6 +49,8 @@ pub struct Handshake {
     plugin: Vec<u8>,
     challenge: Vec<u8>,
     sequence: u8,
+    /// What the greeting told.
+    pub about: About,
 }
 
 impl Handshake {
@@ -61,6 +63,7 @@ impl Handshake {
             plugin: NATIVE.to_vec(),
             challenge: Vec::new(),
             sequence: 0,
+            about: About::default(),
         }
     }
 
@@ -96,11 +99,15 @@ impl Handshake {
         self.greeted = true;
         let mut wanted = LONG_PASSWORD | LONG_FLAG | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION;
         wanted |= MULTI_RESULTS | PREPARED_MULTI_RESULTS | PLUGINS;
-        for (flag, wants) in [
-            (WITH_DATABASE, !self.login.database.is_empty()),
-            (LOCAL_FILES, self.login.local_files),
-            (TLS, self.login.tls != Tls::Disable && !self.login.local),
-        ] {
+        let encrypted = match self.login.tls {
+            _ if self.login.local => false,
+            Tls::Disable => false,
+            Tls::Prefer => offered & TLS != 0,
+            Tls::Require | Tls::VerifyFull => true,
+        };
+        for (flag, wants) in
+            [(WITH_DATABASE, !self.login.database.is_empty()), (LOCAL_FILES, self.login.local_files), (TLS, encrypted)]
+        {
             wanted |= if wants { flag } else { 0 };
         }
         if wanted & TLS & !offered != 0 {
@@ -124,8 +131,10 @@ impl Handshake {
     /// What the server offers; the challenge and the plugin are kept.
     fn read_greeting(&mut self, rest: &[u8]) -> Option<u32> {
         let mut fields = Fields(rest);
-        fields.text()?;
-        fields.take(4)?;
+        let version = String::from_utf8_lossy(fields.text()?);
+        // What MariaDB puts before its version so that old replicas take it for a MySQL.
+        self.about.version = version.strip_prefix("5.5.5-").unwrap_or(&version).into();
+        self.about.number = u32::from_le_bytes(fields.array()?);
         self.challenge = fields.take(8)?.to_vec();
         fields.take(1)?;
         let low = u16::from_le_bytes(fields.array()?);

@@ -117,7 +117,7 @@ pub fn md5(login: &Login, salt: [u8; 4]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{login::Password, wire::Dialect};
+    use crate::{Dialect, login::Password};
 
     fn login(user: &str, password: &str) -> Login {
         Login { password: Some(Password::new(password)), ..Login::new(Dialect::Postgres, user) }

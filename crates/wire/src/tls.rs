@@ -1,12 +1,15 @@
 //! TLS of connections: trusted certificates, and verification of the server.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
 };
 use thiserror::Error as ThisError;
 
@@ -27,6 +30,14 @@ pub enum TlsError {
         /// Why not.
         what: String,
     },
+    /// A file without a private key.
+    #[error("{path}: no private key in PEM form: {what}")]
+    Key {
+        /// The file.
+        path: String,
+        /// Why not.
+        what: String,
+    },
     /// No file of certificates.
     #[error("this host has no list of trusted certificate authorities; give one with `sslrootcert` or `ssl-ca`")]
     NoAuthority,
@@ -38,24 +49,46 @@ pub enum TlsError {
     Setup(#[from] Error),
 }
 
+/// Files that a target names for its encryption.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// Certificates of the authorities that are trusted.
+    pub authority: Option<PathBuf>,
+    /// The client's own certificate, and its private key.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+}
+
 /// What connections to `host` are encrypted with.
 ///
 /// # Errors
-/// When the authorities cannot be read.
-pub fn client(
-    mode: Tls,
-    authority: Option<&Path>,
-    host: &str,
-) -> Result<(Arc<ClientConfig>, ServerName<'static>), TlsError> {
+/// When a file cannot be read.
+pub fn client(mode: Tls, files: &Files, host: &str) -> Result<(Arc<ClientConfig>, ServerName<'static>), TlsError> {
     let provider = Arc::new(ring::default_provider());
     let name = ServerName::try_from(host.to_owned()).map_err(|_| TlsError::Name(host.to_owned()))?;
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
     let config = match mode {
-        Tls::VerifyFull => builder.with_root_certificates(authorities(authority)?),
+        Tls::VerifyFull => builder.with_root_certificates(authorities(files.authority.as_deref())?),
         // As the clients of both databases do: encrypted, whoever it is.
-        Tls::Disable | Tls::Require => builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider))),
+        Tls::Disable | Tls::Prefer | Tls::Require => {
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+        }
     };
-    Ok((Arc::new(config.with_no_client_auth()), name))
+    let config = match &files.certificate {
+        Some((certificate, key)) => config.with_client_auth_cert(chain(certificate)?, private_key(key)?)?,
+        None => config.with_no_client_auth(),
+    };
+    Ok((Arc::new(config), name))
+}
+
+fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let wrong = |what: String| TlsError::Authority { path: path.display().to_string(), what };
+    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    found.map_err(|e| wrong(e.to_string()))
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+    PrivateKeyDer::from_pem_file(path)
+        .map_err(|e| TlsError::Key { path: path.display().to_string(), what: e.to_string() })
 }
 
 fn authorities(path: Option<&Path>) -> Result<RootCertStore, TlsError> {
@@ -119,9 +152,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ca.pem");
         fs_err::write(&path, "nothing").unwrap();
-        let error = client(Tls::VerifyFull, Some(&path), "host").unwrap_err().to_string();
+        let files = Files { authority: Some(path.clone()), certificate: None };
+        let error = client(Tls::VerifyFull, &files, "host").unwrap_err().to_string();
         assert!(error.contains("ca.pem: no certificates"), "{error}");
-        assert!(client(Tls::Require, None, "host").is_ok());
-        assert!(client(Tls::Require, None, "not a host").unwrap_err().to_string().contains("`not a host`"));
+        let none = Files::default();
+        assert!(client(Tls::Require, &none, "host").is_ok());
+        let files = Files { authority: None, certificate: Some((path.clone(), path)) };
+        assert!(client(Tls::Require, &files, "host").unwrap_err().to_string().contains("no private key"));
+        assert!(client(Tls::Require, &none, "not a host").unwrap_err().to_string().contains("`not a host`"));
     }
 }

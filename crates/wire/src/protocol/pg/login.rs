@@ -44,7 +44,7 @@ impl Handshake {
     }
 
     /// Reads that byte.
-    pub fn tls<'a>(&mut self, input: &'a [u8]) -> Result<(usize, Event<'a>), WireError> {
+    pub fn tls<'a>(&mut self, input: &'a [u8], out: &mut Vec<u8>) -> Result<(usize, Event<'a>), WireError> {
         match input {
             [] => Ok((0, Event::More)),
             [b'S'] => {
@@ -53,6 +53,11 @@ impl Handshake {
             }
             // Whoever is between could have added it before the encryption began.
             [b'S', ..] => Err(malformed("plain bytes behind the consent to TLS")),
+            [b'N', ..] if self.login.tls == Tls::Prefer => {
+                self.awaits_tls = false;
+                self.secured(out);
+                Ok((1, Event::Nothing))
+            }
             [b'N', ..] => {
                 Err(WireError::Login("the server offers no TLS; use `sslmode=disable` if it is not needed".into()))
             }
@@ -65,7 +70,9 @@ impl Handshake {
         let at = out.len();
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(&VERSION.to_be_bytes());
-        for text in ["user", &self.login.user, "database", &self.login.database, "application_name", "fenxi"] {
+        for text in
+            ["user", &self.login.user, "database", &self.login.database, "application_name", &self.login.application]
+        {
             out.extend_from_slice(text.as_bytes());
             out.push(0);
         }

@@ -3,8 +3,10 @@
 //! A [`Session`] writes what is to be sent into a buffer of the caller, and is fed with what came. The same session
 //! serves the driver, where ten thousand of them share one thread, and [`crate::client`], which waits for each answer.
 
-pub mod mysql;
-pub mod pg;
+pub(crate) mod mysql;
+pub(crate) mod pg;
+
+pub(crate) use pg::cancellation;
 
 use std::{fmt, sync::Arc};
 
@@ -88,6 +90,17 @@ pub enum WireError {
     /// The login cannot be done as the server wants it.
     #[error("{0}")]
     Login(String),
+}
+
+/// What a server told of itself and of the session when it began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Version as the server writes it: `15.18 (Debian 15.18-0+deb12u1)`, `10.11.14-MariaDB-0+deb12u2`.
+    pub version: Box<str>,
+    /// The session's number: the process of PostgreSQL's backend, MySQL's connection id.
+    pub number: u32,
+    /// What PostgreSQL wants to hear from whoever cancels a statement of this session.
+    pub key: Box<[u8]>,
 }
 
 /// The answer to all that was sent since the last one.
@@ -299,15 +312,46 @@ impl Session {
         both!(self, session => session.terminate(out));
     }
 
+    /// What the server told of itself, once the login is done.
+    pub fn about(&self) -> &About {
+        both!(self, session => &session.about)
+    }
+
+    /// Keeps the names of the columns of each result from now on; loads need none, and 10,000 sessions no memory for them.
+    pub fn keep_columns(&mut self) {
+        both!(self, session => session.columns = Some(Vec::new()));
+    }
+
+    /// Names of the columns of the latest result, when they are kept.
+    pub fn columns(&self) -> &[String] {
+        both!(self, session => session.columns.as_deref().unwrap_or_default())
+    }
+
+    /// Takes no message longer than `bytes` from now on.
+    pub fn limit(&mut self, bytes: usize) {
+        both!(self, session => session.longest = bytes.min(LONGEST_MESSAGE));
+    }
+
+    /// Where the values of a row lie in it; None for NULL. `cells` is emptied first, and its memory used again.
+    ///
+    /// # Errors
+    /// When the row is cut short.
+    pub fn cells(&self, row: &[u8], cells: &mut Vec<Option<std::ops::Range<usize>>>) -> Result<(), WireError> {
+        cells.clear();
+        match self {
+            Session::Postgres(_) => pg::cells(row, cells),
+            Session::Mysql(_) => mysql::cells(row, cells),
+        }
+    }
+
     /// The values of a row that answers [`Session::query`]; None for NULL.
     ///
     /// # Errors
     /// When the row is cut short.
     pub fn values<'a>(&self, row: &'a [u8]) -> Result<Vec<Option<&'a [u8]>>, WireError> {
-        match self {
-            Session::Postgres(_) => pg::values(row),
-            Session::Mysql(_) => mysql::values(row),
-        }
+        let mut cells = Vec::new();
+        self.cells(row, &mut cells)?;
+        Ok(cells.into_iter().map(|cell| cell.and_then(|place| row.get(place))).collect())
     }
 }
 
@@ -320,6 +364,11 @@ impl<'a> Fields<'a> {
         let (front, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(front)
+    }
+
+    /// How far the front is from the end of `whole`, whose rest these fields are.
+    pub fn place(&self, whole: &[u8]) -> usize {
+        whole.len() - self.0.len()
     }
 
     pub fn byte(&mut self) -> Option<u8> {

@@ -1,4 +1,4 @@
-//! Target of a load: a URL, with credentials from the environment and PostgreSQL's password file.
+//! Target of connections: a URL, with credentials from the environment, PostgreSQL's password file and MySQL's option file.
 
 use std::{
     net::{SocketAddr, ToSocketAddrs},
@@ -9,10 +9,13 @@ use std::{
 use rustls::{ClientConfig, pki_types::ServerName};
 use thiserror::Error;
 
+mod url;
+
+use self::url::{Parts, without_password};
 use crate::{
+    Dialect,
     login::{Login, Password, Tls},
     tls,
-    wire::Dialect,
 };
 
 /// What a URL leaves open, read by the caller.
@@ -24,6 +27,56 @@ pub struct Surroundings {
     pub password: Option<Password>,
     /// Text of PostgreSQL's password file.
     pub password_file: Option<String>,
+    /// Text of MySQL's option file, whose group `[client]` is read.
+    pub option_file: Option<String>,
+    /// PGHOST, PGPORT, PGUSER, PGDATABASE; what they say holds for `postgres://` where the URL says nothing.
+    pub postgres: Usual,
+    /// Encryption where the URL says nothing.
+    pub tls: Tls,
+}
+
+/// Parts of a target that hold where its URL leaves them open.
+#[derive(Clone, Debug, Default)]
+pub struct Usual {
+    /// Host, or folder of the socket.
+    pub host: Option<String>,
+    /// Port.
+    pub port: Option<u16>,
+    /// User.
+    pub user: Option<String>,
+    /// Database.
+    pub database: Option<String>,
+    /// The socket's path (MySQL).
+    pub socket: Option<PathBuf>,
+    /// Password (MySQL's option file).
+    pub password: Option<Password>,
+}
+
+impl Usual {
+    /// What the group `[client]` of MySQL's option file says: `key=value` lines, `#` and `;` begin comments.
+    fn of_option_file(text: &str) -> Usual {
+        let mut usual = Usual::default();
+        let mut in_group = false;
+        for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';', '!'])) {
+            if line.starts_with('[') {
+                in_group = line == "[client]";
+                continue;
+            }
+            let Some((key, value)) = line.split_once('=').filter(|_| in_group) else { continue };
+            let value = value.trim();
+            let quoted = ['"', '\''].iter().find_map(|q| value.strip_prefix(*q)?.strip_suffix(*q));
+            let value = quoted.unwrap_or(value).to_owned();
+            match key.trim() {
+                "host" => usual.host = Some(value),
+                "port" => usual.port = value.parse().ok(),
+                "user" => usual.user = Some(value),
+                "socket" => usual.socket = Some(value.into()),
+                "password" => usual.password = Some(Password::new(value)),
+                _ => {}
+            }
+        }
+        usual
+    }
 }
 
 /// Why a target cannot be used.
@@ -73,17 +126,6 @@ pub struct Target {
     pub(crate) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
 
-/// The parts of a URL, decoded.
-#[derive(Debug, Default)]
-struct Parts {
-    user: Option<String>,
-    password: Option<String>,
-    host: String,
-    port: Option<u16>,
-    database: Option<String>,
-    parameters: Vec<(String, String)>,
-}
-
 impl Target {
     /// Reads a URL: `postgres://user:password@host:port/database?sslmode=require`, `mysql://…?ssl-mode=require`.
     ///
@@ -93,65 +135,37 @@ impl Target {
     /// When it is no such URL; the message says what it can be.
     pub fn parse(url: &str, around: &Surroundings) -> Result<Target, TargetError> {
         let wrong = |what: String| TargetError::Url { url: without_password(url), what };
-        let (scheme, rest) = url
-            .split_once("://")
-            .ok_or_else(|| wrong("not a database URL; it begins with `postgres://` or `mysql://`".to_owned()))?;
-        let dialect = match scheme {
-            "postgres" | "postgresql" => Dialect::Postgres,
-            "mysql" | "mariadb" => Dialect::Mysql,
-            _ => return Err(wrong("unknown protocol; known are `postgres://` and `mysql://`".to_owned())),
+        let mut parts = Parts::parse(url, around.tls).map_err(wrong)?;
+        let dialect = parts.dialect;
+        let usual = match dialect {
+            Dialect::Postgres => around.postgres.clone(),
+            Dialect::Mysql => around.option_file.as_deref().map(Usual::of_option_file).unwrap_or_default(),
         };
-        let mut parts = split(rest).map_err(&wrong)?;
-        let mut socket = None;
-        let mut mode = Tls::Disable;
-        let mut authority = None;
-        for (key, value) in std::mem::take(&mut parts.parameters) {
-            match (dialect, key.as_str()) {
-                (Dialect::Postgres, "sslmode") | (Dialect::Mysql, "ssl-mode") => {
-                    mode = match value.to_ascii_lowercase().replace('_', "-").as_str() {
-                        "disable" | "disabled" => Tls::Disable,
-                        "require" | "required" => Tls::Require,
-                        "verify-full" | "verify-identity" => Tls::VerifyFull,
-                        _ => return Err(wrong(format!("`{key}` is {value}; it can be disable, require, verify-full"))),
-                    }
-                }
-                (Dialect::Postgres, "sslrootcert") | (Dialect::Mysql, "ssl-ca") => {
-                    authority = Some(PathBuf::from(value))
-                }
-                (Dialect::Postgres, "host") => parts.host = value,
-                (Dialect::Mysql, "socket") => socket = Some(PathBuf::from(value)),
-                (_, "port") => parts.port = Some(value.parse().map_err(|_| wrong(format!("`{value}` is not a port")))?),
-                (_, "user") => parts.user = Some(value),
-                (_, "password") => parts.password = Some(value),
-                (_, "dbname") => parts.database = Some(value),
-                _ => {
-                    let known = match dialect {
-                        Dialect::Postgres => "sslmode, sslrootcert, host, port, user, password, dbname",
-                        Dialect::Mysql => "ssl-mode, ssl-ca, socket, port, user, password, dbname",
-                    };
-                    return Err(wrong(format!("unknown key `{key}`; known are {known}")));
-                }
-            }
+        let mut socket = parts.socket;
+        if parts.host.is_empty() && socket.is_none() {
+            socket = usual.socket;
+            parts.host = usual.host.filter(|_| socket.is_none()).unwrap_or_default();
         }
-        let user = parts.user.clone().or_else(|| around.user.clone());
+        let user = parts.user.or(usual.user).or_else(|| around.user.clone());
         let user = user.ok_or_else(|| wrong("no user is given".to_owned()))?;
-        let port = parts.port.unwrap_or(match dialect {
+        let port = parts.port.or(usual.port).unwrap_or(match dialect {
             Dialect::Postgres => 5432,
             Dialect::Mysql => 3306,
         });
         let socket = socket.or_else(|| socket_path(dialect, &parts.host, port));
-        let mut login = Login { tls: mode, local: socket.is_some(), ..Login::new(dialect, &user) };
-        login.database =
-            parts.database.unwrap_or_else(|| if dialect == Dialect::Postgres { user } else { String::new() });
+        let mut login = Login { tls: parts.tls, local: socket.is_some(), ..Login::new(dialect, &user) };
+        let unnamed = if dialect == Dialect::Postgres { user } else { String::new() };
+        login.database = parts.database.or(usual.database).unwrap_or(unnamed);
         let host = if socket.is_some() && parts.host.is_empty() { "localhost".to_owned() } else { parts.host };
-        login.password = parts.password.map(Password::new).or_else(|| around.password.clone()).or_else(|| {
+        let given = parts.password.map(Password::new).or_else(|| around.password.clone()).or(usual.password);
+        login.password = given.or_else(|| {
             let file = around.password_file.as_deref().filter(|_| dialect == Dialect::Postgres)?;
             from_file(file, &host, port, &login.database, &login.user)
         });
-        let tls = match mode {
+        let tls = match parts.tls {
             Tls::Disable => None,
             _ if login.local => None,
-            _ => Some(tls::client(mode, authority.as_deref(), &host)?),
+            mode => Some(tls::client(mode, &parts.files, &host)?),
         };
         Ok(Target { login: Arc::new(login), host, port, socket, tls })
     }
@@ -173,15 +187,41 @@ impl Target {
     /// The same target with or without the permission to send data of a load.
     #[must_use]
     pub fn with_local_files(&self, local_files: bool) -> Target {
-        let login = Login {
+        self.with(|login| login.local_files = local_files)
+    }
+
+    /// The same target for an application of this name.
+    #[must_use]
+    pub fn for_application(&self, name: &str) -> Target {
+        self.with(|login| login.application = name.to_owned())
+    }
+
+    /// Another database of the same server.
+    #[must_use]
+    pub fn to_database(&self, name: &str) -> Target {
+        self.with(|login| login.database = name.to_owned())
+    }
+
+    fn with(&self, change: impl FnOnce(&mut Login)) -> Target {
+        let mut login = Login {
             password: self.login.password.clone(),
             database: self.login.database.clone(),
             tls: self.login.tls,
             local: self.login.local,
-            local_files,
+            application: self.login.application.clone(),
+            local_files: self.login.local_files,
             ..Login::new(self.login.dialect, &self.login.user)
         };
+        change(&mut login);
         Target { login: Arc::new(login), ..self.clone() }
+    }
+
+    /// Where the server is, without user and database: `host:port`, or the path of its socket.
+    pub fn server(&self) -> String {
+        match &self.socket {
+            Some(path) => path.display().to_string(),
+            None => format!("{}:{}", self.host, self.port),
+        }
     }
 }
 
@@ -189,58 +229,8 @@ impl Target {
 impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let login = &self.login;
-        let place = match &self.socket {
-            Some(path) => path.display().to_string(),
-            None => format!("{}:{}", self.host, self.port),
-        };
-        write!(f, "{}://{}@{place}/{}", login.dialect, login.user, login.database)
+        write!(f, "{}://{}@{}/{}", login.dialect, login.user, self.server(), login.database)
     }
-}
-
-fn split(rest: &str) -> Result<Parts, String> {
-    let mut parts = Parts::default();
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (key, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is no `key=value`"))?;
-        parts.parameters.push((decoded(key)?, decoded(value)?));
-    }
-    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-    parts.database = Some(decoded(database)?).filter(|name| !name.is_empty());
-    let (who, place) = authority.rsplit_once('@').map_or((None, authority), |(who, place)| (Some(who), place));
-    if let Some(who) = who {
-        let (user, password) = who.split_once(':').map_or((who, None), |(user, password)| (user, Some(password)));
-        parts.user = Some(decoded(user)?).filter(|name| !name.is_empty());
-        parts.password = password.map(decoded).transpose()?;
-    }
-    let (host, port) = match place.strip_prefix('[').and_then(|v6| v6.split_once(']')) {
-        Some((host, port)) => (host, port.strip_prefix(':')),
-        None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
-    };
-    parts.host = decoded(host)?;
-    parts.port = match port {
-        Some(port) => Some(port.parse().map_err(|_| format!("`{port}` is not a port"))?),
-        None => None,
-    };
-    Ok(parts)
-}
-
-/// Text with its `%xx` resolved.
-fn decoded(text: &str) -> Result<String, String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let digits = after.get(..2).and_then(|d| std::str::from_utf8(d).ok());
-        let byte = digits.and_then(|d| u8::from_str_radix(d, 16).ok());
-        bytes
-            .push(byte.ok_or_else(|| "a `%` is not followed by two hexadecimal digits; write it as `%25`".to_owned())?);
-        rest = &after[2..];
-    }
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
 }
 
 /// The path of the socket when the host is none over the network.
@@ -280,14 +270,6 @@ fn unescaped(line: &str) -> Vec<String> {
     fields
 }
 
-fn without_password(url: &str) -> String {
-    let Some((who, place)) = url.rsplit_once('@') else { return url.to_owned() };
-    match who.split_once("://").and_then(|(scheme, who)| Some((scheme, who.split_once(':')?.0))) {
-        Some((scheme, user)) => format!("{scheme}://{user}:***@{place}"),
-        None => url.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,8 +300,9 @@ mod tests {
         assert!(refused("http://x").contains("`postgres://` and `mysql://`"));
         assert!(refused("nothing").contains("begins with"));
         assert!(refused("postgres://u:secret@h:x/").starts_with("`postgres://u:***@h:x/`: `x` is not a port"));
-        assert!(refused("postgres://u@h/?sslmode=prefer").contains("disable, require, verify-full"));
+        assert!(refused("postgres://u@h/?sslmode=maybe").contains("disable, prefer, require, verify-full"));
         assert!(refused("mysql://u@h/?sslmode=require").contains("ssl-mode, ssl-ca"));
+        assert!(refused("mysql://u@h/?ssl-cert=/x").contains("given together"));
         assert!(refused("postgres://u%4@h/").contains("%25"));
         assert!(refused("postgres://h/").contains("no user"));
     }
@@ -332,6 +315,29 @@ mod tests {
         assert_eq!(password("postgres://bob@h/shop"), "a:b:c");
         assert_eq!(password("postgres://ann@h/shop"), "last");
         assert!(Target::parse("mysql://ann@h/shop", &around).unwrap().login.password.is_none());
+    }
+
+    #[test]
+    fn what_the_url_leaves_open_the_environment_and_the_option_file_say() {
+        let option_file =
+            "[mysqld]\nuser=mysql\n[client]\n# mine\nuser = mon\npassword=\"p w\"\nsocket=/tmp/m.sock\n[x]\nuser=y\n";
+        let postgres =
+            Usual { host: Some("db1".into()), port: Some(7), database: Some("shop".into()), ..Usual::default() };
+        let around = Surroundings {
+            user: Some("me".into()),
+            option_file: Some(option_file.into()),
+            postgres,
+            ..Surroundings::default()
+        };
+        let target = |url| Target::parse(url, &around).unwrap();
+        assert_eq!(target("postgres://").to_string(), "postgres://me@db1:7/shop");
+        assert_eq!(target("postgres://db2/x").to_string(), "postgres://me@db2:7/x");
+        let mysql = target("mysql:///x");
+        assert_eq!(mysql.to_string(), "mysql://mon@/tmp/m.sock/x");
+        assert_eq!(mysql.login.password.as_ref().unwrap().reveal(), "p w");
+        assert_eq!(target("mysql://bob@h/x").to_string(), "mysql://bob@h:3306/x");
+        assert_eq!(mysql.to_database("y").server(), "/tmp/m.sock");
+        assert_eq!(mysql.for_application("a").login.application, "a");
     }
 
     #[test]

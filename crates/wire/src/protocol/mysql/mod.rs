@@ -6,10 +6,10 @@
 mod auth;
 mod login;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use self::login::{Handshake, Step};
-use super::{Dialect, Event, Fields, Mode, Reply, ServerError, Statement, Value, WireError};
+use super::{About, Dialect, Event, Fields, LONGEST_MESSAGE, Mode, Reply, ServerError, Statement, Value, WireError};
 use crate::login::Login;
 
 /// The length of a packet that is continued by the next one.
@@ -56,6 +56,12 @@ pub struct Session {
     /// Whether the next packet continues one that is too long for one.
     continued: bool,
     local_files: bool,
+    /// What the server told of itself.
+    pub(super) about: About,
+    /// Names of the columns of the latest result, when they are wanted.
+    pub(super) columns: Option<Vec<String>>,
+    /// The longest message that is taken.
+    pub(super) longest: usize,
 }
 
 impl Session {
@@ -70,6 +76,9 @@ impl Session {
             sequence: 0,
             continued: false,
             local_files: login.local_files,
+            about: About::default(),
+            columns: None,
+            longest: LONGEST_MESSAGE,
         }
     }
 
@@ -88,6 +97,9 @@ impl Session {
         let Some(head) = input.first_chunk::<4>() else { return Ok((0, Event::More)) };
         let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
         let used = length + 4;
+        if length > self.longest {
+            return Err(malformed(&format!("a packet of {length} bytes")));
+        }
         let Some(body) = input.get(4..used) else { return Ok((0, Event::More)) };
         self.sequence = head[3].wrapping_add(1);
         if std::mem::replace(&mut self.continued, length == FULL) {
@@ -98,6 +110,7 @@ impl Session {
                 Step::Waits => Event::Nothing,
                 Step::StartTls => Event::StartTls,
                 Step::Done => {
+                    self.about = std::mem::take(&mut handshake.about);
                     self.handshake = None;
                     Event::Ready
                 }
@@ -117,7 +130,12 @@ impl Session {
         match self.expected {
             Expected::Result => return self.result(first, body),
             Expected::Columns if ends => self.expected = Expected::Rows,
-            Expected::Columns => {}
+            Expected::Columns => {
+                if let Some(columns) = &mut self.columns {
+                    let name = column_name(body).ok_or_else(|| malformed("a column that is cut short"))?;
+                    columns.push(String::from_utf8_lossy(name).into_owned());
+                }
+            }
             Expected::Rows if ends => {
                 let mut fields = Fields(&body[1..]);
                 fields.take(2);
@@ -180,6 +198,7 @@ impl Session {
             0xfb => Err(malformed("a request for a local file that nobody offered")),
             _ => {
                 self.expected = Expected::Columns;
+                self.columns.iter_mut().for_each(Vec::clear);
                 Ok(Event::Nothing)
             }
         }
@@ -315,6 +334,21 @@ fn length_encoded(fields: &mut Fields<'_>) -> Option<u64> {
     }
 }
 
+/// A text behind its length.
+fn text<'a>(fields: &mut Fields<'a>) -> Option<&'a [u8]> {
+    let length = usize::try_from(length_encoded(fields)?).ok()?;
+    fields.take(length)
+}
+
+/// The name in a column's definition: behind catalog, schema, table and original table.
+fn column_name(body: &[u8]) -> Option<&[u8]> {
+    let mut fields = Fields(body);
+    for _ in 0..4 {
+        text(&mut fields)?;
+    }
+    text(&mut fields)
+}
+
 /// What an error packet says. A server that takes no connection sends one without a SQLSTATE.
 fn refusal(body: &[u8]) -> Box<ServerError> {
     let mut fields = Fields(body.get(1..).unwrap_or_default());
@@ -327,21 +361,20 @@ fn refusal(body: &[u8]) -> Box<ServerError> {
     Box::new(ServerError { state, number, message: String::from_utf8_lossy(fields.0).into_owned() })
 }
 
-/// The values of a row of the text protocol.
-pub fn values(row: &[u8]) -> Result<Vec<Option<&[u8]>>, WireError> {
-    let short = || malformed("a row that is cut short");
+/// Where the values of a row of the text protocol are.
+pub fn cells(row: &[u8], into: &mut Vec<Option<Range<usize>>>) -> Result<(), WireError> {
     let mut fields = Fields(row);
-    let mut values = Vec::new();
     while let Some(first) = fields.0.first() {
         if *first == 0xfb {
             fields.byte();
-            values.push(None);
-        } else {
-            let length = length_encoded(&mut fields).and_then(|n| usize::try_from(n).ok()).ok_or_else(short)?;
-            values.push(Some(fields.take(length).ok_or_else(short)?));
+            into.push(None);
+            continue;
         }
+        let value = text(&mut fields).ok_or_else(|| malformed("a row that is cut short"))?;
+        let end = fields.place(row);
+        into.push(Some(end - value.len()..end));
     }
-    Ok(values)
+    Ok(())
 }
 
 fn malformed(what: &str) -> WireError {
@@ -349,120 +382,4 @@ fn malformed(what: &str) -> WireError {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::{
-        super::{Session as Both, tests::play},
-        *,
-    };
-
-    const OK: &[u8] = &[0, 3, 0, 2, 0, 0, 0];
-    const EOF: &[u8] = &[0xfe, 0, 0, 3, 0];
-
-    fn stream(packets: &[&[u8]]) -> Vec<u8> {
-        let mut out = Vec::new();
-        for (number, body) in packets.iter().enumerate() {
-            packet(number as u8 + 1, &mut out, |out| out.extend_from_slice(body));
-        }
-        out
-    }
-
-    fn ready() -> Session {
-        let mut session = Session::new(&Arc::new(Login { local_files: true, ..Login::new(Dialect::Mysql, "u") }));
-        session.handshake = None;
-        session
-    }
-
-    fn statement() -> Statement {
-        let pieces = ["UPDATE t SET c = ", " WHERE id = ", ""].map(str::to_owned);
-        Statement::new(Dialect::Mysql, 2, pieces.to_vec())
-    }
-
-    #[test]
-    fn a_result_gives_its_rows_and_what_is_open() {
-        let packets = stream(&[&[1], b"definition", EOF, b"\x02ab", b"\xfb", EOF]);
-        let (events, _) = play(&mut Both::Mysql(ready()), &packets, &[]);
-        assert_eq!(events[..2], ["Row([2, 97, 98])", "Row([251])"]);
-        assert!(events[2].contains("completed: 1, rows: 2, affected: 0, error: None, open: true"), "{events:?}");
-        assert_eq!(values(b"\x02ab\xfb").unwrap(), [Some(&b"ab"[..]), None]);
-        assert!(values(b"\x05ab").is_err());
-    }
-
-    #[test]
-    fn an_ok_says_how_many_rows_were_affected_and_an_error_what_was_wrong() {
-        let (events, _) = play(&mut Both::Mysql(ready()), &stream(&[OK]), &[]);
-        assert!(events[0].contains("affected: 3") && events[0].contains("open: false"), "{events:?}");
-        let (events, _) = play(&mut Both::Mysql(ready()), &stream(&[b"\xff\xbd\x04#40001Deadlock found"]), &[]);
-        assert!(events[0].contains("number: 1213, message: \"Deadlock found\""), "{events:?}");
-        assert_eq!(refusal(b"\xff\x10\x04Too many connections").message, "Too many connections");
-    }
-
-    #[test]
-    fn a_statement_is_prepared_once_and_executed_with_its_values() {
-        let mut session = ready();
-        assert!(!session.is_prepared(&statement(), Mode::Prepared) && session.is_prepared(&statement(), Mode::Simple));
-        let mut out = Vec::new();
-        session.prepare(&statement(), &mut out);
-        assert_eq!(out, stream_of(0, b"\x16UPDATE t SET c = ? WHERE id = ?"));
-        let mut session = Both::Mysql(session);
-        let answer = [0, 9, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0];
-        let (events, _) = play(&mut session, &stream(&[&answer, b"value", b"value", EOF]), &[3, 20, 33]);
-        assert_eq!(events, ["Prepared"]);
-        out.clear();
-        assert!(session.is_prepared(&statement(), Mode::Prepared));
-        session.execute(&statement(), &[Value::Text(b"xy"), Value::Int(-2)], Mode::Prepared, &mut out);
-        let body = b"\x17\x09\0\0\0\0\x01\0\0\0\0\x01\xfd\0\x08\0\x02xy\xfe\xff\xff\xff\xff\xff\xff\xff";
-        assert_eq!(out, stream_of(0, body));
-    }
-
-    fn stream_of(sequence: u8, body: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        packet(sequence, &mut out, |out| out.extend_from_slice(body));
-        out
-    }
-
-    #[test]
-    fn data_of_a_load_is_numbered_on_from_the_servers_request() {
-        let mut session = Both::Mysql(ready());
-        assert_eq!(play(&mut session, &stream(&[b"\xfbx"]), &[]).0, ["CopyIn"]);
-        let mut out = Vec::new();
-        session.copy_data(b"1\t2\n", &mut out);
-        session.copy_end(&mut out);
-        assert_eq!(out, [stream_of(2, b"1\t2\n"), stream_of(3, b"")].concat());
-    }
-
-    #[test]
-    fn several_results_are_one_reply() {
-        let more: &[u8] = &[0, 1, 0, 8, 0, 0, 0];
-        let (events, _) = play(&mut Both::Mysql(ready()), &stream(&[more, OK]), &[]);
-        assert_eq!(events.len(), 1);
-        assert!(events[0].contains("completed: 1, rows: 0, affected: 4"));
-    }
-
-    proptest! {
-        #[test]
-        fn it_does_not_matter_how_a_stream_is_cut(cuts in prop::collection::vec(0_usize..80, 0..8)) {
-            let packets = stream(&[&[1], b"definition", EOF, b"\x02ab", b"\x01c", EOF, OK]);
-            let mut cuts = cuts;
-            cuts.sort_unstable();
-            let whole = play(&mut Both::Mysql(ready()), &packets, &[]);
-            prop_assert_eq!(play(&mut Both::Mysql(ready()), &packets, &cuts), whole);
-        }
-
-        #[test]
-        fn noise_never_panics(noise in prop::collection::vec(any::<u8>(), 0..300), small in any::<bool>()) {
-            // Lengths that fit, so that the bodies are read.
-            let noise = if small { stream(&noise.chunks(20).collect::<Vec<_>>()) } else { noise };
-            play(&mut Both::Mysql(ready()), &noise, &[]);
-            play(&mut Both::Mysql(Session::new(&Arc::new(Login::new(Dialect::Mysql, "u")))), &noise, &[9]);
-        }
-
-        #[test]
-        fn lengths_come_back(length in 0_usize..0xff_ffff) {
-            let mut out = Vec::new();
-            put_length(length, &mut out);
-            prop_assert_eq!(length_encoded(&mut Fields(&out)), Some(length as u64));
-        }
-    }
-}
+mod tests;

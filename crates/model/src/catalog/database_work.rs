@@ -1,0 +1,215 @@
+//! What a database server does beside executing statements: locks, I/O, write-ahead log, checkpoints, replication.
+
+table! {
+    /// One session that waits for another, at one point in time: an edge of the waits-for graph.
+    db_lock [server, waiter, blocker] is (Database, Series, Passing) {
+        /// Server: its address without credentials.
+        server: label(),
+        /// Session that waits.
+        waiter: id().of_one_run(),
+        /// Session that it waits for; 0 for a prepared transaction.
+        blocker: id().of_one_run(),
+        /// Session at the root of the chain: it blocks and waits for nobody.
+        root: id().of_one_run(),
+        /// Steps from the waiter to the root.
+        depth: gauge(Count, Lower),
+        /// Sessions that wait for the waiter, directly or not.
+        behind: gauge(Count, Lower),
+        /// What is locked: `transactionid`, `tuple`, `relation`, `record`, `metadata` and so on.
+        lock: label(),
+        /// Lock mode requested.
+        mode: label(),
+        /// Lock mode that the blocker holds or requests.
+        blocker_mode: label(),
+        /// `yes` when the blocker holds the lock, `no` when it only stands before in the queue.
+        direct: label(),
+        /// Database on the server.
+        database: label(),
+        /// Table that the lock belongs to.
+        relation: label(),
+        /// Index that the lock belongs to.
+        index_name: label(),
+        /// How long it has waited.
+        waited_s: gauge(Seconds, Lower),
+        /// Application of the waiter.
+        application: label(),
+        /// Statement of the waiter.
+        digest: label(),
+        /// State of the blocker: active, idle in transaction and so on.
+        blocker_state: label(),
+        /// How long the blocker has been in its state.
+        blocker_state_age_s: gauge(Seconds, Lower),
+        /// Age of the blocker's transaction.
+        blocker_transaction_age_s: gauge(Seconds, Lower),
+        /// Application of the blocker.
+        blocker_application: label(),
+        /// Last statement of the blocker.
+        blocker_digest: label(),
+    }
+}
+
+table! {
+    /// I/O of a database server by who does it, to what and why, over the interval. It is requested from the kernel: the page cache may answer.
+    db_io [server, kind, object, context] is (Database, Series, Lasting) {
+        /// Server: its address without credentials.
+        server: label(),
+        /// Who does it: `client backend`, `checkpointer`, `background writer` and so on.
+        kind: label(),
+        /// To what: `relation`, `temp relation`, `wal`, a cache of the server (SLRU), a class of files.
+        object: label(),
+        /// Why: `normal`, `vacuum`, `bulkread`, `bulkwrite`, `init`.
+        context: label(),
+        /// Reads per second.
+        reads_per_s: rate(PerS, Neither),
+        /// Bytes read per second.
+        read_bytes_per_s: rate(BytesPerS, Neither),
+        /// Time in reads per second; NULL where the server does not time its I/O.
+        read_time: rate(SecondsPerS, Lower),
+        /// Writes per second.
+        writes_per_s: rate(PerS, Neither),
+        /// Bytes written per second.
+        write_bytes_per_s: rate(BytesPerS, Neither),
+        /// Time in writes per second; NULL where the server does not time its I/O.
+        write_time: rate(SecondsPerS, Lower),
+        /// Requests per second to the kernel to begin writing back.
+        writebacks_per_s: rate(PerS, Neither),
+        /// Extensions of files per second.
+        extends_per_s: rate(PerS, Neither),
+        /// Bytes per second by which files were extended.
+        extend_bytes_per_s: rate(BytesPerS, Neither),
+        /// Time in extensions per second.
+        extend_time: rate(SecondsPerS, Lower),
+        /// Buffer hits per second.
+        hits_per_s: rate(PerS, Neither),
+        /// Buffers evicted per second to make room.
+        evictions_per_s: rate(PerS, Neither),
+        /// Buffers reused per second within a ring of a bulk operation.
+        reuses_per_s: rate(PerS, Neither),
+        /// Flushes to stable storage (fsync) per second.
+        fsyncs_per_s: rate(PerS, Neither),
+        /// Time in flushes per second.
+        fsync_time: rate(SecondsPerS, Lower),
+    }
+}
+
+table! {
+    /// Write-ahead or redo log of a database server over the interval.
+    db_wal [server] is (Database, Series, Lasting) {
+        /// Server: its address without credentials.
+        server: label(),
+        /// Records per second.
+        records_per_s: rate(PerS, Neither),
+        /// Full-page images per second: whole pages logged at their first change after a checkpoint.
+        full_pages_per_s: rate(PerS, Neither),
+        /// Bytes generated per second.
+        wal_bytes_per_s: rate(BytesPerS, Neither),
+        /// Times per second that the log buffers were full and a session had to wait or write.
+        buffers_full_per_s: rate(PerS, Lower),
+        /// Writes per second.
+        writes_per_s: rate(PerS, Neither),
+        /// Flushes to stable storage per second.
+        syncs_per_s: rate(PerS, Neither),
+        /// Time in writes per second; NULL where the server does not time them.
+        write_time: rate(SecondsPerS, Lower),
+        /// Time in flushes per second; NULL where the server does not time them.
+        sync_time: rate(SecondsPerS, Lower),
+        /// Commits per flush of the binary log (group commit).
+        commits_per_sync: gauge(Count, Higher),
+        /// Log files archived in the interval.
+        archived: count(Neither),
+        /// Failed attempts to archive a log file, in the interval.
+        archive_failures: count(Lower),
+    }
+}
+
+table! {
+    /// Checkpoints and writers of a database server over the interval.
+    db_checkpoint [server] is (Database, Series, Lasting) {
+        /// Server: its address without credentials.
+        server: label(),
+        /// Checkpoints begun by the timer, in the interval.
+        timed: count(Neither),
+        /// Checkpoints begun because the log was full or somebody asked, in the interval.
+        requested: count(Lower),
+        /// Time writing buffers per second.
+        write_time: rate(SecondsPerS, Neither),
+        /// Time flushing files per second.
+        sync_time: rate(SecondsPerS, Lower),
+        /// Buffers written by checkpoints per second.
+        checkpoint_buffers_per_s: rate(PerS, Neither),
+        /// Buffers written by the background writer or page cleaner per second.
+        cleaner_buffers_per_s: rate(PerS, Neither),
+        /// Buffers written by sessions themselves per second; up to PostgreSQL 16 with extensions of files.
+        backend_buffers_per_s: rate(PerS, Lower),
+        /// Times in the interval that the background writer stopped because it had written its limit.
+        cleaner_stops: count(Lower),
+        /// Flushes that sessions had to do themselves, in the interval.
+        backend_fsyncs: count(Lower),
+        /// Buffers allocated per second.
+        allocated_per_s: rate(PerS, Neither),
+        /// Seconds since the last checkpoint.
+        age_s: gauge(Seconds, Neither),
+        /// Log since the last checkpoint: what crash recovery would have to read.
+        redo_bytes: gauge(Bytes, Neither),
+        /// Size of `redo_bytes` at which the server forces a checkpoint.
+        redo_limit_bytes: gauge(Bytes, Neither),
+        /// Dirty pages in the buffer pool.
+        dirty_bytes: gauge(Bytes, Neither),
+        /// Waits in the interval for a free page of the buffer pool.
+        free_waits: count(Lower),
+    }
+}
+
+table! {
+    /// One replica, slot or subscription of a database server, at one point in time.
+    db_replication [server, name, role] is (Database, Series, Passing) {
+        /// Server: its address without credentials.
+        server: label(),
+        /// Name of the replica, slot or channel.
+        name: label(),
+        /// `sends` to a replica, `receives` from a primary, `slot`.
+        role: label(),
+        /// State as the server says it.
+        state: label(),
+        /// Whether commits wait for it: `async`, `sync`, `quorum`.
+        sync: label(),
+        /// Log generated and not yet sent.
+        sent_lag_bytes: gauge(Bytes, Lower),
+        /// Log sent and not yet flushed there.
+        flush_lag_bytes: gauge(Bytes, Lower),
+        /// Log not yet applied there.
+        replay_lag_bytes: gauge(Bytes, Lower),
+        /// Time between a flush here and the flush there.
+        flush_lag_s: gauge(Seconds, Lower),
+        /// Time between a commit here and its being visible there.
+        replay_lag_s: gauge(Seconds, Lower),
+        /// Log kept for it.
+        retained_bytes: gauge(Bytes, Lower),
+        /// Whether it is connected: `yes` or `no`.
+        active: label(),
+        /// Whether the log it needs is still there, as the server says it.
+        wal_status: label(),
+    }
+}
+
+table! {
+    /// One long operation of a database server (vacuum, index build, COPY), at one point in time.
+    db_progress [server, session, command] is (Database, Series, Passing) {
+        /// Server: its address without credentials.
+        server: label(),
+        /// Session ID on the server.
+        session: id().of_one_run(),
+        /// What is done: `VACUUM`, `CREATE INDEX`, `COPY FROM` and so on.
+        command: label(),
+        /// Phase as the server says it.
+        phase: label(),
+        /// Database on the server.
+        database: label(),
+        /// Table that it works on.
+        relation: label(),
+        /// Units done in this phase.
+        done: gauge(Count, Neither),
+        /// Units to do in this phase.
+        total: gauge(Count, Neither),
+    }
+}

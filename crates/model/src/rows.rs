@@ -119,6 +119,16 @@ impl Rows {
         std::mem::replace(self, fresh)
     }
 
+    /// Adds the rows of another gathering as rows of this host, `shift` later than they say: threads that
+    /// gather by themselves stamp their rows by a clock of their own.
+    pub fn append(&mut self, other: &Rows, shift: Micros) {
+        for from in other.tables() {
+            let place = from.table().id as usize;
+            let into = self.tables[place].get_or_insert_with(|| TableRows::new(from.table()));
+            into.append(from, &self.host, shift);
+        }
+    }
+
     /// Forgets everything gathered and keeps its memory for what comes next.
     pub fn clear(&mut self) {
         self.tables.iter_mut().flatten().for_each(TableRows::clear);

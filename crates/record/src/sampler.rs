@@ -99,7 +99,8 @@ impl Sampler {
 
     /// What each source cost.
     pub fn into_costs(self) -> Vec<SourceCost> {
-        self.active.into_iter().map(|a| a.cost).collect()
+        let all = |a: Active| SourceCost { cpu_s: a.cost.cpu_s + a.collector.cpu_of_threads(), ..a.cost };
+        self.active.into_iter().map(all).collect()
     }
 }
 
@@ -122,7 +123,7 @@ impl Active {
         let (began, cpu_before) = (clock::monotonic(), clock::thread_cpu());
         let tick = match round {
             Round::SinceBoot { seconds } => Tick::since_boot(t, seconds),
-            _ => Tick::new(t, self.last.map(|last| now - last)),
+            _ => Tick { is_last: round == Round::Last, ..Tick::new(t, self.last.map(|last| now - last)) },
         };
         self.last = Some(now);
         // A collector's bug must not end the recording of all the others.

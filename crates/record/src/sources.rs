@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use fenxi_source::{Changes, Options, Source};
 
-/// All of them, in the order in which they are sampled: collectors of /proc and /sys, then observers in the kernel.
+/// All that a list can name, in the order in which they are sampled: collectors of /proc and /sys, then observers in the
+/// kernel. Databases are no part of it: they are named by URLs.
 pub fn sources() -> impl Iterator<Item = &'static dyn Source> + Clone {
     fenxi_source::SOURCES.iter().copied().chain(fenxi_ebpf::OBSERVERS.iter().map(|observer| observer.source))
 }

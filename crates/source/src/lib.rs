@@ -82,6 +82,11 @@ pub trait Collector: Send {
     /// # Errors
     /// Only when nothing could be read at all; the recorder notes it and tries again next tick.
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError>;
+
+    /// CPU seconds that threads of its own have used so far; what `sample` itself uses is measured anyway.
+    fn cpu_of_threads(&self) -> f64 {
+        0.0
+    }
 }
 
 /// One moment of sampling.
@@ -94,17 +99,19 @@ pub struct Tick {
     /// Whether this is the first sample and the averages since boot are wanted: counters then grew from
     /// 0 in `dt`, the time since boot. A source that is asked only for samples need not care.
     pub since_boot: bool,
+    /// Whether it is the last one: what was observed has ended, and what is gathered late is taken now.
+    pub is_last: bool,
 }
 
 impl Tick {
     /// The end of an interval of `dt` seconds; without `dt`, the first sample.
     pub fn new(t: Micros, dt: Option<f64>) -> Tick {
-        Tick { t, dt, since_boot: false }
+        Tick { t, dt, since_boot: false, is_last: false }
     }
 
     /// The first sample, `seconds` after the system's boot.
     pub fn since_boot(t: Micros, seconds: f64) -> Tick {
-        Tick { t, dt: Some(seconds), since_boot: true }
+        Tick { t, dt: Some(seconds), since_boot: true, is_last: false }
     }
 
     /// As [`Counter::step`]; since boot, the first step is the counter's whole value.

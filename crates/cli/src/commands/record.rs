@@ -10,7 +10,7 @@ use crate::{
     ending::exit_code,
     facts,
     machine::hostname,
-    options::{Global, RootArg, RunLabels, interval, key_value, seconds},
+    options::{DbArgs, Global, RootArg, RunLabels, interval, key_value, seconds},
     print,
     progress::{Line, plural},
     sources, stores,
@@ -27,6 +27,7 @@ Examples:
   fenxi record --interval 100ms --for 10s
   fenxi record --source cpu,disk,net --for 1m
   fenxi record --source +iopattern:pid=42 --for 1m
+  fenxi record --db postgres:///shop --db mysql://mon@db1/ --for 5m
   fenxi record --fact build=a1b2c3 --fact my.cnf=@/etc/my.cnf -- ./bench.sh
   fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m")]
 #[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the command or host]")))]
@@ -48,6 +49,9 @@ pub struct RecordArgs {
     /// file's text, $(COMMAND) for what a shell command prints; can be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
     pub fact: Vec<(String, String)>,
+    /// Database servers
+    #[command(flatten)]
+    pub db: DbArgs,
     /// The machine
     #[command(flatten)]
     pub machine: RootArg,
@@ -60,6 +64,7 @@ pub struct RecordArgs {
 pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     let mut sources = sources::choose(&args.source)?;
     sources.extend(facts::given(&args.fact)?);
+    sources.extend(args.db.source(Vec::new(), args.interval)?);
     let root = args.machine.open()?;
     let store = stores::create(global)?;
     let host = hostname(&root);

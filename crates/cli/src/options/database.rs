@@ -1,12 +1,46 @@
 //! Targets of connections to databases: what the environment and the user's files say where a URL says nothing.
 
-use std::{os::unix::fs::MetadataExt, path::PathBuf};
+use std::{os::unix::fs::MetadataExt, path::PathBuf, sync::Arc};
 
 use anyhow::Context;
+use clap::Args;
+use fenxi_db::{Databases, Rate, Server};
+use fenxi_source::Source;
 use fenxi_wire::{
     login::{Password, Tls},
-    target::{Surroundings, Usual},
+    target::{Surroundings, Target, Usual},
 };
+
+/// Database servers to observe.
+#[derive(Clone, Debug, Args)]
+pub struct DbArgs {
+    /// Database server to observe, such as `postgres:///shop` or `mysql://mon@db1/`;
+    /// can be repeated
+    #[arg(long = "db", value_name = "URL")]
+    pub servers: Vec<String>,
+    /// Looks at the sessions of each database server per second, 1 to 100
+    #[arg(long = "db-rate", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub samples_per_s: u32,
+}
+
+impl DbArgs {
+    /// The named servers and `further` ones as a source; None when there are none. `interval` is that of the recording.
+    pub fn source(&self, further: Vec<Server>, interval: f64) -> anyhow::Result<Option<Arc<dyn Source>>> {
+        let mut servers = self.servers.iter().map(|url| server(url)).collect::<anyhow::Result<Vec<_>>>()?;
+        for server in further {
+            if servers.iter().all(|known| known.name() != server.name()) {
+                servers.push(server);
+            }
+        }
+        let rate = Rate { samples_per_s: self.samples_per_s, poll_s: interval };
+        Ok((!servers.is_empty()).then(|| Databases::source(servers, rate)))
+    }
+}
+
+/// The server that a URL names.
+pub fn server(url: &str) -> anyhow::Result<Server> {
+    Ok(Server::new(&Target::parse(url, &surroundings_of_observer(url)?)?))
+}
 
 /// What the environment says that a URL may leave open.
 pub fn surroundings(url: &str) -> anyhow::Result<Surroundings> {

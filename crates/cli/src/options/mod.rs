@@ -13,6 +13,7 @@ use clap::Args;
 use fenxi_source::Root;
 
 pub use answer::{AnswerArgs, Format};
+pub use database::DbArgs;
 pub use live::LiveArgs;
 pub use values::{cpu_list, interval, key_value, seconds, size};
 

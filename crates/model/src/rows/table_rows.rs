@@ -7,7 +7,8 @@ use arrow_schema::{Schema, SchemaRef};
 
 use super::cells::{Cells, NULL_CODE, NULL_I64, put};
 use crate::{
-    AnySchema, Micros, Place, Table,
+    AnySchema, Micros, Place, Table, Type,
+    catalog::HOST,
     place::{I64, Number, Time, Words},
     schema_of,
 };
@@ -51,6 +52,27 @@ impl TableRows {
     pub(super) fn map_text(&self, change: &impl Fn(&str) -> Cow<'_, str>) -> TableRows {
         let columns = self.columns.iter().map(|cells| cells.map_text(change)).collect();
         TableRows { table: self.table, n_rows: self.n_rows, columns, schema: self.schema.clone() }
+    }
+
+    /// Adds the rows of `from`, which are of the same table, with another host and later times.
+    pub(super) fn append(&mut self, from: &TableRows, host: &str, shift: Micros) {
+        for row in 0..from.n_rows {
+            self.begin();
+            for (place, column) in from.table.columns.iter().enumerate() {
+                match column.ty {
+                    _ if place == HOST => self.set_str(HOST, host),
+                    Type::F64 => from.f64(row, place).into_iter().for_each(|value| self.set_f64(place, value)),
+                    Type::I64 => from.i64(row, place).into_iter().for_each(|value| self.set_i64(place, value)),
+                    Type::Time => {
+                        let moment = from.micros(row, place).map(|at| Micros(at.0.saturating_add(shift.0)));
+                        moment.into_iter().for_each(|moment| self.set_time(place, moment));
+                    }
+                    Type::Label | Type::Text => {
+                        from.str(row, place).into_iter().for_each(|value| self.set_str(place, value));
+                    }
+                }
+            }
+        }
     }
 
     pub(super) fn clear(&mut self) {

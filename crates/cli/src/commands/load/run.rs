@@ -34,7 +34,7 @@ use serde_json::json;
 use super::{Where, exporter::Exporter, resolve, team::TeamArgs, workload_text};
 use crate::{
     machine::hostname,
-    options::{Global, RunLabels, cpu_list, interval, seconds},
+    options::{DbArgs, Global, RunLabels, cpu_list, interval, seconds},
     print, sources,
     stop::Stop,
     stores,
@@ -163,6 +163,9 @@ pub struct RunArgs {
     /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, requires = "record")]
     pub source: Vec<String>,
+    /// Further database servers; the loaded one is observed anyway
+    #[command(flatten)]
+    pub db: DbArgs,
 }
 
 /// A share in percent.
@@ -364,13 +367,15 @@ fn recorded(
 ) -> anyhow::Result<Outcome> {
     let root = Root::live();
     let host = hostname(&root);
+    let mut sources = sources::choose(&args.source)?;
+    sources.extend(args.db.source(vec![fenxi_db::Server::new(&plan.target)], args.interval)?);
     let record = fenxi_record::Plan {
         store: Some(stores::create(global)?),
         name: args.labels.name.clone().unwrap_or_else(|| workload.name.rsplit('/').next().unwrap_or("load").to_owned()),
         tags: args.labels.tag.iter().cloned().collect(),
         params: parameters(args, workload, plan),
         random: stores::random(),
-        ..fenxi_record::Plan::new(sources::choose(&args.source)?, root, host, args.interval)
+        ..fenxi_record::Plan::new(sources, root, host, args.interval)
     };
     let (ended, interrupted) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut work = Some(|| {

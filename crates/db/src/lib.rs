@@ -1,0 +1,25 @@
+//! Database servers as sources: what PostgreSQL, MySQL and MariaDB say of themselves, as rows of the catalogue's tables.
+//!
+//! A server is asked over two connections, each with a thread of its own, so that a slow server holds up nothing else: a
+//! *sampler* looks at its sessions several times a second, and a *poller* reads counters. What both gathered is taken at
+//! each tick. Nothing is created, reset or locked in a server.
+//!
+//! One file per thing that is read: a [`reading::Reading`] is data, from which the statement is put together with the
+//! columns that the server has.
+
+pub mod activity;
+mod gather;
+mod locks;
+mod moment;
+mod mysql;
+mod number;
+mod os;
+mod postgres;
+mod reading;
+mod sample;
+mod schedule;
+mod server;
+mod source;
+
+pub use server::{Server, ServerError};
+pub use source::{Databases, MAX_RATE, Rate, SOURCE_NAME, TABLES};

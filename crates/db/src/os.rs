@@ -1,0 +1,161 @@
+//! What the kernel says of a server's own processes, where the server runs on this host: time on a CPU and in the run
+//! queue. A server knows neither, and samples of its sessions miss most of a busy CPU.
+
+use fenxi_model::{
+    Rows,
+    catalog::{db_wait, metric},
+};
+use fenxi_procfs::{Root, stat};
+use fenxi_wire::{Dialect, host::Listener};
+use rustc_hash::FxHashMap;
+
+use crate::{activity, moment::Interval, server::Server};
+
+/// A process (PostgreSQL) or thread (MySQL, MariaDB) of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its number on the server's host.
+    pub id: u32,
+    /// Whom it works for.
+    pub whose: Whose,
+}
+
+/// Whom a task works for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// A client.
+    Client,
+    /// The server itself.
+    Background,
+    /// This poller.
+    Own,
+}
+
+/// Nanoseconds of a task so far: on a CPU, and runnable without one.
+type Times = (u64, u64);
+
+/// A server's processes on this host.
+pub struct Os {
+    dialect: Dialect,
+    listener: Listener,
+    root: Root,
+    last: FxHashMap<u32, Times>,
+    has_last: bool,
+    /// Whether the server's numbers of processes are those of this host: in a container they are not.
+    is_here: Option<bool>,
+}
+
+impl Os {
+    /// The processes behind a server's address; None when they are on another host, or may not be looked at.
+    pub fn find(server: &Server) -> Option<Os> {
+        let target = server.target();
+        let endpoint = target.endpoints().ok()?.into_iter().next()?;
+        let listener = Listener::find(&endpoint)?;
+        let root = listener.processes().root().clone();
+        Some(Os {
+            dialect: target.login.dialect,
+            listener,
+            root,
+            last: FxHashMap::default(),
+            has_last: false,
+            is_here: None,
+        })
+    }
+
+    /// All processes or threads of the server.
+    fn ids(&self, tasks: &[Task]) -> Vec<u32> {
+        match self.dialect {
+            Dialect::Postgres => tasks.iter().map(|task| task.id).chain([self.listener.pid()]).collect(),
+            Dialect::Mysql => self.listener.processes().tids(self.listener.pid()),
+        }
+    }
+
+    /// Whether our own session's number, as the server says it, is a process or thread of the one that listens here.
+    fn check(&self, tasks: &[Task]) -> Option<bool> {
+        let own = tasks.iter().find(|task| task.whose == Whose::Own)?.id;
+        Some(match self.dialect {
+            Dialect::Postgres => {
+                stat::of_process(&self.root, own).is_some_and(|(stat, _)| stat.ppid == self.listener.pid())
+            }
+            Dialect::Mysql => self.listener.processes().tids(self.listener.pid()).contains(&own),
+        })
+    }
+
+    fn times(&self, id: u32) -> Option<Times> {
+        let path = match self.dialect {
+            Dialect::Postgres => format!("/proc/{id}/schedstat"),
+            Dialect::Mysql => format!("/proc/{}/task/{id}/schedstat", self.listener.pid()),
+        };
+        times(&self.root.read_text(&path)?)
+    }
+
+    /// Adds rows for CPU time and run queue of clients' and background work, and what asking cost the server.
+    pub fn read(&mut self, server: &str, tasks: &[Task], interval: Interval, rows: &mut Rows) {
+        if self.is_here.is_none() {
+            self.is_here = self.check(tasks);
+            if self.is_here == Some(false) {
+                let why =
+                    "the server's numbers of processes are not this host's (a container?): its CPU time is not known";
+                rows.note(server, None, why);
+            }
+        }
+        if self.is_here != Some(true) {
+            return;
+        }
+        let whose: FxHashMap<u32, Whose> = tasks.iter().map(|task| (task.id, task.whose)).collect();
+        let now: FxHashMap<u32, Times> =
+            self.ids(tasks).into_iter().filter_map(|id| Some((id, self.times(id)?))).collect();
+        let last = std::mem::replace(&mut self.last, now);
+        let had_last = std::mem::replace(&mut self.has_last, true);
+        let Some(dt) = interval.dt.filter(|dt| *dt > 0.0 && had_last) else { return };
+        // A kernel without schedstat says nothing.
+        if self.last.is_empty() {
+            return;
+        }
+        let mut sums = [(0_u64, 0_u64); 3];
+        for (id, (ran, waited)) in &self.last {
+            // What is new has begun within the interval.
+            let (ran_before, waited_before) = last.get(id).copied().unwrap_or_default();
+            let sum = match whose.get(id).copied().unwrap_or(Whose::Background) {
+                Whose::Client => &mut sums[0],
+                Whose::Background => &mut sums[1],
+                Whose::Own => &mut sums[2],
+            };
+            sum.0 += ran.saturating_sub(ran_before);
+            sum.1 += waited.saturating_sub(waited_before);
+        }
+        let per_s = |ns: u64| ns as f64 / 1e9 / dt;
+        for (kind, (ran, waited)) in ["client", "background"].into_iter().zip(sums) {
+            for (activity, ns) in [(activity::CPU, ran), (activity::RUN_QUEUE, waited)] {
+                rows.row(&db_wait::TABLE, interval.t, dt)
+                    .str(db_wait::server, server)
+                    .str(db_wait::wait_class, "CPU")
+                    .str(db_wait::wait_event, activity)
+                    .str(db_wait::kind, kind)
+                    .str(db_wait::measured, "os")
+                    .str(db_wait::activity, activity)
+                    .f64(db_wait::time, per_s(ns));
+            }
+        }
+        rows.row(&metric::TABLE, interval.t, dt)
+            .str(metric::name, "db_poller_server_cpu")
+            .str(metric::labels, format!("server={server}").as_str())
+            .f64(metric::value, per_s(sums[2].0))
+            .str(metric::unit, "CPU");
+    }
+}
+
+/// The first two numbers of a task's schedstat.
+fn times(text: &str) -> Option<Times> {
+    let mut numbers = text.split_ascii_whitespace().map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn running_and_waiting_time_stand_first() {
+        assert_eq!(super::times("123 456 7\n"), Some((123, 456)));
+        assert_eq!(super::times(""), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! PostgreSQL 12 and later, primaries and standbys.
+
+mod activity;
+mod locks;
+mod poller;
+mod readings;
+mod relations;
+mod roster;
+mod sessions;
+mod settings;
+mod statements;
+
+use fenxi_wire::client::{Client, ClientError};
+use rustc_hash::FxHashMap;
+
+pub use self::{poller::poller, sessions::sampler};
+use crate::reading::Having;
+
+/// What stands in front of each statement, by which they are told from others' in the server's own statistics.
+const MARK: &str = "/* fenxi-db */";
+
+/// Settings of the poller's own sessions, where the server has them: nothing waits for long, nothing is changed, and no
+/// answer depends on how the server or the user is set up.
+const SETTINGS: &[(&str, &str)] = &[
+    ("statement_timeout", "2000"),
+    ("lock_timeout", "100"),
+    ("idle_in_transaction_session_timeout", "10000"),
+    ("idle_session_timeout", "0"),
+    ("default_transaction_read_only", "on"),
+    ("jit", "off"),
+    ("search_path", "pg_catalog"),
+    ("extra_float_digits", "1"),
+    ("datestyle", "ISO"),
+    ("timezone", "UTC"),
+    ("client_encoding", "UTF8"),
+    ("client_min_messages", "error"),
+    ("stats_fetch_consistency", "none"),
+    ("max_parallel_workers_per_gather", "0"),
+    ("log_min_duration_statement", "-1"),
+];
+
+/// Sets up a session.
+///
+/// # Errors
+/// When the server refuses, or the connection is lost.
+pub fn settle(client: &mut Client) -> Result<(), ClientError> {
+    let mut allowed = Vec::new();
+    let names: Vec<_> = SETTINGS.iter().map(|(name, _)| format!("'{name}'")).collect();
+    // What only a superuser may set is left as it is.
+    let sql = format!(
+        "{MARK} SELECT pg_catalog.lower(name) FROM pg_catalog.pg_settings WHERE pg_catalog.lower(name) IN ({}) AND (context = 'user' OR \
+         (context = 'superuser' AND pg_catalog.current_setting('is_superuser') = 'on'))",
+        names.join(", ")
+    );
+    client.each(&sql, &mut |row| allowed.extend(row.text(0).map(str::to_owned)))?;
+    let set: Vec<_> = SETTINGS
+        .iter()
+        .filter(|(name, _)| allowed.iter().any(|a| a == name))
+        .map(|(name, value)| format!("pg_catalog.set_config('{name}', '{value}', false)"))
+        .collect();
+    client.run(&format!("{MARK} SELECT {}", set.join(", ")))?;
+    Ok(())
+}
+
+/// Which of the views in `wanted` the server has, with their columns; and settings that are on.
+///
+/// # Errors
+/// When the server refuses, or the connection is lost.
+pub fn having(client: &mut Client, wanted: &[&str]) -> Result<Having, ClientError> {
+    let mut having = Having::default();
+    let list: Vec<_> = wanted.iter().map(|view| format!("'{view}'")).collect();
+    let sql = format!(
+        "{MARK} SELECT w.view, a.attname FROM unnest(ARRAY[{}]) AS w(view) JOIN pg_attribute a ON a.attrelid = to_regclass(w.view) \
+         AND a.attnum > 0 AND NOT a.attisdropped",
+        list.join(", ")
+    );
+    let mut views: FxHashMap<String, Vec<String>> = FxHashMap::default();
+    client.each(&sql, &mut |row| {
+        if let (Some(view), Some(column)) = (row.text(0), row.text(1)) {
+            views.entry(view.to_owned()).or_default().push(column.to_owned());
+        }
+    })?;
+    having.views = views;
+    let sql = format!("{MARK} SELECT name FROM pg_settings WHERE setting = 'on'");
+    client.each(&sql, &mut |row| having.on.extend(row.text(0).map(str::to_owned)))?;
+    Ok(having)
+}
+
+/// Where the view of an extension is: `schema.name`; None when it is not installed in this database.
+///
+/// # Errors
+/// When the server refuses, or the connection is lost.
+pub fn extension(client: &mut Client, name: &str) -> Result<Option<String>, ClientError> {
+    let sql = format!(
+        "{MARK} SELECT quote_ident(n.nspname) || '.{name}' FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace \
+         WHERE e.extname = '{name}'"
+    );
+    let mut found = None;
+    client.each(&sql, &mut |row| found = row.text(0).map(str::to_owned))?;
+    Ok(found)
+}

@@ -1,0 +1,301 @@
+//! Counters of a PostgreSQL server, each as often as it is worth.
+
+use fenxi_model::{Rows, catalog::db};
+use fenxi_wire::client::{Client, ClientError};
+
+use super::{
+    MARK, extension, having, locks,
+    readings::{DATABASES, READINGS},
+    relations,
+    roster::Roster,
+    settings::Settings,
+    statements::Statements,
+};
+use crate::{
+    gather::{self, Heard},
+    moment::Interval,
+    number::Number,
+    os::Task,
+    reading::{About, Active, Having, Ready},
+    schedule::{Due, Turn},
+    server::{Server, ServerError},
+};
+
+/// Databases whose tables are read, at most: each needs a connection of its own.
+const DATABASES_AT_MOST: usize = 10;
+/// Seconds between two readings of statements and tables.
+const SELDOM_S: u32 = 10;
+
+/// Views that no [`crate::reading::Reading`] names.
+const FURTHER_VIEWS: &[&str] =
+    &["pg_stat_database", "pg_stat_checkpointer", "pg_locks", "pg_stat_activity", "pg_stat_replication_slots"];
+
+/// Connects a poller.
+///
+/// # Errors
+/// When the server cannot be reached or refuses.
+pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
+    let mut client = server.client()?;
+    let mut wanted: Vec<_> = READINGS.iter().map(|reading| reading.view()).collect();
+    wanted.extend(FURTHER_VIEWS);
+    let statements_view = extension(&mut client, "pg_stat_statements")?;
+    wanted.extend(statements_view.as_deref());
+    wanted.push("pg_class");
+    let having = having(&mut client, &wanted)?;
+    let databases = Ready::new(&DATABASES, &having);
+    let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having)).map(Due::new).collect();
+    let statements = statements_view.as_deref().and_then(|view| Statements::new(view, &having));
+    let info = format!("{}_info", statements_view.as_deref().unwrap_or_default());
+    let has_info = statements.is_some() && having.has("pg_stat_activity", "query_id");
+    let evicted = has_info.then(|| format!("{MARK} SELECT dealloc FROM {info}"));
+    let mut missing = Vec::new();
+    if statements.is_none() {
+        let database = &server.target().login.database;
+        missing.push(format!(
+            "statements are not seen: pg_stat_statements is not installed in database `{database}` (shared_preload_libraries, CREATE EXTENSION)"
+        ));
+    }
+    if !having.is_on("track_io_timing") {
+        missing.push("times of reads and writes are not known: track_io_timing is off".to_owned());
+    }
+    Ok(Box::new(Postgres {
+        server: server.clone(),
+        roster: Roster::new(having.has("pg_stat_activity", "query_id")),
+        locks: locks::statement(&having),
+        relations: Relations { of: Vec::new(), turn: Turn::every(SELDOM_S) },
+        statements: statements.map(|statements| (statements, Turn::every(SELDOM_S))),
+        evicted,
+        vitals: Vitals::default(),
+        settings: Settings::default(),
+        client,
+        having,
+        databases,
+        readings,
+        missing,
+        has_noted_hidden: false,
+        hurries: false,
+        has_polled: false,
+    }))
+}
+
+/// Tables of the server's databases.
+struct Relations {
+    of: Vec<(Client, Vec<Box<dyn Active>>)>,
+    turn: Turn,
+}
+
+/// What is asked of the server itself at each poll.
+#[derive(Default)]
+struct Vitals {
+    started: String,
+    in_recovery: Option<bool>,
+    log_position: Option<Number>,
+    log_grown: Option<f64>,
+}
+
+struct Postgres {
+    server: Server,
+    client: Client,
+    having: Having,
+    roster: Roster,
+    databases: Option<Ready<db::Schema>>,
+    readings: Vec<Due>,
+    statements: Option<(Statements, Turn)>,
+    /// Asks how many statements were evicted.
+    evicted: Option<String>,
+    relations: Relations,
+    locks: String,
+    vitals: Vitals,
+    settings: Settings,
+    /// What cannot be seen, to be noted once.
+    missing: Vec<String>,
+    has_noted_hidden: bool,
+    hurries: bool,
+    has_polled: bool,
+}
+
+/// Lets a reading that the server refuses be a note; what else goes wrong ends the connection.
+fn noted(outcome: Result<(), ClientError>, what: &str, server: &str, rows: &mut Rows) -> Result<bool, ClientError> {
+    match outcome {
+        Ok(()) => Ok(true),
+        Err(error) if error.is_refusal() => {
+            rows.note(server, None, &format!("{what} cannot be read: {error}"));
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+impl gather::Poller for Postgres {
+    fn poll(&mut self, interval: Interval, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
+        let server = self.server.name().to_owned();
+        let about = About { server: &server, interval, is_last: self.hurries };
+        for message in self.missing.drain(..) {
+            rows.note(&server, None, &message);
+        }
+        self.read_vitals(&about, rows)?;
+        self.roster.read(&mut self.client)?;
+        self.read_server(&about, heard, rows)?;
+        for due in &mut self.readings {
+            due.read(&mut self.client, &about, rows)?;
+        }
+        if heard.locked > 0 {
+            let statements = self.statements.as_ref().map(|(statements, _)| statements);
+            let read = locks::read(&mut self.client, &self.locks, &about, &self.roster, statements, rows);
+            noted(read, "locks", &server, rows)?;
+        }
+        self.read_statements(&about, rows)?;
+        self.read_relations(&about, rows)?;
+        if self.hurries || !self.has_polled {
+            let read = self.settings.read(&mut self.client, &server, interval.t, rows);
+            noted(read, "settings", &server, rows)?;
+        }
+        self.has_polled = true;
+        Ok(())
+    }
+
+    fn tasks(&self) -> &[Task] {
+        &self.roster.tasks
+    }
+
+    fn hurry(&mut self) {
+        self.hurries = true;
+    }
+}
+
+impl Postgres {
+    /// When the server began, whether it is a standby, and how far its log is.
+    fn read_vitals(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
+        let sql = format!(
+            "{MARK} SELECT pg_postmaster_start_time(), pg_is_in_recovery(), \
+             CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END - '0/0'"
+        );
+        let mut vitals = Vitals::default();
+        self.client.each(&sql, &mut |row| {
+            row.text(0).unwrap_or_default().clone_into(&mut vitals.started);
+            vitals.in_recovery = row.is_yes(1);
+            vitals.log_position = row.text(2).and_then(Number::read);
+        })?;
+        let last = &self.vitals;
+        vitals.log_grown = vitals.log_position.zip(last.log_position).and_then(|(now, last)| now.since(last));
+        if last.in_recovery.is_some() && last.in_recovery != vitals.in_recovery {
+            let role = if vitals.in_recovery == Some(true) { "a standby" } else { "a primary" };
+            rows.event(about.interval.t, "role changed", about.server, &format!("the server is now {role}"));
+        }
+        if !last.started.is_empty() && last.started != vitals.started {
+            rows.event(about.interval.t, "restart", about.server, "the server was started again");
+            self.forget();
+        }
+        self.vitals = vitals;
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.databases.iter_mut().for_each(Active::forget);
+        self.readings.iter_mut().for_each(Due::forget);
+        self.statements.iter_mut().for_each(|(statements, _)| statements.forget());
+        self.relations.of.iter_mut().flat_map(|(_, readings)| readings).for_each(|reading| reading.forget());
+    }
+
+    /// Databases, and the row of all of them with what samples and the roster say.
+    fn read_server(&mut self, about: &About<'_>, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
+        if let Some(databases) = &mut self.databases {
+            databases.read(&mut self.client, about, rows)?;
+        }
+        if heard.hidden > 0 && !std::mem::replace(&mut self.has_noted_hidden, true) {
+            let user = &self.server.target().login.user;
+            let why =
+                format!("{} sessions of others are not seen: GRANT pg_monitor TO {user} shows them", heard.hidden);
+            rows.note(about.server, None, &why);
+        }
+        let evicted = match self.evicted.clone() {
+            Some(sql) if about.interval.dt.is_some() => {
+                let mut count = None;
+                let read = self.client.each(&sql, &mut |row| count = row.text(0).and_then(Number::read)).map(|_| ());
+                if !noted(read, "evictions of statements", about.server, rows)? {
+                    self.evicted = None;
+                }
+                count
+            }
+            _ => None,
+        };
+        let Some(dt) = about.interval.dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
+        let mut row = rows.row(&db::TABLE, about.interval.t, dt);
+        row.str(db::server, about.server)
+            .f64(db::sessions, f64::from(self.roster.sessions))
+            .f64(db::active_sessions, f64::from(self.roster.active))
+            .f64(db::idle_in_transaction_sessions, f64::from(self.roster.idle_in_transaction))
+            .f64(db::waiting_sessions, f64::from(self.roster.waiting))
+            .f64(db::samples, f64::from(heard.samples))
+            .f64(db::active_sampled, heard.mean(heard.active))
+            .f64(db::oldest_transaction_s, heard.oldest_transaction_s)
+            .f64(db::oldest_statement_s, heard.oldest_statement_s)
+            .f64(db::oldest_xmin_transactions, self.roster.oldest_xmin)
+            .f64(db::log_bytes_per_s, self.vitals.log_grown.map(|bytes| bytes / dt));
+        if let Some(databases) = &self.databases {
+            databases.fill_totals(&mut row);
+        }
+        if let Some((statements, _)) = &mut self.statements {
+            statements.evicted(evicted, &mut row);
+        }
+        Ok(())
+    }
+
+    fn read_statements(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
+        let Some((statements, turn)) = &mut self.statements else { return Ok(()) };
+        let Some(interval) = turn.take(about) else { return Ok(()) };
+        let about = About { interval, ..*about };
+        let read = statements.read(&mut self.client, &about, rows);
+        if !noted(read, "statements", about.server, rows)? {
+            self.statements = None;
+        }
+        Ok(())
+    }
+
+    fn read_relations(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
+        let Some(interval) = self.relations.turn.take(about) else { return Ok(()) };
+        let about = About { interval, ..*about };
+        if self.relations.of.is_empty() {
+            self.connect_databases(about.server, rows)?;
+        }
+        self.relations.of.retain_mut(|(client, readings)| {
+            let mut keep = true;
+            for reading in readings.iter_mut() {
+                match noted(reading.read(client, &about, rows), reading.name(), about.server, rows) {
+                    Ok(_) => {}
+                    Err(error) => {
+                        rows.note(about.server, None, &format!("{} are no longer read: {error}", reading.name()));
+                        keep = false;
+                    }
+                }
+            }
+            keep
+        });
+        Ok(())
+    }
+
+    /// A connection to each database: tables are seen from within only.
+    fn connect_databases(&mut self, server: &str, rows: &mut Rows) -> Result<(), ClientError> {
+        let mut names = Vec::new();
+        let sql = format!(
+            "{MARK} SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate \
+             AND has_database_privilege(datname, 'CONNECT') ORDER BY datname = current_database() DESC, datname"
+        );
+        self.client.each(&sql, &mut |row| names.extend(row.text(0).map(str::to_owned)))?;
+        if names.len() > DATABASES_AT_MOST {
+            let left = names.len() - DATABASES_AT_MOST;
+            rows.note(server, None, &format!("tables of {left} more databases are not read: each needs a connection"));
+            names.truncate(DATABASES_AT_MOST);
+        }
+        for name in names {
+            match self.server.client_in(&name) {
+                Ok(client) => {
+                    let readings = relations::READINGS.iter().filter_map(|reading| reading.prepare(&self.having));
+                    self.relations.of.push((client, readings.collect()));
+                }
+                Err(error) => rows.note(server, None, &format!("tables of database `{name}` are not read: {error}")),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! Tables and indexes of a database, by the functions behind the views: they look up the numbers of a relation without a
+//! lock on it, so that nothing waits behind an ALTER TABLE. Sizes are those of the last VACUUM or ANALYZE.
+
+use fenxi_model::catalog::{db_index, db_table};
+
+use crate::reading::{
+    AnyReading, Column,
+    Fill::{Count, Gauge, Rate, Word, YesNo},
+    From::Sql,
+    Reading, column,
+};
+
+/// Readings of each database.
+pub static READINGS: &[&dyn AnyReading] = &[&TABLES, &INDEXES];
+
+/// The database that we are connected to, and its tables without the server's own.
+static TABLES: Reading<db_table::Schema> = Reading {
+    name: "tables",
+    view: "pg_class",
+    unless: None,
+    movers_only: true,
+    from: "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+           LEFT JOIN LATERAL (SELECT sum(pg_stat_get_numscans(i.indexrelid)) AS scans, \
+             sum(pg_stat_get_blocks_fetched(i.indexrelid)) AS fetched, sum(pg_stat_get_blocks_hit(i.indexrelid)) AS hit \
+             FROM pg_index i WHERE i.indrelid = c.oid) x ON true \
+           WHERE c.relkind IN ('r', 'm') AND n.nspname NOT IN ('pg_catalog', 'information_schema') \
+           ORDER BY c.relpages DESC LIMIT 4000",
+    key: "c.oid",
+    every_s: 10,
+    table: &db_table::TABLE,
+    server: db_table::server,
+    columns: TABLE_COLUMNS,
+};
+
+const TABLE_COLUMNS: &[Column<db_table::Schema>] = &[
+    column(&[Sql("current_database()", &[])], Word(db_table::database)),
+    column(&[Sql("n.nspname || '.' || c.relname", &[])], Word(db_table::relation)),
+    column(&[Sql("pg_stat_get_numscans(c.oid)", &[])], Rate(db_table::full_scans_per_s, 1.0)),
+    column(&[Sql("pg_stat_get_tuples_returned(c.oid)", &[])], Rate(db_table::full_scan_rows_per_s, 1.0)),
+    column(&[Sql("x.scans", &[])], Rate(db_table::index_scans_per_s, 1.0)),
+    column(&[Sql("pg_stat_get_tuples_inserted(c.oid)", &[])], Rate(db_table::rows_inserted_per_s, 1.0)),
+    column(&[Sql("pg_stat_get_tuples_updated(c.oid)", &[])], Rate(db_table::rows_updated_per_s, 1.0)),
+    column(&[Sql("pg_stat_get_tuples_hot_updated(c.oid)", &[])], Rate(db_table::rows_hot_updated_per_s, 1.0)),
+    column(&[Sql("pg_stat_get_tuples_deleted(c.oid)", &[])], Rate(db_table::rows_deleted_per_s, 1.0)),
+    column(&[Sql("pg_stat_get_blocks_hit(c.oid)", &[])], Rate(db_table::cache_hits_per_s, 1.0)),
+    column(
+        &[Sql("pg_stat_get_blocks_fetched(c.oid) - pg_stat_get_blocks_hit(c.oid)", &[])],
+        Rate(db_table::cache_misses_per_s, 1.0),
+    ),
+    column(&[Sql("x.hit", &[])], Rate(db_table::index_hits_per_s, 1.0)),
+    column(&[Sql("x.fetched - x.hit", &[])], Rate(db_table::index_misses_per_s, 1.0)),
+    column(
+        &[Sql("CASE WHEN c.reltoastrelid <> 0 THEN pg_stat_get_blocks_hit(c.reltoastrelid) END", &[])],
+        Rate(db_table::toast_hits_per_s, 1.0),
+    ),
+    column(
+        &[Sql(
+            "CASE WHEN c.reltoastrelid <> 0 THEN pg_stat_get_blocks_fetched(c.reltoastrelid) - pg_stat_get_blocks_hit(c.reltoastrelid) END",
+            &[],
+        )],
+        Rate(db_table::toast_misses_per_s, 1.0),
+    ),
+    column(
+        &[Sql("pg_stat_get_vacuum_count(c.oid) + pg_stat_get_autovacuum_count(c.oid)", &[])],
+        Count(db_table::vacuums),
+    ),
+    column(
+        &[Sql("pg_stat_get_analyze_count(c.oid) + pg_stat_get_autoanalyze_count(c.oid)", &[])],
+        Count(db_table::analyzes),
+    ),
+    column(&[Sql("pg_stat_get_live_tuples(c.oid)", &[])], Gauge(db_table::live_rows, 1.0)),
+    column(&[Sql("pg_stat_get_dead_tuples(c.oid)", &[])], Gauge(db_table::dead_rows, 1.0)),
+    column(&[Sql("pg_stat_get_mod_since_analyze(c.oid)", &[])], Gauge(db_table::modified_since_analyze, 1.0)),
+    column(
+        &[Sql(
+            "extract(epoch FROM clock_timestamp() - greatest(pg_stat_get_last_vacuum_time(c.oid), pg_stat_get_last_autovacuum_time(c.oid)))",
+            &[],
+        )],
+        Gauge(db_table::vacuum_age_s, 1.0),
+    ),
+    column(
+        &[Sql(
+            "extract(epoch FROM clock_timestamp() - greatest(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid)))",
+            &[],
+        )],
+        Gauge(db_table::analyze_age_s, 1.0),
+    ),
+    column(&[Sql("CASE WHEN c.relfrozenxid <> '0' THEN age(c.relfrozenxid) END", &[])], Gauge(db_table::xid_age, 1.0)),
+    column(
+        &[Sql("nullif(c.relpages, 0) * current_setting('block_size')::bigint", &[])],
+        Gauge(db_table::size_bytes, 1.0),
+    ),
+    column(&[Sql("pg_relation_filepath(c.oid)", &[])], Word(db_table::file)),
+];
+
+static INDEXES: Reading<db_index::Schema> = Reading {
+    name: "indexes",
+    view: "pg_class",
+    unless: None,
+    movers_only: true,
+    from: "pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class r ON r.oid = i.indrelid \
+           JOIN pg_namespace n ON n.oid = r.relnamespace \
+           WHERE c.relkind = 'i' AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') \
+           ORDER BY c.relpages DESC LIMIT 4000",
+    key: "c.oid",
+    every_s: 10,
+    table: &db_index::TABLE,
+    server: db_index::server,
+    columns: &[
+        column(&[Sql("current_database()", &[])], Word(db_index::database)),
+        column(&[Sql("n.nspname || '.' || r.relname", &[])], Word(db_index::relation)),
+        column(&[Sql("c.relname", &[])], Word(db_index::index_name)),
+        column(&[Sql("pg_stat_get_numscans(c.oid)", &[])], Rate(db_index::scans_per_s, 1.0)),
+        column(&[Sql("pg_stat_get_tuples_returned(c.oid)", &[])], Rate(db_index::entries_read_per_s, 1.0)),
+        column(&[Sql("pg_stat_get_tuples_fetched(c.oid)", &[])], Rate(db_index::rows_fetched_per_s, 1.0)),
+        column(&[Sql("pg_stat_get_blocks_hit(c.oid)", &[])], Rate(db_index::cache_hits_per_s, 1.0)),
+        column(
+            &[Sql("pg_stat_get_blocks_fetched(c.oid) - pg_stat_get_blocks_hit(c.oid)", &[])],
+            Rate(db_index::cache_misses_per_s, 1.0),
+        ),
+        column(
+            &[Sql("nullif(c.relpages, 0) * current_setting('block_size')::bigint", &[])],
+            Gauge(db_index::size_bytes, 1.0),
+        ),
+        column(&[Sql("i.indisunique", &[])], YesNo(db_index::is_unique)),
+        column(&[Sql("i.indisvalid", &[])], YesNo(db_index::is_valid)),
+        column(&[Sql("pg_relation_filepath(c.oid)", &[])], Word(db_index::file)),
+    ],
+};

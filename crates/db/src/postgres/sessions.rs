@@ -1,0 +1,230 @@
+//! Sessions of PostgreSQL, by the function behind `pg_stat_activity`: the view looks up names each time and costs seven
+//! times as much. Names of databases and users are looked up once.
+
+use fenxi_model::statement::{digest, form};
+use fenxi_wire::client::{Client, ClientError};
+use rustc_hash::FxHashMap;
+
+use super::{
+    MARK,
+    activity::{self, Doing},
+};
+use crate::{
+    gather,
+    sample::{Sample, put},
+    server::{APPLICATION, Server, ServerError},
+};
+
+/// How many texts of statements are known at a time.
+const KNOWN: usize = 20_000;
+/// The most sessions of a sample.
+const MOST: usize = 2_000;
+
+/// Connects a sampler.
+///
+/// # Errors
+/// When the server cannot be reached or refuses.
+pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError> {
+    let mut client = server.client()?;
+    let sessions = Sessions::new(&mut client)?;
+    Ok(Box::new(Sampler { client, sessions }))
+}
+
+struct Sampler {
+    client: Client,
+    sessions: Sessions,
+}
+
+impl gather::Sampler for Sampler {
+    fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
+        self.sessions.sample(&mut self.client, into)
+    }
+}
+
+/// Places of the columns of the sampler's statement.
+mod at {
+    pub const PID: usize = 0;
+    pub const LEADER: usize = 1;
+    pub const DATABASE: usize = 2;
+    pub const USER: usize = 3;
+    pub const APPLICATION: usize = 4;
+    pub const CLIENT: usize = 5;
+    pub const STATE: usize = 6;
+    pub const WAIT_TYPE: usize = 7;
+    pub const WAIT_EVENT: usize = 8;
+    pub const QUERY_ID: usize = 9;
+    pub const KIND: usize = 10;
+    pub const TRANSACTION_AGE: usize = 11;
+    pub const STATEMENT_AGE: usize = 12;
+    pub const STATE_AGE: usize = 13;
+    pub const SESSION_AGE: usize = 14;
+    pub const XMIN_AGE: usize = 15;
+    pub const TEXT: usize = 16;
+}
+
+/// What is known of a server's sessions.
+struct Sessions {
+    sql: String,
+    /// Whether statements have numbers, by which their texts are known.
+    has_ids: bool,
+    databases: FxHashMap<String, String>,
+    users: FxHashMap<String, String>,
+    /// Our digest of a statement, by the server's number for it, or by its text.
+    digests: FxHashMap<Box<str>, String>,
+}
+
+impl Sessions {
+    fn new(client: &mut Client) -> Result<Sessions, ClientError> {
+        let mut columns = Vec::new();
+        let sql = format!(
+            "{MARK} SELECT unnest(proargnames) FROM pg_proc WHERE proname = 'pg_stat_get_activity' AND pronamespace = 'pg_catalog'::regnamespace"
+        );
+        client.each(&sql, &mut |row| columns.extend(row.text(0).map(str::to_owned)))?;
+        let has = |name: &str| columns.iter().any(|column| column == name);
+        let or_null = |name: &'static str| if has(name) { name } else { "NULL" };
+        let has_ids = has("query_id") && computes_ids(client)?;
+        let text = if has_ids { "NULL" } else { "left(query, 4096)" };
+        let age = |column: &str| format!("extract(epoch FROM clock_timestamp() - {column})");
+        let sql = format!(
+            "{MARK} SELECT pid, {leader}, datid, usesysid, application_name, host(client_addr), state, wait_event_type, wait_event, {id}, \
+             backend_type, {transaction}, {statement}, {changed}, {begun}, age(backend_xmin), {text} FROM pg_stat_get_activity(NULL) \
+             WHERE pid <> pg_backend_pid() AND application_name IS DISTINCT FROM '{APPLICATION}' AND (state <> 'idle' \
+             OR (state = 'idle' AND wait_event IS NULL) OR (state IS NULL AND wait_event_type IS DISTINCT FROM 'Activity')) \
+             LIMIT {MOST}",
+            leader = or_null("leader_pid"),
+            id = or_null("query_id"),
+            transaction = age("xact_start"),
+            statement = age("query_start"),
+            changed = age("state_change"),
+            begun = age("backend_start"),
+        );
+        let mut sessions = Sessions {
+            sql,
+            has_ids,
+            databases: FxHashMap::default(),
+            users: FxHashMap::default(),
+            digests: FxHashMap::default(),
+        };
+        sessions.learn_names(client)?;
+        Ok(sessions)
+    }
+
+    fn learn_names(&mut self, client: &mut Client) -> Result<(), ClientError> {
+        for (sql, into) in [
+            ("SELECT oid, datname FROM pg_database", &mut self.databases),
+            ("SELECT oid, rolname FROM pg_roles", &mut self.users),
+        ] {
+            client.each(&format!("{MARK} {sql}"), &mut |row| {
+                if let (Some(oid), Some(name)) = (row.text(0), row.text(1)) {
+                    into.insert(oid.to_owned(), name.to_owned());
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, client: &mut Client, into: &mut Sample) -> Result<(), ClientError> {
+        let (mut strangers, mut unknown) = (false, false);
+        let Sessions { sql, has_ids, databases, users, digests } = self;
+        client.each(sql, &mut |row| {
+            let kind = row.text(at::KIND).unwrap_or_default();
+            let (state, wait_type) = (row.text(at::STATE), row.text(at::WAIT_TYPE));
+            // Sessions of others show nothing to whom they are none of.
+            if kind.is_empty() || (kind == "client backend" && state.is_none()) {
+                into.hidden += 1;
+                return;
+            }
+            let session = into.add();
+            let event = row.text(at::WAIT_EVENT).unwrap_or_default();
+            let doing =
+                Doing { kind, state: state.unwrap_or_default(), wait_type: wait_type.unwrap_or_default(), event };
+            session.activity = activity::of(doing);
+            session.leader = row.i64(at::LEADER);
+            session.is_client = activity::is_client(kind, session.leader.is_some());
+            session.number = row.i64(at::PID).unwrap_or_default();
+            session.pid = Some(session.number);
+            let name = |names: &FxHashMap<String, String>, oid: Option<&str>| {
+                oid.filter(|oid| *oid != "0").map(|oid| names.get(oid).cloned().ok_or(()))
+            };
+            for (into, names, place) in
+                [(&mut session.database, &*databases, at::DATABASE), (&mut session.user, &*users, at::USER)]
+            {
+                match name(names, row.text(place)) {
+                    Some(Ok(name)) => put(into, Some(&name)),
+                    Some(Err(())) => strangers = true,
+                    None => {}
+                }
+            }
+            put(&mut session.application, row.text(at::APPLICATION));
+            put(&mut session.client, row.text(at::CLIENT));
+            put(&mut session.kind, Some(kind));
+            put(&mut session.state, state);
+            put(&mut session.wait_class, wait_type);
+            put(&mut session.wait_event, Some(event));
+            put(&mut session.query_id, row.text(at::QUERY_ID).filter(|id| *id != "0"));
+            session.transaction_age_s = row.f64(at::TRANSACTION_AGE);
+            session.statement_age_s = row.f64(at::STATEMENT_AGE);
+            session.state_age_s = row.f64(at::STATE_AGE);
+            session.session_age_s = row.f64(at::SESSION_AGE);
+            session.xmin_age = row.f64(at::XMIN_AGE);
+            if *has_ids {
+                match digests.get(session.query_id.as_str()) {
+                    Some(digest) => put(&mut session.digest, Some(digest)),
+                    None => unknown |= !session.query_id.is_empty(),
+                }
+            } else if let Some(text) = row.text(at::TEXT).filter(|text| !text.is_empty()) {
+                let digest = digests.entry(text.into()).or_insert_with(|| digest(&form(text, is_cut(text))));
+                put(&mut session.digest, Some(digest));
+            }
+        })?;
+        if unknown {
+            self.learn_statements(client, into)?;
+        }
+        if strangers {
+            self.learn_names(client)?;
+        }
+        if self.digests.len() > KNOWN {
+            self.digests.clear();
+        }
+        Ok(())
+    }
+
+    /// Asks for the texts of statements whose numbers are new, and completes the sample.
+    fn learn_statements(&mut self, client: &mut Client, into: &mut Sample) -> Result<(), ClientError> {
+        let mut pids = String::new();
+        for session in into.sessions().iter().filter(|s| s.digest.is_empty() && !s.query_id.is_empty()) {
+            pids.push_str(if pids.is_empty() { "" } else { ", " });
+            pids.push_str(&session.number.to_string());
+        }
+        let sql = format!(
+            "{MARK} SELECT query_id, left(query, 4096) FROM pg_stat_get_activity(NULL) WHERE query_id IS NOT NULL AND pid IN ({pids})"
+        );
+        client.each(&sql, &mut |row| {
+            if let (Some(id), Some(text)) = (row.text(0), row.text(1).filter(|text| !text.is_empty())) {
+                self.digests.entry(id.into()).or_insert_with(|| digest(&form(text, is_cut(text))));
+            }
+        })?;
+        for session in into.sessions_mut().iter_mut().filter(|s| s.digest.is_empty()) {
+            if let Some(digest) = self.digests.get(session.query_id.as_str()) {
+                put(&mut session.digest, Some(digest));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a text was cut, by the server (`track_activity_query_size`) or by us.
+fn is_cut(text: &str) -> bool {
+    text.len() >= 1023 && matches!(text.len(), 1023 | 2047 | 4095..)
+}
+
+/// Whether the server gives statements numbers: `auto` does when a module asks for them.
+fn computes_ids(client: &mut Client) -> Result<bool, ClientError> {
+    let sql = format!(
+        "{MARK} SELECT setting = 'on' OR (setting = 'auto' AND EXISTS (SELECT FROM pg_settings WHERE name = 'pg_stat_statements.max')) \
+         FROM pg_settings WHERE name = 'compute_query_id'"
+    );
+    let mut computes = false;
+    client.each(&sql, &mut |row| computes = row.is_yes(0) == Some(true))?;
+    Ok(computes)
+}

@@ -1,0 +1,111 @@
+//! Settings of PostgreSQL, and what the server is, as settings of origin `server`.
+
+use fenxi_model::{Micros, Rows, catalog::db_setting};
+use fenxi_wire::client::{Client, ClientError};
+use rustc_hash::FxHashMap;
+
+use super::MARK;
+
+/// Settings as they were last read.
+#[derive(Debug, Default)]
+pub struct Settings {
+    known: FxHashMap<String, String>,
+}
+
+/// A setting.
+struct Setting<'a> {
+    name: &'a str,
+    value: &'a str,
+    unit: Option<&'a str>,
+    origin: &'a str,
+    built_in: Option<&'a str>,
+    pending: Option<bool>,
+}
+
+/// What the server is.
+const SERVER: &str = "SELECT 'version', version() UNION ALL SELECT 'vendor', 'PostgreSQL' \
+    UNION ALL SELECT 'in_recovery', pg_is_in_recovery()::text UNION ALL SELECT 'started', pg_postmaster_start_time()::text \
+    UNION ALL SELECT 'timeline', (pg_control_checkpoint()).timeline_id::text \
+    UNION ALL SELECT 'system_identifier', (pg_control_system()).system_identifier::text";
+/// As above, without what only members of pg_monitor may ask.
+const SERVER_FOR_ALL: &str = "SELECT 'version', version() UNION ALL SELECT 'vendor', 'PostgreSQL' \
+    UNION ALL SELECT 'in_recovery', pg_is_in_recovery()::text UNION ALL SELECT 'started', pg_postmaster_start_time()::text";
+
+impl Settings {
+    /// Reads all settings and adds those that are new or changed.
+    ///
+    /// # Errors
+    /// When the server refuses, or the connection is lost.
+    pub fn read(&mut self, client: &mut Client, server: &str, t: Micros, rows: &mut Rows) -> Result<(), ClientError> {
+        let known = &mut self.known;
+        let mut tell = |setting: &Setting<'_>| {
+            let value = without_secrets(setting.value);
+            if known.get(setting.name).is_some_and(|known| *known == value) {
+                return;
+            }
+            rows.row(&db_setting::TABLE, t, None)
+                .str(db_setting::server, server)
+                .str(db_setting::name, setting.name)
+                .text(db_setting::value, value.as_str())
+                .str(db_setting::unit, setting.unit)
+                .str(db_setting::origin, setting.origin)
+                .text(db_setting::built_in, setting.built_in.map(without_secrets).as_deref())
+                .str(db_setting::pending_restart, setting.pending.filter(|p| *p).map(|_| "yes"));
+            known.insert(setting.name.to_owned(), value);
+        };
+        let own = |row: fenxi_wire::Row<'_>, tell: &mut dyn FnMut(&Setting<'_>)| {
+            if let (Some(name), Some(value)) = (row.text(0), row.text(1)) {
+                tell(&Setting { name, value, unit: None, origin: "server", built_in: None, pending: None });
+            }
+        };
+        match client.each(&format!("{MARK} {SERVER}"), &mut |row| own(row, &mut tell)) {
+            Err(error) if error.is_refusal() => {
+                client.each(&format!("{MARK} {SERVER_FOR_ALL}"), &mut |row| own(row, &mut tell))?;
+            }
+            other => {
+                other?;
+            }
+        }
+        let sql = format!(
+            "{MARK} SELECT name, setting, unit, source, boot_val, pending_restart FROM pg_settings ORDER BY name"
+        );
+        client.each(&sql, &mut |row| {
+            // Our own session's settings are no one else's.
+            if let (Some(name), Some(value)) = (row.text(0), row.text(1))
+                && row.text(3) != Some("session")
+            {
+                tell(&Setting {
+                    name,
+                    value,
+                    unit: row.text(2),
+                    origin: row.text(3).unwrap_or_default(),
+                    built_in: row.text(4),
+                    pending: row.is_yes(5),
+                });
+            }
+        })?;
+        Ok(())
+    }
+}
+
+/// A value without what stands behind `password=`: connection strings are settings too.
+fn without_secrets(value: &str) -> String {
+    let Some(at) = value.to_ascii_lowercase().find("password") else { return value.to_owned() };
+    if !value[at..].contains('=') {
+        return value.to_owned();
+    }
+    format!("{}password=***", &value[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_secrets;
+
+    #[test]
+    fn a_connection_string_keeps_no_password() {
+        assert_eq!(without_secrets("host=a user=b password=c sslmode=d"), "host=a user=b password=***");
+        assert_eq!(without_secrets("host=a PASSWORD = 'x y'"), "host=a password=***");
+        assert_eq!(without_secrets("scram-sha-256"), "scram-sha-256");
+        assert_eq!(without_secrets("md5_password_warnings"), "md5_password_warnings");
+    }
+}

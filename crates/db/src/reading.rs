@@ -1,0 +1,334 @@
+//! Readings: what is asked of a server again and again, as data.
+//!
+//! A reading names a view, and for each column of ours the columns of the view that can fill it, in order of preference:
+//! servers rename, add and drop them. Which of them a server has is asked once, and the statement put together from what
+//! both know. What the server lacks is NULL.
+
+use fenxi_model::{
+    Place, Row, Rows, Table,
+    place::{F64, I64, Label},
+};
+use fenxi_wire::client::{Client, ClientError};
+use rustc_hash::FxHashMap;
+
+use crate::{moment::Interval, number::Number};
+
+/// What can fill a column: one of the view's own, or an expression over some of them.
+#[derive(Debug)]
+pub enum From {
+    /// A column of the view.
+    Name(&'static str),
+    /// An expression, and the columns of the view that it needs.
+    Sql(&'static str, &'static [&'static str]),
+}
+
+/// What becomes of the value of a column.
+#[derive(Debug)]
+pub enum Fill<S> {
+    /// A counter, times a factor, per second.
+    Rate(Place<S, F64>, f64),
+    /// A counter: its growth in the interval.
+    Count(Place<S, F64>),
+    /// A value at a moment, times a factor.
+    Gauge(Place<S, F64>, f64),
+    /// A word.
+    Word(Place<S, Label>),
+    /// Yes or no.
+    YesNo(Place<S, Label>),
+    /// A number that names something.
+    Id(Place<S, I64>),
+}
+
+/// One column of ours.
+#[derive(Debug)]
+pub struct Column<S> {
+    /// What can fill it, the preferred first.
+    pub from: &'static [From],
+    /// What becomes of it.
+    pub fill: Fill<S>,
+    /// A setting without which the server says 0 and means unknown.
+    pub needs: Option<&'static str>,
+}
+
+impl<S> Column<S> {
+    /// Whether it shows the growth of a counter.
+    fn is_counter(&self) -> bool {
+        matches!(self.fill, Fill::Rate(..) | Fill::Count(_))
+    }
+}
+
+/// Shorthand for the lists of columns.
+pub const fn column<S>(from: &'static [From], fill: Fill<S>) -> Column<S> {
+    Column { from, fill, needs: None }
+}
+
+/// Shorthand for a column that is NULL while a setting is off.
+pub const fn needing<S>(setting: &'static str, from: &'static [From], fill: Fill<S>) -> Column<S> {
+    Column { from, fill, needs: Some(setting) }
+}
+
+/// One thing that is asked for.
+#[derive(Debug)]
+pub struct Reading<S: 'static> {
+    /// Its name in messages.
+    pub name: &'static str,
+    /// The view whose columns are asked for.
+    pub view: &'static str,
+    /// A view that says the same better: where there is one, this one is not read.
+    pub unless: Option<&'static str>,
+    /// Rows whose counters did not move are left out, but for the last time.
+    pub movers_only: bool,
+    /// What stands behind FROM, with conditions.
+    pub from: &'static str,
+    /// An expression that tells its rows apart: counters are followed by it.
+    pub key: &'static str,
+    /// Seconds between two readings.
+    pub every_s: u32,
+    /// The table it fills.
+    pub table: &'static Table<S>,
+    /// The place of the server's name.
+    pub server: Place<S, Label>,
+    /// Its columns.
+    pub columns: &'static [Column<S>],
+}
+
+/// What a server has: columns of its views, and settings that are on.
+#[derive(Debug, Default)]
+pub struct Having {
+    /// Columns of each view that there is.
+    pub views: FxHashMap<String, Vec<String>>,
+    /// Settings whose value is `on`.
+    pub on: Vec<String>,
+}
+
+impl Having {
+    /// Whether a view has a column.
+    pub fn has(&self, view: &str, column: &str) -> bool {
+        self.views.get(view).is_some_and(|columns| columns.iter().any(|c| c.eq_ignore_ascii_case(column)))
+    }
+
+    /// Whether a setting is on.
+    pub fn is_on(&self, setting: &str) -> bool {
+        self.on.iter().any(|name| name == setting)
+    }
+
+    /// The expression for a column; None when the server lacks it.
+    fn expression<S>(&self, view: &str, column: &Column<S>) -> Option<&'static str> {
+        if column.needs.is_some_and(|setting| !self.is_on(setting)) {
+            return None;
+        }
+        column.from.iter().find_map(|from| match from {
+            From::Name(name) => self.has(view, name).then_some(*name),
+            From::Sql(sql, needs) => needs.iter().all(|name| self.has(view, name)).then_some(*sql),
+        })
+    }
+}
+
+/// A reading of any table.
+pub trait AnyReading: Sync {
+    /// The view that it needs.
+    fn view(&self) -> &'static str;
+
+    /// The reading for a server that has these columns; None when it lacks the view.
+    fn prepare(&'static self, having: &Having) -> Option<Box<dyn Active>>;
+}
+
+/// A reading at work.
+pub trait Active: Send {
+    /// Its name in messages.
+    fn name(&self) -> &'static str;
+
+    /// Seconds between two readings.
+    fn every_s(&self) -> u32;
+
+    /// Asks the server and adds rows for the interval that ends now.
+    ///
+    /// # Errors
+    /// When the server refuses, or the connection is lost.
+    fn read(&mut self, client: &mut Client, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError>;
+
+    /// Forgets all counters: the server was started anew.
+    fn forget(&mut self);
+}
+
+/// Of which server and interval a reading is.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// The server's name.
+    pub server: &'a str,
+    /// The interval since this reading's last time.
+    pub interval: Interval,
+    /// Whether it is the last one of a recording.
+    pub is_last: bool,
+}
+
+impl<S: std::fmt::Debug + Send + Sync> AnyReading for Reading<S> {
+    fn view(&self) -> &'static str {
+        self.view
+    }
+
+    fn prepare(&'static self, having: &Having) -> Option<Box<dyn Active>> {
+        Ready::new(self, having).map(|ready| Box::new(ready) as Box<dyn Active>)
+    }
+}
+
+/// A row's counters as they were last seen.
+struct Seen {
+    values: Vec<Option<Number>>,
+    round: u64,
+}
+
+/// A reading with its statement and its counters.
+pub struct Ready<S: 'static> {
+    reading: &'static Reading<S>,
+    sql: String,
+    columns: Vec<&'static Column<S>>,
+    seen: FxHashMap<Box<str>, Seen>,
+    round: u64,
+    /// What rates and counts of all rows add up to, in the order of `columns`; None where no row has one.
+    totals: Vec<Option<f64>>,
+}
+
+impl<S> Ready<S> {
+    /// For a server that has these columns; None when it lacks the view or all of the columns.
+    pub fn new(reading: &'static Reading<S>, having: &Having) -> Option<Ready<S>> {
+        having.views.get(reading.view)?;
+        if reading.unless.is_some_and(|view| having.views.contains_key(view)) {
+            return None;
+        }
+        let found = |column: &'static Column<S>| Some((column, having.expression(reading.view, column)?));
+        let found: Vec<_> = reading.columns.iter().filter_map(found).collect();
+        if found.is_empty() {
+            return None;
+        }
+        let list: Vec<_> = std::iter::once(reading.key).chain(found.iter().map(|(_, sql)| *sql)).collect();
+        let sql = format!("/* fenxi-db */ SELECT {} FROM {}", list.join(", "), reading.from);
+        let columns: Vec<_> = found.into_iter().map(|(column, _)| column).collect();
+        let totals = vec![None; columns.len()];
+        Some(Ready { reading, sql, columns, seen: FxHashMap::default(), round: 0, totals })
+    }
+
+    /// Adds what all rows of the last reading add up to.
+    pub fn fill_totals(&self, row: &mut Row<'_, S>) {
+        for (column, total) in self.columns.iter().zip(&self.totals) {
+            match column.fill {
+                Fill::Rate(place, _) | Fill::Count(place) => row.f64(place, *total),
+                _ => continue,
+            };
+        }
+    }
+
+    /// Sets the columns of a row, and adds to the totals; true when a counter went back.
+    fn fill(
+        columns: &[&'static Column<S>],
+        values: &[Value<'_>],
+        last: Option<&Seen>,
+        dt: f64,
+        row: &mut Row<'_, S>,
+        totals: &mut [Option<f64>],
+    ) -> bool {
+        let number = |at: usize| values[at].number;
+        let grown = |at: usize| Some(number(at)?.since(last?.values[at]?));
+        let reset = (0..columns.len()).any(|at| columns[at].is_counter() && grown(at) == Some(None));
+        for (at, column) in columns.iter().enumerate() {
+            let growth = if reset { None } else { grown(at).flatten() };
+            let value = match column.fill {
+                Fill::Rate(_, factor) => growth.map(|growth| growth * factor / dt),
+                Fill::Count(_) => growth,
+                Fill::Gauge(_, factor) => number(at).map(|number| number.as_f64() * factor),
+                Fill::Word(place) => {
+                    row.str(place, values[at].text);
+                    continue;
+                }
+                Fill::YesNo(place) => {
+                    row.str(place, yes_or_no(values[at].text));
+                    continue;
+                }
+                Fill::Id(place) => {
+                    row.i64(place, values[at].text.and_then(|text| text.parse::<i64>().ok()));
+                    continue;
+                }
+            };
+            let (Fill::Rate(place, _) | Fill::Count(place) | Fill::Gauge(place, _)) = column.fill else { continue };
+            row.f64(place, value);
+            if column.is_counter()
+                && let Some(value) = value
+            {
+                *totals[at].get_or_insert(0.0) += value;
+            }
+        }
+        reset
+    }
+}
+
+/// A value of a row, as text and as a number.
+#[derive(Clone, Copy)]
+struct Value<'a> {
+    text: Option<&'a str>,
+    number: Option<Number>,
+}
+
+fn yes_or_no(text: Option<&str>) -> Option<&'static str> {
+    match text? {
+        "t" | "1" | "ON" | "YES" | "Yes" => Some("yes"),
+        "f" | "0" | "OFF" | "NO" | "No" => Some("no"),
+        _ => None,
+    }
+}
+
+impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
+    fn name(&self) -> &'static str {
+        self.reading.name
+    }
+
+    fn every_s(&self) -> u32 {
+        self.reading.every_s
+    }
+
+    fn read(&mut self, client: &mut Client, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
+        let Ready { reading, sql, columns, seen, round, totals } = self;
+        *round += 1;
+        totals.fill(None);
+        let Interval { t, dt } = about.interval;
+        let has_gauges = columns.iter().any(|column| matches!(column.fill, Fill::Gauge(..)));
+        let mut went_back: Vec<String> = Vec::new();
+        client.each(sql, &mut |answer| {
+            let key = answer.text(0).unwrap_or_default();
+            let values: Vec<Value<'_>> = (1..=columns.len())
+                .map(|at| answer.text(at))
+                .map(|text| Value { text, number: text.and_then(Number::read) })
+                .collect();
+            let last = seen.get(key);
+            let moved = || {
+                let still = |at: usize| last.is_some_and(|last| last.values[at] == values[at].number);
+                (0..columns.len()).any(|at| columns[at].is_counter() && !still(at))
+            };
+            let is_wanted = !reading.movers_only || about.is_last || moved();
+            if let Some(dt) = dt.filter(|dt| *dt > 0.0 && is_wanted && (last.is_some() || has_gauges)) {
+                let mut row = rows.row(reading.table, t, dt);
+                row.str(reading.server, about.server);
+                if Ready::fill(columns, &values, last, dt, &mut row, totals) {
+                    went_back.push(key.to_owned());
+                }
+            }
+            let numbers = values.iter().map(|value| value.number).collect();
+            seen.insert(key.into(), Seen { values: numbers, round: *round });
+        })?;
+        // What is gone and comes back has counters of its own.
+        seen.retain(|_, seen| seen.round == *round);
+        if let Some(first) = went_back.first() {
+            let more = if went_back.len() > 1 { format!(" and {} more", went_back.len() - 1) } else { String::new() };
+            rows.event(
+                t,
+                "counter reset",
+                about.server,
+                &format!("{}: counters of {first}{more} went back", reading.name),
+            );
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.seen.clear();
+    }
+}

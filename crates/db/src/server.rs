@@ -1,0 +1,101 @@
+//! A server to be observed, and how it is connected to.
+
+use std::time::Duration;
+
+use fenxi_wire::{
+    Dialect,
+    client::{Client, ClientError},
+    target::Target,
+};
+
+use crate::{
+    gather::{Poller, Sampler},
+    mysql, postgres,
+};
+
+/// The name that connections of a poller carry, by which they leave themselves out.
+pub const APPLICATION: &str = "fenxi-db";
+/// How long a login may take.
+pub const LOGIN: Duration = Duration::from_secs(5);
+/// How long a statement of the poller may take. The server is told 2 s; this is when the client gives up by itself.
+pub const ANSWER: Duration = Duration::from_secs(3);
+/// The longest message that is taken: texts are cut at the server.
+const LONGEST: usize = 8 << 20;
+
+/// Why a server is not observed.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// It cannot be reached, or refuses.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// It can be reached, and cannot be observed.
+    #[error("{server}: {why}")]
+    Unfit {
+        /// Its name.
+        server: String,
+        /// Why, and the way out.
+        why: String,
+    },
+}
+
+/// A server to be observed.
+#[derive(Clone, Debug)]
+pub struct Server {
+    target: Target,
+    name: String,
+}
+
+impl Server {
+    /// The server that a target leads to.
+    pub fn new(target: &Target) -> Server {
+        Server { name: target.server(), target: target.for_application(APPLICATION) }
+    }
+
+    /// Its address without credentials: `host:port`, or the path of its socket.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is, and who logs in.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// A connection to it, as a poller wants it: with a limit to each statement, and to the length of answers.
+    pub(crate) fn client(&self) -> Result<Client, ClientError> {
+        self.client_of(&self.target)
+    }
+
+    /// As [`Server::client`], to another of its databases.
+    pub(crate) fn client_in(&self, database: &str) -> Result<Client, ClientError> {
+        self.client_of(&self.target.to_database(database))
+    }
+
+    fn client_of(&self, target: &Target) -> Result<Client, ClientError> {
+        let mut client = Client::connect(target, LOGIN)?;
+        client.set_limit(ANSWER);
+        client.set_longest_message(LONGEST);
+        client.keep_columns();
+        match self.target.login.dialect {
+            Dialect::Postgres => postgres::settle(&mut client)?,
+            Dialect::Mysql => mysql::settle(&mut client)?,
+        }
+        Ok(client)
+    }
+
+    /// Connects what looks at its sessions.
+    pub(crate) fn sampler(&self) -> Result<Box<dyn Sampler>, ServerError> {
+        match self.target.login.dialect {
+            Dialect::Postgres => postgres::sampler(self),
+            Dialect::Mysql => mysql::sampler(self),
+        }
+    }
+
+    /// Connects what reads its counters.
+    pub(crate) fn poller(&self) -> Result<Box<dyn Poller>, ServerError> {
+        match self.target.login.dialect {
+            Dialect::Postgres => postgres::poller(self),
+            Dialect::Mysql => mysql::poller(self),
+        }
+    }
+}

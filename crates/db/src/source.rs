@@ -1,0 +1,128 @@
+//! The source `db`: all servers of a recording.
+
+use std::{sync::Arc, time::Duration};
+
+use fenxi_model::{
+    Rows, Table,
+    catalog::{
+        db, db_checkpoint, db_index, db_io, db_lock, db_progress, db_replication, db_session, db_setting, db_statement,
+        db_table, db_wait, db_wal,
+    },
+};
+use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
+
+use crate::{gather::Gathering, moment::Epoch, server::Server};
+
+/// The source's name.
+pub const SOURCE_NAME: &str = "db";
+
+/// The most looks at sessions per second.
+pub const MAX_RATE: u32 = 100;
+
+/// How long a poller waits between two readings, at least: servers publish counters once a second.
+const POLL: Duration = Duration::from_secs(1);
+
+/// Tables that it fills.
+pub static TABLES: &[&Table] = &[
+    &db::TABLE,
+    &db_wait::TABLE,
+    &db_session::TABLE,
+    &db_statement::TABLE,
+    &db_table::TABLE,
+    &db_index::TABLE,
+    &db_lock::TABLE,
+    &db_io::TABLE,
+    &db_wal::TABLE,
+    &db_checkpoint::TABLE,
+    &db_replication::TABLE,
+    &db_progress::TABLE,
+    &db_setting::TABLE,
+];
+
+static SPEC: Spec = Spec {
+    name: SOURCE_NAME,
+    summary: "sessions, waits, statements, tables, I/O and log of database servers",
+    tables: TABLES,
+    take: Take::EveryTick,
+    default: false,
+    live: false,
+};
+
+/// How often servers are looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Rate {
+    /// Looks at sessions per second, 1 to [`MAX_RATE`].
+    pub samples_per_s: u32,
+    /// Seconds between two readings of counters, at least 1.
+    pub poll_s: f64,
+}
+
+impl Default for Rate {
+    fn default() -> Rate {
+        Rate { samples_per_s: 10, poll_s: 1.0 }
+    }
+}
+
+/// Servers to be observed.
+#[derive(Debug)]
+pub struct Databases {
+    servers: Vec<Server>,
+    rate: Rate,
+}
+
+impl Databases {
+    /// These servers, as one source.
+    pub fn source(servers: Vec<Server>, rate: Rate) -> Arc<dyn Source> {
+        Arc::new(Databases { servers, rate })
+    }
+}
+
+impl Source for Databases {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn start(&self, _root: &Root) -> Result<Box<dyn Collector>, SourceError> {
+        let epoch = Epoch::begin();
+        let step = Duration::from_secs_f64(1.0 / f64::from(self.rate.samples_per_s.clamp(1, MAX_RATE)));
+        let poll = POLL.max(Duration::from_secs_f64(self.rate.poll_s.max(0.0)));
+        let mut at_work = Vec::new();
+        let mut refused = Vec::new();
+        for server in &self.servers {
+            match Gathering::start(server, step, poll, epoch) {
+                Ok(gathering) => at_work.push(gathering),
+                Err(error) => refused.push((server.name().to_owned(), error.to_string())),
+            }
+        }
+        if at_work.is_empty() {
+            let all: Vec<_> = refused.into_iter().map(|(_, why)| why).collect();
+            return Err(SourceError::Refused(all.join("; ")));
+        }
+        Ok(Box::new(Observing { at_work, refused }))
+    }
+}
+
+struct Observing {
+    at_work: Vec<Gathering>,
+    /// Servers that could not be connected to, to be noted once.
+    refused: Vec<(String, String)>,
+}
+
+impl Collector for Observing {
+    fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
+        for (server, why) in self.refused.drain(..) {
+            rows.note(&server, None, &format!("not observed: {why}"));
+        }
+        for gathering in &self.at_work {
+            if tick.is_last {
+                gathering.finish();
+            }
+            gathering.take(tick.t, rows);
+        }
+        Ok(())
+    }
+
+    fn cpu_of_threads(&self) -> f64 {
+        self.at_work.iter().map(Gathering::cpu_s).sum()
+    }
+}

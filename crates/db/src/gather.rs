@@ -26,6 +26,8 @@ use crate::{
 
 /// How long the last readings are waited for when a recording ends.
 const FAREWELL: Duration = Duration::from_secs(4);
+/// How long the first readings are waited for when one begins.
+const BASELINE: Duration = Duration::from_secs(4);
 
 /// Looks at the sessions of a server.
 pub trait Sampler: Send {
@@ -69,11 +71,20 @@ pub struct Shared {
     /// Notified when `stop` is set.
     bell: Condvar,
     bell_lock: Mutex<()>,
-    /// How many threads have ended.
-    ended: Mutex<u32>,
-    over: Condvar,
+    stage: Mutex<Stage>,
+    /// Notified when the stage changes.
+    next_stage: Condvar,
     /// CPU time of the threads in nanoseconds, as each last told.
     cpu_ns: [AtomicU64; 2],
+}
+
+/// How far the threads of a server are.
+#[derive(Debug, Default)]
+struct Stage {
+    /// Counters were read for the first time, or could not be.
+    has_polled: bool,
+    /// How many threads have ended.
+    ended: u32,
 }
 
 /// A lock is poisoned by a panic of another thread, whose rows are whole all the same.
@@ -90,10 +101,15 @@ impl Shared {
             stop: AtomicBool::new(false),
             bell: Condvar::new(),
             bell_lock: Mutex::new(()),
-            ended: Mutex::new(0),
-            over: Condvar::new(),
+            stage: Mutex::new(Stage::default()),
+            next_stage: Condvar::new(),
             cpu_ns: [AtomicU64::new(0), AtomicU64::new(0)],
         }
+    }
+
+    fn advance(&self, change: impl FnOnce(&mut Stage)) {
+        change(&mut locked(&self.stage));
+        self.next_stage.notify_all();
     }
 
     fn is_over(&self) -> bool {
@@ -133,7 +149,10 @@ impl Gathering {
             server: server.name().to_owned(),
             why: format!("no thread can be started: {error}"),
         })?;
-        Ok(Gathering { shared })
+        let gathering = Gathering { shared };
+        // What is observed begins afterwards: its counters are remembered before.
+        gathering.wait_for(&|stage| stage.has_polled, BASELINE);
+        Ok(gathering)
     }
 
     /// Moves what was gathered to `rows`; `now` is the wall clock's time.
@@ -146,14 +165,19 @@ impl Gathering {
     /// Lets the threads read for the last time and waits for that, within limits.
     pub fn finish(&self) {
         self.ring();
-        let until = Instant::now() + FAREWELL;
-        let mut ended = locked(&self.shared.ended);
-        while *ended < 2 {
+        self.wait_for(&|stage| stage.ended == 2, FAREWELL);
+    }
+
+    /// Waits until the threads are so far, or the time is over.
+    fn wait_for(&self, is_so_far: &dyn Fn(&Stage) -> bool, patience: Duration) {
+        let until = Instant::now() + patience;
+        let mut stage = locked(&self.shared.stage);
+        while !is_so_far(&stage) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
             }
-            ended = self.shared.over.wait_timeout(ended, left).unwrap_or_else(PoisonError::into_inner).0;
+            stage = self.shared.next_stage.wait_timeout(stage, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

@@ -292,7 +292,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
         let Interval { t, dt } = about.interval;
         let has_gauges = columns.iter().any(|column| matches!(column.fill, Fill::Gauge(..)));
         let mut went_back: Vec<String> = Vec::new();
-        client.each(sql, &mut |answer| {
+        client.each_again(sql, &mut |answer| {
             let key = answer.text(0).unwrap_or_default();
             let values: Vec<Value<'_>> = (1..=columns.len())
                 .map(|at| answer.text(at))

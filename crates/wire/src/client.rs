@@ -13,11 +13,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use thiserror::Error;
 
 use crate::{
-    About, Dialect, Event, Reply, Row, ServerError, Session, WireError,
+    About, Dialect, Event, Mode, Reply, Row, ServerError, Session, Statement, WireError,
     channel::{Channel, Received},
     protocol::cancellation,
     target::{Endpoint, Target, TargetError},
 };
+
+/// SQLSTATEs of a prepared statement that is none any more: a changed result, an unknown or known name, a confused protocol.
+const NOT_PREPARED: &[&str] = &["0A000", "26000", "42P05", "08P01"];
 
 /// How long cancelling a statement may take.
 const CANCEL: Duration = Duration::from_secs(1);
@@ -102,6 +105,8 @@ pub struct Client {
     /// How long a statement may take.
     limit: Option<Duration>,
     cells: Vec<Option<Range<usize>>>,
+    /// Statements that are prepared, and whether they can be.
+    repeated: Vec<(Statement, bool)>,
 }
 
 /// What is done with a row.
@@ -148,6 +153,7 @@ impl Client {
             target: target.clone(),
             limit: None,
             cells: Vec::new(),
+            repeated: Vec::new(),
         };
         let until = Instant::now() + patience;
         match client.wait(Some(until), &mut |_, _| Ok(()))? {
@@ -182,6 +188,41 @@ impl Client {
     /// As [`Client::run`].
     pub fn each(&mut self, sql: &str, row: &mut dyn FnMut(Row<'_>)) -> Result<Reply, ClientError> {
         self.session.query(sql, &mut self.output);
+        self.give(sql, row)
+    }
+
+    /// As [`Client::each`], of a statement that is asked again and again: PostgreSQL parses and plans it once, which can
+    /// cost more than executing it. The names of its columns are not known afterwards.
+    ///
+    /// # Errors
+    /// As [`Client::run`].
+    pub fn each_again(&mut self, sql: &str, row: &mut dyn FnMut(Row<'_>)) -> Result<Reply, ClientError> {
+        let Some(place) = self.repeated(sql) else { return self.each(sql, row) };
+        let (statement, _) = &self.repeated[place];
+        self.session.execute(statement, &[], Mode::Prepared, &mut self.output);
+        match self.give(sql, row) {
+            // What it depends on was changed, or a pooler gave us another session: it is asked as text from now on.
+            Err(ClientError::Refused { error, .. }) if NOT_PREPARED.contains(&error.sqlstate()) => {
+                self.repeated[place].1 = false;
+                self.each(sql, row)
+            }
+            other => other,
+        }
+    }
+
+    /// The place of a statement among those that are prepared; None for one that cannot be.
+    fn repeated(&mut self, sql: &str) -> Option<usize> {
+        if let Some(place) = self.repeated.iter().position(|(statement, _)| *statement.text == *sql) {
+            return self.repeated[place].1.then_some(place);
+        }
+        let place = self.repeated.len();
+        let number = u32::try_from(place).ok()?;
+        self.repeated.push((Statement::new(self.target.login.dialect, number, vec![sql.to_owned()]), true));
+        Some(place)
+    }
+
+    /// Gives the rows that come to `row`.
+    fn give(&mut self, sql: &str, row: &mut dyn FnMut(Row<'_>)) -> Result<Reply, ClientError> {
         let mut cells = std::mem::take(&mut self.cells);
         let came = self.answer(sql, &mut |session, bytes| {
             session.cells(bytes, &mut cells)?;

@@ -44,8 +44,7 @@ struct Ending(Arc<Shared>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        *locked(&self.0.ended) += 1;
-        self.0.over.notify_all();
+        self.0.advance(|stage| stage.ended += 1);
     }
 }
 
@@ -172,6 +171,7 @@ impl Polling {
             }
             self.tell_cost(&heard, interval.t, dt, &mut rows);
             locked(&self.shared.rows).append(&rows, Micros(0));
+            self.shared.advance(|stage| stage.has_polled = true);
             self.shared.cpu_ns[1].store(cpu_ns(), Ordering::Relaxed);
             match polled {
                 _ if !goes_on => return,

@@ -45,7 +45,7 @@ pub fn read(
     rows: &mut Rows,
 ) -> Result<(), ClientError> {
     let mut graph = Graph::default();
-    client.each(sql, &mut |row| {
+    client.each_again(sql, &mut |row| {
         let (Some(waiter), Some(blocker)) = (row.i64(0), row.i64(1)) else { return };
         graph.add(Edge {
             waiter,

@@ -23,6 +23,8 @@ use crate::{
 
 /// Databases whose tables are read, at most: each needs a connection of its own.
 const DATABASES_AT_MOST: usize = 10;
+/// The database that is in every server.
+const USUAL: &str = "postgres";
 /// Seconds between two readings of statements and tables.
 const SELDOM_S: u32 = 10;
 
@@ -38,16 +40,11 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
     let mut client = server.client()?;
     let mut wanted: Vec<_> = READINGS.iter().map(|reading| reading.view()).collect();
     wanted.extend(FURTHER_VIEWS);
-    let statements_view = extension(&mut client, "pg_stat_statements")?;
-    wanted.extend(statements_view.as_deref());
     wanted.push("pg_class");
     let having = having(&mut client, &wanted)?;
+    let statements = find_statements(server, &mut client)?;
     let databases = Ready::new(&DATABASES, &having);
     let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having)).map(Due::new).collect();
-    let statements = statements_view.as_deref().and_then(|view| Statements::new(view, &having));
-    let info = format!("{}_info", statements_view.as_deref().unwrap_or_default());
-    let has_info = statements.is_some() && having.has("pg_stat_activity", "query_id");
-    let evicted = has_info.then(|| format!("{MARK} SELECT dealloc FROM {info}"));
     let mut missing = Vec::new();
     if statements.is_none() {
         let database = &server.target().login.database;
@@ -63,8 +60,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
         roster: Roster::new(having.has("pg_stat_activity", "query_id")),
         locks: locks::statement(&having),
         relations: Relations { of: Vec::new(), turn: Turn::every(SELDOM_S) },
-        statements: statements.map(|statements| (statements, Turn::every(SELDOM_S))),
-        evicted,
+        statements,
         vitals: Vitals::default(),
         settings: Settings::default(),
         client,
@@ -76,6 +72,39 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
         hurries: false,
         has_polled: false,
     }))
+}
+
+/// Where statements are counted: the extension shows those of all databases, and can be installed in any of them.
+struct Seen {
+    /// A connection to another database, where the extension is not in our own.
+    elsewhere: Option<Client>,
+    statements: Statements,
+    turn: Turn,
+    /// Asks how many statements were evicted.
+    evicted: Option<String>,
+}
+
+/// Looks for the extension in our own database and in the one that every server has.
+fn find_statements(server: &Server, client: &mut Client) -> Result<Option<Seen>, ClientError> {
+    let found = |client: &mut Client| -> Result<Option<(Statements, bool)>, ClientError> {
+        let Some(view) = extension(client, "pg_stat_statements")? else { return Ok(None) };
+        let info = format!("{view}_info");
+        let having = having(client, &[&view, &info])?;
+        Ok(Statements::new(&view, &having).map(|statements| (statements, having.has(&info, "dealloc"))))
+    };
+    let (mut elsewhere, mut seen) = (None, found(client)?);
+    if seen.is_none()
+        && server.target().login.database != USUAL
+        && let Ok(mut other) = server.client_in(USUAL)
+    {
+        seen = found(&mut other)?;
+        elsewhere = Some(other);
+    }
+    let seen = seen.map(|(statements, has_info)| {
+        let evicted = has_info.then(|| format!("{MARK} SELECT dealloc FROM {}_info", statements.view()));
+        Seen { elsewhere, statements, turn: Turn::every(SELDOM_S), evicted }
+    });
+    Ok(seen)
 }
 
 /// Tables of the server's databases.
@@ -100,9 +129,7 @@ struct Postgres {
     roster: Roster,
     databases: Option<Ready<db::Schema>>,
     readings: Vec<Due>,
-    statements: Option<(Statements, Turn)>,
-    /// Asks how many statements were evicted.
-    evicted: Option<String>,
+    statements: Option<Seen>,
     relations: Relations,
     locks: String,
     vitals: Vitals,
@@ -140,7 +167,7 @@ impl gather::Poller for Postgres {
             due.read(&mut self.client, &about, rows)?;
         }
         if heard.locked > 0 {
-            let statements = self.statements.as_ref().map(|(statements, _)| statements);
+            let statements = self.statements.as_ref().map(|seen| &seen.statements);
             let read = locks::read(&mut self.client, &self.locks, &about, &self.roster, statements, rows);
             noted(read, "locks", &server, rows)?;
         }
@@ -171,7 +198,7 @@ impl Postgres {
              CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END - '0/0'"
         );
         let mut vitals = Vitals::default();
-        self.client.each(&sql, &mut |row| {
+        self.client.each_again(&sql, &mut |row| {
             row.text(0).unwrap_or_default().clone_into(&mut vitals.started);
             vitals.in_recovery = row.is_yes(1);
             vitals.log_position = row.text(2).and_then(Number::read);
@@ -193,7 +220,7 @@ impl Postgres {
     fn forget(&mut self) {
         self.databases.iter_mut().for_each(Active::forget);
         self.readings.iter_mut().for_each(Due::forget);
-        self.statements.iter_mut().for_each(|(statements, _)| statements.forget());
+        self.statements.iter_mut().for_each(|seen| seen.statements.forget());
         self.relations.of.iter_mut().flat_map(|(_, readings)| readings).for_each(|reading| reading.forget());
     }
 
@@ -208,17 +235,6 @@ impl Postgres {
                 format!("{} sessions of others are not seen: GRANT pg_monitor TO {user} shows them", heard.hidden);
             rows.note(about.server, None, &why);
         }
-        let evicted = match self.evicted.clone() {
-            Some(sql) if about.interval.dt.is_some() => {
-                let mut count = None;
-                let read = self.client.each(&sql, &mut |row| count = row.text(0).and_then(Number::read)).map(|_| ());
-                if !noted(read, "evictions of statements", about.server, rows)? {
-                    self.evicted = None;
-                }
-                count
-            }
-            _ => None,
-        };
         let Some(dt) = about.interval.dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
         let mut row = rows.row(&db::TABLE, about.interval.t, dt);
         row.str(db::server, about.server)
@@ -235,17 +251,19 @@ impl Postgres {
         if let Some(databases) = &self.databases {
             databases.fill_totals(&mut row);
         }
-        if let Some((statements, _)) = &mut self.statements {
-            statements.evicted(evicted, &mut row);
+        if let Some(seen) = &mut self.statements {
+            row.f64(db::statements_lost, seen.statements.lost.take());
         }
         Ok(())
     }
 
     fn read_statements(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
-        let Some((statements, turn)) = &mut self.statements else { return Ok(()) };
+        let Some(Seen { elsewhere, statements, turn, evicted }) = &mut self.statements else { return Ok(()) };
         let Some(interval) = turn.take(about) else { return Ok(()) };
         let about = About { interval, ..*about };
-        let read = statements.read(&mut self.client, &about, rows);
+        let client = elsewhere.as_mut().unwrap_or(&mut self.client);
+        let read =
+            statements.read(client, &about, rows).and_then(|()| statements.count_lost(client, evicted.as_deref()));
         if !noted(read, "statements", about.server, rows)? {
             self.statements = None;
         }

@@ -75,7 +75,7 @@ impl Roster {
             ..Roster::default()
         };
         self.members.clear();
-        let read = client.each(&sql, &mut |row| {
+        let read = client.each_again(&sql, &mut |row| {
             let Some(pid) = row.i64(0) else { return };
             let kind = row.text(1).unwrap_or_default();
             let application = row.text(4).unwrap_or_default();

@@ -126,7 +126,7 @@ impl Sessions {
     fn sample(&mut self, client: &mut Client, into: &mut Sample) -> Result<(), ClientError> {
         let (mut strangers, mut unknown) = (false, false);
         let Sessions { sql, has_ids, databases, users, digests } = self;
-        client.each(sql, &mut |row| {
+        client.each_again(sql, &mut |row| {
             let kind = row.text(at::KIND).unwrap_or_default();
             let (state, wait_type) = (row.text(at::STATE), row.text(at::WAIT_TYPE));
             // Sessions of others show nothing to whom they are none of.

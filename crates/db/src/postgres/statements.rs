@@ -5,8 +5,8 @@
 //! new: that reads a file. An entry that went back was evicted or reset and has grown by what it shows.
 
 use fenxi_model::{
-    Place, Row, Rows,
-    catalog::{db, db_statement},
+    Place, Rows,
+    catalog::db_statement,
     place::F64,
     statement::{digest, form},
 };
@@ -100,6 +100,8 @@ pub struct Statements {
     has_last: bool,
     /// Entries evicted so far, where the server counts them.
     evicted: Option<Number>,
+    /// Entries evicted between the last two readings, until somebody takes them.
+    pub lost: Option<f64>,
 }
 
 impl Statements {
@@ -129,7 +131,13 @@ impl Statements {
             seen: FxHashMap::default(),
             has_last: false,
             evicted: None,
+            lost: None,
         })
+    }
+
+    /// Name of the view, with its schema.
+    pub fn view(&self) -> &str {
+        &self.view
     }
 
     /// Forgets all counters.
@@ -153,7 +161,7 @@ impl Statements {
         let mut now: FxHashMap<Box<str>, Vec<Option<Number>>> = FxHashMap::default();
         let mut unknown = false;
         let Statements { sql, columns, seen, texts, has_last, .. } = self;
-        client.each(sql, &mut |row| {
+        client.each_again(sql, &mut |row| {
             // An entry of somebody whose statements we may not see has no number.
             let Some(id) = row.text(0) else { return };
             let nested = row.is_yes(5);
@@ -250,11 +258,17 @@ impl Statements {
         }
     }
 
-    /// Adds how many entries were evicted since the last time to the server's own row.
-    pub fn evicted(&mut self, now: Option<Number>, row: &mut Row<'_, db::Schema>) {
-        let grown = now.zip(self.evicted).and_then(|(now, last)| now.since(last));
+    /// Counts the entries that were evicted since the last time.
+    ///
+    /// # Errors
+    /// When the server refuses, or the connection is lost.
+    pub fn count_lost(&mut self, client: &mut Client, sql: Option<&str>) -> Result<(), ClientError> {
+        let Some(sql) = sql else { return Ok(()) };
+        let mut now = None;
+        client.each_again(sql, &mut |row| now = row.text(0).and_then(Number::read))?;
+        self.lost = now.zip(self.evicted).and_then(|(now, last)| now.since(last));
         self.evicted = now;
-        row.f64(db::statements_lost, grown);
+        Ok(())
     }
 }
 

@@ -1,0 +1,9 @@
+//! Real servers, observed while it is known exactly what they do.
+
+#![expect(clippy::print_stderr, reason = "a test says why a server did not start")]
+
+mod observe;
+mod postgres;
+#[allow(dead_code, reason = "the load's tests use all of it")]
+#[path = "../../../load/tests/it/server.rs"]
+mod server;

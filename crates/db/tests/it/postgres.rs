@@ -1,0 +1,260 @@
+//! PostgreSQL as it is installed.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use fenxi_load::schedule::Schedule;
+use fenxi_model::{
+    Rows,
+    catalog::{db, db_lock, db_session, db_setting, db_statement, db_table, db_wait, event, note},
+};
+use fenxi_wire::Mode;
+
+use crate::{
+    observe::{amount, begin, places, texts},
+    server::{Server, skipped},
+};
+
+const WITH_STATEMENTS: &[&str] =
+    &["-c", "shared_preload_libraries=pg_stat_statements", "-c", "track_io_timing=on", "-c", "deadlock_timeout=60s"];
+
+fn server() -> Option<Server> {
+    let server = Server::postgres_with(WITH_STATEMENTS);
+    match &server {
+        Some(server) => {
+            server.client("postgres").run("CREATE EXTENSION pg_stat_statements").unwrap();
+        }
+        None => skipped("PostgreSQL", "it is not installed"),
+    }
+    server
+}
+
+/// Time in an activity of clients, in session seconds, as it was measured.
+fn time_in(rows: &Rows, activity: &str, measured: &str) -> f64 {
+    let waits = rows.of(&db_wait::TABLE).unwrap();
+    amount(rows, &db_wait::TABLE, (db_wait::dt, db_wait::time), |row| {
+        waits.str(row, db_wait::activity) == Some(activity)
+            && waits.str(row, db_wait::measured) == Some(measured)
+            && waits.str(row, db_wait::kind) == Some("client")
+    })
+}
+
+fn notes(rows: &Rows) -> Vec<String> {
+    let Some(found) = rows.of(&note::TABLE) else { return Vec::new() };
+    (0..found.n_rows()).filter_map(|row| found.str(row, note::message).map(str::to_owned)).collect()
+}
+
+fn events(rows: &Rows) -> Vec<String> {
+    let Some(found) = rows.of(&event::TABLE) else { return Vec::new() };
+    (0..found.n_rows()).filter_map(|row| found.str(row, event::kind).map(str::to_owned)).collect()
+}
+
+#[test]
+fn statements_commits_and_rows_are_as_many_as_the_driver_made() {
+    let Some(server) = server() else { return };
+    let program = server.program("tpcb_like", &[("scale", "1")]);
+    server.prepare(&program).unwrap();
+    let mut observation = begin(&server.url("postgres"), 20).unwrap();
+    let outcome = server.run(program, Mode::Prepared, Schedule::Closed);
+    let done = (outcome.total.tally.transactions + outcome.drained.transactions) as f64;
+    // The sessions are closed, and have published what they counted.
+    observation.go_on(1.5);
+    let rows = observation.end();
+    let statements = rows.of(&db_statement::TABLE).unwrap();
+    let calls = |begin: &str| {
+        amount(&rows, &db_statement::TABLE, (db_statement::dt, db_statement::calls_per_s), |row| {
+            statements.str(row, db_statement::statement).is_some_and(|text| text.starts_with(begin))
+        })
+    };
+    assert!(done > 50.0);
+    for begin in ["update pgbench_accounts", "select abalance", "insert into pgbench_history"] {
+        assert!((calls(begin) - done).abs() < 1e-6 * done, "{begin}: {} of {done}", calls(begin));
+    }
+    assert!(calls("fenxi-db") > 1.0, "what asking cost is there as well");
+    let databases = rows.of(&db::TABLE).unwrap();
+    let shop = |row: usize| databases.str(row, db::database) == Some("postgres");
+    let commits = amount(&rows, &db::TABLE, (db::dt, db::commits_per_s), shop);
+    // Our own statements are commits, too: a few dozen a second at most.
+    assert!((done..done + 200.0).contains(&commits), "{commits} of {done}");
+    let inserted = amount(&rows, &db::TABLE, (db::dt, db::rows_inserted_per_s), shop);
+    assert_eq!(inserted.round(), done);
+    let tables = rows.of(&db_table::TABLE).unwrap();
+    let history = |row: usize| tables.str(row, db_table::relation) == Some("public.pgbench_history");
+    let inserted = amount(&rows, &db_table::TABLE, (db_table::dt, db_table::rows_inserted_per_s), history);
+    assert_eq!(inserted.round(), done);
+    let settings = rows.of(&db_setting::TABLE).unwrap();
+    let io_timing =
+        places(&rows, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("track_io_timing"));
+    assert_eq!(settings.str(io_timing[0], db_setting::value), Some("on"));
+}
+
+#[test]
+fn sampled_time_is_the_time_that_sessions_spent() {
+    let Some(server) = server() else { return };
+    let mut observation = begin(&server.url("postgres"), 20).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| server.client("postgres").run("SELECT pg_sleep(2)").unwrap());
+        }
+    });
+    observation.go_on(1.2);
+    let rows = observation.end();
+    let slept = time_in(&rows, "timeout", "sampled");
+    assert!((slept - 6.0).abs() < 0.6, "{slept} of 6 s");
+    let databases = rows.of(&db::TABLE).unwrap();
+    let counted = amount(&rows, &db::TABLE, (db::dt, db::db_time), |row| databases.str(row, db::database).is_none());
+    assert!((counted - 6.0).abs() < 0.2, "{counted} of 6 s");
+    let sessions = rows.of(&db_session::TABLE).unwrap();
+    let own = places(&rows, &db_session::TABLE, |row| {
+        sessions.str(row, db_session::application).is_some_and(|name| name.starts_with("fenxi-db"))
+    });
+    assert!(own.is_empty(), "the poller leaves itself out");
+    let samples = amount(&rows, &db::TABLE, (db::dt, db::samples), |_| true);
+    assert!(samples > 20.0, "{samples}");
+}
+
+#[test]
+fn a_busy_server_shows_its_cpu_by_the_kernel() {
+    let Some(server) = server() else { return };
+    let mut observation = begin(&server.url("postgres"), 10).unwrap();
+    let began = Instant::now();
+    let mut client = server.client("postgres");
+    while began.elapsed() < Duration::from_secs(2) {
+        client.run("SELECT sum(i) FROM generate_series(1, 300000) AS s(i)").unwrap();
+    }
+    observation.go_on(0.5);
+    let rows = observation.end();
+    let busy = time_in(&rows, "cpu", "os") + time_in(&rows, "run queue", "os");
+    assert!((1.5..2.6).contains(&busy), "{busy} of 2 s");
+}
+
+#[test]
+fn a_queue_for_a_row_has_its_root_and_its_edges() {
+    let Some(server) = server() else { return };
+    let mut holder = server.client("postgres");
+    holder.run("CREATE TABLE a (id int PRIMARY KEY, n int)").unwrap();
+    holder.run("INSERT INTO a VALUES (1, 0), (2, 0)").unwrap();
+    let mut observation = begin(&server.url("postgres"), 20).unwrap();
+    holder.run("BEGIN").unwrap();
+    holder.run("UPDATE a SET n = 1 WHERE id = 1").unwrap();
+    let root = i64::from(holder.about().number);
+    let rows = thread::scope(|scope| {
+        let waiters: Vec<_> = (0..2)
+            .map(|_| {
+                let mut client = server.client("postgres");
+                let number = i64::from(client.about().number);
+                scope.spawn(move || client.run("UPDATE a SET n = 2 WHERE id = 1").unwrap());
+                thread::sleep(Duration::from_millis(200));
+                number
+            })
+            .collect();
+        observation.go_on(2.2);
+        holder.run("COMMIT").unwrap();
+        let rows = observation.end();
+        let edges = rows.of(&db_lock::TABLE).unwrap();
+        let direct = places(&rows, &db_lock::TABLE, |row| {
+            edges.i64(row, db_lock::waiter) == Some(waiters[0]) && edges.str(row, db_lock::direct) == Some("yes")
+        });
+        let first = direct[0];
+        assert_eq!(edges.i64(first, db_lock::blocker), Some(root));
+        assert_eq!(edges.str(first, db_lock::lock), Some("transactionid"));
+        assert_eq!(edges.str(first, db_lock::relation), Some("public.a"));
+        assert_eq!(edges.str(first, db_lock::blocker_state), Some("idle in transaction"));
+        for row in 0..edges.n_rows() {
+            assert_eq!(edges.i64(row, db_lock::root), Some(root), "one root for all");
+        }
+        let second = places(&rows, &db_lock::TABLE, |row| edges.i64(row, db_lock::waiter) == Some(waiters[1]));
+        assert!(!second.is_empty());
+        rows
+    });
+    let locked = time_in(&rows, "lock", "sampled");
+    assert!((3.0..5.6).contains(&locked), "two sessions waited some 2.4 s: {locked}");
+    assert!(time_in(&rows, "idle in transaction", "sampled") > 1.5);
+}
+
+#[test]
+fn a_crash_and_a_return_are_events_and_no_figure_is_wrong() {
+    let Some(mut server) = server() else { return };
+    let program = server.program("tpcb_like", &[("scale", "1")]);
+    server.prepare(&program).unwrap();
+    let mut observation = begin(&server.url("postgres"), 10).unwrap();
+    server.run(program, Mode::Simple, Schedule::Closed);
+    observation.go_on(1.2);
+    server.kill();
+    observation.go_on(0.5);
+    server.start_again();
+    observation.go_on(7.0);
+    let rows = observation.end();
+    let told = events(&rows);
+    assert!(
+        told.iter().any(|kind| kind == "connection lost") && told.iter().any(|kind| kind == "connected"),
+        "{told:?}"
+    );
+    let databases = rows.of(&db::TABLE).unwrap();
+    for row in 0..databases.n_rows() {
+        for place in [db::commits_per_s, db::cache_hits_per_s, db::db_time, db::log_bytes_per_s] {
+            let value = databases.f64(row, place).unwrap_or(0.0);
+            assert!((0.0..1e9).contains(&value), "{value}");
+        }
+    }
+    let last = places(&rows, &db::TABLE, |row| databases.str(row, db::database).is_none());
+    assert!(databases.f64(*last.last().unwrap(), db::samples).unwrap() > 0.0, "it is sampled again");
+}
+
+#[test]
+fn a_reset_of_counters_is_null_and_an_event() {
+    let Some(server) = server() else { return };
+    let program = server.program("tpcb_like", &[("scale", "1")]);
+    server.prepare(&program).unwrap();
+    server.run(program, Mode::Simple, Schedule::Closed);
+    let mut observation = begin(&server.url("postgres"), 10).unwrap();
+    observation.go_on(1.2);
+    server.client("postgres").run("SELECT pg_stat_reset()").unwrap();
+    observation.go_on(2.2);
+    let rows = observation.end();
+    assert!(events(&rows).iter().any(|kind| kind == "counter reset"), "{:?}", events(&rows));
+    let databases = rows.of(&db::TABLE).unwrap();
+    assert!((0..databases.n_rows()).all(|row| databases.f64(row, db::commits_per_s).is_none_or(|rate| rate >= 0.0)));
+}
+
+#[test]
+fn who_may_not_see_is_told_what_helps() {
+    let Some(server) = server() else { return };
+    let mut client = server.client("postgres");
+    client.run("CREATE ROLE mon LOGIN").unwrap();
+    client.run("BEGIN").unwrap();
+    let url = format!("postgres://mon@127.0.0.1:{}/postgres", server.port);
+    let mut observation = begin(&url, 10).unwrap();
+    observation.go_on(2.2);
+    let rows = observation.end();
+    assert!(notes(&rows).iter().any(|note| note.contains("GRANT pg_monitor TO mon")), "{:?}", notes(&rows));
+}
+
+#[test]
+fn no_password_is_kept() {
+    let Some(server) = server() else { return };
+    let mut client = server.client("postgres");
+    client.run("CREATE ROLE secretive LOGIN SUPERUSER PASSWORD 'tops3cret'").unwrap();
+    let url = format!("postgres://secretive:tops3cret@127.0.0.1:{}/postgres", server.port);
+    let mut observation = begin(&url, 20).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            client.run("DO $$ BEGIN PERFORM pg_sleep(1); PERFORM 'hunter2'; END $$").unwrap();
+            client.run("ALTER ROLE secretive PASSWORD 'hunter2'").unwrap();
+            client.run("SELECT pg_sleep(1), 'hunter2'").unwrap();
+        });
+        observation.go_on(2.5);
+    });
+    let rows = observation.end();
+    let all = texts(&rows);
+    assert!(!all.contains("tops3cret") && !all.contains("hunter2"), "{all}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_at_once() {
+    let began = Instant::now();
+    let error = begin("postgres://nobody@127.0.0.1:1/x", 10).err().unwrap().to_string();
+    assert!(error.contains("127.0.0.1:1") && began.elapsed() < Duration::from_secs(5), "{error}");
+}

@@ -231,7 +231,7 @@ fn patterns(root: &Reader<'_>, key: &'static str, factors: &[Factor]) -> Result<
 }
 
 fn recording(root: &Reader<'_>) -> Result<Recording, PlanError> {
-    let default = Recording { interval_s: INTERVAL_S, sources: Vec::new() };
+    let default = Recording { interval_s: INTERVAL_S, sources: Vec::new(), databases: Vec::new() };
     let Some(value) = root.get("record") else { return Ok(default) };
     let reader = Reader::table(root.text, value, "`[record]`")?;
     let interval_s = reader.seconds("interval")?.unwrap_or(INTERVAL_S);
@@ -259,8 +259,18 @@ fn recording(root: &Reader<'_>) -> Result<Recording, PlanError> {
         }
         sources.extend(name.split(',').map(str::to_owned));
     }
+    let mut databases = Vec::new();
+    for value in reader.array("db", "URLs of database servers")?.unwrap_or_default() {
+        let url = plain(value.get_ref()).unwrap_or_default();
+        // The plan is kept with every run.
+        if fenxi_wire::target::has_password(&url) {
+            let why = "a URL of `db` has a password, and the plan is kept with its runs: use PGPASSWORD, ~/.pgpass or ~/.my.cnf";
+            return Err(root.text.error(value.span().start, why.to_owned()));
+        }
+        databases.push(url);
+    }
     reader.finish()?;
-    Ok(Recording { interval_s, sources })
+    Ok(Recording { interval_s, sources, databases })
 }
 
 fn importing(root: &Reader<'_>) -> Result<Import, PlanError> {

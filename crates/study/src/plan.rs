@@ -155,6 +155,8 @@ pub struct Recording {
     pub interval_s: f64,
     /// Sources, as `fenxi record --source` takes them.
     pub sources: Vec<String>,
+    /// URLs of database servers to observe, without passwords.
+    pub databases: Vec<String>,
 }
 
 /// How the measured command's output becomes rows.

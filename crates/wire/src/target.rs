@@ -103,6 +103,14 @@ pub enum TargetError {
     Tls(#[from] tls::TlsError),
 }
 
+/// Whether a URL says a password: then it is not to be kept.
+pub fn has_password(url: &str) -> bool {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest.split(['/', '?']).next().unwrap_or(rest));
+    let in_authority = authority.rsplit_once('@').is_some_and(|(who, _)| who.contains(':'));
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    in_authority || query.split('&').any(|pair| pair.starts_with("password="))
+}
+
 /// A place that can be connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
@@ -338,6 +346,12 @@ mod tests {
         assert_eq!(target("mysql://bob@h/x").to_string(), "mysql://bob@h:3306/x");
         assert_eq!(mysql.to_database("y").server(), "/tmp/m.sock");
         assert_eq!(mysql.for_application("a").login.application, "a");
+    }
+
+    #[test]
+    fn a_url_with_a_password_is_known() {
+        assert!(has_password("postgres://u:p@h/x") && has_password("mysql://h/x?password=p"));
+        assert!(!has_password("postgres://u@h:5432/x") && !has_password("postgres:///x?user=u") && !has_password("x"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::{
     machine::hostname,
-    options::Global,
+    options::{DbArgs, Global},
     print,
     progress::{StudyLine, plural},
     sources, stores,
@@ -114,7 +114,9 @@ pub fn run(global: &Global, args: &StudyArgs) -> anyhow::Result<ExitCode> {
     if !plan.directory.is_dir() {
         bail!("{}: `directory` is {}, which is no directory", path.display(), plan.directory.display());
     }
-    let sources = sources::choose(&plan.record.sources).with_context(|| path.display().to_string())?;
+    let mut sources = sources::choose(&plan.record.sources).with_context(|| path.display().to_string())?;
+    let db = DbArgs::of(plan.record.databases.clone());
+    sources.extend(db.source(Vec::new(), plan.record.interval_s).with_context(|| path.display().to_string())?);
     let store = stores::create(global)?;
     let how = Beginning { extends: args.extend, random: stores::random(), now: stores::now() };
     let record = match Record::plan(&store, &plan, &text, how) {

@@ -24,6 +24,11 @@ pub struct DbArgs {
 }
 
 impl DbArgs {
+    /// These servers, looked at as often as usual.
+    pub fn of(servers: Vec<String>) -> DbArgs {
+        DbArgs { servers, samples_per_s: Rate::default().samples_per_s }
+    }
+
     /// The named servers and `further` ones as a source; None when there are none. `interval` is that of the recording.
     pub fn source(&self, further: Vec<Server>, interval: f64) -> anyhow::Result<Option<Arc<dyn Source>>> {
         let mut servers = self.servers.iter().map(|url| server(url)).collect::<anyhow::Result<Vec<_>>>()?;

@@ -7,3 +7,4 @@ mod postgres;
 #[allow(dead_code, reason = "the load's tests use all of it")]
 #[path = "../../../load/tests/it/server.rs"]
 mod server;
+mod versions;

@@ -83,19 +83,27 @@ impl Server {
 
     /// By a program of the installed version, with more arguments.
     pub fn postgres_by(program: &Path, more: &[&str]) -> Option<Server> {
-        let bin = postgres_programs()?;
+        Some(Server::postgres_of(&postgres_programs()?, program, more))
+    }
+
+    /// Of any version: by the programs in a folder, beside which their libraries are where they have some of their own.
+    pub fn postgres_of(bin: &Path, program: &Path, more: &[&str]) -> Server {
         let folder = tempfile::tempdir().unwrap();
         quietly(Command::new("chmod").arg("777").arg(folder.path()));
         let data = folder.path().join("data");
         let initdb = ["-A", "trust", "-U", "postgres", "--no-sync", "-D"];
-        assert!(quietly(as_user("postgres", bin.join("initdb")).args(initdb).arg(&data)));
+        let libraries = bin.with_file_name("lib");
+        assert!(quietly(
+            as_user("postgres", bin.join("initdb")).env("LD_LIBRARY_PATH", &libraries).args(initdb).arg(&data)
+        ));
         let port = free_port();
         let mut command = as_user("postgres", program);
+        command.env("LD_LIBRARY_PATH", libraries);
         command.arg("-D").arg(&data).args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]);
         // The eight connections of a short run would otherwise all wait a second in a deadlock.
         command.args(["-c", "deadlock_timeout=10ms", "-p"]);
         command.arg(port.to_string()).arg("-k").arg(folder.path()).args(more);
-        Some(Server::started("postgres", "postgres", port, command, folder))
+        Server::started("postgres", "postgres", port, command, folder)
     }
 
     pub fn mariadb() -> Option<Server> {

@@ -21,6 +21,8 @@ pub const LOGIN: Duration = Duration::from_secs(5);
 pub const ANSWER: Duration = Duration::from_secs(3);
 /// The longest message that is taken: texts are cut at the server.
 const LONGEST: usize = 8 << 20;
+/// The most rows of an answer: statements have limits of their own, which a broken server need not keep.
+const MOST_ROWS: u64 = 100_000;
 
 /// Why a server is not observed.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +77,7 @@ impl Server {
         let mut client = Client::connect(target, LOGIN)?;
         client.set_limit(ANSWER);
         client.set_longest_message(LONGEST);
+        client.set_most_rows(MOST_ROWS);
         client.keep_columns();
         match self.target.login.dialect {
             Dialect::Postgres => postgres::settle(&mut client)?,

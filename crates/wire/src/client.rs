@@ -105,6 +105,8 @@ pub struct Client {
     /// How long a statement may take.
     limit: Option<Duration>,
     cells: Vec<Option<Range<usize>>>,
+    /// The most rows of an answer.
+    most_rows: u64,
     /// Statements that are prepared, and whether they can be.
     repeated: Vec<(Statement, bool)>,
 }
@@ -153,6 +155,7 @@ impl Client {
             target: target.clone(),
             limit: None,
             cells: Vec::new(),
+            most_rows: u64::MAX,
             repeated: Vec::new(),
         };
         let until = Instant::now() + patience;
@@ -180,6 +183,11 @@ impl Client {
     /// Takes no message longer than `bytes` from now on: a server that sends one is no longer listened to.
     pub fn set_longest_message(&mut self, bytes: usize) {
         self.session.limit(bytes);
+    }
+
+    /// An answer with more rows than this ends the connection from now on: it is no answer to what was asked.
+    pub fn set_most_rows(&mut self, rows: u64) {
+        self.most_rows = rows;
     }
 
     /// Gives each row of a query to `row`, without a copy of it; the names of the columns are known afterwards.
@@ -224,7 +232,13 @@ impl Client {
     /// Gives the rows that come to `row`.
     fn give(&mut self, sql: &str, row: &mut dyn FnMut(Row<'_>)) -> Result<Reply, ClientError> {
         let mut cells = std::mem::take(&mut self.cells);
+        let (mut count, most) = (0, self.most_rows);
         let came = self.answer(sql, &mut |session, bytes| {
+            count += 1;
+            if count > most {
+                let what = format!("more than {most} rows");
+                return Err(WireError::Protocol { dialect: session.dialect(), what });
+            }
             session.cells(bytes, &mut cells)?;
             row(Row::new(bytes, &cells));
             Ok(())

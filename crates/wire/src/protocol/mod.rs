@@ -312,6 +312,14 @@ impl Session {
         both!(self, session => session.terminate(out));
     }
 
+    /// Whose protocol it speaks.
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            Session::Postgres(_) => Dialect::Postgres,
+            Session::Mysql(_) => Dialect::Mysql,
+        }
+    }
+
     /// What the server told of itself, once the login is done.
     pub fn about(&self) -> &About {
         both!(self, session => &session.about)

@@ -1,0 +1,3 @@
+//! The client against servers that do not behave.
+
+mod hostile;

@@ -76,6 +76,8 @@ pub struct Reading<S: 'static> {
     pub view: &'static str,
     /// A view that says the same better: where there is one, this one is not read.
     pub unless: Option<&'static str>,
+    /// A kind of session without which it has no rows: it is read while there is one.
+    pub only_with: Option<&'static str>,
     /// Rows whose counters did not move are left out, but for the last time.
     pub movers_only: bool,
     /// What stands behind FROM, with conditions.
@@ -140,6 +142,9 @@ pub trait Active: Send {
 
     /// Seconds between two readings.
     fn every_s(&self) -> u32;
+
+    /// A kind of session without which it has no rows.
+    fn only_with(&self) -> Option<&'static str>;
 
     /// Asks the server and adds rows for the interval that ends now.
     ///
@@ -283,6 +288,10 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
 
     fn every_s(&self) -> u32 {
         self.reading.every_s
+    }
+
+    fn only_with(&self) -> Option<&'static str> {
+        self.reading.only_with
     }
 
     fn read(&mut self, client: &mut Client, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {

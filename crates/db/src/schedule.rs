@@ -10,12 +10,16 @@ use crate::{
     reading::{About, Active},
 };
 
-/// A reading takes at most this share of the time: one that answers in 50 ms is asked every 5 s at most.
-const SHARE_OF_TIME: f64 = 0.01;
+/// A reading takes at most this share of the time: one that answers in 50 ms is asked every 50 s at most.
+const SHARE_OF_TIME: f64 = 0.001;
+
+/// However long a reading takes, it comes this often.
+const MOST_S: f64 = 60.0;
 
 /// When something was done, and how often it is to be.
 #[derive(Debug)]
 pub struct Turn {
+    wanted_s: f64,
     every_s: f64,
     last: Option<fenxi_model::Micros>,
 }
@@ -23,7 +27,7 @@ pub struct Turn {
 impl Turn {
     /// Every so many seconds.
     pub fn every(seconds: u32) -> Turn {
-        Turn { every_s: f64::from(seconds), last: None }
+        Turn { wanted_s: f64::from(seconds), every_s: f64::from(seconds), last: None }
     }
 
     /// The interval since the last turn, if this is one; the first and the last time always are.
@@ -39,9 +43,9 @@ impl Turn {
         Some(Interval { t, dt: since })
     }
 
-    /// Does not come more often than every `seconds`.
-    fn slow_down(&mut self, seconds: f64) {
-        self.every_s = self.every_s.max(seconds);
+    /// What was done at `began` has ended: the turns come so seldom that it takes its share of the time only.
+    pub fn took(&mut self, began: Instant) {
+        self.every_s = self.wanted_s.max(began.elapsed().as_secs_f64() / SHARE_OF_TIME).min(MOST_S);
     }
 }
 
@@ -77,8 +81,13 @@ impl Due {
             }
             Err(error) => return Err(error),
         }
-        self.turn.slow_down(began.elapsed().as_secs_f64() / SHARE_OF_TIME);
+        self.turn.took(began);
         Ok(())
+    }
+
+    /// A kind of session without which it has no rows.
+    pub fn only_with(&self) -> Option<&'static str> {
+        self.reading.only_with()
     }
 
     /// Forgets all counters.
@@ -102,5 +111,16 @@ mod tests {
         };
         assert_eq!([at(0, false), at(1, false), at(10, false)], [Some(None), None, Some(Some(10.0))]);
         assert_eq!(at(13, true), Some(Some(3.0)));
+    }
+
+    #[test]
+    fn what_takes_long_comes_seldom() {
+        let mut turn = Turn::every(1);
+        turn.took(Instant::now() - std::time::Duration::from_millis(20));
+        assert!((20.0..25.0).contains(&turn.every_s), "{}", turn.every_s);
+        turn.took(Instant::now() - std::time::Duration::from_secs(2));
+        assert_eq!(turn.every_s, MOST_S);
+        turn.took(Instant::now());
+        assert_eq!(turn.every_s, 1.0);
     }
 }

@@ -1,5 +1,7 @@
 //! Counters of a PostgreSQL server, each as often as it is worth.
 
+use std::time::Instant;
+
 use fenxi_model::{Rows, catalog::db};
 use fenxi_wire::client::{Client, ClientError};
 
@@ -163,7 +165,9 @@ impl gather::Poller for Postgres {
         self.read_vitals(&about, rows)?;
         self.roster.read(&mut self.client)?;
         self.read_server(&about, heard, rows)?;
-        for due in &mut self.readings {
+        let kinds = &self.roster.kinds;
+        let is_there = |due: &&mut Due| due.only_with().is_none_or(|kind| kinds.contains(kind));
+        for due in self.readings.iter_mut().filter(is_there) {
             due.read(&mut self.client, &about, rows)?;
         }
         if heard.locked > 0 {
@@ -262,8 +266,10 @@ impl Postgres {
         let Some(interval) = turn.take(about) else { return Ok(()) };
         let about = About { interval, ..*about };
         let client = elsewhere.as_mut().unwrap_or(&mut self.client);
+        let began = Instant::now();
         let read =
             statements.read(client, &about, rows).and_then(|()| statements.count_lost(client, evicted.as_deref()));
+        turn.took(began);
         if !noted(read, "statements", about.server, rows)? {
             self.statements = None;
         }
@@ -276,6 +282,7 @@ impl Postgres {
         if self.relations.of.is_empty() {
             self.connect_databases(about.server, rows)?;
         }
+        let began = Instant::now();
         self.relations.of.retain_mut(|(client, readings)| {
             let mut keep = true;
             for reading in readings.iter_mut() {
@@ -289,6 +296,7 @@ impl Postgres {
             }
             keep
         });
+        self.relations.turn.took(began);
         Ok(())
     }
 

@@ -18,6 +18,7 @@ static TABLES: Reading<db_table::Schema> = Reading {
     name: "tables",
     view: "pg_class",
     unless: None,
+    only_with: None,
     movers_only: true,
     from: "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
            LEFT JOIN LATERAL (SELECT sum(pg_stat_get_numscans(i.indexrelid)) AS scans, \
@@ -97,6 +98,7 @@ static INDEXES: Reading<db_index::Schema> = Reading {
     name: "indexes",
     view: "pg_class",
     unless: None,
+    only_with: None,
     movers_only: true,
     from: "pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class r ON r.oid = i.indrelid \
            JOIN pg_namespace n ON n.oid = r.relnamespace \

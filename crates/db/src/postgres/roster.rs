@@ -1,6 +1,8 @@
 //! All sessions of PostgreSQL once per poll, idle ones too: how many there are, which processes serve clients, and what a
 //! session that blocks others is doing.
 
+use std::collections::BTreeSet;
+
 use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
 
@@ -42,14 +44,10 @@ pub struct Roster {
     pub waiting: u32,
     /// The oldest snapshot of any, in transactions.
     pub oldest_xmin: Option<f64>,
-    /// Sessions of other monitors, by their applications.
-    pub others: Vec<String>,
+    /// Kinds of sessions that there are.
+    pub kinds: BTreeSet<String>,
     sql: String,
 }
-
-/// Applications of other monitors: they take part in what is seen.
-const MONITORS: &[&str] =
-    &["postgres_exporter", "pgcenter", "pg_activity", "pganalyze", "pgwatch", "powa", "pgmetrics", "datadog"];
 
 impl Roster {
     /// For a server whose sessions have a number of their statement, or not.
@@ -69,11 +67,7 @@ impl Roster {
     /// When the server refuses, or the connection is lost.
     pub fn read(&mut self, client: &mut Client) -> Result<(), ClientError> {
         let sql = std::mem::take(&mut self.sql);
-        *self = Roster {
-            members: std::mem::take(&mut self.members),
-            others: std::mem::take(&mut self.others),
-            ..Roster::default()
-        };
+        *self = Roster { members: std::mem::take(&mut self.members), ..Roster::default() };
         self.members.clear();
         let read = client.each_again(&sql, &mut |row| {
             let Some(pid) = row.i64(0) else { return };
@@ -89,17 +83,15 @@ impl Roster {
             if own {
                 return;
             }
+            if !self.kinds.contains(kind) {
+                self.kinds.insert(kind.to_owned());
+            }
             let state = row.text(2).unwrap_or_default();
             if kind == "client backend" {
                 self.sessions += 1;
                 self.active += u32::from(state == "active");
                 self.idle_in_transaction += u32::from(state.starts_with("idle in transaction"));
                 self.waiting += u32::from(row.text(3) == Some("Lock"));
-                if MONITORS.iter().any(|name| application.starts_with(name))
-                    && !self.others.iter().any(|o| o == application)
-                {
-                    self.others.push(application.to_owned());
-                }
             }
             if let Some(age) = row.f64(8) {
                 self.oldest_xmin = Some(self.oldest_xmin.map_or(age, |oldest| oldest.max(age)));

@@ -5,7 +5,7 @@
 //! new: that reads a file. An entry that went back was evicted or reset and has grown by what it shows.
 
 use fenxi_model::{
-    Place, Rows,
+    Micros, Place, Rows,
     catalog::db_statement,
     place::F64,
     statement::{digest, form},
@@ -21,6 +21,8 @@ use crate::{
 
 /// The most statements of an interval that have rows of their own; the rest is added up in one.
 const MOST: usize = 1_000;
+/// Texts are read from a file, all of them each time: not more often than every 30 s.
+const LEARN_US: i64 = 30_000_000;
 /// How much of a text is asked for, and kept.
 const TEXT: usize = 4096;
 
@@ -98,6 +100,8 @@ pub struct Statements {
     texts: FxHashMap<Box<str>, Text>,
     seen: FxHashMap<Box<str>, Vec<Option<Number>>>,
     has_last: bool,
+    /// When texts were asked for.
+    learnt: Option<Micros>,
     /// Entries evicted so far, where the server counts them.
     evicted: Option<Number>,
     /// Entries evicted between the last two readings, until somebody takes them.
@@ -130,6 +134,7 @@ impl Statements {
             texts: FxHashMap::default(),
             seen: FxHashMap::default(),
             has_last: false,
+            learnt: None,
             evicted: None,
             lost: None,
         })
@@ -160,6 +165,9 @@ impl Statements {
         let mut grown: Vec<(Box<str>, Key, Vec<f64>)> = Vec::new();
         let mut now: FxHashMap<Box<str>, Vec<Option<Number>>> = FxHashMap::default();
         let mut unknown = false;
+        let long_ago = self.learnt.is_none_or(|at| about.is_last || about.interval.t.0 - at.0 >= LEARN_US);
+        // Whether texts can be asked for behind this reading.
+        let asks = long_ago || !self.has_last;
         let Statements { sql, columns, seen, texts, has_last, .. } = self;
         client.each_again(sql, &mut |row| {
             // An entry of somebody whose statements we may not see has no number.
@@ -169,7 +177,16 @@ impl Statements {
                 format!("{id}/{}/{}/{nested:?}", row.text(1).unwrap_or_default(), row.text(3).unwrap_or_default());
             let values: Vec<_> = (6..6 + columns.len()).map(|at| row.text(at).and_then(Number::read)).collect();
             let last = seen.get(entry.as_str());
-            if *has_last && last.is_none_or(|last| *last != values) {
+            let grew = last.is_none_or(|last| *last != values);
+            // What it grew by is kept until its text is known.
+            if *has_last && grew && !texts.contains_key(id) && !asks {
+                unknown = true;
+                if let Some(last) = last {
+                    now.insert(entry.into(), last.clone());
+                }
+                return;
+            }
+            if *has_last && grew {
                 let key = Key {
                     database: row.text(2).unwrap_or_default().to_owned(),
                     digest: String::new(),
@@ -183,7 +200,8 @@ impl Statements {
         })?;
         self.seen = now;
         let was_first = !std::mem::replace(&mut self.has_last, true);
-        if was_first || unknown {
+        if was_first || (unknown && asks) {
+            self.learnt = Some(about.interval.t);
             self.learn(client)?;
         }
         if let Some(dt) = about.interval.dt.filter(|dt| *dt > 0.0 && !was_first) {

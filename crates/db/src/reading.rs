@@ -7,6 +7,7 @@
 use fenxi_model::{
     Place, Row, Rows, Table,
     place::{F64, I64, Label},
+    statement::{Quotes, digest, hidden_of},
 };
 use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
@@ -37,6 +38,8 @@ pub enum Fill<S> {
     YesNo(Place<S, Label>),
     /// A number that names something.
     Id(Place<S, I64>),
+    /// The text of a statement: its normal form, and the digest of that.
+    Statement(Place<S, Label>, Place<S, Label>),
 }
 
 /// One column of ours.
@@ -76,8 +79,12 @@ pub struct Reading<S: 'static> {
     pub view: &'static str,
     /// A view that says the same better: where there is one, this one is not read.
     pub unless: Option<&'static str>,
+    /// A setting without which it has no rows.
+    pub needs: Option<&'static str>,
     /// A kind of session without which it has no rows: it is read while there is one.
     pub only_with: Option<&'static str>,
+    /// What is new has begun within the interval: all that it shows is its growth.
+    pub counts_new: bool,
     /// Rows whose counters did not move are left out, but for the last time.
     pub movers_only: bool,
     /// What stands behind FROM, with conditions.
@@ -198,6 +205,9 @@ impl<S> Ready<S> {
     /// For a server that has these columns; None when it lacks the view or all of the columns.
     pub fn new(reading: &'static Reading<S>, having: &Having) -> Option<Ready<S>> {
         having.views.get(reading.view)?;
+        if reading.needs.is_some_and(|setting| !having.is_on(setting)) {
+            return None;
+        }
         if reading.unless.is_some_and(|view| having.views.contains_key(view)) {
             return None;
         }
@@ -225,7 +235,7 @@ impl<S> Ready<S> {
 
     /// Sets the columns of a row, and adds to the totals; true when a counter went back.
     fn fill(
-        columns: &[&'static Column<S>],
+        (columns, counts_new): (&[&'static Column<S>], bool),
         values: &[Value<'_>],
         last: Option<&Seen>,
         dt: f64,
@@ -233,7 +243,11 @@ impl<S> Ready<S> {
         totals: &mut [Option<f64>],
     ) -> bool {
         let number = |at: usize| values[at].number;
-        let grown = |at: usize| Some(number(at)?.since(last?.values[at]?));
+        let grown = |at: usize| match last {
+            Some(last) => Some(number(at)?.since(last.values[at]?)),
+            None if counts_new => Some(Some(number(at)?.as_f64())),
+            None => None,
+        };
         let reset = (0..columns.len()).any(|at| columns[at].is_counter() && grown(at) == Some(None));
         for (at, column) in columns.iter().enumerate() {
             let growth = if reset { None } else { grown(at).flatten() };
@@ -247,6 +261,14 @@ impl<S> Ready<S> {
                 }
                 Fill::YesNo(place) => {
                     row.str(place, yes_or_no(values[at].text));
+                    continue;
+                }
+                Fill::Statement(form_place, digest_place) => {
+                    let form =
+                        values[at].text.map(|text| hidden_of(&plain(text), Quotes::Backslash, text.len() >= 4096));
+                    // What the server has added up is of no statement.
+                    let one = form.as_deref().filter(|form| *form != OTHERS);
+                    row.str(form_place, form.as_deref()).str(digest_place, one.map(digest).as_deref());
                     continue;
                 }
                 Fill::Id(place) => {
@@ -271,6 +293,15 @@ impl<S> Ready<S> {
 struct Value<'a> {
     text: Option<&'a str>,
     number: Option<Number>,
+}
+
+/// What stands for statements that are added up.
+const OTHERS: &str = "(others)";
+
+/// A digest's text of MySQL's performance schema as somebody would have written it: it quotes all names, and puts blanks
+/// around points and before brackets.
+fn plain(text: &str) -> String {
+    text.replace('`', "").replace(" . ", ".").replace(" (", "(").replace("( ", "(").replace(" )", ")")
 }
 
 fn yes_or_no(text: Option<&str>) -> Option<&'static str> {
@@ -299,6 +330,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
         *round += 1;
         totals.fill(None);
         let Interval { t, dt } = about.interval;
+        let is_new_counted = reading.counts_new && *round > 1;
         let has_gauges = columns.iter().any(|column| matches!(column.fill, Fill::Gauge(..)));
         let mut went_back: Vec<String> = Vec::new();
         client.each_again(sql, &mut |answer| {
@@ -313,10 +345,11 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
                 (0..columns.len()).any(|at| columns[at].is_counter() && !still(at))
             };
             let is_wanted = !reading.movers_only || about.is_last || moved();
-            if let Some(dt) = dt.filter(|dt| *dt > 0.0 && is_wanted && (last.is_some() || has_gauges)) {
+            if let Some(dt) = dt.filter(|dt| *dt > 0.0 && is_wanted && (last.is_some() || has_gauges || is_new_counted))
+            {
                 let mut row = rows.row(reading.table, t, dt);
                 row.str(reading.server, about.server);
-                if Ready::fill(columns, &values, last, dt, &mut row, totals) {
+                if Ready::fill((columns, is_new_counted), &values, last, dt, &mut row, totals) {
                     went_back.push(key.to_owned());
                 }
             }
@@ -339,5 +372,6 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
 
     fn forget(&mut self) {
         self.seen.clear();
+        self.round = 0;
     }
 }

@@ -1,6 +1,10 @@
 //! A server to be observed, and how it is connected to.
 
-use std::time::Duration;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use fenxi_wire::{
     Dialect,
@@ -45,12 +49,14 @@ pub enum ServerError {
 pub struct Server {
     target: Target,
     name: String,
+    /// Numbers of our own sessions: MySQL's have no application by which they are known.
+    own: Arc<Mutex<BTreeSet<i64>>>,
 }
 
 impl Server {
     /// The server that a target leads to.
     pub fn new(target: &Target) -> Server {
-        Server { name: target.server(), target: target.for_application(APPLICATION) }
+        Server { name: target.server(), target: target.for_application(APPLICATION), own: Arc::default() }
     }
 
     /// Its address without credentials: `host:port`, or the path of its socket.
@@ -73,8 +79,14 @@ impl Server {
         self.client_of(&self.target.to_database(database))
     }
 
+    /// Numbers that our own sessions have or had.
+    pub(crate) fn own(&self) -> MutexGuard<'_, BTreeSet<i64>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn client_of(&self, target: &Target) -> Result<Client, ClientError> {
         let mut client = Client::connect(target, LOGIN)?;
+        self.own().insert(i64::from(client.about().number));
         client.set_limit(ANSWER);
         client.set_longest_message(LONGEST);
         client.set_most_rows(MOST_ROWS);

@@ -3,6 +3,10 @@
 //! Every source that gives statements a digest uses these two functions, so that the same statement has the same digest
 //! whoever reported it. A form of a form is itself.
 
+mod hidden;
+
+pub use hidden::{Quotes, hidden, hidden_of};
+
 /// What a literal is replaced with.
 const VALUE: char = '?';
 

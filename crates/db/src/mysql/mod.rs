@@ -1,36 +1,77 @@
-//! MySQL and MariaDB.
+//! MySQL and MariaDB. MariaDB 10.11 is what was tried; of MySQL columns and views are known from its documentation.
+
+mod activity;
+mod locks;
+mod poller;
+mod readings;
+mod replication;
+mod sessions;
+mod status;
+mod transactions;
 
 use fenxi_wire::client::{Client, ClientError};
+use rustc_hash::FxHashMap;
 
-use crate::{
-    gather,
-    server::{Server, ServerError},
-};
+pub use self::{poller::poller, sessions::sampler};
+use crate::reading::Having;
+
+/// What stands in front of each statement, by which our sessions are told from others'.
+const MARK: &str = "/* fenxi-db */";
+
+/// Settings of the poller's own sessions; what a server does not know, or forbids, is left as it is.
+const SETTINGS: &[&str] = &[
+    "lock_wait_timeout = 1",
+    "innodb_lock_wait_timeout = 1",
+    // MariaDB, in seconds; MySQL, in milliseconds.
+    "max_statement_time = 2",
+    "max_execution_time = 2000",
+    "long_query_time = 1000",
+    "sql_mode = ''",
+    "autocommit = 1",
+];
 
 /// Sets up a session.
 ///
 /// # Errors
-/// When the server refuses, or the connection is lost.
-pub fn settle(_client: &mut Client) -> Result<(), ClientError> {
+/// When the connection is lost.
+pub fn settle(client: &mut Client) -> Result<(), ClientError> {
+    for setting in SETTINGS {
+        match client.run(&format!("SET SESSION {setting}")) {
+            Err(error) if !error.is_refusal() => return Err(error),
+            _ => {}
+        }
+    }
     Ok(())
 }
 
-fn unfit(server: &Server) -> ServerError {
-    ServerError::Unfit { server: server.name().to_owned(), why: "MySQL and MariaDB are not observed yet".to_owned() }
-}
-
-/// Connects a sampler.
+/// Which of the views in `wanted` (`schema.name`) the server has, with their columns; and settings that are on.
 ///
 /// # Errors
-/// When the server cannot be reached or refuses.
-pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError> {
-    Err(unfit(server))
-}
-
-/// Connects a poller.
-///
-/// # Errors
-/// When the server cannot be reached or refuses.
-pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
-    Err(unfit(server))
+/// When the server refuses, or the connection is lost.
+fn having(client: &mut Client, wanted: &[&str]) -> Result<Having, ClientError> {
+    let pairs: Vec<_> = wanted
+        .iter()
+        .filter_map(|view| view.split_once('.'))
+        .map(|(schema, name)| format!("(TABLE_SCHEMA = '{schema}' AND TABLE_NAME = '{name}')"))
+        .collect();
+    let sql = format!(
+        "{MARK} SELECT lower(TABLE_SCHEMA), TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE {}",
+        pairs.join(" OR ")
+    );
+    let mut views: FxHashMap<String, Vec<String>> = FxHashMap::default();
+    client.each(&sql, &mut |row| {
+        if let (Some(schema), Some(name), Some(column)) = (row.text(0), row.text(1), row.text(2)) {
+            let is = |view: &&&str| view.eq_ignore_ascii_case(&format!("{schema}.{name}"));
+            if let Some(view) = wanted.iter().find(is) {
+                views.entry((*view).to_owned()).or_default().push(column.to_owned());
+            }
+        }
+    })?;
+    let mut on = Vec::new();
+    client.each(&format!("{MARK} SHOW GLOBAL VARIABLES"), &mut |row| {
+        if let (Some(name), Some("ON" | "1")) = (row.text(0), row.text(1)) {
+            on.push(name.to_owned());
+        }
+    })?;
+    Ok(Having { views, on })
 }

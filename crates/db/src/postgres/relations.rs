@@ -18,7 +18,9 @@ static TABLES: Reading<db_table::Schema> = Reading {
     name: "tables",
     view: "pg_class",
     unless: None,
+    needs: None,
     only_with: None,
+    counts_new: false,
     movers_only: true,
     from: "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
            LEFT JOIN LATERAL (SELECT sum(pg_stat_get_numscans(i.indexrelid)) AS scans, \
@@ -98,7 +100,9 @@ static INDEXES: Reading<db_index::Schema> = Reading {
     name: "indexes",
     view: "pg_class",
     unless: None,
+    needs: None,
     only_with: None,
+    counts_new: false,
     movers_only: true,
     from: "pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class r ON r.oid = i.indrelid \
            JOIN pg_namespace n ON n.oid = r.relnamespace \

@@ -1,7 +1,7 @@
 //! Sessions of PostgreSQL, by the function behind `pg_stat_activity`: the view looks up names each time and costs seven
 //! times as much. Names of databases and users are looked up once.
 
-use fenxi_model::statement::{digest, form};
+use fenxi_model::statement::{Quotes, digest, hidden_of};
 use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
 
@@ -173,7 +173,7 @@ impl Sessions {
                     None => unknown |= !session.query_id.is_empty(),
                 }
             } else if let Some(text) = row.text(at::TEXT).filter(|text| !text.is_empty()) {
-                let digest = digests.entry(text.into()).or_insert_with(|| digest(&form(text, is_cut(text))));
+                let digest = digests.entry(text.into()).or_insert_with(|| digest_of(text));
                 put(&mut session.digest, Some(digest));
             }
         })?;
@@ -201,7 +201,7 @@ impl Sessions {
         );
         client.each(&sql, &mut |row| {
             if let (Some(id), Some(text)) = (row.text(0), row.text(1).filter(|text| !text.is_empty())) {
-                self.digests.entry(id.into()).or_insert_with(|| digest(&form(text, is_cut(text))));
+                self.digests.entry(id.into()).or_insert_with(|| digest_of(text));
             }
         })?;
         for session in into.sessions_mut().iter_mut().filter(|s| s.digest.is_empty()) {
@@ -211,6 +211,11 @@ impl Sessions {
         }
         Ok(())
     }
+}
+
+/// Our digest of a statement as a session says it.
+fn digest_of(text: &str) -> String {
+    digest(&hidden_of(text, Quotes::Standard, is_cut(text)))
 }
 
 /// Whether a text was cut, by the server (`track_activity_query_size`) or by us.

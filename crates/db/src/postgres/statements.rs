@@ -8,7 +8,7 @@ use fenxi_model::{
     Micros, Place, Rows,
     catalog::db_statement,
     place::F64,
-    statement::{digest, form},
+    statement::{Quotes, digest, hidden_of},
 };
 use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
@@ -307,7 +307,7 @@ fn normal(text: &str) -> Text {
     if text.starts_with(MARK) {
         return Text { digest: "fenxi-db".to_owned(), form: "fenxi-db".to_owned() };
     }
-    let form = form(text, text.len() >= TEXT);
+    let form = hidden_of(text, Quotes::Standard, text.len() >= TEXT);
     Text { digest: digest(&form), form }
 }
 

@@ -6,7 +6,11 @@ use std::{
 };
 
 use fenxi_db::{Databases, Rate, Server};
-use fenxi_model::{Micros, Place, Rows, Table, place};
+use fenxi_model::{
+    Micros, Place, Rows, Table,
+    catalog::{db_wait, event, note},
+    place,
+};
 use fenxi_source::{Collector, Root, SourceError, Tick};
 use fenxi_wire::target::{Surroundings, Target};
 
@@ -62,6 +66,28 @@ pub fn amount<S>(
     let Some(found) = rows.of(table) else { return 0.0 };
     let all = places(rows, table, is);
     all.into_iter().filter_map(|row| Some(found.f64(row, rate)? * found.f64(row, dt)?)).sum()
+}
+
+/// Time in an activity of clients, in session seconds, as it was measured.
+pub fn time_in(rows: &Rows, activity: &str, measured: &str) -> f64 {
+    let Some(waits) = rows.of(&db_wait::TABLE) else { return 0.0 };
+    amount(rows, &db_wait::TABLE, (db_wait::dt, db_wait::time), |row| {
+        waits.str(row, db_wait::activity) == Some(activity)
+            && waits.str(row, db_wait::measured) == Some(measured)
+            && waits.str(row, db_wait::kind) == Some("client")
+    })
+}
+
+/// All notes.
+pub fn notes(rows: &Rows) -> Vec<String> {
+    let Some(found) = rows.of(&note::TABLE) else { return Vec::new() };
+    (0..found.n_rows()).filter_map(|row| found.str(row, note::message).map(str::to_owned)).collect()
+}
+
+/// Kinds of all events.
+pub fn events(rows: &Rows) -> Vec<String> {
+    let Some(found) = rows.of(&event::TABLE) else { return Vec::new() };
+    (0..found.n_rows()).filter_map(|row| found.str(row, event::kind).map(str::to_owned)).collect()
 }
 
 /// All texts of all rows: what is kept of a server.

@@ -6,14 +6,11 @@ use std::{
 };
 
 use fenxi_load::schedule::Schedule;
-use fenxi_model::{
-    Rows,
-    catalog::{db, db_lock, db_session, db_setting, db_statement, db_table, db_wait, event, note},
-};
+use fenxi_model::catalog::{db, db_lock, db_session, db_setting, db_statement, db_table};
 use fenxi_wire::Mode;
 
 use crate::{
-    observe::{amount, begin, places, texts},
+    observe::{amount, begin, events, notes, places, texts, time_in},
     server::{Server, skipped},
 };
 
@@ -29,26 +26,6 @@ fn server() -> Option<Server> {
         None => skipped("PostgreSQL", "it is not installed"),
     }
     server
-}
-
-/// Time in an activity of clients, in session seconds, as it was measured.
-fn time_in(rows: &Rows, activity: &str, measured: &str) -> f64 {
-    let waits = rows.of(&db_wait::TABLE).unwrap();
-    amount(rows, &db_wait::TABLE, (db_wait::dt, db_wait::time), |row| {
-        waits.str(row, db_wait::activity) == Some(activity)
-            && waits.str(row, db_wait::measured) == Some(measured)
-            && waits.str(row, db_wait::kind) == Some("client")
-    })
-}
-
-fn notes(rows: &Rows) -> Vec<String> {
-    let Some(found) = rows.of(&note::TABLE) else { return Vec::new() };
-    (0..found.n_rows()).filter_map(|row| found.str(row, note::message).map(str::to_owned)).collect()
-}
-
-fn events(rows: &Rows) -> Vec<String> {
-    let Some(found) = rows.of(&event::TABLE) else { return Vec::new() };
-    (0..found.n_rows()).filter_map(|row| found.str(row, event::kind).map(str::to_owned)).collect()
 }
 
 #[test]
@@ -162,7 +139,8 @@ fn a_queue_for_a_row_has_its_root_and_its_edges() {
         assert_eq!(edges.str(first, db_lock::lock), Some("transactionid"));
         assert_eq!(edges.str(first, db_lock::relation), Some("public.a"));
         assert_eq!(edges.str(first, db_lock::blocker_state), Some("idle in transaction"));
-        for row in 0..edges.n_rows() {
+        // Later the first that waited holds the row, and is the root itself.
+        for row in places(&rows, &db_lock::TABLE, |row| edges.micros(row, db_lock::t) == edges.micros(first, db_lock::t)) {
             assert_eq!(edges.i64(row, db_lock::root), Some(root), "one root for all");
         }
         let second = places(&rows, &db_lock::TABLE, |row| edges.i64(row, db_lock::waiter) == Some(waiters[1]));

@@ -4,9 +4,12 @@
 //! they say little, and over 0 seconds nothing, so that these are left out. Numbers without `/s` are those of the moment. What
 //! individual buffer pools have is in the sums. The latest deadlock is an event; values in its statements are hidden.
 
-use fenxi_model::{Micros, catalog::db};
+use fenxi_model::{
+    Micros,
+    catalog::db,
+    statement::{Quotes, hidden},
+};
 
-use super::statements::{Quotes, hidden};
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, civil_date, civil_time, number};
 
 /// What this file reads.

@@ -8,10 +8,11 @@
 use fenxi_model::{
     Micros,
     catalog::{db_statement, histogram},
+    statement::Quotes,
 };
 use jiff::civil::{Date, Time};
 
-use super::statements::{Execution, Quotes, Statements};
+use super::statements::{Execution, Statements};
 use crate::{Clock, Family, Format, Head, Input, Out, Sure, generic::when::moment, number};
 
 /// What this file reads.

@@ -118,12 +118,14 @@ impl Server {
         let data = folder.path().join("data");
         let mut install = as_user("mysql", "/usr/bin/mariadb-install-db");
         install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+        // Several at a time would take each other's temporary tables.
+        install.env("TMPDIR", folder.path());
         assert!(quietly(install.arg(format!("--datadir={}", data.display()))));
         let port = free_port();
         let mut command = as_user("mysql", program);
         command.args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-name-resolve", "--local-infile=1"]);
         command.arg("--innodb-flush-log-at-trx-commit=0").arg(format!("--port={port}"));
-        command.arg(format!("--datadir={}", data.display()));
+        command.env("TMPDIR", folder.path()).arg(format!("--datadir={}", data.display()));
         command.arg(format!("--socket={}", folder.path().join("my.sock").display())).args(more);
         let server = Server::started("mysql", "root", port, command, folder);
         server.client("mysql").run("CREATE DATABASE test").unwrap();

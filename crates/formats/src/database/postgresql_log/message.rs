@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use fenxi_model::{Micros, catalog::db};
+use fenxi_model::{
+    Micros,
+    catalog::db,
+    statement::{Quotes, hidden},
+};
 use rustc_hash::FxHashMap;
 
 use super::{
-    super::statements::{Execution, Quotes, Statements, hidden},
+    super::statements::{Execution, Statements},
     Entry, FORMAT,
 };
 use crate::{Out, generic::labels::Labels, number};

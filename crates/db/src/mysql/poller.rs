@@ -1,0 +1,247 @@
+//! Counters of a MySQL or MariaDB server, each as often as it is worth.
+
+use fenxi_model::{
+    Rows,
+    catalog::{db, db_setting},
+};
+use fenxi_wire::client::{Client, ClientError};
+use rustc_hash::FxHashMap;
+
+use super::{
+    MARK, having, locks, readings::READINGS, replication::Replication, sessions::threads_are_seen, status::Status,
+};
+use crate::{
+    gather::{self, Heard},
+    moment::Interval,
+    os::{Task, Whose},
+    reading::About,
+    schedule::{Due, Turn},
+    server::{Server, ServerError},
+};
+
+/// Connects a poller.
+///
+/// # Errors
+/// When the server cannot be reached or refuses.
+pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
+    let mut client = server.client()?;
+    let wanted: Vec<_> = READINGS.iter().map(|reading| reading.view()).chain(locks::VIEWS.iter().copied()).collect();
+    let having = having(&mut client, &wanted)?;
+    let by_threads = threads_are_seen(&mut client)?;
+    let mut missing = Vec::new();
+    if !having.is_on("performance_schema") {
+        missing.push(
+            "statements, tables and files are not seen: performance_schema is OFF (it is set at the server's start)",
+        );
+    } else if !by_threads {
+        missing.push("the performance schema is not seen: GRANT SELECT ON performance_schema.* helps");
+    }
+    if !sees_others(&mut client)? {
+        missing.push("sessions of other users are not seen: GRANT PROCESS ON *.* helps");
+    }
+    let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having)).map(Due::new).collect();
+    Ok(Box::new(Mysql {
+        server: server.clone(),
+        locks: locks::statement(&having),
+        client,
+        by_threads,
+        status: Status::default(),
+        readings,
+        replication: Replication::default(),
+        roster: Roster::default(),
+        replicas: Turn::every(1),
+        settings: FxHashMap::default(),
+        missing,
+        hurries: false,
+        has_polled: false,
+    }))
+}
+
+/// Whether our user may see sessions of others.
+fn sees_others(client: &mut Client) -> Result<bool, ClientError> {
+    let mut all = false;
+    let sql = format!("{MARK} SHOW GRANTS");
+    client.each(&sql, &mut |row| {
+        let grant = row.text(0).unwrap_or_default();
+        let global = grant.split(" ON *.* ").next().filter(|_| grant.contains(" ON *.* ")).unwrap_or_default();
+        all |= global.contains("ALL PRIVILEGES") || global.contains("PROCESS");
+    })?;
+    Ok(all)
+}
+
+/// Threads of the server by whom they work for.
+#[derive(Default)]
+struct Roster {
+    tasks: Vec<Task>,
+    /// `Connections` when it was read: nobody came since.
+    connections: Option<f64>,
+}
+
+struct Mysql {
+    server: Server,
+    client: Client,
+    by_threads: bool,
+    status: Status,
+    readings: Vec<Due>,
+    replication: Replication,
+    replicas: Turn,
+    roster: Roster,
+    /// The statement for edges of locks.
+    locks: Option<String>,
+    /// Settings as they were last read.
+    settings: FxHashMap<String, String>,
+    missing: Vec<&'static str>,
+    hurries: bool,
+    has_polled: bool,
+}
+
+impl gather::Poller for Mysql {
+    fn poll(&mut self, interval: Interval, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
+        let server = self.server.name().to_owned();
+        let about = About { server: &server, interval, is_last: self.hurries };
+        for message in self.missing.drain(..) {
+            rows.note(&server, None, message);
+        }
+        self.status.read(&mut self.client)?;
+        if self.status.was_restarted() {
+            rows.event(interval.t, "restart", &server, "the server was started again");
+            self.status.forget();
+            self.readings.iter_mut().for_each(Due::forget);
+        } else if self.status.was_reset() {
+            rows.event(interval.t, "counter reset", &server, "status counters went back (FLUSH STATUS)");
+        }
+        if let Some(dt) = interval.dt.filter(|dt| *dt > 0.0) {
+            self.tell_server(&about, dt, heard, rows);
+            self.status.tell(&server, interval.t, dt, rows);
+        }
+        self.read_roster()?;
+        for due in &mut self.readings {
+            due.read(&mut self.client, &about, rows)?;
+        }
+        if let (true, Some(sql)) = (heard.locked > 0, &self.locks) {
+            match locks::read(&mut self.client, sql, &about, rows) {
+                Err(error) if error.is_refusal() => {
+                    rows.note(&server, None, &format!("locks cannot be read: {error}"));
+                    self.locks = None;
+                }
+                other => other?,
+            }
+        }
+        if let Some(Interval { t, dt: Some(dt) }) = self.replicas.take(&about) {
+            self.replication.read(&mut self.client, &server, t, dt, rows)?;
+        }
+        if self.hurries || !self.has_polled {
+            self.read_settings(&about, rows)?;
+        }
+        self.has_polled = true;
+        Ok(())
+    }
+
+    fn tasks(&self) -> &[Task] {
+        &self.roster.tasks
+    }
+
+    fn hurry(&mut self) {
+        self.hurries = true;
+    }
+}
+
+impl Mysql {
+    /// The server's own row: what counters, samples and the roster say.
+    fn tell_server(&self, about: &About<'_>, dt: f64, heard: &Heard, rows: &mut Rows) {
+        // Our own two sessions are none of the server's work.
+        let others = |name: &str, own: f64| self.status.value(name).map(|count| (count - own).max(0.0));
+        let mut row = rows.row(&db::TABLE, about.interval.t, dt);
+        row.str(db::server, about.server)
+            .f64(db::sessions, others("Threads_connected", 2.0))
+            .f64(db::active_sessions, others("Threads_running", 1.0))
+            .f64(db::waiting_sessions, heard.mean(heard.locked))
+            .f64(db::samples, f64::from(heard.samples))
+            .f64(db::active_sampled, heard.mean(heard.active))
+            .f64(db::oldest_transaction_s, heard.oldest_transaction_s)
+            .f64(db::oldest_statement_s, heard.oldest_statement_s);
+        self.status.fill_server(dt, &mut row);
+    }
+
+    /// Which threads serve clients. Without the performance schema only the processlist knows, and makes a temporary table on
+    /// disk each time: it is asked when somebody has come.
+    fn read_roster(&mut self) -> Result<(), ClientError> {
+        let connections = self.status.value("Connections");
+        if !self.by_threads && self.roster.connections == connections && !self.roster.tasks.is_empty() {
+            return Ok(());
+        }
+        self.roster.connections = connections;
+        let sql = if self.by_threads {
+            "SELECT THREAD_OS_ID, PROCESSLIST_ID, PROCESSLIST_USER, PROCESSLIST_COMMAND, PROCESSLIST_INFO FROM performance_schema.threads"
+        } else {
+            "SELECT TID, ID, USER, COMMAND, INFO FROM information_schema.PROCESSLIST"
+        };
+        let own = self.server.own();
+        let tasks = &mut self.roster.tasks;
+        tasks.clear();
+        let read = self.client.each(&format!("{MARK} {sql}"), &mut |row| {
+            let Some(id) = row.text(0).and_then(|tid| tid.parse().ok()) else { return };
+            let user = row.text(2).unwrap_or_default();
+            let is_own = row.i64(1).is_some_and(|number| own.contains(&number))
+                || row.text(4).is_some_and(|text| text.starts_with(MARK));
+            let whose = if is_own {
+                Whose::Own
+            } else if row.i64(1).is_some() && !user.is_empty() && user != "system user" && row.text(3) != Some("Daemon")
+            {
+                Whose::Client
+            } else {
+                Whose::Background
+            };
+            tasks.push(Task { id, whose });
+        });
+        match read {
+            // MySQL's processlist has no numbers of threads.
+            Err(error) if error.is_refusal() => Ok(()),
+            other => other.map(|_| ()),
+        }
+    }
+
+    fn read_settings(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
+        let (server, t) = (about.server, about.interval.t);
+        let known = &mut self.settings;
+        let mut tell = |name: &str, value: &str, origin: Option<&str>| {
+            // Passwords of replication users stand in no variable, but an init_connect can hold anything.
+            let value =
+                if name.contains("password") || name == "init_connect" && !value.is_empty() { "***" } else { value };
+            if known.get(name).is_some_and(|known| known == value) {
+                return;
+            }
+            rows.row(&db_setting::TABLE, t, None)
+                .str(db_setting::server, server)
+                .str(db_setting::name, name)
+                .text(db_setting::value, value)
+                .str(db_setting::origin, origin);
+            known.insert(name.to_owned(), value.to_owned());
+        };
+        let version = self.client.about().version.clone();
+        let vendor = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
+        tell("version", &version, Some("server"));
+        tell("vendor", vendor, Some("server"));
+        // These move by themselves.
+        let moving = [
+            "timestamp",
+            "rand_seed",
+            "gtid_",
+            "last_",
+            "identity",
+            "insert_id",
+            "pseudo_",
+            "error_count",
+            "warning_count",
+        ];
+        self.client.each(&format!("{MARK} SHOW GLOBAL VARIABLES"), &mut |row| {
+            if let (Some(name), Some(value)) = (row.text(0), row.text(1))
+                && name != "version"
+                && !moving.iter().any(|begin| name.starts_with(begin))
+            {
+                tell(name, value, None);
+            }
+        })?;
+        Ok(())
+    }
+}

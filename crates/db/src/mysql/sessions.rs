@@ -1,0 +1,156 @@
+//! Sessions of MySQL and MariaDB: by the performance schema's threads where it is on, else by the processlist.
+//!
+//! `information_schema.PROCESSLIST` is not used: MariaDB makes a temporary table on disk each time it is read.
+
+use fenxi_model::statement::{Quotes, digest, hidden_of};
+use fenxi_wire::client::{Client, ClientError};
+use rustc_hash::FxHashMap;
+
+use super::{MARK, activity, transactions::Transactions};
+use crate::{
+    activity as class, gather,
+    sample::{Sample, Session, put},
+    server::{Server, ServerError},
+};
+
+/// How many texts of statements are known at a time.
+const KNOWN: usize = 20_000;
+/// How much of a text is asked for.
+const TEXT: usize = 4096;
+
+/// Connects a sampler.
+///
+/// # Errors
+/// When the server cannot be reached or refuses.
+pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError> {
+    let mut client = server.client()?;
+    let by_threads = threads_are_seen(&mut client)?;
+    Ok(Box::new(Sampler {
+        server: server.clone(),
+        client,
+        by_threads,
+        transactions: Transactions::default(),
+        digests: FxHashMap::default(),
+    }))
+}
+
+/// Whether the performance schema is on, and we may read it.
+pub fn threads_are_seen(client: &mut Client) -> Result<bool, ClientError> {
+    let mut seen = false;
+    let sql = format!("{MARK} SELECT count(*) FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()");
+    match client.each(&sql, &mut |row| seen = row.i64(0) == Some(1)) {
+        Err(error) if !error.is_refusal() => Err(error),
+        _ => Ok(seen),
+    }
+}
+
+struct Sampler {
+    server: Server,
+    client: Client,
+    by_threads: bool,
+    transactions: Transactions,
+    /// Our digest of a statement by its text.
+    digests: FxHashMap<Box<str>, String>,
+}
+
+/// Columns in the order of SHOW FULL PROCESSLIST, and the thread's number behind them.
+mod at {
+    pub const NUMBER: usize = 0;
+    pub const USER: usize = 1;
+    pub const HOST: usize = 2;
+    pub const DATABASE: usize = 3;
+    pub const COMMAND: usize = 4;
+    pub const TIME: usize = 5;
+    pub const STATE: usize = 6;
+    pub const TEXT: usize = 7;
+    pub const TID: usize = 8;
+}
+
+impl gather::Sampler for Sampler {
+    fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
+        self.transactions.read(&mut self.client)?;
+        let sql = if self.by_threads {
+            format!(
+                "{MARK} SELECT PROCESSLIST_ID, PROCESSLIST_USER, PROCESSLIST_HOST, PROCESSLIST_DB, PROCESSLIST_COMMAND, PROCESSLIST_TIME, \
+                 PROCESSLIST_STATE, LEFT(PROCESSLIST_INFO, {TEXT}), THREAD_OS_ID FROM performance_schema.threads \
+                 WHERE PROCESSLIST_ID IS NOT NULL AND PROCESSLIST_ID <> CONNECTION_ID() AND PROCESSLIST_COMMAND <> 'Daemon' \
+                 AND (PROCESSLIST_COMMAND <> 'Sleep' OR PROCESSLIST_ID IN ({})) LIMIT 2000",
+                self.transactions.list()
+            )
+        } else {
+            format!("{MARK} SHOW FULL PROCESSLIST")
+        };
+        let (transactions, digests, own) = (&self.transactions, &mut self.digests, self.server.own());
+        let by_threads = self.by_threads;
+        let shown = if by_threads { Some(at::TID) } else { None };
+        self.client.each(&sql, &mut |row| {
+            let command = row.text(at::COMMAND).unwrap_or_default();
+            let text = row.text(at::TEXT).unwrap_or_default();
+            let number = row.i64(at::NUMBER).unwrap_or_default();
+            let transaction = transactions.of(number);
+            let is_idle = matches!(command, "Sleep" | "Daemon") && transaction.is_none();
+            if is_idle || own.contains(&number) || text.starts_with(MARK) {
+                return;
+            }
+            let session = into.add();
+            session.number = number;
+            session.tid = shown.and_then(|place| row.i64(place));
+            let user = row.text(at::USER).unwrap_or_default();
+            session.is_client = !matches!(user, "system user" | "event_scheduler");
+            put(&mut session.user, Some(user));
+            // Without the port, which is another one each time.
+            put(
+                &mut session.client,
+                row.text(at::HOST).map(|host| host.rsplit_once(':').map_or(host, |(host, _)| host)),
+            );
+            put(&mut session.database, row.text(at::DATABASE));
+            put(&mut session.kind, Some(if session.is_client { "client" } else { user }));
+            session.state_age_s = row.f64(at::TIME);
+            if command != "Sleep" {
+                session.statement_age_s = session.state_age_s;
+            }
+            classify(session, command, row.text(at::STATE).unwrap_or_default(), transaction.is_some_and(|t| t.waits));
+            if let Some(transaction) = transaction {
+                session.transaction_age_s = transaction.age_s;
+                session.rows_locked = transaction.rows_locked;
+                session.rows_changed = transaction.rows_changed;
+            }
+            if !text.is_empty() {
+                let digest = digests.entry(text.into()).or_insert_with(|| digest_of(text));
+                put(&mut session.digest, Some(digest));
+            }
+        })?;
+        if self.digests.len() > KNOWN {
+            self.digests.clear();
+        }
+        Ok(())
+    }
+}
+
+/// The digest of a statement as a client sent it.
+fn digest_of(text: &str) -> String {
+    digest(&hidden_of(text, Quotes::Backslash, text.len() >= TEXT))
+}
+
+/// Sets what a session does.
+fn classify(session: &mut Session, command: &str, state: &str, waits_for_row: bool) {
+    if waits_for_row {
+        session.activity = class::LOCK;
+        session.wait_event.push_str("row lock");
+    } else if command == "Sleep" {
+        session.activity = class::IDLE_IN_TRANSACTION;
+    } else {
+        session.activity = activity::of(command, state);
+    }
+    let wait = activity::wait_class(session.activity);
+    session.wait_class.push_str(wait);
+    if session.wait_event.is_empty() && !wait.is_empty() {
+        session.wait_event.push_str(state);
+    }
+    let shown = match (command, state) {
+        ("Sleep", _) => "idle in transaction",
+        (command, "") => command,
+        (_, state) => state,
+    };
+    put(&mut session.state, Some(shown));
+}

@@ -1,0 +1,178 @@
+//! `SHOW GLOBAL STATUS`: all counters of the server in one answer, some of which become columns.
+
+use fenxi_model::{
+    Micros, Place, Row, Rows,
+    catalog::{db, db_checkpoint, db_wal},
+    place::F64,
+};
+use fenxi_wire::client::{Client, ClientError};
+use rustc_hash::FxHashMap;
+
+use super::MARK;
+use crate::number::Number;
+
+/// How a variable fills a column.
+#[derive(Clone, Copy)]
+enum As {
+    /// Its growth per second, times a factor.
+    Rate(f64),
+    /// Its growth.
+    Count,
+    /// Its value, times a factor.
+    Gauge(f64),
+}
+
+/// A column and the variables that can fill it, the preferred first.
+struct Wanted<S> {
+    place: Place<S, F64>,
+    how: As,
+    names: &'static [&'static str],
+}
+
+const fn wanted<S>(place: Place<S, F64>, how: As, names: &'static [&'static str]) -> Wanted<S> {
+    Wanted { place, how, names }
+}
+
+const DB: &[Wanted<db::Schema>] = &[
+    // Statements that commit by themselves are not in it; Handler_commit counts every statement within a transaction, too.
+    wanted(db::commits_per_s, As::Rate(1.0), &["Com_commit"]),
+    wanted(db::rollbacks_per_s, As::Rate(1.0), &["Com_rollback"]),
+    wanted(db::statements_per_s, As::Rate(1.0), &["Questions"]),
+    wanted(db::cache_misses_per_s, As::Rate(1.0), &["Innodb_buffer_pool_reads"]),
+    wanted(db::rows_inserted_per_s, As::Rate(1.0), &["Innodb_rows_inserted", "Handler_write"]),
+    wanted(db::rows_updated_per_s, As::Rate(1.0), &["Innodb_rows_updated", "Handler_update"]),
+    wanted(db::rows_deleted_per_s, As::Rate(1.0), &["Innodb_rows_deleted", "Handler_delete"]),
+    wanted(db::rows_returned_per_s, As::Rate(1.0), &["Innodb_rows_read", "Rows_read"]),
+    wanted(db::rows_fetched_per_s, As::Rate(1.0), &["Handler_read_key"]),
+    wanted(db::temp_files, As::Count, &["Created_tmp_files"]),
+    wanted(db::temp_tables_per_s, As::Rate(1.0), &["Created_tmp_tables"]),
+    wanted(db::temp_disk_tables_per_s, As::Rate(1.0), &["Created_tmp_disk_tables"]),
+    wanted(db::deadlocks, As::Count, &["Innodb_deadlocks"]),
+    wanted(db::row_lock_waits_per_s, As::Rate(1.0), &["Innodb_row_lock_waits"]),
+    wanted(db::row_lock_time, As::Rate(1e-3), &["Innodb_row_lock_time"]),
+    wanted(db::log_bytes_per_s, As::Rate(1.0), &["Innodb_os_log_written"]),
+    wanted(db::connects_per_s, As::Rate(1.0), &["Connections"]),
+    wanted(db::sessions_abandoned, As::Count, &["Aborted_clients"]),
+    wanted(db::sessions_fatal, As::Count, &["Aborted_connects"]),
+    wanted(db::history_length, As::Gauge(1.0), &["Innodb_history_list_length"]),
+    wanted(db::sort_merge_passes_per_s, As::Rate(1.0), &["Sort_merge_passes"]),
+    wanted(db::full_joins_per_s, As::Rate(1.0), &["Select_full_join"]),
+    wanted(db::full_scans_per_s, As::Rate(1.0), &["Select_scan"]),
+    wanted(db::slow_statements_per_s, As::Rate(1.0), &["Slow_queries"]),
+    wanted(db::table_cache_misses_per_s, As::Rate(1.0), &["Table_open_cache_misses", "Opened_tables"]),
+    wanted(db::threads_created_per_s, As::Rate(1.0), &["Threads_created"]),
+    wanted(db::received_bytes_per_s, As::Rate(1.0), &["Bytes_received"]),
+    wanted(db::sent_bytes_per_s, As::Rate(1.0), &["Bytes_sent"]),
+    wanted(db::binlog_bytes_per_s, As::Rate(1.0), &["Binlog_bytes_written"]),
+    wanted(db::statements_lost, As::Count, &["Performance_schema_digest_lost"]),
+];
+
+const WAL: &[Wanted<db_wal::Schema>] = &[
+    wanted(db_wal::records_per_s, As::Rate(1.0), &["Innodb_log_write_requests"]),
+    wanted(db_wal::wal_bytes_per_s, As::Rate(1.0), &["Innodb_os_log_written"]),
+    wanted(db_wal::writes_per_s, As::Rate(1.0), &["Innodb_log_writes"]),
+    wanted(db_wal::syncs_per_s, As::Rate(1.0), &["Innodb_os_log_fsyncs"]),
+    wanted(db_wal::buffers_full_per_s, As::Rate(1.0), &["Innodb_log_waits"]),
+];
+
+const CHECKPOINT: &[Wanted<db_checkpoint::Schema>] = &[
+    wanted(db_checkpoint::redo_bytes, As::Gauge(1.0), &["Innodb_checkpoint_age"]),
+    wanted(db_checkpoint::redo_limit_bytes, As::Gauge(1.0), &["Innodb_checkpoint_max_age"]),
+    wanted(db_checkpoint::dirty_bytes, As::Gauge(1.0), &["Innodb_buffer_pool_bytes_dirty"]),
+    wanted(db_checkpoint::cleaner_buffers_per_s, As::Rate(1.0), &["Innodb_buffer_pool_pages_flushed"]),
+    wanted(db_checkpoint::free_waits, As::Count, &["Innodb_buffer_pool_wait_free"]),
+];
+
+/// Counters that begin anew with FLUSH STATUS, by one that always grows: whoever shows less was reset.
+const ALWAYS_GROW: &[&str] = &["Questions", "Bytes_sent"];
+
+/// All variables of the server, now and at the last reading.
+#[derive(Default)]
+pub struct Status {
+    now: FxHashMap<String, Number>,
+    last: FxHashMap<String, Number>,
+    /// Texts that are no numbers.
+    pub words: FxHashMap<String, String>,
+}
+
+impl Status {
+    /// Reads all variables.
+    ///
+    /// # Errors
+    /// When the server refuses, or the connection is lost.
+    pub fn read(&mut self, client: &mut Client) -> Result<(), ClientError> {
+        self.last = std::mem::take(&mut self.now);
+        let (now, words) = (&mut self.now, &mut self.words);
+        client.each(&format!("{MARK} SHOW GLOBAL STATUS"), &mut |row| {
+            let (Some(name), Some(value)) = (row.text(0), row.text(1)) else { return };
+            match Number::read(value) {
+                Some(number) => _ = now.insert(name.to_owned(), number),
+                None => _ = words.insert(name.to_owned(), value.to_owned()),
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Forgets all counters.
+    pub fn forget(&mut self) {
+        self.now.clear();
+        self.last.clear();
+    }
+
+    /// The value of a variable.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.now.get(name).map(|number| number.as_f64())
+    }
+
+    /// The growth of a counter since the last reading; None when it went back, or all of them did.
+    pub fn grown(&self, name: &str) -> Option<f64> {
+        self.now.get(name)?.since(*self.last.get(name)?)
+    }
+
+    /// Whether the server was started again since the last reading.
+    pub fn was_restarted(&self) -> bool {
+        self.went_back("Uptime")
+    }
+
+    /// Whether counters were reset (FLUSH STATUS).
+    pub fn was_reset(&self) -> bool {
+        self.went_back("Uptime_since_flush_status") || ALWAYS_GROW.iter().any(|name| self.went_back(name))
+    }
+
+    fn went_back(&self, name: &str) -> bool {
+        self.now.get(name).zip(self.last.get(name)).is_some_and(|(now, last)| now.since(*last).is_none())
+    }
+
+    fn fill<S>(&self, wanted: &[Wanted<S>], dt: f64, row: &mut Row<'_, S>) {
+        for Wanted { place, how, names } in wanted {
+            let Some(name) = names.iter().find(|name| self.now.contains_key(**name)) else { continue };
+            let value = match how {
+                As::Rate(factor) => self.grown(name).map(|grown| grown * factor / dt),
+                As::Count => self.grown(name),
+                As::Gauge(factor) => self.value(name).map(|value| value * factor),
+            };
+            row.f64(*place, value);
+        }
+    }
+
+    /// Sets the columns of the server's own row.
+    pub fn fill_server(&self, dt: f64, row: &mut Row<'_, db::Schema>) {
+        self.fill(DB, dt, row);
+        let requests = self.grown("Innodb_buffer_pool_read_requests");
+        let hits =
+            requests.zip(self.grown("Innodb_buffer_pool_reads")).map(|(all, misses)| (all - misses).max(0.0) / dt);
+        row.f64(db::cache_hits_per_s, hits);
+    }
+
+    /// Adds rows for the log and for checkpoints.
+    pub fn tell(&self, server: &str, t: Micros, dt: f64, rows: &mut Rows) {
+        let groups = self.grown("Binlog_group_commits").filter(|groups| *groups > 0.0);
+        let per_sync = self.grown("Binlog_commits").zip(groups).map(|(commits, groups)| commits / groups);
+        let mut row = rows.row(&db_wal::TABLE, t, dt);
+        row.str(db_wal::server, server).f64(db_wal::commits_per_sync, per_sync);
+        self.fill(WAL, dt, &mut row);
+        let mut row = rows.row(&db_checkpoint::TABLE, t, dt);
+        row.str(db_checkpoint::server, server);
+        self.fill(CHECKPOINT, dt, &mut row);
+    }
+}

@@ -5,7 +5,7 @@ use std::{fmt::Write, path::PathBuf};
 
 use fenxi_model::{Micros, Rows, TableRows, Type};
 
-use super::{Format, Head, Hints, Input, Out, Tally, detect, detect_all, formats, overrun};
+use super::{AnyFormat, Format, Head, Hints, Input, Out, Tally, detect, detect_all, formats, overrun};
 
 /// What reading a text gave, as text: table by table, one line a row.
 pub(crate) struct Read {
@@ -20,12 +20,17 @@ pub(crate) fn read(format: &'static Format, bytes: &[u8]) -> Read {
 }
 
 pub(crate) fn read_with(format: &'static Format, bytes: &[u8], hints: Hints) -> Read {
+    read_any(&format.into(), bytes, hints)
+}
+
+/// The same for a format of either kind.
+pub(crate) fn read_any(format: &AnyFormat, bytes: &[u8], hints: Hints) -> Read {
     let mut text = String::new();
     let overrun_s = overrun(format, &mut Input::new(bytes), &hints);
     let hints = Hints { overrun_s: Some(overrun_s), ..hints };
     let mut input = Input::new(bytes);
-    let mut out = Out::new(format.name, hints, |rows, boot| render(rows, boot, &mut text));
-    (format.read)(&mut input, &mut out);
+    let mut out = Out::new(format.name(), hints, |rows, boot| render(rows, boot, &mut text));
+    format.read(&mut input, &mut out);
     let tally = out.finish();
     Read { text, tally }
 }
@@ -68,7 +73,7 @@ fn folder() -> PathBuf {
 }
 
 /// All fixtures: the format, the file's name and its bytes.
-fn fixtures() -> Vec<(&'static Format, PathBuf, Vec<u8>)> {
+pub(crate) fn fixtures() -> Vec<(&'static Format, PathBuf, Vec<u8>)> {
     let mut all = Vec::new();
     for format in formats() {
         let mut files: Vec<_> = fs_err::read_dir(folder().join(format.name))

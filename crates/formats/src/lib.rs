@@ -6,6 +6,7 @@
 //!
 //! A new format is one file in a family's folder and one line in the family's `formats!` list.
 
+mod any;
 mod clock;
 mod cpu_mean;
 mod date;
@@ -27,6 +28,7 @@ mod number;
 mod ordinary;
 mod out;
 mod overrun;
+mod own;
 mod stamp;
 mod utf16;
 mod zone;
@@ -52,6 +54,7 @@ pub mod sysstat;
 pub mod trace;
 pub mod unix;
 
+pub use any::{About, AnyFormat, Formats, OwnFormat, lasting, wrong_name};
 pub use clock::{Clock, Relative, Ticker};
 pub use cpu_mean::CpuMean;
 pub use date::{Banner, Ctime, banner, civil_date, civil_time, ctime};
@@ -65,6 +68,7 @@ pub use layout::{Field, Layout, col};
 pub use number::{grouped, number, scaled};
 pub use out::{Hints, Out, Tally};
 pub use overrun::{overrun, survey};
+pub use own::{JsonRows, TextFormat, Wrong};
 pub use stamp::{Stamp, When, stamp};
 pub use zone::zone_named;
 

@@ -3,19 +3,19 @@
 //! A tool writes its last sample when the file is last written, so what only counts its samples *ends* then. How long it
 //! lasts is known when all of it was read: it is read twice, at first for its length only.
 
-use super::{Format, Hints, Input, Out, Tally};
+use super::{AnyFormat, Hints, Input, Out, Tally};
 
 /// What reading an input for the first time told of it; its rows were dropped.
-pub fn survey(format: &Format, input: &mut Input<'_>, hints: &Hints) -> Tally {
+pub fn survey(format: &AnyFormat, input: &mut Input<'_>, hints: &Hints) -> Tally {
     let hints = Hints { overrun_s: None, ..hints.clone() };
-    let mut out = Out::new(format.name, hints, |rows, _| rows.clear());
-    (format.read)(input, &mut out);
+    let mut out = Out::new(format.name(), hints, |rows, _| rows.clear());
+    format.read(input, &mut out);
     out.finish()
 }
 
 /// By how many seconds the rows of `input` would be later than its last writing, did those without times begin then. 0 for an
 /// input that says its times, or when the user says when it began.
-pub fn overrun(format: &Format, input: &mut Input<'_>, hints: &Hints) -> f64 {
+pub fn overrun(format: &AnyFormat, input: &mut Input<'_>, hints: &Hints) -> f64 {
     let Some(modified) = hints.modified.filter(|_| hints.start.is_none()) else { return 0.0 };
     let tally = survey(format, input, hints);
     match tally.last {

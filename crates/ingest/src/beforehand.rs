@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, io::Read, sync::atomic::Ordering};
 
-use fenxi_formats::{Format, HEAD_BYTES, Hints, Input, overrun, survey};
+use fenxi_formats::{AnyFormat, HEAD_BYTES, Hints, Input, overrun, survey};
 
 use crate::{Content, Plan, Source, feed::Shared, same};
 
@@ -35,7 +35,10 @@ fn told_hosts(plan: &Plan, source: &Source) -> BTreeSet<String> {
     let Some(head) = same::head(source, HEAD_BYTES) else { return BTreeSet::new() };
     let mut input = Input::new(&head[..]);
     let (Some(format), _) = plan.recognise(&input) else { return BTreeSet::new() };
-    survey(format, &mut input, &Hints::none(&source.name)).hosts
+    if !format.surveys() {
+        return BTreeSet::new();
+    }
+    survey(&format, &mut input, &Hints::none(&source.name)).hosts
 }
 
 /// What is to be said of the host of an input that names none; `default_host` is that of all inputs together.
@@ -54,12 +57,12 @@ pub(crate) fn guessed_host(plan: &Plan, source: &Source, default_host: &str) -> 
 /// `head` is its beginning, which tells whether it has times.
 pub(crate) fn overrun_of(
     source: &Source,
-    format: &Format,
+    format: &AnyFormat,
     head: &str,
     hints: &Hints,
     (plan, shared): (&Plan, &Shared),
 ) -> Option<f64> {
-    if matches!(source.content, Content::Stdin(_)) {
+    if matches!(source.content, Content::Stdin(_)) || !format.surveys() {
         return None;
     }
     if head.len() < HEAD_BYTES {

@@ -11,13 +11,12 @@ use std::{
     },
 };
 
-use fenxi_formats::{Foreign, Format, Head, Hints, Input, Out, Tally, detect, foreign};
-use fenxi_model::{Micros, Rows, RunId};
+use fenxi_formats::{AnyFormat, Foreign, Hints, Input, Out, Tally};
+use fenxi_model::{Micros, Rows, RunId, catalog::text};
 use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
-use jiff::tz::TimeZone;
 
 use crate::{
-    ImportError, Source,
+    ImportError, Plan, Source,
     beforehand::{common_host, guessed_host, overrun_of},
     error::says,
     feed::{self, Feed, Shared},
@@ -26,76 +25,6 @@ use crate::{
 
 /// Batches of rows that may wait for the writer.
 const ROWS_AHEAD: usize = 2;
-
-/// What to import, and what is known about it.
-#[derive(Debug)]
-pub struct Plan {
-    /// Where the run is kept.
-    pub store: Store,
-    /// Name of the run; part of its id.
-    pub name: String,
-    /// Tags of the run.
-    pub tags: BTreeMap<String, String>,
-    /// The command line, for the record.
-    pub command: Vec<String>,
-    /// The inputs, which become one run.
-    pub sources: Vec<Source>,
-    /// The format of all inputs; None to recognise each.
-    pub format: Option<&'static Format>,
-    /// The host of all rows, whatever the content says.
-    pub host: Option<String>,
-    /// When the observation began.
-    pub start: Option<Micros>,
-    /// Seconds between two samples.
-    pub interval_s: Option<f64>,
-    /// The zone of times that name none.
-    pub zone: TimeZone,
-    /// How to read columns of unknown text: the text of a mapping file.
-    pub mapping: Option<String>,
-    /// Fail when anything could not be read or had to be assumed.
-    pub strict: bool,
-    /// Import also what the store already has.
-    pub force: bool,
-    /// Bytes that a packed input may unpack to; None for any number.
-    pub most_bytes: Option<u64>,
-    /// The time of the import.
-    pub now: Micros,
-    /// A random number for the run's id.
-    pub random: u64,
-}
-
-impl Plan {
-    /// Imports `sources` into `store` as a run called `name`: each in the format that it is recognised as, of the host that it
-    /// names, in UTC. `now` is the time of the import, `random` makes the run's id unique.
-    pub fn new(store: Store, name: String, sources: Vec<Source>, now: Micros, random: u64) -> Plan {
-        Plan {
-            store,
-            name,
-            tags: BTreeMap::new(),
-            command: Vec::new(),
-            sources,
-            format: None,
-            host: None,
-            start: None,
-            interval_s: None,
-            zone: TimeZone::UTC,
-            mapping: None,
-            strict: false,
-            force: false,
-            most_bytes: None,
-            now,
-            random,
-        }
-    }
-
-    /// What an input is read as, or what it is that is no text; neither of a text that nobody knows.
-    pub(crate) fn recognise(&self, input: &Input<'_>) -> (Option<&'static Format>, Option<Foreign>) {
-        match foreign(input.head_bytes()) {
-            Some(foreign) => (None, Some(foreign)),
-            None => (self.format.or_else(|| detect(&Head { text: &input.head() })), None),
-        }
-    }
-}
 
 /// How far an import is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -168,6 +97,7 @@ pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Resul
         rows: 0,
         said: Vec::new(),
         texts_left: unknown::MOST_OF_RUN,
+        recorded: BTreeSet::new(),
     };
     let mut inputs = Vec::new();
     let read = (|| {
@@ -236,6 +166,8 @@ struct Work<'p> {
     said: Vec<String>,
     /// Bytes of unknown texts that may still become facts.
     texts_left: usize,
+    /// The store's own formats that are recorded as facts.
+    recorded: BTreeSet<&'static str>,
 }
 
 impl Work<'_> {
@@ -275,19 +207,33 @@ impl Work<'_> {
             return Err(error.into());
         }
         let kept = kept?;
+        if let Some(format) = &format {
+            self.record(format, open)?;
+        }
         self.entries.push(InputEntry {
             name: source.name.clone(),
             raw: kept.raw,
             bytes: kept.bytes,
             blake3: kept.blake3,
-            format: format.map(|f| f.name.to_owned()),
+            format: format.as_ref().map(|f| f.name().to_owned()),
             tables: tally.tables.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
             notes: tally.notes,
             modified: source.modified,
-            hints: hints_said(self.plan),
+            hints: self.plan.said(),
         });
-        let (name, format) = (source.name.clone(), format.map(|f| f.name));
+        let (name, format) = (source.name.clone(), format.map(|f| f.name()));
         Ok(Imported { name, format, tally, skipped: None, foreign, bytes: kept.bytes })
+    }
+
+    /// Keeps, once, which version of a store's own format read inputs of this run.
+    fn record(&mut self, format: &AnyFormat, open: &mut OpenRun) -> Result<(), StoreError> {
+        let Some(about) = format.own().filter(|about| self.recorded.insert(about.name)) else { return Ok(()) };
+        let mut rows = Rows::new(&self.default_host);
+        rows.set_source(IMPORT);
+        let version = format!("{}, BLAKE3 {}", about.file, about.digest);
+        let mut row = rows.row(&text::TABLE, None, None);
+        row.str(text::topic, "format").str(text::name, about.name).text(text::value, version.as_str());
+        open.append(&mut rows)
     }
 
     /// Reads the input as its format, into the store; a thread beside writes what is read.
@@ -297,7 +243,7 @@ impl Work<'_> {
         feed: Feed,
         open: &mut OpenRun,
         watch: &mut dyn FnMut(Progress<'_>) -> bool,
-    ) -> (Option<&'static Format>, Option<Foreign>, Tally, Option<StoreError>) {
+    ) -> (Option<AnyFormat>, Option<Foreign>, Tally, Option<StoreError>) {
         let shared = Arc::clone(&self.shared);
         let (sender, receiver) = sync_channel::<(Rows, bool)>(ROWS_AHEAD);
         std::thread::scope(|scope| {
@@ -315,13 +261,13 @@ impl Work<'_> {
         feed: Feed,
         sender: SyncSender<(Rows, bool)>,
         watch: &mut dyn FnMut(Progress<'_>) -> bool,
-    ) -> (Option<&'static Format>, Option<Foreign>, Tally) {
+    ) -> (Option<AnyFormat>, Option<Foreign>, Tally) {
         let rows_so_far = Cell::new(self.rows);
         let mut input = Input::new(Shown { feed, shared: &self.shared, watch, name: &source.name, rows: &rows_so_far });
         let (format, foreign) = self.plan.recognise(&input);
         let mut hints = self.hints(source);
         hints.overrun_s =
-            format.and_then(|format| overrun_of(source, format, &input.head(), &hints, (self.plan, &self.shared)));
+            format.as_ref().and_then(|format| overrun_of(source, format, &input.head(), &hints, (self.plan, &self.shared)));
         let guessed = guessed_host(self.plan, source, &self.default_host);
         let (strict, said) = (self.plan.strict, &mut self.said);
         let sink = |rows: &mut Rows, since_boot: bool| {
@@ -332,9 +278,9 @@ impl Work<'_> {
             // A writer that is gone has said why.
             let _ = sender.send((rows.take(), since_boot));
         };
-        let mut out = Out::new(format.map_or(IMPORT, |f| f.name), hints, sink);
-        match (format, &foreign) {
-            (Some(format), _) => (format.read)(&mut input, &mut out),
+        let mut out = Out::new(format.as_ref().map_or(IMPORT, AnyFormat::name), hints, sink);
+        match (&format, &foreign) {
+            (Some(format), _) => format.read(&mut input, &mut out),
             (None, Some(foreign)) => out.note(None, &format!("{}; it is kept as it is", says("it", foreign))),
             (None, None) => unknown::keep(&source.name, &mut self.texts_left, &mut input, &mut out),
         }
@@ -349,6 +295,10 @@ impl Work<'_> {
         }
         let tally = out.finish();
         drop(input);
+        // A program may go on when its input has ended; whoever asked it to stop asked the import.
+        if !watch(Progress { name: &source.name, bytes: self.bytes(), rows: rows_so_far.get(), sealing: false }) {
+            self.shared.cancelled.store(true, Ordering::Relaxed);
+        }
         self.rows = rows_so_far.get();
         (format, foreign, tally)
     }
@@ -390,10 +340,10 @@ impl Work<'_> {
             let interrupted = std::io::Error::new(std::io::ErrorKind::Interrupted, "interrupted; nothing was imported");
             return Err(ImportError::Store(interrupted.into()));
         }
-        if let Some(format) = self.plan.format
+        if let Some(format) = &self.plan.format
             && let Some((name, foreign)) = inputs.iter().find_map(|i| Some((i.name.clone(), i.foreign?)))
         {
-            return Err(ImportError::Forced { name, foreign, format: format.name });
+            return Err(ImportError::Forced { name, foreign, format: format.name() });
         }
         if inputs.iter().all(|i| i.format.is_none()) {
             let no_text: Option<Vec<_>> = inputs.iter().map(|i| Some(says(&i.name, i.foreign.as_ref()?))).collect();
@@ -445,19 +395,6 @@ fn write(rows: Receiver<(Rows, bool)>, open: &mut OpenRun, shared: &Shared) -> O
         }
     }
     failed
-}
-
-/// What the user said, to be able to read the input again in the same way.
-fn hints_said(plan: &Plan) -> BTreeMap<String, String> {
-    let said = [
-        ("format", plan.format.map(|f| f.name.to_owned())),
-        ("host", plan.host.clone()),
-        ("start", plan.start.map(Micros::iso)),
-        ("interval", plan.interval_s.map(|s| s.to_string())),
-        ("zone", plan.zone.iana_name().map(str::to_owned)),
-        ("mapping", plan.mapping.clone()),
-    ];
-    said.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
 
 /// The first notes among `rows`, as `file:line: message`.

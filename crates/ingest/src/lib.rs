@@ -15,6 +15,8 @@ mod feed;
 mod import;
 mod inputs;
 mod members;
+mod own;
+mod plan;
 mod same;
 #[cfg(test)]
 mod tests;
@@ -23,6 +25,8 @@ mod unpack;
 
 pub use attach::{Reading, attach};
 pub use error::ImportError;
-pub use import::{Imported, Outcome, Plan, Progress, import};
+pub use import::{Imported, Outcome, Progress, import};
 pub use inputs::{Content, Source, collect, expand, kept};
 pub use members::Room;
+pub use own::{Limits, OwnFormats, Programs, own_formats};
+pub use plan::Plan;

@@ -199,7 +199,7 @@ fn what_is_no_text_is_named_with_the_way_out() {
         "nothing can be imported:\nempty is an empty file\nperf.data is a recording of perf: `perf script -i FILE` prints it as \
          text, which can be imported"
     );
-    let error = place.import(|plan| plan.format = fenxi_formats::format("vmstat")).unwrap_err();
+    let error = place.import(|plan| plan.format = plan.formats.named("vmstat")).unwrap_err();
     assert_eq!(error.to_string(), "empty is an empty file; it cannot be read as vmstat");
     assert!(place.is_empty());
     place.write("mpstat.log", MPSTAT.as_bytes());

@@ -74,6 +74,8 @@ impl Store {
                 "open" => self.look_at_open(&left, &mut found)?,
                 "labels" => self.look_at_labels(&left, &mut found)?,
                 "questions" => self.look_at_questions(&left, &mut found)?,
+                // Files of people: what is wrong in one is said when it is used.
+                "formats" => {}
                 "studies" => self.look_at_studies(&left, &mut found)?,
                 "findings" => self.look_at_findings(&mut found)?,
                 "cache" => self.look_at_cache(&left, &mut found)?,

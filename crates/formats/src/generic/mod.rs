@@ -1,7 +1,7 @@
 //! Formats that carry anything: .xan, Prometheus text, CSV, JSON lines; and Faban's run directories.
 
 pub(crate) mod labels;
-mod sheet;
+pub(crate) mod sheet;
 mod steps;
 pub(crate) mod when;
 mod xml;

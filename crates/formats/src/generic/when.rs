@@ -1,14 +1,14 @@
 //! Times in cells of tables that say nothing about themselves.
 
 use fenxi_model::Micros;
-use jiff::{Timestamp, civil::Time, tz::TimeZone};
+use jiff::{Timestamp, civil::{Date, Time}, tz::TimeZone};
 
 use super::labels::seconds_of;
 use crate::{Clock, Out, Relative, civil_date, civil_time, ctime, number};
 
 /// How the cells of a column tell the time.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum When {
+pub(crate) enum When {
     /// A date and a time of day, in one of many forms.
     Date,
     /// A time of day.
@@ -22,6 +22,22 @@ pub(super) enum When {
 }
 
 impl When {
+    /// What a mapping file or a format's file calls it; any other word is a form of `strftime`.
+    pub(crate) fn named(name: &str) -> When {
+        match name {
+            "iso" | "date" => When::Date,
+            "clock" => When::Day,
+            "epoch" | "epoch_s" => When::Epoch(1.0),
+            "epoch_ms" => When::Epoch(1e-3),
+            "epoch_us" => When::Epoch(1e-6),
+            "epoch_ns" => When::Epoch(1e-9),
+            "elapsed" | "elapsed_s" => When::Elapsed(1.0),
+            "elapsed_ms" => When::Elapsed(1e-3),
+            "elapsed_us" => When::Elapsed(1e-6),
+            form => When::Form(form.to_owned()),
+        }
+    }
+
     /// Tells from a column's header and its first cell; None when it is no time.
     pub(super) fn detect(header: &str, cell: &str) -> Option<When> {
         if let Some(value) = number(cell) {
@@ -41,7 +57,7 @@ impl When {
 
 /// Moments from cells, one after another.
 #[derive(Debug)]
-pub(super) struct Times {
+pub(crate) struct Times {
     clock: Clock,
     zone: TimeZone,
     relative: Option<Relative>,
@@ -57,7 +73,7 @@ impl Times {
     }
 
     /// As [`Times::new`], but times that name no zone are in `zone`.
-    pub(super) fn in_zone(out: &Out<'_>, zone: Option<TimeZone>) -> Times {
+    pub(crate) fn in_zone(out: &Out<'_>, zone: Option<TimeZone>) -> Times {
         let mut clock = Clock::new(out.hints());
         let zone = zone.unwrap_or_else(|| out.hints().zone.clone());
         clock.set_zone(zone.clone());
@@ -71,8 +87,15 @@ impl Times {
         self.afternoon = None;
     }
 
+    /// Times of day that follow are on `date`.
+    pub(crate) fn set_date(&mut self, date: Date) {
+        if self.clock.date() != Some(date) {
+            self.clock.set_date(date);
+        }
+    }
+
     /// The moment that `cell` tells; None when it does not tell it as `when` says.
-    pub(super) fn read(&mut self, when: &When, cell: &str, out: &mut Out<'_>) -> Option<Micros> {
+    pub(crate) fn read(&mut self, when: &When, cell: &str, out: &mut Out<'_>) -> Option<Micros> {
         match when {
             When::Date => moment(cell, &self.zone),
             When::Day => {

@@ -164,18 +164,7 @@ impl Mapping {
     /// How the time is written, when the mapping says so.
     pub(in super::super) fn when(&self) -> Option<When> {
         let format = self.file.time.as_ref()?.format.as_deref()?;
-        Some(match format {
-            "iso" | "date" => When::Date,
-            "clock" => When::Day,
-            "epoch" | "epoch_s" => When::Epoch(1.0),
-            "epoch_ms" => When::Epoch(1e-3),
-            "epoch_us" => When::Epoch(1e-6),
-            "epoch_ns" => When::Epoch(1e-9),
-            "elapsed" | "elapsed_s" => When::Elapsed(1.0),
-            "elapsed_ms" => When::Elapsed(1e-3),
-            "elapsed_us" => When::Elapsed(1e-6),
-            form => When::Form(form.to_owned()),
-        })
+        Some(When::named(format))
     }
 
     /// The zone of times that name none.

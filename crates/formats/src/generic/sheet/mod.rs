@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{Out, Relative};
 pub(super) use mapping::Mapping;
-pub(super) use numbers::{Decimal, missing, number_in};
+pub(crate) use numbers::{Decimal, missing, number_in};
 
 /// Rows at the beginning that wait until the length of intervals is known.
 const MAX_HELD: usize = 4096;

@@ -4,7 +4,7 @@ use crate::number;
 
 /// What separates a number's decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Decimal {
+pub(crate) enum Decimal {
     /// A point; commas separate thousands.
     Point,
     /// A comma; points separate thousands.
@@ -14,13 +14,13 @@ pub(in super::super) enum Decimal {
 }
 
 /// Whether a cell says that there is no value.
-pub(in super::super) fn missing(cell: &str) -> bool {
+pub(crate) fn missing(cell: &str) -> bool {
     let cell = cell.trim();
     matches!(cell, "" | "-" | "--" | "NULL" | "null" | "N/A" | "n/a" | "NA" | "NaN" | "nan" | "?" | "\\N" | "None")
 }
 
 /// The number in `cell`: with separators of thousands, with a percent sign behind, or `true`/`false`.
-pub(in super::super) fn number_in(cell: &str, decimal: Decimal) -> Option<f64> {
+pub(crate) fn number_in(cell: &str, decimal: Decimal) -> Option<f64> {
     let cell = cell.trim();
     let cell = cell.strip_suffix('%').map_or(cell, str::trim_end);
     let comma = cell.contains(',');

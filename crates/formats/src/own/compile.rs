@@ -1,0 +1,383 @@
+//! From a format's file to the rules by which its lines are read.
+
+use fenxi_model::{
+    Shape, TABLES, Table, Type,
+    catalog::{DT, HOST, N_COMMON, T},
+};
+use jiff::tz::TimeZone;
+use regex::{Regex, RegexBuilder};
+
+use super::{
+    document::{Keys, Said, Source, Wrong, list, number_of, perhaps},
+    value::{Amount, Cell, Groups, Template},
+};
+use crate::generic::{sheet::Decimal, when::When};
+
+/// Memory that one compiled pattern may take.
+const PATTERN_BYTES: usize = 1 << 20;
+/// Patterns of one format.
+const MOST_LINES: usize = 200;
+/// Rows that one line may become.
+const MOST_ROWS: usize = 100;
+
+/// Groups that say something about all that follows.
+pub(super) const TIME: &str = "time";
+pub(super) const DATE: &str = "date";
+pub(super) const OF_HOST: &str = "host";
+
+/// How a format's lines are read.
+#[derive(Debug)]
+pub(super) struct Rules {
+    pub(super) lines: Vec<Line>,
+    pub(super) ignore: Vec<Regex>,
+    pub(super) timing: Option<Timing>,
+    pub(super) host: Option<String>,
+    pub(super) decimal: Decimal,
+    /// Names of the groups that are kept.
+    pub(super) kept: Vec<String>,
+}
+
+/// How times are written.
+#[derive(Debug)]
+pub(super) struct Timing {
+    /// None where samples are only counted.
+    pub(super) when: Option<When>,
+    pub(super) zone: Option<TimeZone>,
+    /// How the group `date` is written, where times of day are apart from it; None for any common form.
+    pub(super) date: Option<String>,
+    pub(super) interval: Option<f64>,
+    pub(super) is_clock: bool,
+}
+
+/// One pattern and what its lines become.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) pattern: Regex,
+    pub(super) time: Option<usize>,
+    pub(super) date: Option<usize>,
+    pub(super) host: Option<usize>,
+    /// Groups of it that are kept, and where.
+    pub(super) keep: Vec<(usize, usize)>,
+    pub(super) forget: Vec<usize>,
+    /// Whether it begins a sample.
+    pub(super) sample: bool,
+    /// How long the interval is that ends with it, as it says itself.
+    pub(super) interval: Option<Amount>,
+    pub(super) rows: Vec<RowRule>,
+    /// Whether it becomes events only: its time is its own.
+    pub(super) is_event: bool,
+}
+
+impl RowRule {
+    /// The first column that is no key.
+    pub(super) fn first_value(&self) -> usize {
+        N_COMMON + self.table.n_keys
+    }
+}
+
+/// One row of a table.
+#[derive(Debug)]
+pub(super) struct RowRule {
+    pub(super) table: &'static Table,
+    pub(super) cells: Vec<(usize, Cell)>,
+    /// Labels of a metric or a histogram, besides columns.
+    pub(super) labels: Vec<(String, Template)>,
+    /// Kept groups without which it would be a row of something else.
+    pub(super) needs: Vec<usize>,
+    /// Whether it has a time.
+    pub(super) is_timed: bool,
+}
+
+const TOP: &[&str] = &["summary", "example", "host", "decimal", "ignore", "labels", "recognise", "time", "line"];
+const OF_TIME: &[&str] = &["format", "zone", "date", "interval"];
+const OF_LINE: &[&str] = &["pattern", "keep", "forget", "sample", "interval", "row"];
+
+/// The keys of the whole file.
+pub(super) fn top<'t, 's>(source: Source<'s>, table: &'t toml::de::DeTable<'s>) -> Result<Keys<'t, 's>, Wrong> {
+    Keys::new(source, table, 0, "a format", TOP)
+}
+
+/// A pattern as it is used, from what the file says.
+pub(super) fn pattern(source: Source<'_>, said: Said<'_>, whole: &str) -> Result<Regex, Wrong> {
+    // By itself first: a message about what is put around it would help nobody.
+    let build = |text: &str| RegexBuilder::new(text).size_limit(PATTERN_BYTES).build();
+    build(said.text).and_then(|_| build(whole)).map_err(|error| {
+        let why = match &error {
+            regex::Error::CompiledTooBig(_) => "it is too large; repeat less (`{1,9}`), or match words of ASCII (`(?-u:…)`)".to_owned(),
+            error => error.to_string().lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned(),
+        };
+        source.wrong(said.at, format!("the pattern `{}` cannot be read: {why}", said.text))
+    })
+}
+
+impl Rules {
+    pub(super) fn read(top: &Keys<'_, '_>) -> Result<Rules, Wrong> {
+        let source = top.source;
+        let ignore: Result<Vec<_>, _> =
+            top.texts("ignore")?.iter().map(|said| pattern(source, *said, &format!("^(?:{})$", said.text))).collect();
+        let decimal = match top.text("decimal")? {
+            None => Decimal::Point,
+            Some(Said { text: ".", .. }) => Decimal::Point,
+            Some(Said { text: ",", .. }) => Decimal::Comma,
+            Some(said) => return Err(source.wrong(said.at, "`decimal` is \".\" or \",\"")),
+        };
+        let lines = top.tables("line", "[[line]]", OF_LINE)?;
+        if lines.is_empty() {
+            return Err(source.wrong(0, "there is no [[line]]: nothing would be read"));
+        }
+        if lines.len() > MOST_LINES {
+            return Err(source.wrong(lines[MOST_LINES].at, format!("more than {MOST_LINES} patterns; write a program instead")));
+        }
+        let patterns: Result<Vec<_>, _> = lines.iter().map(|line| Pattern::read(*line)).collect();
+        let patterns = patterns?;
+        let mut kept: Vec<String> = patterns.iter().flat_map(|pattern| pattern.keep.iter().cloned()).collect();
+        kept.sort();
+        kept.dedup();
+        let timing = match top.table("time", "[time]", OF_TIME)? {
+            Some(keys) => Some(Timing::read(keys, &patterns)?),
+            None => None,
+        };
+        let labels = top.table("labels", "labels", &[])?;
+        let context = Context { source, kept: &kept, timing: timing.as_ref(), labels };
+        let lines: Result<Vec<_>, _> = lines.iter().zip(patterns).map(|(keys, of)| context.line(*keys, of)).collect();
+        let lines = lines?;
+        if lines.iter().all(|line| line.rows.is_empty()) {
+            return Err(source.wrong(0, "no [[line]] has a [[line.row]]: nothing would be read"));
+        }
+        let host = top.text("host")?.map(|said| said.text.to_owned());
+        Ok(Rules { lines, ignore: ignore?, timing, host, decimal, kept })
+    }
+
+    /// The tables that are filled.
+    pub(super) fn tables(&self) -> Vec<&'static Table> {
+        let filled = |table: &&&Table| self.lines.iter().flat_map(|line| &line.rows).any(|row| row.table.id == table.id);
+        TABLES.iter().filter(filled).copied().collect()
+    }
+}
+
+impl Timing {
+    fn read(keys: Keys<'_, '_>, patterns: &[Pattern]) -> Result<Timing, Wrong> {
+        let source = keys.source;
+        let said = keys.needed("format", "\"iso\"")?;
+        let has = |name: &str| patterns.iter().any(|pattern| pattern.group(name).is_some());
+        let counted = said.text == "counted";
+        let missing = match (counted, has(TIME)) {
+            (false, false) => Some("no pattern has a group `(?<time>…)`; add one, or say `format = \"counted\"`"),
+            (true, true) => Some("a pattern has a group `time`, but times are `counted`; say how it is written"),
+            (true, false) if !patterns.iter().any(|pattern| pattern.sample) => {
+                Some("times are `counted`, but no [[line]] says `sample = true`: the line with which each sample begins")
+            }
+            _ => None,
+        };
+        if let Some(why) = missing {
+            return Err(source.wrong(said.at, why));
+        }
+        let when = (!counted).then(|| When::named(said.text));
+        if let Some(When::Form(form)) = &when {
+            check_form(form, true).map_err(|why| source.wrong(said.at, format!("`format`: {why}")))?;
+        }
+        let date = keys.text("date")?;
+        let is_clock = when == Some(When::Day);
+        if let Some(said) = date {
+            check_form(said.text, false).map_err(|why| source.wrong(said.at, format!("`date`: {why}")))?;
+            if !is_clock || !has(DATE) {
+                let why = "`date` is for a group `(?<date>…)` apart from times of day: with `format = \"clock\"`";
+                return Err(source.wrong(said.at, why));
+            }
+        }
+        let zone = match keys.text("zone")? {
+            Some(Said { text: "UTC", .. }) => Some(TimeZone::UTC),
+            Some(said) => Some(TimeZone::get(said.text).map_err(|_| {
+                source.wrong(said.at, format!("`{}` is no time zone; expected a name such as Europe/Berlin or UTC", said.text))
+            })?),
+            None => None,
+        };
+        let interval = match keys.value("interval") {
+            None => None,
+            Some(value) => match number_of(value.get_ref()).filter(|s| *s > 0.0) {
+                Some(seconds) => Some(seconds),
+                None => return Err(keys.wrong_type("interval", value, "seconds, more than 0")),
+            },
+        };
+        Ok(Timing { when, zone, date: date.map(|said| said.text.to_owned()), interval, is_clock })
+    }
+}
+
+/// Tries a form of `strftime` with a date.
+fn check_form(form: &str, with_time: bool) -> Result<(), String> {
+    const WORDS: &str = "expected `iso`, `clock`, `counted`, `epoch_s`, `epoch_ms`, `epoch_us`, `epoch_ns`, `elapsed_s`, \
+                         `elapsed_ms`, `elapsed_us`, or a form of strftime such as `%d.%m.%Y %H:%M:%S`";
+    if !form.contains('%') {
+        let known = WORDS.split('`').filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
+        return Err(format!("`{form}` is not known{}; {WORDS}", perhaps(form, known)));
+    }
+    let moment = jiff::civil::date(2026, 11, 21).at(14, 35, 53, 0).to_zoned(TimeZone::UTC).map_err(|e| e.to_string())?;
+    let text = jiff::fmt::strtime::format(form, &moment).map_err(|error| format!("`{form}`: {error}"))?;
+    let read = jiff::fmt::strtime::parse(form, &text).map_err(|error| format!("`{form}`: {error}"))?;
+    let day = read.to_date().ok().or_else(|| read.to_timestamp().ok().map(|t| t.to_zoned(TimeZone::UTC).date()));
+    if day != Some(moment.date()) {
+        return Err(format!("`{form}` does not tell the year, month and day"));
+    }
+    let time = read.to_time().ok().or_else(|| read.to_timestamp().ok().map(|t| t.to_zoned(TimeZone::UTC).time()));
+    if with_time && time.is_none_or(|time| time.hour() != 14) {
+        return Err(format!("`{form}` does not tell the time of day"));
+    }
+    Ok(())
+}
+
+/// A pattern before what its lines become is known.
+struct Pattern {
+    regex: Regex,
+    groups: Vec<Option<String>>,
+    keep: Vec<String>,
+    sample: bool,
+}
+
+impl Pattern {
+    fn read(keys: Keys<'_, '_>) -> Result<Pattern, Wrong> {
+        let said = keys.needed("pattern", "'^(?<time>\\S+) (?<value>\\d+)$'")?;
+        let regex = pattern(keys.source, said, &format!("^(?:{})$", said.text))?;
+        let groups: Vec<Option<String>> = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
+        let mut keep = Vec::new();
+        for kept in keys.texts("keep")? {
+            let named: Vec<&str> = groups.iter().flatten().map(String::as_str).collect();
+            if !named.contains(&kept.text) {
+                let near = perhaps(kept.text, named);
+                return Err(keys.source.wrong(kept.at, format!("`keep`: the pattern has no group `{}`{near}", kept.text)));
+            }
+            if [TIME, DATE, OF_HOST].contains(&kept.text) {
+                let why = format!("`keep`: `{}` holds for what follows anyway; leave it away", kept.text);
+                return Err(keys.source.wrong(kept.at, why));
+            }
+            keep.push(kept.text.to_owned());
+        }
+        Ok(Pattern { regex, groups, keep, sample: keys.flag("sample")? })
+    }
+
+    fn group(&self, name: &str) -> Option<usize> {
+        self.groups.iter().position(|group| group.as_deref() == Some(name))
+    }
+}
+
+/// What all lines of a file share.
+struct Context<'t, 's> {
+    source: Source<'s>,
+    kept: &'t [String],
+    timing: Option<&'t Timing>,
+    labels: Option<Keys<'t, 's>>,
+}
+
+impl<'s> Context<'_, 's> {
+    fn line(&self, keys: Keys<'_, 's>, pattern: Pattern) -> Result<Line, Wrong> {
+        let groups = Groups { line: &pattern.groups, kept: self.kept };
+        let slot = |name: &str| self.kept.iter().position(|kept| kept == name);
+        let mut forget = Vec::new();
+        for said in keys.texts("forget")? {
+            let near = perhaps(said.text, self.kept.iter().map(String::as_str));
+            let why = || self.source.wrong(said.at, format!("`forget`: no line keeps a group `{}`{near}", said.text));
+            forget.push(slot(said.text).ok_or_else(why)?);
+        }
+        let (time, date) = (pattern.group(TIME), pattern.group(DATE));
+        if (time.or(date).is_some() || pattern.sample) && self.timing.is_none() {
+            let why = "the line tells a time, but there is no [time]: add it, with `format = \"iso\"` or another form";
+            return Err(self.source.wrong(keys.at, why));
+        }
+        let interval = match keys.text("interval")? {
+            None => None,
+            Some(said) => Some(
+                Amount::read(said.text, Some(fenxi_model::Unit::Seconds), groups)
+                    .map_err(|why| self.source.wrong(said.at, format!("`interval`: {why}")))?,
+            ),
+        };
+        let rows = keys.tables("row", "[[line.row]]", &[])?;
+        if rows.len() > MOST_ROWS {
+            return Err(self.source.wrong(keys.at, format!("one line becomes more than {MOST_ROWS} rows; write a program instead")));
+        }
+        let rows: Result<Vec<_>, _> = rows.iter().map(|row| self.row(*row, groups)).collect();
+        let rows = rows?;
+        let number = |name: &String| pattern.group(name).zip(slot(name));
+        Ok(Line {
+            time,
+            date,
+            host: pattern.group(OF_HOST),
+            keep: pattern.keep.iter().filter_map(number).collect(),
+            forget,
+            sample: pattern.sample,
+            interval,
+            is_event: !rows.is_empty() && rows.iter().all(|row| row.table.shape == Shape::Events),
+            rows,
+            pattern: pattern.regex,
+        })
+    }
+
+    fn row(&self, keys: Keys<'_, 's>, groups: Groups<'_>) -> Result<RowRule, Wrong> {
+        let source = self.source;
+        let said = keys.needed("table", "\"metric\"")?;
+        let Some(table) = TABLES.iter().copied().find(|table| table.name == said.text) else {
+            let near = perhaps(said.text, TABLES.iter().map(|table| table.name));
+            return Err(source.wrong(said.at, format!("there is no table `{}`{near} (`fenxi tables` lists them)", said.text)));
+        };
+        if matches!(table.name, "note" | "cost") {
+            return Err(source.wrong(said.at, format!("the table `{}` is Fenxi's own", said.text)));
+        }
+        let is_timed = matches!(table.shape, Shape::Series | Shape::Events);
+        if is_timed && self.timing.is_none() {
+            let why = format!("rows of `{}` have a time: add [time], with `format = \"iso\"` or another form", table.name);
+            return Err(source.wrong(said.at, why));
+        }
+        let mut rule = RowRule { table, cells: Vec::new(), labels: Vec::new(), needs: Vec::new(), is_timed };
+        for (key, value) in keys.all().filter(|(key, _)| key.text != "table") {
+            let place = column(source, table, key)?;
+            if let (true, Some(labels)) = (key.text == "labels", value.get_ref().as_table()) {
+                let labels = Keys::new(source, labels, value.span().start, "labels", &[])?;
+                rule.labels = read_labels(labels, groups)?;
+                continue;
+            }
+            rule.cells.push((place, Cell::read(source, &table.columns[place], value, groups)?));
+        }
+        if let Some(labels) = self.labels.filter(|_| table.index_of("labels").is_some()) {
+            rule.labels.extend(read_labels(labels, Groups { line: &[], kept: &[] })?);
+        }
+        if rule.cells.iter().all(|(place, _)| *place < N_COMMON + table.n_keys) && table.shape != Shape::Events {
+            let columns = &table.columns[N_COMMON + table.n_keys..];
+            let names: Vec<&str> = columns.iter().map(|column| column.name).take(8).collect();
+            let why = format!("the row of `{}` has no value: set one of {} …", table.name, list(&names));
+            return Err(source.wrong(said.at, why));
+        }
+        let keys = N_COMMON..N_COMMON + table.n_keys;
+        for (_, cell) in rule.cells.iter().filter(|(place, _)| keys.contains(place)) {
+            if let Cell::Text(template) = cell {
+                rule.needs.extend(template.kept());
+            }
+        }
+        rule.needs.extend(rule.labels.iter().flat_map(|(_, template)| template.kept()));
+        Ok(rule)
+    }
+}
+
+fn read_labels(keys: Keys<'_, '_>, groups: Groups<'_>) -> Result<Vec<(String, Template)>, Wrong> {
+    let mut labels = Vec::new();
+    for (key, value) in keys.all() {
+        let Some(text) = value.get_ref().as_str() else { return Err(keys.wrong_type(key.text, value, "a text in quotes")) };
+        let template = Template::read(text, groups)
+            .map_err(|why| keys.source.wrong(value.span().start, format!("label `{}`: {why}", key.text)))?;
+        labels.push((key.text.to_owned(), template));
+    }
+    Ok(labels)
+}
+
+/// The number of the column that a key of a row names.
+fn column(source: Source<'_>, table: &Table, key: Said<'_>) -> Result<usize, Wrong> {
+    let wrong = |why: String| Err(source.wrong(key.at, why));
+    match table.index_of(key.text) {
+        Some(T) => wrong("`t` comes from the group `(?<time>…)` and [time]; leave it away".to_owned()),
+        Some(DT) => wrong("`dt` comes from `interval` of [time] or of [[line]], or from the times; leave it away".to_owned()),
+        Some(HOST) => wrong("`host` comes from a group `(?<host>…)`, or `host = \"…\"` at the top; leave it away".to_owned()),
+        Some(place) if table.columns[place].ty == Type::Time => wrong(format!("`{}` is a time, which cannot be filled", key.text)),
+        Some(place) => Ok(place),
+        None => {
+            let near = perhaps(key.text, table.columns[N_COMMON..].iter().map(|column| column.name));
+            wrong(format!("the table `{}` has no column `{}`{near} (`fenxi tables {0}` lists them)", table.name, key.text))
+        }
+    }
+}

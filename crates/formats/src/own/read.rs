@@ -1,0 +1,368 @@
+//! Reads a text by the rules of a format's file, line by line: the first pattern that matches a whole line says what it becomes.
+
+use fenxi_model::{Micros, Shape, Type};
+use regex::CaptureLocations;
+use rustc_hash::FxHashMap;
+
+use super::{
+    compile::{Line, RowRule, Rules, Timing},
+    unit::Per,
+    value::{Amount, Cell, From},
+};
+use crate::{
+    Hints, Input, Out, Relative, Ticker, civil_date,
+    generic::{
+        labels::Labels,
+        sheet::{Decimal, missing, number_in},
+        when::Times,
+    },
+    scaled,
+};
+
+/// Series of totals that are followed; beyond it all begin anew.
+const MAX_SERIES: usize = 1 << 18;
+/// The longest value that is kept for following lines.
+const LONGEST_KEPT: usize = 4096;
+/// Beyond them a double does not hold each whole number.
+const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// Reads all of the input.
+pub(super) fn read(rules: &Rules, input: &mut Input<'_>, out: &mut Out<'_>) {
+    let mut reader = Reader::new(rules, &input.head(), out);
+    while input.line().is_some() {
+        let (number, text) = (input.number(), input.text().trim_end());
+        if text.is_empty() || rules.ignore.iter().any(|pattern| pattern.is_match(text)) {
+            continue;
+        }
+        match reader.matching(text) {
+            Some(at) => reader.line(at, number, text, out),
+            None => out.unknown(number, text, "no pattern matches"),
+        }
+    }
+}
+
+struct Reader<'r> {
+    rules: &'r Rules,
+    /// Where the groups of each pattern matched last.
+    places: Vec<CaptureLocations>,
+    kept: Vec<Option<String>>,
+    moments: Option<Moments<'r>>,
+    ticker: Ticker,
+    /// The time and the length of the interval of the rows to come.
+    t: Option<Micros>,
+    dt: Option<f64>,
+    totals: FxHashMap<(usize, usize, usize, String), (Micros, f64)>,
+    text: String,
+    labels: Labels,
+    /// The host, as far as the content says it: part of what tells series apart.
+    host: String,
+}
+
+/// What the groups of the line at hand and of earlier ones hold.
+struct Values<'v> {
+    line: &'v str,
+    places: &'v CaptureLocations,
+    kept: &'v [Option<String>],
+}
+
+impl<'v> Values<'v> {
+    fn get(&self, from: From) -> Option<&'v str> {
+        match from {
+            From::Line(group) => self.places.get(group).and_then(|(begin, end)| self.line.get(begin..end)),
+            From::Kept(slot) => self.kept.get(slot)?.as_deref(),
+        }
+    }
+}
+
+impl<'r> Reader<'r> {
+    fn new(rules: &'r Rules, head: &str, out: &mut Out<'_>) -> Reader<'r> {
+        if let Some(host) = &rules.host {
+            out.set_host(host);
+        }
+        let places: Vec<_> = rules.lines.iter().map(|line| line.pattern.capture_locations()).collect();
+        let moments = rules.timing.as_ref().map(|timing| Moments::new(timing, out));
+        let mut reader = Reader {
+            rules,
+            places,
+            kept: vec![None; rules.kept.len()],
+            moments,
+            ticker: Ticker::default(),
+            t: None,
+            dt: None,
+            totals: FxHashMap::default(),
+            text: String::new(),
+            labels: Labels::default(),
+            host: String::new(),
+        };
+        reader.ticker = reader.usual(head, out.hints());
+        reader
+    }
+
+    /// Learns the usual length of intervals from the beginning of the text.
+    fn usual(&mut self, head: &str, hints: &Hints) -> Ticker {
+        let Some(timing) = &self.rules.timing else { return Ticker::default() };
+        let hints = Hints { interval_s: hints.interval_s.or(timing.interval), ..hints.clone() };
+        // What it would say, reading says once more.
+        let mut aside = Out::new("", hints.clone(), |rows, _| rows.clear());
+        let mut moments = Moments::new(timing, &aside);
+        Ticker::new(&hints, head, |text| {
+            let text = text.trim_end();
+            let at = self.matching(text)?;
+            let line = &self.rules.lines[at];
+            let values = Values { line: text, places: &self.places[at], kept: &[] };
+            let t = moments.stamp(line, &values, &mut aside).ok()??;
+            (!line.is_event).then_some(t.0 as f64 / 1e6)
+        })
+    }
+
+    /// The first pattern that matches a line; the places of its groups are set then.
+    fn matching(&mut self, text: &str) -> Option<usize> {
+        let each = self.rules.lines.iter().zip(&mut self.places).enumerate();
+        each.filter_map(|(at, (line, places))| line.pattern.captures_read(places, text).map(|_| at)).next()
+    }
+
+    fn line(&mut self, at: usize, number: u64, text: &str, out: &mut Out<'_>) {
+        let rules = self.rules;
+        let line = &rules.lines[at];
+        let group = |places: &CaptureLocations, group: Option<usize>| {
+            group.and_then(|group| places.get(group)).and_then(|(begin, end)| text.get(begin..end)).map(str::trim)
+        };
+        if let Some(host) = group(&self.places[at], line.host) {
+            out.set_host(host);
+            host.clone_into(&mut self.host);
+        }
+        let before = (self.t, self.dt);
+        if self.time(at, number, text, out).is_none() {
+            return;
+        }
+        for (place, row) in line.rows.iter().enumerate() {
+            self.row((at, place), row, number, text, out);
+        }
+        // An event is at a moment between samples, and ends no interval.
+        if line.is_event {
+            (self.t, self.dt) = before;
+        }
+        for slot in &line.forget {
+            self.kept[*slot] = None;
+        }
+        for (own, slot) in &line.keep {
+            let value = group(&self.places[at], Some(*own)).filter(|value| !value.is_empty());
+            self.kept[*slot] = value.map(|value| value.chars().take(LONGEST_KEPT).collect());
+        }
+    }
+
+    /// Sets the time of what follows, if the line tells one; None when it should and does not.
+    fn time(&mut self, at: usize, number: u64, text: &str, out: &mut Out<'_>) -> Option<()> {
+        let line = &self.rules.lines[at];
+        let Some(moments) = &mut self.moments else { return Some(()) };
+        let values = Values { line: text, places: &self.places[at], kept: &self.kept };
+        if moments.timing.when.is_none() {
+            if line.sample {
+                let (t, dt) = moments.count(out);
+                (self.t, self.dt) = (Some(t), Some(dt));
+            }
+        } else {
+            match moments.stamp(line, &values, out) {
+                Ok(None) => {}
+                Ok(Some(t)) if line.is_event => self.t = Some(t),
+                Ok(Some(t)) => (self.t, self.dt) = (Some(t), self.ticker.tick(t)),
+                Err(stamp) => {
+                    out.unknown(number, &stamp, "no time as [time] says");
+                    // What follows would be at the time of what stood before.
+                    (self.t, self.dt) = (None, None);
+                    return None;
+                }
+            }
+        }
+        if let Some(amount) = &line.interval {
+            let seconds = amount_of(amount, &values, self.rules.decimal, number, out);
+            self.dt = seconds.filter(|seconds| *seconds > 0.0).or(self.dt);
+        }
+        Some(())
+    }
+
+    fn row(&mut self, id: (usize, usize), rule: &RowRule, number: u64, text: &str, out: &mut Out<'_>) {
+        if rule.is_timed && self.t.is_none() {
+            return out.unknown(number, text, "no time in this line, nor before it");
+        }
+        if let Some(slot) = rule.needs.iter().find(|slot| self.kept[**slot].is_none()) {
+            let why = format!("no line before it told `{}`, which its row needs", self.rules.kept[*slot]);
+            return out.unknown(number, text, &why);
+        }
+        let key = self.key(id.0, rule, text);
+        let (numbers, any) = self.numbers(id, rule, (number, text), &key, out);
+        // Without any value it says nothing: a first total, or marks of what is missing.
+        if any || rule.table.shape == Shape::Events {
+            self.write(id.0, rule, (number, text), &numbers, out);
+        }
+    }
+
+    /// What tells the row's series from others: its host, its labels and its table's keys. The labels are made too.
+    fn key(&mut self, at: usize, rule: &RowRule, text: &str) -> String {
+        let values = Values { line: text, places: &self.places[at], kept: &self.kept };
+        self.labels.cut(0);
+        for (name, template) in &rule.labels {
+            if template.fill(|from| values.get(from), &mut self.text) {
+                self.labels.push(name, &self.text);
+            }
+        }
+        let mut key = format!("{}\0{}", self.host, self.labels.text());
+        for (_, cell) in rule.cells.iter().filter(|(place, _)| *place < rule.first_value()) {
+            key.push('\0');
+            match cell {
+                Cell::Text(template) if template.fill(|from| values.get(from), &mut self.text) => key.push_str(&self.text),
+                Cell::Number(amount) => key.push_str(values.get(amount.from).unwrap_or_default()),
+                Cell::Text(_) | Cell::Constant(_) => {}
+            }
+        }
+        key
+    }
+
+    /// The numbers of the row's cells, and whether the line tells a value at all, be it a text.
+    fn numbers(
+        &mut self,
+        id: (usize, usize),
+        rule: &RowRule,
+        (number, text): (u64, &str),
+        key: &str,
+        out: &mut Out<'_>,
+    ) -> (Vec<Option<f64>>, bool) {
+        let values = Values { line: text, places: &self.places[id.0], kept: &self.kept };
+        let (mut numbers, mut any) = (Vec::with_capacity(rule.cells.len()), false);
+        for (place, cell) in &rule.cells {
+            let is_value = *place >= rule.first_value();
+            let value = match cell {
+                Cell::Constant(value) => Some(*value),
+                Cell::Text(template) => {
+                    let told = is_value && template.has_group();
+                    any |= told && template.fill(|from| values.get(from), &mut self.text);
+                    None
+                }
+                Cell::Number(amount) => {
+                    let value = amount_of(amount, &values, self.rules.decimal, number, out);
+                    let value = match amount.conversion.per {
+                        Per::Value => value,
+                        Per::Interval => value.zip(self.dt).filter(|(_, dt)| *dt > 0.0).map(|(value, dt)| value / dt),
+                        Per::Total => self.t.zip(value).and_then(|now| {
+                            let series = (id.0, id.1, *place, key.to_owned());
+                            if self.totals.len() >= MAX_SERIES {
+                                self.totals.clear();
+                            }
+                            growth(self.totals.insert(series, now)?, now)
+                        }),
+                    };
+                    any |= is_value && value.is_some();
+                    value
+                }
+            };
+            numbers.push(value);
+        }
+        (numbers, any)
+    }
+
+    fn write(
+        &mut self,
+        at: usize,
+        rule: &RowRule,
+        (number, text): (u64, &str),
+        numbers: &[Option<f64>],
+        out: &mut Out<'_>,
+    ) {
+        let values = Values { line: text, places: &self.places[at], kept: &self.kept };
+        let (t, dt) = match rule.table.shape {
+            Shape::Facts => (None, None),
+            Shape::Events => (self.t, None),
+            _ => (self.t, self.dt),
+        };
+        let mut not_whole = None;
+        let mut row = out.row(rule.table, t, dt);
+        for ((place, cell), value) in rule.cells.iter().zip(numbers) {
+            if let Cell::Text(template) = cell {
+                if template.fill(|from| values.get(from), &mut self.text) {
+                    row.str(*place, Some(self.text.as_str()));
+                }
+            } else if rule.table.columns[*place].ty == Type::I64 {
+                let whole = value.filter(|v| v.fract() == 0.0 && v.abs() <= LARGEST_WHOLE);
+                if whole.is_none() && value.is_some() {
+                    not_whole = Some(*place);
+                }
+                row.i64(*place, whole.map(|v| v as i64));
+            } else {
+                row.f64(*place, *value);
+            }
+        }
+        if let Some(place) = rule.table.index_of("labels").filter(|_| !self.labels.text().is_empty()) {
+            row.str(place, Some(self.labels.text()));
+        }
+        if let Some(place) = not_whole {
+            out.unknown(number, text, &format!("no whole number for `{}`", rule.table.columns[place].name));
+        }
+    }
+}
+
+/// The number of a line, in the column's unit; None where there is none, which is noted unless a mark says that it is missing.
+fn amount_of(amount: &Amount, values: &Values<'_>, decimal: Decimal, number: u64, out: &mut Out<'_>) -> Option<f64> {
+    let text = values.get(amount.from)?.trim();
+    let value = match amount.conversion.prefixed {
+        Some(base) => scaled(text, base),
+        None => number_in(text, decimal),
+    };
+    if value.is_none() && !missing(text) {
+        out.unknown(number, text, &format!("no number in the group `{}`", amount.group));
+    }
+    value.map(|value| value * amount.conversion.factor).filter(|value| value.is_finite())
+}
+
+/// How much a total grew per second; None when it went back, as it began anew then.
+fn growth(last: (Micros, f64), now: (Micros, f64)) -> Option<f64> {
+    // Not `seconds_since`: times of a damaged text can be as far apart as numbers go.
+    let seconds = (now.0.0 as f64 - last.0.0 as f64) / 1e6;
+    (seconds > 0.0 && now.1 >= last.1).then(|| (now.1 - last.1) / seconds)
+}
+
+/// Turns the times of lines into moments.
+struct Moments<'r> {
+    timing: &'r Timing,
+    times: Times,
+    relative: Option<Relative>,
+    /// The date that a line said, for those that follow with a time of day.
+    date: String,
+    stamp: String,
+}
+
+impl<'r> Moments<'r> {
+    fn new(timing: &'r Timing, out: &Out<'_>) -> Moments<'r> {
+        let times = Times::in_zone(out, timing.zone.clone());
+        Moments { timing, times, relative: None, date: String::new(), stamp: String::new() }
+    }
+
+    /// The next sample's time and length.
+    fn count(&mut self, out: &mut Out<'_>) -> (Micros, f64) {
+        let interval = self.timing.interval;
+        self.relative.get_or_insert_with(|| Relative::new(out, interval)).tick()
+    }
+
+    /// The moment that a line tells; None when it tells none, and as an error what cannot be read.
+    fn stamp(&mut self, line: &Line, values: &Values<'_>, out: &mut Out<'_>) -> Result<Option<Micros>, String> {
+        let get = |group: Option<usize>| group.and_then(|group| values.get(From::Line(group))).map(str::trim);
+        if let Some(date) = get(line.date) {
+            if self.timing.is_clock {
+                let day = match &self.timing.date {
+                    None => civil_date(date),
+                    Some(form) => jiff::fmt::strtime::parse(form, date).ok().and_then(|read| read.to_date().ok()),
+                };
+                self.times.set_date(day.ok_or_else(|| date.to_owned())?);
+            } else {
+                date.clone_into(&mut self.date);
+            }
+        }
+        let (Some(when), Some(time)) = (&self.timing.when, get(line.time)) else { return Ok(None) };
+        self.stamp.clear();
+        if !self.date.is_empty() {
+            self.stamp.push_str(&self.date);
+            self.stamp.push(' ');
+        }
+        self.stamp.push_str(time);
+        self.times.read(when, &self.stamp, out).map(Some).ok_or_else(|| self.stamp.clone())
+    }
+}

@@ -1,0 +1,46 @@
+//! Formats of stores against their fixtures, and wrong files against what is said of them.
+
+mod files;
+mod texts;
+
+use std::{path::PathBuf, sync::Arc};
+
+use fenxi_model::Micros;
+
+use super::TextFormat;
+use crate::{AnyFormat, Hints, fixtures::Read, fixtures::read_any};
+
+/// A format from a file's text.
+fn format(text: &str) -> TextFormat {
+    TextFormat::parse("mine", "mine.toml", text, "").unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// What it reads of a text.
+fn read(format: TextFormat, text: &str) -> Read {
+    read_bytes(&AnyFormat::Own(Arc::new(format)), text.as_bytes())
+}
+
+fn read_bytes(format: &AnyFormat, bytes: &[u8]) -> Read {
+    let modified = Micros::parse("2026-01-02T03:04:05");
+    read_any(format, bytes, Hints { modified, default_host: "fixture".to_owned(), ..Hints::none("file") })
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/own")
+}
+
+/// The formats among the fixtures, and a text of each.
+fn fixtures() -> Vec<(AnyFormat, PathBuf, Vec<u8>)> {
+    let mut paths: Vec<_> = fs_err::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    paths.sort();
+    let one = |path: PathBuf| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = fs_err::read_to_string(&path).unwrap();
+        let format = TextFormat::parse(&name, &format!("{name}.toml"), &text, "digest").unwrap_or_else(|e| panic!("{e}"));
+        let text = path.with_extension("txt");
+        let bytes = fs_err::read(&text).unwrap();
+        (AnyFormat::Own(Arc::new(format)), text, bytes)
+    };
+    paths.into_iter().map(one).collect()
+}

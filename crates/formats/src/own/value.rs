@@ -1,0 +1,182 @@
+//! Values of columns as a format's file writes them: `"{group} KiB/s"`, `"part of {group}"`, `4`.
+
+use fenxi_model::{Column, Type};
+use toml::{Spanned, de::DeValue};
+
+use super::{
+    document::{Said, Source, Wrong, list, number_of, perhaps},
+    unit::{Conversion, Per, conversion, free_conversion},
+};
+
+/// Where a piece of a line comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum From {
+    /// A group of the pattern that matched.
+    Line(usize),
+    /// One that an earlier line kept.
+    Kept(usize),
+}
+
+/// The groups that a value may name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Groups<'a> {
+    /// Those of the line's own pattern, by number.
+    pub(super) line: &'a [Option<String>],
+    /// Those that any line keeps.
+    pub(super) kept: &'a [String],
+}
+
+impl Groups<'_> {
+    fn find(&self, name: &str) -> Result<From, String> {
+        if let Some(at) = self.line.iter().position(|own| own.as_deref() == Some(name)) {
+            return Ok(From::Line(at));
+        }
+        if let Some(at) = self.kept.iter().position(|kept| kept == name) {
+            return Ok(From::Kept(at));
+        }
+        let mut known: Vec<&str> = self.line.iter().flatten().map(String::as_str).collect();
+        known.extend(self.kept.iter().map(String::as_str));
+        let here = if known.is_empty() {
+            "the pattern has no named groups: write `(?<name>…)`".to_owned()
+        } else {
+            format!("there are {}", list(&known))
+        };
+        Err(format!(
+            "no group is called `{name}`{}; {here} (a line whose `keep` names a group lends it to those that follow)",
+            perhaps(name, known)
+        ))
+    }
+}
+
+/// A text with groups in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Template(Vec<Piece>);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Piece {
+    Text(String),
+    Group(From),
+}
+
+impl Template {
+    pub(super) fn read(text: &str, groups: Groups<'_>) -> Result<Template, String> {
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            plain.push_str(&rest[..at]);
+            let (brace, after) = rest[at..].split_at(1);
+            if let Some(after) = after.strip_prefix(brace) {
+                plain.push_str(brace);
+                rest = after;
+                continue;
+            }
+            let Some((name, after)) = after.split_once('}').filter(|_| brace == "{") else {
+                return Err(format!("`{text}` has a single `{brace}`; write `{{group}}`, or `{brace}{brace}` for one of the text"));
+            };
+            if !plain.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut plain)));
+            }
+            pieces.push(Piece::Group(groups.find(name)?));
+            rest = after;
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        Ok(Template(pieces))
+    }
+
+    /// The text, into `into`; false when a group has no value, or all is empty.
+    pub(super) fn fill<'v>(&self, values: impl Fn(From) -> Option<&'v str>, into: &mut String) -> bool {
+        into.clear();
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => into.push_str(text),
+                Piece::Group(from) => match values(*from) {
+                    Some(value) => into.push_str(value.trim()),
+                    None => return false,
+                },
+            }
+        }
+        !into.is_empty()
+    }
+
+    /// Whether it is not the same for each line.
+    pub(super) fn has_group(&self) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Group(_)))
+    }
+
+    /// The kept groups that it needs.
+    pub(super) fn kept(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Group(From::Kept(at)) => Some(*at),
+            _ => None,
+        })
+    }
+}
+
+/// What a column gets.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cell {
+    /// A number of the line.
+    Number(Amount),
+    /// The same number in each row.
+    Constant(f64),
+    /// A text.
+    Text(Template),
+}
+
+/// A number of a line, and its unit.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Amount {
+    pub(super) from: From,
+    /// The group's name, for notes.
+    pub(super) group: String,
+    pub(super) conversion: Conversion,
+}
+
+impl Amount {
+    /// Reads `{group}`, `{group} KiB/s` or `{group} * 512`, for a column in `unit`; None for one that takes any.
+    pub(super) fn read(text: &str, unit: Option<fenxi_model::Unit>, groups: Groups<'_>) -> Result<Amount, String> {
+        let wrong = || format!("`{text}` is no number: expected `{{group}}`, with a unit behind it or `* factor`, or a number without quotes");
+        let (group, rest) = text.trim().strip_prefix('{').and_then(|rest| rest.split_once('}')).ok_or_else(wrong)?;
+        let from = groups.find(group)?;
+        let rest = rest.trim();
+        let conversion = match rest.strip_prefix('*') {
+            Some(factor) => {
+                let factor = factor.trim().parse::<f64>().ok().filter(|f| f.is_finite() && *f != 0.0);
+                Conversion { factor: factor.ok_or_else(wrong)?, per: Per::Value, prefixed: None }
+            }
+            None => unit.map_or_else(|| free_conversion(rest), |unit| conversion(rest, unit))?,
+        };
+        Ok(Amount { from, group: group.to_owned(), conversion })
+    }
+}
+
+impl Cell {
+    /// What the file says that the column gets.
+    pub(super) fn read(
+        source: Source<'_>,
+        column: &Column,
+        value: &Spanned<DeValue<'_>>,
+        groups: Groups<'_>,
+    ) -> Result<Cell, Wrong> {
+        let at = value.span().start;
+        let wrong = |why: String| source.wrong(at, format!("`{}`: {why}", column.name));
+        // That of a metric or a result, whose unit is another column.
+        let unit = (column.name != "value").then_some(column.unit);
+        let text = value.get_ref().as_str().map(|text| Said { text, at });
+        match (column.ty, text, number_of(value.get_ref())) {
+            (Type::Label | Type::Text, Some(said), _) => Template::read(said.text, groups).map(Cell::Text).map_err(wrong),
+            (Type::F64 | Type::I64, Some(said), _) => {
+                Amount::read(said.text, unit, groups).map(Cell::Number).map_err(wrong)
+            }
+            (Type::F64, _, Some(number)) => Ok(Cell::Constant(number)),
+            (Type::I64, _, Some(number)) if number.fract() == 0.0 => Ok(Cell::Constant(number)),
+            (Type::F64 | Type::I64, ..) => Err(wrong("expected a number, or a text such as `\"{group}\"`".to_owned())),
+            (Type::Label | Type::Text, ..) => Err(wrong("expected a text in quotes".to_owned())),
+            (Type::Time, ..) => Err(wrong("times of their own cannot be filled".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What a program of a store gives up before it runs: rights, the network, writing, its terminal, and most of memory.
+//!
+//! All that takes memory is made ready in the parent; the child makes system calls only. Landlock holds files, TCP and signals
+//! where the kernel knows it; seccomp holds sockets and sessions everywhere; limits hold each process.
+
+#![allow(unsafe_code, reason = "what is done between fork and exec has no safe interface")]
+
+use std::{collections::BTreeMap, io, os::unix::process::CommandExt, process::Command};
+
+use fenxi_procfs::Root;
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, Scope,
+};
+use nix::libc;
+use rustix::{
+    process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit, setsid},
+    thread::{CapabilitySet, CapabilitySets, set_capabilities},
+};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+
+use super::Limits;
+
+/// System calls that fail: those that lead out of the session, to other processes, or to a network.
+const REFUSED: &[libc::c_long] = &[
+    libc::SYS_socket,
+    libc::SYS_setsid,
+    libc::SYS_setpgid,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_kill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_io_uring_setup,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+];
+
+/// Rights of Landlock that are asked for; older kernels give those that they know.
+const LATEST: ABI = ABI::V6;
+
+/// Lets the program of `command` run with what `limits` leave it.
+///
+/// # Errors
+/// When the kernel does not take the filters.
+pub(super) fn confine(command: &mut Command, limits: &Limits) -> io::Result<()> {
+    let mut files = Some(files().map_err(io::Error::other)?);
+    let calls = refused().map_err(io::Error::other)?;
+    let resources = resources(limits);
+    let act = move || {
+        // A session of its own has no terminal, and gets no Ctrl-C meant for us: we end it.
+        setsid()?;
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        for (resource, limit) in &resources {
+            setrlimit(*resource, *limit)?;
+        }
+        let none = CapabilitySet::empty();
+        // Without rights of root there are none to give up.
+        let _ = set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none });
+        if let Some(files) = files.take() {
+            files.restrict_self().map_err(|_| io::Error::from_raw_os_error(libc::EPERM))?;
+        }
+        seccompiler::apply_filter(&calls).map_err(|_| io::Error::from_raw_os_error(libc::EPERM))
+    };
+    // SAFETY: between fork and exec it makes system calls on what was made ready before, and frees a descriptor.
+    unsafe { command.pre_exec(act) };
+    Ok(())
+}
+
+/// Reading and running files anywhere, and nothing else.
+fn files() -> Result<RulesetCreated, String> {
+    let all = AccessFs::from_all(LATEST);
+    let rules = || -> Result<RulesetCreated, landlock::RulesetError> {
+        Ruleset::default()
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(all)?
+            .handle_access(AccessNet::from_all(LATEST))?
+            .scope(Scope::from_all(LATEST))?
+            .create()
+    };
+    let open = |path: &str| PathFd::new(path).map_err(|error| error.to_string());
+    let reading = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
+    let rules = rules().and_then(|rules| Ok((rules,))).map_err(|error| error.to_string())?.0;
+    let rules = rules.add_rule(PathBeneath::new(open("/")?, reading)).map_err(|error| error.to_string())?;
+    let nowhere = PathBeneath::new(open("/dev/null")?, AccessFs::ReadFile | AccessFs::WriteFile);
+    rules.add_rule(nowhere).map_err(|error| error.to_string())
+}
+
+fn refused() -> Result<BpfProgram, String> {
+    let rules: BTreeMap<i64, _> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
+    let arch = std::env::consts::ARCH.try_into().map_err(|error: seccompiler::BackendError| error.to_string())?;
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch).map_err(|error| error.to_string())?;
+    filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())
+}
+
+fn resources(limits: &Limits) -> Vec<(Resource, Rlimit)> {
+    let most = |limit: u64| Rlimit { current: Some(limit), maximum: Some(limit) };
+    let mut all = vec![
+        (Resource::Cpu, most(limits.cpu.as_secs().max(1))),
+        (Resource::As, most(limits.address_bytes)),
+        (Resource::Fsize, most(0)),
+        (Resource::Core, most(0)),
+        (Resource::Nofile, most(256)),
+    ];
+    // It counts all threads of the user, so that those there are must be left: the system's are more than that.
+    let threads = Root::live().read_text("/proc/loadavg").and_then(|text| {
+        text.split_whitespace().nth(3)?.split_once('/')?.1.parse::<u64>().ok()
+    });
+    if let Some(threads) = threads {
+        all.push((Resource::Nproc, most(threads + limits.processes as u64)));
+    }
+    // A limit can only be lowered.
+    for (resource, limit) in &mut all {
+        let hard = rustix::process::getrlimit(*resource).maximum;
+        let least = hard.map_or(limit.maximum, |hard| limit.maximum.map(|own| own.min(hard)));
+        *limit = Rlimit { current: least, maximum: least };
+    }
+    all
+}

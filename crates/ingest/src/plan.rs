@@ -1,0 +1,99 @@
+//! What is imported, how it is read, and which format reads it.
+
+use std::collections::BTreeMap;
+
+use fenxi_formats::{AnyFormat, Foreign, Formats, Head, Input, foreign};
+use fenxi_model::Micros;
+use fenxi_store::Store;
+use jiff::tz::TimeZone;
+
+use crate::Source;
+
+/// What to import, and what is known about it.
+#[derive(Debug)]
+pub struct Plan {
+    /// Where the run is kept.
+    pub store: Store,
+    /// Name of the run; part of its id.
+    pub name: String,
+    /// Tags of the run.
+    pub tags: BTreeMap<String, String>,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// The inputs, which become one run.
+    pub sources: Vec<Source>,
+    /// The formats among which each input's is found.
+    pub formats: Formats,
+    /// The format of all inputs; None to recognise each.
+    pub format: Option<AnyFormat>,
+    /// The host of all rows, whatever the content says.
+    pub host: Option<String>,
+    /// When the observation began.
+    pub start: Option<Micros>,
+    /// Seconds between two samples.
+    pub interval_s: Option<f64>,
+    /// The zone of times that name none.
+    pub zone: TimeZone,
+    /// How to read columns of unknown text: the text of a mapping file.
+    pub mapping: Option<String>,
+    /// Fail when anything could not be read or had to be assumed.
+    pub strict: bool,
+    /// Import also what the store already has.
+    pub force: bool,
+    /// Bytes that a packed input may unpack to; None for any number.
+    pub most_bytes: Option<u64>,
+    /// The time of the import.
+    pub now: Micros,
+    /// A random number for the run's id.
+    pub random: u64,
+}
+
+impl Plan {
+    /// Imports `sources` into `store` as a run called `name`: each in the format that it is recognised as, of the host that it
+    /// names, in UTC. `now` is the time of the import, `random` makes the run's id unique.
+    pub fn new(store: Store, name: String, sources: Vec<Source>, now: Micros, random: u64) -> Plan {
+        Plan {
+            store,
+            name,
+            tags: BTreeMap::new(),
+            command: Vec::new(),
+            sources,
+            formats: Formats::default(),
+            format: None,
+            host: None,
+            start: None,
+            interval_s: None,
+            zone: TimeZone::UTC,
+            mapping: None,
+            strict: false,
+            force: false,
+            most_bytes: None,
+            now,
+            random,
+        }
+    }
+
+    /// What an input is read as, or what it is that is no text; neither of a text that nobody knows.
+    pub(crate) fn recognise(&self, input: &Input<'_>) -> (Option<AnyFormat>, Option<Foreign>) {
+        match foreign(input.head_bytes()) {
+            Some(foreign) => (None, Some(foreign)),
+            None => {
+                let named = self.format.clone();
+                (named.or_else(|| self.formats.detect(&Head { text: &input.head() })), None)
+            }
+        }
+    }
+    /// What the user said, to be able to read the input again in the same way.
+    pub(crate) fn said(&self) -> BTreeMap<String, String> {
+        let plan = self;
+        let said = [
+            ("format", plan.format.as_ref().map(|f| f.name().to_owned())),
+            ("host", plan.host.clone()),
+            ("start", plan.start.map(Micros::iso)),
+            ("interval", plan.interval_s.map(|s| s.to_string())),
+            ("zone", plan.zone.iana_name().map(str::to_owned)),
+            ("mapping", plan.mapping.clone()),
+        ];
+        said.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    }
+}

@@ -10,11 +10,13 @@
 
 mod archives;
 mod mutate;
+mod own;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     process::ExitCode,
+    rc::Rc,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -43,7 +45,7 @@ const HANG: Duration = Duration::from_secs(120);
 /// Feed damaged inputs to the importers of one family, or to the reader of a compressed format
 #[derive(Debug, Parser)]
 struct Args {
-    /// Family: linux, unix, trace, load, database, generic; or format: zst, lz4, gz
+    /// Family: linux, unix, trace, load, database, generic, own (formats of stores); or format: zst, lz4, gz
     family: String,
     /// How long
     #[arg(long, default_value_t = 60)]
@@ -71,7 +73,7 @@ struct Current {
 
 fn main() -> Result<ExitCode> {
     let args = Args::parse();
-    let subject = Subject::named(&args.family)?;
+    let subject = Subject::named(&args.family, &args.fixtures)?;
     setrlimit(Resource::RLIMIT_AS, MEMORY, MEMORY)?;
     let seeds = subject.seeds(&args.fixtures)?;
     let current = Arc::new(Current::default());
@@ -103,15 +105,20 @@ fn main() -> Result<ExitCode> {
 enum Subject {
     Importers(Family, Vec<&'static Format>),
     Archives(fenxi_tamp::Format),
+    /// Formats of stores: their files, and texts that they read.
+    Own(Rc<own::Formats>),
 }
 
 /// Reads an input whole, and gives how much came out.
 type Reader = Box<dyn Fn(&[u8]) -> u64>;
 
 impl Subject {
-    fn named(name: &str) -> Result<Subject> {
+    fn named(name: &str, fixtures: &Path) -> Result<Subject> {
         if let Some(format) = archives::format(name) {
             return Ok(Subject::Archives(format));
+        }
+        if name == "own" {
+            return Ok(Subject::Own(Rc::new(own::Formats::read(fixtures)?)));
         }
         let family = family(name)?;
         Ok(Subject::Importers(family, formats().filter(|f| f.family == family).collect()))
@@ -121,6 +128,7 @@ impl Subject {
         match self {
             Subject::Importers(..) => seeds(fixtures),
             Subject::Archives(format) => Ok(archives::seeds(*format)),
+            Subject::Own(formats) => Ok(formats.seeds()),
         }
     }
 
@@ -128,6 +136,7 @@ impl Subject {
     fn reader(&self, input: &[u8], random: &mut Random) -> (&'static str, Reader) {
         match self {
             Subject::Archives(format) => (format.suffix(), Box::new(archives::read)),
+            Subject::Own(formats) => own::reader(Rc::clone(formats), random),
             Subject::Importers(family, targets) => {
                 let target = targets[random.below(targets.len())];
                 // Mostly what sniffing would choose, to get deep; else any format of the family.
@@ -142,7 +151,7 @@ impl Subject {
     /// What comes out.
     fn unit(&self) -> &'static str {
         match self {
-            Subject::Importers(..) => "rows",
+            Subject::Importers(..) | Subject::Own(_) => "rows",
             Subject::Archives(_) => "bytes of contents",
         }
     }
@@ -156,7 +165,7 @@ fn family(name: &str) -> Result<Family> {
         "load" => Family::Load,
         "database" => Family::Database,
         "generic" => Family::Generic,
-        _ => bail!("{name} is no family: linux, unix, trace, load, database or generic; and no format: zst, lz4 or gz"),
+        _ => bail!("{name} is no family: linux, unix, trace, load, database, generic or own; and no format: zst, lz4 or gz"),
     })
 }
 

@@ -1,18 +1,44 @@
-//! Formats by name.
+//! Formats by name, those of the store among them.
+
+use std::sync::Arc;
 
 use anyhow::bail;
-use fenxi_formats::{Format, detect, formats};
+use fenxi_formats::{AnyFormat, Formats};
+use fenxi_ingest::{Limits, OwnFormats, Programs, own_formats};
 use fenxi_model::near;
+use fenxi_store::Store;
+
+use crate::{options::Global, print, stop::Stop};
+
+/// The formats that an import into `store` knows. What is wrong with one of the store's is said, and the others are used.
+pub fn of_store(store: &Store, stop: &Stop) -> Formats {
+    let stop = stop.clone();
+    warned(own_formats(store, &Programs::Run { stopped: Arc::new(move || stop.asked()), limits: Limits::default() }))
+}
+
+/// The formats of the store that the command line names, for listings; only the shipped ones where there is no store yet.
+pub fn known(global: &Global) -> Formats {
+    let path = global.store.clone().unwrap_or_else(Store::default_path);
+    let Ok(store) = Store::open(&path) else { return Formats::default() };
+    warned(own_formats(&store, &Programs::Run { stopped: Arc::new(|| false), limits: Limits::default() }))
+}
+
+fn warned(own: OwnFormats) -> Formats {
+    for wrong in &own.wrong {
+        print::message(&format!("warning: a format of the store is left out: {wrong}"));
+    }
+    own.formats
+}
 
 /// The format called `name`.
 ///
 /// # Errors
 /// When there is none, with names that are near.
-pub fn named(name: &str) -> anyhow::Result<&'static Format> {
-    match detect::format(name) {
+pub fn named(known: &Formats, name: &str) -> anyhow::Result<AnyFormat> {
+    match known.named(name) {
         Some(format) => Ok(format),
         None => {
-            let close = near(name, formats().map(|f| f.name));
+            let close = near(name, known.names());
             let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
             bail!("unknown format `{name}`{hint} (`fenxi formats` lists them)")
         }

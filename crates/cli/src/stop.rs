@@ -9,7 +9,7 @@ use fenxi_procfs::{Root, status};
 use nix::sys::signal::{SigSet, Signal};
 
 /// Ctrl-C asks the work to end, so that nothing half-written stays.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {

@@ -12,7 +12,7 @@ use std::{
 };
 
 use fenxi_formats::{AnyFormat, Foreign, Hints, Input, Out, Tally};
-use fenxi_model::{Micros, Rows, RunId, catalog::text};
+use fenxi_model::{Rows, RunId, catalog::text};
 use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
 
 use crate::{

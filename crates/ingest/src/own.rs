@@ -6,6 +6,8 @@
 mod confine;
 mod program;
 mod running;
+#[cfg(test)]
+mod tests;
 mod usage;
 
 use std::{

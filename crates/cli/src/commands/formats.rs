@@ -1,78 +1,160 @@
 //! `fenxi formats`: what can be imported.
 
+mod test;
+
 use std::{io, process::ExitCode};
 
-use clap::Args;
-use fenxi_formats::{Fills, Format, formats};
+use clap::{Args, Subcommand};
+use fenxi_formats::{About, AnyFormat, Fills, Format, Formats, formats};
 use serde_json::json;
 
 use crate::{formats, options::Global, print};
 
 /// `fenxi formats`
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+A format of your own is a file in the directory `formats` of the store:
+NAME.toml with patterns of lines, or a program NAME that reads the text and
+prints rows as JSON lines.
+
+Examples:
+  fenxi formats                            list all formats
+  fenxi formats mpstat                     show an example
+  fenxi formats test poolstat pool.log     try a format on a file")]
 pub struct FormatsArgs {
     /// Format to describe
     pub format: Option<String>,
     /// Print JSON Lines, one object per format
     #[arg(long)]
     pub json: bool,
+    /// What to do, other than listing
+    #[command(subcommand)]
+    pub action: Option<Action>,
+}
+
+/// What can be done with formats.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Print the rows that a format reads from a file, and what it cannot read
+    Test(test::TestArgs),
 }
 
 /// Lists formats, or describes one.
-pub fn run(_: &Global, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
+pub fn run(global: &Global, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
+    if let Some(Action::Test(args)) = &args.action {
+        return test::run(global, args);
+    }
     let width = print::width(&io::stdout());
+    let known = formats::known(global);
     let text = match &args.format {
-        None if args.json => formats().map(|f| json(f) + "\n").collect(),
-        None => list(width),
+        None if args.json => entries(&known).iter().map(|entry| entry.json() + "\n").collect(),
+        None => list(&known, width),
         Some(name) => {
-            let format = formats::named(name)?;
-            if args.json { json(format) + "\n" } else { describe(format, width) }
+            let entry = Entry::of(&formats::named(&known, name)?);
+            if args.json { entry.json() + "\n" } else { describe(&entry, width) }
         }
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn tables(format: &Format) -> Vec<&'static str> {
-    match format.fills() {
-        Fills::Results => vec!["result", "metric"],
-        Fills::Tables(tables) => tables.iter().map(|t| t.name).collect(),
-        Fills::Any => vec!["any"],
+/// What a listing says of a format.
+struct Entry {
+    name: &'static str,
+    family: &'static str,
+    summary: String,
+    tables: Vec<&'static str>,
+    example: String,
+    /// Its file, if it is the store's own.
+    file: Option<String>,
+    /// How it comes to be used, if it is the store's own.
+    used: Option<String>,
+}
+
+impl Entry {
+    fn of(format: &AnyFormat) -> Entry {
+        match format {
+            AnyFormat::Shipped(format) => Entry::shipped(format),
+            AnyFormat::Own(format) => Entry::own(format.about()),
+        }
+    }
+
+    fn shipped(format: &Format) -> Entry {
+        let tables = match format.fills() {
+            Fills::Results => vec!["result", "metric"],
+            Fills::Tables(tables) => tables.iter().map(|t| t.name).collect(),
+            Fills::Any => vec!["any"],
+        };
+        let (name, family) = (format.name, format.family.title());
+        let (summary, example) = (format.summary.to_owned(), format.example.to_owned());
+        Entry { name, family, summary, tables, example, file: None, used: None }
+    }
+
+    fn own(about: &About) -> Entry {
+        let used = match (about.is_program, about.recognises, &about.instead_of) {
+            (true, _, _) => "a program: asked with `--sniff` about texts that nothing else is certain of".to_owned(),
+            (false, false, _) => format!("read only with `--format {}`, as it has no [recognise]", about.name),
+            (false, true, None) => "recognised by its content".to_owned(),
+            (false, true, Some(other)) => format!("recognised by its content, instead of {other}"),
+        };
+        Entry {
+            name: about.name,
+            family: "Own formats of this store",
+            summary: about.summary.clone(),
+            tables: if about.is_program { vec!["any"] } else { about.tables.iter().map(|table| table.name).collect() },
+            example: about.example.clone(),
+            file: Some(about.file.clone()),
+            used: Some(used),
+        }
+    }
+
+    fn json(&self) -> String {
+        let mut object = json!({
+            "format": self.name, "family": self.family, "about": self.summary,
+            "tables": self.tables, "example": self.example, "own": self.file.is_some(),
+        });
+        if let Some(file) = &self.file {
+            object["file"] = json!(file);
+        }
+        object.to_string()
     }
 }
 
-fn json(format: &Format) -> String {
-    json!({
-        "format": format.name, "family": format.family.title(), "about": format.summary,
-        "tables": tables(format), "example": format.example,
-    })
-    .to_string()
+/// All formats: family by family, the store's own last.
+fn entries(known: &Formats) -> Vec<Entry> {
+    let mut all: Vec<_> = formats().collect();
+    all.sort_by_key(|format| format.family);
+    let own = known.own().iter().map(|format| AnyFormat::Own(format.clone()));
+    all.into_iter().map(AnyFormat::Shipped).chain(own).map(|format| Entry::of(&format)).collect()
 }
 
 /// A row for each format; cut to the `width` of a terminal.
-fn list(width: Option<usize>) -> String {
+fn list(known: &Formats, width: Option<usize>) -> String {
     const HEADER: [&str; 3] = ["  format", "tables", "what it reads"];
-    let mut all: Vec<&Format> = formats().collect();
-    all.sort_by_key(|f| f.family);
     let mut out = String::new();
-    for family in all.chunk_by(|a, b| a.family == b.family) {
-        let row = |f: &&Format| vec![format!("  {}", f.name), tables(f).join(" "), f.summary.to_owned()];
+    for family in entries(known).chunk_by(|a, b| a.family == b.family) {
+        let row = |entry: &Entry| vec![format!("  {}", entry.name), entry.tables.join(" "), entry.summary.clone()];
         let mut rows: Vec<_> = family.iter().map(row).collect();
         if let Some(width) = width {
             print::fit(&HEADER, &mut rows, width);
         }
-        out.push_str(&format!("{}\n{}\n", family[0].family.title(), print::columns(&HEADER, &[], &rows)));
+        out.push_str(&format!("{}\n{}\n", family[0].family, print::columns(&HEADER, &[], &rows)));
     }
     out.push_str("fenxi formats NAME shows an example.\n");
     out
 }
 
 /// What the format is, with its example; lines of that are cut to the `width` of a terminal.
-fn describe(format: &Format, width: Option<usize>) -> String {
+fn describe(entry: &Entry, width: Option<usize>) -> String {
     let line = |l: &str| match width {
         Some(width) => format!("{}\n", print::cut(&format!("    {}", l.replace('\t', "    ")), width)),
         None => format!("    {l}\n"),
     };
-    let indented: String = format.example.lines().map(line).collect();
-    format!("{}\n\ntables: {}\n\n{indented}", format.summary, tables(format).join(", "))
+    let indented: String = entry.example.lines().map(line).collect();
+    let own = match (&entry.file, &entry.used) {
+        (Some(file), Some(used)) => format!("file: {file}\nused: {used}\n"),
+        _ => String::new(),
+    };
+    format!("{}\n\ntables: {}\n{own}\n{indented}", entry.summary, entry.tables.join(", "))
 }

@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use fenxi_formats::Formats;
 use fenxi_ingest::{Content, Imported, Outcome, Plan, Room, Source, collect, import, kept};
 use fenxi_model::{Micros, RunId, Unit};
 use fenxi_store::{RunEntry, Store};
@@ -29,7 +30,8 @@ compressed, zip). Files may be compressed (gz, zst, bz2, xz); formats are
 detected from contents. The run keeps its inputs, compressed. Averages since
 boot, which many tools print first, go to separate tables: `boot.cpu`,
 `boot.disk` … An archive written by `fenxi export` is detected too: its runs are
-imported unchanged.
+imported unchanged. Formats of your own are files in the directory `formats`
+of the store (`fenxi formats test NAME FILE` tries one).
 
 Examples:
   fenxi import mpstat.log iostat.log --name baseline
@@ -91,10 +93,11 @@ pub fn run(global: &Global, args: &ImportArgs) -> anyhow::Result<ExitCode> {
         archives::take_in(global, args, &store, archive)?;
     }
     let stop = Stop::on_interrupt();
+    let known = formats::of_store(&store, &stop);
     let plans = match &args.again {
-        Some(run) => vec![again(&store, args, run)?],
+        Some(run) => vec![again((&store, &known), args, run)?],
         None if paths.is_empty() => Vec::new(),
-        None => plans(&store, args, &paths, of_stdin, &stop)?,
+        None => plans((&store, &known), args, &paths, of_stdin, &stop)?,
     };
     for plan in &plans {
         let bar = Bar::new(global.quiet, plan.sources.iter().map(|s| s.content.bytes()).sum());
@@ -116,9 +119,12 @@ pub fn run(global: &Global, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The store that runs go to, and the formats that it knows.
+type Into<'a> = (&'a Store, &'a Formats);
+
 /// One plan for all paths, or with `--each` one for each file. `of_stdin` is what was read of standard input.
 fn plans(
-    store: &Store,
+    into: Into<'_>,
     args: &ImportArgs,
     paths: &[PathBuf],
     of_stdin: Vec<u8>,
@@ -134,14 +140,19 @@ fn plans(
         source.content = Content::Stdin(of_stdin);
     }
     if args.each {
-        let one = |source: Source| plan(store, args, vec![source], None);
+        let one = |source: Source| plan(into, args, vec![source], None);
         return sources.into_iter().map(one).collect();
     }
     let name = paths.first().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned());
-    Ok(vec![plan(store, args, sources, name.filter(|n| n != "-"))?])
+    Ok(vec![plan(into, args, sources, name.filter(|n| n != "-"))?])
 }
 
-fn plan(store: &Store, args: &ImportArgs, sources: Vec<Source>, name: Option<String>) -> anyhow::Result<Plan> {
+fn plan(
+    (store, known): Into<'_>,
+    args: &ImportArgs,
+    sources: Vec<Source>,
+    name: Option<String>,
+) -> anyhow::Result<Plan> {
     let zone = zone(args.zone.as_deref())?;
     let mapping = match &args.map {
         Some(path) => Some(fs_err::read_to_string(path)?),
@@ -155,7 +166,8 @@ fn plan(store: &Store, args: &ImportArgs, sources: Vec<Source>, name: Option<Str
         tags: args.labels.tag.iter().cloned().collect(),
         command: std::env::args().collect(),
         sources,
-        format: args.format.as_deref().map(formats::named).transpose()?,
+        formats: known.clone(),
+        format: args.format.as_deref().map(|name| formats::named(known, name)).transpose()?,
         host: args.host.clone(),
         start: args.start.as_deref().map(|text| start(text, &zone)).transpose()?,
         interval_s: args.interval,
@@ -170,7 +182,7 @@ fn plan(store: &Store, args: &ImportArgs, sources: Vec<Source>, name: Option<Str
 }
 
 /// The inputs of a run once more, as they were read then unless the command line says otherwise.
-fn again(store: &Store, args: &ImportArgs, run: &str) -> anyhow::Result<Plan> {
+fn again((store, known): Into<'_>, args: &ImportArgs, run: &str) -> anyhow::Result<Plan> {
     let entry = store.run(&store.select_one(run)?)?;
     let sources = kept(store, &entry)?;
     let Some(first) = entry.manifest.inputs.first() else {
@@ -178,7 +190,7 @@ fn again(store: &Store, args: &ImportArgs, run: &str) -> anyhow::Result<Plan> {
     };
     let said = |key: &str| first.hints.get(key).cloned();
     let zone_name = args.zone.clone().or_else(|| said("zone"));
-    let mut plan = plan(store, args, sources, entry.labels.name.clone())?;
+    let mut plan = plan((store, known), args, sources, entry.labels.name.clone())?;
     plan.zone = zone(zone_name.as_deref())?;
     plan.force = true;
     plan.tags = merged(&entry, plan.tags);
@@ -187,7 +199,7 @@ fn again(store: &Store, args: &ImportArgs, run: &str) -> anyhow::Result<Plan> {
     plan.interval_s = plan.interval_s.or_else(|| said("interval")?.parse().ok());
     plan.mapping = plan.mapping.or_else(|| said("mapping"));
     if plan.format.is_none() {
-        plan.format = said("format").as_deref().map(formats::named).transpose()?;
+        plan.format = said("format").as_deref().map(|name| formats::named(known, name)).transpose()?;
     }
     Ok(plan)
 }

@@ -21,6 +21,7 @@ mod manual;
 mod memstat;
 mod mpstat;
 mod nicstat;
+mod own_formats;
 mod pstime;
 mod record;
 mod runs;

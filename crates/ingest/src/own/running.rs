@@ -11,7 +11,7 @@ use std::{
 use fenxi_procfs::Root;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    io::{fcntl_getfd, ioctl_fionbio},
+    io::ioctl_fionbio,
     process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
 };
 
@@ -143,7 +143,6 @@ impl Running {
             child.stderr.as_ref().map(AsFd::as_fd),
         ];
         for pipe in pipes.into_iter().flatten() {
-            fcntl_getfd(pipe)?;
             ioctl_fionbio(pipe, true)?;
         }
         Ok(running)

@@ -11,7 +11,7 @@ use axum::{
     response::Response,
     routing::post,
 };
-use fenxi_ingest::{Content, ImportError, Plan, Room, Source, expand, import};
+use fenxi_ingest::{Content, ImportError, Plan, Programs, Room, Source, expand, import, own_formats};
 use fenxi_model::RunId;
 use fenxi_report::api::{Query, schema};
 use fenxi_store::{Scratch, Store, StoreError, TakeLimits, is_archive};
@@ -82,7 +82,9 @@ async fn take(State(shared): State<Shared>, RawQuery(query): RawQuery, body: Bod
         let mut room =
             Room { folder: upload.folder(), members: MOST_MEMBERS, bytes: unpacked, ..Room::until(&|| false) };
         let sources = expand(source, &mut room).map_err(|e| Failure::wrong(e.to_string()))?;
-        let plan = Plan { most_bytes: Some(unpacked), ..Plan::new(store, name, sources, now, random()) };
+        // What somebody else sends is given to no program of the store; its patterns may read it.
+        let formats = own_formats(&store, &Programs::Never).formats;
+        let plan = Plan { formats, most_bytes: Some(unpacked), ..Plan::new(store, name, sources, now, random()) };
         let mut within = true;
         let outcome = import(&plan, &mut |progress| {
             within = progress.rows <= MOST_ROWS;

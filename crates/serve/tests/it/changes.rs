@@ -184,6 +184,26 @@ fn a_file_of_another_tool_is_imported_and_a_bomb_is_not() {
 }
 
 #[test]
+fn an_upload_is_read_by_patterns_of_the_store_and_never_given_to_its_programs() {
+    use std::os::unix::fs::PermissionsExt;
+    let served = serve_with(|s| s.limits.upload_bytes = 100_000);
+    let formats = served.store.path().join("formats");
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/fixtures/own");
+    fs_err::copy(fixtures.join("poolstat.toml"), formats.join("poolstat.toml")).unwrap();
+    // It takes anything for its own.
+    fs_err::write(formats.join("greedy"), "#!/bin/sh\necho certain\n").unwrap();
+    fs_err::set_permissions(formats.join("greedy"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let post = |body: &[u8]| served.request("POST", "/api/v1/import?filename=x", &["X-Fenxi: 1"], body);
+    let made = post(&fs_err::read(fixtures.join("poolstat.txt")).unwrap());
+    assert_eq!(made.status, 200, "{}", made.text());
+    let id = served.store.select_one(made.json()["runs"][0].as_str().unwrap()).unwrap();
+    assert_eq!(served.store.run(&id).unwrap().manifest.inputs[0].format.as_deref(), Some("poolstat"));
+    let refused = post(b"nothing that anybody but greedy knows");
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    assert!(refused.text().contains("unknown format"), "{}", refused.text());
+}
+
+#[test]
 fn a_server_that_is_read_only_changes_nothing() {
     let served = serve_with(|s| s.read_only = true);
     let id = run(&served.store, "first", 1);

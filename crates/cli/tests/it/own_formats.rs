@@ -1,0 +1,150 @@
+//! Formats that a store brings: listed, tried, imported, and never run for what comes over HTTP.
+
+use std::{
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use fs_err as fs;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::support::{Fenxi, signal, text, wait_for};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/fixtures/own").join(name)
+}
+
+/// A store with formats, a path for each and its content.
+fn store_with(files: &[(&str, &str)]) -> Fenxi {
+    let fenxi = Fenxi::new();
+    fs::create_dir_all(fenxi.path()).unwrap();
+    fs::remove_dir(fenxi.path()).unwrap();
+    fenxi_store::Store::open_or_create(fenxi.path()).unwrap();
+    for (name, content) in files {
+        let path = fenxi.path().join("formats").join(name);
+        fs::write(&path, content).unwrap();
+        if content.starts_with("#!") {
+            fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+    fenxi
+}
+
+fn described(name: &str) -> String {
+    fs::read_to_string(fixture(name)).unwrap()
+}
+
+const JOBS: &str = r#"#!/bin/sh
+# summary: jobs of the queue
+if [ "$1" = --sniff ]; then
+    head -n 1 | grep -q '^jobs v1$' && echo certain
+    exit
+fi
+awk '/^[0-9]/ { printf "{\"table\": \"sched\", \"t\": %s, \"runnable\": %s}\n", $1, $2 }'
+"#;
+
+#[test]
+fn a_stores_format_is_listed_tried_and_imported_as_a_shipped_one() {
+    let fenxi = store_with(&[("poolstat.toml", &described("poolstat.toml")), ("jobs", JOBS)]);
+    let list = fenxi.ok(&["formats"]);
+    assert!(list.contains("Own formats of this store\n"), "{list}");
+    assert!(list.contains("poolstat") && list.contains("jobs of the queue"), "{list}");
+    assert!(fenxi.ok(&["formats", "poolstat"]).contains("file: formats/poolstat.toml\nused: recognised by its content"));
+    let entry: Value = serde_json::from_str(&fenxi.ok(&["formats", "jobs", "--json"])).unwrap();
+    assert_eq!((&entry["own"], &entry["file"]), (&Value::Bool(true), &Value::from("formats/jobs")));
+
+    let file = fixture("poolstat.txt");
+    let path = file.to_str().unwrap();
+    let tried = fenxi.ok(&["formats", "test", "poolstat", path]);
+    assert!(tried.contains("disk\n") && tried.contains("19136512"), "{tried}");
+    assert!(tried.ends_with("poolstat.txt as poolstat: 14 rows, all of it was read\nrecognised by its content\n"), "{tried}");
+    let lines = fenxi.ok(&["formats", "test", "poolstat", path, "--json"]);
+    let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["rows"], &last["notes"], &last["recognised_as"]), (&14.into(), &0.into(), &"poolstat".into()));
+    assert_eq!(lines.lines().count(), 15);
+    // Trying keeps nothing.
+    assert_eq!(fenxi.ok(&["runs", "--json"]), "");
+
+    fenxi.ok(&["import", path]);
+    assert_eq!(fenxi.number("select read_bytes_per_s from disk where device = 'sda' order by t"), 157_286.4);
+    // The version of the format is a fact of the run: its BLAKE3 by another program, where there is one.
+    let fact = fenxi.sql("select name, value from text where topic = 'format'");
+    assert_eq!(fact.len(), 1);
+    let digest = fact[0]["value"].as_str().unwrap().strip_prefix("formats/poolstat.toml, BLAKE3 ").unwrap().to_owned();
+    assert_eq!(digest.len(), 64);
+    assert_eq!(digest, blake3::hash(described("poolstat.toml").as_bytes()).to_hex().to_string());
+    let again: Value = serde_json::from_str(&fenxi.ok(&["import", "--json", "--again", "@1"])).unwrap();
+    assert_eq!(again["inputs"][0]["format"], "poolstat");
+}
+
+#[test]
+fn a_program_of_the_store_reads_what_it_says_is_its_own() {
+    let fenxi = store_with(&[("jobs", JOBS)]);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("queue.log");
+    fs::write(&path, "jobs v1\n1795271753 4\n1795271763 6\n").unwrap();
+    let summary: Value = serde_json::from_str(&fenxi.ok(&["import", "--json", path.to_str().unwrap()])).unwrap();
+    assert_eq!(summary["inputs"][0]["format"], "jobs");
+    assert_eq!(fenxi.number("select sum(runnable) from sched"), 10.0);
+    assert_eq!(fenxi.sql("select name from text where topic = 'format'")[0]["name"], "jobs");
+}
+
+#[test]
+fn a_format_that_recognises_nothing_reads_what_it_is_named_for() {
+    let fenxi = store_with(&[("nettotals.toml", &described("nettotals.toml"))]);
+    let file = fixture("nettotals.txt");
+    let path = file.to_str().unwrap();
+    assert!(fenxi.fails(1, &["import", path]).contains("unknown format"));
+    fenxi.ok(&["import", path, "--format", "nettotals"]);
+    assert_eq!(fenxi.number("select max(rx_bytes_per_s) from net"), 20_480.0);
+    // What reads it again is known.
+    fenxi.ok(&["import", "--again", "@1"]);
+    assert!(fenxi.fails(1, &["import", path, "--force", "--format", "nettotal"]).contains("did you mean nettotals"));
+}
+
+#[test]
+fn a_wrong_file_is_said_once_and_stands_in_nobodys_way() {
+    let wrong = described("poolstat.toml").replace("table = \"disk\"", "table = \"disc\"");
+    let fenxi = store_with(&[("wrong.toml", &wrong), ("poolstat.toml", &described("poolstat.toml"))]);
+    let file = fixture("poolstat.txt");
+    let output = fenxi.run(&["import", file.to_str().unwrap(), "--strict"]);
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said.matches("warning: ").count(), 1, "{said}");
+    assert!(said.contains("formats/wrong.toml:28: there is no table `disc`; did you mean `disk`?"), "{said}");
+    assert!(fenxi.fails(1, &["formats", "test", "wrong", file.to_str().unwrap()]).contains("unknown format `wrong`"));
+}
+
+#[test]
+fn what_a_format_cannot_read_is_shown_with_its_line() {
+    let fenxi = store_with(&[("poolstat.toml", &described("poolstat.toml"))]);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pool.log");
+    let content = fs::read_to_string(fixture("poolstat.txt")).unwrap().replace("queue 5,", "queue five,");
+    fs::write(&path, content).unwrap();
+    let tried = fenxi.ok(&["formats", "test", "poolstat", path.to_str().unwrap()]);
+    assert!(tried.contains("no pattern matches: queue five, longest 9"), "{tried}");
+    assert!(tried.contains("12 rows, 1 note on what could not be read"), "{tried}");
+}
+
+#[test]
+fn interrupting_an_import_ends_its_program_and_keeps_nothing() {
+    let fenxi = store_with(&[("mine", "#!/bin/sh\ncat > /dev/null\nsleep 731\n")]);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("words");
+    fs::write(&path, "words\n").unwrap();
+    let mut child = fenxi.spawn(&["import", path.to_str().unwrap(), "--format", "mine"]);
+    let sleeping = || {
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        entries.filter(|e| fs::read(e.path().join("cmdline")).is_ok_and(|line| line == b"sleep\0731\0")).count()
+    };
+    wait_for("the program to run", || sleeping() == 1);
+    let begun = Instant::now();
+    signal(&child, Signal::SIGINT);
+    assert!(!child.wait().unwrap().success());
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!(sleeping(), 0);
+    assert_eq!(fenxi.ok(&["runs", "--json"]), "");
+}

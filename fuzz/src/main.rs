@@ -165,7 +165,9 @@ fn family(name: &str) -> Result<Family> {
         "load" => Family::Load,
         "database" => Family::Database,
         "generic" => Family::Generic,
-        _ => bail!("{name} is no family: linux, unix, trace, load, database, generic or own; and no format: zst, lz4 or gz"),
+        _ => bail!(
+            "{name} is no family: linux, unix, trace, load, database, generic or own; and no format: zst, lz4 or gz"
+        ),
     })
 }
 

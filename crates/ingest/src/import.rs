@@ -266,8 +266,9 @@ impl Work<'_> {
         let mut input = Input::new(Shown { feed, shared: &self.shared, watch, name: &source.name, rows: &rows_so_far });
         let (format, foreign) = self.plan.recognise(&input);
         let mut hints = self.hints(source);
-        hints.overrun_s =
-            format.as_ref().and_then(|format| overrun_of(source, format, &input.head(), &hints, (self.plan, &self.shared)));
+        hints.overrun_s = format
+            .as_ref()
+            .and_then(|format| overrun_of(source, format, &input.head(), &hints, (self.plan, &self.shared)));
         let guessed = guessed_host(self.plan, source, &self.default_host);
         let (strict, said) = (self.plan.strict, &mut self.said);
         let sink = |rows: &mut Rows, since_boot: bool| {

@@ -79,7 +79,10 @@ pub fn own_formats(store: &Store, programs: &Programs) -> OwnFormats {
         match one(store, &folder, file, programs) {
             Ok(None) => {}
             Ok(Some(format)) if own.iter().any(|other| other.about().name == format.about().name) => {
-                wrong.push(format!("{FOLDER}/{file}: there is another format called `{}`; rename one of them", format.about().name));
+                wrong.push(format!(
+                    "{FOLDER}/{file}: there is another format called `{}`; rename one of them",
+                    format.about().name
+                ));
             }
             Ok(Some(format)) => own.push(format),
             Err(why) => wrong.push(why),
@@ -89,12 +92,7 @@ pub fn own_formats(store: &Store, programs: &Programs) -> OwnFormats {
 }
 
 /// The format of one file; None of one that must not be run here.
-fn one(
-    store: &Store,
-    folder: &Path,
-    file: &str,
-    programs: &Programs,
-) -> Result<Option<Arc<dyn OwnFormat>>, String> {
+fn one(store: &Store, folder: &Path, file: &str, programs: &Programs) -> Result<Option<Arc<dyn OwnFormat>>, String> {
     let path = folder.join(file);
     let shown = format!("{FOLDER}/{file}");
     let wrong = |why: &dyn std::fmt::Display| format!("{shown}: {why}");

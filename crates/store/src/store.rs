@@ -358,4 +358,5 @@ pub(crate) fn way_out(id: &RunId) -> String {
 pub(crate) const REMOVED: &str = ".removed-";
 
 /// What a store's directory holds.
-pub(crate) const OWN: &[&str] = &["store.json", "runs", "labels", "open", "cache", "locks", "questions", "formats", "studies"];
+pub(crate) const OWN: &[&str] =
+    &["store.json", "runs", "labels", "open", "cache", "locks", "questions", "formats", "studies"];

@@ -36,22 +36,15 @@ fn described(name: &str) -> String {
     fs::read_to_string(fixture(name)).unwrap()
 }
 
-const JOBS: &str = r#"#!/bin/sh
-# summary: jobs of the queue
-if [ "$1" = --sniff ]; then
-    head -n 1 | grep -q '^jobs v1$' && echo certain
-    exit
-fi
-awk '/^[0-9]/ { printf "{\"table\": \"sched\", \"t\": %s, \"runnable\": %s}\n", $1, $2 }'
-"#;
-
 #[test]
 fn a_stores_format_is_listed_tried_and_imported_as_a_shipped_one() {
-    let fenxi = store_with(&[("poolstat.toml", &described("poolstat.toml")), ("jobs", JOBS)]);
+    let fenxi = store_with(&[("poolstat.toml", &described("poolstat.toml")), ("jobs", &described("jobs.py"))]);
     let list = fenxi.ok(&["formats"]);
     assert!(list.contains("Own formats of this store\n"), "{list}");
-    assert!(list.contains("poolstat") && list.contains("jobs of the queue"), "{list}");
-    assert!(fenxi.ok(&["formats", "poolstat"]).contains("file: formats/poolstat.toml\nused: recognised by its content"));
+    assert!(list.contains("poolstat") && list.contains("jobs, the log of the batch queue"), "{list}");
+    assert!(
+        fenxi.ok(&["formats", "poolstat"]).contains("file: formats/poolstat.toml\nused: recognised by its content")
+    );
     let entry: Value = serde_json::from_str(&fenxi.ok(&["formats", "jobs", "--json"])).unwrap();
     assert_eq!((&entry["own"], &entry["file"]), (&Value::Bool(true), &Value::from("formats/jobs")));
 
@@ -59,7 +52,10 @@ fn a_stores_format_is_listed_tried_and_imported_as_a_shipped_one() {
     let path = file.to_str().unwrap();
     let tried = fenxi.ok(&["formats", "test", "poolstat", path]);
     assert!(tried.contains("disk\n") && tried.contains("19136512"), "{tried}");
-    assert!(tried.ends_with("poolstat.txt as poolstat: 14 rows, all of it was read\nrecognised by its content\n"), "{tried}");
+    assert!(
+        tried.ends_with("poolstat.txt as poolstat: 14 rows, all of it was read\nrecognised by its content\n"),
+        "{tried}"
+    );
     let lines = fenxi.ok(&["formats", "test", "poolstat", path, "--json"]);
     let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
     assert_eq!((&last["rows"], &last["notes"], &last["recognised_as"]), (&14.into(), &0.into(), &"poolstat".into()));
@@ -81,13 +77,14 @@ fn a_stores_format_is_listed_tried_and_imported_as_a_shipped_one() {
 
 #[test]
 fn a_program_of_the_store_reads_what_it_says_is_its_own() {
-    let fenxi = store_with(&[("jobs", JOBS)]);
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("queue.log");
-    fs::write(&path, "jobs v1\n1795271753 4\n1795271763 6\n").unwrap();
-    let summary: Value = serde_json::from_str(&fenxi.ok(&["import", "--json", path.to_str().unwrap()])).unwrap();
-    assert_eq!(summary["inputs"][0]["format"], "jobs");
-    assert_eq!(fenxi.number("select sum(runnable) from sched"), 10.0);
+    let fenxi = store_with(&[("jobs", &described("jobs.py"))]);
+    let file = fixture("jobs.txt");
+    let path = file.to_str().unwrap();
+    let summary: Value = serde_json::from_str(&fenxi.ok(&["import", "--json", path])).unwrap();
+    assert_eq!((&summary["inputs"][0]["format"], &summary["inputs"][0]["notes"]), (&"jobs".into(), &0.into()));
+    assert_eq!(fenxi.number("select count(*) from metric"), 8.0);
+    assert_eq!(fenxi.number("select sum(value) from metric where name = 'jobs.waiting'"), 23.0);
+    assert_eq!(fenxi.number("select value from metric where labels = 'queue=night' and name = 'jobs.running'"), 4.0);
     assert_eq!(fenxi.sql("select name from text where topic = 'format'")[0]["name"], "jobs");
 }
 
@@ -138,7 +135,7 @@ fn interrupting_an_import_ends_its_program_and_keeps_nothing() {
     let mut child = fenxi.spawn(&["import", path.to_str().unwrap(), "--format", "mine"]);
     let sleeping = || {
         let entries = fs::read_dir("/proc").unwrap().flatten();
-        entries.filter(|e| fs::read(e.path().join("cmdline")).is_ok_and(|line| line == b"sleep\0731\0")).count()
+        entries.filter(|e| fs::read(e.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x00731\0")).count()
     };
     wait_for("the program to run", || sleeping() == 1);
     let begun = Instant::now();

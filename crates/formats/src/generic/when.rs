@@ -1,7 +1,11 @@
 //! Times in cells of tables that say nothing about themselves.
 
 use fenxi_model::Micros;
-use jiff::{Timestamp, civil::{Date, Time}, tz::TimeZone};
+use jiff::{
+    Timestamp,
+    civil::{Date, Time},
+    tz::TimeZone,
+};
 
 use super::labels::seconds_of;
 use crate::{Clock, Out, Relative, civil_date, civil_time, ctime, number};

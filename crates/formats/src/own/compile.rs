@@ -103,15 +103,19 @@ pub(super) fn pattern(source: Source<'_>, said: Said<'_>, whole: &str) -> Result
     let build = |text: &str| RegexBuilder::new(text).size_limit(PATTERN_BYTES).build();
     build(said.text).and_then(|_| build(whole)).map_err(|error| {
         let why = match &error {
-            regex::Error::CompiledTooBig(_) => "it is too large; repeat less (`{1,9}`), or match words of ASCII (`(?-u:…)`)".to_owned(),
-            error => error.to_string().lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned(),
+            regex::Error::CompiledTooBig(_) => {
+                "it is too large; repeat less (`{1,9}`), or match words of ASCII (`(?-u:…)`)".to_owned()
+            }
+            error => {
+                error.to_string().lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned()
+            }
         };
         source.wrong(said.at, format!("the pattern `{}` cannot be read: {why}", said.text))
     })
 }
 
 impl Rules {
-    pub(super) fn read(top: &Keys<'_, '_>) -> Result<Rules, Wrong> {
+    pub(super) fn read(name: &str, top: &Keys<'_, '_>) -> Result<Rules, Wrong> {
         let source = top.source;
         let ignore: Result<Vec<_>, _> =
             top.texts("ignore")?.iter().map(|said| pattern(source, *said, &format!("^(?:{})$", said.text))).collect();
@@ -126,7 +130,9 @@ impl Rules {
             return Err(source.wrong(0, "there is no [[line]]: nothing would be read"));
         }
         if lines.len() > MOST_LINES {
-            return Err(source.wrong(lines[MOST_LINES].at, format!("more than {MOST_LINES} patterns; write a program instead")));
+            return Err(
+                source.wrong(lines[MOST_LINES].at, format!("more than {MOST_LINES} patterns; write a program instead"))
+            );
         }
         let patterns: Result<Vec<_>, _> = lines.iter().map(|line| Pattern::read(*line)).collect();
         let patterns = patterns?;
@@ -138,7 +144,7 @@ impl Rules {
             None => None,
         };
         let labels = top.table("labels", "labels", &[])?;
-        let context = Context { source, kept: &kept, timing: timing.as_ref(), labels };
+        let context = Context { name, source, kept: &kept, timing: timing.as_ref(), labels };
         let lines: Result<Vec<_>, _> = lines.iter().zip(patterns).map(|(keys, of)| context.line(*keys, of)).collect();
         let lines = lines?;
         if lines.iter().all(|line| line.rows.is_empty()) {
@@ -150,7 +156,8 @@ impl Rules {
 
     /// The tables that are filled.
     pub(super) fn tables(&self) -> Vec<&'static Table> {
-        let filled = |table: &&&Table| self.lines.iter().flat_map(|line| &line.rows).any(|row| row.table.id == table.id);
+        let filled =
+            |table: &&&Table| self.lines.iter().flat_map(|line| &line.rows).any(|row| row.table.id == table.id);
         TABLES.iter().filter(filled).copied().collect()
     }
 }
@@ -164,9 +171,9 @@ impl Timing {
         let missing = match (counted, has(TIME)) {
             (false, false) => Some("no pattern has a group `(?<time>…)`; add one, or say `format = \"counted\"`"),
             (true, true) => Some("a pattern has a group `time`, but times are `counted`; say how it is written"),
-            (true, false) if !patterns.iter().any(|pattern| pattern.sample) => {
-                Some("times are `counted`, but no [[line]] says `sample = true`: the line with which each sample begins")
-            }
+            (true, false) if !patterns.iter().any(|pattern| pattern.sample) => Some(
+                "times are `counted`, but no [[line]] says `sample = true`: the line with which each sample begins",
+            ),
             _ => None,
         };
         if let Some(why) = missing {
@@ -188,7 +195,10 @@ impl Timing {
         let zone = match keys.text("zone")? {
             Some(Said { text: "UTC", .. }) => Some(TimeZone::UTC),
             Some(said) => Some(TimeZone::get(said.text).map_err(|_| {
-                source.wrong(said.at, format!("`{}` is no time zone; expected a name such as Europe/Berlin or UTC", said.text))
+                source.wrong(
+                    said.at,
+                    format!("`{}` is no time zone; expected a name such as Europe/Berlin or UTC", said.text),
+                )
             })?),
             None => None,
         };
@@ -211,7 +221,8 @@ fn check_form(form: &str, with_time: bool) -> Result<(), String> {
         let known = WORDS.split('`').filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
         return Err(format!("`{form}` is not known{}; {WORDS}", perhaps(form, known)));
     }
-    let moment = jiff::civil::date(2026, 11, 21).at(14, 35, 53, 0).to_zoned(TimeZone::UTC).map_err(|e| e.to_string())?;
+    let moment =
+        jiff::civil::date(2026, 11, 21).at(14, 35, 53, 0).to_zoned(TimeZone::UTC).map_err(|e| e.to_string())?;
     let text = jiff::fmt::strtime::format(form, &moment).map_err(|error| format!("`{form}`: {error}"))?;
     let read = jiff::fmt::strtime::parse(form, &text).map_err(|error| format!("`{form}`: {error}"))?;
     let day = read.to_date().ok().or_else(|| read.to_timestamp().ok().map(|t| t.to_zoned(TimeZone::UTC).date()));
@@ -243,7 +254,9 @@ impl Pattern {
             let named: Vec<&str> = groups.iter().flatten().map(String::as_str).collect();
             if !named.contains(&kept.text) {
                 let near = perhaps(kept.text, named);
-                return Err(keys.source.wrong(kept.at, format!("`keep`: the pattern has no group `{}`{near}", kept.text)));
+                return Err(keys
+                    .source
+                    .wrong(kept.at, format!("`keep`: the pattern has no group `{}`{near}", kept.text)));
             }
             if [TIME, DATE, OF_HOST].contains(&kept.text) {
                 let why = format!("`keep`: `{}` holds for what follows anyway; leave it away", kept.text);
@@ -261,6 +274,8 @@ impl Pattern {
 
 /// What all lines of a file share.
 struct Context<'t, 's> {
+    /// The format's name.
+    name: &'t str,
     source: Source<'s>,
     kept: &'t [String],
     timing: Option<&'t Timing>,
@@ -291,7 +306,9 @@ impl<'s> Context<'_, 's> {
         };
         let rows = keys.tables("row", "[[line.row]]", &[])?;
         if rows.len() > MOST_ROWS {
-            return Err(self.source.wrong(keys.at, format!("one line becomes more than {MOST_ROWS} rows; write a program instead")));
+            return Err(self
+                .source
+                .wrong(keys.at, format!("one line becomes more than {MOST_ROWS} rows; write a program instead")));
         }
         let rows: Result<Vec<_>, _> = rows.iter().map(|row| self.row(*row, groups)).collect();
         let rows = rows?;
@@ -315,14 +332,17 @@ impl<'s> Context<'_, 's> {
         let said = keys.needed("table", "\"metric\"")?;
         let Some(table) = TABLES.iter().copied().find(|table| table.name == said.text) else {
             let near = perhaps(said.text, TABLES.iter().map(|table| table.name));
-            return Err(source.wrong(said.at, format!("there is no table `{}`{near} (`fenxi tables` lists them)", said.text)));
+            return Err(
+                source.wrong(said.at, format!("there is no table `{}`{near} (`fenxi tables` lists them)", said.text))
+            );
         };
         if matches!(table.name, "note" | "cost") {
             return Err(source.wrong(said.at, format!("the table `{}` is Fenxi's own", said.text)));
         }
         let is_timed = matches!(table.shape, Shape::Series | Shape::Events);
         if is_timed && self.timing.is_none() {
-            let why = format!("rows of `{}` have a time: add [time], with `format = \"iso\"` or another form", table.name);
+            let why =
+                format!("rows of `{}` have a time: add [time], with `format = \"iso\"` or another form", table.name);
             return Err(source.wrong(said.at, why));
         }
         let mut rule = RowRule { table, cells: Vec::new(), labels: Vec::new(), needs: Vec::new(), is_timed };
@@ -334,6 +354,12 @@ impl<'s> Context<'_, 's> {
                 continue;
             }
             rule.cells.push((place, Cell::read(source, &table.columns[place], value, groups)?));
+        }
+        // As a shipped format says where a result comes from.
+        if let Some(place) = table.index_of("source").filter(|_| table.name == "result")
+            && rule.cells.iter().all(|(set, _)| *set != place)
+        {
+            rule.cells.push((place, Cell::Text(Template::of(self.name))));
         }
         if let Some(labels) = self.labels.filter(|_| table.index_of("labels").is_some()) {
             rule.labels.extend(read_labels(labels, Groups { line: &[], kept: &[] })?);
@@ -358,7 +384,9 @@ impl<'s> Context<'_, 's> {
 fn read_labels(keys: Keys<'_, '_>, groups: Groups<'_>) -> Result<Vec<(String, Template)>, Wrong> {
     let mut labels = Vec::new();
     for (key, value) in keys.all() {
-        let Some(text) = value.get_ref().as_str() else { return Err(keys.wrong_type(key.text, value, "a text in quotes")) };
+        let Some(text) = value.get_ref().as_str() else {
+            return Err(keys.wrong_type(key.text, value, "a text in quotes"));
+        };
         let template = Template::read(text, groups)
             .map_err(|why| keys.source.wrong(value.span().start, format!("label `{}`: {why}", key.text)))?;
         labels.push((key.text.to_owned(), template));
@@ -371,13 +399,22 @@ fn column(source: Source<'_>, table: &Table, key: Said<'_>) -> Result<usize, Wro
     let wrong = |why: String| Err(source.wrong(key.at, why));
     match table.index_of(key.text) {
         Some(T) => wrong("`t` comes from the group `(?<time>…)` and [time]; leave it away".to_owned()),
-        Some(DT) => wrong("`dt` comes from `interval` of [time] or of [[line]], or from the times; leave it away".to_owned()),
-        Some(HOST) => wrong("`host` comes from a group `(?<host>…)`, or `host = \"…\"` at the top; leave it away".to_owned()),
-        Some(place) if table.columns[place].ty == Type::Time => wrong(format!("`{}` is a time, which cannot be filled", key.text)),
+        Some(DT) => {
+            wrong("`dt` comes from `interval` of [time] or of [[line]], or from the times; leave it away".to_owned())
+        }
+        Some(HOST) => {
+            wrong("`host` comes from a group `(?<host>…)`, or `host = \"…\"` at the top; leave it away".to_owned())
+        }
+        Some(place) if table.columns[place].ty == Type::Time => {
+            wrong(format!("`{}` is a time, which cannot be filled", key.text))
+        }
         Some(place) => Ok(place),
         None => {
             let near = perhaps(key.text, table.columns[N_COMMON..].iter().map(|column| column.name));
-            wrong(format!("the table `{}` has no column `{}`{near} (`fenxi tables {0}` lists them)", table.name, key.text))
+            wrong(format!(
+                "the table `{}` has no column `{}`{near} (`fenxi tables {0}` lists them)",
+                table.name, key.text
+            ))
         }
     }
 }

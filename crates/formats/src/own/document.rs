@@ -114,9 +114,8 @@ impl<'t, 's> Keys<'t, 's> {
     }
 
     pub(super) fn needed(&self, key: &str, example: &str) -> Result<Said<'t>, Wrong> {
-        self.text(key)?.ok_or_else(|| {
-            self.source.wrong(self.at, format!("{} has no `{key}`; add `{key} = {example}`", self.name))
-        })
+        self.text(key)?
+            .ok_or_else(|| self.source.wrong(self.at, format!("{} has no `{key}`; add `{key} = {example}`", self.name)))
     }
 
     /// A text or a list of texts.
@@ -141,12 +140,7 @@ impl<'t, 's> Keys<'t, 's> {
     }
 
     /// A table within it, with no other keys than `known`; any keys where none are known.
-    pub(super) fn table(
-        &self,
-        key: &str,
-        name: &'static str,
-        known: &[&str],
-    ) -> Result<Option<Keys<'t, 's>>, Wrong> {
+    pub(super) fn table(&self, key: &str, name: &'static str, known: &[&str]) -> Result<Option<Keys<'t, 's>>, Wrong> {
         let Some(value) = self.value(key) else { return Ok(None) };
         match value.get_ref().as_table() {
             Some(table) => Keys::new(self.source, table, value.span().start, name, known).map(Some),
@@ -155,12 +149,7 @@ impl<'t, 's> Keys<'t, 's> {
     }
 
     /// A list of tables within it.
-    pub(super) fn tables(
-        &self,
-        key: &str,
-        name: &'static str,
-        known: &[&str],
-    ) -> Result<Vec<Keys<'t, 's>>, Wrong> {
+    pub(super) fn tables(&self, key: &str, name: &'static str, known: &[&str]) -> Result<Vec<Keys<'t, 's>>, Wrong> {
         let Some(value) = self.value(key) else { return Ok(Vec::new()) };
         let expected = format!("a list of tables: each begins with `{name}`");
         let Some(values) = value.get_ref().as_array() else { return Err(self.wrong_type(key, value, &expected)) };
@@ -176,7 +165,9 @@ impl<'t, 's> Keys<'t, 's> {
 pub(super) fn number_of(value: &DeValue<'_>) -> Option<f64> {
     let text = match value {
         DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().to_owned(),
-        DeValue::Integer(integer) => return i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(|n| n as f64),
+        DeValue::Integer(integer) => {
+            return i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(|n| n as f64);
+        }
         DeValue::Float(float) => float.as_str().to_owned(),
         _ => return None,
     };

@@ -67,7 +67,10 @@ impl JsonRows {
         let table = table.ok_or_else(|| format!("there is no table `{name}`{}", near()))?;
         let t = match object.get("t") {
             None | Some(Value::Null) => None,
-            Some(value) => Some(self.moment(value, out).ok_or("`t` is no time: expected seconds since 1970, or 2026-11-21T14:00:00Z")?),
+            Some(value) => Some(
+                self.moment(value, out)
+                    .ok_or("`t` is no time: expected seconds since 1970, or 2026-11-21T14:00:00Z")?,
+            ),
         };
         if t.is_none() && matches!(table.shape, Shape::Series | Shape::Events) {
             return Err(format!("rows of `{name}` need a time `t`"));
@@ -107,7 +110,11 @@ impl JsonRows {
         let mut cells = Vec::new();
         for (key, value) in object.iter().filter(|(key, value)| *key != "table" && !value.is_null()) {
             let Some(place) = table.index_of(key) else {
-                return Err(format!("`{}` has no column `{key}`{}", table.name, perhaps(key, table.columns.iter().map(|c| c.name))));
+                return Err(format!(
+                    "`{}` has no column `{key}`{}",
+                    table.name,
+                    perhaps(key, table.columns.iter().map(|c| c.name))
+                ));
             };
             let filled = match (table.columns[place].ty, value) {
                 _ if [T, DT].contains(&place) => continue,

@@ -51,7 +51,7 @@ impl TextFormat {
             Some(keys) => Some(Recognise::read(keys)?),
             None => None,
         };
-        let rules = Rules::read(&top)?;
+        let rules = Rules::read(name, &top)?;
         let example = top.text("example")?;
         let about = About {
             name: any::lasting(name),

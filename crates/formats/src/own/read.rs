@@ -210,7 +210,9 @@ impl<'r> Reader<'r> {
         for (_, cell) in rule.cells.iter().filter(|(place, _)| *place < rule.first_value()) {
             key.push('\0');
             match cell {
-                Cell::Text(template) if template.fill(|from| values.get(from), &mut self.text) => key.push_str(&self.text),
+                Cell::Text(template) if template.fill(|from| values.get(from), &mut self.text) => {
+                    key.push_str(&self.text)
+                }
                 Cell::Number(amount) => key.push_str(values.get(amount.from).unwrap_or_default()),
                 Cell::Text(_) | Cell::Constant(_) => {}
             }

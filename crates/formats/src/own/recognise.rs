@@ -55,7 +55,9 @@ impl Recognise {
         let instead_of = keys.text("instead_of")?;
         if let Some(said) = instead_of.filter(|said| crate::format(said.text).is_none()) {
             let near = super::document::perhaps(said.text, crate::formats().map(|format| format.name));
-            return Err(source.wrong(said.at, format!("`instead_of`: no shipped format is called `{}`{near}", said.text)));
+            return Err(
+                source.wrong(said.at, format!("`instead_of`: no shipped format is called `{}`{near}", said.text))
+            );
         }
         let recognise =
             Recognise { begins, contains: contains?, instead_of: instead_of.map(|said| said.text.to_owned()) };

@@ -37,7 +37,8 @@ fn fixtures() -> Vec<(AnyFormat, PathBuf, Vec<u8>)> {
     let one = |path: PathBuf| {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let text = fs_err::read_to_string(&path).unwrap();
-        let format = TextFormat::parse(&name, &format!("{name}.toml"), &text, "digest").unwrap_or_else(|e| panic!("{e}"));
+        let format =
+            TextFormat::parse(&name, &format!("{name}.toml"), &text, "digest").unwrap_or_else(|e| panic!("{e}"));
         let text = path.with_extension("txt");
         let bytes = fs_err::read(&text).unwrap();
         (AnyFormat::Own(Arc::new(format)), text, bytes)

@@ -155,12 +155,11 @@ pub(super) fn conversion(text: &str, unit: Unit) -> Result<Conversion, String> {
         name => UNITS.iter().find(|(known, _, _)| *known == name).map(|(_, of, factor)| (*of, *factor)),
     };
     match known {
-        Some((of, factor)) if of == dimension => Ok(Conversion { factor: factor / (own * divisor), per, prefixed: None }),
+        Some((of, factor)) if of == dimension => {
+            Ok(Conversion { factor: factor / (own * divisor), per, prefixed: None })
+        }
         Some(_) => refused(&format!("`{text}` measures something else")),
-        None => refused(&format!(
-            "`{text}` is no unit{}",
-            perhaps(quantity, UNITS.iter().map(|(name, _, _)| *name))
-        )),
+        None => refused(&format!("`{text}` is no unit{}", perhaps(quantity, UNITS.iter().map(|(name, _, _)| *name)))),
     }
 }
 
@@ -221,7 +220,10 @@ mod tests {
     #[test]
     fn a_unit_of_something_else_is_refused_with_those_that_are_taken() {
         let why = |text, unit| conversion(text, unit).unwrap_err();
-        assert!(why("ms", Unit::Bytes).starts_with("`ms` measures something else; the column is in B: expected one of B, kB"));
+        assert!(
+            why("ms", Unit::Bytes)
+                .starts_with("`ms` measures something else; the column is in B: expected one of B, kB")
+        );
         assert!(why("KB", Unit::Bytes).contains("is no unit; did you mean `kB`"), "{}", why("KB", Unit::Bytes));
         assert!(why("kB", Unit::BytesPerS).contains("is no rate; the column is in B/s"));
         assert!(why("B/s", Unit::Bytes).starts_with("`B/s` is a rate; the column is in B"));

@@ -59,6 +59,11 @@ enum Piece {
 }
 
 impl Template {
+    /// The same text in each row.
+    pub(super) fn of(text: &str) -> Template {
+        Template(vec![Piece::Text(text.to_owned())])
+    }
+
     pub(super) fn read(text: &str, groups: Groups<'_>) -> Result<Template, String> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -72,7 +77,9 @@ impl Template {
                 continue;
             }
             let Some((name, after)) = after.split_once('}').filter(|_| brace == "{") else {
-                return Err(format!("`{text}` has a single `{brace}`; write `{{group}}`, or `{brace}{brace}` for one of the text"));
+                return Err(format!(
+                    "`{text}` has a single `{brace}`; write `{{group}}`, or `{brace}{brace}` for one of the text"
+                ));
             };
             if !plain.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut plain)));
@@ -139,7 +146,11 @@ pub(super) struct Amount {
 impl Amount {
     /// Reads `{group}`, `{group} KiB/s` or `{group} * 512`, for a column in `unit`; None for one that takes any.
     pub(super) fn read(text: &str, unit: Option<fenxi_model::Unit>, groups: Groups<'_>) -> Result<Amount, String> {
-        let wrong = || format!("`{text}` is no number: expected `{{group}}`, with a unit behind it or `* factor`, or a number without quotes");
+        let wrong = || {
+            format!(
+                "`{text}` is no number: expected `{{group}}`, with a unit behind it or `* factor`, or a number without quotes"
+            )
+        };
         let (group, rest) = text.trim().strip_prefix('{').and_then(|rest| rest.split_once('}')).ok_or_else(wrong)?;
         let from = groups.find(group)?;
         let rest = rest.trim();
@@ -168,7 +179,9 @@ impl Cell {
         let unit = (column.name != "value").then_some(column.unit);
         let text = value.get_ref().as_str().map(|text| Said { text, at });
         match (column.ty, text, number_of(value.get_ref())) {
-            (Type::Label | Type::Text, Some(said), _) => Template::read(said.text, groups).map(Cell::Text).map_err(wrong),
+            (Type::Label | Type::Text, Some(said), _) => {
+                Template::read(said.text, groups).map(Cell::Text).map_err(wrong)
+            }
             (Type::F64 | Type::I64, Some(said), _) => {
                 Amount::read(said.text, unit, groups).map(Cell::Number).map_err(wrong)
             }

@@ -9,8 +9,8 @@ use std::{collections::BTreeMap, io, os::unix::process::CommandExt, process::Com
 
 use fenxi_procfs::Root;
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, Scope,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, Scope,
 };
 use nix::libc;
 use rustix::{
@@ -79,22 +79,25 @@ pub(super) fn confine(command: &mut Command, limits: &Limits) -> io::Result<()> 
 }
 
 /// Reading and running files anywhere, and nothing else.
-fn files() -> Result<RulesetCreated, String> {
-    let all = AccessFs::from_all(LATEST);
-    let rules = || -> Result<RulesetCreated, landlock::RulesetError> {
-        Ruleset::default()
-            .set_compatibility(CompatLevel::BestEffort)
-            .handle_access(all)?
-            .handle_access(AccessNet::from_all(LATEST))?
-            .scope(Scope::from_all(LATEST))?
-            .create()
-    };
-    let open = |path: &str| PathFd::new(path).map_err(|error| error.to_string());
+fn files() -> Result<RulesetCreated, LandlockError> {
+    let rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(LATEST))?
+        .handle_access(AccessNet::from_all(LATEST))?
+        .scope(Scope::from_all(LATEST))?
+        .create()?;
     let reading = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
-    let rules = rules().and_then(|rules| Ok((rules,))).map_err(|error| error.to_string())?.0;
-    let rules = rules.add_rule(PathBeneath::new(open("/")?, reading)).map_err(|error| error.to_string())?;
-    let nowhere = PathBeneath::new(open("/dev/null")?, AccessFs::ReadFile | AccessFs::WriteFile);
-    rules.add_rule(nowhere).map_err(|error| error.to_string())
+    let nowhere = PathBeneath::new(PathFd::new("/dev/null")?, AccessFs::ReadFile | AccessFs::WriteFile);
+    Ok(rules.add_rule(PathBeneath::new(PathFd::new("/")?, reading))?.add_rule(nowhere)?)
+}
+
+/// Why Landlock does not take the rules.
+#[derive(Debug, thiserror::Error)]
+enum LandlockError {
+    #[error("Landlock: {0}")]
+    Rules(#[from] landlock::RulesetError),
+    #[error("Landlock: {0}")]
+    Path(#[from] landlock::PathFdError),
 }
 
 fn refused() -> Result<BpfProgram, String> {
@@ -115,9 +118,9 @@ fn resources(limits: &Limits) -> Vec<(Resource, Rlimit)> {
         (Resource::Nofile, most(256)),
     ];
     // It counts all threads of the user, so that those there are must be left: the system's are more than that.
-    let threads = Root::live().read_text("/proc/loadavg").and_then(|text| {
-        text.split_whitespace().nth(3)?.split_once('/')?.1.parse::<u64>().ok()
-    });
+    let threads = Root::live()
+        .read_text("/proc/loadavg")
+        .and_then(|text| text.split_whitespace().nth(3)?.split_once('/')?.1.parse::<u64>().ok());
     if let Some(threads) = threads {
         all.push((Resource::Nproc, most(threads + limits.processes as u64)));
     }

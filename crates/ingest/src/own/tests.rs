@@ -93,7 +93,9 @@ fn a_program_reads_its_input_and_its_rows_are_taken() {
         awk '/^[0-9]/ { printf \"{\\\"table\\\": \\\"sched\\\", \\\"t\\\": %s, \\\"runnable\\\": %s}\\n\", $1, $2 }'\n";
     let place = Place::of(&[("jobs", text)]);
     let own = place.formats(tight());
-    let input: String = std::iter::once("jobs v1\n".to_owned()).chain((0..50_000).map(|i| format!("{} {}\n", 1_795_271_753 + i, i % 7))).collect();
+    let input: String = std::iter::once("jobs v1\n".to_owned())
+        .chain((0..50_000).map(|i| format!("{} {}\n", 1_795_271_753 + i, i % 7)))
+        .collect();
     let found = own.formats.detect(&Head { text: &input[..1000] }).unwrap();
     assert_eq!((found.name(), found.own().unwrap().summary.as_str()), ("jobs", "jobs of the queue"));
     let (tally, notes) = read(&found, input.as_bytes());
@@ -119,14 +121,20 @@ fn a_program_that_hangs_is_ended_with_all_that_it_started() {
 fn what_a_program_leaves_behind_is_ended_with_it() {
     // It ends at once; what it started holds its output open.
     let begun = Instant::now();
-    let (tally, notes) = script(&format!("#!/bin/sh\ncat > /dev/null\necho '{ROW}'\nsleep 1000 &\nexit 0\n"), b"a\n", tight());
+    let (tally, notes) =
+        script(&format!("#!/bin/sh\ncat > /dev/null\necho '{ROW}'\nsleep 1000 &\nexit 0\n"), b"a\n", tight());
     assert_eq!((tally.rows(), notes.as_str()), (1, ""));
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
 }
 
 #[test]
 fn a_program_that_only_computes_is_ended_by_its_cpu_time() {
-    let limits = Limits { silent: Duration::from_secs(60), wall: Duration::from_secs(60), cpu: Duration::from_secs(1), ..tight() };
+    let limits = Limits {
+        silent: Duration::from_secs(60),
+        wall: Duration::from_secs(60),
+        cpu: Duration::from_secs(1),
+        ..tight()
+    };
     let (_, notes) = script("#!/bin/sh\nwhile :; do :; done\n", b"a\n", limits);
     assert!(notes.contains("CPU time") || notes.contains("ended with signal"), "{notes}");
 }
@@ -146,8 +154,12 @@ fn garbage_is_noted_and_ends_a_program_that_prints_nothing_else() {
 fn a_gigabyte_of_output_is_cut_off() {
     let begun = Instant::now();
     let (_, notes) = script(&format!("#!/bin/sh\nyes '{ROW}' | head -c 1000000000\n"), b"a\n", tight());
-    assert!(notes.contains("printed more than 1048") && notes.contains("what it printed until then is kept"), "{notes}");
-    let (_, notes) = script("#!/bin/sh\nhead -c 1000000000 /dev/zero\n", b"a\n", Limits { output_bytes: 1 << 40, ..tight() });
+    assert!(
+        notes.contains("printed more than 1048") && notes.contains("what it printed until then is kept"),
+        "{notes}"
+    );
+    let (_, notes) =
+        script("#!/bin/sh\nhead -c 1000000000 /dev/zero\n", b"a\n", Limits { output_bytes: 1 << 40, ..tight() });
     assert!(notes.contains("printed a line of more than"), "{notes}");
     assert!(begun.elapsed() < Duration::from_secs(30));
 }
@@ -156,14 +168,19 @@ fn a_gigabyte_of_output_is_cut_off() {
 fn a_program_that_forks_without_end_is_ended() {
     let begun = Instant::now();
     let text = "#!/bin/sh\nbomb() { sleep 100 & sleep 100 & sleep 0.01; bomb; }\nbomb\n";
-    let (_, notes) = script(text, b"a\n", Limits { silent: Duration::from_secs(30), wall: Duration::from_secs(30), ..tight() });
+    let (_, notes) =
+        script(text, b"a\n", Limits { silent: Duration::from_secs(30), wall: Duration::from_secs(30), ..tight() });
     assert!(notes.contains("had more than 16 processes"), "{notes}");
     assert!(begun.elapsed() < Duration::from_secs(20));
 }
 
 #[test]
 fn a_program_that_dies_is_said_with_its_last_words() {
-    let (tally, notes) = script(&format!("#!/bin/sh\ncat > /dev/null\necho '{ROW}'\necho 'no such pool' >&2\nexit 3\n"), b"a\n", tight());
+    let (tally, notes) = script(
+        &format!("#!/bin/sh\ncat > /dev/null\necho '{ROW}'\necho 'no such pool' >&2\nexit 3\n"),
+        b"a\n",
+        tight(),
+    );
     assert_eq!(tally.rows(), 1);
     assert!(notes.contains("the program formats/mine ended with exit status: 3: no such pool"), "{notes}");
     let (_, notes) = script("#!/bin/sh\nhead -n 1 > /dev/null\nexit 0\n", &b"a line\n".repeat(1 << 20), tight());
@@ -183,7 +200,8 @@ fn a_program_has_no_network_no_files_to_write_and_no_environment() {
          print('{{\"note\": \"env ' + ' '.join(sorted(k for k in os.environ if k != 'LC_CTYPE')) + '\"}}')\nprint('{{\"note\": \"cap ' + [l for l in open('/proc/self/status') if l.startswith('CapEff')][0].split()[1] + '\"}}')\n",
         target.display()
     );
-    let (_, notes) = script(&text, b"a\n", Limits { silent: Duration::from_secs(10), wall: Duration::from_secs(20), ..tight() });
+    let (_, notes) =
+        script(&text, b"a\n", Limits { silent: Duration::from_secs(10), wall: Duration::from_secs(20), ..tight() });
     if notes.contains("No such file") {
         return;
     }
@@ -211,7 +229,10 @@ fn a_program_is_ended_when_its_user_stops() {
     let place = Place::of(&[("mine", "#!/bin/sh\ncat > /dev/null\nsleep 1000\n")]);
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
-    let own = own_formats(&place.store, &Programs::Run { stopped: Arc::new(move || asked.load(Ordering::Relaxed)), limits: Limits::default() });
+    let own = own_formats(
+        &place.store,
+        &Programs::Run { stopped: Arc::new(move || asked.load(Ordering::Relaxed)), limits: Limits::default() },
+    );
     let begun = Instant::now();
     let stopper = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(300));

@@ -150,8 +150,10 @@ impl Printed {
         };
         let rows: Vec<Vec<String>> =
             self.rows.iter().map(|row| set.iter().map(|place| plain(&row[*place])).collect()).collect();
-        let numbers: Vec<usize> = (0..set.len()).filter(|at| self.rows.iter().any(|row| row[set[*at]].is_number())).collect();
-        let more = if self.more > 0 { format!("… and {} more\n", plural(self.more as u64, "row")) } else { String::new() };
+        let numbers: Vec<usize> =
+            (0..set.len()).filter(|at| self.rows.iter().any(|row| row[set[*at]].is_number())).collect();
+        let more =
+            if self.more > 0 { format!("… and {} more\n", plural(self.more as u64, "row")) } else { String::new() };
         format!("{}\n{}{more}\n", self.name, print::columns(&names, &numbers, &rows))
     }
 }

@@ -56,7 +56,13 @@ fn each_others_texts_are_read_without_a_panic_and_never_claimed() {
             let bytes = &bytes[..bytes.len().min(4000)];
             read_bytes(format, bytes);
             let text = String::from_utf8_lossy(bytes);
-            assert_eq!(of_store.sniff(&Head { text: &text }), Sure::No, "{} claims a text of {}", path.display(), of.name);
+            assert_eq!(
+                of_store.sniff(&Head { text: &text }),
+                Sure::No,
+                "{} claims a text of {}",
+                path.display(),
+                of.name
+            );
         }
     }
 }
@@ -84,7 +90,9 @@ fn ordinary_texts_are_not_claimed() {
 fn a_stores_format_reads_what_it_is_certain_of_unless_a_shipped_one_is() {
     let vmstat = crate::format("vmstat").unwrap().example;
     let of = |recognise: &str| {
-        let text = format!("summary = \"mine\"\n{recognise}\n[[line]]\npattern = '.*'\n[[line.row]]\ntable = 'text'\nvalue = 'x'\n");
+        let text = format!(
+            "summary = \"mine\"\n{recognise}\n[[line]]\npattern = '.*'\n[[line.row]]\ntable = 'text'\nvalue = 'x'\n"
+        );
         Formats::with(vec![std::sync::Arc::new(format(&text))])
     };
     let name = |formats: &Formats, text: &str| formats.detect(&Head { text }).map(|format| format.name());
@@ -131,7 +139,8 @@ fn a_total_that_went_back_gives_null() {
     let mine = "summary = 'x'\n[time]\nformat = 'epoch_s'\n[[line]]\npattern = '(?<time>\\d+) (?<n>\\d+)'\n[[line.row]]\ntable = 'sched'\n\
         forks_per_s = '{n} total'\ntasks = '{n}'\n";
     let read = read(format(mine), "1795271700 10\n1795271710 60\n1795271720 5\n1795271730 25\n");
-    let last: Vec<_> = rows(&read.text, "sched").iter().map(|row| row.rsplit('\t').next().unwrap().to_owned()).collect();
+    let last: Vec<_> =
+        rows(&read.text, "sched").iter().map(|row| row.rsplit('\t').next().unwrap().to_owned()).collect();
     assert_eq!(last, ["", "5", "", "2"], "{}", read.text);
 }
 
@@ -181,7 +190,10 @@ fn rows_of_programs_are_checked_against_their_tables() {
         (r#"{"table": "disk", "t": "then"}"#, "`t` is no time"),
         (r#"{"table": "disk", "t": 1e300}"#, "`t` is no time"),
         (r#"{"table": "disk", "t": 1, "dt": -1}"#, "`dt` is no length"),
-        (r#"{"table": "disk", "t": 1, "read_per_s": 1}"#, "`disk` has no column `read_per_s`; did you mean `reads_per_s`?"),
+        (
+            r#"{"table": "disk", "t": 1, "read_per_s": 1}"#,
+            "`disk` has no column `read_per_s`; did you mean `reads_per_s`?",
+        ),
         (r#"{"table": "disk", "t": 1, "reads_per_s": "1"}"#, "`reads_per_s` is of the wrong type: expected double"),
         (r#"{"table": "metric", "t": 1, "labels": {"a": []}}"#, "label `a` is neither a text nor a number"),
         (r#"{"note": 5}"#, "`note` is no text"),

@@ -3,7 +3,7 @@
 
 use std::{path::Path, process::Command};
 
-use super::{Head, Input, Sure, detect_all};
+use super::{Head, Input, Sure, detect_all, own};
 
 /// Where ordinary texts are, which nobody changes meanwhile.
 const FOLDERS: &[&str] = &["etc", "usr/share", "usr/include", "usr/lib/python3", "var/lib/dpkg/info"];
@@ -24,7 +24,11 @@ fn claimed(bytes: &[u8]) -> Vec<(Sure, &'static str)> {
     claims.retain(|(_, format)| {
         format.tables.is_empty() || format.tables.iter().any(|table| !["text", "event"].contains(&table.name))
     });
-    claims.into_iter().map(|(sure, format)| (sure, format.name)).filter(|(sure, _)| *sure > Sure::Perhaps).collect()
+    let shipped =
+        claims.into_iter().map(|(sure, format)| (sure, format.name)).filter(|(sure, _)| *sure > Sure::Perhaps);
+    // Formats of stores say by patterns what is theirs.
+    let own = own::tests::claims(&Head { text: &input.head() });
+    shipped.chain(own.into_iter().map(|name| (Sure::Certain, name))).collect()
 }
 
 /// Visits texts below a folder, at most `left` of them.

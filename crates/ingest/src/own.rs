@@ -116,6 +116,9 @@ fn one(store: &Store, folder: &Path, file: &str, programs: &Programs) -> Result<
         return Err(wrong(&why));
     }
     let Programs::Run { stopped, limits } = programs else { return Ok(None) };
+    if fs::symlink_metadata(&path).map_err(|error| error.to_string())?.is_symlink() {
+        return Err(wrong(&"it is not run, as it is a link; copy the program"));
+    }
     // Whoever could change it would run what he likes as the one who imports.
     for path in [path.as_path(), folder, store.path()] {
         let meta = fs::metadata(path).map_err(|error| error.to_string())?;

@@ -355,12 +355,6 @@ impl<'s> Context<'_, 's> {
             }
             rule.cells.push((place, Cell::read(source, &table.columns[place], value, groups)?));
         }
-        // As a shipped format says where a result comes from.
-        if let Some(place) = table.index_of("source").filter(|_| table.name == "result")
-            && rule.cells.iter().all(|(set, _)| *set != place)
-        {
-            rule.cells.push((place, Cell::Text(Template::of(self.name))));
-        }
         if let Some(labels) = self.labels.filter(|_| table.index_of("labels").is_some()) {
             rule.labels.extend(read_labels(labels, Groups { line: &[], kept: &[] })?);
         }
@@ -369,6 +363,12 @@ impl<'s> Context<'_, 's> {
             let names: Vec<&str> = columns.iter().map(|column| column.name).take(8).collect();
             let why = format!("the row of `{}` has no value: set one of {} …", table.name, list(&names));
             return Err(source.wrong(said.at, why));
+        }
+        // As a shipped format says where a result comes from.
+        if let Some(place) = table.index_of("source").filter(|_| table.name == "result")
+            && rule.cells.iter().all(|(set, _)| *set != place)
+        {
+            rule.cells.push((place, Cell::Text(Template::of(self.name))));
         }
         let keys = N_COMMON..N_COMMON + table.n_keys;
         for (_, cell) in rule.cells.iter().filter(|(place, _)| keys.contains(place)) {

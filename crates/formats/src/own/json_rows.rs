@@ -2,7 +2,7 @@
 
 use fenxi_model::{
     Micros, Shape, TABLES, Table, Type,
-    catalog::{DT, HOST, T},
+    catalog::{DT, HOST, T, note},
 };
 use serde_json::{Map, Value};
 
@@ -56,13 +56,16 @@ impl JsonRows {
     }
 
     fn object(&mut self, object: &Map<String, Value>, out: &mut Out<'_>) -> Result<(), String> {
-        if let Some(note) = object.get("note") {
-            let text = note.as_str().ok_or("`note` is no text")?;
+        if let Some(said) = object.get("note") {
+            let text = said.as_str().ok_or("`note` is no text")?;
             out.note(object.get("line").and_then(Value::as_u64), text);
             return Ok(());
         }
         let name = object.get("table").and_then(Value::as_str).ok_or("no `table` (nor `note`)")?;
         let near = || perhaps(name, TABLES.iter().map(|table| table.name));
+        if name == note::TABLE.name {
+            return Err("rows of `note` are written as `note` and `line`".to_owned());
+        }
         let table = TABLES.iter().copied().find(|table| table.name == name);
         let table = table.ok_or_else(|| format!("there is no table `{name}`{}", near()))?;
         let t = match object.get("t") {

@@ -9,7 +9,7 @@ mod json_rows;
 mod read;
 mod recognise;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod unit;
 mod value;
 

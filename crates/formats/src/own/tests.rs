@@ -3,12 +3,15 @@
 mod files;
 mod texts;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use fenxi_model::Micros;
 
 use super::TextFormat;
-use crate::{AnyFormat, Hints, fixtures::Read, fixtures::read_any};
+use crate::{AnyFormat, Head, Hints, Sure, fixtures::Read, fixtures::read_any};
 
 /// A format from a file's text.
 fn format(text: &str) -> TextFormat {
@@ -27,6 +30,17 @@ fn read_bytes(format: &AnyFormat, bytes: &[u8]) -> Read {
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/own")
+}
+
+/// The formats among the fixtures that claim a text which begins so.
+pub(crate) fn claims(head: &Head<'_>) -> Vec<&'static str> {
+    static KNOWN: OnceLock<Vec<AnyFormat>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| fixtures().into_iter().map(|(format, _, _)| format).collect());
+    let own = known.iter().filter_map(|format| match format {
+        AnyFormat::Own(own) => Some(own),
+        AnyFormat::Shipped(_) => None,
+    });
+    own.filter(|own| own.sniff(head) > Sure::No).map(|own| own.about().name).collect()
 }
 
 /// The formats among the fixtures, and a text of each.

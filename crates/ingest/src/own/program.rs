@@ -8,6 +8,7 @@ use std::{
 };
 
 use fenxi_formats::{About, Head, Input, JsonRows, Out, OwnFormat, Sure, lasting};
+use rustc_hash::FxHashMap;
 
 use super::running::{Ended, Limits, run};
 
@@ -18,6 +19,8 @@ const CERTAIN: &str = "certain";
 const SNIFF_TIME: Duration = Duration::from_secs(5);
 /// What it may print then.
 const SNIFF_BYTES: u64 = 4096;
+/// Answers that are remembered.
+const MOST_ASKED: usize = 1 << 16;
 /// Lines that are no rows before it is ended.
 const MOST_WRONG: u64 = 1000;
 /// The longest line that it may print.
@@ -31,8 +34,8 @@ pub(super) struct Program {
     path: PathBuf,
     limits: Limits,
     stopped: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// The text that it was asked about last, and what it said.
-    asked: Mutex<Option<(blake3::Hash, Sure)>>,
+    /// The beginnings of texts that it was asked about, and what it said: each is looked at more than once.
+    asked: Mutex<FxHashMap<[u8; 32], Sure>>,
 }
 
 impl std::fmt::Debug for Program {
@@ -62,7 +65,7 @@ impl Program {
             recognises: true,
             instead_of: None,
         };
-        Program { about, path: path.to_owned(), limits, stopped, asked: Mutex::new(None) }
+        Program { about, path: path.to_owned(), limits, stopped, asked: Mutex::default() }
     }
 
     fn ask(&self, head: &Head<'_>) -> Sure {
@@ -97,16 +100,17 @@ impl OwnFormat for Program {
     }
 
     fn sniff(&self, head: &Head<'_>) -> Sure {
-        let of = blake3::hash(head.text.as_bytes());
+        let of = *blake3::hash(head.text.as_bytes()).as_bytes();
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*asked {
-            Some((known, sure)) if *known == of => *sure,
-            _ => {
-                let sure = self.ask(head);
-                *asked = Some((of, sure));
-                sure
-            }
+        if let Some(sure) = asked.get(&of) {
+            return *sure;
         }
+        if asked.len() >= MOST_ASKED {
+            asked.clear();
+        }
+        let sure = self.ask(head);
+        asked.insert(of, sure);
+        sure
     }
 
     fn read(&self, input: &mut Input<'_>, out: &mut Out<'_>) {

@@ -262,6 +262,8 @@ fn programs_are_not_run_where_they_must_not_be() {
         mode(&path, back);
     }
     assert_eq!(names(&place.formats(tight())), ["mine", "words"]);
+    std::os::unix::fs::symlink("/bin/cat", place.store.path().join("formats/linked")).unwrap();
+    assert!(place.formats(tight()).wrong[0].contains("it is a link"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::{io, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use fenxi_formats::{About, AnyFormat, Fills, Format, Formats, formats};
+use fenxi_model::visible;
 use serde_json::json;
 
 use crate::{formats, options::Global, print};
@@ -101,7 +102,7 @@ impl Entry {
         Entry {
             name: about.name,
             family: "Own formats of this store",
-            summary: about.summary.clone(),
+            summary: visible(&about.summary).into_owned(),
             tables: if about.is_program { vec!["any"] } else { about.tables.iter().map(|table| table.name).collect() },
             example: about.example.clone(),
             file: Some(about.file.clone()),

@@ -110,6 +110,13 @@ impl Place {
         let finding = format!("-- title: {line}\n-- severity: warning\n-- section: cpu\n-- says: {line} {{what}}\n");
         let sql = "SELECT run, host, comm AS what FROM process\n";
         fs::write(own.join("findings/own.sql"), format!("{finding}-- advice: {line}\n{sql}")).unwrap();
+        let of_lines = "[[line]]\npattern = '(?<all>.*)'\n[[line.row]]\ntable = 'text'\nvalue = '{all}'\n";
+        fs::create_dir_all(own.join("formats")).unwrap();
+        let evil = "\\u001b[6n\\u009b\\u202e\\r\\n\\u2028";
+        fs::write(own.join("formats/mine.toml"), format!("summary = \"a{evil}b\"\nexample = \"{evil}\"\n{of_lines}"))
+            .unwrap();
+        fs::write(own.join(format!("formats/{HOSTILE_NAME}.toml")), format!("summary = \"{line}\"\n")).unwrap();
+        fs::write(own.join("formats/wrong.toml"), format!("summary = 'x'\n\"{evil}\" = 1\n")).unwrap();
         let mpstat = "Linux 6.1.0 (n\u{9b}\u{1b}[6n)\t11/21/26\t_x86_64_\t(2 CPU)\n\n\
             10:00:00     CPU    %usr   %nice    %sys\n10:00:01     \u{1b}[6n    1.0    0.0    1.0\n";
         fs::write(self.file("output"), mpstat).unwrap();
@@ -160,11 +167,18 @@ impl Uses {
         self.add("import", &[&missing]);
         self.add("export", &["@1", "-o", &archive]);
         self.add("export", &[HOSTILE_NAME, "-o", HOSTILE]);
+        self.add("formats", &["mine"]);
         for more in [vec![], vec!["--json"], vec![HOSTILE]] {
             for command in ["formats", "tables", "runs"] {
                 self.add(command, &more);
             }
         }
+        for more in
+            [vec!["mine", &output], vec!["mine", &output, "--json"], vec![HOSTILE, &output], vec!["mine", &missing]]
+        {
+            self.add("formats test", &more);
+        }
+        self.add("import", &["--format", "mine", "--force", &output]);
         for more in [vec!["@1"], vec!["@1", "--json"], vec![HOSTILE_NAME]] {
             self.add("show", &more);
         }

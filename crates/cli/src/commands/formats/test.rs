@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use fenxi_formats::{Formats, Head, Hints, Input, Out, Tally, foreign};
 use fenxi_ingest::{Content, Room, collect};
-use fenxi_model::{Rows, TableRows, Type, catalog::note};
+use fenxi_model::{Rows, TableRows, Type, catalog::note, visible};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
@@ -82,6 +82,7 @@ fn verdict(file: &str, name: &str, found: Option<&str>, tally: &Tally) -> String
         (0, assumed) => format!("all of it was read; {}", plural(assumed, "assumption")),
         (notes, _) => format!("{} on what could not be read", plural(notes, "note")),
     };
+    let file = visible(file);
     format!("{file} as {name}: {}, {notes}\n{recognised}\n", plural(tally.rows(), "row"))
 }
 
@@ -145,7 +146,7 @@ impl Printed {
         let names: Vec<&str> = set.iter().map(|place| self.columns[*place]).collect();
         let plain = |value: &Value| match value {
             Value::Null => "-".to_owned(),
-            Value::String(text) => text.clone(),
+            Value::String(text) => visible(text).into_owned(),
             other => other.to_string(),
         };
         let rows: Vec<Vec<String>> =

@@ -18,8 +18,10 @@ use fenxi_wire::client::ClientError;
 pub use heard::Heard;
 
 use crate::{
+    check::Finding,
     moment::{Epoch, Interval},
     os::Task,
+    reading::About,
     sample::Sample,
     server::{Server, ServerError},
 };
@@ -52,6 +54,15 @@ pub trait Poller: Send {
 
     /// Says that this is the last poll: all is due.
     fn hurry(&mut self);
+
+    /// The server's version, as it says it.
+    fn version(&self) -> String;
+
+    /// Asks everything once, and tells how it went.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    fn check(&mut self, about: &About<'_>, heard: &Heard, rows: &mut Rows) -> Result<Vec<Finding>, ClientError>;
 }
 
 /// A connected server.

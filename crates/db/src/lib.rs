@@ -8,6 +8,7 @@
 //! columns that the server has.
 
 pub mod activity;
+pub mod check;
 mod gather;
 mod locks;
 mod moment;

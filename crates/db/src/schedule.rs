@@ -6,6 +6,7 @@ use fenxi_model::Rows;
 use fenxi_wire::client::{Client, ClientError};
 
 use crate::{
+    check::{Finding, timed},
     moment::Interval,
     reading::{About, Active},
 };
@@ -83,6 +84,15 @@ impl Due {
         }
         self.turn.took(began);
         Ok(())
+    }
+
+    /// Asks once, and tells how it went.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn check(&mut self, client: &mut Client, about: &About<'_>, rows: &mut Rows) -> Result<Finding, ClientError> {
+        let (name, every_s) = (self.reading.name(), f64::from(self.reading.every_s()));
+        timed(name, every_s, || self.reading.read(client, about, rows))
     }
 
     /// A kind of session without which it has no rows.

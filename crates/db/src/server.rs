@@ -79,6 +79,15 @@ impl Server {
         self.client_of(&self.target.to_database(database))
     }
 
+    /// What lets a user see sessions of others.
+    pub(crate) fn grant(&self) -> String {
+        let user = &self.target.login.user;
+        match self.target.login.dialect {
+            Dialect::Postgres => format!("GRANT pg_monitor TO {user}"),
+            Dialect::Mysql => format!("GRANT PROCESS ON *.* TO {user}"),
+        }
+    }
+
     /// Numbers that our own sessions have or had.
     pub(crate) fn own(&self) -> MutexGuard<'_, BTreeSet<i64>> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)

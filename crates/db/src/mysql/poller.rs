@@ -11,6 +11,7 @@ use super::{
     MARK, having, locks, readings::READINGS, replication::Replication, sessions::threads_are_seen, status::Status,
 };
 use crate::{
+    check::{Finding, timed},
     gather::{self, Heard},
     moment::Interval,
     os::{Task, Whose},
@@ -30,14 +31,12 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
     let by_threads = threads_are_seen(&mut client)?;
     let mut missing = Vec::new();
     if !having.is_on("performance_schema") {
-        missing.push(
-            "statements, tables and files are not seen: performance_schema is OFF (it is set at the server's start)",
-        );
+        missing.push(("statements, tables and files", "performance_schema is OFF (it is set at the server's start)"));
     } else if !by_threads {
-        missing.push("the performance schema is not seen: GRANT SELECT ON performance_schema.* helps");
+        missing.push(("tables of the performance schema", "GRANT SELECT ON performance_schema.* helps"));
     }
     if !sees_others(&mut client)? {
-        missing.push("sessions of other users are not seen: GRANT PROCESS ON *.* helps");
+        missing.push(("sessions of other users", "GRANT PROCESS ON *.* helps"));
     }
     let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having)).map(Due::new).collect();
     Ok(Box::new(Mysql {
@@ -90,7 +89,7 @@ struct Mysql {
     locks: Option<String>,
     /// Settings as they were last read.
     settings: FxHashMap<String, String>,
-    missing: Vec<&'static str>,
+    missing: Vec<(&'static str, &'static str)>,
     hurries: bool,
     has_polled: bool,
 }
@@ -99,8 +98,8 @@ impl gather::Poller for Mysql {
     fn poll(&mut self, interval: Interval, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
         let server = self.server.name().to_owned();
         let about = About { server: &server, interval, is_last: self.hurries };
-        for message in self.missing.drain(..) {
-            rows.note(&server, None, message);
+        for (what, why) in self.missing.drain(..) {
+            rows.note(&server, None, &format!("{what} are not seen: {why}"));
         }
         self.status.read(&mut self.client)?;
         if self.status.was_restarted() {
@@ -143,6 +142,30 @@ impl gather::Poller for Mysql {
 
     fn hurry(&mut self) {
         self.hurries = true;
+    }
+
+    fn version(&self) -> String {
+        let version = &self.client.about().version;
+        let vendor = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
+        format!("{vendor} {version}")
+    }
+
+    fn check(&mut self, about: &About<'_>, _: &Heard, rows: &mut Rows) -> Result<Vec<Finding>, ClientError> {
+        let mut all = vec![
+            timed("status", 1.0, || self.status.read(&mut self.client))?,
+            timed("roster of sessions", 1.0, || self.read_roster())?,
+        ];
+        for due in &mut self.readings {
+            all.push(due.check(&mut self.client, about, rows)?);
+        }
+        if let Some(sql) = &self.locks {
+            all.push(timed("row locks", 1.0, || locks::read(&mut self.client, sql, about, rows))?);
+        }
+        let (server, t) = (about.server, about.interval.t);
+        all.push(timed("replication", 1.0, || self.replication.read(&mut self.client, server, t, 1.0, rows))?);
+        all.push(timed("settings", 0.0, || self.read_settings(about, rows))?);
+        all.extend(self.missing.iter().map(|(what, why)| Finding::missing(what, why)));
+        Ok(all)
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
     statements::Statements,
 };
 use crate::{
+    check::{Finding, Seen as SeenAs, timed},
     gather::{self, Heard},
     moment::Interval,
     number::Number,
@@ -50,12 +51,13 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
     let mut missing = Vec::new();
     if statements.is_none() {
         let database = &server.target().login.database;
-        missing.push(format!(
-            "statements are not seen: pg_stat_statements is not installed in database `{database}` (shared_preload_libraries, CREATE EXTENSION)"
-        ));
+        let why = format!(
+            "pg_stat_statements is not installed in database `{database}` (shared_preload_libraries, CREATE EXTENSION)"
+        );
+        missing.push(("statements", why));
     }
     if !having.is_on("track_io_timing") {
-        missing.push("times of reads and writes are not known: track_io_timing is off".to_owned());
+        missing.push(("times of reads and writes", "track_io_timing is off".to_owned()));
     }
     Ok(Box::new(Postgres {
         server: server.clone(),
@@ -137,7 +139,7 @@ struct Postgres {
     vitals: Vitals,
     settings: Settings,
     /// What cannot be seen, to be noted once.
-    missing: Vec<String>,
+    missing: Vec<(&'static str, String)>,
     has_noted_hidden: bool,
     hurries: bool,
     has_polled: bool,
@@ -159,8 +161,8 @@ impl gather::Poller for Postgres {
     fn poll(&mut self, interval: Interval, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
         let server = self.server.name().to_owned();
         let about = About { server: &server, interval, is_last: self.hurries };
-        for message in self.missing.drain(..) {
-            rows.note(&server, None, &message);
+        for (what, why) in self.missing.drain(..) {
+            rows.note(&server, None, &format!("{what} are not seen: {why}"));
         }
         self.read_vitals(&about, rows)?;
         self.roster.read(&mut self.client)?;
@@ -191,6 +193,31 @@ impl gather::Poller for Postgres {
 
     fn hurry(&mut self) {
         self.hurries = true;
+    }
+
+    fn version(&self) -> String {
+        format!("PostgreSQL {}", self.client.about().version)
+    }
+
+    fn check(&mut self, about: &About<'_>, heard: &Heard, rows: &mut Rows) -> Result<Vec<Finding>, ClientError> {
+        let mut all = vec![
+            timed("roster of sessions", 1.0, || self.roster.read(&mut self.client))?,
+            timed("databases", 1.0, || self.read_server(about, heard, rows))?,
+        ];
+        for due in &mut self.readings {
+            all.push(due.check(&mut self.client, about, rows)?);
+        }
+        all.push(timed("locks", 1.0, || locks::read(&mut self.client, &self.locks, about, &self.roster, None, rows))?);
+        let mut statements = timed("statements", f64::from(SELDOM_S), || self.read_statements(about, rows))?;
+        let relations = timed("tables, indexes", f64::from(SELDOM_S), || self.read_relations(about, rows))?;
+        let settings =
+            timed("settings", 0.0, || self.settings.read(&mut self.client, about.server, about.interval.t, rows))?;
+        if self.statements.is_none() {
+            statements.seen = SeenAs::Missing;
+        }
+        all.extend([statements, relations, settings]);
+        all.extend(self.missing.iter().map(|(what, why)| Finding::missing(what, why)));
+        Ok(all)
     }
 }
 

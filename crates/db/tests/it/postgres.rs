@@ -140,7 +140,9 @@ fn a_queue_for_a_row_has_its_root_and_its_edges() {
         assert_eq!(edges.str(first, db_lock::relation), Some("public.a"));
         assert_eq!(edges.str(first, db_lock::blocker_state), Some("idle in transaction"));
         // Later the first that waited holds the row, and is the root itself.
-        for row in places(&rows, &db_lock::TABLE, |row| edges.micros(row, db_lock::t) == edges.micros(first, db_lock::t)) {
+        for row in
+            places(&rows, &db_lock::TABLE, |row| edges.micros(row, db_lock::t) == edges.micros(first, db_lock::t))
+        {
             assert_eq!(edges.i64(row, db_lock::root), Some(root), "one root for all");
         }
         let second = places(&rows, &db_lock::TABLE, |row| edges.i64(row, db_lock::waiter) == Some(waiters[1]));

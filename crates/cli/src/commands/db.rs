@@ -1,0 +1,96 @@
+//! `fenxi db`: what can be seen of a database server.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use fenxi_db::check::{Finding, Seen, check};
+use fenxi_model::Unit;
+use serde_json::json;
+
+use crate::{
+    options::{Global, database::server},
+    print,
+};
+
+/// `fenxi db`
+#[derive(Debug, Args)]
+pub struct DbCommandArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: DbCommand,
+}
+
+/// What to do with a database server.
+#[derive(Debug, Subcommand)]
+pub enum DbCommand {
+    /// Tell what an observation of a server would see, what not, and what each reading takes
+    Check(CheckArgs),
+}
+
+/// `fenxi db check`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Asks the server everything once that `fenxi record --db URL` asks again and again,
+and changes nothing. The exit status is 1 when something is refused or hidden.
+
+A role that sees everything:
+  PostgreSQL  CREATE ROLE mon LOGIN; GRANT pg_monitor TO mon
+  MariaDB     CREATE USER mon@host; GRANT PROCESS, SLAVE MONITOR ON *.* TO mon@host;
+              GRANT SELECT ON performance_schema.* TO mon@host
+
+Examples:
+  fenxi db check postgres:///shop
+  fenxi db check mysql://mon@db1/ --json")]
+pub struct CheckArgs {
+    /// The server, such as `postgres:///shop` or `mysql://mon@db1/`
+    pub url: String,
+    /// Looks at sessions per second that are planned
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub db_rate: u32,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Does it.
+pub fn run(_: &Global, args: &DbCommandArgs) -> anyhow::Result<ExitCode> {
+    let DbCommand::Check(args) = &args.command;
+    let server = server(&args.url)?;
+    let (version, findings) = check(&server, args.db_rate)?;
+    if args.json {
+        let list: Vec<_> = findings.iter().map(as_json).collect();
+        let whole = json!({ "server": server.name(), "version": version, "readings": list });
+        print::text(&format!("{}\n", serde_json::to_string_pretty(&whole)?))?;
+    } else {
+        let rows: Vec<_> = findings.iter().map(cells).collect();
+        let table = print::columns(&["reading", "state", "answer", "every", "why"], &[2, 3], &rows);
+        print::text(&format!("{}  {version}\n\n{table}", server.name()))?;
+    }
+    let is_hidden = findings.iter().any(|finding| matches!(finding.seen, Seen::Refused | Seen::Partly));
+    Ok(ExitCode::from(u8::from(is_hidden)))
+}
+
+fn as_json(finding: &Finding) -> serde_json::Value {
+    json!({
+        "reading": finding.what,
+        "state": finding.seen.word(),
+        "why": finding.why,
+        "answer_s": finding.took_s,
+        "every_s": finding.every_s,
+    })
+}
+
+fn cells(finding: &Finding) -> Vec<String> {
+    let seconds = |value: Option<f64>| value.map_or("-".to_owned(), |s| Unit::Seconds.human(s).to_string());
+    let every = match finding.every_s {
+        Some(0.0) => "once".to_owned(),
+        every => seconds(every),
+    };
+    vec![
+        finding.what.clone(),
+        finding.seen.word().to_owned(),
+        seconds(finding.took_s),
+        every,
+        finding.why.clone().unwrap_or_default(),
+    ]
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fenxi_model::{Better, Unit, table};
 
 use crate::{
-    Compared, Settings, Verdict, adjust::benjamini_hochberg, compare, diff::same_text, judge, per::unit_of_cost,
+    Compared, Settings, Transactions, Verdict, adjust::benjamini_hochberg, compare, diff::same_text, judge, per::unit_of_cost,
     permutation::pooled_test,
 };
 
@@ -67,6 +67,8 @@ pub struct RunSummary {
     pub caveats: Vec<Caveat>,
     /// Facts in words, by topic and name.
     pub facts: BTreeMap<(String, String), String>,
+    /// Its transactions and where their time went; None where it shows none.
+    pub transactions: Option<Transactions>,
 }
 
 impl RunSummary {

@@ -34,7 +34,9 @@ pub use block::without_blocks;
 pub use change::{Centre, Change, Compared, compare};
 pub use diff::{DiffLine, Op, diff, same_text};
 pub use energy::change_points;
-pub use explain::{Part, Split, explain};
+pub use explain::{
+    KINDS, Kind, Measured, Part, PartChange, Quota, RESIDUAL, Source, Split, Transactions, explain, kind_name, of_class,
+};
 pub use fenxi_model::Random;
 pub use gate::{Reason, gate};
 pub use group::{Caveat, Comparison, FactDifference, Line, Metric, Outcome, RunSummary, compare_groups};

@@ -16,6 +16,7 @@ mod machine;
 mod netns;
 mod options;
 mod overview;
+mod parts;
 mod print;
 mod progress;
 mod sources;

@@ -9,6 +9,7 @@ mod styled;
 use std::{
     borrow::Cow,
     io::{self, IsTerminal, Write},
+    ops::Range,
     os::fd::AsFd,
 };
 
@@ -116,6 +117,21 @@ pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
         return text.into();
     }
     text.chars().take(width.saturating_sub(1)).chain(std::iter::once('…')).collect::<String>().into()
+}
+
+/// A table whose columns `right` hold numbers: aligned, or of Markdown.
+pub fn table(header: &[&str], right: Range<usize>, rows: &[Vec<String>], markdown: bool) -> String {
+    if !markdown {
+        return columns(header, &right.collect::<Vec<_>>(), rows);
+    }
+    let rule = |column: usize| if right.contains(&column) { "---:" } else { "---" };
+    let rules = (0..header.len()).map(rule).collect::<Vec<_>>().join("|");
+    let mut out = format!("| {} |\n|{rules}|\n", header.join(" | "));
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|cell| visible(cell).replace('|', "\\|")).collect();
+        out += &format!("| {} |\n", cells.join(" | "));
+    }
+    out
 }
 
 /// Cuts cells of `rows` so that [`columns`] takes at most `width` characters; of the widest columns

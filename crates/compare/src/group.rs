@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use fenxi_analyze::RunSummary;
 use fenxi_model::{Keys, RunId, Shape, Table, table};
 use fenxi_query::Engine;
-use fenxi_store::Store;
+use fenxi_store::{RunEntry, Store, Window};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Chosen, CompareError, caveats, summaries::summary_over, windows};
+use crate::{Chosen, CompareError, caveats, summaries::summary_over, transactions, windows};
 
 /// One run of a group.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -45,22 +45,39 @@ impl Group {
     /// # Errors
     /// When they name no run, or a run cannot be read or has no such window, or findings cannot be evaluated.
     pub fn read(engine: &Engine, selectors: &str, chosen: Chosen<'_>) -> Result<Group, CompareError> {
+        let (mut group, parts) = Group::without_caveats(engine, selectors, chosen)?;
+        let parts: Vec<_> = parts.iter().map(|(entry, part)| (entry, part.clone())).collect();
+        for (summary, caveats) in group.summaries.iter_mut().zip(caveats::of_runs(engine, &parts)?) {
+            summary.caveats = caveats;
+        }
+        Ok(group)
+    }
+
+    /// [`Group::read`] without what findings say, and the part of each run that counts.
+    pub(crate) fn without_caveats(
+        engine: &Engine,
+        selectors: &str,
+        chosen: Chosen<'_>,
+    ) -> Result<(Group, Vec<(RunEntry, Option<Window>)>), CompareError> {
         let store = engine.store();
-        let ids = group(store, selectors)?;
-        let entries = ids.iter().map(|id| store.run(id)).collect::<Result<Vec<_>, _>>()?;
-        let parts = entries.iter().map(|entry| Ok((entry, windows::choose(store, entry, chosen.window)?)));
-        let parts = parts.collect::<Result<Vec<_>, CompareError>>()?;
+        let mut parts = Vec::new();
+        for id in group(store, selectors)? {
+            let entry = store.run(&id)?;
+            let part = windows::choose(store, &entry, chosen.window)?;
+            parts.push((entry, part));
+        }
         let (mut runs, mut summaries, mut labels) = (Vec::new(), Vec::new(), BTreeSet::new());
-        for ((entry, part), caveats) in parts.iter().zip(caveats::of_runs(engine, &parts)?) {
+        for (entry, part) in &parts {
             labels.extend(
                 entry.manifest.files.iter().filter_map(|file| table(file.table.as_deref()?)).flat_map(labels_of),
             );
             let of_run = summary_over(store, entry, chosen, part.as_ref())?;
             let (id, name, window) = (entry.manifest.id.clone(), of_run.name.clone(), of_run.window.clone());
             runs.push(Member { id, name, window, seconds: of_run.seconds });
-            summaries.push(RunSummary { caveats, ..of_run });
+            summaries.push(of_run);
         }
-        Ok(Group { title: selectors.to_owned(), runs, summaries, labels })
+        transactions::add(engine, &parts, &mut summaries)?;
+        Ok((Group { title: selectors.to_owned(), runs, summaries, labels }, parts))
     }
 }
 

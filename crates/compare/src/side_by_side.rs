@@ -1,11 +1,10 @@
 //! Side-by-side comparison of two groups of runs: validity, differences, decomposition of latency.
 
 use fenxi_analyze::{RunSummary, Settings, Verdict, compare_groups, explain, gate, per_transaction};
-use fenxi_model::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{CompareError, FactDiff, Group, Line};
+use crate::{CompareError, FactDiff, Group, Line, Split};
 
 /// How to compare.
 #[derive(Clone, Copy, Debug)]
@@ -38,40 +37,6 @@ pub struct Reason {
     pub refuses: bool,
     /// What it is.
     pub text: String,
-}
-
-/// A part of a time.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Part {
-    /// What the time was spent on.
-    pub name: &'static str,
-    /// Its mean in each group, in the unit of the whole.
-    pub means: [f64; 2],
-}
-
-/// A time split into parts that add up to it; the last one is the residual.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Split {
-    /// What is split: `elapsed`, `latency`.
-    pub what: &'static str,
-    /// The symbol of the unit of all its numbers.
-    pub unit: &'static str,
-    /// Its mean in each group.
-    pub means: [f64; 2],
-    /// The parts.
-    pub parts: Vec<Part>,
-}
-
-impl Split {
-    fn of(split: fenxi_analyze::Split) -> Split {
-        let parts = split.parts.into_iter().map(|p| Part { name: p.name, means: p.means.into() }).collect();
-        Split { what: split.what, unit: split.unit.symbol(), means: split.means.into(), parts }
-    }
-
-    /// The unit, to show numbers with.
-    pub fn measure(&self) -> Unit {
-        Unit::from_symbol(self.unit)
-    }
 }
 
 /// By how much two groups differ.
@@ -131,7 +96,7 @@ impl<'g> SideBySide<'g> {
         if reasons.iter().any(|r| r.refuses) && !request.force {
             return Ok(SideBySide { a, b, reasons, refused: true, comparison: None, split: None });
         }
-        let split = explain(of_a, of_b).map(Split::of);
+        let split = explain(&[("A", of_a), ("B", of_b)]).map(Split::of);
         let per_transaction = request.per.is_some();
         let settings = Settings { margin: request.margin, per_transaction, ..Settings::default() };
         let found = match request.per {

@@ -47,6 +47,7 @@ pub(crate) fn summary_over(
         metrics: series_of(store, entry, chosen, window)?,
         caveats: Vec::new(),
         facts: store.facts(run)?,
+        transactions: None,
     })
 }
 

@@ -1,5 +1,6 @@
 // A comparison as text for an issue or a mail.
 
+import type { Part } from "../api.gen";
 import { human } from "../units";
 import { changeText, type Comparison, isNews, type Line, metricName, pText, signOf, titles } from "./types";
 
@@ -31,7 +32,11 @@ export function markdown(found: Comparison): string {
   if (found.reasons.length > 0) out += "\n";
   if (found.split) {
     const s = found.split;
-    out += `\n### Where the time went\n\n${table([s.what, "A", "B"], [["all", human(s.means[0], s.unit), human(s.means[1], s.unit)], ...s.parts.map((p) => [p.name, human(p.means[0], s.unit), human(p.means[1], s.unit)])])}`;
+    const value = (v: number | null) => (v === null ? "–" : human(v, s.unit));
+    const of = (p: Part) => [p.name, value(p.means[0]), value(p.means[1]), p.measured.filter(Boolean).join(" | ")];
+    out += `\n### Where the time went\n\n${table(["", "A", "B", "measured"], [s.whole, ...s.parts].map(of))}`;
+    for (const note of s.notes) out += `\n* ${note}`;
+    if (s.notes.length > 0) out += "\n";
   }
   const c = found.comparison;
   if (!c) return out;

@@ -2,7 +2,7 @@
 
 import type { Group, Line, SideBySide, Verdict } from "../api.gen";
 
-export type { FactDiff, Group, Line, SideBySide as Comparison, Split, Verdict } from "../api.gen";
+export type { FactDiff, Group, Line, SideBySide as Comparison, Verdict } from "../api.gen";
 
 /** The groups as people call them: the names of runs where only their ids were given, told apart where they are the same. */
 export function titles({ a, b }: SideBySide): [string, string] {

@@ -6,12 +6,12 @@ import { asked } from "../compare/asked";
 import { Charts } from "../compare/charts";
 import { Facts } from "../compare/facts";
 import { Chooser, Gate, Groups, Share } from "../compare/head";
-import { WhereTheTimeWent } from "../compare/split";
 import { type Comparison, titles } from "../compare/types";
 import { Verdicts } from "../compare/verdicts";
 import { Empty, Failure, Pending } from "../parts";
 import { link } from "../router";
 import { Navigation } from "../sections";
+import { WhereTheTimeWent } from "../split";
 import type { Page } from ".";
 import "../compare/compare.css";
 
@@ -74,7 +74,7 @@ function Body({ found, query }: { found: Comparison; query: URLSearchParams }) {
   return (
     <>
       <Gate found={found} />
-      {found.split && <WhereTheTimeWent split={found.split} />}
+      {found.split && <WhereTheTimeWent split={found.split} names={["A", "B"]} />}
       {found.comparison && <Verdicts found={found.comparison} query={query} margin={marginOf(query.get("margin"))} />}
       {found.comparison && <Charts found={found} query={query} />}
       {found.comparison && <Facts facts={found.comparison.facts} />}

@@ -10,6 +10,7 @@ import { RunTools } from "../runs/tools";
 import { SaveWindow } from "../runs/windows";
 import { Navigation, SectionView, silent, SilentSection } from "../sections";
 import { useWritable } from "../shell";
+import { WhereTheTimeWent } from "../split";
 import { useZoomInLink } from "../zoomlink";
 import type { Page } from ".";
 
@@ -40,6 +41,8 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   const { runs } = opened;
   const ids = runs.map((r) => r.id);
   const findings = useAnswer("findings", { run: ids });
+  const explained = useAnswer("explain", { run: ids });
+  const split = explained.data?.split ?? null;
   const [, look] = useReducer((n: number) => n + 1, 0);
   const patient = usePatience();
   const writable = useWritable();
@@ -66,7 +69,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
         <RunFacts runs={runs} writable={writable} />
       </div>
       <Navigation
-        sections={[{ id: "findings", title: "Findings" }, ...told]}
+        sections={[{ id: "findings", title: "Findings" }, ...(split ? [{ id: "split", title: "Time" }] : []), ...told]}
         drawn={ready}
         tools={writable && <SaveWindow runs={runs} />}
       />
@@ -79,6 +82,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
             {findings.error ? <Failure error={findings.error} /> : <Pending what="Evaluating findings" />}
           </section>
         )}
+        {ready && split && <WhereTheTimeWent split={split} names={runs.map((r) => r.name)} />}
         {ready && told.map((s) => <SectionView key={`${s.id} ${ids.join()}`} section={s} runs={runs} onKnown={() => look(0)} />)}
         {ready && still.map((s) => <SilentSection key={s.id} section={s} runs={runs} />)}
         {sections.length === 0 && <p class="quiet">There are no questions for this run.</p>}

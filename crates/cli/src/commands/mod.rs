@@ -78,6 +78,7 @@ commands! {
     }
     "Compare runs" {
         compare        Compare(CompareArgs)          "Compare groups of runs: effect sizes, confidence intervals";
+        explain        Explain(ExplainArgs)          "Split the latency of a transaction into where it went";
         trend          Trend(TrendArgs)              "Follow a metric over runs and detect change points";
         representative Representative(RepresentativeArgs) "Find the most typical run of a group, and its outliers";
         average        Average(AverageArgs)          "Average runs into a new run, with standard deviations";

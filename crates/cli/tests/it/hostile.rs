@@ -218,6 +218,8 @@ impl Uses {
             self.add("compare", &[&["@1", "@2", "--force"][..], &more].concat());
         }
         self.add("compare", &["@1", HOSTILE_NAME]);
+        self.add("explain", &["@1", "@2"]);
+        self.add("explain", &[HOSTILE_NAME, "--markdown"]);
         self.add("representative", &["@1", "@2"]);
         self.add("representative", &[HOSTILE_NAME]);
         self.add("average", &["@1", "@2"]);

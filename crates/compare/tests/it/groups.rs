@@ -253,7 +253,7 @@ fn every_line_of_json_has_its_kind_and_its_groups() {
     assert_eq!((&lines[0]["refuses"], &lines[1]["column"]), (&false.into(), &"elapsed".into()));
     // 10 s are 2 s or 4 s in user code, 1 s in the kernel, and the rest.
     let split = &lines[7];
-    assert_eq!((&split["what"], &split["means"]), (&"elapsed".into(), &serde_json::json!([10.0, 10.0])));
+    assert_eq!((&split["what"], &split["whole"]["means"]), (&"elapsed".into(), &serde_json::json!([10.0, 10.0])));
     let parts: Vec<&serde_json::Value> = split["parts"].as_array().unwrap().iter().map(|p| &p["means"]).collect();
     assert_eq!(parts, [&serde_json::json!([2.0, 4.0]), &serde_json::json!([1.0, 1.0]), &serde_json::json!([7.0, 5.0])]);
 }

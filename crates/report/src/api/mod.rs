@@ -8,6 +8,7 @@ mod about;
 mod catalogue;
 pub(crate) mod chosen;
 mod compare;
+mod explain;
 mod facts;
 mod findings;
 mod metrics;
@@ -47,6 +48,7 @@ pub const ENDPOINTS: &[&Endpoint] = &[
     &notes::NOTES,
     &stacks::STACKS_ENDPOINT,
     &compare::COMPARE,
+    &explain::EXPLAIN,
     &representative::REPRESENTATIVE,
     &trend::TREND,
     &metrics::METRICS,

@@ -9,7 +9,8 @@ pub(super) fn page(context: &Context<'_>, query: &Query) -> Result<Page, ApiErro
         return Err(ApiError::Wrong("a page of runs needs at least one: `/run?run=NAME`".to_owned()));
     }
     let opened = run::open(context, &ids)?;
-    let mut requests = vec![about("/api/v1/run", [], &ids), about("/api/v1/findings", [], &ids)];
+    let mut requests =
+        vec![about("/api/v1/run", [], &ids), about("/api/v1/findings", [], &ids), about("/api/v1/explain", [], &ids)];
     for header in opened.sections.iter().flat_map(|s| &s.panels) {
         requests.push(about("/api/v1/panel", [("question", header.id.as_str())], &ids));
     }

@@ -161,7 +161,7 @@ fn every_answer_is_what_its_schema_says() {
     ]
     .map(str::to_owned)
     .to_vec();
-    for endpoint in ["run", "findings", "facts", "notes", "stacks", "representative"] {
+    for endpoint in ["run", "findings", "facts", "notes", "stacks", "explain", "representative"] {
         requests.push(format!("{endpoint}?run={a}&run={b}"));
     }
     for question in fenxi_query::questions(&asked.store).unwrap() {

@@ -6,7 +6,7 @@ use fenxi_analyze::{Centre, Verdict};
 use fenxi_compare::{Comparison, FactDiff, Group, Line, SideBySide, Split, range_words, sign_of};
 use fenxi_model::Unit;
 
-use crate::{print, progress::plural};
+use crate::{parts, print, progress::plural};
 
 /// A comparison as text.
 pub struct Page {
@@ -99,17 +99,13 @@ impl Page {
     /// A change of time, as the sum of the changes of its parts.
     fn split(&mut self, split: Option<&Split>) {
         let Some(split) = split else { return };
-        let whole = split.means[1] - split.means[0];
-        self.title(&format!("Where the {} went", if split.what == "elapsed" { "elapsed time" } else { split.what }));
-        let show = |value: f64| split.measure().human(value).to_string();
-        let signed = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, show(value));
-        let row = |name: &str, [a, b]: [f64; 2]| {
-            let share = if whole == 0.0 { "-".to_owned() } else { format!("{:.0} %", 100.0 * (b - a) / whole) };
-            vec![name.to_owned(), show(a), show(b), signed(b - a), share]
-        };
-        let mut rows: Vec<Vec<String>> = split.parts.iter().map(|part| row(part.name, part.means)).collect();
-        rows.push(row(split.what, split.means));
-        self.rows(&["", "A", "B", "change", "of the change"], 1..5, &rows);
+        self.title(&parts::title(split));
+        let table = parts::of_two(split);
+        self.rows(&table.header, 1..table.header.len() - 1, &table.rows);
+        for note in &split.notes {
+            let bullet = if self.markdown { "* " } else { "" };
+            self.line(&format!("{bullet}{}", print::visible(note)));
+        }
     }
 
     fn table(&mut self, lines: &[Line], name: impl Fn(&Line) -> String) {
@@ -123,17 +119,7 @@ impl Page {
 
     /// A table whose columns `right` hold numbers.
     fn rows(&mut self, header: &[&str], right: Range<usize>, rows: &[Vec<String>]) {
-        if !self.markdown {
-            self.out.push_str(&print::columns(header, &right.collect::<Vec<_>>(), rows));
-            return;
-        }
-        self.line(&format!("| {} |", header.join(" | ")));
-        let rule = |column: usize| if right.contains(&column) { "---:" } else { "---" };
-        self.line(&format!("|{}|", (0..header.len()).map(rule).collect::<Vec<_>>().join("|")));
-        for row in rows {
-            let cells: Vec<String> = row.iter().map(|cell| print::visible(cell).replace('|', "\\|")).collect();
-            self.line(&format!("| {} |", cells.join(" | ")));
-        }
+        self.out.push_str(&print::table(header, right, rows, self.markdown));
     }
 
     /// Short facts side by side, long ones line by line.

@@ -1,0 +1,116 @@
+//! What a split does not know, and what would tell: as data, so that every page says it alike.
+
+use std::collections::BTreeSet;
+
+use fenxi_model::Unit;
+
+use super::{RESIDUAL, Split, kinds::name};
+use crate::RunSummary;
+
+/// A share of the whole by which parts may exceed it before that is said: figures of two clocks differ that much.
+const TOLERANCE: f64 = 0.02;
+
+/// Something that may be unknown.
+struct Lack {
+    /// It is known where one of these parts is.
+    parts: &'static [&'static str],
+    /// What is unknown, and what would tell.
+    says: &'static str,
+}
+
+const LACKS: &[Lack] = &[
+    Lack {
+        parts: &[name::CPU, name::USER, name::SYSTEM],
+        says: "CPU time of the server's processes is unknown; record on the server's host (source `process`)",
+    },
+    Lack {
+        parts: &[name::RUN_QUEUE],
+        says: "run-queue latency of the server's processes is unknown; record on the server's host (source `process`)",
+    },
+    Lack {
+        parts: &["lock", "concurrency", name::LOCKS, name::CLIENT, name::OTHER],
+        says: "what the server's sessions waited for is unknown; record with `--db URL`, or on the server's host with \
+               `--source +querystat`",
+    },
+    Lack {
+        parts: &[name::IDLE],
+        says: "time between the statements of a transaction is unknown; record with `--db URL`",
+    },
+    Lack {
+        parts: &[name::THROTTLED],
+        says: "whether a CPU quota throttled the server is unknown; record on its host (source `cgroup`)",
+    },
+];
+
+/// Where samples alone tell the CPU time, what they count as such.
+const ASSUMED: &str =
+    "on CPU is assumed: samples count an active session without a wait event, which may wait for a CPU as well";
+
+/// What is unknown of each group, what casts doubt on its parts, and what its residual may be.
+pub(super) fn notes(
+    groups: &[(&str, &[RunSummary])],
+    split: &Split,
+    known: &[BTreeSet<&'static str>],
+) -> Vec<String> {
+    let titles: Vec<&str> = groups.iter().map(|(title, _)| *title).collect();
+    let of = |which: &[usize]| match which.len() {
+        n if n == titles.len() => String::new(),
+        _ => format!("{}: ", which.iter().map(|i| titles[*i]).collect::<Vec<_>>().join(", ")),
+    };
+    let mut notes = Vec::new();
+    let mut say = |which: Vec<usize>, says: &str| {
+        if !which.is_empty() {
+            notes.push(format!("{}{says}", of(&which)));
+        }
+    };
+    let all = || 0..groups.len();
+    for lack in LACKS {
+        say(all().filter(|i| !lack.parts.iter().any(|part| known[*i].contains(part))).collect(), lack.says);
+    }
+    let on_cpu = split.parts.iter().filter(|part| part.name == name::CPU);
+    let sampled: Vec<usize> =
+        on_cpu.flat_map(|part| all().filter(|i| part.measured[*i].as_deref() == Some("sampled"))).collect();
+    say(sampled, ASSUMED);
+    for (i, (_, runs)) in groups.iter().enumerate() {
+        let own: BTreeSet<&String> = runs.iter().filter_map(|r| r.transactions.as_ref()).flat_map(|t| &t.notes).collect();
+        own.into_iter().for_each(|note| say(vec![i], note));
+        if let Some(rest) = residual(split, runs, i, known[i].len()) {
+            say(vec![i], &rest);
+        }
+    }
+    for part in &split.parts {
+        let mut how: Vec<&String> = part.measured.iter().flatten().collect();
+        how.dedup();
+        if how.len() > 1 {
+            let how: Vec<&str> = how.into_iter().map(String::as_str).collect();
+            notes.push(format!("{} was not measured alike ({})", part.name, how.join(" | ")));
+        }
+    }
+    notes
+}
+
+/// What a group's residual may be.
+fn residual(split: &Split, runs: &[RunSummary], group: usize, known: usize) -> Option<String> {
+    let rest = split.parts.iter().find(|part| part.name == RESIDUAL)?;
+    let (mean, whole) = (rest.means[group]?, split.whole.means[group]?);
+    let human = |ms: f64| Unit::Milliseconds.human(ms).to_string();
+    let is_surely_negative = rest.intervals[group].is_none_or(|interval| interval.high < 0.0);
+    if mean < -TOLERANCE * whole && is_surely_negative {
+        return Some(format!(
+            "the parts exceed the {} by {}: other clients of the server, parallel workers, or sessions that show their last \
+             wait while they wait for a CPU",
+            split.what,
+            human(-mean)
+        ));
+    }
+    let driver: Vec<f64> = runs.iter().filter_map(|run| run.transactions.as_ref()?.driver_cpu_ms).collect();
+    // With nothing of the server known, the residual is the server.
+    if mean <= TOLERANCE * whole || known == 0 {
+        return None;
+    }
+    let cpu = match driver.as_slice() {
+        [] => String::new(),
+        all => format!(" ({} of CPU time for a transaction)", human(crate::mean(all))),
+    };
+    Some(format!("the residual holds the network and the driver itself{cpu}"))
+}

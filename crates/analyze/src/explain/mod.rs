@@ -1,0 +1,226 @@
+//! Where the time went: the mean latency of a transaction, or the elapsed time of a command, as parts that add up to it.
+//!
+//! By Little's law the mean number of sessions that spend their time on something, divided by the transactions of a second, is
+//! the time that a transaction spends on it. Only sessions of the server count, and the driver's own figures: what else runs on
+//! the machine is no part of a transaction.
+
+mod kinds;
+mod missing;
+mod taken;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fenxi_model::Unit;
+
+use crate::{Interval, RunSummary, bootstrap, paired::mean_interval, sample::mean};
+
+pub use kinds::{KINDS, Kind, RESIDUAL, name as kind_name, of_class};
+pub use taken::{Measured, Quota, Source, Taken, take};
+
+/// Probability that an interval holds the true value.
+const LEVEL: f64 = 0.95;
+
+/// What is known of the transactions of a run, and of the sessions that executed them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transactions {
+    /// Mean latency from the intended start, in milliseconds.
+    pub latency_ms: f64,
+    /// Transactions completed in a second.
+    pub per_s: f64,
+    /// What knows of their time, the best first.
+    pub sources: Vec<Source>,
+    /// What a CPU quota of the server's cgroup held up; None when cgroups were not observed.
+    pub quota: Option<Quota>,
+    /// CPU time of the driver for a transaction, in milliseconds.
+    pub driver_cpu_ms: Option<f64>,
+    /// What to know of the figures.
+    pub notes: Vec<String>,
+}
+
+/// A change from the first group to the second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PartChange {
+    /// The difference of the means.
+    pub value: f64,
+    /// Its 95 % confidence interval, where both groups have repeats.
+    pub interval: Option<Interval>,
+}
+
+/// A part of a time. The vectors have a place for each group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What the time was spent on.
+    pub name: &'static str,
+    /// What that is.
+    pub about: &'static str,
+    /// Its mean, in the unit of the whole; None where it is unknown and thus in the residual.
+    pub means: Vec<Option<f64>>,
+    /// The 95 % confidence interval of the mean, where there are repeats.
+    pub intervals: Vec<Option<Interval>>,
+    /// How it was measured.
+    pub measured: Vec<Option<String>>,
+    /// By how much it changed from the first group to the second, of two.
+    pub change: Option<PartChange>,
+}
+
+/// A time split into parts that add up to it, for each of some groups of runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// What is split: `elapsed`, `latency`.
+    pub what: &'static str,
+    /// The unit of all its numbers.
+    pub unit: Unit,
+    /// The whole.
+    pub whole: Part,
+    /// The parts; the last one is the residual.
+    pub parts: Vec<Part>,
+    /// What is unknown, or makes the parts doubtful, and what would tell.
+    pub notes: Vec<String>,
+}
+
+/// One run: the whole and the parts that are known of it, with how each was measured.
+struct Known {
+    whole: f64,
+    parts: BTreeMap<&'static str, (f64, String)>,
+}
+
+/// Splits the mean latency of a transaction, or else the elapsed time of a command, of each of `groups`. None where some run
+/// shows neither.
+pub fn explain(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
+    if groups.iter().any(|(_, runs)| runs.is_empty()) {
+        return None;
+    }
+    latencies(groups).or_else(|| elapsed(groups))
+}
+
+fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
+    let known = |run: &RunSummary| -> Option<Known> {
+        let of = run.transactions.as_ref().filter(|of| of.per_s > 0.0 && of.latency_ms.is_finite())?;
+        let part = |(name, taken): (&'static str, Taken)| {
+            let divided = taken.divided.filter(|by| *by != taken.measured);
+            let divided = divided.map(|by| format!(", divided as {}", by.word())).unwrap_or_default();
+            (name, (1e3 * taken.time / of.per_s, format!("{}{divided}", taken.measured.word())))
+        };
+        Some(Known { whole: of.latency_ms, parts: take(&of.sources, of.quota).into_iter().map(part).collect() })
+    };
+    let mut known = read(groups, known)?;
+    let ran: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    join_shares(&mut known);
+    let about = |name: &str| kinds::called(name).map_or("", |kind| kind.about);
+    let mut split = split("latency", Unit::Milliseconds, &known, &ran, about);
+    split.parts.retain(|part| part.name == RESIDUAL || part.means.iter().any(|mean| mean.is_some_and(|m| m > 0.0)));
+    split.notes = missing::notes(groups, &split, &names(&known));
+    Some(split)
+}
+
+/// Which kinds each group knows.
+fn names(groups: &[Vec<Known>]) -> Vec<BTreeSet<&'static str>> {
+    let of_all = |runs: &Vec<Known>| -> BTreeSet<&'static str> {
+        let in_all = |name: &&str| runs.iter().all(|run| run.parts.contains_key(name));
+        runs.iter().flat_map(|run| run.parts.keys().copied()).filter(in_all).collect()
+    };
+    groups.iter().map(of_all).collect()
+}
+
+/// Where a run knows a time as a whole only, the others' shares of it are added up, so that like is compared with like.
+fn join_shares(groups: &mut [Vec<Known>]) {
+    for whole in KINDS.iter().filter(|kind| kind.shares().next().is_some()) {
+        let mut runs = groups.iter().flatten();
+        if !runs.any(|run| run.parts.contains_key(whole.name)) {
+            continue;
+        }
+        for run in groups.iter_mut().flatten() {
+            let shares: Vec<_> = whole.shares().filter_map(|share| run.parts.remove(share.name)).collect();
+            for (time, how) in shares {
+                let sum = run.parts.entry(whole.name).or_insert((0.0, how));
+                sum.0 += time;
+            }
+        }
+    }
+}
+
+/// The CPU times of a command and what remains of its elapsed time, in seconds.
+fn elapsed(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
+    let parts = [(kinds::name::USER, "user_time"), (kinds::name::SYSTEM, "system_time")];
+    let known = |run: &RunSummary| -> Option<Known> {
+        let result = |name: &str| run.results.get(name).filter(|o| o.unit == "s").map(|o| o.value);
+        let part = |(name, of): (&'static str, &str)| Some((name, (result(of)?, Measured::Os.word().to_owned())));
+        Some(Known { whole: result("elapsed")?, parts: parts.into_iter().filter_map(part).collect() })
+    };
+    let known = read(groups, known)?;
+    let split = split("elapsed", Unit::Seconds, &known, &parts.map(|(name, _)| name), |_| "CPU time of the command");
+    (split.parts.len() > 1).then_some(split)
+}
+
+fn read(groups: &[(&str, &[RunSummary])], of: impl Fn(&RunSummary) -> Option<Known>) -> Option<Vec<Vec<Known>>> {
+    groups.iter().map(|(_, runs)| runs.iter().map(&of).collect()).collect()
+}
+
+fn split(
+    what: &'static str,
+    unit: Unit,
+    groups: &[Vec<Known>],
+    names: &[&'static str],
+    about: impl Fn(&str) -> &'static str,
+) -> Split {
+    let wholes: Vec<Option<Vec<f64>>> = groups.iter().map(|g| Some(g.iter().map(|run| run.whole).collect())).collect();
+    let mut rests = wholes.clone();
+    let mut parts = Vec::new();
+    for name in names {
+        let values: Vec<Option<Vec<f64>>> = groups.iter().map(|runs| values_of(runs, name)).collect();
+        if values.iter().all(Option::is_none) {
+            continue;
+        }
+        for (rest, values) in rests.iter_mut().flatten().zip(&values) {
+            let values = values.iter().flatten();
+            rest.iter_mut().zip(values).for_each(|(rest, value)| *rest -= value);
+        }
+        let how = |(runs, values): (&Vec<Known>, &Option<Vec<f64>>)| {
+            let words: BTreeSet<&str> = runs.iter().filter_map(|r| r.parts.get(name)).map(|(_, how)| how.as_str()).collect();
+            values.as_ref().map(|_| words.into_iter().collect::<Vec<_>>().join("; "))
+        };
+        let measured = groups.iter().zip(&values).map(how).collect();
+        // A time is never negative, whatever few runs say of its interval.
+        parts.push(part(name, about(name), &values, measured, 0.0));
+    }
+    let unmeasured = || vec![None; groups.len()];
+    let about_rest = "Measured less explained: what no part accounts for";
+    parts.push(part(RESIDUAL, about_rest, &rests, unmeasured(), f64::NEG_INFINITY));
+    let whole = part(what, "", &wholes, unmeasured(), 0.0);
+    Split { what, unit, whole, parts, notes: Vec::new() }
+}
+
+/// What each run of a group has of a part; None where one of them does not know it.
+fn values_of(runs: &[Known], name: &str) -> Option<Vec<f64>> {
+    runs.iter().map(|run| run.parts.get(name).map(|(time, _)| *time)).collect()
+}
+
+fn part(
+    name: &'static str,
+    about: &'static str,
+    values: &[Option<Vec<f64>>],
+    measured: Vec<Option<String>>,
+    lowest: f64,
+) -> Part {
+    let interval = |values: &Vec<f64>| {
+        mean_interval(values, LEVEL).map(|i| Interval { low: i.low.max(lowest), high: i.high })
+    };
+    let change = match values {
+        [Some(a), Some(b)] => Some(PartChange {
+            value: mean(b) - mean(a),
+            interval: bootstrap(a, b, LEVEL, |a, b| mean(b) - mean(a)),
+        }),
+        _ => None,
+    };
+    Part {
+        name,
+        about,
+        means: values.iter().map(|v| v.as_deref().map(mean)).collect(),
+        intervals: values.iter().map(|v| v.as_ref().and_then(interval)).collect(),
+        measured,
+        change,
+    }
+}
+
+#[cfg(test)]
+mod tests;

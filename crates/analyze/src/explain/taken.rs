@@ -1,0 +1,238 @@
+//! Which source each part of a transaction's latency is taken from: the best there is, and each moment of a session once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::kinds::{self, KINDS, Kind, name};
+
+/// How a time was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Measured {
+    /// At every context switch.
+    Exact,
+    /// By the operating system's accounts of processes and cgroups.
+    Os,
+    /// By the server's own sums.
+    Server,
+    /// By samples of the server's sessions.
+    Sampled,
+    /// By the load generator.
+    Driver,
+}
+
+impl Measured {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Measured::Exact => "exact",
+            Measured::Os => "os",
+            Measured::Server => "server",
+            Measured::Sampled => "sampled",
+            Measured::Driver => "driver",
+        }
+    }
+}
+
+/// A time that a source knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Amount {
+    /// What it is spent on.
+    pub kind: &'static Kind,
+    /// Seconds per second: the mean number of sessions that spend it.
+    pub time: f64,
+    /// Kinds whose time is in it although they are no share of it.
+    pub also: &'static [&'static str],
+}
+
+/// What one source knows of the sessions that execute transactions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// How it measures.
+    pub measured: Measured,
+    /// What it knows.
+    pub amounts: Vec<Amount>,
+    /// Whether it sees all waits: what it does not name was not waited for.
+    pub is_complete: bool,
+}
+
+impl Source {
+    /// One that names what it sees.
+    pub fn new(measured: Measured) -> Source {
+        Source { measured, amounts: Vec::new(), is_complete: false }
+    }
+
+    /// Adds time spent on `name`.
+    pub fn add(&mut self, name: &str, time: Option<f64>, also: &'static [&'static str]) {
+        // A rate of a clock that was set back is no time.
+        let time = time.filter(|time| time.is_finite() && *time >= 0.0);
+        self.amounts.extend(kinds::called(name).zip(time).map(|(kind, time)| Amount { kind, time, also }));
+    }
+}
+
+/// A quota that holds the server up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quota {
+    /// Seconds per second that run queues of its cgroup were throttled, over all CPUs.
+    pub throttled: f64,
+    /// CPUs of the machine, if known.
+    pub cpus: Option<f64>,
+}
+
+/// A time as it was taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Taken {
+    /// Seconds per second.
+    pub time: f64,
+    /// How it was measured.
+    pub measured: Measured,
+    /// What divided it into shares, where another source did.
+    pub divided: Option<Measured>,
+}
+
+/// Takes each kind of time from the first of `sources` that knows it, so that none is counted twice. A time that a better
+/// source knows only as a whole is divided in the proportions of a later one.
+pub fn take(sources: &[Source], quota: Option<Quota>) -> BTreeMap<&'static str, Taken> {
+    let mut taken = BTreeMap::new();
+    let mut covered: BTreeSet<&'static str> = BTreeSet::new();
+    for (i, source) in sources.iter().enumerate() {
+        let mut covers = Vec::new();
+        for amount in &source.amounts {
+            let kinds = KINDS.iter().filter(|kind| kind.overlaps(amount.kind));
+            let names: Vec<&'static str> = kinds.map(|k| k.name).collect();
+            if covered.contains(amount.kind.name) {
+                continue;
+            }
+            for (name, time) in divided(amount, &sources[i + 1..]) {
+                add(&mut taken, name, time, source.measured);
+            }
+            covers.extend(names.into_iter().chain(amount.also.iter().copied()));
+        }
+        // Not before: shares of one source stand beside each other.
+        covered.extend(covers);
+        if source.is_complete {
+            for kind in KINDS.iter().filter(|kind| kind.is_wait && !covered.contains(kind.name)) {
+                add(&mut taken, kind.name, (0.0, None), source.measured);
+            }
+            covered.extend(KINDS.iter().filter(|kind| kind.is_wait).map(|kind| kind.name));
+        }
+    }
+    throttle(&mut taken, quota);
+    taken
+}
+
+fn add(
+    taken: &mut BTreeMap<&'static str, Taken>,
+    name: &'static str,
+    (time, divided): (f64, Option<Measured>),
+    measured: Measured,
+) {
+    let kept = taken.entry(name).or_insert(Taken { time: 0.0, measured, divided });
+    kept.time += time;
+}
+
+/// An amount by itself, or its shares as one of the `later` sources tells them apart.
+fn divided(amount: &Amount, later: &[Source]) -> Vec<(&'static str, (f64, Option<Measured>))> {
+    let shares = |source: &Source| -> Option<Vec<(&'static str, f64)>> {
+        let mine = source.amounts.iter().filter(|a| a.kind.whole == Some(amount.kind.name));
+        let mine: Vec<_> = mine.map(|a| (a.kind.name, a.time)).collect();
+        (mine.iter().map(|(_, time)| time).sum::<f64>() > 0.0).then_some(mine)
+    };
+    // Who sees all waits tells their proportions; who sees some of them does not.
+    let told = |complete: bool| later.iter().filter(move |source| source.is_complete == complete);
+    let found = told(true).chain(told(false)).find_map(|source| Some((source.measured, shares(source)?)));
+    let Some((measured, shares)) = found else { return vec![(amount.kind.name, (amount.time, None))] };
+    let sum: f64 = shares.iter().map(|(_, time)| time).sum();
+    shares.into_iter().map(|(name, time)| (name, (amount.time * time / sum, Some(measured)))).collect()
+}
+
+/// Takes out of the run queue what a quota made of it.
+///
+/// To the scheduler a throttled thread is one that is runnable and waits, so that the time is in the run queue's already.
+/// The cgroup counts the time of run queues, not of threads: while they are throttled, all runnable threads of theirs wait, which
+/// are as many on each CPU as there are runnable threads for a CPU.
+fn throttle(taken: &mut BTreeMap<&'static str, Taken>, quota: Option<Quota>) {
+    let Some(quota) = quota else { return };
+    let cpu: f64 = [name::CPU, name::USER, name::SYSTEM].iter().filter_map(|n| taken.get(n)).map(|t| t.time).sum();
+    let runnable = cpu + taken.get(name::RUN_QUEUE).map_or(0.0, |t| t.time);
+    let each = quota.cpus.filter(|cpus| *cpus > 0.0).map_or(1.0, |cpus| (runnable / cpus).max(1.0));
+    let mut time = quota.throttled * each;
+    if let Some(queue) = taken.get_mut(name::RUN_QUEUE) {
+        time = time.min(queue.time);
+        queue.time -= time;
+    }
+    taken.insert(name::THROTTLED, Taken { time, measured: Measured::Os, divided: None });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(measured: Measured, amounts: &[(&str, f64)]) -> Source {
+        let mut source = Source::new(measured);
+        amounts.iter().for_each(|(name, time)| source.add(name, Some(*time), &[]));
+        source
+    }
+
+    fn times(taken: &BTreeMap<&'static str, Taken>) -> Vec<(&'static str, f64, &'static str)> {
+        taken.iter().filter(|(_, t)| t.time > 0.0).map(|(name, t)| (*name, t.time, t.measured.word())).collect()
+    }
+
+    #[test]
+    fn each_kind_is_taken_once_from_the_first_source_that_knows_it() {
+        let mut os = source(Measured::Os, &[(name::RUN_QUEUE, 2.0)]);
+        os.add(name::CPU, Some(1.0), &[name::PROTOCOL]);
+        let mut sampled =
+            source(Measured::Sampled, &[(name::CPU, 0.4), (name::PROTOCOL, 0.2), ("lock", 3.0), ("commit", 0.5)]);
+        sampled.is_complete = true;
+        let server = source(Measured::Server, &[("commit", 0.6)]);
+        let taken = take(&[os, server, sampled.clone()], None);
+        let expected = [
+            ("commit", 0.6, "server"),
+            ("lock", 3.0, "sampled"),
+            (name::CPU, 1.0, "os"),
+            (name::RUN_QUEUE, 2.0, "os"),
+        ];
+        assert_eq!(times(&taken), expected);
+        // Samples see all waits: there was none for I/O.
+        assert_eq!(taken["user I/O"], Taken { time: 0.0, measured: Measured::Sampled, divided: None });
+        // Without the operating system's figures samples tell both.
+        let alone = take(&[sampled], None);
+        assert_eq!((alone[name::CPU].time, alone[name::PROTOCOL].time), (0.4, 0.2));
+    }
+
+    #[test]
+    fn a_whole_that_was_measured_is_divided_as_the_next_source_has_its_shares() {
+        let exact = source(Measured::Exact, &[(name::BLOCK_IO, 2.0), (name::LOCKS, 1.0)]);
+        let sampled = source(Measured::Sampled, &[("commit", 0.9), ("user I/O", 0.3), ("system I/O", 0.0)]);
+        let taken = take(&[exact.clone(), sampled], None);
+        // 2 s/s as 3 to 1; nobody tells locks from latches.
+        assert_eq!(times(&taken), [("commit", 1.5, "exact"), (name::LOCKS, 1.0, "exact"), ("user I/O", 0.5, "exact")]);
+        assert_eq!(taken["commit"].divided, Some(Measured::Sampled));
+        assert_eq!(times(&take(&[exact], None)), [(name::BLOCK_IO, 2.0, "exact"), (name::LOCKS, 1.0, "exact")]);
+    }
+
+    #[test]
+    fn a_quota_takes_its_time_out_of_the_run_queue_and_never_more() {
+        let os = |queue: f64| [source(Measured::Os, &[(name::CPU, 0.5), (name::RUN_QUEUE, queue)])];
+        let quota = |throttled: f64, cpus: f64| Some(Quota { throttled, cpus: Some(cpus) });
+        // One thread on one CPU: what its run queue was throttled, it waited.
+        let one = take(&os(0.5), quota(0.4, 4.0));
+        assert_eq!((one[name::THROTTLED].time, one[name::RUN_QUEUE].time), (0.4, 0.5 - 0.4));
+        // 8 runnable threads on 2 CPUs, both throttled three quarters of the time: 6 wait for that alone.
+        let many = take(&os(7.5), quota(1.5, 2.0));
+        assert_eq!((many[name::THROTTLED].time, many[name::RUN_QUEUE].time), (6.0, 1.5));
+        let all = take(&os(1.0), quota(9.0, 1.0));
+        assert_eq!((all[name::THROTTLED].time, all[name::RUN_QUEUE].time), (1.0, 0.0));
+        // Nobody knows the run queue: what the cgroup says is known all the same.
+        let alone = take(&[], Some(Quota { throttled: 0.3, cpus: None }));
+        assert_eq!(times(&alone), [(name::THROTTLED, 0.3, "os")]);
+    }
+
+    #[test]
+    fn times_that_are_none_are_not_taken() {
+        let mut source = Source::new(Measured::Os);
+        for time in [None, Some(f64::NAN), Some(-1.0)] {
+            source.add(name::CPU, time, &[]);
+        }
+        assert!(take(&[source], None).is_empty());
+    }
+}

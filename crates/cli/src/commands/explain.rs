@@ -1,0 +1,87 @@
+//! `fenxi explain`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use fenxi_compare::Explained;
+use fenxi_query::{Engine, Options};
+
+use crate::{
+    options::{Global, WindowArg},
+    parts, print, stores,
+};
+
+/// `fenxi explain`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The mean latency of a transaction as parts that add up to it, by Little's law
+from the server's own processes and sessions; of a run without transactions,
+the elapsed time of its command. Other programs on the machine do not count.
+Several runs are repeats of one experiment: each part has the 95 % confidence
+interval of its mean.
+
+Column `measured`: exact (every context switch), os (the kernel's accounting of
+the server's processes and cgroup), server (its own sums), sampled (samples of
+its sessions), driver (the load generator). Each part is taken from the best of
+them. What is unknown is in the residual; the lines below say what would tell:
+`fenxi record --db URL`, `--source +querystat`.
+
+Examples:
+  fenxi explain @1
+  fenxi explain kernel=6.18
+  fenxi explain r1 r2 r3 r4 --window 60s..540s --json")]
+pub struct ExplainArgs {
+    /// A run, or repeated runs of the same experiment
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Which part of the runs
+    #[command(flatten)]
+    pub part: WindowArg,
+    /// Print JSON Lines: one object per part, and one for the whole
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+    /// Print a Markdown table
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+/// Shows where the time of the runs went.
+pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
+    let engine = Engine::on_demand(&store, &Options::default())?;
+    let found = Explained::of(&engine, [args.runs.join(",")], &args.part.window)?;
+    if found.split.is_none() {
+        print::message("these runs show neither the latency of transactions nor the elapsed time of a command");
+        return Ok(ExitCode::FAILURE);
+    }
+    let text = if args.json { found.json_lines() } else { text(&found, args.markdown) };
+    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(found: &Explained, markdown: bool) -> String {
+    let (Some(split), [group]) = (&found.split, found.groups.as_slice()) else { return String::new() };
+    let names: Vec<String> = group
+        .runs
+        .iter()
+        .map(|run| match &run.window {
+            Some(window) => format!("{} ({window})", run.name),
+            None => run.name.clone(),
+        })
+        .collect();
+    let mark = if markdown { "### " } else { "" };
+    let mut out = print::visible(&format!("{mark}{}: {}", parts::title(split), names.join(", "))).into_owned() + "\n";
+    let table = parts::of_one(split);
+    if markdown {
+        out.push('\n');
+    }
+    out += &print::table(&table.header, 1..table.header.len() - 1, &table.rows, markdown);
+    for note in &split.notes {
+        let bullet = if markdown { "\n* " } else { "\n" };
+        out += &format!("{bullet}{}", print::visible(note));
+    }
+    if !split.notes.is_empty() {
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,132 @@
+//! Where the time went, as pages and scripts get it.
+
+use fenxi_analyze::{Interval, explain};
+use fenxi_model::Unit;
+use fenxi_query::Engine;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{Chosen, CompareError, Group};
+
+/// A change of a part from the first group to the second.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct PartChange {
+    /// The difference of the means.
+    pub value: f64,
+    /// Its 95 % confidence interval; None without repeats.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// A part of a time. Lists have a place for each group.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Part {
+    /// What the time was spent on.
+    pub name: &'static str,
+    /// What that is, in words.
+    pub about: &'static str,
+    /// Its mean, in the unit of the whole; None where it is unknown and thus in the residual.
+    pub means: Vec<Option<f64>>,
+    /// The 95 % confidence interval of the mean; None without repeats.
+    pub intervals: Vec<Option<[f64; 2]>>,
+    /// Its share of the whole.
+    pub shares: Vec<Option<f64>>,
+    /// How it was measured: `exact`, `os`, `server`, `sampled`, `driver`.
+    pub measured: Vec<Option<String>>,
+    /// By how much it changed, of two groups.
+    pub change: Option<PartChange>,
+}
+
+/// A time split into parts that add up to it; the last one is the residual.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Split {
+    /// What is split: `elapsed`, `latency`.
+    pub what: &'static str,
+    /// The symbol of the unit of all its numbers.
+    pub unit: &'static str,
+    /// The whole.
+    pub whole: Part,
+    /// The parts.
+    pub parts: Vec<Part>,
+    /// What is unknown or doubtful, and what would tell.
+    pub notes: Vec<String>,
+}
+
+impl Split {
+    pub(crate) fn of(split: fenxi_analyze::Split) -> Split {
+        let wholes = split.whole.means.clone();
+        let part = |part: fenxi_analyze::Part| Part::of(part, &wholes);
+        let unit = split.unit.symbol();
+        Split {
+            what: split.what,
+            unit,
+            whole: part(split.whole.clone()),
+            parts: split.parts.into_iter().map(part).collect(),
+            notes: split.notes,
+        }
+    }
+
+    /// The unit, to show numbers with.
+    pub fn measure(&self) -> Unit {
+        Unit::from_symbol(self.unit)
+    }
+}
+
+impl Part {
+    fn of(part: fenxi_analyze::Part, wholes: &[Option<f64>]) -> Part {
+        let ends = |interval: Interval| [interval.low, interval.high];
+        let share = |(mean, whole): (&Option<f64>, &Option<f64>)| Some((*mean)? / whole.filter(|whole| *whole > 0.0)?);
+        Part {
+            name: part.name,
+            about: part.about,
+            shares: part.means.iter().zip(wholes).map(share).collect(),
+            means: part.means,
+            intervals: part.intervals.into_iter().map(|interval| interval.map(ends)).collect(),
+            measured: part.measured,
+            change: part.change.map(|c| PartChange { value: c.value, interval: c.interval.map(ends) }),
+        }
+    }
+}
+
+/// Where the time of groups of runs went.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Explained {
+    /// The groups, of one run or of repeats.
+    pub groups: Vec<Group>,
+    /// Their time; None where some run shows neither transactions nor a command.
+    pub split: Option<Split>,
+}
+
+impl Explained {
+    /// Explains the runs that each of `selectors` names.
+    ///
+    /// # Errors
+    /// As [`Group::read`].
+    pub fn of(
+        engine: &Engine,
+        selectors: impl IntoIterator<Item = impl AsRef<str>>,
+        window: &str,
+    ) -> Result<Explained, CompareError> {
+        let chosen = Chosen { by: &[], window };
+        let groups = selectors.into_iter().map(|of| Ok(Group::without_caveats(engine, of.as_ref(), chosen)?.0));
+        let groups = groups.collect::<Result<Vec<Group>, CompareError>>()?;
+        let named: Vec<_> = groups.iter().map(|group| (group.title.as_str(), group.summaries.as_slice())).collect();
+        let split = explain(&named).map(Split::of);
+        Ok(Explained { groups, split })
+    }
+
+    /// A line of JSON for every part, the whole, and every note, each with its kind.
+    pub fn json_lines(&self) -> String {
+        let Some(split) = &self.split else { return String::new() };
+        let runs: Vec<&str> = self.groups.iter().flat_map(|group| &group.runs).map(|run| run.name.as_str()).collect();
+        let part = |kind: &str, part: &Part| {
+            serde_json::json!({
+                "kind": kind, "runs": runs, "what": split.what, "unit": split.unit, "part": part.name,
+                "mean": part.means[0], "interval": part.intervals[0], "share": part.shares[0],
+                "measured": part.measured[0], "about": part.about,
+            })
+        };
+        let notes = split.notes.iter().map(|text| serde_json::json!({ "kind": "note", "runs": runs, "text": text }));
+        let all = split.parts.iter().map(|of| part("part", of)).chain([part("whole", &split.whole)]).chain(notes);
+        all.map(|line| format!("{line}\n")).collect()
+    }
+}

@@ -1,0 +1,63 @@
+-- Sessions of clients by what they do, from the servers that executed the load: those that did at least a tenth as much a
+-- second, or all where nobody tells. A server's own processes are no part of a transaction.
+of_db AS (
+    SELECT d.run, d.server, d.database, d.t, d.dt, d.samples, d.idle_in_transaction_time AS idle,
+        greatest(d.commits_per_s + coalesce(d.rollbacks_per_s, 0), d.statements_per_s) AS done, s.per_s
+    FROM db d JOIN span s USING (run)
+    WHERE epoch_us(d.t) - coalesce(d.dt, 0) * 5e5 BETWEEN s.begin_us AND s.end_us
+),
+rates AS (
+    SELECT run, server, any_value(per_s) AS per_s,
+        coalesce(sum(done * dt) FILTER (WHERE database IS NULL) / sum(dt) FILTER (WHERE database IS NULL AND done IS NOT NULL),
+            sum(done * dt) / nullif(sum(dt) FILTER (WHERE done IS NOT NULL), 0)) AS done
+    FROM of_db GROUP BY run, server
+),
+busy AS (SELECT run, server FROM rates WHERE done >= 0.1 * per_s),
+of_wait AS (
+    SELECT w.run, w.server, coalesce(w.measured, 'server') AS measured, coalesce(w.activity, w.wait_class) AS word, w.t, w.dt,
+        w.time
+    FROM db_wait w JOIN span s USING (run)
+    WHERE epoch_us(w.t) - coalesce(w.dt, 0) * 5e5 BETWEEN s.begin_us AND s.end_us
+        AND coalesce(w.kind, 'client') = 'client' AND w.dt > 0
+),
+-- A class that nobody was in has no row, so that the seconds are those in which it was looked.
+looked AS (
+    SELECT run, server, measured, sum(dt) AS seconds
+    FROM (
+        SELECT run, server, measured, t, max(dt) AS dt FROM of_wait GROUP BY ALL
+    )
+    GROUP BY ALL
+),
+sampled AS (
+    SELECT run, server, sum(dt) AS seconds
+    FROM (
+        SELECT run, server, t, max(dt) AS dt FROM of_db WHERE samples > 0 GROUP BY ALL
+    )
+    GROUP BY ALL
+),
+told AS (
+    SELECT w.run, w.server, w.measured, w.word,
+        sum(w.time * w.dt) / any_value(if(w.measured = 'sampled', coalesce(m.seconds, l.seconds), l.seconds)) AS time
+    FROM of_wait w JOIN looked l USING (run, server, measured)
+    LEFT JOIN sampled m ON m.run = w.run AND m.server = w.server
+    GROUP BY w.run, w.server, w.measured, w.word
+    UNION ALL
+    -- That there was nothing to see is known, too.
+    SELECT run, server, 'sampled', 'idle', 0.0 FROM sampled
+    UNION ALL
+    SELECT run, server, 'server', 'idle in transaction',
+        coalesce(sum(idle * dt) FILTER (WHERE database IS NULL) / sum(dt) FILTER (WHERE database IS NULL AND idle IS NOT NULL),
+            sum(of_one))
+    FROM (
+        SELECT run, server, database, idle, dt,
+            if(row_number() OVER same = 1, sum(idle * dt) OVER same / sum(if(idle IS NULL, NULL, dt)) OVER same, NULL) AS of_one
+        FROM of_db WINDOW same AS (PARTITION BY run, server, database)
+    )
+    GROUP BY run, server
+)
+SELECT t.run, measured, word, sum(time) AS time, count(DISTINCT t.server) AS servers
+FROM told t
+WHERE time IS NOT NULL AND (
+    EXISTS (FROM busy b WHERE b.run = t.run AND b.server = t.server) OR NOT EXISTS (FROM busy b WHERE b.run = t.run)
+)
+GROUP BY t.run, measured, word ORDER BY ALL

@@ -1,0 +1,203 @@
+// Where the time went: the time of each group as a bar of its parts, how each was measured, and by how much it changed.
+
+import { useRef } from "preact/hooks";
+import type { Part, Split } from "./api.gen";
+import { Frame, Key } from "./charts/axes";
+import type { Item } from "./charts/pick";
+import { linear } from "./charts/scale";
+import { TakeAway } from "./charts/takeaway";
+import { human, MISSING } from "./units";
+
+const BAR = 34;
+const STEP = BAR + 14;
+/** Width of a letter in a bar, so that a name is written only where it fits. */
+const LETTER = 6.6;
+
+// As the field draws them: CPU green, I/O blue, locks red. Each is dark enough for white letters on it.
+const PAINT: Record<string, string> = {
+  "driver lag": "#5f6b7a",
+  "waiting for a connection": "#7a5c3e",
+  "on CPU": "#1c7c3c",
+  "on CPU, user": "#1c7c3c",
+  "on CPU, system": "#12592a",
+  "run queue": "#4f8f2f",
+  throttled: "#8a7a00",
+  "block I/O": "#1d5fc4",
+  "user I/O": "#1d5fc4",
+  "system I/O": "#2680a8",
+  commit: "#b0641a",
+  concurrency: "#7a1f2b",
+  "locks and latches": "#b3242f",
+  lock: "#c2333f",
+  ipc: "#8b3fa0",
+  "client, network": "#77733f",
+  timeout: "#6b5a4d",
+  extension: "#5d4fb0",
+  protocol: "#3b7f7a",
+  "other waits": "#5b6470",
+  "idle in transaction": "#a0741a",
+};
+const REST = "#8b939d";
+
+export const paint = (part: string): string => PAINT[part] ?? REST;
+
+/** What was split, in words. */
+export const titleOf = (split: Split): string => `Where the ${split.what === "latency" ? "latency of a transaction" : "elapsed time"} went`;
+
+/** A bar for each group, which `names` tells apart where there are several. */
+export function WhereTheTimeWent({ split, names }: { split: Split; names: string[] }) {
+  const chart = useRef<HTMLDivElement>(null);
+  const title = titleOf(split);
+  const groups = split.whole.means.length;
+  return (
+    <section id="section-split">
+      <h2>Where the time went</h2>
+      <article class="panel wide">
+        <div class="panel-head">
+          <h3>{title}</h3>
+          <TakeAway
+            title={title}
+            chart={chart}
+            rows={() => ({ head: ["part", ...names], rows: split.parts.map((p) => [p.name, ...p.means]) })}
+          />
+        </div>
+        <div ref={chart}>
+          <Frame label={title} height={() => groups * STEP + 6} draw={(width) => bars(split, names, width)} near="xy" />
+          <Key entries={split.parts.filter(isDrawn).map((p) => ({ name: p.name, colour: paint(p.name) }))} />
+        </div>
+        <Parts split={split} names={names} />
+        {split.notes.length > 0 && (
+          <ul class="quiet">
+            {split.notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        )}
+      </article>
+    </section>
+  );
+}
+
+const isDrawn = (part: Part) => part.means.some((mean) => (mean ?? 0) > 0);
+
+function bars(split: Split, names: string[], width: number) {
+  const many = names.length > 1;
+  const left = many ? Math.min(width / 4, 16 + LETTER * Math.max(...names.map((n) => n.length))) : 4;
+  const sum = (group: number) => split.parts.reduce((all, p) => all + Math.max(0, p.means[group] ?? 0), 0);
+  const most = Math.max(...split.whole.means.map((whole, group) => Math.max(whole ?? 0, sum(group))));
+  const xs = linear([0, most], [left, width - 86], split.unit);
+  const items: Item[] = [];
+  const picture = split.whole.means.map((whole, group) => {
+    let from = 0;
+    const y = group * STEP + 4;
+    const segments = split.parts.map((part) => {
+      const value = Math.max(0, part.means[group] ?? 0);
+      const [x, w] = [xs.at(from), xs.at(from + value) - xs.at(from)];
+      from += value;
+      if (!(w > 0)) return null;
+      items.push({
+        x: x + w / 2,
+        y: y + BAR / 2,
+        head: [many ? names[group] : "", part.name].filter(Boolean).join(" · "),
+        lines: about(split, part, group),
+      });
+      return (
+        <g key={part.name}>
+          <rect x={x} y={y} width={Math.max(0.5, w - 1)} height={BAR} fill={paint(part.name)} />
+          {w > LETTER * part.name.length + 10 && (
+            <text x={x + w / 2} y={y + BAR / 2 + 4} text-anchor="middle" style={{ fill: "#fff" }}>
+              {part.name}
+            </text>
+          )}
+        </g>
+      );
+    });
+    const end = xs.at(whole ?? 0);
+    return (
+      <g key={names[group] ?? group}>
+        {many && (
+          <text class="strong" x={left - 8} y={y + BAR / 2 + 4} text-anchor="end">
+            {short(names[group], left)}
+          </text>
+        )}
+        {segments}
+        {/* Where parts exceed the whole, its end lies within the bar. */}
+        <line x1={end} x2={end} y1={y - 4} y2={y + BAR + 4} stroke="currentColor" stroke-width="1.5" />
+        <text class="strong" x={Math.max(end, xs.at(from)) + 8} y={y + BAR / 2 + 4}>
+          {human(whole ?? 0, split.unit)}
+        </text>
+      </g>
+    );
+  });
+  return { picture: <g class="marks">{picture}</g>, items };
+}
+
+function short(name: string, pixels: number): string {
+  const room = Math.max(3, Math.floor((pixels - 10) / LETTER));
+  return name.length > room ? `${name.slice(0, room - 1)}…` : name;
+}
+
+function about(split: Split, part: Part, group: number) {
+  const mean = part.means[group] ?? 0;
+  const lines = [{ name: split.what, value: `${human(mean, split.unit)} of ${human(split.whole.means[group] ?? 0, split.unit)}` }];
+  const share = part.shares[group];
+  if (share !== null) lines.push({ name: "share", value: percent(share) });
+  const how = part.measured[group];
+  if (how) lines.push({ name: "measured", value: how });
+  return lines;
+}
+
+const percent = (share: number) => `${(100 * share).toFixed(Math.abs(share) < 0.0995 ? 1 : 0)}%`;
+
+function Parts({ split, names }: { split: Split; names: string[] }) {
+  const rows = [...split.parts, { ...split.whole, about: "" }];
+  const compared = split.whole.change !== null;
+  const signed = (v: number) => `${v > 0 ? "+" : v < 0 ? "−" : ""}${human(Math.abs(v), split.unit)}`;
+  const value = (v: number | null) => (v === null ? MISSING : human(v, split.unit));
+  const range = (interval: number[] | null, say: (v: number) => string) => (interval ? interval.map(say).join(" … ") : MISSING);
+  const whole = split.whole.change?.value ?? 0;
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="parts of the time">
+      <table>
+        <thead>
+          <tr>
+            <th>part</th>
+            {split.whole.means.map((_, i) => (
+              <th key={names[i] ?? i} class="num">
+                {names.length > 1 ? names[i] : "mean"}
+              </th>
+            ))}
+            {compared ? <th class="num">change</th> : null}
+            {compared || names.length < 2 ? <th class="num">95% interval</th> : null}
+            {compared ? <th class="num">share of the change</th> : names.length < 2 ? <th class="num">share</th> : null}
+            <th>measured</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((p, i) => (
+            <tr key={p.name} class={i === rows.length - 1 ? "strong" : undefined} title={p.about || undefined}>
+              <td>{p.name}</td>
+              {p.means.map((mean, group) => (
+                <td key={names[group] ?? group} class="num">
+                  {value(mean)}
+                </td>
+              ))}
+              {compared ? <td class="num">{p.change ? signed(p.change.value) : MISSING}</td> : null}
+              {compared ? (
+                <td class="num">{range(p.change?.interval ?? null, signed)}</td>
+              ) : names.length < 2 ? (
+                <td class="num">{range(p.intervals[0], value)}</td>
+              ) : null}
+              {compared ? (
+                <td class="num">{whole === 0 || !p.change ? MISSING : percent(p.change.value / whole)}</td>
+              ) : names.length < 2 ? (
+                <td class="num">{p.shares[0] === null ? MISSING : percent(p.shares[0])}</td>
+              ) : null}
+              <td>{[...new Set(p.measured.filter(Boolean))].join(" | ")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -5,6 +5,7 @@ export interface Answers {
   about: About;
   catalogue: Catalogue;
   compare: SideBySide;
+  explain: Explained;
   facts: Facts;
   findings: Findings;
   metrics: Metrics;
@@ -26,6 +27,7 @@ export interface Answers {
 /** Parameters of each request in the order in which its text has them. */
 export const ORDER: Record<string, string> = {
   compare: "a b margin window by per force all",
+  explain: "run window",
   facts: "run topic differ",
   findings: "run",
   notes: "run limit",
@@ -169,6 +171,14 @@ export interface DiffLine {
 export interface Error {
   /** Error message */
   error: string;
+}
+
+/** Where the time of groups of runs went. */
+export interface Explained {
+  /** The groups, of one run or of repeats. */
+  groups: Group[];
+  /** Their time; None where some run shows neither transactions nor a command. */
+  split: Split | null;
 }
 
 /** A fact that is one thing in all runs of a group and another in those of the other. */
@@ -519,12 +529,30 @@ export interface Panel {
   y: string[];
 }
 
-/** A part of a time. */
+/** A part of a time. Lists have a place for each group. */
 export interface Part {
-  /** Its mean in each group, in the unit of the whole. */
-  means: [number, number];
+  /** What that is, in words. */
+  about: string;
+  /** By how much it changed, of two groups. */
+  change: PartChange | null;
+  /** The 95 % confidence interval of the mean; None without repeats. */
+  intervals: ([number, number] | null)[];
+  /** Its mean, in the unit of the whole; None where it is unknown and thus in the residual. */
+  means: (number | null)[];
+  /** How it was measured: `exact`, `os`, `server`, `sampled`, `driver`. */
+  measured: (string | null)[];
   /** What the time was spent on. */
   name: string;
+  /** Its share of the whole. */
+  shares: (number | null)[];
+}
+
+/** A change of a part from the first group to the second. */
+export interface PartChange {
+  /** Its 95 % confidence interval; None without repeats. */
+  interval: [number, number] | null;
+  /** The difference of the means. */
+  value: number;
 }
 
 /** A parameter of a question. */
@@ -733,14 +761,16 @@ export interface SourceCost {
 
 /** A time split into parts that add up to it; the last one is the residual. */
 export interface Split {
-  /** Its mean in each group. */
-  means: [number, number];
+  /** What is unknown or doubtful, and what would tell. */
+  notes: string[];
   /** The parts. */
   parts: Part[];
   /** The symbol of the unit of all its numbers. */
   unit: string;
   /** What is split: `elapsed`, `latency`. */
   what: string;
+  /** The whole. */
+  whole: Part;
 }
 
 /** A value of an answer; times are in ISO 8601. */

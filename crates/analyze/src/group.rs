@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use fenxi_model::{Better, Unit, table};
 
 use crate::{
-    Compared, Settings, Transactions, Verdict, adjust::benjamini_hochberg, compare, diff::same_text, judge, per::unit_of_cost,
-    permutation::pooled_test,
+    Compared, Settings, Transactions, Verdict, adjust::benjamini_hochberg, compare, diff::same_text, judge,
+    per::unit_of_cost, permutation::pooled_test,
 };
 
 /// A series that runs have in common.

@@ -47,11 +47,7 @@ const ASSUMED: &str =
     "on CPU is assumed: samples count an active session without a wait event, which may wait for a CPU as well";
 
 /// What is unknown of each group, what casts doubt on its parts, and what its residual may be.
-pub(super) fn notes(
-    groups: &[(&str, &[RunSummary])],
-    split: &Split,
-    known: &[BTreeSet<&'static str>],
-) -> Vec<String> {
+pub(super) fn notes(groups: &[(&str, &[RunSummary])], split: &Split, known: &[BTreeSet<&'static str>]) -> Vec<String> {
     let titles: Vec<&str> = groups.iter().map(|(title, _)| *title).collect();
     let of = |which: &[usize]| match which.len() {
         n if n == titles.len() => String::new(),
@@ -72,7 +68,8 @@ pub(super) fn notes(
         on_cpu.flat_map(|part| all().filter(|i| part.measured[*i].as_deref() == Some("sampled"))).collect();
     say(sampled, ASSUMED);
     for (i, (_, runs)) in groups.iter().enumerate() {
-        let own: BTreeSet<&String> = runs.iter().filter_map(|r| r.transactions.as_ref()).flat_map(|t| &t.notes).collect();
+        let own: BTreeSet<&String> =
+            runs.iter().filter_map(|r| r.transactions.as_ref()).flat_map(|t| &t.notes).collect();
         own.into_iter().for_each(|note| say(vec![i], note));
         if let Some(rest) = residual(split, runs, i, known[i].len()) {
             say(vec![i], &rest);

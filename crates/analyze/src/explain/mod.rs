@@ -176,7 +176,8 @@ fn split(
             rest.iter_mut().zip(values).for_each(|(rest, value)| *rest -= value);
         }
         let how = |(runs, values): (&Vec<Known>, &Option<Vec<f64>>)| {
-            let words: BTreeSet<&str> = runs.iter().filter_map(|r| r.parts.get(name)).map(|(_, how)| how.as_str()).collect();
+            let words: BTreeSet<&str> =
+                runs.iter().filter_map(|r| r.parts.get(name)).map(|(_, how)| how.as_str()).collect();
             values.as_ref().map(|_| words.into_iter().collect::<Vec<_>>().join("; "))
         };
         let measured = groups.iter().zip(&values).map(how).collect();
@@ -202,14 +203,12 @@ fn part(
     measured: Vec<Option<String>>,
     lowest: f64,
 ) -> Part {
-    let interval = |values: &Vec<f64>| {
-        mean_interval(values, LEVEL).map(|i| Interval { low: i.low.max(lowest), high: i.high })
-    };
+    let interval =
+        |values: &Vec<f64>| mean_interval(values, LEVEL).map(|i| Interval { low: i.low.max(lowest), high: i.high });
     let change = match values {
-        [Some(a), Some(b)] => Some(PartChange {
-            value: mean(b) - mean(a),
-            interval: bootstrap(a, b, LEVEL, |a, b| mean(b) - mean(a)),
-        }),
+        [Some(a), Some(b)] => {
+            Some(PartChange { value: mean(b) - mean(a), interval: bootstrap(a, b, LEVEL, |a, b| mean(b) - mean(a)) })
+        }
         _ => None,
     };
     Part {

@@ -185,12 +185,8 @@ mod tests {
         sampled.is_complete = true;
         let server = source(Measured::Server, &[("commit", 0.6)]);
         let taken = take(&[os, server, sampled.clone()], None);
-        let expected = [
-            ("commit", 0.6, "server"),
-            ("lock", 3.0, "sampled"),
-            (name::CPU, 1.0, "os"),
-            (name::RUN_QUEUE, 2.0, "os"),
-        ];
+        let expected =
+            [("commit", 0.6, "server"), ("lock", 3.0, "sampled"), (name::CPU, 1.0, "os"), (name::RUN_QUEUE, 2.0, "os")];
         assert_eq!(times(&taken), expected);
         // Samples see all waits: there was none for I/O.
         assert_eq!(taken["user I/O"], Taken { time: 0.0, measured: Measured::Sampled, divided: None });

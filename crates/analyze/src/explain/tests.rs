@@ -121,7 +121,8 @@ fn parts_that_exceed_the_latency_are_said_so_and_not_hidden() {
     assert_eq!(means(&split, 0), [("lock", 8.0), (RESIDUAL, -4.0)]);
     assert!(split.notes.iter().any(|n| n.starts_with("the parts exceed the latency by 4.00 ms")), "{:#?}", split.notes);
     // Within its interval it is none.
-    let runs = [run(4.0, 1000.0, vec![sampled()]), run(12.2, 1000.0, vec![sampled()]), run(5.0, 1000.0, vec![sampled()])];
+    let runs =
+        [run(4.0, 1000.0, vec![sampled()]), run(12.2, 1000.0, vec![sampled()]), run(5.0, 1000.0, vec![sampled()])];
     let split = explain(&[("A", &runs)]).unwrap();
     assert!(!split.notes.iter().any(|n| n.contains("exceed")), "{:#?}", split.notes);
 }

@@ -10,6 +10,7 @@ mod average;
 mod compare;
 mod crash;
 mod ending;
+mod explain;
 mod fence;
 mod honesty;
 mod hostile;

@@ -56,7 +56,11 @@ impl Row {
 ///
 /// # Errors
 /// When the engine or the store fails.
-pub fn add(engine: &Engine, runs: &[(RunEntry, Option<Window>)], summaries: &mut [RunSummary]) -> Result<(), QueryError> {
+pub fn add(
+    engine: &Engine,
+    runs: &[(RunEntry, Option<Window>)],
+    summaries: &mut [RunSummary],
+) -> Result<(), QueryError> {
     let mut parts: BTreeMap<Option<(i64, i64)>, Vec<usize>> = BTreeMap::new();
     for (i, (entry, window)) in runs.iter().enumerate() {
         let has_load = entry.manifest.file("load").is_some() || summaries[i].results.contains_key("latency_mean");
@@ -73,7 +77,8 @@ pub fn add(engine: &Engine, runs: &[(RunEntry, Option<Window>)], summaries: &mut
         let [load, sessions, processes, statements, cgroups] =
             [ask(&LOAD)?, ask(&SESSIONS)?, ask(&PROCESSES)?, ask(&STATEMENTS)?, ask(&CGROUPS)?];
         for i in members {
-            let rows = |of: &BTreeMap<String, Vec<Row>>| of.get(runs[i].0.manifest.id.as_str()).cloned().unwrap_or_default();
+            let rows =
+                |of: &BTreeMap<String, Vec<Row>>| of.get(runs[i].0.manifest.id.as_str()).cloned().unwrap_or_default();
             let told = Told {
                 load: rows(&load).pop().unwrap_or_default(),
                 sessions: rows(&sessions),

@@ -27,7 +27,8 @@ impl Server {
     /// The processes of the loaded server: those that a poller named; or of the program that speaks the load's protocol, the
     /// ones that used as much CPU time as the load saw its server use, or else the most.
     pub(super) fn choose(all: &[Row], protocol: Option<&str>, cpu: Option<f64>) -> Option<Server> {
-        let programs = protocol.and_then(|p| PROGRAMS.iter().find(|(word, _)| *word == p)).map(|(_, programs)| *programs);
+        let programs =
+            protocol.and_then(|p| PROGRAMS.iter().find(|(word, _)| *word == p)).map(|(_, programs)| *programs);
         let fits = |row: &&Row| programs.is_none_or(|programs| programs.contains(&row.word("comm")));
         let named: Vec<Row> = all.iter().filter(|row| row.is("is_named")).filter(fits).cloned().collect();
         if !named.is_empty() {
@@ -104,9 +105,8 @@ pub(super) fn quota(cgroups: &[Row], server: Option<&Server>, cpus: Option<f64>)
         GROUPS.iter().any(|word| last.contains(word))
     };
     let used = server.and_then(|server| server.sum("all_cpu")).filter(|used| *used > 0.0);
-    let is_as_busy = |row: &&&Row| {
-        used.zip(row.number("cpu")).is_some_and(|(used, cpu)| (cpu - used).abs() <= SAME * used)
-    };
+    let is_as_busy =
+        |row: &&&Row| used.zip(row.number("cpu")).is_some_and(|(used, cpu)| (cpu - used).abs() <= SAME * used);
     let longest = |rows: Vec<f64>| rows.into_iter().reduce(f64::max);
     let called = longest(held.iter().filter(is_called).map(|row| throttled(row)).collect());
     let found = called.or_else(|| longest(held.iter().filter(is_as_busy).map(|row| throttled(row)).collect()));
@@ -137,7 +137,11 @@ mod tests {
 
     #[test]
     fn the_loaded_server_is_found_among_others() {
-        let all = [process("postgres", 1.0, 0.5, false), process("postgres", 2.0, 3.0, false), process("mariadbd", 3.0, 9.0, false)];
+        let all = [
+            process("postgres", 1.0, 0.5, false),
+            process("postgres", 2.0, 3.0, false),
+            process("mariadbd", 3.0, 9.0, false),
+        ];
         let pid = |server: Option<Server>| server.unwrap().rows[0].number("pid").unwrap();
         assert_eq!(pid(Server::choose(&all, None, None)), 3.0);
         assert_eq!(pid(Server::choose(&all, Some("postgres"), None)), 2.0);

@@ -20,7 +20,10 @@ fn process(run: &mut Made, (pid, ppid, comm, command): (i64, i64, &str, &str), [
         let t = run.at(f64::from(second) + 1.0);
         let mut row = run.rows.row(&process::TABLE, t, 1.0);
         row.i64(process::pid, pid).i64(process::ppid, ppid).str(process::comm, comm).str(process::command, command);
-        row.f64(process::usr, usr).f64(process::sys, sys).f64(process::cpu, usr + sys).f64(process::run_queue_wait, queue);
+        row.f64(process::usr, usr)
+            .f64(process::sys, sys)
+            .f64(process::cpu, usr + sys)
+            .f64(process::run_queue_wait, queue);
     }
 }
 
@@ -100,8 +103,12 @@ fn the_servers_processes_count_and_nothing_else_that_runs() {
         })
     };
     let alone = found(false);
-    let expected =
-        [("on CPU, user", 1.5, "os"), ("on CPU, system", 0.5, "os"), ("run queue", 1.0, "os"), ("other (residual)", 7.0, "")];
+    let expected = [
+        ("on CPU, user", 1.5, "os"),
+        ("on CPU, system", 0.5, "os"),
+        ("run queue", 1.0, "os"),
+        ("other (residual)", 7.0, ""),
+    ];
     assert_eq!(parts(&alone), expected);
     assert_eq!(parts(&found(true)), expected);
     let says = "what the server's sessions waited for is unknown; record with `--db URL`";

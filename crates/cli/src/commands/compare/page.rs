@@ -102,6 +102,9 @@ impl Page {
         self.title(&parts::title(split));
         let table = parts::of_two(split);
         self.rows(&table.header, 1..table.header.len() - 1, &table.rows);
+        if !split.notes.is_empty() {
+            self.line("");
+        }
         for note in &split.notes {
             let bullet = if self.markdown { "* " } else { "" };
             self.line(&format!("{bullet}{}", print::visible(note)));

@@ -6,6 +6,7 @@ import { Frame, Key } from "./charts/axes";
 import type { Item } from "./charts/pick";
 import { linear } from "./charts/scale";
 import { TakeAway } from "./charts/takeaway";
+import { Prose } from "./parts";
 import { human, MISSING } from "./units";
 
 const BAR = 34;
@@ -44,8 +45,8 @@ export const paint = (part: string): string => PAINT[part] ?? REST;
 /** What was split, in words. */
 export const titleOf = (split: Split): string => `Where the ${split.what === "latency" ? "latency of a transaction" : "elapsed time"} went`;
 
-/** A bar for each group, which `names` tells apart where there are several. */
-export function WhereTheTimeWent({ split, names }: { split: Split; names: string[] }) {
+/** A bar for each group, which `names` tells apart where there are several; `windows` says of which part, where not of all. */
+export function WhereTheTimeWent({ split, names, windows = [] }: { split: Split; names: string[]; windows?: string[] }) {
   const chart = useRef<HTMLDivElement>(null);
   const title = titleOf(split);
   const groups = split.whole.means.length;
@@ -61,6 +62,7 @@ export function WhereTheTimeWent({ split, names }: { split: Split; names: string
             rows={() => ({ head: ["part", ...names], rows: split.parts.map((p) => [p.name, ...p.means]) })}
           />
         </div>
+        {windows.length > 0 && <p class="quiet">{`Over ${[...new Set(windows)].join(", ")} of the run.`}</p>}
         <div ref={chart}>
           <Frame label={title} height={() => groups * STEP + 6} draw={(width) => bars(split, names, width)} near="xy" />
           <Key entries={split.parts.filter(isDrawn).map((p) => ({ name: p.name, colour: paint(p.name) }))} />
@@ -69,7 +71,9 @@ export function WhereTheTimeWent({ split, names }: { split: Split; names: string
         {split.notes.length > 0 && (
           <ul class="quiet">
             {split.notes.map((note) => (
-              <li key={note}>{note}</li>
+              <li key={note}>
+                <Prose text={note} />
+              </li>
             ))}
           </ul>
         )}
@@ -114,7 +118,7 @@ function bars(split: Split, names: string[], width: number) {
     });
     const end = xs.at(whole ?? 0);
     return (
-      <g key={names[group] ?? group}>
+      <g key={`${group} ${names[group]}`}>
         {many && (
           <text class="strong" x={left - 8} y={y + BAR / 2 + 4} text-anchor="end">
             {short(names[group], left)}
@@ -147,7 +151,10 @@ function about(split: Split, part: Part, group: number) {
   return lines;
 }
 
-const percent = (share: number) => `${(100 * share).toFixed(Math.abs(share) < 0.0995 ? 1 : 0)}%`;
+function percent(share: number): string {
+  if (Math.abs(share) < 0.0005) return "0%";
+  return `${(100 * share).toFixed(Math.abs(share) < 0.0995 ? 1 : 0)}%`;
+}
 
 function Parts({ split, names }: { split: Split; names: string[] }) {
   const rows = [...split.parts, { ...split.whole, about: "" }];
@@ -163,7 +170,7 @@ function Parts({ split, names }: { split: Split; names: string[] }) {
           <tr>
             <th>part</th>
             {split.whole.means.map((_, i) => (
-              <th key={names[i] ?? i} class="num">
+              <th key={`${i} ${names[i]}`} class="num">
                 {names.length > 1 ? names[i] : "mean"}
               </th>
             ))}
@@ -178,7 +185,7 @@ function Parts({ split, names }: { split: Split; names: string[] }) {
             <tr key={p.name} class={i === rows.length - 1 ? "strong" : undefined} title={p.about || undefined}>
               <td>{p.name}</td>
               {p.means.map((mean, group) => (
-                <td key={names[group] ?? group} class="num">
+                <td key={`${group} ${names[group]}`} class="num">
                   {value(mean)}
                 </td>
               ))}

@@ -109,7 +109,12 @@ impl Explained {
         let chosen = Chosen { by: &[], window };
         let groups = selectors.into_iter().map(|of| Ok(Group::without_caveats(engine, of.as_ref(), chosen)?.0));
         let groups = groups.collect::<Result<Vec<Group>, CompareError>>()?;
-        let named: Vec<_> = groups.iter().map(|group| (group.title.as_str(), group.summaries.as_slice())).collect();
+        let title = |group: &Group| match group.runs.as_slice() {
+            [run] => run.name.clone(),
+            _ => group.title.clone(),
+        };
+        let titles: Vec<String> = groups.iter().map(title).collect();
+        let named: Vec<_> = titles.iter().zip(&groups).map(|(title, group)| (title.as_str(), group.summaries.as_slice())).collect();
         let split = explain(&named).map(Split::of);
         Ok(Explained { groups, split })
     }

@@ -43,6 +43,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   const findings = useAnswer("findings", { run: ids });
   const explained = useAnswer("explain", { run: ids });
   const split = explained.data?.split ?? null;
+  const windows = (explained.data?.groups ?? []).flatMap((group) => group.runs.flatMap((r) => r.window ?? []));
   const [, look] = useReducer((n: number) => n + 1, 0);
   const patient = usePatience();
   const writable = useWritable();
@@ -82,7 +83,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
             {findings.error ? <Failure error={findings.error} /> : <Pending what="Evaluating findings" />}
           </section>
         )}
-        {ready && split && <WhereTheTimeWent split={split} names={runs.map((r) => r.name)} />}
+        {ready && split && <WhereTheTimeWent split={split} names={runs.map((r) => r.name)} windows={windows} />}
         {ready && told.map((s) => <SectionView key={`${s.id} ${ids.join()}`} section={s} runs={runs} onKnown={() => look(0)} />)}
         {ready && still.map((s) => <SilentSection key={s.id} section={s} runs={runs} />)}
         {sections.length === 0 && <p class="quiet">There are no questions for this run.</p>}

@@ -53,11 +53,12 @@ pub(super) fn notes(groups: &[(&str, &[RunSummary])], split: &Split, known: &[BT
         n if n == titles.len() => String::new(),
         _ => format!("{}: ", which.iter().map(|i| titles[*i]).collect::<Vec<_>>().join(", ")),
     };
-    let mut notes = Vec::new();
-    let mut say = |which: Vec<usize>, says: &str| {
-        if !which.is_empty() {
-            notes.push(format!("{}{says}", of(&which)));
-        }
+    let mut said: Vec<(Vec<usize>, String)> = Vec::new();
+    // What is so of several groups is said once.
+    let mut say = |which: Vec<usize>, says: &str| match said.iter_mut().find(|(_, text)| text == says) {
+        Some((of, _)) => of.extend(which),
+        None if which.is_empty() => {}
+        None => said.push((which, says.to_owned())),
     };
     let all = || 0..groups.len();
     for lack in LACKS {
@@ -75,6 +76,7 @@ pub(super) fn notes(groups: &[(&str, &[RunSummary])], split: &Split, known: &[BT
             say(vec![i], &rest);
         }
     }
+    let mut notes: Vec<String> = said.iter().map(|(which, says)| format!("{}{says}", of(which))).collect();
     for part in &split.parts {
         let mut how: Vec<&String> = part.measured.iter().flatten().collect();
         how.dedup();

@@ -173,7 +173,7 @@ fn split(
         }
         for (rest, values) in rests.iter_mut().flatten().zip(&values) {
             let values = values.iter().flatten();
-            rest.iter_mut().zip(values).for_each(|(rest, value)| *rest -= value);
+            rest.iter_mut().zip(values).for_each(|(rest, value)| *rest = difference(*rest, *value));
         }
         let how = |(runs, values): (&Vec<Known>, &Option<Vec<f64>>)| {
             let words: BTreeSet<&str> =
@@ -219,6 +219,12 @@ fn part(
         measured,
         change,
     }
+}
+
+/// `a` less `b`, 0 where only rounding tells them apart.
+fn difference(a: f64, b: f64) -> f64 {
+    let difference = a - b;
+    if difference.abs() <= 1e-12 * a.abs().max(b.abs()) { 0.0 } else { difference }
 }
 
 #[cfg(test)]

@@ -74,7 +74,11 @@ fn range(split: &Split, [low, high]: [f64; 2], is_change: bool) -> String {
 
 fn percent(share: f64) -> String {
     let pct = 100.0 * share;
-    if pct.abs() >= 0.05 && pct.abs() < 9.95 { format!("{pct:.1} %") } else { format!("{:.0} %", if pct.abs() < 0.05 { 0.0 } else { pct }) }
+    if pct.abs() >= 0.05 && pct.abs() < 9.95 {
+        format!("{pct:.1} %")
+    } else {
+        format!("{:.0} %", if pct.abs() < 0.05 { 0.0 } else { pct })
+    }
 }
 
 /// How a part was measured; both ways where groups differ.

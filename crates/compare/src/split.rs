@@ -114,7 +114,8 @@ impl Explained {
             _ => group.title.clone(),
         };
         let titles: Vec<String> = groups.iter().map(title).collect();
-        let named: Vec<_> = titles.iter().zip(&groups).map(|(title, group)| (title.as_str(), group.summaries.as_slice())).collect();
+        let named: Vec<_> =
+            titles.iter().zip(&groups).map(|(title, group)| (title.as_str(), group.summaries.as_slice())).collect();
         let split = explain(&named).map(Split::of);
         Ok(Explained { groups, split })
     }

@@ -1,3 +1,5 @@
+//! Splits by hand calculation: parts, what makes them doubtful, and that they add up.
+
 use super::*;
 use crate::group::Outcome;
 use fenxi_model::Better;

@@ -47,7 +47,12 @@ const ASSUMED: &str =
     "on CPU is assumed: samples count an active session without a wait event, which may wait for a CPU as well";
 
 /// What is unknown of each group, what casts doubt on its parts, and what its residual may be.
-pub(super) fn notes(groups: &[(&str, &[RunSummary])], split: &Split, known: &[BTreeSet<&'static str>]) -> Vec<String> {
+pub(super) fn notes(
+    groups: &[(&str, &[RunSummary])],
+    split: &Split,
+    known: &[BTreeSet<&'static str>],
+    overlaps: &[f64],
+) -> Vec<String> {
     let titles: Vec<&str> = groups.iter().map(|(title, _)| *title).collect();
     let of = |which: &[usize]| match which.len() {
         n if n == titles.len() => String::new(),
@@ -72,6 +77,15 @@ pub(super) fn notes(groups: &[(&str, &[RunSummary])], split: &Split, known: &[BT
         let own: BTreeSet<&String> =
             runs.iter().filter_map(|r| r.transactions.as_ref()).flat_map(|t| &t.notes).collect();
         own.into_iter().for_each(|note| say(vec![i], note));
+        if overlaps[i] > 0.0 {
+            let human = Unit::Milliseconds.human(overlaps[i]);
+            say(
+                vec![i],
+                &format!(
+                    "{human} that samples saw as waits was in the run queue, and is taken off them: a session shows its last wait until it has a CPU"
+                ),
+            );
+        }
         if let Some(rest) = residual(split, runs, i, known[i].len()) {
             say(vec![i], &rest);
         }
@@ -96,8 +110,7 @@ fn residual(split: &Split, runs: &[RunSummary], group: usize, known: usize) -> O
     let is_surely_negative = rest.intervals[group].is_none_or(|interval| interval.high < 0.0);
     if mean < -TOLERANCE * whole && is_surely_negative {
         return Some(format!(
-            "the parts exceed the {} by {}: other clients of the server, parallel workers, or sessions that show their last \
-             wait while they wait for a CPU",
+            "the parts exceed the {} by {}: other clients of the server, or parallel workers",
             split.what,
             human(-mean)
         ));

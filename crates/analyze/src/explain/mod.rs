@@ -82,6 +82,8 @@ pub struct Split {
 struct Known {
     whole: f64,
     parts: BTreeMap<&'static str, (f64, String)>,
+    /// What was taken off sampled waits, as it was in the run queue.
+    overlap: f64,
 }
 
 /// Splits the mean latency of a transaction, or else the elapsed time of a command, of each of `groups`. None where some run
@@ -101,7 +103,10 @@ fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
             let divided = divided.map(|by| format!(", divided as {}", by.word())).unwrap_or_default();
             (name, (1e3 * taken.time / of.per_s, format!("{}{divided}", taken.measured.word())))
         };
-        Some(Known { whole: of.latency_ms, parts: take(&of.sources, of.quota).into_iter().map(part).collect() })
+        let mut taken = take(&of.sources, of.quota);
+        let overlap = taken::without_overlap(&mut taken, &of.sources, of.per_s * of.latency_ms / 1e3);
+        let overlap = 1e3 * overlap / of.per_s;
+        Some(Known { whole: of.latency_ms, parts: taken.into_iter().map(part).collect(), overlap })
     };
     let mut known = read(groups, known)?;
     let ran: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
@@ -109,7 +114,9 @@ fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
     let about = |name: &str| kinds::called(name).map_or("", |kind| kind.about);
     let mut split = split("latency", Unit::Milliseconds, &known, &ran, about);
     split.parts.retain(|part| part.name == RESIDUAL || part.means.iter().any(|mean| mean.is_some_and(|m| m > 0.0)));
-    split.notes = missing::notes(groups, &split, &names(&known));
+    let overlaps: Vec<f64> =
+        known.iter().map(|runs| mean(&runs.iter().map(|run| run.overlap).collect::<Vec<_>>())).collect();
+    split.notes = missing::notes(groups, &split, &names(&known), &overlaps);
     Some(split)
 }
 
@@ -145,7 +152,7 @@ fn elapsed(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
     let known = |run: &RunSummary| -> Option<Known> {
         let result = |name: &str| run.results.get(name).filter(|o| o.unit == "s").map(|o| o.value);
         let part = |(name, of): (&'static str, &str)| Some((name, (result(of)?, Measured::Os.word().to_owned())));
-        Some(Known { whole: result("elapsed")?, parts: parts.into_iter().filter_map(part).collect() })
+        Some(Known { whole: result("elapsed")?, parts: parts.into_iter().filter_map(part).collect(), overlap: 0.0 })
     };
     let known = read(groups, known)?;
     let split = split("elapsed", Unit::Seconds, &known, &parts.map(|(name, _)| name), |_| "CPU time of the command");

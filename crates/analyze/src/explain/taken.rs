@@ -162,6 +162,36 @@ fn throttle(taken: &mut BTreeMap<&'static str, Taken>, quota: Option<Quota>) {
     taken.insert(name::THROTTLED, Taken { time, measured: Measured::Os, divided: None });
 }
 
+/// Takes off sampled waits what was a wait for a CPU, and gives how much; `sessions` are those in a transaction at any moment.
+///
+/// A session that can run again shows its last wait until it has a CPU, so that samples count as that wait what the kernel
+/// counts as run queue. No session is in two places at once: as far as parts exceed the sessions, and the kernel saw more
+/// runnable sessions than samples did, the excess is such time. It is taken off each sampled wait alike.
+pub(super) fn without_overlap(taken: &mut BTreeMap<&'static str, Taken>, sources: &[Source], sessions: f64) -> f64 {
+    let of = |taken: &BTreeMap<&'static str, Taken>, names: &[&str]| -> f64 {
+        let told = names.iter().filter_map(|name| taken.get(name));
+        told.filter(|t| matches!(t.measured, Measured::Os | Measured::Exact)).map(|t| t.time).sum()
+    };
+    let queue = of(taken, &[name::RUN_QUEUE, name::THROTTLED]);
+    let runnable = queue + of(taken, &[name::CPU, name::USER, name::SYSTEM]);
+    let sampled =
+        sources.iter().filter(|source| source.measured == Measured::Sampled).flat_map(|source| &source.amounts);
+    let seen: f64 = sampled.filter(|a| [name::CPU, name::PROTOCOL].contains(&a.kind.name)).map(|a| a.time).sum();
+    let may_overlap = |name: &str, t: &Taken| t.measured == Measured::Sampled || name == name::IDLE;
+    let waits: f64 = taken.iter().filter(|(name, t)| may_overlap(name, t)).map(|(_, t)| t.time).sum();
+    let excess = taken.values().map(|t| t.time).sum::<f64>() - sessions;
+    let overlap = excess.min(runnable - seen).min(queue).min(waits);
+    if !(overlap > 0.0) {
+        return 0.0;
+    }
+    for (name, t) in taken.iter_mut() {
+        if may_overlap(name, t) {
+            t.time *= 1.0 - overlap / waits;
+        }
+    }
+    overlap
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,6 +251,25 @@ mod tests {
         // Nobody knows the run queue: what the cgroup says is known all the same.
         let alone = take(&[], Some(Quota { throttled: 0.3, cpus: None }));
         assert_eq!(times(&alone), [(name::THROTTLED, 0.3, "os")]);
+    }
+
+    #[test]
+    fn waits_that_were_for_a_cpu_are_taken_off_as_far_as_parts_exceed_the_sessions() {
+        let os = source(Measured::Os, &[(name::CPU, 1.0), (name::RUN_QUEUE, 2.0)]);
+        let sampled = source(Measured::Sampled, &[("lock", 3.0), ("commit", 1.0), (name::CPU, 0.5)]);
+        let sources = [os, sampled];
+        let after = |sessions: f64| {
+            let mut taken = take(&sources, None);
+            let overlap = without_overlap(&mut taken, &sources, sessions);
+            (overlap, taken["lock"].time, taken["commit"].time, taken[name::RUN_QUEUE].time)
+        };
+        // 7 s/s of parts in 6 sessions: 1 of the 4 that samples saw waiting was runnable.
+        assert_eq!(after(6.0), (1.0, 2.25, 0.75, 2.0));
+        assert_eq!(after(7.5), (0.0, 3.0, 1.0, 2.0));
+        // Never more than was in the run queue: the rest are other clients.
+        assert_eq!(after(1.0), (2.0, 1.5, 0.5, 2.0));
+        let mut alone = take(&sources[1..], None);
+        assert_eq!(without_overlap(&mut alone, &sources[1..], 1.0), 0.0);
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub struct Member {
     pub seconds: f64,
 }
 
+/// A run and the part of it that counts; None for all of it.
+pub(crate) type Counted = (RunEntry, Option<Window>);
+
 /// Runs that count as repetitions of the same thing.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Group {
@@ -58,7 +61,7 @@ impl Group {
         engine: &Engine,
         selectors: &str,
         chosen: Chosen<'_>,
-    ) -> Result<(Group, Vec<(RunEntry, Option<Window>)>), CompareError> {
+    ) -> Result<(Group, Vec<Counted>), CompareError> {
         let store = engine.store();
         let mut parts = Vec::new();
         for id in group(store, selectors)? {

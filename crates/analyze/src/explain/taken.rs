@@ -181,7 +181,7 @@ pub(super) fn without_overlap(taken: &mut BTreeMap<&'static str, Taken>, sources
     let waits: f64 = taken.iter().filter(|(name, t)| may_overlap(name, t)).map(|(_, t)| t.time).sum();
     let excess = taken.values().map(|t| t.time).sum::<f64>() - sessions;
     let overlap = excess.min(runnable - seen).min(queue).min(waits);
-    if !(overlap > 0.0) {
+    if overlap.is_nan() || overlap <= 0.0 {
         return 0.0;
     }
     for (name, t) in taken.iter_mut() {

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 
 use fenxi_analyze::{Measured, Outcome, RunSummary, Source, Transactions, kind_name as name, of_class};
 use fenxi_query::{Answer, Engine, Part, QueryError, Scope};
-use fenxi_store::{RunEntry, Window};
+use fenxi_store::RunEntry;
 
+use crate::group::Counted;
 use server::Server;
 
 /// A statement, for runs that have one of its tables.
@@ -56,11 +57,7 @@ impl Row {
 ///
 /// # Errors
 /// When the engine or the store fails.
-pub fn add(
-    engine: &Engine,
-    runs: &[(RunEntry, Option<Window>)],
-    summaries: &mut [RunSummary],
-) -> Result<(), QueryError> {
+pub fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary]) -> Result<(), QueryError> {
     let mut parts: BTreeMap<Option<(i64, i64)>, Vec<usize>> = BTreeMap::new();
     for (i, (entry, window)) in runs.iter().enumerate() {
         let has_load = entry.manifest.file("load").is_some() || summaries[i].results.contains_key("latency_mean");

@@ -5,7 +5,7 @@ use super::{Format, Head, Sure, document::is_document, formats};
 /// The format that is surest that `head` is its own; of equals the first in the list. None when
 /// nobody claims it.
 pub fn detect(head: &Head<'_>) -> Option<&'static Format> {
-    detect_all(head).first().map(|(_, format)| *format)
+    surest(head, formats()).map(|(_, format)| format)
 }
 
 /// All formats that claim `head`, the surest first. A document or a source that quotes what tools print is nobody's.
@@ -21,15 +21,23 @@ pub fn detect_all(head: &Head<'_>) -> Vec<(Sure, &'static Format)> {
 
 /// The format that is surest that `head` is its own, and how sure; the one called `without` is not asked.
 pub(crate) fn detect_without(head: &Head<'_>, without: &str) -> Option<(Sure, &'static Format)> {
+    surest(head, formats().filter(|format| format.name != without))
+}
+
+/// The first of those that are surest. Nobody is asked after one that is certain: the others would have to be surer.
+fn surest(head: &Head<'_>, asked: impl Iterator<Item = &'static Format>) -> Option<(Sure, &'static Format)> {
     if is_document(head.text) {
         return None;
     }
-    let asked = formats().filter(|format| format.name != without);
     let mut best: Option<(Sure, &'static Format)> = None;
-    for (sure, format) in asked.map(|format| ((format.sniff)(head), format)) {
+    for format in asked {
+        let sure = (format.sniff)(head);
         // Of equals the first in the list.
         if sure > best.map_or(Sure::No, |(best, _)| best) {
             best = Some((sure, format));
+        }
+        if sure == Sure::Certain {
+            break;
         }
     }
     best

@@ -100,6 +100,8 @@ fn every_fixture_is_recognised_and_gives_its_rows() {
         let input = Input::new(&bytes[..]);
         let head = input.head();
         let found = detect(&Head { text: &head }).map(|f| f.name);
+        let surest = detect_all(&Head { text: &head }).first().map(|(_, f)| f.name);
+        assert_eq!(found, surest, "{name}: not everybody is asked, and nobody surer is left out");
         if found != Some(format.name) {
             let claims: Vec<_> = detect_all(&Head { text: &head }).iter().map(|(s, f)| (*s, f.name)).collect();
             wrong.push(format!("{name}: recognised as {found:?} ({claims:?})"));

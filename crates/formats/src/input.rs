@@ -207,9 +207,11 @@ impl<'r> Input<'r> {
             self.begin = 0;
         }
         let before = self.end;
-        if self.buffer.len() < self.end + CHUNK {
+        // A short input needs no more than its head, and room to see that it ends; and the mark that it may begin with.
+        let room = if self.buffer.is_empty() { HEAD_BYTES + 64 } else { CHUNK };
+        if self.buffer.len() < self.end + room {
             // Fresh zeros come from the system; filling the old buffer up would touch each byte.
-            let mut buffer = vec![0; self.end + CHUNK];
+            let mut buffer = vec![0; self.end + room];
             buffer[..self.end].copy_from_slice(&self.buffer[..self.end]);
             self.buffer = buffer;
         }

@@ -32,7 +32,7 @@ pub fn attach(
     reading: Reading,
     sink: &mut dyn FnMut(&mut Rows),
 ) -> Result<(InputEntry, Tally), StoreError> {
-    let (feed, thread) = feed::start(content, |ending| open.raw_file(&format!("{name}{ending}")), Arc::default())?;
+    let (feed, keeping) = feed::start(content, |ending| open.raw_file(&format!("{name}{ending}")), Arc::default())?;
     let mut input = Input::new(feed);
     let format = match reading {
         Reading::Recognised => detect(&Head { text: &input.head() }),
@@ -49,8 +49,7 @@ pub fn attach(
         out.finish()
     });
     drop(input);
-    // The reading thread ends by itself; it cannot panic.
-    let kept = thread.join().unwrap_or_else(|_| Err(std::io::Error::other("reading failed").into()))?;
+    let kept = keeping.join()?;
     let tally = tally.unwrap_or_default();
     let entry = InputEntry {
         name: name.to_owned(),

@@ -1,44 +1,91 @@
 //! What of an import has to be known before its inputs are read: the host of those that name none, and how long those without
 //! times are.
 
-use std::{collections::BTreeSet, io::Read, sync::atomic::Ordering};
+use std::{collections::BTreeSet, io::Read, sync::atomic::{AtomicUsize, Ordering}};
 
-use fenxi_formats::{AnyFormat, HEAD_BYTES, Hints, Input, overrun, survey};
+use fenxi_formats::{AnyFormat, Foreign, HEAD_BYTES, Hints, Input, overrun, survey};
 
 use crate::{Content, Plan, Source, feed::Shared, same};
 
 /// The host of inputs of which nobody tells it.
 const UNKNOWN: &str = "unknown";
 
-/// The one host that names or contents of the inputs tell, for those that tell none; `unknown`
-/// when there are none or several.
-pub(crate) fn common_host(plan: &Plan) -> String {
+/// Threads that look at inputs.
+const MAX_THREADS: usize = 8;
+/// Inputs for which a thread is worth being begun.
+const FOR_A_THREAD: usize = 16;
+
+/// What the beginning of an input told.
+pub(crate) struct Looked {
+    /// The BLAKE3 of the beginning.
+    pub(crate) head: blake3::Hash,
+    pub(crate) format: Option<AnyFormat>,
+    pub(crate) foreign: Option<Foreign>,
+    /// The hosts that it names.
+    hosts: BTreeSet<String>,
+}
+
+/// The one host that names or contents of the inputs tell, for those that tell none: `unknown` when there are none or
+/// several. And what the beginning of each input told, where it was looked at.
+pub(crate) fn look(plan: &Plan) -> (String, Vec<Option<Looked>>) {
+    let looked = look_at_all(plan);
     let mut hosts = BTreeSet::new();
-    for source in plan.sources.iter().filter(|_| plan.host.is_none()) {
-        let told = told_hosts(plan, source);
-        match &source.host {
-            Some(host) if told.is_empty() => hosts.insert(host.clone()),
-            _ => {
-                hosts.extend(told);
-                false
-            }
-        };
+    for (source, looked) in plan.sources.iter().zip(&looked).filter(|_| plan.host.is_none()) {
+        let told = looked.as_ref().map(|looked| &looked.hosts).filter(|hosts| !hosts.is_empty());
+        match (told, &source.host) {
+            (Some(told), _) => hosts.extend(told.iter().cloned()),
+            (None, Some(host)) => drop(hosts.insert(host.clone())),
+            (None, None) => {}
+        }
     }
     match (hosts.len(), hosts.pop_first()) {
-        (1, Some(host)) => host,
-        _ => UNKNOWN.to_owned(),
+        (1, Some(host)) => (host, looked),
+        _ => (UNKNOWN.to_owned(), looked),
     }
 }
 
-/// The hosts that the beginning of an input names.
-fn told_hosts(plan: &Plan, source: &Source) -> BTreeSet<String> {
-    let Some(head) = same::head(source, HEAD_BYTES) else { return BTreeSet::new() };
-    let mut input = Input::new(&head[..]);
-    let (Some(format), _) = plan.recognise(&input) else { return BTreeSet::new() };
-    if !format.surveys() {
-        return BTreeSet::new();
+/// Recognising costs more than reading where inputs are short, and no input's waits for another's: many are looked at by
+/// a few threads.
+fn look_at_all(plan: &Plan) -> Vec<Option<Looked>> {
+    let sources = &plan.sources;
+    if plan.host.is_some() && sources.len() < FOR_A_THREAD {
+        return sources.iter().map(|_| None).collect();
     }
-    survey(&format, &mut input, &Hints::none(&source.name)).hosts
+    let most = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let threads = most.min(sources.len() / FOR_A_THREAD);
+    if threads < 2 {
+        return sources.iter().map(|source| look_at(plan, source)).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut found = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(source) = sources.get(place) else { return found };
+            found.push((place, look_at(plan, source)));
+        }
+    };
+    let mut looked: Vec<Option<Looked>> = sources.iter().map(|_| None).collect();
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        // A thread cannot panic; what it had looked at would be looked at again when it is read.
+        for (place, one) in running.into_iter().flat_map(|thread| thread.join().unwrap_or_default()) {
+            looked[place] = one;
+        }
+    });
+    looked
+}
+
+fn look_at(plan: &Plan, source: &Source) -> Option<Looked> {
+    let head = same::head(source, HEAD_BYTES)?;
+    let mut input = Input::new(&head[..]);
+    let (format, foreign) = plan.recognise(&input);
+    let head = blake3::hash(input.head_bytes());
+    let hosts = match format.as_ref().filter(|format| plan.host.is_none() && format.surveys()) {
+        Some(format) => survey(format, &mut input, &Hints::none(&source.name)).hosts,
+        None => BTreeSet::new(),
+    };
+    Some(Looked { head, format, foreign, hosts })
 }
 
 /// What is to be said of the host of an input that names none; `default_host` is that of all inputs together.

@@ -15,6 +15,8 @@ use fenxi_store::{FileEntry, RawFile, StoreError};
 use crate::unpack::{Packing, read_until_error};
 
 const CHUNK: usize = 512 << 10;
+/// Inputs shorter than this are read and kept at once: a thread would cost more than they do.
+const SHORT: usize = 64 << 10;
 /// Chunks that may wait for the importer.
 const AHEAD: usize = 4;
 /// Level at which inputs are kept: text shrinks several times and it costs less than parsing.
@@ -22,7 +24,8 @@ const LEVEL: i32 = 1;
 
 /// An input as it comes, for the importer.
 pub(crate) struct Feed {
-    receiver: Receiver<io::Result<Arc<Vec<u8>>>>,
+    /// None when `current` is all of it.
+    receiver: Option<Receiver<io::Result<Arc<Vec<u8>>>>>,
     current: Arc<Vec<u8>>,
     at: usize,
     shared: Arc<Shared>,
@@ -51,16 +54,79 @@ pub(crate) struct Kept {
     pub(crate) raw: FileEntry,
 }
 
+/// An input being kept: by a thread, or done where one look has read it all.
+pub(crate) enum Keeping {
+    Done(Result<Kept, StoreError>),
+    Running(JoinHandle<Result<Kept, StoreError>>),
+}
+
+impl Keeping {
+    /// Waits until all of it is kept.
+    pub(crate) fn join(self) -> Result<Kept, StoreError> {
+        match self {
+            Keeping::Done(kept) => kept,
+            // The reading thread ends by itself; it cannot panic.
+            Keeping::Running(thread) => {
+                thread.join().unwrap_or_else(|_| Err(StoreError::from(io::Error::other("reading failed"))))
+            }
+        }
+    }
+}
+
 /// Begins reading `source` and keeping it in the file that `raw` gives for its name's new ending
 /// (empty when it is compressed already).
 pub(crate) fn start(
     source: Box<dyn Read + Send>,
     raw: impl FnOnce(&str) -> Result<RawFile, StoreError>,
     shared: Arc<Shared>,
-) -> Result<(Feed, JoinHandle<Result<Kept, StoreError>>), StoreError> {
+) -> Result<(Feed, Keeping), StoreError> {
     let (packing, source) = Packing::recognise(source)?;
     let file = raw(if packing == Packing::Plain { ".zst" } else { "" })?;
-    let source = Counting { inner: source, shared: Arc::clone(&shared) };
+    let mut source = Counting { inner: source, shared: Arc::clone(&shared) };
+    let mut begun = Vec::new();
+    if packing == Packing::Plain {
+        begun.resize(SHORT, 0);
+        let (n, error) = read_until_error(&mut source, &mut begun);
+        begun.truncate(n);
+        if n < SHORT && error.is_none() {
+            let whole = Arc::new(begun);
+            let kept = keep_whole(&whole, file);
+            return Ok((Feed { receiver: None, current: whole, at: 0, shared }, Keeping::Done(kept)));
+        }
+        if let Some(error) = error {
+            // The reader will not say it again: what follows is as if it did.
+            let source = io::Cursor::new(begun).chain(Failing(Some(error)));
+            return in_thread(source, packing, file, shared);
+        }
+    }
+    in_thread(io::Cursor::new(begun).chain(source), packing, file, shared)
+}
+
+/// Keeps a short input that was read.
+fn keep_whole(content: &[u8], mut file: RawFile) -> Result<Kept, StoreError> {
+    let mut packer = zstd::bulk::Compressor::new(LEVEL)?;
+    packer.include_checksum(true)?;
+    file.write_all(&packer.compress(content)?)?;
+    let blake3 = blake3::hash(content).to_hex().to_string();
+    Ok(Kept { bytes: content.len() as u64, blake3, raw: file.finish()? })
+}
+
+/// Gives an error, and then nothing.
+struct Failing(Option<io::Error>);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+/// Reads and keeps an input of any length in a thread of its own.
+fn in_thread(
+    source: impl Read + Send + 'static,
+    packing: Packing,
+    file: RawFile,
+    shared: Arc<Shared>,
+) -> Result<(Feed, Keeping), StoreError> {
     let (sender, receiver) = sync_channel(AHEAD);
     let limits = Arc::clone(&shared);
     let work = move || match packing {
@@ -68,7 +134,7 @@ pub(crate) fn start(
         packing => keep_as_it_is(source, packing, file, &sender, &limits),
     };
     let thread = Builder::new().name("fenxi-read".to_owned()).spawn(work)?;
-    Ok((Feed { receiver, current: Arc::default(), at: 0, shared }, thread))
+    Ok((Feed { receiver: Some(receiver), current: Arc::default(), at: 0, shared }, Keeping::Running(thread)))
 }
 
 /// Hands the input on and keeps it compressed.
@@ -147,15 +213,22 @@ fn pump(
     Ok((bytes, hasher.finalize().to_hex().to_string()))
 }
 
+impl Feed {
+    /// Whether all of the input is read already.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.receiver.is_none()
+    }
+}
+
 impl Read for Feed {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.at == self.current.len() {
             if self.shared.cancelled.load(Ordering::Relaxed) {
                 return Ok(0);
             }
-            match self.receiver.recv() {
-                Ok(chunk) => (self.current, self.at) = (chunk?, 0),
-                Err(_) => return Ok(0),
+            match self.receiver.as_ref().map(Receiver::recv) {
+                Some(Ok(chunk)) => (self.current, self.at) = (chunk?, 0),
+                Some(Err(_)) | None => return Ok(0),
             }
         }
         let n = into.len().min(self.current.len() - self.at);

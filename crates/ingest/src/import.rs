@@ -7,7 +7,7 @@ use std::{
     sync::{
         Arc,
         atomic::Ordering,
-        mpsc::{Receiver, SyncSender, sync_channel},
+        mpsc::sync_channel,
     },
 };
 
@@ -17,7 +17,7 @@ use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreErr
 
 use crate::{
     ImportError, Plan, Source,
-    beforehand::{common_host, guessed_host, overrun_of},
+    beforehand::{Looked, guessed_host, look, overrun_of},
     error::says,
     feed::{self, Feed, Shared},
     same, unknown,
@@ -86,7 +86,7 @@ pub struct Outcome {
 /// See [`ImportError`]. A source that is not recognised among others is kept and noted.
 pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Result<Outcome, ImportError> {
     let contained = same::contained(&plan.sources);
-    let default_host = common_host(plan);
+    let (default_host, looked) = look(plan);
     let mut open = plan.store.begin(begin(plan, &default_host))?;
     let mut work = Work {
         plan,
@@ -104,7 +104,7 @@ pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Resul
         for (place, source) in plan.sources.iter().enumerate() {
             let imported = match contained.get(&place) {
                 Some(whole) => work.skip(source, &plan.sources[*whole], &mut open)?,
-                None => work.read(source, &mut open, watch)?,
+                None => work.read(source, looked[place].as_ref(), &mut open, watch)?,
             };
             inputs.push(imported);
         }
@@ -189,6 +189,7 @@ impl Work<'_> {
     fn read(
         &mut self,
         source: &Source,
+        looked: Option<&Looked>,
         open: &mut OpenRun,
         watch: &mut dyn FnMut(Progress<'_>) -> bool,
     ) -> Result<Imported, ImportError> {
@@ -196,13 +197,12 @@ impl Work<'_> {
         let reader = source.content.open().map_err(|e| cannot(source, e))?;
         let raw_name = self.raw_name(&source.name);
         let raw = |ending: &str| open.raw_file(&format!("{raw_name}{ending}"));
-        let (feed, thread) = feed::start(reader, raw, Arc::clone(&self.shared)).map_err(|e| match e {
+        let (feed, keeping) = feed::start(reader, raw, Arc::clone(&self.shared)).map_err(|e| match e {
             StoreError::Io { source: error } => cannot(source, error),
             e => e.into(),
         })?;
-        let (format, foreign, tally, error) = self.parse(source, feed, open, watch);
-        // The reading thread ends by itself; it cannot panic.
-        let kept = thread.join().unwrap_or_else(|_| Err(StoreError::from(std::io::Error::other("reading failed"))));
+        let (format, foreign, tally, error) = self.parse(source, (feed, looked), open, watch);
+        let kept = keeping.join();
         if let Some(error) = error {
             return Err(error.into());
         }
@@ -240,15 +240,24 @@ impl Work<'_> {
     fn parse(
         &mut self,
         source: &Source,
-        feed: Feed,
+        (feed, looked): (Feed, Option<&Looked>),
         open: &mut OpenRun,
         watch: &mut dyn FnMut(Progress<'_>) -> bool,
     ) -> (Option<AnyFormat>, Option<Foreign>, Tally, Option<StoreError>) {
         let shared = Arc::clone(&self.shared);
+        if feed.is_whole() {
+            let mut gathered = Vec::new();
+            let mut gather = |rows, since_boot| gathered.push((rows, since_boot));
+            let (format, foreign, tally) = self.parse_into(source, feed, looked, &mut gather, watch);
+            return (format, foreign, tally, write(gathered, open, &shared));
+        }
         let (sender, receiver) = sync_channel::<(Rows, bool)>(ROWS_AHEAD);
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| write(receiver, open, &shared));
-            let (format, foreign, tally) = self.parse_into(source, feed, sender, watch);
+            // A writer that is gone has said why.
+            let mut send = move |rows, since_boot| drop(sender.send((rows, since_boot)));
+            let (format, foreign, tally) = self.parse_into(source, feed, looked, &mut send, watch);
+            drop(send);
             // The writer ends when the sender is gone; it cannot panic.
             let failed = writer.join().unwrap_or_else(|_| Some(std::io::Error::other("writing failed").into()));
             (format, foreign, tally, failed)
@@ -259,12 +268,16 @@ impl Work<'_> {
         &mut self,
         source: &Source,
         feed: Feed,
-        sender: SyncSender<(Rows, bool)>,
+        looked: Option<&Looked>,
+        send: &mut dyn FnMut(Rows, bool),
         watch: &mut dyn FnMut(Progress<'_>) -> bool,
     ) -> (Option<AnyFormat>, Option<Foreign>, Tally) {
         let rows_so_far = Cell::new(self.rows);
         let mut input = Input::new(Shown { feed, shared: &self.shared, watch, name: &source.name, rows: &rows_so_far });
-        let (format, foreign) = self.plan.recognise(&input);
+        // What begins as it did when the host was looked for is what it was then.
+        let known = looked.filter(|looked| looked.head == blake3::hash(input.head_bytes()));
+        let (format, foreign) =
+            known.map_or_else(|| self.plan.recognise(&input), |looked| (looked.format.clone(), looked.foreign));
         let mut hints = self.hints(source);
         hints.overrun_s = format
             .as_ref()
@@ -276,8 +289,7 @@ impl Work<'_> {
             if strict {
                 repeat_notes(rows, said);
             }
-            // A writer that is gone has said why.
-            let _ = sender.send((rows.take(), since_boot));
+            send(rows.take(), since_boot);
         };
         let mut out = Out::new(format.as_ref().map_or(IMPORT, AnyFormat::name), hints, sink);
         match (&format, &foreign) {
@@ -386,7 +398,7 @@ impl Work<'_> {
 }
 
 /// Writes rows into the run until there are no more; gives what went wrong.
-fn write(rows: Receiver<(Rows, bool)>, open: &mut OpenRun, shared: &Shared) -> Option<StoreError> {
+fn write(rows: impl IntoIterator<Item = (Rows, bool)>, open: &mut OpenRun, shared: &Shared) -> Option<StoreError> {
     let mut failed = None;
     for (mut rows, since_boot) in rows {
         let stored = if since_boot { open.append_apart(BOOT, &mut rows) } else { open.append(&mut rows) };

@@ -42,6 +42,8 @@ pub enum Content {
         /// The folder it is in.
         folder: Arc<TempDir>,
     },
+    /// In memory: a short member of an archive, which is not packed itself.
+    Held(Arc<[u8]>),
     /// On standard input, of which this much was read.
     Stdin(Vec<u8>),
 }
@@ -51,6 +53,7 @@ impl Content {
     pub(crate) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Content::File(path) | Content::Member { path, .. } => Box::new(fs::File::open(path)?),
+            Content::Held(bytes) => Box::new(io::Cursor::new(Arc::clone(bytes))),
             Content::Stdin(begun) => Box::new(io::Cursor::new(begun.clone()).chain(io::stdin())),
         })
     }
@@ -67,6 +70,7 @@ impl Content {
     pub fn bytes(&self) -> Option<u64> {
         match self {
             Content::File(path) | Content::Member { path, .. } => fs::metadata(path).ok().map(|m| m.len()),
+            Content::Held(bytes) => Some(bytes.len() as u64),
             Content::Stdin(_) => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Archives among inputs: tar, packed or not, and zip. Their members are inputs as files of a directory are.
 //!
-//! Members are unpacked into a folder of their own that goes with the last of them, under numbers: a name is never a path
-//! there. Links, devices and folders are left out.
+//! Short members are held in memory, others unpacked into a folder of their own that goes with the last of them, under
+//! numbers: a name is never a path there. Links, devices and folders are left out.
 
 use std::{
     io::{self, Read, Seek},
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::{
     Content, Source,
     inputs::host_in,
-    unpack::{read_full, unpacked},
+    unpack::{Packing, read_full, unpacked},
 };
 
 /// Where archives are unpacked, and how much of them: more is refused before the disk is full.
@@ -47,10 +47,17 @@ enum Kind {
 
 /// Bytes that tell an archive.
 const HEAD: usize = 512;
+/// What a zip archive begins with, and what a tar archive has at byte 257.
+const ZIP: &[u8] = b"PK\x03\x04";
+const TAR: &[u8] = b"ustar";
 /// How deep archives within archives are unpacked; one that is deeper is an input as it is.
 const DEPTH: usize = 3;
 /// First members of zip archives that nobody means to be unpacked: of Office and OpenDocument files, and of Java programs.
 const DOCUMENTS: [&[u8]; 3] = [b"[Content_Types].xml", b"mimetype", b"META-INF/"];
+/// Members up to this many bytes are held in memory, as long as all that are held take no more than [`HELD_ALL`]: a file of
+/// its own would cost more than reading what is in it.
+const HELD: u64 = 64 << 10;
+const HELD_ALL: u64 = 128 << 20;
 /// Bytes that are unpacked between two looks at whether it is to end.
 const STEP: u64 = 1 << 20;
 
@@ -62,7 +69,7 @@ const STEP: u64 = 1 << 20;
 pub(crate) fn members(path: &Path, room: &mut Room<'_>) -> io::Result<Option<Vec<Source>>> {
     let Some(kind) = kind(path)? else { return Ok(None) };
     let folder = Arc::new(tempfile::Builder::new().prefix("fenxi-import-").tempdir_in(&room.folder)?);
-    let mut unpacking = Unpacking { folder, found: Vec::new(), within: Vec::new(), files: 0, is_over: false, room };
+    let mut unpacking = Unpacking { folder, found: Vec::new(), within: Vec::new(), files: 0, held: 0, is_over: false, room };
     unpacking.archive(kind, path)?;
     if unpacking.found.is_empty() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no file in this archive"));
@@ -74,7 +81,7 @@ fn kind(path: &Path) -> io::Result<Option<Kind>> {
     let mut head = [0; HEAD];
     let mut file = fs::File::open(path)?;
     let n = read_full(&mut file, &mut head)?;
-    if head[..n].starts_with(b"PK\x03\x04") {
+    if head[..n].starts_with(ZIP) {
         // Documents and programs are zip archives, too; the name of the first member tells them.
         let first = head[..n].get(30..).unwrap_or_default();
         let is_document = DOCUMENTS.iter().any(|name| first.starts_with(name));
@@ -84,10 +91,15 @@ fn kind(path: &Path) -> io::Result<Option<Kind>> {
     let Ok((_, mut reader)) = unpacked(io::Cursor::new(head[..n].to_vec()).chain(file)) else { return Ok(None) };
     let mut head = [0; HEAD];
     let n = read_full(&mut reader, &mut head).unwrap_or(0);
-    let is_tar = head[..n].get(257..262) == Some(b"ustar");
+    let is_tar = head[..n].get(257..262) == Some(TAR);
     // An archive of runs is not unpacked, but taken in.
     let is_ours = || fenxi_store::is_archive(fs::File::open(path)?);
     Ok((is_tar && !is_ours().unwrap_or(false)).then_some(Kind::Tar))
+}
+
+/// Whether a member is neither packed nor an archive itself.
+fn is_plain(content: &[u8]) -> bool {
+    Packing::of(content) == Packing::Plain && !content.starts_with(ZIP) && content.get(257..262) != Some(TAR)
 }
 
 /// An archive being unpacked.
@@ -98,6 +110,8 @@ struct Unpacking<'r, 'a> {
     within: Vec<String>,
     /// Files made in the folder so far.
     files: usize,
+    /// Bytes of members that are held in memory.
+    held: u64,
     /// Whether there is no more room, or it is to end.
     is_over: bool,
     room: &'r mut Room<'a>,
@@ -140,14 +154,24 @@ impl Unpacking<'_, '_> {
     /// Unpacks a member, and what is in it if it is an archive itself. Its name is text: only the names of folders and of the
     /// file in it count.
     fn take(&mut self, name: &str, modified_s: Option<u64>, reader: &mut dyn Read) -> io::Result<()> {
-        let path = self.folder.path().join(self.files.to_string());
-        self.files += 1;
-        self.write(&path, reader)?;
+        let mut begun = Vec::new();
+        (&mut *reader).take(HELD + 1).read_to_end(&mut begun)?;
         let parts = Path::new(name).components().filter_map(|part| match part {
             Component::Normal(part) => Some(part.to_string_lossy()),
             _ => None,
         });
         let name = parts.collect::<Vec<_>>().join("/");
+        let bytes = begun.len() as u64;
+        if bytes <= HELD && self.held + bytes <= HELD_ALL && is_plain(&begun) {
+            self.begin_member()?;
+            self.count(bytes)?;
+            self.held += bytes;
+            self.add(name, modified_s, Content::Held(begun.into()));
+            return Ok(());
+        }
+        let path = self.folder.path().join(self.files.to_string());
+        self.files += 1;
+        self.write(&path, &mut io::Cursor::new(begun).chain(reader))?;
         if self.within.len() + 1 < DEPTH
             && let Some(kind) = kind(&path)?
         {
@@ -161,40 +185,58 @@ impl Unpacking<'_, '_> {
                 // A damaged one is an input as it is.
                 Err(_) => self.found.truncate(found),
             }
-            return self.add(name, modified_s, path);
+            self.add(name, modified_s, Content::Member { path, folder: Arc::clone(&self.folder) });
+            return Ok(());
         }
-        self.add(name, modified_s, path)
+        self.add(name, modified_s, Content::Member { path, folder: Arc::clone(&self.folder) });
+        Ok(())
     }
 
-    fn add(&mut self, name: String, modified_s: Option<u64>, path: PathBuf) -> io::Result<()> {
+    fn add(&mut self, name: String, modified_s: Option<u64>, content: Content) {
         self.found.push(Source {
             host: host_in(name.rsplit('/').next().unwrap_or(&name)),
             modified: modified_s.and_then(|s| i64::try_from(s).ok()?.checked_mul(1_000_000)).map(Micros),
-            content: Content::Member { path, folder: Arc::clone(&self.folder) },
+            content,
             name: self.within.iter().chain([&name]).map(String::as_str).collect::<Vec<_>>().join("/"),
         });
+    }
+
+    /// Takes the place of one more member, if there is any.
+    fn begin_member(&mut self) -> io::Result<()> {
+        let Some(members) = self.room.members.checked_sub(1) else {
+            return self.end(io::ErrorKind::InvalidData, "it holds more files than are accepted");
+        };
+        self.room.members = members;
+        self.look()
+    }
+
+    fn look(&mut self) -> io::Result<()> {
+        match (self.room.stopped)() {
+            true => self.end(io::ErrorKind::Interrupted, "interrupted; nothing was imported"),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes the room of so many bytes, if there is any.
+    fn count(&mut self, bytes: u64) -> io::Result<()> {
+        let Some(left) = self.room.bytes.checked_sub(bytes) else {
+            return self.end(io::ErrorKind::InvalidData, "it unpacks to more than is accepted");
+        };
+        self.room.bytes = left;
         Ok(())
     }
 
     /// Writes a file as long as there is room, and nobody wants it to end.
     fn write(&mut self, path: &Path, reader: &mut dyn Read) -> io::Result<()> {
-        let Some(members) = self.room.members.checked_sub(1) else {
-            return self.end(io::ErrorKind::InvalidData, "it holds more files than are accepted");
-        };
-        self.room.members = members;
+        self.begin_member()?;
         let mut file = fs::File::create_new(path)?;
         loop {
-            if (self.room.stopped)() {
-                return self.end(io::ErrorKind::Interrupted, "interrupted; nothing was imported");
-            }
+            self.look()?;
             let bytes = io::copy(&mut reader.take(STEP.min(self.room.bytes.saturating_add(1))), &mut file)?;
             if bytes == 0 {
                 return Ok(());
             }
-            let Some(left) = self.room.bytes.checked_sub(bytes) else {
-                return self.end(io::ErrorKind::InvalidData, "it unpacks to more than is accepted");
-            };
-            self.room.bytes = left;
+            self.count(bytes)?;
         }
     }
 
@@ -281,12 +323,14 @@ mod tests {
     fn what_is_unpacked_goes_with_its_last_member() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive");
-        fs::write(&path, tar_of(&FILES)).unwrap();
+        let long = vec![b'x'; HELD as usize + 1];
+        fs::write(&path, tar_of(&[("long", &long), FILES[0]])).unwrap();
         let sources = members(&path, &mut enough()).unwrap().unwrap();
         assert_eq!(sources[0].modified, Some(Micros(1_795_000_000_000_000)));
         let Content::Member { folder, .. } = &sources[0].content else { panic!() };
         let unpacked = folder.path().to_owned();
-        assert!(unpacked.is_dir());
+        assert_eq!(fs::read_dir(&unpacked).unwrap().count(), 1);
+        assert!(matches!(&sources[1].content, Content::Held(bytes) if **bytes == *FILES[0].1));
         drop(sources);
         assert!(!unpacked.exists());
     }

@@ -24,7 +24,7 @@ impl Packing {
     }
 
     /// The packing of an input that begins with `magic`.
-    fn of(magic: &[u8]) -> Packing {
+    pub(crate) fn of(magic: &[u8]) -> Packing {
         match magic {
             [0x1f, 0x8b, 0x08, ..] => Packing::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Packing::Zstd,

@@ -14,6 +14,12 @@ pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.sync_all()
 }
 
+/// Makes everything durable that was written to the file system of directory `path`: for more files than can be made so one
+/// by one.
+pub(crate) fn sync_all_of(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(fs::File::open(path)?.file())?)
+}
+
 /// Writes a new file durably.
 pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = fs::File::create(path)?;
@@ -101,7 +107,12 @@ impl HashingFile {
     /// Makes the file durable and gives its length and BLAKE3.
     pub(crate) fn finish(&self) -> io::Result<(u64, String)> {
         self.file.sync_all()?;
-        Ok((self.bytes, self.hasher.finalize().to_hex().to_string()))
+        Ok(self.finish_later())
+    }
+
+    /// Gives the length and BLAKE3 of a file that is made durable together with others.
+    pub(crate) fn finish_later(&self) -> (u64, String) {
+        (self.bytes, self.hasher.finalize().to_hex().to_string())
     }
 }
 

@@ -6,7 +6,7 @@
 use std::{
     io::Write,
     path::{Path, PathBuf},
-    sync::{Arc, Condvar, Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, Condvar, Mutex, PoisonError, atomic::{AtomicUsize, Ordering}},
     thread::JoinHandle,
     time::Duration,
 };
@@ -28,6 +28,8 @@ use crate::{
 const SYNC_EVERY: Duration = Duration::from_secs(5);
 /// Bytes of rows that a recorder keeps besides writing them; sealing need not read these back.
 const LIVE_BYTES: usize = 32 << 20;
+/// Kept inputs that are made durable one by one; those of an import that has more, all together when it is sealed.
+const SYNCED_RAWS: usize = 64;
 /// Bytes of rows that an import gathers, over all tables, before it writes those of the largest.
 const IMPORT_BYTES: usize = 40 << 20;
 
@@ -45,6 +47,8 @@ pub struct OpenRun {
     /// could be recovered. An import that was cut short is begun anew.
     import: Option<Chunks>,
     pub(crate) import_limit: usize,
+    /// Inputs that were begun to be kept.
+    raws: AtomicUsize,
     syncer: Syncer,
     /// Declared last: the lock is given up after everything else is closed.
     _lock: fs::File,
@@ -88,6 +92,7 @@ impl OpenRun {
                 apart: Vec::new(),
                 import,
                 import_limit: IMPORT_BYTES,
+                raws: AtomicUsize::new(0),
                 _lock: lock,
             });
         }
@@ -170,8 +175,12 @@ impl OpenRun {
     /// When there is one of that name already, or it cannot be made.
     pub fn raw_file(&self, name: &str) -> Result<RawFile, StoreError> {
         let raw = self.dir.join(RAW);
-        self.store.modes().make_dir(&raw)?;
-        Ok(RawFile { file: HashingFile::create(&raw.join(name))?, name: format!("{RAW}/{name}") })
+        let before = self.raws.fetch_add(1, Ordering::Relaxed);
+        if before == 0 {
+            self.store.modes().make_dir(&raw)?;
+        }
+        let is_synced = self.import.is_none() || before < SYNCED_RAWS;
+        Ok(RawFile { file: HashingFile::create(&raw.join(name))?, name: format!("{RAW}/{name}"), is_synced })
     }
 
     /// Turns the recording into a run and gives its id.
@@ -196,6 +205,7 @@ impl OpenRun {
             live: self.live.take(),
             apart: std::mem::take(&mut self.apart),
             chunks: self.import.take(),
+            sync_all: self.raws.load(Ordering::Relaxed) > SYNCED_RAWS,
             limits: Limits::DEFAULT,
         };
         let made_again = is_made_again(&self.opened.begin.kind);
@@ -276,15 +286,18 @@ impl Chunks {
 pub struct RawFile {
     file: HashingFile,
     name: String,
+    /// Whether it is made durable by itself.
+    is_synced: bool,
 }
 
 impl RawFile {
-    /// Makes the file durable and says what the manifest has to know of it.
+    /// Makes the file durable, unless it is one of many that are when the run is sealed, and says what the manifest has to
+    /// know of it.
     ///
     /// # Errors
     /// When it cannot be made durable.
     pub fn finish(self) -> Result<FileEntry, StoreError> {
-        let (bytes, blake3) = self.file.finish()?;
+        let (bytes, blake3) = if self.is_synced { self.file.finish()? } else { self.file.finish_later() };
         Ok(FileEntry { name: self.name, bytes, blake3, ..FileEntry::default() })
     }
 }

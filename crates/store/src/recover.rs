@@ -73,7 +73,9 @@ impl Store {
             return Ok(None);
         }
         let (dir, apart, chunks) = (dir.to_owned(), Vec::new(), None);
-        let recording = Recording { store: self, dir, opened, end, recovered: true, live: None, apart, chunks, limits };
+        let (recovered, live, sync_all) = (true, None, false);
+        let recording =
+            Recording { store: self, dir, opened, end, recovered, live, apart, chunks, sync_all, limits };
         recording.seal().map(Some)
     }
 

@@ -16,7 +16,7 @@ use crate::{
     Begin, End, FORMAT, FileEntry, Manifest, Store, StoreError,
     bounds::kept_command,
     digest::BLANK,
-    fs::{sync_dir, write_synced},
+    fs::{sync_all_of, sync_dir, write_synced},
     gather::Gather,
     open::Chunks,
     stats::{ALL, StatsFile},
@@ -88,6 +88,8 @@ pub(crate) struct Recording<'a> {
     pub(crate) apart: Vec<(String, Gather)>,
     /// The tables of an import, which has no streams.
     pub(crate) chunks: Option<Chunks>,
+    /// Whether there are kept inputs that are not durable yet.
+    pub(crate) sync_all: bool,
     pub(crate) limits: Limits,
 }
 
@@ -165,8 +167,13 @@ impl Recording<'_> {
 
     /// Gives the inputs of an import a second name in `part`; the first goes with `open/<id>`.
     fn link_inputs(&self, part: &Path) -> Result<(), StoreError> {
-        let inputs = self.end.iter().flat_map(|end| &end.inputs);
+        let mut inputs = self.end.iter().flat_map(|end| &end.inputs).peekable();
         let mut any = false;
+        // Of an import nothing is kept when sealing fails: the folder goes over as it is, however many inputs there are.
+        if self.sync_all && is_made_again(&self.opened.begin.kind) && inputs.peek().is_some() {
+            fs::rename(self.dir.join(RAW), part.join(RAW))?;
+            return Ok(sync_all_of(&part.join(RAW))?);
+        }
         for input in inputs {
             if !any {
                 fs::create_dir(part.join(RAW))?;

@@ -59,7 +59,9 @@ pub(crate) fn summarise(values: &[f64], dts: &[f64], scratch: &mut Vec<f64>) -> 
         scratch.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), v| (min.min(*v), max.max(*v)));
     // Rounding must not put a mean of equal values beside them.
     let mean = mean.clamp(min, max);
-    let [p50, p95, p99] = quantiles(scratch, [0.5, 0.95, 0.99]);
+    // Many columns of many machines never change: there is nothing to select then.
+    let constant = scratch.iter().all(|v| v.to_bits() == scratch[0].to_bits());
+    let [p50, p95, p99] = if constant { [scratch[0] + 0.0; 3] } else { quantiles(scratch, [0.5, 0.95, 0.99]) };
     Some(Stat { n: n as u64, seconds: weighed.then_some(total), mean, sd: variance.sqrt(), min, max, p50, p95, p99 })
 }
 

@@ -7,13 +7,17 @@ per line. The pandas script reads the same columns with `read_csv` (C engine) an
 
 Settings: BENCH_HOURS (8) of one-second samples, BENCH_CPUS (64), BENCH_JC_LINES (20000),
 BENCH_ROUNDS (3). BENCH_GIB (0): also imports that many GiB of mpstat text, for its memory.
+BENCH_FILES (10000): also imports a tar.zst of that many files of about 4 KiB, of mpstat and of vmstat
+in turn, and one file of mpstat of that size.
 """
 
+import io
 import random
 import shutil
 import statistics
 import subprocess
 import sys
+import tarfile
 
 from common import CACHE, DATA, FENXI, fresh, interleaved, measure, need, report, setting, size_of, spread
 
@@ -69,12 +73,12 @@ def mpstat(out, seconds, cpus):
         out.write("".join(f"{now} {c:7}{pool[(t * 67 + c * 31) % 4096]}" for c in range(cpus)))
 
 
-def vmstat(out, seconds, _):
-    r = random.Random(2)
+def vmstat(out, seconds, _, seed=2, first=0):
+    r = random.Random(seed)
     header = ("procs -----------memory---------- ---swap-- -----io---- -system-- -------cpu------- -----timestamp-----\n"
               " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC\n")
-    for t in range(seconds):
-        if t % 50 == 0:
+    for t in range(first, first + seconds):
+        if (t - first) % 50 == 0:
             out.write(header)
         us, sy = r.randrange(60), r.randrange(30)
         out.write(f"{r.randrange(20):2} {r.randrange(3):2}      0 {r.randrange(10**7)} {r.randrange(10**6)} {r.randrange(10**8)}"
@@ -126,6 +130,65 @@ def text(name, make, seconds, cpus):
             make(out, seconds, cpus)
         part.rename(path)
     return path
+
+
+def small(i):
+    """The content of a small file: 4 KiB of one tool, cut at a line, unlike that of the others."""
+    out = io.StringIO()
+    if i % 2:
+        vmstat_part(out, i)
+    else:
+        mpstat_part(out, i)
+    return out.getvalue()[:4096].rpartition("\n")[0] + "\n"
+
+
+def mpstat_part(out, i, pool=numbers(6, 4096, cpu_line)):
+    out.write(f"Linux 6.1.0-18-amd64 (db{i % 20}) \t11/21/26 \t_x86_64_\t(4 CPU)\n")
+    header = "     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle\n"
+    for t in range(i, i + 10):
+        now = clock(t + 1)
+        out.write(f"\n{clock(t)}{header}{now}     all{pool[t * 7 % 4096]}")
+        out.write("".join(f"{now} {c:7}{pool[(i * 67 + t + c * 31) % 4096]}" for c in range(4)))
+
+
+def vmstat_part(out, i):
+    whole = io.StringIO()
+    vmstat(whole, 60, 0, seed=i, first=i * 8 % 80000)
+    out.write(whole.getvalue())
+
+
+def archive(files):
+    """A tar.zst of many small files, made once, and one file of mpstat with as many bytes."""
+    packed, plain = DATA / f"import-many-{files}.tar.zst", DATA / f"import-many-{files}.txt"
+    if not packed.exists() or not plain.exists():
+        print(f"making {packed.name}", file=sys.stderr)
+        size, tar = 0, packed.with_suffix("")
+        with tarfile.open(tar, "w") as out:
+            for i in range(files):
+                content = small(i).encode()
+                member = tarfile.TarInfo(f"db{i % 20}/{'vmstat' if i % 2 else 'mpstat'}-{i}.txt")
+                member.size, member.mtime = len(content), 1795000000
+                out.addfile(member, io.BytesIO(content))
+                size += len(content)
+        subprocess.run(["zstd", "-q", "-f", "--rm", tar, "-o", packed], check=True)
+        whole = io.StringIO()
+        mpstat(whole, size // 900 + 2, 8)
+        plain.write_text(whole.getvalue()[:size].rpartition("\n")[0] + "\n")
+    return packed, plain
+
+
+def many(files, rounds, rows):
+    """A tar.zst of many small files against one file of as many bytes."""
+    packed, plain = archive(files)
+    runs = {packed: [], plain: []}
+    times = interleaved(rounds, [(path, lambda path=path: ours(path, runs[path])) for path in (plain, packed)])
+    walls = {path: statistics.median(times[path]) for path in runs}
+    size = size_of(plain) / 1e6
+    for path, label in [(plain, f"mpstat, one file of {size:.0f} MB"), (packed, f"tar.zst of {files:,} files, {size:.0f} MB of mpstat and vmstat")]:
+        cpu = statistics.median(r.cpu_s for r in runs[path])
+        memory = max(r.max_rss_bytes for r in runs[path])
+        rows.append([f"{label}: fenxi import", spread(times[path], 1, 2), f"{size / walls[path]:.0f}", f"{size / cpu:.0f}",
+                     f"{memory / 1e6:.0f}", f"{walls[plain] / walls[path]:.2f}"])
 
 
 def peers():
@@ -205,12 +268,15 @@ def main():
     one("vmstat", vmstat, seconds * 40, cpus, rounds, VMSTAT, lines, rows)
     one("iostat", iostat, seconds * 6, cpus, rounds, None, lines, rows)
     one("sar", sar, seconds, cpus, rounds, None, 0, rows)
+    if setting("BENCH_FILES", 10000) > 0:
+        many(setting("BENCH_FILES", 10000), rounds, rows)
     if setting("BENCH_GIB", 0.0) > 0:
         large(setting("BENCH_GIB", 0.0), cpus, rows)
     report("imports", "Importing text",
            ["what", "seconds, median (least–most)", "MB/s", "MB per CPU second", "memory, MB", "fenxi is faster by"], rows,
            [f"{rounds} rounds, programs in turn; jc {versions[0]}, pandas {versions[1]} with pyarrow.",
             "MB/s is by the clock, with all threads; MB per CPU second counts the CPU time of all threads.",
+            "The tar.zst stands against the one file of as many bytes above it, not against a peer.",
             "jc is compared per line: it parses a slice and writes JSON, nothing else."])
 
 

@@ -1,7 +1,11 @@
 //! What of an import has to be known before its inputs are read: the host of those that name none, and how long those without
 //! times are.
 
-use std::{collections::BTreeSet, io::Read, sync::atomic::{AtomicUsize, Ordering}};
+use std::{
+    collections::BTreeSet,
+    io::Read,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use fenxi_formats::{AnyFormat, Foreign, HEAD_BYTES, Hints, Input, overrun, survey};
 

@@ -1,6 +1,7 @@
 //! Reader thread of an input: decompresses it, keeps it, and passes it on in chunks.
 
 use std::{
+    cell::Cell,
     io::{self, Read, Write},
     sync::{
         Arc,
@@ -12,7 +13,10 @@ use std::{
 
 use fenxi_store::{FileEntry, RawFile, StoreError};
 
-use crate::unpack::{Packing, read_until_error};
+use crate::{
+    Progress,
+    unpack::{Packing, read_until_error},
+};
 
 const CHUNK: usize = 512 << 10;
 /// Inputs shorter than this are read and kept at once: a thread would cost more than they do.
@@ -235,6 +239,25 @@ impl Read for Feed {
         into[..n].copy_from_slice(&self.current[self.at..self.at + n]);
         self.at += n;
         Ok(n)
+    }
+}
+
+/// An input that tells how far it is as it is read.
+pub(crate) struct Shown<'a> {
+    pub(crate) feed: Feed,
+    pub(crate) shared: &'a Shared,
+    pub(crate) watch: &'a mut dyn FnMut(Progress<'_>) -> bool,
+    pub(crate) name: &'a str,
+    pub(crate) rows: &'a Cell<u64>,
+}
+
+impl Read for Shown<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.shared.read.load(Ordering::Relaxed);
+        if !(self.watch)(Progress { name: self.name, bytes, rows: self.rows.get(), sealing: false }) {
+            self.shared.cancelled.store(true, Ordering::Relaxed);
+        }
+        self.feed.read(into)
     }
 }
 

@@ -3,12 +3,7 @@
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
-    io::Read,
-    sync::{
-        Arc,
-        atomic::Ordering,
-        mpsc::sync_channel,
-    },
+    sync::{Arc, atomic::Ordering, mpsc::sync_channel},
 };
 
 use fenxi_formats::{AnyFormat, Foreign, Hints, Input, Out, Tally};
@@ -19,7 +14,7 @@ use crate::{
     ImportError, Plan, Source,
     beforehand::{Looked, guessed_host, look, overrun_of},
     error::says,
-    feed::{self, Feed, Shared},
+    feed::{self, Feed, Shared, Shown},
     same, unknown,
 };
 
@@ -423,24 +418,5 @@ fn repeat_notes(rows: &Rows, said: &mut Vec<String>) {
             let message = table.str(row, note::message).unwrap_or("");
             said.push(format!("  {file}:{line} {message}"));
         }
-    }
-}
-
-/// An input that tells how far it is as it is read.
-struct Shown<'a> {
-    feed: Feed,
-    shared: &'a Shared,
-    watch: &'a mut dyn FnMut(Progress<'_>) -> bool,
-    name: &'a str,
-    rows: &'a Cell<u64>,
-}
-
-impl Read for Shown<'_> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let bytes = self.shared.read.load(Ordering::Relaxed);
-        if !(self.watch)(Progress { name: self.name, bytes, rows: self.rows.get(), sealing: false }) {
-            self.shared.cancelled.store(true, Ordering::Relaxed);
-        }
-        self.feed.read(into)
     }
 }

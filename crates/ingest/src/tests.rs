@@ -431,3 +431,25 @@ fn files_of_a_directory_share_their_host_and_end_when_they_were_written() {
     assert_eq!(seconds, Some(2000.0));
     assert_eq!(run.hosts, ["web1"]);
 }
+
+#[test]
+fn many_inputs_are_recognised_read_and_kept_as_each_alone_would_be() {
+    // More than are looked at by one thread, and than are made durable one by one.
+    let content = |i: usize| match i % 3 {
+        0 => MPSTAT.replace("10.00", &format!("{i}.00")),
+        1 => VMSTAT.replace("40 10 50", &format!("{} 10 {}", i % 90, 90 - i % 90)),
+        _ => format!("nobody knows {i}\n"),
+    };
+    let files: Vec<(String, String)> = (0..90).map(|i| (format!("{i:02}.txt"), content(i))).collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+    let place = Place::of(&files);
+    let (manifest, inputs) = place.imported(|_| {});
+    let formats: Vec<_> = inputs.iter().map(|input| input.format).collect();
+    assert_eq!(formats, [Some("mpstat"), Some("vmstat"), None].repeat(30));
+    let sources = kept(&place.store, &place.store.run(&manifest.id).unwrap()).unwrap();
+    let texts: Vec<_> = sources.iter().map(|source| (source.name.as_str(), unpacked(source))).collect();
+    assert!(texts.iter().map(|(name, text)| (*name, text.as_bytes())).eq(files.iter().copied()));
+    let usr: Vec<f64> = place.usr(&manifest.id, "cpu").into_iter().map(|(_, _, usr)| usr).collect();
+    let count = |value: f64| usr.iter().filter(|usr| **usr == value).count();
+    assert_eq!((usr.len(), count(20.0), count(87.0), count(88.0)), (90, 30, 1, 1));
+}

@@ -6,7 +6,10 @@
 use std::{
     io::Write,
     path::{Path, PathBuf},
-    sync::{Arc, Condvar, Mutex, PoisonError, atomic::{AtomicUsize, Ordering}},
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread::JoinHandle,
     time::Duration,
 };
@@ -29,7 +32,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(5);
 /// Bytes of rows that a recorder keeps besides writing them; sealing need not read these back.
 const LIVE_BYTES: usize = 32 << 20;
 /// Kept inputs that are made durable one by one; those of an import that has more, all together when it is sealed.
-const SYNCED_RAWS: usize = 64;
+const SYNCED_RAWS: usize = 8;
 /// Bytes of rows that an import gathers, over all tables, before it writes those of the largest.
 const IMPORT_BYTES: usize = 40 << 20;
 

@@ -74,8 +74,7 @@ impl Store {
         }
         let (dir, apart, chunks) = (dir.to_owned(), Vec::new(), None);
         let (recovered, live, sync_all) = (true, None, false);
-        let recording =
-            Recording { store: self, dir, opened, end, recovered, live, apart, chunks, sync_all, limits };
+        let recording = Recording { store: self, dir, opened, end, recovered, live, apart, chunks, sync_all, limits };
         recording.seal().map(Some)
     }
 

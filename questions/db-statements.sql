@@ -1,13 +1,15 @@
 -- title: Which statements took the time?
--- about: Normalised statements by mean concurrency (execution time per second); then look at calls and mean execution time.
+-- about: Normalised statements by mean concurrency (execution time per second), with their share of all statements; then look at calls and mean execution time. Means are over all the time observed.
 -- section: database
 -- chart: table
--- order: 20
+-- order: 30
 -- param: n = 30, how many statements to show
-SELECT run, host, server, s.database, any_value(statement) AS statement, coalesce(wmean(s.time, dt), avg(s.time)) AS running,
-    coalesce(wmean(calls_per_s, dt), avg(calls_per_s)) AS calls_per_s, avg(mean_ms) AS mean_ms, max(max_ms) AS max_ms,
-    coalesce(wmean(rows_per_s, dt), avg(rows_per_s)) AS rows_per_s, digest
-FROM db_statement s
-GROUP BY run, host, server, s.database, digest
-ORDER BY run, running DESC NULLS LAST, calls_per_s DESC NULLS LAST
+WITH shares AS (
+    SELECT *, CASE WHEN in_total THEN 100 * running / nullif(sum(running) FILTER (in_total) OVER (PARTITION BY run, host, server), 0) END AS share_pct
+    FROM db_statement_mean
+)
+SELECT run, host, server, s.database, statement, running, share_pct, calls_per_s, mean_ms, max_ms, rows_per_s, reading, on_cpu,
+    cache_hits_per_s, cache_misses_per_s, temp_bytes_per_s, wal_bytes_per_s, digest
+FROM shares s
+ORDER BY run, running DESC NULLS LAST, calls_per_s DESC NULLS LAST, digest
 LIMIT $n

@@ -422,6 +422,10 @@ impl Engine {
                 made.insert(name, scope.clone());
             }
         }
+        for view in mentions.derived.iter().filter(|view| !stands(made, view.name)) {
+            ddl += &view.view();
+        }
+        made.extend(mentions.derived.iter().map(|view| (view.name.to_owned(), scope.clone())));
         let mut requests = Vec::new();
         if !ddl.is_empty() {
             requests.push(Request::Run(ddl));

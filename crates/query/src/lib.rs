@@ -8,6 +8,7 @@ mod ad_hoc;
 mod answer;
 mod binned;
 mod costs;
+mod derived;
 mod engine;
 mod error;
 mod finding;

@@ -5,7 +5,7 @@
 //! never lists a directory. Every column of the catalogue is there; one that a group lacks is NULL.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -13,7 +13,11 @@ use fenxi_model::{Micros, RunId, Shape, TABLES, Table, schema_of};
 use fenxi_store::{APART, Store, TableFile};
 use parquet::{arrow::arrow_reader::ArrowReaderMetadata, file::statistics::Statistics};
 
-use crate::{Part, QueryError, Scope, lex};
+use crate::{
+    Part, QueryError, Scope,
+    derived::{DERIVED, Derived},
+    lex,
+};
 
 /// Names whose mention asks for every view: they list tables or columns.
 const LISTINGS: [&str; 6] =
@@ -32,16 +36,19 @@ pub(crate) struct Mentions {
     pub costs: bool,
     /// Schemas of what is kept apart from the tables: averages since boot, standard deviations.
     pub apart: Vec<&'static str>,
+    /// Views that are derived from tables; those tables are among `tables`.
+    pub derived: Vec<&'static Derived>,
 }
 
 impl Mentions {
     /// Finds what `sql` mentions; rather too much than too little.
     pub(crate) fn of(sql: &str) -> Mentions {
-        let tokens = lex::tokens(sql);
-        let names: std::collections::BTreeSet<&str> = tokens
-            .iter()
-            .filter_map(|(_, t)| if let lex::Token::Name(n) = t { Some(n.as_str()) } else { None })
-            .collect();
+        let mut names = names(sql);
+        let derived: Vec<&Derived> = DERIVED.iter().filter(|view| names.contains(view.name)).collect();
+        for view in &derived {
+            names.extend(self::names(view.sql));
+        }
+        let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
         let all = names.iter().any(|n| LISTINGS.contains(n));
         Mentions {
             tables: TABLES.iter().map(|t| t.name).filter(|n| all || names.contains(n)).collect(),
@@ -49,8 +56,15 @@ impl Mentions {
             stats: all || names.contains("stats"),
             costs: all || names.contains("cost"),
             apart: APART.into_iter().filter(|schema| names.contains(schema)).collect(),
+            derived,
         }
     }
+}
+
+/// All names in `sql`.
+fn names(sql: &str) -> BTreeSet<String> {
+    let name = |(_, token)| if let lex::Token::Name(name) = token { Some(name) } else { None };
+    lex::tokens(sql).into_iter().filter_map(name).collect()
 }
 
 /// The statement that makes the view of `table` (also `boot.<table>`, `spread.<table>`) over the runs of `scope`.
@@ -239,9 +253,17 @@ mod tests {
     use super::{Mentions, literal};
 
     #[test]
+    fn a_derived_view_brings_the_tables_that_it_reads() {
+        let m = Mentions::of("SELECT sum(sessions) FROM db_best_wait");
+        assert_eq!(m.derived.iter().map(|view| view.name).collect::<Vec<_>>(), ["db_best_wait"]);
+        assert_eq!(m.tables, ["db", "db_wait"]);
+        assert!(Mentions::of("SELECT 1 FROM db_wait").derived.is_empty());
+    }
+
+    #[test]
     fn only_tables_that_are_mentioned_get_views() {
         let m = Mentions::of("SELECT avg(usr) FROM cpu JOIN runs USING (run) WHERE host = 'disk'");
-        assert_eq!(m, Mentions { tables: vec!["cpu"], runs: true, stats: false, costs: false, apart: vec![] });
+        assert_eq!(m, Mentions { tables: vec!["cpu"], runs: true, stats: false, costs: false, apart: vec![], derived: vec![] });
         assert_eq!(Mentions::of("SELECT usr FROM spread.cpu").apart, ["spread"]);
         assert!(Mentions::of("SHOW TABLES").tables.len() > 20);
     }

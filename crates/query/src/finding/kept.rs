@@ -13,7 +13,7 @@ use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, Occurrence, Severity};
-use crate::{Engine, Part, QueryError, Scope};
+use crate::{Engine, Part, QueryError, Scope, views::Mentions};
 
 /// What was found in one run, or a part of it, by the finding's name.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -140,7 +140,8 @@ const VIEWS: u32 = 1;
 
 /// Tells a finding from what it was before.
 fn version(finding: &Finding) -> String {
-    let text = format!("{VIEWS}\n{}\n{}\n{}", finding.severity, finding.says(), finding.sql);
+    let mut text = format!("{VIEWS}\n{}\n{}\n{}", finding.severity, finding.says(), finding.sql);
+    text.extend(Mentions::of(&finding.sql).derived.iter().map(|view| view.sql));
     blake3::hash(text.as_bytes()).to_hex().chars().take(20).collect()
 }
 

@@ -60,7 +60,8 @@ fn every_shipped_question_runs_on_an_empty_store_and_on_a_full_one() {
             "query-time",
             "what-changed",
         ];
-        if !chooses.contains(&q.name.as_str()) && !q.sql.contains("class") {
+        // Those of databases have rows of their own, in `databases.rs`.
+        if !chooses.contains(&q.name.as_str()) && !q.sql.contains("class") && !q.name.starts_with("db-") {
             assert!(answer.n_rows() > 0, "{} has no rows", q.name);
         }
     }

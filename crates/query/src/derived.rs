@@ -1,0 +1,34 @@
+//! Derived views: what several questions and findings need of a table, written once as SQL.
+//!
+//! A statement that mentions one has it, with the views of the tables that it reads.
+
+/// A view that is derived from tables of the catalogue.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Derived {
+    /// Its name.
+    pub name: &'static str,
+    /// What it selects. It reads tables, and no other derived view.
+    pub sql: &'static str,
+}
+
+macro_rules! derived {
+    ($($name:literal,)+) => {
+        /// All of them: each is one file in `derived/` and one line here.
+        pub(crate) const DERIVED: &[Derived] =
+            &[$(Derived { name: $name, sql: include_str!(concat!("derived/", $name, ".sql")) }),+];
+    };
+}
+
+derived! {
+    "db_best_wait",
+    "db_server",
+    "db_session_share",
+    "db_statement_mean",
+}
+
+impl Derived {
+    /// The statement that makes it; the views that it reads stand.
+    pub(crate) fn view(&self) -> String {
+        format!("CREATE OR REPLACE VIEW {} AS {}\n;", self.name, self.sql)
+    }
+}

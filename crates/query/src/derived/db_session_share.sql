@@ -1,0 +1,20 @@
+-- Rows of db_session with `sessions`, what a row adds to the mean number of sessions over the run. Samplers give a row
+-- for each session that is not idle, several a second; imports one for each session that they saw. Both are weighted by
+-- the time that a row stands for, and divided by all the time in which sessions were looked at.
+-- `is_client` leaves out the server's own processes, `in_db_time` what no client waits for.
+WITH sampled AS (
+    SELECT run, host, server, sum(dt) AS seen_s FROM db WHERE samples > 0 AND db.database IS NULL GROUP BY run, host, server
+), spans AS (
+    SELECT run, host, server, sum(coalesce(dt, 1)) AS seen_s
+    FROM (SELECT DISTINCT run, host, server, t, dt FROM db_session)
+    GROUP BY run, host, server
+), shares AS (
+    SELECT d.* EXCLUDE (dt), coalesce(d.dt, 1) AS dt, coalesce(s.seen_s, p.seen_s) AS seen_s,
+        coalesce(d.dt, 1) / coalesce(s.seen_s, p.seen_s) AS sessions,
+        NOT regexp_matches(lower(coalesce(d.kind, '')), 'autovacuum|checkpointer|writer|^wal|launcher|archiver|startup|io worker|slotsync|logical|background|daemon|slave|replica|binlog|event scheduler') AS is_client
+    FROM db_session d
+    JOIN spans p ON p.run = d.run AND p.host = d.host AND p.server IS NOT DISTINCT FROM d.server
+    LEFT JOIN sampled s ON s.run = d.run AND s.host = d.host AND s.server IS NOT DISTINCT FROM d.server
+)
+SELECT *, is_client AND coalesce(activity NOT IN ('idle', 'idle in transaction', 'pacing', 'protocol'), coalesce(state = 'active', true)) AS in_db_time
+FROM shares

@@ -1,0 +1,15 @@
+-- title: Which statements only ask whether the server lives?
+-- about: Statements without a table, settings of the session and the like, with their share of all calls. Connection pools that test each connection before use send one for each statement of the user.
+-- section: database
+-- chart: table
+-- order: 37
+WITH calls AS (
+    SELECT run, host, server, statement, digest, calls_per_s, running, mean_ms,
+        100 * calls_per_s / nullif(sum(calls_per_s) FILTER (in_total) OVER (PARTITION BY run, host, server), 0) AS share_pct
+    FROM db_statement_mean
+    WHERE in_total AND coalesce(digest, '') <> 'fenxi-db'
+)
+SELECT run, host, server, statement, calls_per_s, share_pct, mean_ms, running, digest
+FROM calls
+WHERE regexp_matches(trim(statement), '^(select\s+(\?|1|''x''|version\s*\(\s*\)|current_timestamp|now\s*\(\s*\)|@@[a-z_.@]+|current_schema(\s*\(\s*\))?|database\s*\(\s*\)|connection_id\s*\(\s*\)|last_insert_id\s*\(\s*\))(\s+(as\s+\w+|from\s+dual))?|/\*\s*ping\s*\*/.*|ping|set\s.*|show\s.*|do\s+(\?|1)|values\s*\((\?|1)\)|discard\s.*|reset\s.*)\s*;?$', 'i')
+ORDER BY run, host, calls_per_s DESC NULLS LAST, digest

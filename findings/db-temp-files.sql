@@ -6,9 +6,14 @@
 -- ask: db-statements
 -- yes: db server=localhost database=shop temp_bytes_per_s=4e7 *30
 -- no: db server=localhost database=shop temp_bytes_per_s=2000 *30
--- 1 MiB a second on average.
-SELECT run, host, concat_ws(' ', server, database) AS name, wmean(temp_bytes_per_s, dt) AS rate, sum(temp_bytes_per_s * dt) AS total
-FROM db
-GROUP BY run, host, server, database
-HAVING wmean(temp_bytes_per_s, dt) >= 1048576
+-- 1 MiB a second on average. A server's own row is the sum of its databases.
+WITH written AS (
+    SELECT run, host, server, d.database AS name_of, wmean(temp_bytes_per_s, dt) AS rate, sum(temp_bytes_per_s * dt) AS total
+    FROM db d
+    GROUP BY run, host, server, d.database
+    HAVING wmean(temp_bytes_per_s, dt) >= 1048576
+)
+SELECT run, host, concat_ws(' ', server, name_of) AS name, rate, total
+FROM written
+QUALIFY name_of IS NOT NULL OR count(name_of) OVER (PARTITION BY run, host, server) = 0
 ORDER BY rate DESC, run, host, name

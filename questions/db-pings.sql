@@ -11,5 +11,5 @@ WITH calls AS (
 )
 SELECT run, host, server, statement, calls_per_s, share_pct, mean_ms, running, digest
 FROM calls
-WHERE regexp_matches(trim(statement), '^(select\s+(\?|1|''x''|version\s*\(\s*\)|current_timestamp|now\s*\(\s*\)|@@[a-z_.@]+|current_schema(\s*\(\s*\))?|database\s*\(\s*\)|connection_id\s*\(\s*\)|last_insert_id\s*\(\s*\))(\s+(as\s+\w+|from\s+dual))?|/\*\s*ping\s*\*/.*|ping|set\s.*|show\s.*|do\s+(\?|1)|values\s*\((\?|1)\)|discard\s.*|reset\s.*)\s*;?$', 'i')
+WHERE is_ping(statement)
 ORDER BY run, host, calls_per_s DESC NULLS LAST, digest

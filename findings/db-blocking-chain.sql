@@ -1,0 +1,27 @@
+-- title: One session holds up several others
+-- severity: warning
+-- section: database
+-- says: Session {root} of {server} ({state}) blocked up to {waiters} sessions, three or more of them for {blocked_s:s}.
+-- advice: See what it does and why its transaction is long: fenxi ask db-blocking names its application, the lock and its last statement. Make the transaction shorter, or take the contended lock last.
+-- ask: db-blocking
+-- yes: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 *20
+-- yes: db_lock server=localhost waiter=12 blocker=9 root=9 depth=1 *20
+-- yes: db_lock server=localhost waiter=13 blocker=12 root=9 depth=2 *20
+-- no: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 *20
+-- no: db_lock server=localhost waiter=12 blocker=9 root=9 depth=1 *20
+--
+-- no: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 *2
+-- no: db_lock server=localhost waiter=12 blocker=9 root=9 depth=1 *2
+-- no: db_lock server=localhost waiter=13 blocker=12 root=9 depth=2 *2
+-- Three sessions for five seconds: a queue that a person notices.
+WITH waiting AS (
+    SELECT run, host, server, root, t, any_value(coalesce(dt, 1)) AS dt, count(DISTINCT waiter) AS waiters, any_value(blocker_state) FILTER (blocker = root) AS state
+    FROM db_lock
+    GROUP BY run, host, server, root, t
+)
+SELECT run, host, server, root, coalesce(mode(state), 'state unknown') AS state, max(waiters) AS waiters, sum(dt) AS blocked_s
+FROM waiting
+WHERE waiters >= 3
+GROUP BY run, host, server, root
+HAVING sum(dt) >= 5
+ORDER BY waiters DESC, blocked_s DESC, run, host, server, root

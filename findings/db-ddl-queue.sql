@@ -1,0 +1,23 @@
+-- title: A change of the schema waits, and others queue behind it
+-- severity: critical
+-- section: database
+-- says: Session {waiter} of {server} waited up to {waited_s:s} for an exclusive lock on {relation}, with up to {behind} sessions behind it.
+-- advice: Everybody who wants the table waits until the change got its lock and is done. Cancel the change and set lock_timeout (PostgreSQL) or lock_wait_timeout (MySQL, MariaDB) before trying again; end the old transaction that it waits for.
+-- ask: db-lock-targets
+-- yes: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 lock=relation mode=AccessExclusiveLock relation=public.orders behind=4 waited_s=3 *3
+-- yes: db_lock server=localhost waiter=12 blocker=11 root=9 depth=2 lock=relation mode=AccessShareLock relation=public.orders behind=0 waited_s=2 *3
+--
+-- yes: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 lock=metadata mode=EXCLUSIVE relation=shop.orders behind=2 waited_s=5 *5
+-- no: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 lock=relation mode=AccessExclusiveLock relation=public.orders behind=0 waited_s=3 *3
+--
+-- no: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 lock=transactionid mode=ShareLock behind=4 waited_s=30 *30
+--
+-- no: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 lock=relation mode=RowExclusiveLock relation=public.orders behind=4 waited_s=3 *3
+-- A second is enough: each further second adds all that arrives to the queue. An outage of this kind is nbari/pg_exporter #23.
+SELECT run, host, server, waiter, coalesce(any_value(relation), 'a table') AS relation, CAST(max(behind) AS BIGINT) AS behind, max(waited_s) AS waited_s
+FROM db_lock l
+WHERE ((lock = 'relation' AND replace(lower(l.mode), ' ', '') IN ('accessexclusivelock', 'accessexclusive'))
+    OR (lock = 'metadata' AND upper(l.mode) IN ('EXCLUSIVE', 'MDL_EXCLUSIVE'))) AND behind >= 1
+GROUP BY run, host, server, waiter
+HAVING max(waited_s) >= 1
+ORDER BY behind DESC, waited_s DESC, run, host, server, waiter

@@ -1,0 +1,16 @@
+-- title: Joins have no index
+-- severity: info
+-- section: database
+-- says: {server} did {rate:/s} joins without an index.
+-- advice: Find the statements (fenxi ask db-statements-by -p by=rows, or EXPLAIN with `Using join buffer`) and add an index on the joined column. Harmless between tables of a few rows.
+-- ask: db-per-statement-cost
+-- yes: db server=localhost full_joins_per_s=4 *40
+-- no: db server=localhost full_joins_per_s=0.01 *40
+--
+-- no: db server=localhost full_scans_per_s=4 full_joins_per_s=0 *40
+-- MySQLTuner warns from 250 a day; a tenth a second is far more, and no accident.
+SELECT run, host, server, wmean(full_joins_per_s, dt) AS rate
+FROM db
+GROUP BY run, host, server
+HAVING wmean(full_joins_per_s, dt) >= 0.1 AND sum(dt) >= 30
+ORDER BY rate DESC, run, host, server

@@ -1,0 +1,31 @@
+-- title: One class of waits dominates DB time
+-- severity: warning
+-- section: database
+-- says: {activity} is {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
+-- advice: Continue with what causes it: for user io the tables, indexes and statements that read (fenxi ask db-hot-objects), the disks, and the size of the cache; for ipc parallel plans. Locks, commits and contention have findings of their own.
+-- ask: db-waits
+-- yes: db server=localhost samples=10 *60
+-- yes: db_wait server=localhost activity="user io" wait_class=IO wait_event=DataFileRead kind=client measured=sampled time=3 *60
+-- yes: db_wait server=localhost activity=cpu kind=client measured=sampled time=1 *60
+-- no: db server=localhost samples=10 *60
+-- no: db_wait server=localhost activity="user io" wait_class=IO wait_event=DataFileRead kind=client measured=sampled time=3 *6
+-- no: db_wait server=localhost activity=cpu kind=client measured=sampled time=1 *60
+--
+-- no: db server=localhost samples=10 *60
+-- no: db_wait server=localhost activity="user io" wait_class=IO wait_event=DataFileRead kind=background measured=sampled time=3 *60
+--
+-- no: db server=localhost samples=10 *60
+-- no: db_wait server=localhost activity=client wait_class=Client wait_event=ClientWrite kind=client measured=sampled time=9 *60
+-- Three tenths of DB time and two sessions: pg_wait_tracer warns of locks at the same.
+WITH classes AS (
+    SELECT run, host, server, activity, arg_max(coalesce(wait_event, activity), w.time) AS event, sum(sessions) AS waiting, max(seen_s) AS seen_s
+    FROM db_best_wait w
+    WHERE in_db_time
+    GROUP BY run, host, server, activity
+), shares AS (
+    SELECT *, 100 * waiting / sum(waiting) OVER (PARTITION BY run, host, server) AS share FROM classes
+)
+SELECT run, host, server, activity, event, waiting, share
+FROM shares
+WHERE activity IN ('user io', 'system io', 'ipc', 'extension', 'replication') AND share >= 30 AND waiting >= 2 AND seen_s >= 30
+ORDER BY waiting DESC, run, host, server

@@ -43,6 +43,14 @@ pub enum QueryError {
         /// Questions with a similar name.
         near: Vec<String>,
     },
+    /// No playbook has this name.
+    #[error("there is no playbook `{name}`{}", hint_near(.near))]
+    UnknownPlaybook {
+        /// The name asked for.
+        name: String,
+        /// Playbooks with a similar name.
+        near: Vec<String>,
+    },
     /// The question's header is wrong.
     #[error("{file}: line {line}: {message}")]
     Question {

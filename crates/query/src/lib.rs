@@ -15,6 +15,7 @@ mod finding;
 mod lex;
 mod live;
 mod own;
+mod playbook;
 mod program;
 mod prune;
 mod question;
@@ -34,6 +35,7 @@ pub use finding::{Case, Finding, Found, Occurrence, Severity, Validity, findings
 pub use lex::has_parameters;
 pub use live::{Live, LiveColumn, LiveSeries};
 pub use own::{forget_question, keep_question};
+pub use playbook::{Next, Playbook, Step, playbook, playbooks};
 pub use program::start as start_workers;
 pub use question::{Chart, Param, Question, question, questions};
-pub use shipped::{SHIPPED, SHIPPED_FINDINGS};
+pub use shipped::{SHIPPED, SHIPPED_FINDINGS, SHIPPED_PLAYBOOKS};

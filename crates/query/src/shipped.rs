@@ -1,17 +1,17 @@
-//! What is shipped: each question is one file in `questions/` and one line here, each finding one file in
-//! `findings/` and one line here.
+//! What is shipped: each question is one file in `questions/` and one line here, each finding one file in `findings/`,
+//! each playbook one in `playbooks/`.
 
 macro_rules! shipped {
-    ($(#[$doc:meta])* $list:ident, $folder:literal: $($name:literal,)+) => {
+    ($(#[$doc:meta])* $list:ident, $folder:literal, $ending:literal: $($name:literal,)+) => {
         $(#[$doc])*
         pub const $list: &[(&str, &str)] =
-            &[$(($name, include_str!(concat!("../../../", $folder, "/", $name, ".sql")))),+];
+            &[$(($name, include_str!(concat!("../../../", $folder, "/", $name, $ending)))),+];
     };
 }
 
 shipped! {
     /// Name and text of every shipped question.
-    SHIPPED, "questions":
+    SHIPPED, "questions", ".sql":
     "block-latency",
     "block-latency-over-time",
     "busiest-interfaces",
@@ -124,7 +124,7 @@ shipped! {
 
 shipped! {
     /// Name and text of every shipped finding.
-    SHIPPED_FINDINGS, "findings":
+    SHIPPED_FINDINGS, "findings", ".sql":
     "cache-too-small",
     "cgroup-memory-limit",
     "cgroup-throttled",
@@ -239,4 +239,21 @@ shipped! {
     "throughput-drift",
     "udp-receive-drops",
     "unread",
+}
+
+shipped! {
+    /// Name and text of every shipped playbook.
+    SHIPPED_PLAYBOOKS, "playbooks", ".toml":
+    "batch-waits-for-io",
+    "client-sees-latency",
+    "cpu-is-full",
+    "database-is-slow",
+    "does-it-scale",
+    "latency-rises-with-load",
+    "maxed-out",
+    "odd-system-call",
+    "prepare-takes-long",
+    "slow-concurrent-queries",
+    "stolen-cpu",
+    "utilisation-doubled",
 }

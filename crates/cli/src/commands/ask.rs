@@ -1,9 +1,11 @@
 //! `fenxi ask`.
 
+mod playbook;
+
 use std::process::ExitCode;
 
 use clap::Args;
-use fenxi_query::{Question, question, questions};
+use fenxi_query::{Question, playbooks, question, questions};
 use fenxi_store::Store;
 use serde_json::json;
 
@@ -20,10 +22,18 @@ Examples:
   fenxi ask                              list the questions
   fenxi ask hottest-cpu                  answer one for the latest run
   fenxi ask top-processes -r @1 -r @2    for two runs
-  fenxi ask hot-disks --sql              print its SQL")]
+  fenxi ask hot-disks --sql              print its SQL
+  fenxi ask --playbooks                  list orders of questions
+  fenxi ask --playbook cpu-is-full @2    go through one for a run")]
 pub struct AskArgs {
-    /// Question to answer
+    /// Question to answer; with `--playbook`, a run
     pub question: Option<String>,
+    /// Answer the questions of a playbook in its order, with what to look for and what follows
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["sql", "param"])]
+    pub playbook: Option<String>,
+    /// List the playbooks
+    #[arg(long, conflicts_with_all = ["question", "playbook", "sql", "param"])]
+    pub playbooks: bool,
     /// Parameter of the question (repeatable)
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
     pub param: Vec<(String, String)>,
@@ -38,9 +48,17 @@ pub struct AskArgs {
 /// Answers a ready question, or lists them.
 pub fn run(global: &Global, args: &AskArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
+    let format = args.answer.format;
+    let form = print::Form::json_if(format == Format::Json);
+    if args.playbooks {
+        print::put(form, playbook::list(&playbooks(&store)?, format).as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(name) = &args.playbook {
+        print::put(form, through(&store, args, name)?.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let Some(name) = &args.question else {
-        let format = args.answer.format;
-        let form = print::Form::json_if(format == Format::Json);
         print::put(form, list(&questions(&store)?, format).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     };
@@ -51,6 +69,19 @@ pub fn run(global: &Global, args: &AskArgs) -> anyhow::Result<ExitCode> {
     }
     answer(&store, global, args, &question)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// All steps of a playbook, answered.
+fn through(store: &Store, args: &AskArgs, name: &str) -> anyhow::Result<String> {
+    let playbook = fenxi_query::playbook(store, name)?;
+    let mut runs: Vec<String> = args.question.iter().chain(&args.answer.run).cloned().collect();
+    if runs.is_empty() {
+        runs.push("@1".to_owned());
+    }
+    let scope = answers::scope(store, &runs)?;
+    let engine = answers::engine(store, &args.answer)?;
+    let asking = playbook::Asking { store, engine: &engine, scope: &scope, runs: &runs };
+    asking.tell(&playbook, args.answer.format, print::width(&std::io::stdout()))
 }
 
 fn answer(store: &Store, global: &Global, args: &AskArgs, question: &Question) -> anyhow::Result<()> {

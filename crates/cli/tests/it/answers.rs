@@ -108,3 +108,44 @@ fn findings_say_what_stands_out_and_list_their_rules() {
     let message = fenxi.fails(1, &["findings"]);
     assert!(message.contains("wrong.sql: there is no column `no_such`"), "{message}");
 }
+
+#[test]
+fn a_playbook_goes_through_its_questions_with_what_follows() {
+    let fenxi = recorded();
+    let listed = fenxi.ok(&["ask", "--playbooks"]);
+    for name in ["database-is-slow", "cpu-is-full", "latency-rises-with-load", "maxed-out", "does-it-scale"] {
+        assert!(listed.contains(name), "{name} in {listed}");
+    }
+    let out = fenxi.ok(&["ask", "--playbook", "cpu-is-full", "small"]);
+    assert!(out.starts_with("The CPU is full\n"), "{out}");
+    assert!(out.contains("1. states: ") && out.contains("(fenxi ask cpu-summary -r small)"), "{out}");
+    assert!(out.contains("look for: ") && out.contains("if user time leads: step 4, who"), "{out}");
+    // The command of the run kept a CPU busy.
+    assert!(out.contains("usr"), "{out}");
+    // Nothing was recorded of system calls: it is said, and the playbook goes on.
+    assert!(out.contains("no answer in this run") && out.contains("7. code"), "{out}");
+    let json = fenxi.ok(&["ask", "--playbook", "database-is-slow", "-r", "small", "-o", "json"]);
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!(first["step"], "time");
+    assert_eq!(first["rows"].as_array().unwrap().len(), 0);
+    assert_eq!(first["then"][1]["step"], "locks");
+    let text = fenxi.ok(&["ask", "--playbook", "database-is-slow"]);
+    assert!(text.contains("record it: fenxi record --db"), "{text}");
+}
+
+#[test]
+fn playbooks_of_the_store_are_read_and_wrong_ones_are_pointed_at() {
+    let fenxi = recorded();
+    let message = fenxi.fails(1, &["ask", "--playbook", "cpu-is-ful"]);
+    assert!(message.contains("there is no playbook `cpu-is-ful`") && message.contains("cpu-is-full"), "{message}");
+    assert!(fenxi.fails(1, &["ask", "--playbook", "cpu-is-full", "-o", "csv"]).contains("-o markdown"));
+    let folder = fenxi.store().path().join("playbooks");
+    fs_err::create_dir_all(&folder).unwrap();
+    let step = "[[step]]\nname = \"a\"\nask = \"cpu-time\"\nlook = \"The state that leads.\"\n";
+    fs_err::write(folder.join("mine.toml"), format!("title = \"Mine\"\nabout = \"One step.\"\n{step}")).unwrap();
+    // Of a series each line is summed up.
+    let out = fenxi.ok(&["ask", "--playbook", "mine", "-o", "markdown"]);
+    assert!(out.contains("# Mine") && out.contains("| what") && out.contains("usr"), "{out}");
+    fs_err::write(folder.join("mine.toml"), "title = \"Mine\"\nabout = \"No step.\"\nstep = []\n").unwrap();
+    assert!(fenxi.fails(1, &["ask", "--playbooks"]).contains("mine.toml: line 1: there is no `[[step]]`"));
+}

@@ -4,7 +4,7 @@ use fenxi_model::{
     Rows,
     catalog::{cpu, disk, event, fs, irq, mem, net, process, result, text},
 };
-use fenxi_query::{Chart, Question, SHIPPED, Scope, questions};
+use fenxi_query::{Chart, Playbook, Question, SHIPPED, SHIPPED_PLAYBOOKS, Scope, questions};
 
 use crate::store::{TestStore, at, cells, fill_everything};
 
@@ -22,6 +22,29 @@ fn every_shipped_question_is_listed_and_has_a_whole_header() {
         assert!(q.order < 1000, "{name} has no order");
         if matches!(q.chart, Chart::Line | Chart::Stacked | Chart::Heatmap) {
             assert_eq!(q.x.as_deref(), Some("t"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_playbook_is_listed_and_leads_to_questions_and_steps_that_are_there() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../playbooks");
+    assert_eq!(fs_err::read_dir(folder).unwrap().count(), SHIPPED_PLAYBOOKS.len(), "one file and one line in shipped.rs");
+    for (name, text) in SHIPPED_PLAYBOOKS {
+        let playbook = Playbook::parse(name, text).unwrap();
+        assert!(playbook.about.len() > 40 && playbook.about.ends_with('.'), "{name}: {}", playbook.about);
+        for step in &playbook.steps {
+            let at = format!("{name}, step {}", step.name);
+            assert!(step.look.ends_with(['.', '?']), "{at}: {}", step.look);
+            let sql = SHIPPED.iter().find(|(question, _)| *question == step.ask).unwrap_or_else(|| panic!("{at}")).1;
+            let given: Vec<_> = step.param.clone().into_iter().collect();
+            Question::parse(&step.ask, sql).unwrap().bind(&given).unwrap_or_else(|e| panic!("{at}: {e}"));
+            for other in step.then.iter().filter_map(|next| next.playbook.as_ref()) {
+                assert!(SHIPPED_PLAYBOOKS.iter().any(|(name, _)| name == other), "{at}: {other}");
+            }
+            // Each step but the first is reached by the file's order or by another step.
+            let follows = playbook.steps.iter().flat_map(|s| &s.then).any(|next| next.step.as_ref() == Some(&step.name));
+            assert!(follows || playbook.steps.len() > 1, "{at}");
         }
     }
 }

@@ -3,9 +3,9 @@
 
 use fenxi_model::{
     Rows,
-    catalog::{db_wait, metric},
+    catalog::{db_setting, db_wait, metric},
 };
-use fenxi_procfs::{Root, stat};
+use fenxi_procfs::{Root, cgroup, stat};
 use fenxi_wire::{Dialect, host::Listener};
 use rustc_hash::FxHashMap;
 
@@ -81,6 +81,21 @@ impl Os {
         })
     }
 
+    /// Which process it is, and in which control group: what a quota holds back is told by that.
+    fn tell(&self, server: &str, interval: Interval, rows: &mut Rows) {
+        let pid = self.listener.pid();
+        let groups = self.root.read_text(&format!("/proc/{pid}/cgroup"));
+        let group = groups.as_deref().and_then(|text| cgroup::path_of(text, "").or_else(|| cgroup::path_of(text, "cpu")));
+        for (name, value) in [("pid", Some(pid.to_string())), ("cgroup", group.map(str::to_owned))] {
+            let Some(value) = value else { continue };
+            rows.row(&db_setting::TABLE, interval.t, None)
+                .str(db_setting::server, server)
+                .str(db_setting::name, name)
+                .text(db_setting::value, value.as_str())
+                .str(db_setting::origin, "server");
+        }
+    }
+
     fn times(&self, id: u32) -> Option<Times> {
         let path = match self.dialect {
             Dialect::Postgres => format!("/proc/{id}/schedstat"),
@@ -93,7 +108,9 @@ impl Os {
     pub fn read(&mut self, server: &str, tasks: &[Task], interval: Interval, rows: &mut Rows) {
         if self.is_here.is_none() {
             self.is_here = self.check(tasks);
-            if self.is_here == Some(false) {
+            if self.is_here == Some(true) {
+                self.tell(server, interval, rows);
+            } else if self.is_here == Some(false) {
                 let why =
                     "the server's numbers of processes are not this host's (a container?): its CPU time is not known";
                 rows.note(server, None, why);

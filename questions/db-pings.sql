@@ -9,7 +9,7 @@ WITH calls AS (
     FROM db_statement_mean
     WHERE in_total AND coalesce(digest, '') <> 'fenxi-db'
 )
-SELECT run, host, server, statement, calls_per_s, share_pct, mean_ms, running, digest
+SELECT run, host, server, calls_per_s, share_pct, mean_ms, running, statement, digest
 FROM calls
 WHERE is_ping(statement)
 ORDER BY run, host, calls_per_s DESC NULLS LAST, digest

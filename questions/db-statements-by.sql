@@ -12,9 +12,9 @@ WITH measured AS (
         WHEN 'compiling' THEN compiling WHEN 'locking' THEN locking WHEN 'cpu' THEN on_cpu WHEN 'errors' THEN errors / seen_s ELSE calls_per_s END AS per_second
     FROM db_statement_mean s
 )
-SELECT run, host, server, measured.database, statement, per_second, per_second / nullif(calls_per_s, 0) AS per_call,
+SELECT run, host, server, measured.database, per_second, per_second / nullif(calls_per_s, 0) AS per_call,
     CASE WHEN in_total THEN 100 * per_second / nullif(sum(per_second) FILTER (in_total) OVER (PARTITION BY run, host, server), 0) END AS share_pct,
-    calls_per_s, running, digest
+    calls_per_s, running, statement, digest
 FROM measured
 WHERE per_second > 0
 ORDER BY run, host, per_second DESC, digest

@@ -1,5 +1,5 @@
 -- title: Where did DB time go?
--- about: DB time per second (mean active client sessions) by class, the largest first, with its share. Outside of it: idle in transaction, protocol (between two statements) and the server's background work. Continue with the largest class: its events, then its statements.
+-- about: DB time per second (mean active client sessions) by class, the largest first, with its share. Outside of it: idle in transaction, protocol (between two statements) and the server's background work. A session that became runnable still shows what it waited for, so that sampled waits hold some of the run queue. Continue with the largest class: its events, then its statements.
 -- section: database
 -- chart: bar
 -- y: sessions

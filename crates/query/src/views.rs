@@ -263,7 +263,10 @@ mod tests {
     #[test]
     fn only_tables_that_are_mentioned_get_views() {
         let m = Mentions::of("SELECT avg(usr) FROM cpu JOIN runs USING (run) WHERE host = 'disk'");
-        assert_eq!(m, Mentions { tables: vec!["cpu"], runs: true, stats: false, costs: false, apart: vec![], derived: vec![] });
+        assert_eq!(
+            m,
+            Mentions { tables: vec!["cpu"], runs: true, stats: false, costs: false, apart: vec![], derived: vec![] }
+        );
         assert_eq!(Mentions::of("SELECT usr FROM spread.cpu").apart, ["spread"]);
         assert!(Mentions::of("SHOW TABLES").tables.len() > 20);
     }

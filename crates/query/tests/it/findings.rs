@@ -43,35 +43,49 @@ fn look(finding: &Finding, case: &Case, s: &mut TestStore) -> Result<Vec<Occurre
     s.engine().find(finding, &Scope::of([run]))
 }
 
-#[test]
-fn every_finding_speaks_on_its_yes_rows_and_is_silent_on_its_no_rows() {
-    let mut s = TestStore::new();
+/// What is wrong with how `finding` takes its own rows.
+fn wrong_cases(finding: &Finding, s: &mut TestStore) -> Vec<String> {
+    let name = &finding.name;
     let mut wrong = Vec::new();
-    for finding in in_files() {
-        let name = &finding.name;
-        for silent in [false, true] {
-            if !finding.cases.iter().any(|c| c.silent == silent) {
-                wrong.push(format!("{name}: there is no `{}` row", if silent { "no" } else { "yes" }));
-            }
-        }
-        for (place, case) in finding.cases.iter().enumerate() {
-            match (look(&finding, case, &mut s), case.silent) {
-                (Err(e), _) => wrong.push(format!("{name}: {e}")),
-                (Ok(found), true) if !found.is_empty() => {
-                    wrong.push(format!("{name}, case {place} (no): {}", found[0].says))
-                }
-                (Ok(found), false) => match found.first() {
-                    None => wrong.push(format!("{name}, case {place} (yes): silent")),
-                    Some(o) if o.says.contains(['{', '}']) || o.says.contains("(unknown)") => {
-                        wrong.push(format!("{name}: {}", o.says));
-                    }
-                    Some(o) if o.host.is_none() => wrong.push(format!("{name}: no host")),
-                    Some(_) => {}
-                },
-                (Ok(_), true) => {}
-            }
+    for silent in [false, true] {
+        if !finding.cases.iter().any(|c| c.silent == silent) {
+            wrong.push(format!("{name}: there is no `{}` row", if silent { "no" } else { "yes" }));
         }
     }
+    for (place, case) in finding.cases.iter().enumerate() {
+        match (look(finding, case, s), case.silent) {
+            (Err(e), _) => wrong.push(format!("{name}: {e}")),
+            (Ok(found), true) if !found.is_empty() => {
+                wrong.push(format!("{name}, case {place} (no): {}", found[0].says))
+            }
+            (Ok(found), false) => match found.first() {
+                None => wrong.push(format!("{name}, case {place} (yes): silent")),
+                Some(o) if o.says.contains(['{', '}']) || o.says.contains("(unknown)") => {
+                    wrong.push(format!("{name}: {}", o.says));
+                }
+                Some(o) if o.host.is_none() => wrong.push(format!("{name}: no host")),
+                Some(_) => {}
+            },
+            (Ok(_), true) => {}
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_finding_speaks_on_its_yes_rows_and_is_silent_on_its_no_rows() {
+    let all = in_files();
+    // Most of it waits for files and processes: several stores at once.
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let part = |findings| {
+            scope.spawn(move || {
+                let mut s = TestStore::new();
+                <[Finding]>::iter(findings).flat_map(|finding| wrong_cases(finding, &mut s)).collect::<Vec<_>>()
+            })
+        };
+        let parts: Vec<_> = all.chunks(all.len().div_ceil(4)).map(part).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
+    });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -29,7 +29,11 @@ fn every_shipped_question_is_listed_and_has_a_whole_header() {
 #[test]
 fn every_playbook_is_listed_and_leads_to_questions_and_steps_that_are_there() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../playbooks");
-    assert_eq!(fs_err::read_dir(folder).unwrap().count(), SHIPPED_PLAYBOOKS.len(), "one file and one line in shipped.rs");
+    assert_eq!(
+        fs_err::read_dir(folder).unwrap().count(),
+        SHIPPED_PLAYBOOKS.len(),
+        "one file and one line in shipped.rs"
+    );
     for (name, text) in SHIPPED_PLAYBOOKS {
         let playbook = Playbook::parse(name, text).unwrap();
         assert!(playbook.about.len() > 40 && playbook.about.ends_with('.'), "{name}: {}", playbook.about);
@@ -43,7 +47,8 @@ fn every_playbook_is_listed_and_leads_to_questions_and_steps_that_are_there() {
                 assert!(SHIPPED_PLAYBOOKS.iter().any(|(name, _)| name == other), "{at}: {other}");
             }
             // Each step but the first is reached by the file's order or by another step.
-            let follows = playbook.steps.iter().flat_map(|s| &s.then).any(|next| next.step.as_ref() == Some(&step.name));
+            let follows =
+                playbook.steps.iter().flat_map(|s| &s.then).any(|next| next.step.as_ref() == Some(&step.name));
             assert!(follows || playbook.steps.len() > 1, "{at}");
         }
     }

@@ -74,8 +74,8 @@ impl Asking<'_> {
     /// What stands below what to look for.
     fn rows(&self, playbook: &Playbook, shown: &Shown, rows: &str, command: &str) -> String {
         if shown.answer.n_rows() == 0 {
-            let how = playbook.needs.as_ref().map(|needs| format!("; record it: {needs}")).unwrap_or_default();
-            return format!("no answer in this run{how}\n\n");
+            let how = playbook.needs.as_ref().map(|needs| format!(" ({needs})")).unwrap_or_default();
+            return format!("no answer: there was nothing of it, or it was not recorded{how}\n\n");
         }
         let more = if shown.has_more { format!("… and more: {command}\n") } else { String::new() };
         format!("{}\n{more}\n", rows.trim_end())
@@ -134,7 +134,10 @@ impl Asking<'_> {
                 None => step.clone(),
             },
             (None, Some(other)) => {
-                format!("fenxi ask --playbook {other}{}", self.runs.iter().fold(String::new(), |all, run| all + " " + run))
+                format!(
+                    "fenxi ask --playbook {other}{}",
+                    self.runs.iter().fold(String::new(), |all, run| all + " " + run)
+                )
             }
             (None, None) => String::new(),
         }
@@ -171,7 +174,8 @@ fn over_time(question: &Question, inner: &str) -> String {
 pub fn list(all: &[Playbook], format: Format) -> String {
     if format == Format::Json {
         let line = |playbook: &Playbook| {
-            let steps: Vec<_> = playbook.steps.iter().map(|step| json!({ "name": step.name, "question": step.ask })).collect();
+            let steps: Vec<_> =
+                playbook.steps.iter().map(|step| json!({ "name": step.name, "question": step.ask })).collect();
             json!({ "playbook": playbook.name, "title": playbook.title, "about": playbook.about, "needs": playbook.needs,
                 "steps": steps, "own": playbook.own })
             .to_string()
@@ -179,9 +183,8 @@ pub fn list(all: &[Playbook], format: Format) -> String {
         };
         return all.iter().map(line).collect();
     }
-    let row = |playbook: &Playbook| {
-        vec![playbook.name.clone(), playbook.steps.len().to_string(), playbook.title.clone()]
-    };
+    let row =
+        |playbook: &Playbook| vec![playbook.name.clone(), playbook.steps.len().to_string(), playbook.title.clone()];
     let rows: Vec<_> = all.iter().map(row).collect();
     print::columns(&["playbook", "steps", "title"], &[1], &rows)
 }

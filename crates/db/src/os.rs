@@ -85,7 +85,8 @@ impl Os {
     fn tell(&self, server: &str, interval: Interval, rows: &mut Rows) {
         let pid = self.listener.pid();
         let groups = self.root.read_text(&format!("/proc/{pid}/cgroup"));
-        let group = groups.as_deref().and_then(|text| cgroup::path_of(text, "").or_else(|| cgroup::path_of(text, "cpu")));
+        let group =
+            groups.as_deref().and_then(|text| cgroup::path_of(text, "").or_else(|| cgroup::path_of(text, "cpu")));
         for (name, value) in [("pid", Some(pid.to_string())), ("cgroup", group.map(str::to_owned))] {
             let Some(value) = value else { continue };
             rows.row(&db_setting::TABLE, interval.t, None)

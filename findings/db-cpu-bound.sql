@@ -32,7 +32,7 @@ WITH moments AS (
         AND NOT EXISTS (SELECT 1 FROM db_server s WHERE s.run = w.run AND s.host = w.host AND s.server IS NOT DISTINCT FROM w.server AND s.cpus IS NOT NULL)
     GROUP BY w.run, w.host, w.server, w.t
 )
-SELECT run, host, server, sum(dt) FILTER (wanted >= cpus) AS full_s, sum(dt) AS seen_s, CAST(max(cpus) AS BIGINT) AS cpus, wmean(wanted, dt) AS wanted
+SELECT run, host, server, sum(dt) FILTER (wanted >= cpus) AS full_s, sum(dt) AS seen_s, CAST(max(cpus) AS BIGINT) AS cpus, steady(wmean(wanted, dt)) AS wanted
 FROM moments
 GROUP BY run, host, server
 HAVING sum(dt) >= 30 AND sum(dt) FILTER (wanted >= cpus) >= 0.2 * sum(dt)

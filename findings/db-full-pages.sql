@@ -9,7 +9,7 @@
 --
 -- no: db_wal server=localhost wal_bytes_per_s=8e5 full_pages_per_s=90 *60
 -- Half of at least 1 MiB a second, counting a page as a whole block: holes in it and compression make it less.
-SELECT w.run, w.host, w.server, wmean(wal_bytes_per_s, w.dt) AS rate, least(100, 100 * wmean(full_pages_per_s, w.dt) * coalesce(max(s.block_size), 8192) / wmean(wal_bytes_per_s, w.dt)) AS share
+SELECT w.run, w.host, w.server, steady(wmean(wal_bytes_per_s, w.dt)) AS rate, steady(least(100, 100 * wmean(full_pages_per_s, w.dt) * coalesce(max(s.block_size), 8192) / wmean(wal_bytes_per_s, w.dt))) AS share
 FROM db_wal w
 LEFT JOIN db_server s ON s.run = w.run AND s.host = w.host AND s.server IS NOT DISTINCT FROM w.server
 GROUP BY w.run, w.host, w.server

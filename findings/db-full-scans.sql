@@ -14,7 +14,7 @@
 WITH spans AS (
     SELECT run, host, server, sum(dt) AS seen_s FROM (SELECT DISTINCT run, host, server, t, dt FROM db_table) GROUP BY run, host, server
 ), scanned AS (
-    SELECT d.run, d.host, d.server, d.relation, sum(full_scans_per_s * dt) AS scans, sum(full_scan_rows_per_s * dt) AS rows_read, CAST(min(live_rows) AS BIGINT) AS live, any_value(seen_s) AS seen_s
+    SELECT d.run, d.host, d.server, d.relation, steady(sum(full_scans_per_s * dt)) AS scans, steady(sum(full_scan_rows_per_s * dt)) AS rows_read, CAST(min(live_rows) AS BIGINT) AS live, any_value(seen_s) AS seen_s
     FROM db_table d
     JOIN spans s ON s.run = d.run AND s.host = d.host AND s.server IS NOT DISTINCT FROM d.server
     GROUP BY d.run, d.host, d.server, d.database, d.relation

@@ -22,7 +22,7 @@ WITH rows_of AS (
 ), spans AS (
     SELECT run, host, server, sum(dt) AS seen_s FROM (SELECT DISTINCT run, host, server, t, dt FROM rows_of) GROUP BY run, host, server
 ), objects AS (
-    SELECT r.run, r.host, r.server, name, sum(misses * r.dt) / any_value(seen_s) AS rate, arg_max(size_bytes, t) AS size, any_value(seen_s) AS seen_s
+    SELECT r.run, r.host, r.server, name, steady(sum(misses * r.dt) / any_value(seen_s)) AS rate, arg_max(size_bytes, t) AS size, any_value(seen_s) AS seen_s
     FROM rows_of r
     JOIN spans s ON s.run = r.run AND s.host = r.host AND s.server IS NOT DISTINCT FROM r.server
     GROUP BY r.run, r.host, r.server, name

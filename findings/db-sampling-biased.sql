@@ -15,7 +15,7 @@
 WITH sampled AS (
     SELECT run, host, server, wmean(active_sampled, dt) AS sampled, sum(dt) AS seen_s FROM db d WHERE d.database IS NULL AND samples > 0 GROUP BY run, host, server
 ), counted AS (
-    SELECT run, host, server, sum(mean) AS counted
+    SELECT run, host, server, steady(sum(mean)) AS counted
     FROM (SELECT run, host, server, d.database AS name_of, wmean(d.db_time, dt) AS mean FROM db d WHERE d.database IS NOT NULL GROUP BY run, host, server, d.database)
     GROUP BY run, host, server
 )

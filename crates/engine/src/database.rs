@@ -16,10 +16,12 @@ use fenxi_worker::Setup;
 /// Engine-specific SQL under names of our own, in one place.
 ///
 /// `wmean(x, dt)` is the mean of `x` over time: NULL values take no time with them. `is_ping(x)` is whether a normalised
-/// statement only asks if the server lives, or sets up its session: no table is in it.
+/// statement only asks if the server lives, or sets up its session: no table is in it. `steady(x)` is `x` in steps
+/// of 2^-36: sums of it are exact, and do not depend on the order in which rows come out of a join.
 const MACROS: &str = "
 CREATE MACRO wmean(x, dt) AS sum(x * dt) / nullif(sum(dt) FILTER (x IS NOT NULL), 0);
 CREATE MACRO approx_percentile(x, q) AS approx_quantile(x, q);
+CREATE MACRO steady(x) AS round(x * 68719476736) / 68719476736;
 CREATE MACRO is_ping(x) AS regexp_matches(trim(x), '^(select\\s+(\\?|1|''x''|version\\s*\\(\\s*\\)|current_timestamp|now\\s*\\(\\s*\\)|@@[a-z_.@]+|current_schema(\\s*\\(\\s*\\))?|database\\s*\\(\\s*\\)|connection_id\\s*\\(\\s*\\)|last_insert_id\\s*\\(\\s*\\))(\\s+(as\\s+\\w+|from\\s+dual))?|/\\*\\s*ping\\s*\\*/.*|ping|set\\s.*|show\\s.*|do\\s+(\\?|1)|values\\s*\\((\\?|1)\\)|discard\\s.*|reset\\s.*)\\s*;?$', 'i');";
 
 /// Settings that hold from the first moment on. One thread: a process with more cannot be forked.

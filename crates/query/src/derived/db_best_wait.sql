@@ -36,7 +36,7 @@ WITH waits AS (
 )
 SELECT b.run, b.host, b.t, b.dt, b.server, b.kind, b.activity, wait_class, wait_event, measured, waits_per_s, b.time, mean_ms, b.samples,
     CASE WHEN b.place = 5 THEN coalesce(s.seen_s, p.seen_s) ELSE p.seen_s END AS seen_s,
-    b.time * b.dt / CASE WHEN b.place = 5 THEN coalesce(s.seen_s, p.seen_s) ELSE p.seen_s END AS sessions,
+    steady(b.time * b.dt / CASE WHEN b.place = 5 THEN coalesce(s.seen_s, p.seen_s) ELSE p.seen_s END) AS sessions,
     b.kind = 'client' AND activity NOT IN ('idle', 'idle in transaction', 'pacing', 'protocol') AS in_db_time
 FROM best b
 JOIN spans p ON p.run = b.run AND p.host = b.host AND p.server IS NOT DISTINCT FROM b.server AND p.place = b.place

@@ -22,10 +22,10 @@ WITH told AS (
 ), best AS (
     SELECT * FROM counted QUALIFY whole = max(whole) OVER (PARTITION BY run, host, server)
 ), total AS (
-    SELECT run, host, server, sum(dt) AS seen_s, wmean(commits, dt) AS commits_per_s, wmean(rollbacks, dt) AS rollbacks_per_s,
-        CASE WHEN count(commits) + count(rollbacks) > 0 THEN wmean(tps, dt) END AS transactions_per_s, wmean(statements, dt) AS statements_per_s, wmean(log_bytes, dt) AS log_bytes_per_s,
-        wmean(hits, dt) AS cache_hits_per_s, wmean(misses, dt) AS cache_misses_per_s, wmean(best.db_time, dt) AS db_time,
-        wmean(idle_in_transaction, dt) AS idle_in_transaction_time, wmean(block_read, dt) AS block_read_time
+    SELECT run, host, server, sum(dt) AS seen_s, steady(wmean(commits, dt)) AS commits_per_s, steady(wmean(rollbacks, dt)) AS rollbacks_per_s,
+        CASE WHEN count(commits) + count(rollbacks) > 0 THEN steady(wmean(tps, dt)) END AS transactions_per_s, steady(wmean(statements, dt)) AS statements_per_s, steady(wmean(log_bytes, dt)) AS log_bytes_per_s,
+        steady(wmean(hits, dt)) AS cache_hits_per_s, steady(wmean(misses, dt)) AS cache_misses_per_s, steady(wmean(best.db_time, dt)) AS db_time,
+        steady(wmean(idle_in_transaction, dt)) AS idle_in_transaction_time, steady(wmean(block_read, dt)) AS block_read_time
     FROM best GROUP BY run, host, server
 )
 SELECT t.*, told.vendor, told.version, told.max_connections, told.block_size,

@@ -10,7 +10,7 @@ WITH sampled AS (
     GROUP BY run, host, server
 ), shares AS (
     SELECT d.* EXCLUDE (dt), coalesce(d.dt, 1) AS dt, coalesce(s.seen_s, p.seen_s) AS seen_s,
-        coalesce(d.dt, 1) / coalesce(s.seen_s, p.seen_s) AS sessions,
+        steady(coalesce(d.dt, 1) / coalesce(s.seen_s, p.seen_s)) AS sessions,
         NOT regexp_matches(lower(coalesce(d.kind, '')), 'autovacuum|checkpointer|writer|^wal|launcher|archiver|startup|io worker|slotsync|logical|background|daemon|slave|replica|binlog|event scheduler') AS is_client
     FROM db_session d
     JOIN spans p ON p.run = d.run AND p.host = d.host AND p.server IS NOT DISTINCT FROM d.server

@@ -74,18 +74,8 @@ fn wrong_cases(finding: &Finding, s: &mut TestStore) -> Vec<String> {
 
 #[test]
 fn every_finding_speaks_on_its_yes_rows_and_is_silent_on_its_no_rows() {
-    let all = in_files();
-    // Most of it waits for files and processes: several stores at once.
-    let wrong: Vec<String> = std::thread::scope(|scope| {
-        let part = |findings| {
-            scope.spawn(move || {
-                let mut s = TestStore::new();
-                <[Finding]>::iter(findings).flat_map(|finding| wrong_cases(finding, &mut s)).collect::<Vec<_>>()
-            })
-        };
-        let parts: Vec<_> = all.chunks(all.len().div_ceil(4)).map(part).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
-    });
+    let mut s = TestStore::new();
+    let wrong: Vec<String> = in_files().iter().flat_map(|finding| wrong_cases(finding, &mut s)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -30,12 +30,13 @@ pub enum DbCommand {
 /// `fenxi db check`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Asks the server everything once that `fenxi record --db URL` asks again and again,
-and changes nothing. The exit status is 1 when something is refused or hidden.
+Asks once all that `fenxi record --db URL` asks again and again, and changes
+nothing. The exit status is 1 when something is refused or hidden.
 
 A role that sees everything:
   PostgreSQL  CREATE ROLE mon LOGIN; GRANT pg_monitor TO mon
-  MariaDB     CREATE USER mon@host; GRANT PROCESS, SLAVE MONITOR ON *.* TO mon@host;
+  MariaDB     CREATE USER mon@host;
+              GRANT PROCESS, SLAVE MONITOR ON *.* TO mon@host;
               GRANT SELECT ON performance_schema.* TO mon@host
 
 Examples:

@@ -4,6 +4,8 @@
 //! lists; several of its entries can be one statement of ours and are added up. Texts are asked for only when a number is
 //! new: that reads a file. An entry that went back was evicted or reset and has grown by what it shows.
 
+use std::time::Instant;
+
 use fenxi_model::{
     Micros, Place, Rows,
     catalog::db_statement,
@@ -21,8 +23,8 @@ use crate::{
 
 /// The most statements of an interval that have rows of their own; the rest is added up in one.
 const MOST: usize = 1_000;
-/// Texts are read from a file, all of them each time: not more often than every 30 s.
-const LEARN_US: i64 = 30_000_000;
+/// Texts are read from a file, all of them each time: that takes at most this share of the time.
+const SHARE_OF_TIME: f64 = 0.002;
 /// How much of a text is asked for, and kept.
 const TEXT: usize = 4096;
 
@@ -100,8 +102,8 @@ pub struct Statements {
     texts: FxHashMap<Box<str>, Text>,
     seen: FxHashMap<Box<str>, Vec<Option<Number>>>,
     has_last: bool,
-    /// When texts were asked for.
-    learnt: Option<Micros>,
+    /// When texts may be asked for again.
+    learn_from: Option<Micros>,
     /// Entries evicted so far, where the server counts them.
     evicted: Option<Number>,
     /// Entries evicted between the last two readings, until somebody takes them.
@@ -134,7 +136,7 @@ impl Statements {
             texts: FxHashMap::default(),
             seen: FxHashMap::default(),
             has_last: false,
-            learnt: None,
+            learn_from: None,
             evicted: None,
             lost: None,
         })
@@ -165,7 +167,7 @@ impl Statements {
         let mut grown: Vec<(Box<str>, Key, Vec<f64>)> = Vec::new();
         let mut now: FxHashMap<Box<str>, Vec<Option<Number>>> = FxHashMap::default();
         let mut unknown = false;
-        let long_ago = self.learnt.is_none_or(|at| about.is_last || about.interval.t.0 - at.0 >= LEARN_US);
+        let long_ago = about.is_last || self.learn_from.is_none_or(|from| about.interval.t >= from);
         // Whether texts can be asked for behind this reading.
         let asks = long_ago || !self.has_last;
         let Statements { sql, columns, seen, texts, has_last, .. } = self;
@@ -201,8 +203,11 @@ impl Statements {
         self.seen = now;
         let was_first = !std::mem::replace(&mut self.has_last, true);
         if was_first || (unknown && asks) {
-            self.learnt = Some(about.interval.t);
+            let began = Instant::now();
             self.learn(client)?;
+            let pause = began.elapsed().div_f64(SHARE_OF_TIME);
+            let pause = i64::try_from(pause.as_micros()).unwrap_or(i64::MAX);
+            self.learn_from = Some(Micros(about.interval.t.0.saturating_add(pause)));
         }
         if let Some(dt) = about.interval.dt.filter(|dt| *dt > 0.0 && !was_first) {
             self.tell(grown, about, dt, rows);

@@ -283,11 +283,11 @@ SET timestamp=1795407920;
         assert!(!read.text.contains("secret") && read.tally.notes == 0, "{}", read.text);
         assert!(read.text.contains("shop\t"), "{}", read.text);
         assert!(
-            read.text.contains("select * from item where name = ? or name = ?\tbob\t0.5\t2000\t2000\t1\t2.5\t500"),
+            read.text.contains("bob\tselect * from item where name = ? or name = ?\t0.5\t2000\t2000\t1\t2.5\t500"),
             "{}",
             read.text
         );
-        assert!(read.text.contains("administrator command: ping\tbob\t0.5\t500"), "{}", read.text);
+        assert!(read.text.contains("bob\tadministrator command: ping\t0.5\t500"), "{}", read.text);
         assert!(read.text.contains("2026-11-23T04:25:18.250000Z\tfixture\tslow statement"), "{}", read.text);
     }
 }

@@ -18,7 +18,12 @@ use super::{
 /// Sorts three times the memory that an engine has here.
 const SORT: &str = "SELECT count(*) AS n, min(r) >= 0 AS a FROM (SELECT * FROM (SELECT range, random() AS r, \
                     repeat('y', 100) AS pad FROM range(@)) ORDER BY r LIMIT 1000000000 OFFSET 10) WHERE length(pad) = 100";
-const SERVER: [&str; 4] = ["--memory", "256MB", "--time-limit", "60s"];
+
+/// A server whose engines, of which there is one for each CPU from two to eight, have 128 MB each.
+fn server(vault: &Vault) -> Served {
+    let engines = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
+    vault.serve("spill", &["--memory", &format!("{}MB", 128 * engines), "--time-limit", "60s"])
+}
 
 /// What stands in a temporary folder: the mode of each entry, and whether it holds something besides its owner's lock.
 fn look(temp: &Path, seen: &mut BTreeMap<OsString, (u32, bool)>) {
@@ -47,7 +52,7 @@ fn spilling(served: &Served, temp: &Path, statement: &str) -> (super::Answer, BT
 #[test]
 fn a_sort_that_does_not_fit_into_memory_is_answered_and_leaves_nothing() {
     let vault = Vault::new();
-    let mut served = vault.serve("spill", &SERVER);
+    let mut served = server(&vault);
     let temp = vault.place("spill").temp();
     let mut names = Vec::new();
     for _ in 0..2 {
@@ -79,7 +84,7 @@ fn a_sort_that_does_not_fit_into_memory_is_answered_and_leaves_nothing() {
 fn what_a_killed_server_had_spilled_is_removed_by_the_next() {
     let vault = Vault::new();
     let temp = vault.place("spill").temp();
-    let mut served = vault.serve("spill", &SERVER);
+    let mut served = server(&vault);
     let children = std::thread::scope(|scope| {
         let address = served.address;
         // Before anybody looks: the server may be killed as soon as something is seen.
@@ -107,7 +112,7 @@ fn what_a_killed_server_had_spilled_is_removed_by_the_next() {
         assert!(begun.elapsed() < Duration::from_secs(5), "process {pid} outlived its server");
         std::thread::sleep(Duration::from_millis(20));
     }
-    let mut next = vault.serve("spill", &SERVER);
+    let mut next = server(&vault);
     knows(&next);
     assert!(next.end().unwrap().success());
     let left = Tree::default().changes(&Tree::of(&[&temp]));

@@ -67,6 +67,7 @@ fn every_endpoint_answers_and_refuses_what_it_does_not_know() {
         format!("notes?run={a}"),
         format!("stacks?run={a}"),
         "compare?a=one&b=two&force=true".to_owned(),
+        format!("explain?run={a}&run={b}"),
         format!("representative?run={a}&run={b}"),
         "trend?metric=transactions".to_owned(),
         "metrics".to_owned(),

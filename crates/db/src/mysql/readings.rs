@@ -13,8 +13,8 @@ use crate::reading::{
 const PS: f64 = 1e-12;
 const PERFORMANCE_SCHEMA: &str = "performance_schema";
 
-/// All of them.
-pub static READINGS: &[&dyn AnyReading] = &[&STATEMENTS, &TABLES, &TABLES_OF_USERSTAT, &INDEXES, &FILES];
+/// All of them. None has a limit: what left a list and came back would count as new, with all that it shows.
+pub static READINGS: &[&dyn AnyReading] = &[&STATEMENTS, &TABLES, &INDEXES, &FILES];
 
 static STATEMENTS: Reading<db_statement::Schema> = Reading {
     name: "statements",
@@ -24,7 +24,7 @@ static STATEMENTS: Reading<db_statement::Schema> = Reading {
     only_with: None,
     counts_new: true,
     movers_only: true,
-    from: "performance_schema.events_statements_summary_by_digest WHERE COUNT_STAR > 0 ORDER BY SUM_TIMER_WAIT DESC LIMIT 1000",
+    from: "performance_schema.events_statements_summary_by_digest WHERE COUNT_STAR > 0",
     key: "concat(coalesce(SCHEMA_NAME, ''), '/', coalesce(DIGEST, ''))",
     every_s: 10,
     table: &db_statement::TABLE,
@@ -62,7 +62,7 @@ static TABLES: Reading<db_table::Schema> = Reading {
     only_with: None,
     counts_new: true,
     movers_only: true,
-    from: "performance_schema.table_io_waits_summary_by_table WHERE OBJECT_TYPE = 'TABLE' AND COUNT_STAR > 0 LIMIT 4000",
+    from: "performance_schema.table_io_waits_summary_by_table WHERE OBJECT_TYPE = 'TABLE' AND COUNT_STAR > 0",
     key: "concat(OBJECT_SCHEMA, '.', OBJECT_NAME)",
     every_s: 10,
     table: &db_table::TABLE,
@@ -81,31 +81,6 @@ static TABLES: Reading<db_table::Schema> = Reading {
     ],
 };
 
-/// MariaDB's own statistics (`userstat`), where the performance schema is off.
-static TABLES_OF_USERSTAT: Reading<db_table::Schema> = Reading {
-    name: "tables of userstat",
-    view: "information_schema.TABLE_STATISTICS",
-    unless: None,
-    needs: Some("userstat"),
-    only_with: None,
-    counts_new: true,
-    movers_only: true,
-    from: "information_schema.TABLE_STATISTICS LIMIT 4000",
-    key: "concat(TABLE_SCHEMA, '.', TABLE_NAME)",
-    every_s: 10,
-    table: &db_table::TABLE,
-    server: db_table::server,
-    columns: &[
-        column(&[Name("TABLE_SCHEMA")], Word(db_table::database)),
-        column(
-            &[Sql("concat(TABLE_SCHEMA, '.', TABLE_NAME)", &["TABLE_SCHEMA", "TABLE_NAME"])],
-            Word(db_table::relation),
-        ),
-        column(&[Name("ROWS_READ")], Rate(db_table::full_scan_rows_per_s, 1.0)),
-        column(&[Name("ROWS_CHANGED")], Rate(db_table::rows_updated_per_s, 1.0)),
-    ],
-};
-
 static INDEXES: Reading<db_index::Schema> = Reading {
     name: "indexes",
     view: "performance_schema.table_io_waits_summary_by_index_usage",
@@ -115,7 +90,7 @@ static INDEXES: Reading<db_index::Schema> = Reading {
     counts_new: true,
     movers_only: true,
     from: "performance_schema.table_io_waits_summary_by_index_usage WHERE INDEX_NAME IS NOT NULL \
-           AND OBJECT_SCHEMA NOT IN ('mysql', 'performance_schema', 'sys') LIMIT 4000",
+           AND OBJECT_SCHEMA NOT IN ('mysql', 'performance_schema', 'sys')",
     key: "concat(OBJECT_SCHEMA, '.', OBJECT_NAME, '/', INDEX_NAME)",
     every_s: 60,
     table: &db_index::TABLE,

@@ -8,6 +8,7 @@
 //! columns that the server has.
 
 pub mod activity;
+pub mod auto;
 pub mod check;
 mod gather;
 mod locks;

@@ -5,6 +5,7 @@
 //! [`Json`] and [`Csv`] show any tool's rows as they are.
 
 mod columns;
+pub mod dbstat;
 pub mod memstat;
 mod moments;
 pub mod mpstat;

@@ -59,12 +59,27 @@ pub fn bound(root: &Root, path: &Path) -> Vec<u64> {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let wanted = real(path);
     let text = root.read_text("/proc/net/unix").unwrap_or_default();
-    let listening = text.lines().skip(1).filter_map(|line| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let [_, _, _, "00010000", _, _, inode, name] = fields.as_slice() else { return None };
-        (name.starts_with('/') && real(Path::new(name)) == wanted).then(|| inode.parse().ok())?
-    });
-    listening.collect()
+    unix_listeners(&text).filter(|(path, _)| real(path) == wanted).map(|(_, inode)| inode).collect()
+}
+
+/// The paths and inodes of the Unix sockets that listen, of a table as /proc/net/unix; those without a file are left out.
+pub fn unix_listeners(table: &str) -> impl Iterator<Item = (&Path, u64)> {
+    table.lines().skip(1).filter_map(unix_listener)
+}
+
+/// The path and the inode of a line about a socket that listens (flag `00010000`).
+fn unix_listener(line: &str) -> Option<(&Path, u64)> {
+    let mut rest = line;
+    let mut next = || {
+        let (field, after) = rest.trim_start().split_once(' ')?;
+        rest = after;
+        Some(field)
+    };
+    let fields: [&str; 7] = [next()?, next()?, next()?, next()?, next()?, next()?, next()?];
+    let [_, _, _, "00010000", _, _, inode] = fields else { return None };
+    // A path may hold blanks.
+    let path = Path::new(rest.trim_start());
+    path.is_absolute().then_some((path, inode.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -76,6 +91,15 @@ mod tests {
         assert_eq!(socket_address("0100007F:1F90"), Some("127.0.0.1:8080".parse().unwrap()));
         assert_eq!(socket_address("00000000000000000000000001000000:0050"), Some("[::1]:80".parse().unwrap()));
         assert_eq!((socket_address("0100007F"), socket_address("xx:1")), (None, None));
+    }
+
+    #[test]
+    fn the_path_of_a_socket_may_hold_blanks() {
+        let line = "00000000ab: 00000002 00000000 00010000 0001 01    42 /tmp/a b/s";
+        assert_eq!(unix_listener(line), Some((Path::new("/tmp/a b/s"), 42)));
+        assert_eq!(unix_listener(&line.replace("00010000", "00000000")), None, "a connection");
+        assert_eq!(unix_listener("0: 00000002 00000000 00010000 0001 01 42 @abstract"), None);
+        assert_eq!((unix_listener(""), unix_listener("0: 00000002 00000000 00010000 0001 01 42")), (None, None));
     }
 
     #[test]

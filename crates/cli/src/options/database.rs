@@ -2,20 +2,23 @@
 
 use std::{os::unix::fs::MetadataExt, path::PathBuf, sync::Arc};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
-use fenxi_db::{Databases, Rate, Server};
-use fenxi_source::Source;
+use fenxi_db::{Databases, Rate, Server, auto};
+use fenxi_source::{Root, Source};
 use fenxi_wire::{
     login::{Password, Tls},
     target::{Surroundings, Target, Usual},
 };
+use nix::unistd::{User, geteuid};
+
+use crate::print;
 
 /// Database servers to observe.
 #[derive(Clone, Debug, Args)]
 pub struct DbArgs {
     /// Database server to observe, such as `postgres:///shop` or `mysql://mon@db1/`;
-    /// can be repeated
+    /// `auto`: those that run here; can be repeated
     #[arg(long = "db", value_name = "URL")]
     pub servers: Vec<String>,
     /// Looks at the sessions of each database server per second, 1 to 100
@@ -31,8 +34,12 @@ impl DbArgs {
 
     /// The named servers and `further` ones as a source; None when there are none. `interval` is that of the recording.
     pub fn source(&self, further: Vec<Server>, interval: f64) -> anyhow::Result<Option<Arc<dyn Source>>> {
-        let mut servers = self.servers.iter().map(|url| server(url)).collect::<anyhow::Result<Vec<_>>>()?;
-        for server in further {
+        let mut servers = Vec::new();
+        for url in self.servers.iter().filter(|url| *url != AUTO) {
+            servers.push(server(url)?);
+        }
+        let found = if self.servers.iter().any(|url| url == AUTO) { servers_here()? } else { Vec::new() };
+        for server in found.into_iter().chain(further) {
             if servers.iter().all(|known| known.name() != server.name()) {
                 servers.push(server);
             }
@@ -40,6 +47,49 @@ impl DbArgs {
         let rate = Rate { samples_per_s: self.samples_per_s, poll_s: interval };
         Ok((!servers.is_empty()).then(|| Databases::source(servers, rate)))
     }
+}
+
+/// Stands for the servers that run on this host.
+pub const AUTO: &str = "auto";
+
+/// The servers that run on this host; where one listens nowhere that could be found, a message says so.
+fn servers_here() -> anyhow::Result<Vec<Server>> {
+    let found = auto::running(&Root::live());
+    for closed in found.iter().filter(|found| found.url.is_none()) {
+        print::message(&format!(
+            "{} is not observed: it listens nowhere that this user could see; name it by a URL",
+            closed.name
+        ));
+    }
+    let servers: Vec<_> = found.into_iter().filter_map(|found| Some(server_here(&found.url?))).collect();
+    if servers.is_empty() {
+        bail!("no database server was found on this host; name one by a URL, such as `postgres://mon@db1/shop`");
+    }
+    servers.into_iter().collect()
+}
+
+/// The server that a URL names, or the only one that runs on this host.
+pub fn server_or_only(url: Option<&str>) -> anyhow::Result<Server> {
+    if let Some(url) = url.filter(|url| *url != AUTO) {
+        return server(url);
+    }
+    let mut servers = servers_here()?;
+    match (servers.pop(), servers.len()) {
+        (Some(server), 0) => Ok(server),
+        (last, _) => {
+            let names: Vec<_> = servers.iter().chain(&last).map(|server| server.target().to_string()).collect();
+            bail!("several database servers run here; name one by a URL: {}", names.join(", "))
+        }
+    }
+}
+
+/// A server of this host, as who runs this program: servers compare the name with that of the process.
+fn server_here(url: &str) -> anyhow::Result<Server> {
+    let mut around = surroundings_of_observer(url)?;
+    let named = variable(if is_mysql(url) { "MYSQL_USER" } else { "PGUSER" });
+    let own = User::from_uid(geteuid()).ok().flatten().map(|user| user.name);
+    around.user = named.or(own).or(around.user);
+    Ok(Server::new(&Target::parse(url, &around)?))
 }
 
 /// The server that a URL names.

@@ -218,10 +218,14 @@ mod tests {
     #[test]
     fn the_socket_of_somebody_elses_server_is_known_by_its_name() {
         let servers: &[(u32, &str, Option<&[u64]>)] = &[(10, "postgres", None), (30, "mysqld", None)];
-        let unix = [(2, "/run/postgresql/.s.PGSQL.5432"), (6, "/run/mysqld/mysqlx.sock"), (7, "/run/mysqld/mysqld.sock")];
+        let unix =
+            [(2, "/run/postgresql/.s.PGSQL.5432"), (6, "/run/mysqld/mysqlx.sock"), (7, "/run/mysqld/mysqld.sock")];
         assert_eq!(
             urls(&saved(servers, &unix, &[(3, "00000000:1538")])),
-            [Some("postgres://%2Frun%2Fpostgresql:5432/postgres"), Some("mysql:///?socket=%2Frun%2Fmysqld%2Fmysqld.sock")]
+            [
+                Some("postgres://%2Frun%2Fpostgresql:5432/postgres"),
+                Some("mysql:///?socket=%2Frun%2Fmysqld%2Fmysqld.sock")
+            ]
         );
         assert_eq!(urls(&saved(servers, &[], &[(3, "00000000:1538")])), [None, None], "a port may be anybody's");
         assert!(saved(&[], &unix, &[]).is_empty());

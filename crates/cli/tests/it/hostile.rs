@@ -259,7 +259,7 @@ impl Uses {
 
     fn watching(&mut self, place: &Place) {
         let [text, damaged, missing] = ["text", "damaged.zst", "missing"].map(|name| place.path(name));
-        for tool in ["nicstat", "mpstat", "pstime", "util", "memstat"] {
+        for tool in ["nicstat", "mpstat", "pstime", "util", "memstat", "dbstat"] {
             for run in [vec!["@1"], vec!["@1", "--json"], vec![HOSTILE_NAME]] {
                 self.add(tool, &[&["--run"][..], &run].concat());
             }

@@ -9,6 +9,7 @@ mod archive;
 mod average;
 mod compare;
 mod crash;
+mod dbstat;
 mod ending;
 mod explain;
 mod fence;

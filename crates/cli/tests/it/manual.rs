@@ -19,6 +19,7 @@ fn every_command_has_a_page_that_man_reads_without_complaint() {
         "fenxi-pstime.1",
         "fenxi-util.1",
         "fenxi-memstat.1",
+        "fenxi-dbstat.1",
         "fenxi-tamp.1",
     ] {
         assert!(names.iter().any(|n| n == name), "{name} is not among {names:?}");

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stderr, reason = "a test says why a server did not start")]
 
+mod auto;
 mod mysql;
 mod observe;
 mod postgres;

@@ -5,10 +5,7 @@ mod line;
 
 use std::fmt::Write;
 
-use fenxi_model::{
-    Micros,
-    catalog::event,
-};
+use fenxi_model::{Micros, catalog::event};
 use jiff::{Timestamp, tz::TimeZone};
 
 pub use line::{CLASSES, Class, IDLE_IN_TRANSACTION, Line, Lines, class_of};
@@ -35,10 +32,8 @@ const fn column(title: &'static str, width: usize, get: fn(&Line) -> Option<f64>
 }
 
 /// Columns before the classes of activity.
-pub const FIRST: &[Column] = &[
-    column("sess", 5, |line| line.sessions, figure::amount),
-    column("act", 4, |line| line.active, figure::sessions),
-];
+pub const FIRST: &[Column] =
+    &[column("sess", 5, |line| line.sessions, figure::amount), column("act", 4, |line| line.active, figure::sessions)];
 
 /// Columns behind the classes of activity.
 pub const REST: &[Column] = &[

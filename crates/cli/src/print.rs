@@ -100,7 +100,8 @@ pub fn colour() -> bool {
     io::stderr().is_terminal() && may_colour()
 }
 
-fn may_colour() -> bool {
+/// Whether a terminal may be drawn on in colours.
+pub fn may_colour() -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     set("NO_COLOR").is_none() && set("TERM").is_none_or(|kind| kind != "dumb")
 }

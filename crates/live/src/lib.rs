@@ -13,6 +13,7 @@ pub mod nicstat;
 mod plain;
 mod pstime;
 mod replay;
+pub mod top;
 pub mod trace;
 mod util;
 

@@ -84,7 +84,7 @@ impl Moments {
     }
 }
 
-fn copy(from: &TableRows, row: usize, into: &mut Rows) {
+pub(crate) fn copy(from: &TableRows, row: usize, into: &mut Rows) {
     let mut new = into.row(from.table(), from.micros(row, T), from.f64(row, DT));
     for (place, column) in from.table().columns.iter().enumerate().skip(HOST + 1) {
         match column.ty {

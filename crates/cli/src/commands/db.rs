@@ -1,4 +1,6 @@
-//! `fenxi db`: what can be seen of a database server.
+//! `fenxi db`: a database server as it is, and what can be seen of it.
+
+mod top;
 
 use std::process::ExitCode;
 
@@ -25,6 +27,8 @@ pub struct DbCommandArgs {
 pub enum DbCommand {
     /// Tell what an observation of a server would see, what not, and what each reading takes
     Check(CheckArgs),
+    /// Show a server on a whole screen: figures, active sessions, statements, locks
+    Top(top::TopArgs),
 }
 
 /// `fenxi db check`
@@ -54,8 +58,14 @@ pub struct CheckArgs {
 }
 
 /// Does it.
-pub fn run(_: &Global, args: &DbCommandArgs) -> anyhow::Result<ExitCode> {
-    let DbCommand::Check(args) = &args.command;
+pub fn run(global: &Global, args: &DbCommandArgs) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        DbCommand::Check(args) => run_check(args),
+        DbCommand::Top(args) => top::run(global, args),
+    }
+}
+
+fn run_check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let server = server(&args.url)?;
     let (version, findings) = check(&server, args.db_rate)?;
     if args.json {

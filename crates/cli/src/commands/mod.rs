@@ -96,7 +96,7 @@ commands! {
         util           Util(UtilArgs) own_name       "Show CPU utilisation, sampled and measured side by side";
         memstat        Memstat(MemstatArgs) own_name "Show memory use, and page cache residency of files";
         dbstat         Dbstat(DbstatArgs) own_name   "Show what a database server does, one line an interval";
-        db             Db(DbCommandArgs)             "Check what can be observed of a database server";
+        db             Db(DbCommandArgs)             "Watch a database server, check what can be observed of it";
         trace          Trace(TraceArgs)              "Trace system calls, queries, locks, I/O and stacks with eBPF";
     }
     "Keep and share" {

@@ -20,6 +20,7 @@ use fenxi_live::{
 use fenxi_model::{Micros, Rows, catalog::note};
 use fenxi_record::{Plan, Stage};
 use fenxi_source::Root;
+use nix::sys::signal::{SigSet, Signal};
 
 use crate::{
     machine::hostname,
@@ -112,7 +113,11 @@ fn watch(args: &TopArgs) -> anyhow::Result<ExitCode> {
     let root = Root::live();
     let host = hostname(&root);
     let (sender, ticks) = channel();
-    let screen = thread::Builder::new().name("screen".to_owned()).spawn(move || show(top, &ticks))?;
+    let screen = thread::Builder::new().name("screen".to_owned()).spawn(move || {
+        // They are the recorder's: taken here, they would end the program without giving the terminal back.
+        SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
+        show(top, &ticks)
+    })?;
     let mut notes = BTreeSet::new();
     let plan = Plan::new(vec![source], root, host, 1.0);
     let outcome = fenxi_record::record(plan, &mut |stage| match stage {

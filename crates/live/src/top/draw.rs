@@ -163,9 +163,12 @@ fn pane(top: &Top, now: usize, painter: &mut Painter<'_>) {
     let offset = top.offset.min(all.len().saturating_sub(1));
     let shown = &all[offset..all.len().min(offset + room)];
     let sorted = top.choice.sort.or(pane.sorted_by);
-    let titles: Vec<String> = pane.columns.iter().enumerate().map(|(at, column)| {
-        if sorted == Some(at) { format!("{}*", column.title) } else { column.title.to_owned() }
-    }).collect();
+    let titles: Vec<String> = pane
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(at, column)| if sorted == Some(at) { format!("{}*", column.title) } else { column.title.to_owned() })
+        .collect();
     let is_number = |at: usize| all.iter().any(|row| row[at].number.is_some());
     let mut x = 0_u16;
     for (at, title) in titles.iter().enumerate() {

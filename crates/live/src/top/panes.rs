@@ -257,8 +257,8 @@ fn blockers(sessions: &TableRows, rows: &Rows) -> Vec<(i64, i64)> {
     });
     let mut pairs: Vec<_> = own.collect();
     if let Some(locks) = rows.of(&db_lock::TABLE) {
-        let edges =
-            (0..locks.n_rows()).filter_map(|row| Some((locks.i64(row, db_lock::waiter)?, locks.i64(row, db_lock::blocker)?)));
+        let edges = (0..locks.n_rows())
+            .filter_map(|row| Some((locks.i64(row, db_lock::waiter)?, locks.i64(row, db_lock::blocker)?)));
         for (waiter, blocker) in edges {
             if pairs.iter().all(|(known, _)| *known != waiter) {
                 pairs.push((waiter, blocker));

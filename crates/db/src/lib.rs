@@ -22,6 +22,7 @@ mod sample;
 mod schedule;
 mod server;
 mod source;
+mod statements;
 
 pub use server::{Server, ServerError};
 pub use source::{Databases, MAX_RATE, Rate, SOURCE_NAME, TABLES};

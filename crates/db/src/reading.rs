@@ -7,7 +7,6 @@
 use fenxi_model::{
     Place, Row, Rows, Table,
     place::{F64, I64, Label},
-    statement::{Quotes, digest, hidden_of},
 };
 use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
@@ -38,8 +37,6 @@ pub enum Fill<S> {
     YesNo(Place<S, Label>),
     /// A number that names something.
     Id(Place<S, I64>),
-    /// The text of a statement: its normal form, and the digest of that.
-    Statement(Place<S, Label>, Place<S, Label>),
 }
 
 /// One column of ours.
@@ -100,6 +97,10 @@ pub struct Reading<S: 'static> {
     /// Its columns.
     pub columns: &'static [Column<S>],
 }
+
+/// A reading of so many rows may have been cut, as statements have a limit: what is new in the next one may only have been
+/// beyond it.
+const CUT: usize = 50_000;
 
 /// What a server has: columns of its views, and settings that are on.
 #[derive(Debug, Default)]
@@ -263,14 +264,6 @@ impl<S> Ready<S> {
                     row.str(place, yes_or_no(values[at].text));
                     continue;
                 }
-                Fill::Statement(form_place, digest_place) => {
-                    let form =
-                        values[at].text.map(|text| hidden_of(&plain(text), Quotes::Backslash, text.len() >= 4096));
-                    // What the server has added up is of no statement.
-                    let one = form.as_deref().filter(|form| *form != OTHERS);
-                    row.str(form_place, form.as_deref()).str(digest_place, one.map(digest).as_deref());
-                    continue;
-                }
                 Fill::Id(place) => {
                     row.i64(place, values[at].text.and_then(|text| text.parse::<i64>().ok()));
                     continue;
@@ -293,15 +286,6 @@ impl<S> Ready<S> {
 struct Value<'a> {
     text: Option<&'a str>,
     number: Option<Number>,
-}
-
-/// What stands for statements that are added up.
-const OTHERS: &str = "(others)";
-
-/// A digest's text of MySQL's performance schema as somebody would have written it: it quotes all names, and puts blanks
-/// around points and before brackets.
-fn plain(text: &str) -> String {
-    text.replace('`', "").replace(" . ", ".").replace(" (", "(").replace("( ", "(").replace(" )", ")")
 }
 
 fn yes_or_no(text: Option<&str>) -> Option<&'static str> {
@@ -330,7 +314,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
         *round += 1;
         totals.fill(None);
         let Interval { t, dt } = about.interval;
-        let is_new_counted = reading.counts_new && *round > 1;
+        let is_new_counted = reading.counts_new && *round > 1 && seen.len() < CUT;
         let has_gauges = columns.iter().any(|column| matches!(column.fill, Fill::Gauge(..)));
         let mut went_back: Vec<String> = Vec::new();
         client.each_again(sql, &mut |answer| {

@@ -51,12 +51,19 @@ pub struct Server {
     name: String,
     /// Numbers of our own sessions: MySQL's have no application by which they are known.
     own: Arc<Mutex<BTreeSet<i64>>>,
+    /// What outlives a connection to a MySQL.
+    memory: Arc<Mutex<mysql::Memory>>,
 }
 
 impl Server {
     /// The server that a target leads to.
     pub fn new(target: &Target) -> Server {
-        Server { name: target.server(), target: target.for_application(APPLICATION), own: Arc::default() }
+        Server {
+            name: target.server(),
+            target: target.for_application(APPLICATION),
+            own: Arc::default(),
+            memory: Arc::default(),
+        }
     }
 
     /// Its address without credentials: `host:port`, or the path of its socket.
@@ -93,8 +100,16 @@ impl Server {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What is known of a MySQL whatever becomes of connections.
+    pub(crate) fn memory(&self) -> MutexGuard<'_, mysql::Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn client_of(&self, target: &Target) -> Result<Client, ClientError> {
-        let mut client = Client::connect(target, LOGIN)?;
+        let mut client = match target.login.dialect {
+            Dialect::Postgres => Client::connect(target, LOGIN)?,
+            Dialect::Mysql => Client::connect(&target.to_database(mysql::HOME), LOGIN)?,
+        };
         self.own().insert(i64::from(client.about().number));
         client.set_limit(ANSWER);
         client.set_longest_message(LONGEST);

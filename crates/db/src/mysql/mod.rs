@@ -2,12 +2,16 @@
 
 mod activity;
 mod locks;
+mod metadata;
+mod own;
 mod poller;
 mod readings;
 mod replication;
 mod sessions;
+mod statements;
 mod status;
 mod transactions;
+mod vitals;
 
 use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
@@ -15,8 +19,30 @@ use rustc_hash::FxHashMap;
 pub use self::{poller::poller, sessions::sampler};
 use crate::reading::Having;
 
+/// A setting and a schema.
+const PERFORMANCE_SCHEMA: &str = "performance_schema";
+
 /// What stands in front of each statement, by which our sessions are told from others'.
 const MARK: &str = "/* fenxi-db */";
+
+/// The database that our sessions are in: nobody else is at home there, so that the server's statistics by database keep
+/// our statements apart, where comments are dropped.
+pub const HOME: &str = "information_schema";
+
+/// What is known of a server whatever becomes of connections.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// Its process as it was last seen.
+    up: Option<vitals::Up>,
+    /// Whether it refused changes then.
+    read_only: Option<bool>,
+    /// What each of our sessions adds to counters, per second.
+    spent: FxHashMap<&'static str, FxHashMap<String, f64>>,
+    /// Threads of sessions, where only the poller learns them.
+    tids: FxHashMap<i64, i64>,
+    /// A text of the processlist was longer than an answer may be.
+    has_long_texts: bool,
+}
 
 /// Settings of the poller's own sessions; what a server does not know, or forbids, is left as it is.
 const SETTINGS: &[&str] = &[
@@ -73,5 +99,9 @@ fn having(client: &mut Client, wanted: &[&str]) -> Result<Having, ClientError> {
             on.push(name.to_owned());
         }
     })?;
+    // Its views are there, and empty, while it is off.
+    if !on.iter().any(|name| name == PERFORMANCE_SCHEMA) {
+        views.retain(|view, _| !view.starts_with(PERFORMANCE_SCHEMA));
+    }
     Ok(Having { views, on })
 }

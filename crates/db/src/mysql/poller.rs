@@ -1,5 +1,7 @@
 //! Counters of a MySQL or MariaDB server, each as often as it is worth.
 
+use std::time::Instant;
+
 use fenxi_model::{
     Rows,
     catalog::{db, db_setting},
@@ -8,7 +10,16 @@ use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
 
 use super::{
-    MARK, having, locks, readings::READINGS, replication::Replication, sessions::threads_are_seen, status::Status,
+    MARK, having,
+    locks::{self, Locks},
+    metadata,
+    own::{self, Own},
+    readings::READINGS,
+    replication::Replication,
+    sessions::threads_are_seen,
+    statements,
+    status::Status,
+    vitals,
 };
 use crate::{
     check::{Finding, timed},
@@ -26,7 +37,12 @@ use crate::{
 /// When the server cannot be reached or refuses.
 pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
     let mut client = server.client()?;
-    let wanted: Vec<_> = READINGS.iter().map(|reading| reading.view()).chain(locks::VIEWS.iter().copied()).collect();
+    let wanted: Vec<_> = READINGS
+        .iter()
+        .map(|reading| reading.view())
+        .chain(locks::VIEWS.iter().copied())
+        .chain([statements::VIEW])
+        .collect();
     let having = having(&mut client, &wanted)?;
     let by_threads = threads_are_seen(&mut client)?;
     let mut missing = Vec::new();
@@ -34,14 +50,29 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
         missing.push(("statements, tables and files", "performance_schema is OFF (it is set at the server's start)"));
     } else if !by_threads {
         missing.push(("tables of the performance schema", "GRANT SELECT ON performance_schema.* helps"));
+    } else if !metadata::is_on(&mut client)? {
+        missing.push((
+            "holders of metadata locks",
+            "the instrument `wait/lock/metadata/sql/mdl` is off (performance-schema-instrument='wait/lock/metadata/sql/mdl=ON')",
+        ));
     }
     if !sees_others(&mut client)? {
-        missing.push(("sessions of other users", "GRANT PROCESS ON *.* helps"));
+        // The performance schema shows sessions to whoever may read it; transactions are InnoDB's.
+        let what = if by_threads { "transactions and row locks" } else { "sessions of other users, and row locks" };
+        missing.push((what, "GRANT PROCESS ON *.* helps"));
     }
-    let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having)).map(Due::new).collect();
+    if is_pooled(&mut client)? {
+        missing.push((
+            "threads of sessions",
+            "thread_handling is pool-of-threads, where a session has no thread of its own",
+        ));
+    }
+    let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having));
+    let readings = statements::Statements::new(&having).into_iter().chain(readings).map(Due::new).collect();
     Ok(Box::new(Mysql {
         server: server.clone(),
-        locks: locks::statement(&having),
+        locks: Locks::new(&having),
+        own: Own::of("poller"),
         client,
         by_threads,
         status: Status::default(),
@@ -56,6 +87,9 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
     }))
 }
 
+/// Words in names of settings whose values may hold a password.
+const SECRET: &[&str] = &["password", "init_connect", "passphrase", "sst_auth", "init_replica", "init_slave"];
+
 /// Whether our user may see sessions of others.
 fn sees_others(client: &mut Client) -> Result<bool, ClientError> {
     let mut all = false;
@@ -66,6 +100,14 @@ fn sees_others(client: &mut Client) -> Result<bool, ClientError> {
         all |= global.contains("ALL PRIVILEGES") || global.contains("PROCESS");
     })?;
     Ok(all)
+}
+
+/// Whether sessions share threads.
+fn is_pooled(client: &mut Client) -> Result<bool, ClientError> {
+    let mut pooled = false;
+    let sql = format!("{MARK} SHOW GLOBAL VARIABLES LIKE 'thread_handling'");
+    client.each(&sql, &mut |row| pooled = row.text(1) == Some("pool-of-threads"))?;
+    Ok(pooled)
 }
 
 /// Threads of the server by whom they work for.
@@ -81,12 +123,12 @@ struct Mysql {
     client: Client,
     by_threads: bool,
     status: Status,
+    own: Own,
     readings: Vec<Due>,
     replication: Replication,
     replicas: Turn,
     roster: Roster,
-    /// The statement for edges of locks.
-    locks: Option<String>,
+    locks: Locks,
     /// Settings as they were last read.
     settings: FxHashMap<String, String>,
     missing: Vec<(&'static str, &'static str)>,
@@ -101,15 +143,17 @@ impl gather::Poller for Mysql {
         for (what, why) in self.missing.drain(..) {
             rows.note(&server, None, &format!("{what} are not seen: {why}"));
         }
+        let asked = Instant::now();
         self.status.read(&mut self.client)?;
-        if self.status.was_restarted() {
-            rows.event(interval.t, "restart", &server, "the server was started again");
-            self.status.forget();
+        if vitals::read(&mut self.client, &self.server, (&self.status, asked), &about, rows)? {
+            self.status.forget_last();
             self.readings.iter_mut().for_each(Due::forget);
         } else if self.status.was_reset() {
             rows.event(interval.t, "counter reset", &server, "status counters went back (FLUSH STATUS)");
         }
+        self.own.read(&mut self.client, &self.server)?;
         if let Some(dt) = interval.dt.filter(|dt| *dt > 0.0) {
+            self.status.leave_out(own::spent(&self.server, dt));
             self.tell_server(&about, dt, heard, rows);
             self.status.tell(&server, interval.t, dt, rows);
         }
@@ -117,14 +161,8 @@ impl gather::Poller for Mysql {
         for due in &mut self.readings {
             due.read(&mut self.client, &about, rows)?;
         }
-        if let (true, Some(sql)) = (heard.locked > 0, &self.locks) {
-            match locks::read(&mut self.client, sql, &about, rows) {
-                Err(error) if error.is_refusal() => {
-                    rows.note(&server, None, &format!("locks cannot be read: {error}"));
-                    self.locks = None;
-                }
-                other => other?,
-            }
+        if heard.locked > 0 {
+            self.locks.read(&mut self.client, &about, rows)?;
         }
         if let Some(Interval { t, dt: Some(dt) }) = self.replicas.take(&about) {
             self.replication.read(&mut self.client, &server, t, dt, rows)?;
@@ -158,9 +196,7 @@ impl gather::Poller for Mysql {
         for due in &mut self.readings {
             all.push(due.check(&mut self.client, about, rows)?);
         }
-        if let Some(sql) = &self.locks {
-            all.push(timed("row locks", 1.0, || locks::read(&mut self.client, sql, about, rows))?);
-        }
+        all.push(timed("locks", 1.0, || self.locks.read(&mut self.client, about, rows))?);
         let (server, t) = (about.server, about.interval.t);
         all.push(timed("replication", 1.0, || self.replication.read(&mut self.client, server, t, 1.0, rows))?);
         all.push(timed("settings", 0.0, || self.read_settings(about, rows))?);
@@ -201,10 +237,14 @@ impl Mysql {
         };
         let own = self.server.own();
         let tasks = &mut self.roster.tasks;
+        let mut tids = FxHashMap::default();
         tasks.clear();
         let read = self.client.each(&format!("{MARK} {sql}"), &mut |row| {
             let Some(id) = row.text(0).and_then(|tid| tid.parse().ok()) else { return };
             let user = row.text(2).unwrap_or_default();
+            if let Some(number) = row.i64(1) {
+                tids.insert(number, i64::from(id));
+            }
             let is_own = row.i64(1).is_some_and(|number| own.contains(&number))
                 || row.text(4).is_some_and(|text| text.starts_with(MARK));
             let whose = if is_own {
@@ -217,6 +257,8 @@ impl Mysql {
             };
             tasks.push(Task { id, whose });
         });
+        drop(own);
+        self.server.memory().tids = tids;
         match read {
             // MySQL's processlist has no numbers of threads.
             Err(error) if error.is_refusal() => Ok(()),
@@ -226,11 +268,13 @@ impl Mysql {
 
     fn read_settings(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
         let (server, t) = (about.server, about.interval.t);
+        let started = match self.status.value("Uptime") {
+            Some(up) if self.settings.is_empty() => vitals::started(&mut self.client, up)?,
+            _ => None,
+        };
         let known = &mut self.settings;
         let mut tell = |name: &str, value: &str, origin: Option<&str>| {
-            // Passwords of replication users stand in no variable, but an init_connect can hold anything.
-            let value =
-                if name.contains("password") || name == "init_connect" && !value.is_empty() { "***" } else { value };
+            let value = if SECRET.iter().any(|word| name.contains(word)) && !value.is_empty() { "***" } else { value };
             if known.get(name).is_some_and(|known| known == value) {
                 return;
             }
@@ -245,6 +289,9 @@ impl Mysql {
         let vendor = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
         tell("version", &version, Some("server"));
         tell("vendor", vendor, Some("server"));
+        if let Some(started) = &started {
+            tell("started", started, Some("server"));
+        }
         // These move by themselves.
         let moving = [
             "timestamp",

@@ -3,10 +3,13 @@
 //! `information_schema.PROCESSLIST` is not used: MariaDB makes a temporary table on disk each time it is read.
 
 use fenxi_model::statement::{Quotes, digest, hidden_of};
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::{
+    WireError,
+    client::{Client, ClientError},
+};
 use rustc_hash::FxHashMap;
 
-use super::{MARK, activity, transactions::Transactions};
+use super::{MARK, activity, own::Own, transactions::Transactions};
 use crate::{
     activity as class, gather,
     sample::{Sample, Session, put},
@@ -15,6 +18,8 @@ use crate::{
 
 /// How many texts of statements are known at a time.
 const KNOWN: usize = 20_000;
+/// How much of a text SHOW PROCESSLIST shows, in bytes at least.
+const SHORT: usize = 100;
 /// How much of a text is asked for.
 const TEXT: usize = 4096;
 
@@ -31,6 +36,7 @@ pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError>
         by_threads,
         transactions: Transactions::default(),
         digests: FxHashMap::default(),
+        own: Own::of("sampler"),
     }))
 }
 
@@ -51,6 +57,7 @@ struct Sampler {
     transactions: Transactions,
     /// Our digest of a statement by its text.
     digests: FxHashMap<Box<str>, String>,
+    own: Own,
 }
 
 /// Columns in the order of SHOW FULL PROCESSLIST, and the thread's number behind them.
@@ -69,6 +76,7 @@ mod at {
 impl gather::Sampler for Sampler {
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
         self.transactions.read(&mut self.client)?;
+        self.own.read(&mut self.client, &self.server)?;
         let sql = if self.by_threads {
             format!(
                 "{MARK} SELECT PROCESSLIST_ID, PROCESSLIST_USER, PROCESSLIST_HOST, PROCESSLIST_DB, PROCESSLIST_COMMAND, PROCESSLIST_TIME, \
@@ -78,12 +86,15 @@ impl gather::Sampler for Sampler {
                 self.transactions.list()
             )
         } else {
-            format!("{MARK} SHOW FULL PROCESSLIST")
+            let full = if self.server.memory().has_long_texts { "" } else { "FULL " };
+            format!("{MARK} SHOW {full}PROCESSLIST")
         };
         let (transactions, digests, own) = (&self.transactions, &mut self.digests, self.server.own());
         let by_threads = self.by_threads;
+        let is_cut = !by_threads && self.server.memory().has_long_texts;
         let shown = if by_threads { Some(at::TID) } else { None };
-        self.client.each(&sql, &mut |row| {
+        let tids = if by_threads { FxHashMap::default() } else { self.server.memory().tids.clone() };
+        let read = self.client.each(&sql, &mut |row| {
             let command = row.text(at::COMMAND).unwrap_or_default();
             let text = row.text(at::TEXT).unwrap_or_default();
             let number = row.i64(at::NUMBER).unwrap_or_default();
@@ -94,7 +105,7 @@ impl gather::Sampler for Sampler {
             }
             let session = into.add();
             session.number = number;
-            session.tid = shown.and_then(|place| row.i64(place));
+            session.tid = shown.and_then(|place| row.i64(place)).or_else(|| tids.get(&number).copied());
             let user = row.text(at::USER).unwrap_or_default();
             session.is_client = !matches!(user, "system user" | "event_scheduler");
             put(&mut session.user, Some(user));
@@ -115,11 +126,18 @@ impl gather::Sampler for Sampler {
                 session.rows_locked = transaction.rows_locked;
                 session.rows_changed = transaction.rows_changed;
             }
-            if !text.is_empty() {
+            // What SHOW PROCESSLIST has cut is of no statement.
+            if !text.is_empty() && !(is_cut && text.len() >= SHORT) {
                 let digest = digests.entry(text.into()).or_insert_with(|| digest_of(text));
                 put(&mut session.digest, Some(digest));
             }
-        })?;
+        });
+        if let Err(error) = read {
+            // A text may have been longer than an answer is allowed to be: the next connection asks for less.
+            self.server.memory().has_long_texts |=
+                !by_threads && matches!(error, ClientError::Session { source: WireError::Protocol { .. }, .. });
+            return Err(error);
+        }
         if self.digests.len() > KNOWN {
             self.digests.clear();
         }

@@ -91,6 +91,8 @@ const ALWAYS_GROW: &[&str] = &["Questions", "Bytes_sent"];
 pub struct Status {
     now: FxHashMap<String, Number>,
     last: FxHashMap<String, Number>,
+    /// What our own sessions add to counters in an interval.
+    own: FxHashMap<String, f64>,
     /// Texts that are no numbers.
     pub words: FxHashMap<String, String>,
 }
@@ -113,10 +115,14 @@ impl Status {
         Ok(())
     }
 
-    /// Forgets all counters.
-    pub fn forget(&mut self) {
-        self.now.clear();
+    /// Forgets the last reading: it was of another server process.
+    pub fn forget_last(&mut self) {
         self.last.clear();
+    }
+
+    /// What our own sessions added to counters in the interval that is told next.
+    pub fn leave_out(&mut self, own: FxHashMap<String, f64>) {
+        self.own = own;
     }
 
     /// The value of a variable.
@@ -129,14 +135,13 @@ impl Status {
         self.now.get(name)?.since(*self.last.get(name)?)
     }
 
-    /// Whether the server was started again since the last reading.
-    pub fn was_restarted(&self) -> bool {
-        self.went_back("Uptime")
-    }
-
     /// Whether counters were reset (FLUSH STATUS).
     pub fn was_reset(&self) -> bool {
         self.went_back("Uptime_since_flush_status") || ALWAYS_GROW.iter().any(|name| self.went_back(name))
+    }
+
+    fn grown_without_own(&self, name: &str) -> Option<f64> {
+        self.grown(name).map(|grown| (grown - self.own.get(name).unwrap_or(&0.0)).max(0.0))
     }
 
     fn went_back(&self, name: &str) -> bool {
@@ -147,8 +152,8 @@ impl Status {
         for Wanted { place, how, names } in wanted {
             let Some(name) = names.iter().find(|name| self.now.contains_key(**name)) else { continue };
             let value = match how {
-                As::Rate(factor) => self.grown(name).map(|grown| grown * factor / dt),
-                As::Count => self.grown(name),
+                As::Rate(factor) => self.grown_without_own(name).map(|grown| grown * factor / dt),
+                As::Count => self.grown_without_own(name),
                 As::Gauge(factor) => self.value(name).map(|value| value * factor),
             };
             row.f64(*place, value);

@@ -6,12 +6,7 @@
 
 use std::time::Instant;
 
-use fenxi_model::{
-    Micros, Place, Rows,
-    catalog::db_statement,
-    place::F64,
-    statement::{Quotes, digest, hidden_of},
-};
+use fenxi_model::{Micros, Rows, catalog::db_statement, statement::Quotes};
 use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
 
@@ -19,30 +14,11 @@ use super::MARK;
 use crate::{
     number::Number,
     reading::{About, Having},
+    statements::{Growing, Grown, Key, TEXT, Text, found, growing, growth, tell},
 };
 
-/// The most statements of an interval that have rows of their own; the rest is added up in one.
-const MOST: usize = 1_000;
 /// Texts are read from a file, all of them each time: that takes at most this share of the time.
 const SHARE_OF_TIME: f64 = 0.002;
-/// How much of a text is asked for, and kept.
-const TEXT: usize = 4096;
-
-/// A column that grows, and where it goes.
-struct Growing {
-    /// Names in order of preference.
-    names: &'static [&'static str],
-    /// Where its growth per second goes, times a factor.
-    place: Place<db_statement::Schema, F64>,
-    factor: f64,
-    /// A setting without which 0 means unknown.
-    needs: Option<&'static str>,
-}
-
-const fn growing(names: &'static [&'static str], place: Place<db_statement::Schema, F64>, factor: f64) -> Growing {
-    Growing { names, place, factor, needs: None }
-}
-
 const BLOCK: f64 = 8192.0;
 
 /// The first is the number of calls, the second the time in milliseconds.
@@ -54,6 +30,7 @@ const COLUMNS: &[Growing] = &[
         place: db_statement::plan_time,
         factor: 1e-3,
         needs: Some("pg_stat_statements.track_planning"),
+        is_count: false,
     },
     growing(&["rows"], db_statement::rows_per_s, 1.0),
     growing(&["shared_blks_hit"], db_statement::cache_hits_per_s, 1.0),
@@ -67,32 +44,18 @@ const COLUMNS: &[Growing] = &[
         place: db_statement::read_time,
         factor: 1e-3,
         needs: Some("track_io_timing"),
+        is_count: false,
     },
     Growing {
         names: &["shared_blk_write_time", "blk_write_time"],
         place: db_statement::write_time,
         factor: 1e-3,
         needs: Some("track_io_timing"),
+        is_count: false,
     },
     growing(&["wal_bytes"], db_statement::wal_bytes_per_s, 1.0),
     growing(&["jit_generation_time"], db_statement::jit_time, 1e-3),
 ];
-
-/// Whose entry it is, in our words.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
-    database: String,
-    digest: String,
-    user: String,
-    nested: Option<bool>,
-}
-
-/// A statement's text, in normal form.
-#[derive(Clone)]
-struct Text {
-    digest: String,
-    form: String,
-}
 
 /// Statements at work.
 pub struct Statements {
@@ -113,12 +76,7 @@ pub struct Statements {
 impl Statements {
     /// Of an extension's view with these columns; None when they are not those of it.
     pub fn new(view: &str, having: &Having) -> Option<Statements> {
-        let found = COLUMNS.iter().filter_map(|growing| {
-            let is_known = growing.needs.is_none_or(|setting| having.is_on(setting));
-            let name = growing.names.iter().find(|name| is_known && having.has(view, name))?;
-            Some((growing, *name))
-        });
-        let found: Vec<_> = found.collect();
+        let found: Vec<_> = found(COLUMNS, view, having).collect();
         if found.first().is_none_or(|(_, name)| *name != "calls") || found.len() < 3 {
             return None;
         }
@@ -164,7 +122,7 @@ impl Statements {
     /// # Errors
     /// When the server refuses, or the connection is lost.
     pub fn read(&mut self, client: &mut Client, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
-        let mut grown: Vec<(Box<str>, Key, Vec<f64>)> = Vec::new();
+        let mut grown: Vec<Grown> = Vec::new();
         let mut now: FxHashMap<Box<str>, Vec<Option<Number>>> = FxHashMap::default();
         let mut unknown = false;
         let long_ago = about.is_last || self.learn_from.is_none_or(|from| about.interval.t >= from);
@@ -196,7 +154,7 @@ impl Statements {
                     nested,
                 };
                 unknown |= !texts.contains_key(id);
-                grown.push((id.into(), key, growth(&values, last)));
+                grown.push(Grown { id: id.into(), key, growth: growth(&values, last.map(Vec::as_slice)) });
             }
             now.insert(entry.into(), values);
         })?;
@@ -210,7 +168,7 @@ impl Statements {
             self.learn_from = Some(Micros(about.interval.t.0.saturating_add(pause)));
         }
         if let Some(dt) = about.interval.dt.filter(|dt| *dt > 0.0 && !was_first) {
-            self.tell(grown, about, dt, rows);
+            tell(grown, &self.texts, &self.columns, (about, dt), rows);
         }
         Ok(())
     }
@@ -227,60 +185,6 @@ impl Statements {
         Ok(())
     }
 
-    /// Adds rows: entries of one statement are added up, and what is beyond the limit is in one row.
-    fn tell(&self, grown: Vec<(Box<str>, Key, Vec<f64>)>, about: &About<'_>, dt: f64, rows: &mut Rows) {
-        let mut sums: FxHashMap<Key, (Option<&str>, Vec<f64>)> = FxHashMap::default();
-        for (id, mut key, growth) in grown {
-            let text = self.texts.get_key_value(&id);
-            text.map_or("", |(_, text)| text.digest.as_str()).clone_into(&mut key.digest);
-            let sum = sums.entry(key).or_insert_with(|| (text.map(|(id, _)| &**id), vec![0.0; growth.len()]));
-            sum.1.iter_mut().zip(growth).for_each(|(sum, growth)| *sum += growth);
-        }
-        let mut all: Vec<_> = sums.into_iter().collect();
-        all.sort_by(|a, b| b.1.1[1].total_cmp(&a.1.1[1]).then_with(|| a.0.digest.cmp(&b.0.digest)));
-        let rest = all.split_off(all.len().min(MOST));
-        for (key, (id, sum)) in &all {
-            self.row(about, dt, Some(key), *id, sum, rows);
-        }
-        if !rest.is_empty() {
-            let mut sum = vec![0.0; self.columns.len()];
-            for (_, (_, growth)) in &rest {
-                sum.iter_mut().zip(growth).for_each(|(sum, growth)| *sum += growth);
-            }
-            self.row(about, dt, None, None, &sum, rows);
-            rows.note(
-                about.server,
-                None,
-                &format!("{} statements of an interval are added up as `(others)`", rest.len()),
-            );
-        }
-    }
-
-    fn row(&self, about: &About<'_>, dt: f64, key: Option<&Key>, id: Option<&str>, sum: &[f64], rows: &mut Rows) {
-        let some = |text: &'static str| (!text.is_empty()).then_some(text);
-        let text = id.and_then(|id| self.texts.get(id));
-        let mut row = rows.row(&db_statement::TABLE, about.interval.t, dt);
-        row.str(db_statement::server, about.server).str(db_statement::query_id, id);
-        match key {
-            Some(key) => {
-                row.str(db_statement::database, crate::sample::some(&key.database))
-                    .str(db_statement::digest, crate::sample::some(&key.digest))
-                    .str(db_statement::user, crate::sample::some(&key.user))
-                    .str(db_statement::nested, some(key.nested.map_or("", |nested| if nested { "yes" } else { "no" })))
-                    .str(db_statement::statement, text.map(|text| text.form.as_str()));
-            }
-            None => {
-                row.str(db_statement::statement, "(others)");
-            }
-        }
-        for (growing, value) in self.columns.iter().zip(sum) {
-            row.f64(growing.place, value * growing.factor / dt);
-        }
-        if sum[0] > 0.0 {
-            row.f64(db_statement::mean_ms, sum[1] / sum[0]);
-        }
-    }
-
     /// Counts the entries that were evicted since the last time.
     ///
     /// # Errors
@@ -295,39 +199,17 @@ impl Statements {
     }
 }
 
-/// By how much an entry grew. One that went back was reset or evicted, and all that it shows has happened since.
-fn growth(now: &[Option<Number>], last: Option<&Vec<Option<Number>>>) -> Vec<f64> {
-    let whole = || now.iter().map(|value| value.map_or(0.0, Number::as_f64)).collect();
-    let Some(last) = last else { return whole() };
-    let grown: Option<Vec<f64>> = now
-        .iter()
-        .zip(last)
-        .map(|pair| if let (Some(now), Some(last)) = pair { now.since(*last) } else { Some(0.0) })
-        .collect();
-    grown.unwrap_or_else(whole)
-}
-
 /// A text in normal form, with its digest. Our own statements are one.
 fn normal(text: &str) -> Text {
     if text.starts_with(MARK) {
         return Text { digest: "fenxi-db".to_owned(), form: "fenxi-db".to_owned() };
     }
-    let form = hidden_of(text, Quotes::Standard, text.len() >= TEXT);
-    Text { digest: digest(&form), form }
+    Text::of(text, Quotes::Standard)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_went_back_grew_by_what_it_shows() {
-        let read = |texts: &[&str]| texts.iter().map(|text| Number::read(text)).collect::<Vec<_>>();
-        assert_eq!(growth(&read(&["5", "2.5"]), Some(&read(&["3", "1"]))), [2.0, 1.5]);
-        // Evicted, and busier since: the calls alone would not tell.
-        assert_eq!(growth(&read(&["9", "0.5"]), Some(&read(&["3", "1"]))), [9.0, 0.5]);
-        assert_eq!(growth(&read(&["9", ""]), None), [9.0, 0.0]);
-    }
 
     #[test]
     fn a_text_keeps_no_value() {

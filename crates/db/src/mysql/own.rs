@@ -1,0 +1,86 @@
+//! What our own sessions add to the server's counters, so that an idle server does not look busy: statements, temporary
+//! tables that its own views make, full scans, bytes.
+//!
+//! Asking costs as much as all other status, so it is asked seldom; in between, our sessions go on as they did.
+
+use std::time::{Duration, Instant};
+
+use fenxi_wire::client::{Client, ClientError};
+use rustc_hash::FxHashMap;
+
+use super::MARK;
+use crate::server::Server;
+
+/// Variables that a session counts for itself. Of all others SHOW SESSION STATUS shows the server's.
+const NAMES: &[&str] = &[
+    "Bytes_received",
+    "Bytes_sent",
+    "Created_tmp_disk_tables",
+    "Created_tmp_tables",
+    "Handler_read_key",
+    "Handler_write",
+    "Questions",
+    "Select_full_join",
+    "Select_scan",
+];
+
+/// Between the first two readings, and between others.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
+
+/// What a session of ours has added so far.
+#[derive(Debug)]
+pub struct Own {
+    /// Which one it is.
+    who: &'static str,
+    last: Option<(Instant, FxHashMap<String, f64>)>,
+    is_known: bool,
+}
+
+impl Own {
+    /// Of the sampler's session or the poller's: what an earlier one of the same kind added is no more.
+    pub fn of(who: &'static str) -> Own {
+        Own { who, last: None, is_known: false }
+    }
+
+    /// Reads it when it is time to, and lets the poller know.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn read(&mut self, client: &mut Client, server: &Server) -> Result<(), ClientError> {
+        let pause = if self.is_known { PAUSES.1 } else { PAUSES.0 };
+        if self.last.as_ref().is_some_and(|(at, _)| at.elapsed() < pause) {
+            return Ok(());
+        }
+        let mut now = FxHashMap::default();
+        let sql = format!("{MARK} SHOW SESSION STATUS WHERE Variable_name IN ('{}')", NAMES.join("','"));
+        let asked = client.each(&sql, &mut |row| {
+            if let (Some(name), Some(value)) = (row.text(0), row.f64(1)) {
+                now.insert(name.to_owned(), value);
+            }
+        });
+        match asked {
+            Err(error) if !error.is_refusal() => return Err(error),
+            _ => {}
+        }
+        let at = Instant::now();
+        if let Some((before, last)) = &self.last {
+            let dt = (at - *before).as_secs_f64();
+            let rate = |(name, value): (&String, &f64)| Some((name.clone(), (value - last.get(name)?).max(0.0) / dt));
+            server.memory().spent.insert(self.who, now.iter().filter_map(rate).collect());
+            self.is_known = true;
+        }
+        self.last = Some((at, now));
+        Ok(())
+    }
+}
+
+/// What our sessions add in so many seconds.
+pub fn spent(server: &Server, seconds: f64) -> FxHashMap<String, f64> {
+    let mut sums: FxHashMap<String, f64> = FxHashMap::default();
+    for of_session in server.memory().spent.values() {
+        for (name, rate) in of_session {
+            *sums.entry(name.clone()).or_default() += rate * seconds;
+        }
+    }
+    sums
+}

@@ -6,7 +6,11 @@ use std::{
 };
 
 use fenxi_load::schedule::Schedule;
-use fenxi_model::catalog::{db, db_lock, db_session, db_setting, db_statement, db_table, db_wal};
+use fenxi_model::{
+    Rows,
+    catalog::{db, db_index, db_lock, db_session, db_setting, db_statement, db_table, db_wal, metric},
+    statement::digest,
+};
 use fenxi_wire::Mode;
 
 use crate::{
@@ -88,12 +92,17 @@ fn a_row_is_waited_for(more: &[&str]) {
         let edges = rows.of(&db_lock::TABLE).unwrap();
         assert_eq!((edges.i64(0, db_lock::waiter), edges.i64(0, db_lock::root)), (Some(waiter), Some(root)));
         assert_eq!(edges.str(0, db_lock::relation), Some("test.a"));
+        assert_eq!(edges.str(0, db_lock::database), Some("test"));
+        assert_eq!(edges.str(0, db_lock::digest), Some(digest("update a set n = ? where id = ?").as_str()));
+        let age = edges.f64(edges.n_rows() - 1, db_lock::blocker_state_age_s).unwrap();
+        assert!((1.0..4.0).contains(&age), "{age}");
         assert_eq!(edges.str(0, db_lock::blocker_state), Some("idle in transaction"));
         let sessions = rows.of(&db_session::TABLE).unwrap();
         assert!(
             (0..sessions.n_rows())
                 .all(|row| [Some(waiter), Some(root)].contains(&sessions.i64(row, db_session::session)))
         );
+        assert!(sessions.i64(sessions.n_rows() - 1, db_session::tid).is_some(), "{more:?}");
     });
 }
 
@@ -158,7 +167,7 @@ fn resets_and_restarts_give_no_wrong_figure() {
     observation.go_on(7.0);
     let rows = observation.end();
     let told = events(&rows);
-    for kind in ["counter reset", "connection lost", "connected"] {
+    for kind in ["counter reset", "connection lost", "connected", "restart"] {
         assert!(told.iter().any(|told| told == kind), "{kind}: {told:?}");
     }
     let databases = rows.of(&db::TABLE).unwrap();
@@ -180,4 +189,129 @@ fn who_may_not_see_is_told_what_helps() {
     observation.go_on(1.2);
     let told = notes(&observation.end());
     assert!(told.iter().any(|note| note.contains("GRANT PROCESS")), "{told:?}");
+}
+
+/// Figures of the server's own row, without those of the first seconds.
+fn figures(rows: &Rows, place: fenxi_model::Place<db::Schema, fenxi_model::place::F64>) -> Vec<f64> {
+    let databases = rows.of(&db::TABLE).unwrap();
+    (0..databases.n_rows()).skip(3).filter_map(|row| databases.f64(row, place)).collect()
+}
+
+#[test]
+fn an_idle_server_looks_idle() {
+    let Some(server) = server(&[SCHEMA]) else { return };
+    let mut observation = begin(&server.url("test"), 20).unwrap();
+    observation.go_on(13.0);
+    let rows = observation.end();
+    assert_eq!(rows.of(&db_session::TABLE).map_or(0, |sessions| sessions.n_rows()), 0);
+    let statements = rows.of(&db_statement::TABLE).map_or(0, |statements| statements.n_rows());
+    assert_eq!(statements, 0, "{}", texts(&rows));
+    // Twenty looks a second are as many statements, and five readings of transactions as many temporary tables.
+    for place in [db::statements_per_s, db::temp_tables_per_s, db::temp_disk_tables_per_s, db::full_scans_per_s] {
+        let all = figures(&rows, place);
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        assert!(all.len() > 6 && mean < 3.0, "{all:?}");
+    }
+    assert!(figures(&rows, db::sessions).iter().all(|sessions| *sessions == 0.0));
+    let metrics = rows.of(&metric::TABLE).unwrap();
+    let cost = places(&rows, &metric::TABLE, |row| metrics.str(row, metric::name) == Some("db_poller_server_cpu"));
+    let cpu: Vec<_> = cost.iter().filter_map(|row| metrics.f64(*row, metric::value)).collect();
+    assert!(!cpu.is_empty() && cpu.iter().all(|cpu| (0.0..0.5).contains(cpu)), "{cpu:?}");
+}
+
+#[test]
+fn who_holds_a_metadata_lock_is_found_where_the_server_lists_them() {
+    let Some(server) = server(&[SCHEMA, "--performance-schema-instrument=wait/lock/metadata/sql/mdl=ON"]) else {
+        return;
+    };
+    let mut holder = server.client("test");
+    holder.run("CREATE TABLE a (id int PRIMARY KEY) ENGINE=InnoDB").unwrap();
+    holder.run("BEGIN").unwrap();
+    holder.run("SELECT * FROM a").unwrap();
+    let root = i64::from(holder.about().number);
+    let mut observation = begin(&server.url("test"), 20).unwrap();
+    thread::scope(|scope| {
+        let (mut ddl, mut reader) = (server.client("test"), server.client("test"));
+        let (alter, behind) = (i64::from(ddl.about().number), i64::from(reader.about().number));
+        scope.spawn(move || ddl.run("ALTER TABLE a ADD COLUMN n int").unwrap());
+        observation.go_on(0.5);
+        scope.spawn(move || reader.run("SELECT * FROM a").unwrap());
+        observation.go_on(2.5);
+        holder.run("COMMIT").unwrap();
+        let rows = observation.end();
+        let edges = rows.of(&db_lock::TABLE).unwrap();
+        let found: Vec<_> = (0..edges.n_rows())
+            .map(|row| {
+                let session = |place| edges.i64(row, place).unwrap();
+                let direct = edges.str(row, db_lock::direct).unwrap();
+                (session(db_lock::waiter), session(db_lock::blocker), session(db_lock::root), direct)
+            })
+            .collect();
+        for edge in [(alter, root, root, "yes"), (behind, alter, root, "no")] {
+            assert!(found.contains(&edge), "{edge:?}: {found:?}");
+        }
+        assert_eq!((edges.str(0, db_lock::lock), edges.str(0, db_lock::relation)), (Some("metadata"), Some("test.a")));
+    });
+}
+
+#[test]
+fn a_server_that_becomes_read_only_has_changed_its_role() {
+    let Some(server) = server(&["--performance-schema=OFF", "--userstat=1"]) else { return };
+    let mut client = server.client("test");
+    client.run("CREATE TABLE a (id int PRIMARY KEY) ENGINE=InnoDB").unwrap();
+    client.run("INSERT INTO a VALUES (1), (2), (3)").unwrap();
+    let mut observation = begin(&server.url("test"), 10).unwrap();
+    for _ in 0..10 {
+        client.run("SELECT * FROM a WHERE id = 2").unwrap();
+    }
+    observation.go_on(1.2);
+    client.run("SET GLOBAL read_only = 1").unwrap();
+    observation.go_on(1.5);
+    let rows = observation.end();
+    assert_eq!(events(&rows), ["role changed"]);
+    // MariaDB counts what a session did in userstat when the statement ends.
+    let indexes = rows.of(&db_index::TABLE).unwrap();
+    let of_a = |row: usize| indexes.str(row, db_index::relation) == Some("test.a");
+    assert_eq!(amount(&rows, &db_index::TABLE, (db_index::dt, db_index::entries_read_per_s), of_a).round(), 10.0);
+    let settings = rows.of(&db_setting::TABLE).unwrap();
+    let started = places(&rows, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("started"));
+    assert_eq!(started.len(), 1);
+    let changed = places(&rows, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("read_only"));
+    assert_eq!(changed.len(), 2, "at the start, and at the end because it changed");
+}
+
+#[test]
+fn a_text_longer_than_an_answer_may_be_ends_no_observation() {
+    let Some(server) = server(&["--performance-schema=OFF", "--max-allowed-packet=64M"]) else { return };
+    let mut observation = begin(&server.url("test"), 20).unwrap();
+    thread::scope(|scope| {
+        let mut client = server.client("test");
+        let sql = format!("SELECT SLEEP(3), LENGTH('{}')", "x".repeat(9 << 20));
+        scope.spawn(move || client.run(&sql).unwrap());
+        observation.go_on(3.5);
+    });
+    let rows = observation.end();
+    assert!((1.0..3.5).contains(&time_in(&rows, "timeout", "sampled")), "{}", time_in(&rows, "timeout", "sampled"));
+}
+
+#[test]
+fn truncated_statements_count_from_nothing() {
+    let Some(server) = server(&[SCHEMA]) else { return };
+    let mut client = server.client("test");
+    for _ in 0..50 {
+        client.run("SELECT 1 + 1").unwrap();
+    }
+    let mut observation = begin(&server.url("test"), 10).unwrap();
+    client.run("TRUNCATE performance_schema.events_statements_summary_by_digest").unwrap();
+    for _ in 0..60 {
+        client.run("SELECT 1 + 1").unwrap();
+    }
+    observation.go_on(1.2);
+    let rows = observation.end();
+    let statements = rows.of(&db_statement::TABLE).unwrap();
+    let calls = amount(&rows, &db_statement::TABLE, (db_statement::dt, db_statement::calls_per_s), |row| {
+        statements.str(row, db_statement::statement) == Some("select ? + ?")
+    });
+    assert_eq!(calls.round(), 60.0);
+    assert!(events(&rows).iter().any(|kind| kind == "counter reset"));
 }

@@ -98,10 +98,6 @@ pub struct Reading<S: 'static> {
     pub columns: &'static [Column<S>],
 }
 
-/// A reading of so many rows may have been cut, as statements have a limit: what is new in the next one may only have been
-/// beyond it.
-const CUT: usize = 50_000;
-
 /// What a server has: columns of its views, and settings that are on.
 #[derive(Debug, Default)]
 pub struct Having {
@@ -314,7 +310,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
         *round += 1;
         totals.fill(None);
         let Interval { t, dt } = about.interval;
-        let is_new_counted = reading.counts_new && *round > 1 && seen.len() < CUT;
+        let is_new_counted = reading.counts_new && *round > 1;
         let has_gauges = columns.iter().any(|column| matches!(column.fill, Fill::Gauge(..)));
         let mut went_back: Vec<String> = Vec::new();
         client.each_again(sql, &mut |answer| {

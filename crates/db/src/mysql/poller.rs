@@ -68,7 +68,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
         ));
     }
     let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having));
-    let readings = statements::Statements::new(&having).into_iter().chain(readings).map(Due::new).collect();
+    let readings = statements::Statements::of(&having).into_iter().chain(readings).map(Due::new).collect();
     Ok(Box::new(Mysql {
         server: server.clone(),
         locks: Locks::new(&having),

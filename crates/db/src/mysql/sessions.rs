@@ -127,7 +127,8 @@ impl gather::Sampler for Sampler {
                 session.rows_changed = transaction.rows_changed;
             }
             // What SHOW PROCESSLIST has cut is of no statement.
-            if !text.is_empty() && !(is_cut && text.len() >= SHORT) {
+            let is_whole = !is_cut || text.len() < SHORT;
+            if is_whole && !text.is_empty() {
                 let digest = digests.entry(text.into()).or_insert_with(|| digest_of(text));
                 put(&mut session.digest, Some(digest));
             }

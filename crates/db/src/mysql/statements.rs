@@ -57,7 +57,7 @@ pub struct Statements {
 
 impl Statements {
     /// Of a server that has these columns; None when it lacks the view.
-    pub fn new(having: &Having) -> Option<Box<dyn Active>> {
+    pub fn of(having: &Having) -> Option<Box<dyn Active>> {
         let found: Vec<_> = found(COLUMNS, VIEW, having).collect();
         if found.get(1).is_none_or(|(_, name)| *name != "SUM_TIMER_WAIT") {
             return None;

@@ -1,11 +1,12 @@
 //! What came of one server, moment by moment, so that time can be stepped through.
 
-use std::collections::{HashMap, VecDeque};
+use std::{collections::VecDeque, sync::Arc};
 
 use fenxi_model::{
     Micros, Rows, TableRows,
     catalog::{T, db_session, db_statement},
 };
+use rustc_hash::FxHashMap;
 
 use super::panes::{PANES, Pane};
 use crate::{
@@ -22,7 +23,7 @@ pub struct Moment {
     /// Figures of the server.
     pub line: Line,
     /// For each of [`PANES`] the last rows so far; those that are read less often stay from their last reading.
-    pub rows: Vec<std::rc::Rc<Rows>>,
+    pub rows: Vec<Arc<Rows>>,
 }
 
 /// The moments of one server.
@@ -30,9 +31,9 @@ pub struct Moment {
 pub struct History {
     lines: Lines,
     server: Option<String>,
-    latest: Vec<(Micros, std::rc::Rc<Rows>)>,
+    latest: Vec<(Micros, Arc<Rows>)>,
     /// Texts of statements by their digests.
-    pub statements: HashMap<String, String>,
+    pub statements: FxHashMap<String, String>,
     /// Moments, the oldest first.
     pub moments: VecDeque<Moment>,
 }
@@ -40,12 +41,12 @@ pub struct History {
 impl History {
     /// Of one server; without a name of the first that appears.
     pub fn new(server: Option<String>) -> History {
-        let none = || (Micros(i64::MIN), std::rc::Rc::new(Rows::new("")));
+        let none = || (Micros(i64::MIN), Arc::new(Rows::new("")));
         History {
             lines: Lines::new(server.clone()),
             server,
             latest: PANES.iter().map(|_| none()).collect(),
-            statements: HashMap::new(),
+            statements: FxHashMap::default(),
             moments: VecDeque::new(),
         }
     }
@@ -67,7 +68,7 @@ impl History {
             let rows = PANES.iter().zip(&self.latest).map(|(pane, (t, rows))| {
                 let age_s = line.t.seconds_since(*t);
                 let is_fresh = t.0 > i64::MIN && age_s <= pane.lasts_s.max(1.5 * line.dt);
-                if is_fresh { rows.clone() } else { std::rc::Rc::new(Rows::new("")) }
+                if is_fresh { rows.clone() } else { Arc::new(Rows::new("")) }
             });
             let rows = rows.collect();
             let is_ours = self.server.as_deref().is_none_or(|server| server == line.server);
@@ -95,7 +96,7 @@ impl History {
 }
 
 /// The rows of the last moment of a pane's table.
-fn last_of(pane: &Pane, rows: &Rows, server: Option<&str>) -> Option<(Micros, std::rc::Rc<Rows>)> {
+fn last_of(pane: &Pane, rows: &Rows, server: Option<&str>) -> Option<(Micros, Arc<Rows>)> {
     let tables = rows.tables().filter(|table| pane.tables.contains(&table.table().name));
     let mut own = Rows::new("");
     let mut last = None;
@@ -109,7 +110,7 @@ fn last_of(pane: &Pane, rows: &Rows, server: Option<&str>) -> Option<(Micros, st
         }
         last = last.max(Some(t));
     }
-    Some((last?, std::rc::Rc::new(own)))
+    Some((last?, Arc::new(own)))
 }
 
 /// The server stands behind time, interval and host in every table of databases.

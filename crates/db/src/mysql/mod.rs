@@ -37,7 +37,7 @@ pub struct Memory {
     /// Whether it refused changes then.
     read_only: Option<bool>,
     /// What each of our sessions adds to counters, per second.
-    spent: FxHashMap<&'static str, FxHashMap<String, f64>>,
+    spent: FxHashMap<own::Who, FxHashMap<String, f64>>,
     /// Threads of sessions, where only the poller learns them.
     tids: FxHashMap<i64, i64>,
     /// A text of the processlist was longer than an answer may be.

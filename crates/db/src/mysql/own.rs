@@ -31,15 +31,26 @@ const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_sec
 #[derive(Debug)]
 pub struct Own {
     /// Which one it is.
-    who: &'static str,
+    who: Who,
     last: Option<(Instant, FxHashMap<String, f64>)>,
+    /// How often it was asked to read since then.
+    turns: u32,
     is_known: bool,
+}
+
+/// Which of our sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Who {
+    /// It looks many times a second: what it adds is known by second.
+    Sampler,
+    /// It asks once an interval, however short that is: what it adds is known by interval.
+    Poller,
 }
 
 impl Own {
     /// Of the sampler's session or the poller's: what an earlier one of the same kind added is no more.
-    pub fn of(who: &'static str) -> Own {
-        Own { who, last: None, is_known: false }
+    pub fn of(who: Who) -> Own {
+        Own { who, last: None, turns: 0, is_known: false }
     }
 
     /// Reads it when it is time to, and lets the poller know.
@@ -47,6 +58,7 @@ impl Own {
     /// # Errors
     /// When the connection is lost.
     pub fn read(&mut self, client: &mut Client, server: &Server) -> Result<(), ClientError> {
+        self.turns += 1;
         let pause = if self.is_known { PAUSES.1 } else { PAUSES.0 };
         if self.last.as_ref().is_some_and(|(at, _)| at.elapsed() < pause) {
             return Ok(());
@@ -64,22 +76,27 @@ impl Own {
         }
         let at = Instant::now();
         if let Some((before, last)) = &self.last {
-            let dt = (at - *before).as_secs_f64();
-            let rate = |(name, value): (&String, &f64)| Some((name.clone(), (value - last.get(name)?).max(0.0) / dt));
+            let per = match self.who {
+                Who::Sampler => (at - *before).as_secs_f64(),
+                Who::Poller => f64::from(self.turns),
+            };
+            let rate = |(name, value): (&String, &f64)| Some((name.clone(), (value - last.get(name)?).max(0.0) / per));
             server.memory().spent.insert(self.who, now.iter().filter_map(rate).collect());
             self.is_known = true;
         }
         self.last = Some((at, now));
+        self.turns = 0;
         Ok(())
     }
 }
 
-/// What our sessions add in so many seconds.
+/// What our sessions add in an interval of so many seconds.
 pub fn spent(server: &Server, seconds: f64) -> FxHashMap<String, f64> {
     let mut sums: FxHashMap<String, f64> = FxHashMap::default();
-    for of_session in server.memory().spent.values() {
+    for (who, of_session) in &server.memory().spent {
+        let times = if *who == Who::Sampler { seconds } else { 1.0 };
         for (name, rate) in of_session {
-            *sums.entry(name.clone()).or_default() += rate * seconds;
+            *sums.entry(name.clone()).or_default() += rate * times;
         }
     }
     sums

@@ -13,7 +13,7 @@ use super::{
     MARK, having,
     locks::{self, Locks},
     metadata,
-    own::{self, Own},
+    own::{self, Own, Who},
     readings::READINGS,
     replication::Replication,
     sessions::threads_are_seen,
@@ -72,7 +72,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
     Ok(Box::new(Mysql {
         server: server.clone(),
         locks: Locks::new(&having),
-        own: Own::of("poller"),
+        own: Own::of(Who::Poller),
         client,
         by_threads,
         status: Status::default(),

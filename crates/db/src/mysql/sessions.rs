@@ -9,7 +9,7 @@ use fenxi_wire::{
 };
 use rustc_hash::FxHashMap;
 
-use super::{MARK, activity, own::Own, transactions::Transactions};
+use super::{MARK, activity, own::{Own, Who}, transactions::Transactions};
 use crate::{
     activity as class, gather,
     sample::{Sample, Session, put},
@@ -36,7 +36,7 @@ pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError>
         by_threads,
         transactions: Transactions::default(),
         digests: FxHashMap::default(),
-        own: Own::of("sampler"),
+        own: Own::of(Who::Sampler),
     }))
 }
 

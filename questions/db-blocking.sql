@@ -18,13 +18,11 @@ WITH waiting AS (
     FROM db_lock
     WHERE coalesce(direct, 'yes') = 'yes'
     GROUP BY run, host, server, blocker
-), texts AS (
-    SELECT run, host, digest, any_value(statement) AS statement FROM db_statement WHERE digest IS NOT NULL GROUP BY run, host, digest
 )
 SELECT h.run, h.host, h.server, h.root, h.session_seconds, h.blocked_s, h.most_waiters, h.depth, h.longest_wait_s, w.state, w.transaction_age_s,
     w.application, w.lock, w.held_mode, w.wanted, w.relation, x.statement AS last_statement
 FROM held h
 LEFT JOIN who w ON w.run = h.run AND w.host = h.host AND w.server IS NOT DISTINCT FROM h.server AND w.blocker = h.root
-LEFT JOIN texts x ON x.run = h.run AND x.host = h.host AND x.digest = w.digest
+LEFT JOIN db_text x ON x.run = h.run AND x.host = h.host AND x.digest = w.digest
 ORDER BY h.run, h.host, h.session_seconds DESC, h.root
 LIMIT $n

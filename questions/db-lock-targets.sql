@@ -9,13 +9,11 @@ WITH waiters AS (
         any_value(l.database) AS database_name, any_value(relation) AS relation, any_value(index_name) AS index_name, any_value(digest) AS digest, max(waited_s) AS waited_s
     FROM db_lock l
     GROUP BY run, host, server, t, waiter
-), texts AS (
-    SELECT run, host, digest, any_value(statement) AS statement FROM db_statement WHERE digest IS NOT NULL GROUP BY run, host, digest
 )
 SELECT w.run, w.host, w.server, w.lock, w.database_name, w.relation, w.index_name, w.wanted, mode(w.held) AS held, sum(w.dt) AS session_seconds,
     count(DISTINCT w.waiter) AS waiters, max(w.waited_s) AS longest_wait_s, any_value(x.statement) AS statement
 FROM waiters w
-LEFT JOIN texts x ON x.run = w.run AND x.host = w.host AND x.digest = w.digest
+LEFT JOIN db_text x ON x.run = w.run AND x.host = w.host AND x.digest = w.digest
 GROUP BY w.run, w.host, w.server, w.lock, w.database_name, w.relation, w.index_name, w.wanted, w.digest
 ORDER BY w.run, w.host, session_seconds DESC, w.lock, w.relation
 LIMIT $n

@@ -15,9 +15,10 @@ WITH sessions_seen AS (
 )
 SELECT s.run, s.host, s.server, s.session, s.user_name, s.application, s.database_name, s.active,
     sum(p.cpu / 100 * p.dt) AS cpu_s, sum(p.run_queue_wait / 100 * p.dt) AS run_queue_wait_s, sum(p.io_wait / 100 * p.dt) AS io_wait_s,
-    any_value(s.digest) AS digest
+    any_value(x.statement) AS statement, any_value(s.digest) AS digest
 FROM alone s
 JOIN process p ON p.run = s.run AND p.host = s.host AND p.pid = s.pid
+LEFT JOIN db_text x ON x.run = s.run AND x.host = s.host AND x.digest = s.digest
 GROUP BY s.run, s.host, s.server, s.session, s.user_name, s.application, s.database_name, s.active
 ORDER BY s.run, s.host, cpu_s DESC NULLS LAST, s.session
 LIMIT $n

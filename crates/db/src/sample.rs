@@ -1,5 +1,9 @@
 //! One look at the sessions of a server. Its memory is used again for the next one.
 
+use std::sync::Arc;
+
+use crate::statements::Text;
+
 /// One session as it was seen. What is not known is empty or None.
 #[derive(Debug, Default)]
 pub struct Session {
@@ -31,8 +35,8 @@ pub struct Session {
     pub wait_event: String,
     /// The server's identifier of the statement.
     pub query_id: String,
-    /// Our digest of the statement.
-    pub digest: String,
+    /// The statement in normal form, with our digest of it.
+    pub statement: Option<Arc<Text>>,
     /// Class of its activity.
     pub activity: &'static str,
     /// Whether a client waits for it: not one of the server's own.
@@ -68,11 +72,10 @@ impl Session {
             &mut self.wait_class,
             &mut self.wait_event,
             &mut self.query_id,
-            &mut self.digest,
         ]
         .map(std::mem::take);
         texts.iter_mut().for_each(String::clear);
-        let [database, user, application, client, kind, state, wait_class, wait_event, query_id, digest] = texts;
+        let [database, user, application, client, kind, state, wait_class, wait_event, query_id] = texts;
         *self = Session {
             database,
             user,
@@ -83,7 +86,6 @@ impl Session {
             wait_class,
             wait_event,
             query_id,
-            digest,
             ..Session::default()
         };
     }

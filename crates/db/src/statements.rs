@@ -77,9 +77,9 @@ pub struct Text {
 }
 
 impl Text {
-    /// The normal form of a text as a server shows it.
-    pub fn of(text: &str, quotes: Quotes) -> Text {
-        let form = hidden_of(text, quotes, text.len() >= TEXT);
+    /// The normal form of a text as a server shows it, which may have cut it.
+    pub fn of(text: &str, quotes: Quotes, is_cut: bool) -> Text {
+        let form = hidden_of(text, quotes, is_cut);
         Text { digest: digest(&form), form }
     }
 }
@@ -204,7 +204,7 @@ mod tests {
         let mut grown = Vec::new();
         for n in 0..MOST + 50 {
             let id: Box<str> = n.to_string().into();
-            texts.insert(id.clone(), Text::of(&format!("SELECT a{n} FROM t"), Quotes::Standard));
+            texts.insert(id.clone(), Text::of(&format!("SELECT a{n} FROM t"), Quotes::Standard, false));
             // Two entries of each.
             for _ in 0..2 {
                 grown.push(Grown { id: id.clone(), key: Key::default(), growth: vec![1.0, n as f64] });

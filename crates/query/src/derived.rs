@@ -24,6 +24,7 @@ derived! {
     "db_server",
     "db_session_share",
     "db_statement_mean",
+    "db_text",
 }
 
 impl Derived {

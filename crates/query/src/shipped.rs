@@ -57,6 +57,7 @@ shipped! {
     "db-statements-by",
     "db-statements-new",
     "db-statements-over-time",
+    "db-statements-running",
     "db-table-cache",
     "db-table-disk",
     "db-throughput",

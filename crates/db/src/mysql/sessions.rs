@@ -2,18 +2,25 @@
 //!
 //! `information_schema.PROCESSLIST` is not used: MariaDB makes a temporary table on disk each time it is read.
 
-use fenxi_model::statement::{Quotes, digest, hidden_of};
+use std::sync::Arc;
+
+use fenxi_model::statement::Quotes;
 use fenxi_wire::{
     WireError,
     client::{Client, ClientError},
 };
 use rustc_hash::FxHashMap;
 
-use super::{MARK, activity, own::{Own, Who}, transactions::Transactions};
+use super::{
+    MARK, activity,
+    own::{Own, Who},
+    transactions::Transactions,
+};
 use crate::{
     activity as class, gather,
     sample::{Sample, Session, put},
     server::{Server, ServerError},
+    statements::Text,
 };
 
 /// How many texts of statements are known at a time.
@@ -35,7 +42,7 @@ pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError>
         client,
         by_threads,
         transactions: Transactions::default(),
-        digests: FxHashMap::default(),
+        texts: FxHashMap::default(),
         own: Own::of(Who::Sampler),
     }))
 }
@@ -55,8 +62,8 @@ struct Sampler {
     client: Client,
     by_threads: bool,
     transactions: Transactions,
-    /// Our digest of a statement by its text.
-    digests: FxHashMap<Box<str>, String>,
+    /// Statements in normal form, by their text.
+    texts: FxHashMap<Box<str>, Arc<Text>>,
     own: Own,
 }
 
@@ -89,7 +96,7 @@ impl gather::Sampler for Sampler {
             let full = if self.server.memory().has_long_texts { "" } else { "FULL " };
             format!("{MARK} SHOW {full}PROCESSLIST")
         };
-        let (transactions, digests, own) = (&self.transactions, &mut self.digests, self.server.own());
+        let (transactions, texts, own) = (&self.transactions, &mut self.texts, self.server.own());
         let by_threads = self.by_threads;
         let is_cut = !by_threads && self.server.memory().has_long_texts;
         let shown = if by_threads { Some(at::TID) } else { None };
@@ -129,8 +136,7 @@ impl gather::Sampler for Sampler {
             // What SHOW PROCESSLIST has cut is of no statement.
             let is_whole = !is_cut || text.len() < SHORT;
             if is_whole && !text.is_empty() {
-                let digest = digests.entry(text.into()).or_insert_with(|| digest_of(text));
-                put(&mut session.digest, Some(digest));
+                session.statement = Some(texts.entry(text.into()).or_insert_with(|| normal(text)).clone());
             }
         });
         if let Err(error) = read {
@@ -139,16 +145,16 @@ impl gather::Sampler for Sampler {
                 !by_threads && matches!(error, ClientError::Session { source: WireError::Protocol { .. }, .. });
             return Err(error);
         }
-        if self.digests.len() > KNOWN {
-            self.digests.clear();
+        if self.texts.len() > KNOWN {
+            self.texts.clear();
         }
         Ok(())
     }
 }
 
-/// The digest of a statement as a client sent it.
-fn digest_of(text: &str) -> String {
-    digest(&hidden_of(text, Quotes::Backslash, text.len() >= TEXT))
+/// A statement as a client sent it, in normal form.
+fn normal(text: &str) -> Arc<Text> {
+    Arc::new(Text::of(text, Quotes::Backslash, text.len() >= TEXT))
 }
 
 /// Sets what a session does.

@@ -97,7 +97,9 @@ impl Statements {
             let texts = &mut self.texts;
             client.each(&sql, &mut |row| {
                 if let (Some(digest), Some(text)) = (row.text(0), row.text(1)) {
-                    texts.entry(digest.into()).or_insert_with(|| Text::of(&plain(text), Quotes::Backslash));
+                    texts
+                        .entry(digest.into())
+                        .or_insert_with(|| Text::of(&plain(text), Quotes::Backslash, text.len() >= TEXT));
                 }
             })?;
         }
@@ -218,7 +220,7 @@ mod tests {
             ("SELECT `sleep` (?) ", "SELECT sleep(2)"),
             ("SELECT COUNT ( * ) , `version` ( ) FROM `a` ", "SELECT count(*), version() FROM a"),
         ] {
-            let of = |text: &str| Text::of(text, Quotes::Backslash).form;
+            let of = |text: &str| Text::of(text, Quotes::Backslash, false).form;
             assert_eq!(of(&plain(shown)), of(written));
         }
     }

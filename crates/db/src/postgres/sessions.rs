@@ -1,7 +1,9 @@
 //! Sessions of PostgreSQL, by the function behind `pg_stat_activity`: the view looks up names each time and costs seven
 //! times as much. Names of databases and users are looked up once.
 
-use fenxi_model::statement::{Quotes, digest, hidden_of};
+use std::sync::Arc;
+
+use fenxi_model::statement::Quotes;
 use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
 
@@ -13,6 +15,7 @@ use crate::{
     gather,
     sample::{Sample, put},
     server::{APPLICATION, Server, ServerError},
+    statements::Text,
 };
 
 /// How many texts of statements are known at a time.
@@ -69,8 +72,8 @@ struct Sessions {
     has_ids: bool,
     databases: FxHashMap<String, String>,
     users: FxHashMap<String, String>,
-    /// Our digest of a statement, by the server's number for it, or by its text.
-    digests: FxHashMap<Box<str>, String>,
+    /// Statements in normal form, by the server's number for them, or by their text.
+    texts: FxHashMap<Box<str>, Arc<Text>>,
 }
 
 impl Sessions {
@@ -103,7 +106,7 @@ impl Sessions {
             has_ids,
             databases: FxHashMap::default(),
             users: FxHashMap::default(),
-            digests: FxHashMap::default(),
+            texts: FxHashMap::default(),
         };
         sessions.learn_names(client)?;
         Ok(sessions)
@@ -125,7 +128,7 @@ impl Sessions {
 
     fn sample(&mut self, client: &mut Client, into: &mut Sample) -> Result<(), ClientError> {
         let (mut strangers, mut unknown) = (false, false);
-        let Sessions { sql, has_ids, databases, users, digests } = self;
+        let Sessions { sql, has_ids, databases, users, texts } = self;
         client.each_again(sql, &mut |row| {
             let kind = row.text(at::KIND).unwrap_or_default();
             let (state, wait_type) = (row.text(at::STATE), row.text(at::WAIT_TYPE));
@@ -168,13 +171,10 @@ impl Sessions {
             session.session_age_s = row.f64(at::SESSION_AGE);
             session.xmin_age = row.f64(at::XMIN_AGE);
             if *has_ids {
-                match digests.get(session.query_id.as_str()) {
-                    Some(digest) => put(&mut session.digest, Some(digest)),
-                    None => unknown |= !session.query_id.is_empty(),
-                }
+                session.statement = texts.get(session.query_id.as_str()).cloned();
+                unknown |= session.statement.is_none() && !session.query_id.is_empty();
             } else if let Some(text) = row.text(at::TEXT).filter(|text| !text.is_empty()) {
-                let digest = digests.entry(text.into()).or_insert_with(|| digest_of(text));
-                put(&mut session.digest, Some(digest));
+                session.statement = Some(texts.entry(text.into()).or_insert_with(|| normal(text)).clone());
             }
         })?;
         if unknown {
@@ -183,8 +183,8 @@ impl Sessions {
         if strangers {
             self.learn_names(client)?;
         }
-        if self.digests.len() > KNOWN {
-            self.digests.clear();
+        if self.texts.len() > KNOWN {
+            self.texts.clear();
         }
         Ok(())
     }
@@ -192,7 +192,7 @@ impl Sessions {
     /// Asks for the texts of statements whose numbers are new, and completes the sample.
     fn learn_statements(&mut self, client: &mut Client, into: &mut Sample) -> Result<(), ClientError> {
         let mut pids = String::new();
-        for session in into.sessions().iter().filter(|s| s.digest.is_empty() && !s.query_id.is_empty()) {
+        for session in into.sessions().iter().filter(|s| s.statement.is_none() && !s.query_id.is_empty()) {
             pids.push_str(if pids.is_empty() { "" } else { ", " });
             pids.push_str(&session.number.to_string());
         }
@@ -201,21 +201,19 @@ impl Sessions {
         );
         client.each(&sql, &mut |row| {
             if let (Some(id), Some(text)) = (row.text(0), row.text(1).filter(|text| !text.is_empty())) {
-                self.digests.entry(id.into()).or_insert_with(|| digest_of(text));
+                self.texts.entry(id.into()).or_insert_with(|| normal(text));
             }
         })?;
-        for session in into.sessions_mut().iter_mut().filter(|s| s.digest.is_empty()) {
-            if let Some(digest) = self.digests.get(session.query_id.as_str()) {
-                put(&mut session.digest, Some(digest));
-            }
+        for session in into.sessions_mut().iter_mut().filter(|s| s.statement.is_none()) {
+            session.statement = self.texts.get(session.query_id.as_str()).cloned();
         }
         Ok(())
     }
 }
 
-/// Our digest of a statement as a session says it.
-fn digest_of(text: &str) -> String {
-    digest(&hidden_of(text, Quotes::Standard, is_cut(text)))
+/// A statement as a session says it, in normal form.
+fn normal(text: &str) -> Arc<Text> {
+    Arc::new(Text::of(text, Quotes::Standard, is_cut(text)))
 }
 
 /// Whether a text was cut, by the server (`track_activity_query_size`) or by us.

@@ -204,7 +204,7 @@ fn normal(text: &str) -> Text {
     if text.starts_with(MARK) {
         return Text { digest: "fenxi-db".to_owned(), form: "fenxi-db".to_owned() };
     }
-    Text::of(text, Quotes::Standard)
+    Text::of(text, Quotes::Standard, text.len() >= TEXT)
 }
 
 #[cfg(test)]

@@ -264,11 +264,16 @@ fn a_server_that_becomes_read_only_has_changed_its_role() {
     for _ in 0..10 {
         client.run("SELECT * FROM a WHERE id = 2").unwrap();
     }
+    client.run("SELECT SLEEP(0.5), 'hunter2'").unwrap();
     observation.go_on(1.2);
     client.run("SET GLOBAL read_only = 1").unwrap();
     observation.go_on(1.5);
     let rows = observation.end();
     assert_eq!(events(&rows), ["role changed"]);
+    // There are no statistics of statements, but sessions that were seen in them.
+    let sessions = rows.of(&db_session::TABLE).unwrap();
+    let seen = (0..sessions.n_rows()).filter_map(|row| sessions.str(row, db_session::statement));
+    assert_eq!(seen.collect::<std::collections::BTreeSet<_>>(), ["select sleep(?), ?"].into());
     // MariaDB counts what a session did in userstat when the statement ends.
     let indexes = rows.of(&db_index::TABLE).unwrap();
     let of_a = |row: usize| indexes.str(row, db_index::relation) == Some("test.a");
@@ -291,6 +296,10 @@ fn a_text_longer_than_an_answer_may_be_ends_no_observation() {
         observation.go_on(3.5);
     });
     let rows = observation.end();
+    let sessions = rows.of(&db_session::TABLE).unwrap();
+    assert!(
+        (0..sessions.n_rows()).all(|row| sessions.str(row, db_session::statement).is_none_or(|text| text.len() < 5000))
+    );
     assert!((1.0..3.5).contains(&time_in(&rows, "timeout", "sampled")), "{}", time_in(&rows, "timeout", "sampled"));
 }
 

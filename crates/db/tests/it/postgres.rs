@@ -88,6 +88,10 @@ fn sampled_time_is_the_time_that_sessions_spent() {
         sessions.str(row, db_session::application).is_some_and(|name| name.starts_with("fenxi-db"))
     });
     assert!(own.is_empty(), "the poller leaves itself out");
+    let asleep = places(&rows, &db_session::TABLE, |row| sessions.str(row, db_session::wait_event) == Some("PgSleep"));
+    for row in asleep {
+        assert_eq!(sessions.str(row, db_session::statement), Some("select pg_sleep(?)"));
+    }
     let samples = amount(&rows, &db::TABLE, (db::dt, db::samples), |_| true);
     assert!(samples > 20.0, "{samples}");
 }

@@ -57,6 +57,9 @@ pub fn draw(top: &Top, frame: &mut Frame<'_>) {
     pane(top, now, painter);
 }
 
+/// What the last column of a pane has at least, where it needs as much.
+const LEAST_OF_LAST: usize = 28;
+
 /// Writes cells; what is outside of the screen is left out.
 struct Painter<'a> {
     buffer: &'a mut Buffer,
@@ -169,32 +172,58 @@ fn pane(top: &Top, now: usize, painter: &mut Painter<'_>) {
         .enumerate()
         .map(|(at, column)| if sorted == Some(at) { format!("{}*", column.title) } else { column.title.to_owned() })
         .collect();
+    let widths = widths(&titles, shown);
     let is_number = |at: usize| all.iter().any(|row| row[at].number.is_some());
+    let fits = fitting(&widths, usize::from(painter.area.width));
     let mut x = 0_u16;
-    for (at, title) in titles.iter().enumerate() {
-        let texts = shown.iter().map(|row: &Vec<Cell>| row[at].text.chars().count());
-        let width = texts.chain([title.chars().count()]).max().unwrap_or(0);
-        let is_last = at + 1 == titles.len();
-        // One long name does not push the others off the screen.
-        let width = if is_last { width } else { width.min(24) };
+    for at in fits {
+        let (width, is_last) = (widths[at], at + 1 == titles.len());
+        // Sessions are set in below their blockers.
+        let is_right = is_number(at) && !is_last && !(pane.sorted_by.is_none() && at == 0);
         let fit = |text: &str| {
             let text: String = text.chars().take(width).collect();
-            if is_number(at) && !is_last { format!("{text:>width$}") } else { text }
+            if is_right { format!("{text:>width$}") } else { text }
         };
-        painter.text(x, first, &fit(title), Style::new().add_modifier(Modifier::UNDERLINED));
+        painter.text(x, first, &fit(&titles[at]), Style::new().add_modifier(Modifier::UNDERLINED));
         for (row, cells) in shown.iter().enumerate() {
             painter.text(x, first + 1 + row as u16, &fit(&cells[at].text), Style::new());
         }
         x = x.saturating_add(width as u16 + 2);
     }
     if all.is_empty() {
-        painter.text(0, first + 1, "nothing", Style::new().add_modifier(Modifier::DIM));
+        painter.text(0, first + 1, pane.none, Style::new().add_modifier(Modifier::DIM));
     }
     let keys = if top.types {
         format!("filter: {}_", top.choice.filter)
     } else {
         let filter = if top.choice.filter.is_empty() { String::new() } else { format!("  [{}]", top.choice.filter) };
-        format!("1-7 pane  s sort  / filter  space pause  ←→ step  ↑↓ scroll  q leave  {} rows{filter}", all.len())
+        format!(
+            "1-7 pane  s sort  / filter  space pause  ←→ step  ↑↓ scroll  q leave  {} row{}{filter}",
+            all.len(),
+            if all.len() == 1 { "" } else { "s" }
+        )
     };
     painter.text(0, painter.area.height.saturating_sub(1), &keys, Style::new().add_modifier(Modifier::DIM));
+}
+
+/// How wide each column is. One long name does not push the others off the screen.
+fn widths(titles: &[String], shown: &[Vec<Cell>]) -> Vec<usize> {
+    let of = |(at, title): (usize, &String)| {
+        let texts = shown.iter().map(|row| row[at].text.chars().count());
+        let width = texts.chain([title.chars().count()]).max().unwrap_or(0);
+        if at + 1 == titles.len() { width } else { width.min(24) }
+    };
+    titles.iter().enumerate().map(of).collect()
+}
+
+/// The columns that a screen shows: the last one says what a row is about, and those before it give way to it.
+fn fitting(widths: &[usize], room: usize) -> Vec<usize> {
+    let Some((last, before)) = widths.split_last() else { return Vec::new() };
+    let room = room.saturating_sub((*last).min(LEAST_OF_LAST));
+    let ends = before.iter().scan(0, |end, width| {
+        *end += width + 2;
+        Some(*end)
+    });
+    let kept = ends.take_while(|end| *end <= room).count().max(1).min(before.len());
+    (0..kept).chain([before.len()]).collect()
 }

@@ -84,12 +84,20 @@ impl History {
     }
 
     fn learn(&mut self, rows: &Rows) {
-        let Some(found) = rows.of(&db_statement::TABLE) else { return };
-        for row in 0..found.n_rows() {
-            if let (Some(digest), Some(text)) =
-                (found.str(row, db_statement::digest), found.str(row, db_statement::statement))
-            {
-                self.statements.entry(digest.to_owned()).or_insert_with(|| text.to_owned());
+        let places = [
+            (&db_statement::TABLE.name, db_statement::digest.index(), db_statement::statement.index()),
+            (&db_session::TABLE.name, db_session::digest.index(), db_session::statement.index()),
+        ];
+        for table in rows.tables() {
+            let Some((_, digest, text)) = places.iter().find(|(name, ..)| **name == table.table().name) else {
+                continue;
+            };
+            for row in 0..table.n_rows() {
+                if let (Some(digest), Some(text)) = (table.str(row, *digest), table.str(row, *text))
+                    && !self.statements.contains_key(digest)
+                {
+                    self.statements.insert(digest.to_owned(), text.to_owned());
+                }
             }
         }
     }

@@ -31,6 +31,8 @@ pub struct Pane {
     pub title: &'static str,
     /// Names of its tables.
     pub tables: &'static [&'static str],
+    /// What is said where it has no rows.
+    pub none: &'static str,
     /// Seconds that its rows are of interest without new ones.
     pub lasts_s: f64,
     /// Its columns.
@@ -56,19 +58,19 @@ pub static PANES: &[Pane] = &[
     Pane {
         key: '1',
         title: "sessions",
+        none: "No session was seen at work.",
         tables: &["db_session", "db_lock"],
         lasts_s: 0.0,
         columns: &[
             column("session", db_session::session.index(), number),
-            column("user", db_session::user.index(), number),
-            column("application", db_session::application.index(), number),
-            column("database", db_session::database.index(), number),
-            column("activity", db_session::activity.index(), number),
-            column("class", db_session::wait_class.index(), number),
-            column("event", db_session::wait_event.index(), number),
             column("blocker", db_session::blocked_by.index(), number),
+            column("activity", db_session::activity.index(), number),
+            column("event", db_session::wait_event.index(), number),
             column("xact", db_session::transaction_age_s.index(), seconds),
             column("stmt", db_session::statement_age_s.index(), seconds),
+            column("user", db_session::user.index(), number),
+            column("database", db_session::database.index(), number),
+            column("application", db_session::application.index(), number),
             column("statement", db_session::digest.index(), number),
         ],
         sorted_by: None,
@@ -76,6 +78,7 @@ pub static PANES: &[Pane] = &[
     Pane {
         key: '2',
         title: "statements",
+        none: "None: PostgreSQL needs the extension pg_stat_statements, MySQL and MariaDB performance_schema=ON; or none ran.",
         tables: &["db_statement"],
         lasts_s: 15.0,
         columns: &[
@@ -95,6 +98,7 @@ pub static PANES: &[Pane] = &[
     Pane {
         key: '3',
         title: "waits",
+        none: "No session waited.",
         tables: &["db_wait"],
         lasts_s: 0.0,
         columns: &[
@@ -110,6 +114,7 @@ pub static PANES: &[Pane] = &[
     Pane {
         key: '4',
         title: "locks",
+        none: "No session waits for a lock.",
         tables: &["db_lock"],
         lasts_s: 0.0,
         columns: &[
@@ -130,6 +135,7 @@ pub static PANES: &[Pane] = &[
     Pane {
         key: '5',
         title: "relations",
+        none: "None was read or written, or the server does not count them.",
         tables: &["db_table"],
         lasts_s: 15.0,
         columns: &[
@@ -150,6 +156,7 @@ pub static PANES: &[Pane] = &[
     Pane {
         key: '6',
         title: "I/O",
+        none: "None, or the server does not count it.",
         tables: &["db_io"],
         lasts_s: 15.0,
         columns: &[
@@ -168,6 +175,7 @@ pub static PANES: &[Pane] = &[
     Pane {
         key: '7',
         title: "progress",
+        none: "Nothing that tells its progress is at work.",
         tables: &["db_progress"],
         lasts_s: 7.0,
         columns: &[
@@ -268,6 +276,9 @@ fn blockers(sessions: &TableRows, rows: &Rows) -> Vec<(i64, i64)> {
     pairs
 }
 
+/// The column of sessions that names the blocker.
+const BLOCKER: usize = 1;
+
 /// Sessions with those that wait for them below, set in.
 fn tree(all: Vec<Vec<Cell>>, pairs: &[(i64, i64)]) -> Vec<Vec<Cell>> {
     let number = |cells: &Vec<Cell>| cells[0].number.map_or(0, |n| n as i64);
@@ -292,8 +303,8 @@ fn tree(all: Vec<Vec<Cell>>, pairs: &[(i64, i64)]) -> Vec<Vec<Cell>> {
             if depth > 0 {
                 cells[0].text = format!("{}└ {}", "  ".repeat(depth - 1), cells[0].text);
             }
-            if let (Some(blocker), "-") = (blocker_of(here[at]), cells[7].text.as_str()) {
-                cells[7].text = blocker.to_string();
+            if let (Some(blocker), "-") = (blocker_of(here[at]), cells[BLOCKER].text.as_str()) {
+                cells[BLOCKER].text = blocker.to_string();
             }
             out.push(cells);
             let waiters = (0..here.len()).rev().filter(|other| blocker_of(here[*other]) == Some(here[at]));

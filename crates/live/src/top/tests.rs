@@ -82,7 +82,7 @@ fn keys_switch_sort_filter_and_pause() {
     }
     let lines = screen(&top);
     assert!(lines[14].contains("bob") && !lines.iter().any(|line| line.contains("ann")), "{lines:?}");
-    assert!(lines[29].ends_with("1 rows  [bo]"), "{lines:?}");
+    assert!(lines[29].ends_with("1 row  [bo]"), "{lines:?}");
     top.key(Key::Char(' '));
     let later = rows(9);
     top.history.take(&Frame { t: Micros(9_000_000), dt: 1.0, since_boot: false, rows: &later });

@@ -313,6 +313,8 @@ table! {
         statement_age_s: gauge(Seconds, Lower),
         /// Identifier of the statement.
         digest: label(),
+        /// Text of the statement in normal form; values are `?`.
+        statement: label(),
         /// Process that serves it on the server's host.
         pid: id().of_one_run(),
         /// Thread that serves it on the server's host.

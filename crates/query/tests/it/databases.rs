@@ -83,7 +83,8 @@ fn sessions(rows: &mut Rows, second: u32) {
                 .str(db_session::state, state)
                 .str(db_session::activity, activity)
                 .str(db_session::application, application)
-                .str(db_session::digest, if number == 7 { "d1" } else { "d2" })
+                .str(db_session::digest, if number == 7 { "d7" } else { "d2" })
+                .str(db_session::statement, if number == 7 { "UPDATE seen SET n = ?" } else { "SELECT ?" })
                 .f64(db_session::transaction_age_s, f64::from(second) + half)
                 .f64(db_session::state_age_s, f64::from(second));
         };
@@ -302,6 +303,10 @@ fn a_root_holds_up_all_that_wait_behind_it() {
     assert_eq!(rows[0].last().unwrap(), "SELECT ?");
     let targets = s.ask("db-lock-targets");
     assert_eq!(targets[0][7], "10", "{targets:?}");
+    // Only sessions were seen in it.
+    let running = s.ask("db-statements-running");
+    let seen: Vec<&str> = running[0][2..9].iter().map(String::as_str).collect();
+    assert_eq!(seen, ["0.5", "100", "lock", "100", "10", "UPDATE seen SET n = ?", "d7"]);
     let over_time = s.ask("db-blocking-over-time");
     let waiters: Vec<&str> = over_time.iter().map(|row| row[3].as_str()).collect();
     assert_eq!(waiters, ["2", "2", "2", "2", "2", "0", "0", "0", "0", "0"]);

@@ -14,6 +14,8 @@ use rustix::fs::{FlockOperation, flock};
 
 /// What names of such folders begin with.
 const PREFIX: &str = "fenxi-worker-";
+/// What they begin with until their lock is held: whoever looks for what was left must not lock it first.
+const MAKING: &str = "fenxi-making-";
 /// The file in it that is locked.
 const LOCK: &str = "lock";
 
@@ -32,12 +34,12 @@ impl Scratch {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random).map_err(|e| io::Error::other(e.to_string()))?;
         let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let path = parent.join(format!("{PREFIX}{name}"));
+        let (making, path) = (parent.join(format!("{MAKING}{name}")), parent.join(format!("{PREFIX}{name}")));
         fs_err::create_dir_all(parent)?;
-        let mut builder = std::fs::DirBuilder::new();
-        builder.mode(0o700).create(&path)?;
-        let lock = fs::File::create_new(path.join(LOCK))?;
+        std::fs::DirBuilder::new().mode(0o700).create(&making)?;
+        let lock = fs::File::create_new(making.join(LOCK))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        fs_err::rename(&making, &path)?;
         Ok(Scratch { path, _lock: lock })
     }
 
@@ -61,15 +63,16 @@ fn remove_left(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     let me = rustix::process::geteuid().as_raw();
     for entry in entries.flatten() {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let name = entry.file_name();
+        let is_made = name.to_string_lossy().starts_with(PREFIX);
         let Ok(about) = fs::symlink_metadata(entry.path()) else { continue };
-        if !is_ours || !about.is_dir() || about.uid() != me {
+        if !(is_made || name.to_string_lossy().starts_with(MAKING)) || !about.is_dir() || about.uid() != me {
             continue;
         }
         let is_left = match fs::File::open(entry.path().join(LOCK)) {
-            Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
+            Ok(lock) if is_made => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
             // Made this moment, or half removed: only an old one is surely left.
-            Err(_) => about.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age.as_secs() > 60)),
+            _ => about.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age.as_secs() > 60)),
         };
         if is_left {
             let _ = fs::remove_dir_all(entry.path());
@@ -96,5 +99,19 @@ mod tests {
         assert!(!left.exists() && path.exists() && a.path != b.path);
         drop(a);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn none_that_is_being_made_is_taken_for_left() {
+        let parent = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        Scratch::make(parent.path()).unwrap().session(1).unwrap();
+                    }
+                });
+            }
+        });
     }
 }

@@ -2,6 +2,7 @@
 
 mod headers;
 mod json;
+mod named;
 mod times;
 
 formats! {
@@ -11,4 +12,6 @@ formats! {
     mpstat_json,
     pidstat,
     pidstat_json,
+    cifsiostat,
+    tapestat,
 }

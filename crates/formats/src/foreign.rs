@@ -29,6 +29,9 @@ const KINDS: &[(Magic, &str, &str)] = &[
     ((0, b"\xa1\xb2\xc3\xd4"), "captured packets", "tcpdump -r FILE -nn"),
     ((0, b"\x4d\x3c\xb2\xa1"), "captured packets", "tcpdump -r FILE -nn"),
     ((0, b"\x0a\x0d\x0d\x0a"), "captured packets", "tcpdump -r FILE -nn"),
+    // Its length and the version.
+    ((0, b"\0\0\0\0\x063.1"), "a binary log of Gatling since 3.13 (import what Gatling prints at its end)", ""),
+    ((0, b"\0\0\0\0\x073.1"), "a binary log of Gatling since 3.13 (import what Gatling prints at its end)", ""),
     ((0, b"SQLite format 3\0"), "a database of SQLite", "sqlite3 -header -csv FILE 'SELECT …'"),
     ((0, b"\x89PNG\r\n"), "a picture", ""),
     ((0, b"GIF8"), "a picture", ""),
@@ -77,6 +80,8 @@ mod tests {
         assert_eq!(what(&padded(b"PERFILE2")), Some("a recording of perf"));
         assert_eq!(what(&padded(b"\x96\xd5\x75\x21")), Some("a file of sadc (sar)"));
         assert_eq!(what(&padded(b"\0\0\0\x84\x50\x05\x26\x02")), Some("an archive of PCP"));
+        let gatling = what(&padded(b"\0\0\0\0\x063.13.5\0\0\0\0\x13shop.ShopSimulation")).unwrap();
+        assert!(gatling.contains("Gatling since 3.13"), "{gatling}");
         assert_eq!(what(&padded(b"PAR1\x15\x04")), None);
         assert_eq!(what(b""), Some("an empty file"));
         assert_eq!(what(&[1, 2, 3, 0, 0, 0]), Some("a binary file"));

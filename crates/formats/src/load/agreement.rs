@@ -42,6 +42,9 @@ const PAIRS: &[Pair] = &[
     ("stress-ng/0.15-m.yaml", "stress-ng/0.15-m.txt", 0.01, 0.006, 20),
     ("fio-terse/3.33-numjobs.txt", "fio/3.33-terse-numjobs.json", 0.01, 0.001, 20),
     ("vllm-bench/vllm.json", "vllm-bench/vllm.txt", 0.01, 0.0, 18),
+    ("gatling/3.9-stats.json", "gatling/3.9-console.txt", 0.005, 0.0, 14),
+    ("gatling/3.9-stats.json", "gatling/3.9-global_stats.json", 0.0, 0.0, 25),
+    ("gatling/3.3-stats.json", "gatling/3.3-console.txt", 0.005, 0.0, 14),
 ];
 
 #[test]

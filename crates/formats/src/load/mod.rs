@@ -48,6 +48,7 @@ formats! {
     ghz,
     vllm_bench,
     nccl_tests,
+    gatling,
 }
 
 #[cfg(test)]

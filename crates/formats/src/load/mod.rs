@@ -49,6 +49,7 @@ formats! {
     vllm_bench,
     nccl_tests,
     gatling,
+    uperf,
 }
 
 #[cfg(test)]

@@ -50,6 +50,8 @@ formats! {
     nccl_tests,
     gatling,
     uperf,
+    lkp,
+    pbench,
 }
 
 #[cfg(test)]

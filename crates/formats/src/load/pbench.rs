@@ -1,0 +1,148 @@
+//! pbench: `result.json`, which its post-processing of benchmarks writes: throughput, latency and resources of each iteration.
+//!
+//! Each measurement has the mean of its samples as result and its standard deviation; the samples' time series are metrics. A
+//! run has the same figures in the files of its samples and iterations, and all of them in the topmost one.
+
+use serde_json::{Map, Value};
+
+use fenxi_model::{Micros, catalog::metric};
+
+use super::tree;
+use crate::{Family, Format, Head, Input, Out, Sure, generic::labels::Labels, json};
+
+/// What this file reads.
+pub static FORMAT: Format = Format {
+    name: "pbench",
+    summary: "pbench: result.json of its benchmarks",
+    family: Family::Load,
+    tables: &[&metric::TABLE],
+    example: "\
+[{\"iteration_number\": 1, \"iteration_name\": \"1-tcp_stream-64B-1i\", \"iteration_data\":
+  {\"parameters\": {\"benchmark\": [{\"benchmark_name\": \"uperf\"}]}, \"throughput\":
+   {\"Gb_sec\": [{\"client_hostname\": \"a\", \"mean\": 9.41, \"stddevpct\": 0.3, \"samples\": []}]}}}]
+",
+    sniff,
+    read,
+};
+
+/// The largest document that is held.
+const LONGEST: usize = 256 << 20;
+/// Kinds of measurements, and which direction is good.
+const KINDS: &[(&str, &str)] = &[("throughput", "higher"), ("latency", "lower"), ("resource", "neither")];
+/// What is said about a measurement besides what tells it from others.
+const OWN: &[&str] =
+    &["mean", "stddev", "stddevpct", "closest sample", "samples", "uid", "description", "timeseries", "value"];
+
+fn sniff(head: &Head<'_>) -> Sure {
+    let has = |key: &str| head.text.contains(key);
+    let list = head.text.trim_start().starts_with('[');
+    // Its keys come in any order, and samples may be many.
+    let all = has("\"iteration_name\"") && has("\"parameters\"") && has("\"benchmark\"");
+    let some = has("\"samples\"") && has("\"closest sample\"");
+    Sure::Certain.when(list && has("\"iteration_data\"") && (all || some))
+}
+
+fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
+    // The reader of documents takes objects only.
+    let document = input.whole(LONGEST).and_then(|text| json::object(&format!("{{\"iterations\":{text}}}")));
+    let Some(document) = document else { return out.note(None, "no whole list of iterations in JSON") };
+    let mut last = 0u64;
+    for iteration in tree::objects(&document, "iterations") {
+        last += 1;
+        let number = tree::figure(iteration, "iteration_number").map_or_else(|| last.to_string(), |n| n.to_string());
+        let name = Some(tree::text(iteration, "iteration_name")).filter(|name| !name.is_empty()).unwrap_or(&number);
+        parameters(iteration, name, out);
+        for (kind, better) in KINDS {
+            for (title, list) in tree::entries(iteration, &format!("iteration_data/{kind}")) {
+                for one in list.as_array().into_iter().flatten().filter_map(Value::as_object) {
+                    measurement((name, title, kind, better), one, out);
+                }
+            }
+        }
+    }
+}
+
+/// What the benchmark was asked for.
+fn parameters(iteration: &Map<String, Value>, name: &str, out: &mut Out<'_>) {
+    for object in tree::objects(iteration, "iteration_data/parameters/benchmark") {
+        for (key, value) in object {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            if !value.is_null() && key != "uid" && !key.ends_with("_uid") {
+                out.fact("pbench", &format!("{name} {key}"), &text);
+            }
+        }
+    }
+}
+
+fn measurement(
+    (iteration, title, kind, better): (&str, &str, &str, &str),
+    one: &Map<String, Value>,
+    out: &mut Out<'_>,
+) {
+    let mut labels = Labels::of("iteration", iteration);
+    for (key, value) in one.iter().filter(|(key, _)| !OWN.contains(&key.as_str())) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if !value.is_object() && !value.is_array() && !value.is_null() {
+            labels.push(key, &text);
+        }
+    }
+    let mean = tree::figure(one, "mean");
+    let name = format!("{kind}.{title}");
+    if let Some(mean) = mean {
+        out.result(&format!("{name}[{}]", labels.text()), mean, unit(title), better);
+    } else if tree::at(one, "samples").is_none() {
+        out.note(None, &format!("no mean of {name} in {iteration}"));
+    }
+    let share = tree::figure(one, "stddevpct").zip(mean).map(|(percent, mean)| percent / 100.0 * mean.abs());
+    if let Some(sd) = tree::figure(one, "stddev").or(share) {
+        out.result(&format!("{name}_sd[{}]", labels.text()), sd, unit(title), "lower");
+    }
+    for (i, sample) in tree::objects(one, "samples").enumerate() {
+        let length = labels.len();
+        labels.push("sample", &(i + 1).to_string());
+        for point in tree::objects(sample, "timeseries") {
+            let t = tree::figure(point, "date").filter(|ms| (0.0..1e14).contains(ms));
+            if let (Some(ms), Some(value)) = (t, tree::figure(point, "value")) {
+                let t = Micros((ms * 1e3).round() as i64);
+                out.metric(t, None, &format!("pbench.{name}"), labels.text(), value, unit(title));
+            }
+        }
+        labels.cut(length);
+    }
+}
+
+/// The unit that a title names.
+fn unit(title: &str) -> &'static str {
+    match title {
+        "Gb_sec" => "Gb/s",
+        "trans_sec" | "iops_sec" => "/s",
+        "usec" => "us",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FORMAT;
+    use crate::{Head, Sure, fixtures::read};
+
+    #[test]
+    fn measurements_are_told_apart_by_what_is_said_about_them() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/pbench/result.json");
+        let read = read(&FORMAT, &fs_err::read(path).unwrap());
+        assert_eq!(read.tally.notes, 0, "{}", read.text);
+        for line in [
+            "throughput.Gb_sec[iteration=1-tcp_stream-64B-1i,client_hostname=c1,server_hostname=s1]\t9.4\tGb/s\thigher",
+            "throughput.Gb_sec_sd[iteration=1-tcp_stream-64B-1i,client_hostname=c1,server_hostname=s1]\t0.188\tGb/s",
+            "2026-11-23T09:00:01.000000Z\tfixture\tpbench.throughput.Gb_sec",
+        ] {
+            assert!(read.text.contains(line), "{line}\n{}", read.text);
+        }
+    }
+
+    #[test]
+    fn other_lists_are_nobodys() {
+        let text = "[{\"iteration_data\": {\"total\": 30}, \"parameters\": 1}]";
+        assert_eq!((FORMAT.sniff)(&Head { text }), Sure::No);
+    }
+}

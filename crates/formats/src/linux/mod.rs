@@ -22,6 +22,7 @@ formats! {
     iotop,
     zpool_iostat,
     nfsiostat,
+    nfsstat,
     kubectl_top,
     nvidia_smi_q,
     syslog,

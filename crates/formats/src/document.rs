@@ -56,7 +56,7 @@ const BEGINNINGS: &[&str] = &[
 ];
 
 /// What outputs begin with of tools that explain their figures in sentences.
-const EXPLAIN: &[&str] = &["# JMH version: ", "STREAM version $Revision: "];
+const EXPLAIN: &[&str] = &["# JMH version: ", "STREAM version $Revision: ", "pool: ", "  pool: "];
 /// Lines above that.
 const ABOVE: usize = 4;
 

@@ -11,5 +11,6 @@ formats! {
     top,
     ps,
     pid_status,
+    collectl_raw,
     proc,
 }

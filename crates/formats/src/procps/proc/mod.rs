@@ -6,7 +6,7 @@
 //! averages since boot where the uptime is known (from /proc/uptime or /proc/stat), else metrics.
 
 pub(super) mod engine;
-mod processes;
+pub(super) mod processes;
 pub(super) mod saved;
 mod totals;
 

@@ -11,6 +11,7 @@ formats! {
     top,
     ps,
     pid_status,
+    pid_sched,
     collectl_raw,
     proc,
 }

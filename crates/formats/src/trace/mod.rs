@@ -25,4 +25,5 @@ formats! {
     truss,
     jvm_gc,
     jstat,
+    dtrace_stacks,
 }

@@ -1,6 +1,7 @@
 //! `dcgmi` of NVIDIA's DCGM: `dmon`, which prints fields of GPUs again and again, and `stats`, which sums up a job.
 //!
-//! Fields are called by the short names above their columns. `dmon` prints no times, and not how far its samples are apart.
+//! Fields are called by the short names above their columns. `dmon` prints no times, and not how far its samples are apart. The
+//! fixtures are written by hand after the documented layouts.
 
 use fenxi_model::{Micros, catalog::metric};
 

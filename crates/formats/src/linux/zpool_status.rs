@@ -1,7 +1,7 @@
 //! `zpool status` of ZFS: errors and state of each device of a pool, with `-s` slow I/Os, with `-v` and `-t` too.
 //!
 //! Errors are counted since the pool was imported or cleared. What the pool says about itself in words, and the state of
-//! each device, are facts.
+//! each device, are facts. The fixtures are written by hand.
 
 use fenxi_model::{Micros, catalog::metric};
 use rustc_hash::FxHashMap;

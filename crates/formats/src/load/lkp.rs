@@ -1,7 +1,7 @@
 //! LKP tests: `stats.json` of a run, and `matrix.json`, which has one figure of each run in a list.
 //!
 //! Each figure is a result by its own name (`monitor.figure`); those of further runs have a number behind it. LKP does not say
-//! which direction is good.
+//! which direction is good. The fixtures are written by hand.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! pbench: `result.json`, which its post-processing of benchmarks writes: throughput, latency and resources of each iteration.
 //!
 //! Each measurement has the mean of its samples as result and its standard deviation; the samples' time series are metrics. A
-//! run has the same figures in the files of its samples and iterations, and all of them in the topmost one.
+//! run has the same figures in the files of its samples and iterations, and all of them in the topmost one. The fixture is written by hand.
 
 use serde_json::{Map, Value};
 

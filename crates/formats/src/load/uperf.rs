@@ -92,7 +92,7 @@ struct Reader {
 }
 
 /// Transactions of a profile that are followed.
-const MOST: usize = 1 << 12;
+const MOST: usize = 256;
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader = Reader {

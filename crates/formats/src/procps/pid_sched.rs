@@ -133,6 +133,8 @@ struct Reader {
     task: Option<Task>,
 }
 
+/// Threads of one moment.
+const MOST_THREADS: usize = 1 << 18;
 /// Lines of one reading; a kernel has some fifty.
 const MOST_LINES: usize = 400;
 
@@ -210,7 +212,7 @@ impl Reader {
     fn end(&mut self, out: &mut Out<'_>) {
         let Some(task) = self.task.take() else { return };
         let key = (task.tid, task.schedstat);
-        if self.first == Some(key) {
+        if self.first == Some(key) || self.rows.len() >= MOST_THREADS {
             (self.now, self.first) = (None, None);
         }
         if self.first.is_none() {

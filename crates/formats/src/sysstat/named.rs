@@ -1,6 +1,8 @@
 //! Reports of sysstat that are one table of devices each: `cifsiostat` and `tapestat`.
 //!
 //! The first report is the average since boot; with `-y` of tapestat it is not there, which nothing shows.
+//!
+//! The fixtures are outputs of sysstat 12.6.1 over counters that a script wrote in the kernel's place: what they grew by is known.
 
 use fenxi_model::catalog::disk;
 

@@ -1,7 +1,8 @@
 //! Stacks that DTrace aggregates: `@[stack()] = count()`, also with `ustack()` and names as keys.
 //!
 //! A stack is printed from the innermost frame outwards, its keys on a line before it, and its count below it. DTrace does
-//! not say what it counted: numbers are taken for samples. With `profile-997` each stands for 1/997 s of a CPU.
+//! not say what it counted: numbers are taken for samples. With `profile-997` each stands for 1/997 s of a CPU. The fixtures are written
+//! by hand.
 
 use fenxi_model::{Micros, catalog::stack};
 

@@ -68,6 +68,9 @@ fn counted(line: &str) -> Option<(&str, f64)> {
     Some((title.trim(), grouped(count)?))
 }
 
+/// Requests of one report that are followed.
+const MOST: usize = 500;
+
 /// How far the run was.
 struct Progress {
     t: Micros,
@@ -150,6 +153,9 @@ impl Reader {
 
     fn count(&mut self, line: &str) -> bool {
         let (Some((title, parts)), Some(now)) = (parts(line), &mut self.now) else { return false };
+        if now.counts.len() >= MOST {
+            return false;
+        }
         now.counts.push((if title == "Global" { "" } else { title }.to_owned(), parts));
         true
     }

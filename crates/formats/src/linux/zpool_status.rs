@@ -145,10 +145,9 @@ impl Reader {
 
     /// Writes what the pool said.
     fn say(&mut self, out: &mut Out<'_>) {
-        if let (Some((title, text, _)), Some(pool)) = (self.said.take(), &self.pool) {
-            let name = format!("{pool} {title}");
-            self.fact(name, text, out);
-        }
+        let (Some((title, text, _)), Some(pool)) = (self.said.take(), self.pool.as_deref()) else { return };
+        let name = format!("{pool} {title}");
+        self.fact(name, text, out);
     }
 
     fn fact(&mut self, name: String, text: String, out: &mut Out<'_>) {

@@ -244,8 +244,7 @@ impl Reader {
         let [host, seconds, bytes, bits, operations, errors] = words[..] else { return None };
         let (seconds, operations) = (number(seconds.strip_suffix('s')?)?, number(operations)?);
         let errors = number(errors)?;
-        let total = host == "master";
-        if total {
+        if host == "master" {
             // The rest is in the line of the total, except in what `-R` prints.
             self.results.set(out, names::ERROR_SHARE, errors);
             return Some(());

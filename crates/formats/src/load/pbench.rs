@@ -46,10 +46,9 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     // The reader of documents takes objects only.
     let document = input.whole(LONGEST).and_then(|text| json::object(&format!("{{\"iterations\":{text}}}")));
     let Some(document) = document else { return out.note(None, "no whole list of iterations in JSON") };
-    let mut last = 0u64;
-    for iteration in tree::objects(&document, "iterations") {
-        last += 1;
-        let number = tree::figure(iteration, "iteration_number").map_or_else(|| last.to_string(), |n| n.to_string());
+    for (place, iteration) in tree::objects(&document, "iterations").enumerate() {
+        let number = tree::figure(iteration, "iteration_number");
+        let number = number.map_or_else(|| (place + 1).to_string(), |number| number.to_string());
         let name = Some(tree::text(iteration, "iteration_name")).filter(|name| !name.is_empty()).unwrap_or(&number);
         parameters(iteration, name, out);
         for (kind, better) in KINDS {

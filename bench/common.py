@@ -74,6 +74,10 @@ def need(path, what):
         sys.exit(f"bench: {path} is missing: {what}")
 
 
+class Skipped(Exception):
+    """Something that this machine does not allow, with the reason."""
+
+
 def setting(name, default):
     """A size, from the environment or the small default."""
     return type(default)(os.environ.get(name, default))

@@ -11,13 +11,12 @@ import os
 import pathlib
 import re
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
+import servers
 from common import FENXI, Process, environment, measure, need, report, setting, spread
 
 SECONDS = setting("BENCH_SECONDS", 4)
@@ -32,64 +31,12 @@ PORT = setting("BENCH_PORT", 16432)
 MANY_PROCESSES = min(MANY, 1000)
 
 
-def as_user(user, argv):
-    """The words that run a program as another user when this one is root, which servers do not want to be."""
-    own = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"] if os.getuid() == 0 else []
-    return [str(word) for word in own + argv]
-
-
-class Server:
-    """A server in a folder of its own, which goes with it."""
-
-    def __init__(self, name, scheme, user, database, port):
-        self.name, self.user, self.database, self.port = name, user, database, port
-        self.url = f"{scheme}://{user}@127.0.0.1:{port}/{database}"
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fenxi-bench-"))
-        self.folder.chmod(0o777)
-
-    def start(self, argv, ready):
-        log = open(self.folder / "log", "w")
-        self.process = subprocess.Popen(argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-        for _ in range(300):
-            if subprocess.run(ready, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
-                return self
-            time.sleep(0.1)
-        sys.exit(f"bench: {self.name} does not start\n{(self.folder / 'log').read_text()}")
-
-    def stop(self):
-        self.process.send_signal(self.stops_with)
-        self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
 def postgres():
-    programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
-    if not programs:
-        sys.exit("bench: PostgreSQL is missing: it is Debian's `postgresql`")
-    server = Server("PostgreSQL", "postgres", "postgres", "postgres", PORT)
-    server.stops_with = 2
-    data = server.folder / "data"
-    measure(as_user("postgres", [programs[-1] / "initdb", "-A", "trust", "-U", "postgres", "--no-sync", "-D", data]))
-    argv = [programs[-1] / "postgres", "-D", data, "-p", PORT, "-k", server.folder, "-c", "listen_addresses=127.0.0.1",
-            "-c", f"max_connections={MANY_PROCESSES + 100}", "-c", "shared_buffers=512MB"]
-    ready = [programs[-1] / "pg_isready", "-h", "127.0.0.1", "-p", str(PORT)]
-    return server.start(as_user("postgres", argv), ready)
+    return servers.postgres(PORT, MANY_PROCESSES + 100)
 
 
 def mariadb(handling="one-thread-per-connection"):
-    need("mariadbd", "it is Debian's `mariadb-server`")
-    server = Server("MariaDB", "mysql", "root", "test", PORT + 1)
-    server.stops_with = 15
-    data, socket = server.folder / "data", server.folder / "my.sock"
-    measure(as_user("mysql", ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db",
-                              "--auth-root-authentication-method=normal"]))
-    argv = ["/usr/sbin/mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--bind-address=127.0.0.1",
-            f"--port={server.port}", "--skip-name-resolve", "--local-infile=1", f"--max-connections={MANY + 100}", "--back-log=1000",
-            "--thread-handling=" + handling,
-            "--innodb-buffer-pool-size=512M"]
-    server.start(as_user("mysql", argv), ["mariadb-admin", "--no-defaults", f"--socket={socket}", "-uroot", "ping"])
-    measure(["mariadb", "--no-defaults", f"--socket={socket}", "-uroot", "-e", "CREATE DATABASE test"])
-    return server
+    return servers.mariadb(PORT + 1, MANY + 100, ["--thread-handling=" + handling])
 
 
 def sysbench(server, what, *more, rows=ROWS):

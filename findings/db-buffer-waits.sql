@@ -13,5 +13,5 @@
 SELECT run, host, server, CAST(sum(free_waits) AS BIGINT) AS n, sum(free_waits) / sum(dt) AS rate
 FROM db_checkpoint
 GROUP BY run, host, server
-HAVING sum(free_waits) / sum(dt) >= 1 AND sum(dt) >= 30
+HAVING sum(free_waits) / sum(dt) >= 1 AND sum(dt) >= 5
 ORDER BY rate DESC, run, host, server

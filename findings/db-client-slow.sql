@@ -11,5 +11,5 @@
 -- One session, and no less than the active time as the server counts both (PostgreSQL 14 and later).
 SELECT run, host, server, idle_in_transaction_time AS idle, db_server.db_time AS active
 FROM db_server
-WHERE idle_in_transaction_time >= 1 AND idle_in_transaction_time >= db_server.db_time AND seen_s >= 30
+WHERE idle_in_transaction_time >= 1 AND idle_in_transaction_time >= db_server.db_time AND seen_s >= 5
 ORDER BY idle DESC, run, host, server

@@ -22,5 +22,5 @@ WITH classes AS (
 )
 SELECT run, host, server, waiting, 100 * waiting / all_sessions AS share
 FROM classes
-WHERE waiting >= 0.5 AND waiting >= 0.3 * all_sessions AND seen_s >= 30
+WHERE waiting >= 0.5 AND waiting >= 0.3 * all_sessions AND seen_s >= 5
 ORDER BY waiting DESC, run, host, server

@@ -16,5 +16,5 @@ WITH counted AS (
 )
 SELECT run, host, server, 100 * rate / calls AS share, rate
 FROM counted
-WHERE rate >= 1 AND rate >= 0.01 * calls AND seen_s >= 30
+WHERE rate >= 1 AND rate >= 0.01 * calls AND seen_s >= 5
 ORDER BY rate DESC, run, host, server

@@ -21,5 +21,5 @@ WITH spans AS (
 )
 SELECT run, host, server, relation, live, scans / seen_s AS scans, least(100, 100 * rows_read / scans / live) AS share
 FROM scanned
-WHERE scans >= seen_s AND live >= 10000 AND rows_read >= 0.9 * scans * live AND seen_s >= 30
+WHERE scans >= seen_s AND live >= 10000 AND rows_read >= 0.9 * scans * live AND seen_s >= 5
 ORDER BY rows_read DESC, run, host, server, relation

@@ -33,5 +33,5 @@ WITH rows_of AS (
 )
 SELECT run, host, server, name, rate, share, size
 FROM shares
-WHERE share >= 50 AND total >= 100 AND objects >= 2 AND seen_s >= 30
+WHERE share >= 50 AND total >= 100 AND objects >= 2 AND seen_s >= 5
 ORDER BY rate DESC, run, host, server, name

@@ -11,5 +11,5 @@
 -- A fifth of its time, and a twentieth of a session.
 SELECT run, host, server, left(statement, 100) AS statement, 100 * compiling / running AS share, digest
 FROM db_statement_mean
-WHERE compiling >= 0.2 * running AND compiling >= 0.05 AND digest IS NOT NULL AND seen_s >= 30
+WHERE compiling >= 0.2 * running AND compiling >= 0.05 AND digest IS NOT NULL AND seen_s >= 5
 ORDER BY compiling DESC, run, host, server

@@ -12,5 +12,5 @@
 SELECT run, host, server, wmean(full_joins_per_s, dt) AS rate
 FROM db
 GROUP BY run, host, server
-HAVING wmean(full_joins_per_s, dt) >= 0.1 AND sum(dt) >= 30
+HAVING wmean(full_joins_per_s, dt) >= 0.1 AND sum(dt) >= 5
 ORDER BY rate DESC, run, host, server

@@ -25,5 +25,5 @@ WITH classes AS (
 SELECT c.run, c.host, c.server, 100 * c.waiting / c.all_sessions AS share, s.cache_misses_per_s AS misses
 FROM classes c
 JOIN db_server s ON s.run = c.run AND s.host = c.host AND s.server IS NOT DISTINCT FROM c.server
-WHERE c.waiting >= 1 AND c.waiting >= 0.3 * c.all_sessions AND c.reading < 0.01 * c.all_sessions AND s.cache_misses_per_s < 10 AND c.seen_s >= 30
+WHERE c.waiting >= 1 AND c.waiting >= 0.3 * c.all_sessions AND c.reading < 0.01 * c.all_sessions AND s.cache_misses_per_s < 10 AND c.seen_s >= 5
 ORDER BY share DESC, c.run, c.host, c.server

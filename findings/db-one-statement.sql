@@ -23,5 +23,5 @@ WITH shares AS (
 )
 SELECT run, host, server, statement, running, mean, share, digest
 FROM shares
-WHERE share >= 50 AND running >= 0.5 AND statements >= 3 AND digest IS NOT NULL AND seen_s >= 30
+WHERE share >= 50 AND running >= 0.5 AND statements >= 3 AND digest IS NOT NULL AND seen_s >= 5
 ORDER BY running DESC, run, host, server

@@ -11,5 +11,5 @@
 -- As much as execution, and a tenth of a session.
 SELECT run, host, server, left(statement, 100) AS statement, planning, running, digest
 FROM db_statement_mean
-WHERE planning >= running AND planning >= 0.1 AND digest IS NOT NULL AND seen_s >= 30
+WHERE planning >= running AND planning >= 0.1 AND digest IS NOT NULL AND seen_s >= 5
 ORDER BY planning DESC, run, host, server

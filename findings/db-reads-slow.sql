@@ -13,5 +13,5 @@
 -- 5 ms is a seek of a disk that turns; ten a second, so that it matters. The server measures it only with track_io_timing.
 SELECT run, host, server, 1000 * block_read_time / cache_misses_per_s AS mean, cache_misses_per_s AS rate
 FROM db_server
-WHERE cache_misses_per_s >= 10 AND 1000 * block_read_time / cache_misses_per_s >= 5 AND seen_s >= 30
+WHERE cache_misses_per_s >= 10 AND 1000 * block_read_time / cache_misses_per_s >= 5 AND seen_s >= 5
 ORDER BY mean DESC, run, host, server

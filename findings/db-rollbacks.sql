@@ -14,7 +14,7 @@ WITH counted AS (
     FROM db d
     GROUP BY run, host, server, d.database
 ), many AS (
-    SELECT * FROM counted WHERE rate >= 1 AND rate >= 0.1 * (rate + commits) AND seen_s >= 30
+    SELECT * FROM counted WHERE rate >= 1 AND rate >= 0.1 * (rate + commits) AND seen_s >= 5
 )
 SELECT run, host, concat_ws(' ', server, name_of) AS name, 100 * rate / (rate + commits) AS share, rate
 FROM many

@@ -11,5 +11,5 @@
 -- A thousand to one, in a tenth of a session.
 SELECT run, host, server, concat(left(statement, 100), '') AS statement, rows_examined_per_s AS examined, rows_per_s AS returned, digest
 FROM db_statement_mean
-WHERE rows_examined_per_s >= 1000 * greatest(rows_per_s, calls_per_s) AND running >= 0.1 AND digest IS NOT NULL AND seen_s >= 30
+WHERE rows_examined_per_s >= 1000 * greatest(rows_per_s, calls_per_s) AND running >= 0.1 AND digest IS NOT NULL AND seen_s >= 5
 ORDER BY running DESC, run, host, server

@@ -20,5 +20,5 @@ WITH work AS (
 )
 SELECT run, host, server, queued, running
 FROM work
-WHERE queued >= 0.5 AND queued >= 0.25 * (queued + running) AND seen_s >= 30
+WHERE queued >= 0.5 AND queued >= 0.25 * (queued + running) AND seen_s >= 5
 ORDER BY queued DESC, run, host, server

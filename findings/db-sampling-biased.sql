@@ -22,5 +22,5 @@ WITH sampled AS (
 SELECT s.run, s.host, s.server, s.sampled, c.counted
 FROM sampled s
 JOIN counted c ON c.run = s.run AND c.host = s.host AND c.server IS NOT DISTINCT FROM s.server
-WHERE s.sampled < 0.5 * c.counted AND c.counted >= 0.2 AND s.seen_s >= 30
+WHERE s.sampled < 0.5 * c.counted AND c.counted >= 0.2 AND s.seen_s >= 5
 ORDER BY c.counted DESC, s.run, s.host, s.server

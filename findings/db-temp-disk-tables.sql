@@ -12,5 +12,5 @@
 SELECT run, host, server, wmean(temp_disk_tables_per_s, dt) AS rate, 100 * wmean(temp_disk_tables_per_s, dt) / wmean(temp_tables_per_s, dt) AS share
 FROM db
 GROUP BY run, host, server
-HAVING wmean(temp_disk_tables_per_s, dt) >= 1 AND wmean(temp_disk_tables_per_s, dt) > 0.25 * wmean(temp_tables_per_s, dt) AND sum(dt) >= 30
+HAVING wmean(temp_disk_tables_per_s, dt) >= 1 AND wmean(temp_disk_tables_per_s, dt) > 0.25 * wmean(temp_tables_per_s, dt) AND sum(dt) >= 5
 ORDER BY rate DESC, run, host, server

@@ -25,5 +25,5 @@ WITH used AS (
 SELECT u.run, u.host, u.server, u.cpu, s.counted
 FROM used u
 JOIN statements s ON s.run = u.run AND s.host = u.host AND s.server IS NOT DISTINCT FROM u.server
-WHERE s.counted < 0.5 * u.cpu AND u.cpu - s.counted >= 0.5 AND u.seen_s >= 30
+WHERE s.counted < 0.5 * u.cpu AND u.cpu - s.counted >= 0.5 AND u.seen_s >= 5
 ORDER BY u.cpu - s.counted DESC, u.run, u.host, u.server

@@ -27,5 +27,5 @@ WITH classes AS (
 )
 SELECT run, host, server, activity, event, waiting, share
 FROM shares
-WHERE activity IN ('user io', 'system io', 'ipc', 'extension', 'replication') AND share >= 30 AND waiting >= 2 AND seen_s >= 30
+WHERE activity IN ('user io', 'system io', 'ipc', 'extension', 'replication') AND share >= 30 AND waiting >= 2 AND seen_s >= 5
 ORDER BY waiting DESC, run, host, server

@@ -4,6 +4,7 @@
 -- chart: stacked
 -- x: t
 -- y: on_cpu, run_queue, user_io, system_io, commit_wait, concurrency, lock_wait, ipc, client, timeout, extension, other, idle_in_transaction
+-- lines: cpus
 -- series: server
 -- unit: s/s
 -- order: 1

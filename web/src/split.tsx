@@ -1,6 +1,7 @@
 // Where the time went: the time of each group as a bar of its parts, how each was measured, and by how much it changed.
 
 import { useRef } from "preact/hooks";
+import { paint } from "./activity";
 import type { Part, Split } from "./api.gen";
 import { Frame, Key } from "./charts/axes";
 import type { Item } from "./charts/pick";
@@ -13,34 +14,6 @@ const BAR = 34;
 const STEP = BAR + 14;
 /** Width of a letter in a bar, so that a name is written only where it fits. */
 const LETTER = 6.6;
-
-// As the field draws them: CPU green, I/O blue, locks red. Each is dark enough for white letters on it.
-const PAINT: Record<string, string> = {
-  "driver lag": "#5f6b7a",
-  "waiting for a connection": "#7a5c3e",
-  "on CPU": "#1c7c3c",
-  "on CPU, user": "#1c7c3c",
-  "on CPU, system": "#12592a",
-  "run queue": "#4f8f2f",
-  throttled: "#8a7a00",
-  "block I/O": "#1d5fc4",
-  "user I/O": "#1d5fc4",
-  "system I/O": "#2680a8",
-  commit: "#b0641a",
-  concurrency: "#7a1f2b",
-  "locks and latches": "#b3242f",
-  lock: "#c2333f",
-  ipc: "#8b3fa0",
-  "client, network": "#77733f",
-  timeout: "#6b5a4d",
-  extension: "#5d4fb0",
-  protocol: "#3b7f7a",
-  "other waits": "#5b6470",
-  "idle in transaction": "#a0741a",
-};
-const REST = "#8b939d";
-
-export const paint = (part: string): string => PAINT[part] ?? REST;
 
 /** What was split, in words. */
 export const titleOf = (split: Split): string => `Where the ${split.what === "latency" ? "latency of a transaction" : "elapsed time"} went`;

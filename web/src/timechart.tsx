@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
+import { paints } from "./activity";
 import { lonePoints } from "./charts/lone";
 import { useShown } from "./hidden";
 import { Legend, type Entry } from "./legend";
@@ -13,6 +14,8 @@ import { clock, human, moment, words } from "./units";
 
 /** So many series are shown at first; the others wait in the legend. */
 const SHOWN = 12;
+/** A limit over stacked areas. */
+const LIMIT = "#7d8590";
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 
 interface Props {
@@ -67,16 +70,26 @@ export function TimeChart({ panel, time, runs, only }: Props) {
   const names = series.map((s) => seriesName(s, only === undefined ? runs : [runs[0]], alone));
   const distinct = [...new Set(series.map((s) => s.name))];
   const byRun = runs.length > 1 && only === undefined;
+  // Of several servers a series has the server's name before that of its column.
+  const columnOf = (s: SeriesData) => panel.y.find((y) => s.name === y || s.name.endsWith(` ${y}`)) ?? s.name;
+  const isLine = series.map((s) => stacked && (panel.lines ?? []).includes(columnOf(s)));
+  const painted = stacked ? paints(series.filter((_, i) => !isLine[i]).map(columnOf)) : undefined;
   const look = (i: number) => ({
-    stroke: byRun ? colour(series[i].run) : colour(i),
-    dash: byRun ? DASHES[distinct.indexOf(series[i].name) % DASHES.length] : DASHES[Math.floor(i / 12) % DASHES.length],
+    stroke: isLine[i] ? LIMIT : byRun ? colour(series[i].run) : painted ? painted[i - isLine.slice(0, i).filter(Boolean).length] : colour(i),
+    dash: isLine[i] ? DASHES[1] : byRun ? DASHES[distinct.indexOf(series[i].name) % DASHES.length] : DASHES[Math.floor(i / 12) % DASHES.length],
   });
 
   useEffect(() => {
     const target = box.current;
     if (!near || !target || width < 60) return;
     const drawn = series.map((_, i) => i).filter((i) => shown.has(i));
-    const built = stacked ? stack(series, drawn, look) : lines(series, drawn, look);
+    const areas = drawn.filter((i) => !isLine[i]);
+    const built = stacked ? stack(series, areas, look) : lines(series, drawn, look);
+    for (const i of drawn.filter((i) => isLine[i])) {
+      const { stroke, dash } = look(i);
+      built.data.push(unpack(series[i].avg));
+      built.series.push({ stroke, dash, width: 2, points: { show: false } });
+    }
     const onHover = (place: number | null, chart: uPlot, event: MouseEvent | null) => {
       if (place === null || !event) return tip.set(null);
       const rows = drawn.map((i) => ({ i, value: unpack(series[i].avg)[place] }));
@@ -90,7 +103,7 @@ export function TimeChart({ panel, time, runs, only }: Props) {
         }
       } else {
         let sum = 0;
-        for (const r of rows) {
+        for (const r of rows.filter((r) => !isLine[r.i])) {
           sum += r.value ?? 0;
           nearest = r.i;
           if (sum >= y) break;

@@ -85,8 +85,9 @@ impl Os {
     fn tell(&self, server: &str, interval: Interval, rows: &mut Rows) {
         let pid = self.listener.pid();
         let groups = self.root.read_text(&format!("/proc/{pid}/cgroup"));
+        // Where version 1 has the CPU controller, groups of version 2 have no quota.
         let group =
-            groups.as_deref().and_then(|text| cgroup::path_of(text, "").or_else(|| cgroup::path_of(text, "cpu")));
+            groups.as_deref().and_then(|text| cgroup::path_of(text, "cpu").or_else(|| cgroup::path_of(text, "")));
         for (name, value) in [("pid", Some(pid.to_string())), ("cgroup", group.map(str::to_owned))] {
             let Some(value) = value else { continue };
             rows.row(&db_setting::TABLE, interval.t, None)

@@ -45,6 +45,7 @@ impl AdHoc {
             chart,
             x: self.x,
             y: self.y,
+            lines: Vec::new(),
             series: self.series,
             unit: self.unit.unwrap_or(Unit::None),
             params: self.params.iter().map(|(name, value)| Param::of(name, value)).collect(),

@@ -9,8 +9,8 @@
 //! -- param: n = 10, how many to show
 //! SELECT ... LIMIT $n
 //! ```
-//! Further keys: `x`, `y` (comma list), `series`, `unit`, `live` (see [`Live`]). A parameter's type is that of its
-//! default.
+//! Further keys: `x`, `y` (comma list), `lines` (columns drawn as lines over stacked areas, such as a limit), `series`, `unit`,
+//! `live` (see [`Live`]). A parameter's type is that of its default.
 
 use std::collections::BTreeMap;
 
@@ -98,6 +98,8 @@ pub struct Question {
     pub x: Option<String>,
     /// Columns of values.
     pub y: Vec<String>,
+    /// Those of them that are lines over stacked areas, such as a limit.
+    pub lines: Vec<String>,
     /// Column that tells lines apart.
     pub series: Option<String>,
     /// Unit of the values in `y`.
@@ -116,6 +118,11 @@ pub struct Question {
     pub carried: Vec<RunId>,
 }
 
+/// Names between commas.
+fn list(value: &str) -> Vec<String> {
+    value.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
 impl Question {
     /// Reads a question from the text of a file called `name`.sql.
     ///
@@ -131,6 +138,7 @@ impl Question {
             chart: Chart::Table,
             x: None,
             y: Vec::new(),
+            lines: Vec::new(),
             series: None,
             unit: Unit::None,
             params: Vec::new(),
@@ -148,6 +156,7 @@ impl Question {
                 q.set(key.trim(), value.trim()).map_err(|m| bad(header, m))?;
             }
         }
+        q.y.extend_from_slice(&q.lines);
         // Lines of the header stay as empty ones, so that the engine's line numbers are the file's.
         q.sql = "\n".repeat(header) + &text.lines().skip(header).collect::<Vec<_>>().join("\n");
         if q.title.is_empty() {
@@ -172,7 +181,8 @@ impl Question {
                 self.chart = Chart::parse(value).ok_or_else(|| words(Chart::WORDS))?;
             }
             "x" => self.x = text(),
-            "y" => self.y = value.split(',').map(|y| y.trim().to_owned()).filter(|y| !y.is_empty()).collect(),
+            "y" => self.y = list(value),
+            "lines" => self.lines = list(value),
             "series" => self.series = text(),
             "unit" => self.unit = Unit::from_symbol(value),
             "order" => self.order = value.parse().map_err(|_| format!("order: `{value}` is not a whole number"))?,
@@ -180,7 +190,7 @@ impl Question {
             "param" => self.params.push(param(value)?),
             _ => {
                 return Err(format!(
-                    "unknown key `{key}`: one of title, about, section, chart, x, y, series, unit, order, live, param"
+                    "unknown key `{key}`: one of title, about, section, chart, x, y, lines, series, unit, order, live, param"
                 ));
             }
         }

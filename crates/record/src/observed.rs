@@ -16,7 +16,25 @@ pub struct Observed {
     pub(crate) began: Micros,
     pub(crate) end: End,
     pub(crate) outcome: Outcome,
-    pub(crate) cpu_before: f64,
+    pub(crate) cpu: Cpu,
+}
+
+/// CPU seconds of the recorder.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cpu {
+    /// All that the process has used since it had used so many.
+    OfProcessSince(f64),
+    /// So many, in a process that does other work.
+    Known(f64),
+}
+
+impl Cpu {
+    fn now(self) -> f64 {
+        match self {
+            Cpu::OfProcessSince(before) => clock::process_cpu() - before,
+            Cpu::Known(seconds) => seconds,
+        }
+    }
 }
 
 impl Observed {
@@ -66,7 +84,7 @@ impl Observed {
         self.end.costs.push(SourceCost {
             source: SourceCost::WHOLE.to_owned(),
             samples: self.outcome.progress.ticks,
-            cpu_s: clock::process_cpu() - self.cpu_before,
+            cpu_s: self.cpu.now(),
             wall_s: self.outcome.progress.elapsed_s,
             ..SourceCost::default()
         });
@@ -74,7 +92,7 @@ impl Observed {
             open.append(&mut self.rows)?;
             self.outcome.run = Some(open.seal(self.end)?);
         }
-        self.outcome.cpu_s = clock::process_cpu() - self.cpu_before;
+        self.outcome.cpu_s = self.cpu.now();
         Ok(self.outcome)
     }
 }

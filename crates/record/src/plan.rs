@@ -38,6 +38,9 @@ pub struct Plan {
     /// Whether the end of the command is sampled however short the last interval is: sums over the
     /// command are then whole, but rates of that interval say little.
     pub whole: bool,
+    /// Whether this process does other work, whose end ends the recording by what `watch` answers: the CPU time of that
+    /// work is not the recorder's, and what is read at the end only is read once more.
+    pub beside_work: bool,
 }
 
 impl Plan {
@@ -58,6 +61,7 @@ impl Plan {
             random: 0,
             since_boot: false,
             whole: false,
+            beside_work: false,
         }
     }
 }

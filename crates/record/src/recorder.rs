@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use crate::{
     clock::{self, StepWatch},
     command::{Ended, Running},
-    observed::Observed,
+    observed::{Cpu, Observed},
     plan::Plan,
     sampler::{Round, Sampler},
     summary::Progress,
@@ -136,7 +136,7 @@ pub fn observe(plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordErro
 
 /// As [`observe`], in a time of its own.
 pub(crate) fn observe_in(time: impl Time, plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordError> {
-    let cpu_before = clock::process_cpu();
+    let cpu_before = if plan.beside_work { clock::thread_cpu() } else { clock::process_cpu() };
     let mut rows = Rows::new(&plan.host);
     let mut sampler = Sampler::start(&plan.sources, &plan.root, &mut rows)?;
     let begun = time.wall();
@@ -214,6 +214,9 @@ fn uptime(root: &Root) -> Option<f64> {
     root.read_text("/proc/uptime")?.split_ascii_whitespace().next()?.parse().ok()
 }
 
+/// The least part of an interval that a last sample is taken of.
+const SHORT: f64 = 0.1;
+
 struct Recording<'a, T: Time> {
     plan: &'a Plan,
     time: T,
@@ -259,12 +262,17 @@ impl<T: Time> Recording<'_, T> {
                 self.wait_for_command()?;
                 // Ended between two ticks: the rest is sampled if it is long enough to mean anything.
                 let whole = self.plan.whole && self.ended.is_some();
-                if whole || self.time.monotonic() - self.last_tick >= interval * 0.1 {
+                if whole || self.time.monotonic() - self.last_tick >= interval * SHORT {
                     let _ = self.tick(Round::Last, watch)?;
                 }
                 return Ok(());
             }
             let flow = self.tick(if last { Round::Last } else { Round::Tick }, watch)?;
+            if flow.is_break() && !last && self.plan.beside_work {
+                // Some sources are read seldom, and at the end: that takes an interval, if a short one.
+                self.wait(self.last_tick + interval * SHORT)?;
+                let _ = self.tick(Round::Last, &mut |_| ControlFlow::Continue(()))?;
+            }
             if last || flow.is_break() {
                 return self.end_command();
             }
@@ -430,8 +438,14 @@ impl<T: Time> Recording<'_, T> {
             ended.results(t, &mut self.rows);
         }
         let exit_code = self.ended.as_ref().map(Ended::exit_code);
+        let of_threads = self.sampler.cpu_of_threads();
         let mut costs = self.sampler.into_costs();
         costs.push(self.append_cost);
+        let cpu = if self.plan.beside_work {
+            Cpu::Known(clock::thread_cpu() - cpu_before + of_threads)
+        } else {
+            Cpu::OfProcessSince(cpu_before)
+        };
         let end = End {
             exit_status: exit_code,
             signal: self.ended.as_ref().and_then(Ended::signal),
@@ -448,7 +462,7 @@ impl<T: Time> Recording<'_, T> {
             progress: self.progress,
             cpu_s: 0.0,
         };
-        Observed { open: self.open, rows: self.rows, began: self.wall_at_start, end, outcome, cpu_before }
+        Observed { open: self.open, rows: self.rows, began: self.wall_at_start, end, outcome, cpu }
     }
 }
 

@@ -97,6 +97,11 @@ impl Sampler {
         }
     }
 
+    /// CPU seconds of threads that sources have of their own.
+    pub fn cpu_of_threads(&self) -> f64 {
+        self.active.iter().map(|active| active.collector.cpu_of_threads()).sum()
+    }
+
     /// What each source cost.
     pub fn into_costs(self) -> Vec<SourceCost> {
         let all = |a: Active| SourceCost { cpu_s: a.cost.cpu_s + a.collector.cpu_of_threads(), ..a.cost };

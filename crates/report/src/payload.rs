@@ -131,6 +131,9 @@ pub(crate) struct Header {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
     pub y: Vec<String>,
+    /// Those of `y` that are lines over stacked areas, such as a limit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
     pub params: Vec<Param>,
     pub sql: String,
     /// What the live page shows of it.
@@ -205,6 +208,7 @@ impl Header {
             values,
             x: question.x.clone(),
             y: question.y.clone(),
+            lines: question.lines.clone(),
             params: question.params.iter().map(param).collect(),
             sql: question.sql.trim().to_owned(),
             live: question.live.as_ref().map(Live::of),

@@ -111,7 +111,7 @@ table! {
 }
 
 table! {
-    /// One cgroup (version 2) over the interval.
+    /// One control group over the interval; of version 1 what all its controllers know.
     cgroup [cgroup] is (Process, Series, Lasting) {
         /// Path below the root of the hierarchy; `/` is the root.
         cgroup: label(),

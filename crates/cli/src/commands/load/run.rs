@@ -375,6 +375,7 @@ fn recorded(
         tags: args.labels.tag.iter().cloned().collect(),
         params: parameters(args, workload, plan),
         random: stores::random(),
+        beside_work: true,
         ..fenxi_record::Plan::new(sources, root, host, args.interval)
     };
     let (ended, interrupted) = (AtomicBool::new(false), AtomicBool::new(false));

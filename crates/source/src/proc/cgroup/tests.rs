@@ -169,9 +169,91 @@ fn too_many_groups_are_cut_off_with_a_note() {
     assert!(notes[0].contains("only the 512 groups"), "{notes:?}");
 }
 
+/// Version 1, as systemd mounted it: `cpu` and `cpuacct` together.
+const ONE: &str = "30 22 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+31 22 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+32 22 0:28 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n\
+33 22 0:29 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n";
+
+fn put_one(machine: &Machine, file: &str, text: &str) {
+    let (controller, name) = file.split_once('/').unwrap();
+    machine.put(&format!("{TOP}/{controller}/db.service/{name}"), text);
+}
+
+fn set_one(machine: &Machine, round: u64) {
+    let put = |file: &str, text: &str| put_one(machine, file, text);
+    put("cpu,cpuacct/cpuacct.usage", &format!("{}\n", 1_000_000_000 * round));
+    put("cpu,cpuacct/cpuacct.usage_user", &format!("{}\n", 600_000_000 * round));
+    put("cpu,cpuacct/cpuacct.usage_sys", &format!("{}\n", 400_000_000 * round));
+    let stat =
+        format!("nr_periods {}\nnr_throttled {}\nthrottled_time {}\n", 10 * round, 4 * round, 300_000_000 * round);
+    put("cpu,cpuacct/cpu.stat", &stat);
+    put(
+        "memory/memory.stat",
+        &format!("rss 1\ntotal_rss 3000\ntotal_cache 2000\ntotal_swap 7\ntotal_pgmajfault {}\n", 6 * round),
+    );
+    put("memory/memory.failcnt", &format!("{}\n", 5 * round));
+    put("memory/memory.oom_control", &format!("oom_kill_disable 0\nunder_oom 0\noom_kill {round}\n"));
+    let of =
+        |n: u64| format!("8:0 Read {}\n8:0 Write 10\n253:0 Read {}\n8:0 Total 99\nTotal 99\n", n * round, n * round);
+    put("blkio/blkio.throttle.io_service_bytes_recursive", &of(4096));
+    put("blkio/blkio.throttle.io_serviced_recursive", &of(2));
+}
+
 #[test]
-fn without_version_2_the_source_is_not_available() {
+fn groups_of_version_1_have_one_row_with_what_all_controllers_know() {
     let machine = Machine::new();
-    machine.put("/proc/self/mountinfo", "30 22 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n");
+    machine.put("/proc/self/mountinfo", ONE);
+    machine.put("/proc/cgroups", "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t4\t2\t1\n");
+    machine.put("/sys/dev/block/253:0/slaves/sda/dev", "8:0");
+    put_one(&machine, "cpu,cpuacct/cpu.cfs_quota_us", "150000\n");
+    put_one(&machine, "cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+    put_one(&machine, "memory/memory.usage_in_bytes", "5000\n");
+    put_one(&machine, "memory/memory.limit_in_bytes", "9223372036854771712\n");
+    put_one(&machine, "pids/pids.current", "12\n");
+    machine.put(&format!("{TOP}/cpu,cpuacct/cpuacct.usage"), "1000\n");
+    set_one(&machine, 1);
+    let mut session = machine.start(&SOURCE);
+    session.tick(None);
+    set_one(&session.machine, 3);
+    let seen = session.tick(2.0);
+    assert_eq!(seen.keys("cgroup"), [["/db.service"]]);
+    let get = |column: &str| seen.value("cgroup", column, &["/db.service"]);
+    for (column, expected) in [
+        ("cpu", 100.0),
+        ("usr", 60.0),
+        ("sys", 40.0),
+        ("throttled", 40.0),
+        ("throttled_time", 30.0),
+        ("cpu_limit", 150.0),
+        ("memory_bytes", 5000.0),
+        ("anon_bytes", 3000.0),
+        ("file_bytes", 2000.0),
+        ("swap_bytes", 7.0),
+        ("major_faults_per_s", 6.0),
+        ("memory_limit_hits", 10.0),
+        ("oom_kills", 2.0),
+        ("read_bytes_per_s", 4096.0),
+        ("write_bytes_per_s", 0.0),
+        ("reads_per_s", 2.0),
+        ("tasks", 12.0),
+    ] {
+        near(get(column), expected);
+    }
+    assert_eq!((get("memory_limit_bytes"), get("cpu_some"), get("kernel_bytes")), (None, None, None));
+    put_one(&session.machine, "cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+    set_one(&session.machine, 4);
+    assert_eq!(session.tick(1.0).value("cgroup", "cpu_limit", &["/db.service"]), None);
+    for controller in ["cpu,cpuacct", "memory", "blkio", "pids"] {
+        session.machine.remove(&format!("{TOP}/{controller}/db.service"));
+    }
+    session.machine.put("/proc/cgroups", "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t4\t1\t1\n");
+    assert_eq!(session.tick(1.0).events(), ["gone /db.service: control group"]);
+}
+
+#[test]
+fn without_control_groups_the_source_is_not_available() {
+    let machine = Machine::new();
+    machine.put("/proc/self/mountinfo", "30 22 0:26 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n");
     assert!(matches!(machine.try_start(&SOURCE), Err(SourceError::Unavailable { .. })));
 }

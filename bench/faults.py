@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Faults with known causes, planted under real loads: does Fenxi name them?
+
+Each file in bench/faults/ is a fault: a load on a server of its own, what is done to it, and what must be said. Healthy runs and
+runs with the fault are made in turn, so that a drift of the machine is in both. Then it is asked: does the first finding that is
+new with the fault name the cause, does any, is a finding of a healthy run false, and is the part that was planted the largest
+change of a transaction's latency, with what residual?
+Settings: BENCH_REPEATS (5), BENCH_SECONDS (8), BENCH_FAULTS (all, or names with commas), BENCH_PORT (17432), BENCH_CHECK (0; 1 ends
+with status 1 when a cause is not named).
+"""
+
+import importlib
+import json
+import pathlib
+import sys
+
+from common import FENXI, Skipped, environment, fresh, measure, need, output, report, setting
+
+REPEATS = setting("BENCH_REPEATS", 5)
+SECONDS = setting("BENCH_SECONDS", 8)
+CHOSEN = setting("BENCH_FAULTS", "")
+PORT = setting("BENCH_PORT", 17432)
+CHECK = setting("BENCH_CHECK", 0)
+FOLDER = pathlib.Path(__file__).resolve().parent / "faults"
+# What is said of every run of such a test and names no cause of a change.
+FACTS = ("info",)
+
+
+def lines(argv):
+    return [json.loads(line) for line in output(argv).splitlines()]
+
+
+def fenxi(store, *words):
+    return [FENXI, "--store", store, *words]
+
+
+def one_run(case, store, server, name, settings):
+    """Makes a run of the load, recorded with its server."""
+    words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    measure(fenxi(store, "load", "run", server.url, "-w", case.workload, "-c", str(case.CONNECTIONS), "--for", f"{SECONDS}s",
+                  "--warmup", "1s", "--record", "--name", name, "--quiet", *words))
+
+
+def findings(store, run):
+    """Findings of a run in their order, without facts."""
+    return [line for line in lines(fenxi(store, "findings", run, "--json")) if line.get("severity") not in FACTS]
+
+
+def parts(store, healthy, faulty):
+    """Changes of parts of the latency: name and milliseconds, the largest first; and the share of the residual in the latency with the
+    fault."""
+    answer = lines(fenxi(store, "compare", "--force", ",".join(healthy), ",".join(faulty), "--json"))
+    split = next((line for line in answer if line.get("kind") == "split"), None)
+    if split is None:
+        return [], None
+    changes = [(part["name"], part["change"]["value"]) for part in split["parts"] if part.get("change")]
+    changes.sort(key=lambda change: -change[1])
+    explained = lines(fenxi(store, "explain", *faulty, "--json"))
+    mean = {line["part"]: line["mean"] for line in explained if "part" in line}
+    whole = mean.get("latency") or 0
+    residual = mean.get("other (residual)")
+    return changes, None if residual is None or not whole else residual / whole
+
+
+def judge(case, store, healthy, faulty):
+    """What Fenxi says of the runs, as a row of the table, and whether the first finding names the cause."""
+    usual = {finding["finding"] for run in healthy for finding in findings(store, run)}
+    firsts, anywhere, said = 0, 0, []
+    for run in faulty:
+        new = [finding["finding"] for finding in findings(store, run)]
+        fresh_ones = [name for name in new if name not in usual] or new
+        said.append(fresh_ones[:3])
+        firsts += bool(fresh_ones) and fresh_ones[0] in case.FINDINGS
+        anywhere += any(name in case.FINDINGS for name in new)
+    false = {name for name in usual if name not in getattr(case, "USUAL", ())}
+    changes, residual = parts(store, healthy, faulty)
+    largest = changes[0] if changes else ("-", 0.0)
+    is_part = largest[0] in case.PARTS
+    row = [case.TITLE, f"{firsts} of {len(faulty)}", f"{anywhere} of {len(faulty)}", " ".join(said[0]) or "-",
+           f"{largest[0]} {largest[1]:+.2f} ms" + ("" if is_part else " (!)"),
+           "-" if residual is None else f"{100 * residual:.0f} %", " ".join(sorted(false)) or "-"]
+    return row, anywhere == len(faulty) and is_part
+
+
+def try_one(name):
+    sys.path.insert(0, str(FOLDER))
+    case = importlib.import_module(name)
+    store = fresh(f"faults/{name}")
+    server = case.start(PORT)
+    healthy, faulty = [], []
+    try:
+        case.workload = server.folder / "load.toml"
+        case.workload.write_text(case.WORKLOAD)
+        measure(fenxi(store, "load", "prepare", server.url, "-w", case.workload))
+        for turn in range(REPEATS):
+            healthy.append(f"healthy{turn}")
+            one_run(case, store, server, healthy[-1], getattr(case, "HEALTHY", {}))
+            faulty.append(f"faulty{turn}")
+            with case.planted(server) as settings:
+                one_run(case, store, server, faulty[-1], settings or {})
+    finally:
+        server.stop()
+    return judge(case, store, healthy, faulty)
+
+
+def main():
+    need(FENXI, "run `make build`")
+    names = CHOSEN.split(",") if CHOSEN else sorted(path.stem for path in FOLDER.glob("*.py"))
+    rows, missed = [], []
+    for name in names:
+        print(f"bench: {name}", file=sys.stderr)
+        try:
+            row, named = try_one(name)
+        except Skipped as reason:
+            print(f"SKIPPED: planted fault {name}: {reason}", file=sys.stderr)
+            continue
+        rows.append(row)
+        print("bench:", " | ".join(row), file=sys.stderr)
+        if not named:
+            missed.append(name)
+    header = ["fault", "named first", "named", "first findings", "largest change of a part", "residual", "findings of healthy runs"]
+    if not CHECK:
+        report("faults", "Planted faults", header, rows,
+               [f"{REPEATS} runs each, healthy and with the fault in turn, {SECONDS} s of load each."])
+    if missed:
+        print(f"bench: not named: {', '.join(missed)}", file=sys.stderr)
+        sys.exit(1 if CHECK else 0)
+
+
+if __name__ == "__main__":
+    main()

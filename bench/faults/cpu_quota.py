@@ -1,0 +1,67 @@
+"""A CPU quota on the server: its control group may use 40 % of a CPU."""
+
+import contextlib
+import pathlib
+import time
+
+import servers
+from common import Skipped
+
+TITLE = "CPU quota on the server"
+CONNECTIONS = 8
+FINDINGS = {"cgroup-throttled"}
+PARTS = {"throttled"}
+ROOT = pathlib.Path("/sys/fs/cgroup")
+WORKLOAD = """
+about = "look-ups by a key"
+[[table]]
+name = "item"
+rows = "100000"
+columns = [["id", "row + 1"], ["name", "letters(40)"]]
+create = "CREATE TABLE item (id INTEGER PRIMARY KEY, name VARCHAR(60))"
+[[transaction]]
+name = "look up"
+[[transaction.step]]
+sql = "SELECT name FROM item WHERE id = :{uniform(1, 100000)}"
+"""
+
+
+def start(port):
+    second = (ROOT / "cgroup.controllers").exists()
+    group = (ROOT if second else ROOT / "cpu") / f"fenxi-bench-{port}.service"
+    try:
+        group.mkdir(exist_ok=True)
+        if second and not (group / "cpu.max").exists():
+            (ROOT / "cgroup.subtree_control").write_text("+cpu")
+    except OSError as error:
+        raise Skipped(f"no control group can be made: {error}") from error
+    server = servers.postgres(port)
+    server.group = group
+    server.quota = server.group / ("cpu.max" if second else "cpu.cfs_quota_us")
+    children = pathlib.Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+    for pid in [str(server.process.pid), *children]:
+        # One of the children may have ended by now.
+        with contextlib.suppress(ProcessLookupError):
+            (server.group / "cgroup.procs").write_text(pid)
+    stop = server.stop
+
+    def stop_and_remove():
+        stop()
+        for _ in range(50):
+            with contextlib.suppress(OSError):
+                server.group.rmdir()
+                return
+            time.sleep(0.1)
+
+    server.stop = stop_and_remove
+    return server
+
+
+@contextlib.contextmanager
+def planted(server):
+    second = server.quota.name == "cpu.max"
+    server.quota.write_text("40000 100000" if second else "40000")
+    try:
+        yield
+    finally:
+        server.quota.write_text("max 100000" if second else "-1")

@@ -1,0 +1,51 @@
+// Colours of what time is spent on, as the field draws them: CPU green, I/O blue, locks red. Each is dark enough for white letters on it.
+
+const PAINT: Record<string, string> = {
+  "driver lag": "#5f6b7a",
+  "waiting for a connection": "#7a5c3e",
+  "on CPU": "#1c7c3c",
+  "on CPU, user": "#1c7c3c",
+  "on CPU, system": "#12592a",
+  "run queue": "#4f8f2f",
+  throttled: "#8a7a00",
+  "block I/O": "#1d5fc4",
+  "user I/O": "#1d5fc4",
+  "system I/O": "#2680a8",
+  commit: "#b0641a",
+  concurrency: "#7a1f2b",
+  "locks and latches": "#b3242f",
+  lock: "#c2333f",
+  ipc: "#8b3fa0",
+  "client, network": "#77733f",
+  timeout: "#6b5a4d",
+  extension: "#5d4fb0",
+  protocol: "#3b7f7a",
+  "other waits": "#5b6470",
+  "idle in transaction": "#a0741a",
+};
+const REST = "#8b939d";
+
+/** Columns of questions by what they stand for. */
+const COLUMNS: Record<string, string> = {
+  on_cpu: "on CPU",
+  run_queue: "run queue",
+  user_io: "user I/O",
+  system_io: "system I/O",
+  commit_wait: "commit",
+  concurrency: "concurrency",
+  lock_wait: "lock",
+  ipc: "ipc",
+  client: "client, network",
+  timeout: "timeout",
+  extension: "extension",
+  other: "other waits",
+  idle_in_transaction: "idle in transaction",
+};
+
+export const paint = (part: string): string => PAINT[part] ?? REST;
+
+/** The colours of series by their columns, when all of them are classes of activity; else each chart has its own. */
+export function paints(columns: string[]): string[] | undefined {
+  const found = columns.map((column) => PAINT[COLUMNS[column] ?? ""]);
+  return found.every((one) => one !== undefined) && found.length > 0 ? (found as string[]) : undefined;
+}

@@ -44,8 +44,8 @@ const COLUMNS: Record<string, string> = {
 
 export const paint = (part: string): string => PAINT[part] ?? REST;
 
-/** The colours of series by their columns, when all of them are classes of activity; else each chart has its own. */
-export function paints(columns: string[]): string[] | undefined {
-  const found = columns.map((column) => PAINT[COLUMNS[column] ?? ""]);
-  return found.every((one) => one !== undefined) && found.length > 0 ? (found as string[]) : undefined;
+/** The colours of series by their columns, when all of them but lines are classes of activity; else each chart has its own. */
+export function paintsOf(columns: string[], isLine: boolean[]): string[] | undefined {
+  const known = columns.every((column, i) => isLine[i] || column in COLUMNS);
+  return known ? columns.map((column) => paint(COLUMNS[column] ?? "")) : undefined;
 }

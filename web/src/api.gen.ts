@@ -272,6 +272,8 @@ export interface Header {
   carried: boolean;
   chart: string;
   id: string;
+  /** Those of `y` that are lines over stacked areas, such as a limit. */
+  lines?: string[];
   /** What the live page shows of it. */
   live?: LiveSeries;
   /** Written by the user, not shipped. */
@@ -508,6 +510,8 @@ export interface Panel {
   columns: Record<string, Meaning>;
   error?: string;
   id: string;
+  /** Those of `y` that are lines over stacked areas, such as a limit. */
+  lines?: string[];
   /** What the live page shows of it. */
   live?: LiveSeries;
   /** Written by the user, not shipped. */

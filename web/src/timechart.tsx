@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
-import { paints } from "./activity";
+import { paintsOf } from "./activity";
 import { lonePoints } from "./charts/lone";
 import { useShown } from "./hidden";
 import { Legend, type Entry } from "./legend";
@@ -73,11 +73,15 @@ export function TimeChart({ panel, time, runs, only }: Props) {
   // Of several servers a series has the server's name before that of its column.
   const columnOf = (s: SeriesData) => panel.y.find((y) => s.name === y || s.name.endsWith(` ${y}`)) ?? s.name;
   const isLine = series.map((s) => stacked && (panel.lines ?? []).includes(columnOf(s)));
-  const painted = stacked ? paints(series.filter((_, i) => !isLine[i]).map(columnOf)) : undefined;
-  const look = (i: number) => ({
-    stroke: isLine[i] ? LIMIT : byRun ? colour(series[i].run) : painted ? painted[i - isLine.slice(0, i).filter(Boolean).length] : colour(i),
-    dash: isLine[i] ? DASHES[1] : byRun ? DASHES[distinct.indexOf(series[i].name) % DASHES.length] : DASHES[Math.floor(i / 12) % DASHES.length],
-  });
+  const own = paintsOf(series.map(columnOf), isLine);
+  const look = (i: number) => {
+    if (isLine[i]) return { stroke: LIMIT, dash: DASHES[1] };
+    if (stacked && own && !byRun) return { stroke: own[i], dash: DASHES[0] };
+    const place = distinct.indexOf(series[i].name);
+    return byRun
+      ? { stroke: colour(series[i].run), dash: DASHES[place % DASHES.length] }
+      : { stroke: colour(i), dash: DASHES[Math.floor(i / 12) % DASHES.length] };
+  };
 
   useEffect(() => {
     const target = box.current;

@@ -20,10 +20,10 @@ def as_user(user, argv):
 class Server:
     """A server in a folder of its own, which goes with it."""
 
-    def __init__(self, name, scheme, user, database, port):
+    def __init__(self, name, scheme, user, database, port, folder=None):
         self.name, self.user, self.database, self.port = name, user, database, port
         self.url = f"{scheme}://{user}@127.0.0.1:{port}/{database}"
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fenxi-bench-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fenxi-bench-", dir=folder))
         self.folder.chmod(0o777)
 
     def start(self, argv, ready, env=None):
@@ -46,12 +46,12 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def postgres(port, connections=200, options=(), env=None):
-    """PostgreSQL, the newest that is installed."""
+def postgres(port, connections=200, options=(), env=None, folder=None):
+    """PostgreSQL, the newest that is installed; its files below `folder`."""
     programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
     if not programs:
         sys.exit("bench: PostgreSQL is missing: it is Debian's `postgresql`")
-    server = Server("PostgreSQL", "postgres", "postgres", "postgres", port)
+    server = Server("PostgreSQL", "postgres", "postgres", "postgres", port, folder)
     server.stops_with = 2
     server.client = [programs[-1] / "psql", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", port, "-U", "postgres", "-c"]
     data = server.folder / "data"

@@ -5,6 +5,7 @@
 -- advice: Latency suffers even if mean CPU use is far below the quota. Raise cpu.max, use fewer threads, or lengthen the period. Harmless if the group is meant to be slow.
 -- ask: cgroup-usage
 -- comparison: warn
+-- explains: cpu-pressure, cpu-queue, db-run-queue, db-cpu-bound
 -- yes: cgroup cgroup=/app throttled=60 cpu=180 cpu_limit=200 *30
 -- no: cgroup cgroup=/app throttled=0 cpu=50 cpu_limit=200 *30
 --

@@ -35,5 +35,5 @@ WITH moments AS (
 SELECT run, host, server, sum(dt) FILTER (wanted >= cpus) AS full_s, sum(dt) AS seen_s, CAST(max(cpus) AS BIGINT) AS cpus, steady(wmean(wanted, dt)) AS wanted
 FROM moments
 GROUP BY run, host, server
-HAVING sum(dt) >= 5 AND sum(dt) FILTER (wanted >= cpus) >= 0.2 * sum(dt)
+HAVING sum(dt) >= 30 AND sum(dt) FILTER (wanted >= cpus) >= 0.2 * sum(dt)
 ORDER BY wanted DESC, run, host, server

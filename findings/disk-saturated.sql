@@ -4,6 +4,7 @@
 -- says: {device} was at least 95 % busy for {full_s:s} of {seen_s:s}, with {depth} requests in flight on average.
 -- advice: Requests queue for the device: check who issues them, and whether latency grew meanwhile. A parallel device (SSD, array) may not be saturated at 100 %; judge it by its latency.
 -- ask: disk-util
+-- explains: disk-queue, disk-slow, io-pressure
 -- yes: disk device=sda class=disk util=99 queue_depth=8 *30
 -- no: disk device=sda class=disk util=40 queue_depth=8 *30
 --

@@ -5,6 +5,7 @@
 -- advice: The figures show the limit of the generator, not of the system under test: give it more threads or processes, or another machine.
 -- ask: top-processes
 -- comparison: warn
+-- explains: offered-rate-missed, load-late
 -- yes: process pid=5 comm=pgbench cpu=99 threads=1 *30
 -- yes: cpu idle=60 *30
 --

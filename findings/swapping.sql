@@ -4,6 +4,7 @@
 -- says: For {bad_s:s} of {seen_s:s} pages were swapped in, {pages_in:/s} pages on average ({pages_out:/s} swapped out).
 -- advice: Memory is too small for what runs, or a limit is too tight. Every swap-in is a disk access that a program waits for. A burst while a program starts is harmless.
 -- ask: memory-pressure
+-- explains: major-faults, memory-pressure
 -- yes: vm swap_in_pages_per_s=800 swap_out_pages_per_s=900 *30
 -- no: vm swap_in_pages_per_s=0 swap_out_pages_per_s=0 *30
 --

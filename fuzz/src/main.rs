@@ -9,8 +9,10 @@
 #![allow(clippy::print_stdout, reason = "a tool for developers: what it found is its output")]
 
 mod archives;
+mod members;
 mod mutate;
 mod own;
+mod wire;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -45,7 +47,8 @@ const HANG: Duration = Duration::from_secs(120);
 /// Feed damaged inputs to the importers of one family, or to the reader of a compressed format
 #[derive(Debug, Parser)]
 struct Args {
-    /// Family: linux, unix, trace, load, database, generic, own (formats of stores); or format: zst, lz4, gz
+    /// Family: linux, unix, trace, load, database, generic, own (formats of stores); or format: zst, lz4, gz; or archives
+    /// (tar, zip and what is in them), wire (a hostile server's bytes)
     family: String,
     /// How long
     #[arg(long, default_value_t = 60)]
@@ -82,7 +85,7 @@ fn main() -> Result<ExitCode> {
     let mut random = Random::new(args.seed);
     let (mut runs, mut bytes, mut rows) = (0u64, 0u64, 0u64);
     while begun.elapsed() < Duration::from_secs(args.seconds) {
-        let input = mutate(&seeds, &mut random);
+        let input = subject.input(&seeds, &mut random);
         let (name, read) = subject.reader(&input, &mut random);
         *current.bytes.lock().unwrap_or_else(PoisonError::into_inner) = (input.clone(), name);
         current.cpu.store(cpu_ms(), Ordering::SeqCst);
@@ -107,6 +110,10 @@ enum Subject {
     Archives(fenxi_tamp::Format),
     /// Formats of stores: their files, and texts that they read.
     Own(Rc<own::Formats>),
+    /// Archives as importing unpacks them.
+    Members,
+    /// Streams of database servers.
+    Wire,
 }
 
 /// Reads an input whole, and gives how much came out.
@@ -117,8 +124,11 @@ impl Subject {
         if let Some(format) = archives::format(name) {
             return Ok(Subject::Archives(format));
         }
-        if name == "own" {
-            return Ok(Subject::Own(Rc::new(own::Formats::read(fixtures)?)));
+        match name {
+            "own" => return Ok(Subject::Own(Rc::new(own::Formats::read(fixtures)?))),
+            "archives" => return Ok(Subject::Members),
+            "wire" => return Ok(Subject::Wire),
+            _ => {}
         }
         let family = family(name)?;
         Ok(Subject::Importers(family, formats().filter(|f| f.family == family).collect()))
@@ -129,6 +139,17 @@ impl Subject {
             Subject::Importers(..) => seeds(fixtures),
             Subject::Archives(format) => Ok(archives::seeds(*format)),
             Subject::Own(formats) => Ok(formats.seeds()),
+            Subject::Members => Ok(members::seeds()),
+            Subject::Wire => Ok(wire::seeds()),
+        }
+    }
+
+    /// A damaged input.
+    fn input(&self, seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+        match self {
+            Subject::Members => members::input(seeds, random),
+            Subject::Wire => wire::input(seeds, random),
+            _ => mutate(seeds, random),
         }
     }
 
@@ -137,6 +158,8 @@ impl Subject {
         match self {
             Subject::Archives(format) => (format.suffix(), Box::new(archives::read)),
             Subject::Own(formats) => own::reader(Rc::clone(formats), random),
+            Subject::Members => ("archives", Box::new(members::read)),
+            Subject::Wire => ("wire", Box::new(wire::read)),
             Subject::Importers(family, targets) => {
                 let target = targets[random.below(targets.len())];
                 // Mostly what sniffing would choose, to get deep; else any format of the family.
@@ -152,7 +175,8 @@ impl Subject {
     fn unit(&self) -> &'static str {
         match self {
             Subject::Importers(..) | Subject::Own(_) => "rows",
-            Subject::Archives(_) => "bytes of contents",
+            Subject::Archives(_) | Subject::Members => "bytes of contents",
+            Subject::Wire => "bytes taken",
         }
     }
 }
@@ -166,7 +190,7 @@ fn family(name: &str) -> Result<Family> {
         "database" => Family::Database,
         "generic" => Family::Generic,
         _ => bail!(
-            "{name} is no family: linux, unix, trace, load, database, generic or own; and no format: zst, lz4 or gz"
+            "{name} is no family: linux, unix, trace, load, database, generic, own, archives or wire; and no format: zst, lz4 or gz"
         ),
     })
 }

@@ -11,7 +11,7 @@ use std::{
 
 use fenxi_model::Table;
 
-use super::{Format, Head, Input, Out, Sure, detect_all, document::is_document, formats};
+use super::{Format, Head, Input, Out, Sure, detect::surest, document::is_document, formats};
 
 /// A format that a store brings.
 pub trait OwnFormat: Debug + Send + Sync {
@@ -129,7 +129,8 @@ impl Formats {
         if is_document(head.text) {
             return None;
         }
-        let shipped = detect_all(head).first().copied();
+        // Stops at the first that is certain: most texts are recognised by few of the formats.
+        let shipped = surest(head, formats());
         let certain = shipped.filter(|(sure, _)| *sure == Sure::Certain).map(|(_, format)| format);
         let may = |format: &&Arc<dyn OwnFormat>| match certain {
             Some(shipped) => format.about().instead_of.as_deref() == Some(shipped.name),

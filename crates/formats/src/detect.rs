@@ -5,6 +5,9 @@ use super::{Format, Head, Sure, document::is_document, formats};
 /// The format that is surest that `head` is its own; of equals the first in the list. None when
 /// nobody claims it.
 pub fn detect(head: &Head<'_>) -> Option<&'static Format> {
+    if is_document(head.text) {
+        return None;
+    }
     surest(head, formats()).map(|(_, format)| format)
 }
 
@@ -21,14 +24,15 @@ pub fn detect_all(head: &Head<'_>) -> Vec<(Sure, &'static Format)> {
 
 /// The format that is surest that `head` is its own, and how sure; the one called `without` is not asked.
 pub(crate) fn detect_without(head: &Head<'_>, without: &str) -> Option<(Sure, &'static Format)> {
-    surest(head, formats().filter(|format| format.name != without))
-}
-
-/// The first of those that are surest. Nobody is asked after one that is certain: the others would have to be surer.
-fn surest(head: &Head<'_>, asked: impl Iterator<Item = &'static Format>) -> Option<(Sure, &'static Format)> {
     if is_document(head.text) {
         return None;
     }
+    surest(head, formats().filter(|format| format.name != without))
+}
+
+/// The first of those that are surest of what is no document. Nobody is asked after one that is certain: the others would have
+/// to be surer.
+pub(crate) fn surest(head: &Head<'_>, asked: impl Iterator<Item = &'static Format>) -> Option<(Sure, &'static Format)> {
     let mut best: Option<(Sure, &'static Format)> = None;
     for format in asked {
         let sure = (format.sniff)(head);

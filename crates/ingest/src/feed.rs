@@ -1,7 +1,7 @@
 //! Reader thread of an input: decompresses it, keeps it, and passes it on in chunks.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     io::{self, Read, Write},
     sync::{
         Arc,
@@ -12,6 +12,7 @@ use std::{
 };
 
 use fenxi_store::{FileEntry, RawFile, StoreError};
+use zstd::bulk::Compressor;
 
 use crate::{
     Progress,
@@ -106,11 +107,27 @@ pub(crate) fn start(
     in_thread(io::Cursor::new(begun).chain(source), packing, file, shared)
 }
 
+thread_local! {
+    /// Packs the short inputs of a thread one after another: making it costs as much as one of them.
+    static PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// Packs into frames with a checksum.
+fn packer() -> io::Result<Compressor<'static>> {
+    let mut packer = Compressor::new(LEVEL)?;
+    packer.include_checksum(true)?;
+    Ok(packer)
+}
+
 /// Keeps a short input that was read.
 fn keep_whole(content: &[u8], mut file: RawFile) -> Result<Kept, StoreError> {
-    let mut packer = zstd::bulk::Compressor::new(LEVEL)?;
-    packer.include_checksum(true)?;
-    file.write_all(&packer.compress(content)?)?;
+    PACKER.with_borrow_mut(|held| -> io::Result<()> {
+        let packer = match held {
+            Some(packer) => packer,
+            None => held.insert(packer()?),
+        };
+        file.write_all(&packer.compress(content)?)
+    })?;
     let blake3 = blake3::hash(content).to_hex().to_string();
     Ok(Kept { bytes: content.len() as u64, blake3, raw: file.finish()? })
 }
@@ -148,8 +165,7 @@ fn keep_packed(
     to: &SyncSender<io::Result<Arc<Vec<u8>>>>,
 ) -> Result<Kept, StoreError> {
     // A frame for each chunk: quicker than one stream, and readable in parallel.
-    let mut packer = zstd::bulk::Compressor::new(LEVEL)?;
-    packer.include_checksum(true)?;
+    let mut packer = packer()?;
     let mut packed = vec![0u8; zstd::zstd_safe::compress_bound(CHUNK)];
     let (bytes, blake3) = pump(&mut source, to, |chunk| {
         let n = packer.compress_to_buffer(chunk, &mut packed[..])?;

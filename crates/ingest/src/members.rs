@@ -4,6 +4,7 @@
 //! numbers: a name is never a path there. Links, devices and folders are left out.
 
 use std::{
+    cell::Cell,
     io::{self, Read, Seek},
     path::{Component, Path, PathBuf},
     sync::Arc,
@@ -58,6 +59,8 @@ const DOCUMENTS: [&[u8]; 3] = [b"[Content_Types].xml", b"mimetype", b"META-INF/"
 /// its own would cost more than reading what is in it.
 const HELD: u64 = 64 << 10;
 const HELD_ALL: u64 = 128 << 20;
+/// Bytes of all headers of one member of a tar archive: they tell names, times and where a sparse file has holes.
+const HEADERS: u64 = 4 << 20;
 /// Bytes that are unpacked between two looks at whether it is to end.
 const STEP: u64 = 1 << 20;
 
@@ -103,6 +106,21 @@ fn is_plain(content: &[u8]) -> bool {
     Packing::of(content) == Packing::Plain && !content.starts_with(ZIP) && content.get(257..262) != Some(TAR)
 }
 
+/// A tar archive of which no more may be read than is left.
+struct Metered<'c, R> {
+    inner: R,
+    left: &'c Cell<u64>,
+}
+
+impl<R: Read> Read for Metered<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(into)?;
+        let left = self.left.get().checked_sub(n as u64);
+        self.left.set(left.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a member's header is too long"))?);
+        Ok(n)
+    }
+}
+
 /// An archive being unpacked.
 struct Unpacking<'r, 'a> {
     folder: Arc<TempDir>,
@@ -127,17 +145,26 @@ impl Unpacking<'_, '_> {
     }
 
     fn tar(&mut self, reader: impl Read) -> io::Result<()> {
-        let mut archive = tar::Archive::new(reader);
-        for entry in archive.entries()? {
+        let left = Cell::new(HEADERS);
+        let mut archive = tar::Archive::new(Metered { inner: reader, left: &left });
+        let mut entries = archive.entries()?;
+        loop {
+            // What is read between two members are headers, which are held in memory.
+            left.set(HEADERS);
+            let Some(entry) = entries.next() else { return Ok(()) };
             let mut entry = entry?;
+            left.set(u64::MAX);
             let kind = entry.header().entry_type();
             if kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse() {
                 let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
                 let modified = entry.header().mtime().ok();
                 self.take(&name, modified, &mut entry)?;
             }
+            // The rest of it, of what is left out all.
+            while io::copy(&mut (&mut entry).take(STEP), &mut io::sink())? > 0 {
+                self.look()?;
+            }
         }
-        Ok(())
     }
 
     fn zip(&mut self, reader: impl Read + Seek) -> io::Result<()> {
@@ -162,6 +189,7 @@ impl Unpacking<'_, '_> {
             _ => None,
         });
         let name = parts.collect::<Vec<_>>().join("/");
+        let name = if name.is_empty() { "unnamed".to_owned() } else { name };
         let bytes = begun.len() as u64;
         if bytes <= HELD && self.held + bytes <= HELD_ALL && is_plain(&begun) {
             self.begin_member()?;
@@ -318,6 +346,33 @@ mod tests {
         for bytes in [tar.clone(), zstd, gzip.finish().unwrap(), zip_of(&FILES)] {
             assert_eq!(found(&bytes, enough()).unwrap(), Some(expected.clone()));
         }
+    }
+
+    #[test]
+    fn a_name_without_an_end_is_not_held_in_memory() {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::GNULongName);
+        header.set_size(2 << 30);
+        header.set_cksum();
+        let mut packer = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        packer.write_all(header.as_bytes()).unwrap();
+        io::copy(&mut io::repeat(b'x').take(8 << 20), &mut packer).unwrap();
+        let error = found(&packer.finish().unwrap(), enough()).unwrap_err().to_string();
+        assert!(error.contains("a member's header is too long"), "{error}");
+    }
+
+    #[test]
+    fn what_is_left_out_can_be_interrupted_and_what_has_no_name_gets_one() {
+        let mut folder = tar::Header::new_gnu();
+        folder.set_entry_type(tar::EntryType::Directory);
+        folder.set_size(5 << 20);
+        folder.set_cksum();
+        let skipped = [folder.as_bytes().to_vec(), vec![0; 5 << 20]].concat();
+        let bytes = [&skipped[..], &tar_of(&[("..", b"one")])].concat();
+        let expected = vec![("unnamed".to_owned(), "one".to_owned())];
+        assert_eq!(found(&bytes, enough()).unwrap(), Some(expected));
+        let stopped = found(&bytes, Room::until(&|| true)).unwrap_err();
+        assert_eq!(stopped.kind(), io::ErrorKind::Interrupted);
     }
 
     #[test]

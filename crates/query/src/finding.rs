@@ -20,7 +20,10 @@ mod fixture;
 mod kept;
 mod says;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use fenxi_model::{Section, words};
 use fenxi_store::Store;
@@ -74,6 +77,8 @@ pub struct Finding {
     pub ask: Option<String>,
     /// What it means to a comparison; None where it bears on none.
     pub comparison: Option<Validity>,
+    /// Names of findings that follow from what it finds, and stand behind it in the same run.
+    pub explains: Vec<String>,
     /// Rows on which it must speak or be silent, for its test.
     pub cases: Vec<Case>,
     /// The SQL without the header.
@@ -107,6 +112,8 @@ pub struct Found {
     pub finding: Finding,
     /// Its occurrences, the worst first; or why it could not look.
     pub outcome: Result<Vec<Occurrence>, QueryError>,
+    /// Titles of what was found in the same runs and explains it.
+    pub follows_from: Vec<String>,
 }
 
 impl Found {
@@ -115,6 +122,25 @@ impl Found {
         let worst = self.outcome.iter().flatten().map(|o| o.severity).min();
         worst.unwrap_or(self.finding.severity)
     }
+
+    /// Whether it explains what `other` found, in one of its runs.
+    fn explains(&self, other: &Found) -> bool {
+        let runs = |found: &Found| found.outcome.iter().flatten().map(|o| o.run.clone()).collect::<BTreeSet<_>>();
+        self.finding.explains.contains(&other.finding.name) && !runs(self).is_disjoint(&runs(other))
+    }
+}
+
+/// Orders what was found: by severity, and what follows from something else behind what does not; else by section.
+fn order(all: &mut [Found]) {
+    let causes = |found: &Found| {
+        let explaining = all.iter().filter(|cause| cause.explains(found));
+        explaining.map(|cause| cause.finding.title.clone()).collect::<Vec<_>>()
+    };
+    let follows_from: Vec<_> = all.iter().map(causes).collect();
+    for (found, titles) in all.iter_mut().zip(follows_from) {
+        found.follows_from = titles;
+    }
+    all.sort_by_key(|found| (found.severity(), !found.follows_from.is_empty(), found.finding.section));
 }
 
 impl Finding {
@@ -148,6 +174,7 @@ impl Finding {
             advice: header.advice.unwrap_or_default(),
             ask: header.ask,
             comparison: header.comparison,
+            explains: header.explains,
             cases: cases.all,
             // Lines of the header stay as empty ones, so that the engine's line numbers are the file's.
             sql: "\n".repeat(lines) + &text.lines().skip(lines).collect::<Vec<_>>().join("\n"),
@@ -213,6 +240,7 @@ struct Header {
     advice: Option<String>,
     ask: Option<String>,
     comparison: Option<Validity>,
+    explains: Vec<String>,
 }
 
 impl Header {
@@ -234,13 +262,14 @@ impl Header {
             "says" => self.says = Some((Says::parse(value)?, line)),
             "advice" => self.advice = Some(value.to_owned()),
             "ask" => self.ask = Some(value.to_owned()),
+            "explains" => self.explains = value.split(',').map(|name| name.trim().to_owned()).collect(),
             "comparison" => {
                 let word = Validity::parse(value);
                 self.comparison = Some(word.ok_or_else(|| words(Validity::WORDS))?);
             }
             _ => {
                 return Err(format!(
-                    "unknown key `{key}`: one of title, severity, section, says, advice, ask, comparison, yes, no"
+                    "unknown key `{key}`: one of title, severity, section, says, advice, ask, comparison, explains, yes, no"
                 ));
             }
         }

@@ -77,7 +77,7 @@ fn json_lines(found: &Found) -> Vec<String> {
         json!({
             "run": o.run, "host": o.host, "finding": f.name, "severity": o.severity.word(),
             "section": f.section.word(), "title": f.title, "says": o.says, "advice": f.advice, "ask": f.ask,
-            "evidence": evidence, "own": f.own,
+            "evidence": evidence, "own": f.own, "follows_from": found.follows_from,
         })
         .to_string()
             + "\n"
@@ -138,6 +138,9 @@ impl Page {
             out.push('\n');
         }
         self.paragraph(out, "", &f.advice);
+        if !found.follows_from.is_empty() {
+            self.paragraph(out, "", &format!("Follows from: {}.", found.follows_from.join("; ")));
+        }
         if let (Some(ask), Some(first)) = (&f.ask, occurrences.first()) {
             if self.markdown {
                 *out += &format!("\nEvidence: `fenxi ask {ask} -r {}`\n", first.run);

@@ -12,7 +12,7 @@ use fenxi_model::RunId;
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Found, Occurrence, Severity};
+use super::{Finding, Found, Occurrence, Severity, order};
 use crate::{Engine, Part, QueryError, Scope, views::Mentions};
 
 /// What was found in one run, or a part of it, by the finding's name.
@@ -61,10 +61,10 @@ impl Engine {
                 occurrences.sort_by_key(|occurrence| occurrence.severity);
             }
             if outcome.as_ref().map_or(true, |occurrences| !occurrences.is_empty()) {
-                all.push(Found { outcome, finding });
+                all.push(Found { outcome, finding, follows_from: Vec::new() });
             }
         }
-        all.sort_by_key(|found| (found.severity(), found.finding.section));
+        order(&mut all);
         for (run, kept) in runs.iter().zip(&kept).filter(|(_, kept)| kept.is_news) {
             // A store that cannot be written is read all the same, only slower.
             let _ = self.keep(run, scope.part, kept);

@@ -2,7 +2,7 @@
 
 use fenxi_model::{
     Rows,
-    catalog::{cpu, disk, mem, pressure, sched},
+    catalog::{cgroup, cpu, disk, mem, pressure, sched},
 };
 use fenxi_query::{
     Case, Engine, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity, findings, question,
@@ -89,16 +89,45 @@ fn every_shipped_finding_is_listed_and_has_a_whole_header() {
     );
     assert!(SHIPPED_FINDINGS.len() >= 25);
     assert!(SHIPPED_FINDINGS.windows(2).all(|w| w[0].0 < w[1].0), "the list is sorted");
+    let names: Vec<String> = findings(&s.store).unwrap().into_iter().map(|finding| finding.name).collect();
     for finding in findings(&s.store).unwrap() {
         let name = &finding.name;
         assert!(finding.says().ends_with('.') && finding.says().contains('{'), "{name}: {}", finding.says());
         assert!(finding.advice.ends_with('.') && finding.advice.len() > 40, "{name}: {}", finding.advice);
         assert!(!finding.title.ends_with(['.', '?']), "{name}: {}", finding.title);
         assert!(!finding.sql.contains('"'), "{name}: other engines read double quotes as strings");
+        for other in &finding.explains {
+            assert!(names.contains(other) && other != name, "{name}: explains `{other}`");
+        }
         if let Some(ask) = &finding.ask {
             question(&s.store, ask).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
     }
+}
+
+#[test]
+fn what_follows_from_something_else_stands_behind_it() {
+    let mut s = TestStore::new();
+    let queue = |rows: &mut Rows| {
+        for second in 1..=30 {
+            rows.row(&sched::TABLE, at(f64::from(second)), 1.0).f64(sched::runnable, 40.0).f64(sched::cpus_online, 2.0);
+        }
+    };
+    s.run("alone", 30.0, queue);
+    s.run("throttled", 30.0, |rows| {
+        queue(rows);
+        for second in 1..=30 {
+            let mut row = rows.row(&cgroup::TABLE, at(f64::from(second)), 1.0);
+            row.str(cgroup::cgroup, "/app").f64(cgroup::throttled, 20.0).f64(cgroup::cpu, 40.0);
+        }
+    });
+    let found = s.engine().find_all(&Scope::all()).unwrap();
+    let of = |name: &str| found.iter().position(|found| found.finding.name == name).unwrap_or_else(|| panic!("{name}"));
+    assert!(of("cgroup-throttled") < of("cpu-queue"), "{found:?}");
+    assert_eq!(found[of("cpu-queue")].follows_from, ["A cgroup is throttled by its CPU quota"]);
+    let alone = s.run("by itself", 30.0, queue);
+    let found = s.engine().find_all(&Scope::of([alone])).unwrap();
+    assert!(found.iter().all(|found| found.follows_from.is_empty()), "{found:?}");
 }
 
 #[test]

@@ -14,6 +14,8 @@ use crate::login::Login;
 
 /// The length of a packet that is continued by the next one.
 const FULL: usize = 0xff_ffff;
+/// More columns than any server gives: a result with more would only fill the memory. PostgreSQL's protocol can count no more.
+const MOST_COLUMNS: usize = 65_535;
 /// How much data goes into one packet of a load.
 const LOAD_PACKET: usize = 1 << 20;
 
@@ -132,6 +134,9 @@ impl Session {
             Expected::Columns if ends => self.expected = Expected::Rows,
             Expected::Columns => {
                 if let Some(columns) = &mut self.columns {
+                    if columns.len() == MOST_COLUMNS {
+                        return Err(malformed("a result of too many columns"));
+                    }
                     let name = column_name(body).ok_or_else(|| malformed("a column that is cut short"))?;
                     columns.push(String::from_utf8_lossy(name).into_owned());
                 }
@@ -189,7 +194,8 @@ impl Session {
             0x00 => {
                 let mut fields = Fields(&body[1..]);
                 let short = || malformed("an OK that is cut short");
-                self.reply.affected += length_encoded(&mut fields).ok_or_else(short)?;
+                let affected = length_encoded(&mut fields).ok_or_else(short)?;
+                self.reply.affected = self.reply.affected.saturating_add(affected);
                 length_encoded(&mut fields).ok_or_else(short)?;
                 let status = fields.array().map(u16::from_le_bytes).ok_or_else(short)?;
                 Ok(self.completed(status))
@@ -365,6 +371,9 @@ fn refusal(body: &[u8]) -> Box<ServerError> {
 pub fn cells(row: &[u8], into: &mut Vec<Option<Range<usize>>>) -> Result<(), WireError> {
     let mut fields = Fields(row);
     while let Some(first) = fields.0.first() {
+        if into.len() == MOST_COLUMNS {
+            return Err(malformed("a row of too many columns"));
+        }
         if *first == 0xfb {
             fields.byte();
             into.push(None);

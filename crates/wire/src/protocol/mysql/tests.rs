@@ -13,7 +13,7 @@ const EOF: &[u8] = &[0xfe, 0, 0, 3, 0];
 fn stream(packets: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
     for (number, body) in packets.iter().enumerate() {
-        packet(number as u8 + 1, &mut out, |out| out.extend_from_slice(body));
+        packet((number as u8).wrapping_add(1), &mut out, |out| out.extend_from_slice(body));
     }
     out
 }
@@ -90,6 +90,33 @@ fn several_results_are_one_reply() {
     let (events, _) = play(&mut Both::Mysql(ready()), &stream(&[more, OK]), &[]);
     assert_eq!(events.len(), 1);
     assert!(events[0].contains("completed: 1, rows: 0, affected: 4"));
+}
+
+#[test]
+fn a_hostile_server_fills_no_memory_with_columns_and_overflows_no_count() {
+    let mut both = Both::Mysql(ready());
+    both.keep_columns();
+    let column: &[u8] = &[0, 0, 0, 0, 1, b'x'];
+    let result = stream(&[&[&[1_u8][..]][..], &vec![column; MOST_COLUMNS + 1]].concat());
+    let (events, _) = play_quickly(&mut both, &result);
+    assert!(events.contains("too many columns"), "{events}");
+    assert!(cells(&vec![0xfb; MOST_COLUMNS], &mut Vec::new()).is_ok());
+    assert!(cells(&vec![0xfb; MOST_COLUMNS + 1], &mut Vec::new()).is_err());
+    let most = [0, 0xfe, 255, 255, 255, 255, 255, 255, 255, 255, 0, 8, 0, 0, 0];
+    let (events, _) = play(&mut Both::Mysql(ready()), &stream(&[&most, OK]), &[]);
+    assert!(events[0].contains(&format!("affected: {}", u64::MAX)), "{events:?}");
+}
+
+/// The error with which `stream` ends, and how many bytes were taken, read without moving what is left of it.
+fn play_quickly(session: &mut Both, stream: &[u8]) -> (String, usize) {
+    let (mut at, mut out) = (0, Vec::new());
+    loop {
+        match session.feed(&stream[at..], &mut out) {
+            Ok((_, Event::More)) => return (String::new(), at),
+            Ok((used, _)) => at += used,
+            Err(error) => return (error.to_string(), at),
+        }
+    }
 }
 
 proptest! {

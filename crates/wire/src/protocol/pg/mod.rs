@@ -90,7 +90,7 @@ impl Session {
             }
             b'C' => {
                 self.reply.completed += 1;
-                self.reply.affected += affected(body);
+                self.reply.affected = self.reply.affected.saturating_add(affected(body));
             }
             b'I' => self.reply.completed += 1,
             b'1' => self.confirmed += 1,

@@ -5,8 +5,8 @@ Each file in bench/faults/ is a fault: a load on a server of its own, what is do
 runs with the fault are made in turn, so that a drift of the machine is in both. Then it is asked: does the first finding that is
 new with the fault name the cause, does any, is a finding of a healthy run false, and is the part that was planted the largest
 change of a transaction's latency, with what residual?
-Settings: BENCH_REPEATS (5), BENCH_SECONDS (8), BENCH_FAULTS (all, or names with commas), BENCH_PORT (17432), BENCH_CHECK (0; 1 ends
-with status 1 when a cause is not named).
+Settings: BENCH_REPEATS (5), BENCH_SECONDS (8), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_PORT (17432),
+BENCH_CHECK (0; 1 ends with status 1 when a cause is not named).
 """
 
 import importlib
@@ -19,6 +19,7 @@ from common import FENXI, Skipped, environment, fresh, measure, need, output, re
 REPEATS = setting("BENCH_REPEATS", 5)
 SECONDS = setting("BENCH_SECONDS", 8)
 CHOSEN = setting("BENCH_FAULTS", "")
+SERVERS = setting("BENCH_SERVERS", "")
 PORT = setting("BENCH_PORT", 17432)
 CHECK = setting("BENCH_CHECK", 0)
 FOLDER = pathlib.Path(__file__).resolve().parent / "faults"
@@ -82,11 +83,9 @@ def judge(case, store, healthy, faulty):
     return row, anywhere == len(faulty) and is_part
 
 
-def try_one(name):
-    sys.path.insert(0, str(FOLDER))
-    case = importlib.import_module(name)
-    store = fresh(f"faults/{name}")
-    server = case.start(PORT)
+def try_one(name, case, server_name):
+    store = fresh(f"faults/{name}-{server_name}")
+    server = case.SERVERS[server_name](PORT)
     healthy, faulty = [], []
     try:
         case.workload = server.folder / "load.toml"
@@ -100,25 +99,31 @@ def try_one(name):
                 one_run(case, store, server, faulty[-1], settings or {})
     finally:
         server.stop()
-    return judge(case, store, healthy, faulty)
+    row, named = judge(case, store, healthy, faulty)
+    return [row[0], server_name, *row[1:]], named
 
 
 def main():
     need(FENXI, "run `make build`")
     names = CHOSEN.split(",") if CHOSEN else sorted(path.stem for path in FOLDER.glob("*.py"))
     rows, missed = [], []
+    sys.path.insert(0, str(FOLDER))
     for name in names:
-        print(f"bench: {name}", file=sys.stderr)
-        try:
-            row, named = try_one(name)
-        except Skipped as reason:
-            print(f"SKIPPED: planted fault {name}: {reason}", file=sys.stderr)
-            continue
-        rows.append(row)
-        print("bench:", " | ".join(row), file=sys.stderr)
-        if not named:
-            missed.append(name)
-    header = ["fault", "named first", "named", "first findings", "largest change of a part", "residual", "findings of healthy runs"]
+        case = importlib.import_module(name)
+        for server in case.SERVERS:
+            if SERVERS and server not in SERVERS.split(","):
+                continue
+            print(f"bench: {name}, {server}", file=sys.stderr)
+            try:
+                row, named = try_one(name, case, server)
+            except Skipped as reason:
+                print(f"SKIPPED: planted fault {name}, {server}: {reason}", file=sys.stderr)
+                continue
+            rows.append(row)
+            print("bench:", " | ".join(row), file=sys.stderr)
+            if not named:
+                missed.append(f"{name} on {server}")
+    header = ["fault", "server", "named first", "named", "first findings", "largest change of a part", "residual", "findings of healthy runs"]
     if not CHECK:
         report("faults", "Planted faults", header, rows,
                [f"{REPEATS} runs each, healthy and with the fault in turn, {SECONDS} s of load each."])

@@ -25,6 +25,7 @@ class Server:
         self.url = f"{scheme}://{user}@127.0.0.1:{port}/{database}"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fenxi-bench-", dir=folder))
         self.folder.chmod(0o777)
+        self.at_end = []
 
     def start(self, argv, ready, env=None):
         log = open(self.folder / "log", "w")
@@ -44,6 +45,8 @@ class Server:
         self.process.send_signal(self.stops_with)
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+        for work in self.at_end:
+            work()
 
 
 def postgres(port, connections=200, options=(), env=None, folder=None):
@@ -64,10 +67,10 @@ def postgres(port, connections=200, options=(), env=None, folder=None):
     return server.start(as_user("postgres", argv), ready, env)
 
 
-def mariadb(port, connections=200, options=(), env=None):
-    """MariaDB as Debian has it."""
+def mariadb(port, connections=200, options=(), env=None, folder=None):
+    """MariaDB as Debian has it; its files below `folder`."""
     need("mariadbd", "it is Debian's `mariadb-server`")
-    server = Server("MariaDB", "mysql", "root", "test", port)
+    server = Server("MariaDB", "mysql", "root", "test", port, folder)
     server.stops_with = 15
     data, socket = server.folder / "data", server.folder / "my.sock"
     server.client = ["mariadb", "--no-defaults", f"--socket={socket}", "-uroot", "test", "-e"]

@@ -26,35 +26,40 @@ sql = "SELECT name FROM item WHERE id = :{uniform(1, 100000)}"
 """
 
 
-def start(port):
-    second = (ROOT / "cgroup.controllers").exists()
-    group = (ROOT if second else ROOT / "cpu") / f"fenxi-bench-{port}.service"
-    try:
-        group.mkdir(exist_ok=True)
-        if second and not (group / "cpu.max").exists():
-            (ROOT / "cgroup.subtree_control").write_text("+cpu")
-    except OSError as error:
-        raise Skipped(f"no control group can be made: {error}") from error
-    server = servers.postgres(port)
-    server.group = group
-    server.quota = server.group / ("cpu.max" if second else "cpu.cfs_quota_us")
-    children = pathlib.Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
-    for pid in [str(server.process.pid), *children]:
-        # One of the children may have ended by now.
-        with contextlib.suppress(ProcessLookupError):
-            (server.group / "cgroup.procs").write_text(pid)
-    stop = server.stop
+def grouped(start):
+    """Starts a server in a control group of its own, of either version."""
 
-    def stop_and_remove():
-        stop()
-        for _ in range(50):
-            with contextlib.suppress(OSError):
-                server.group.rmdir()
-                return
-            time.sleep(0.1)
+    def started(port):
+        second = (ROOT / "cgroup.controllers").exists()
+        group = (ROOT if second else ROOT / "cpu") / f"fenxi-bench-{port}.service"
+        try:
+            group.mkdir(exist_ok=True)
+            if second and not (group / "cpu.max").exists():
+                (ROOT / "cgroup.subtree_control").write_text("+cpu")
+        except OSError as error:
+            raise Skipped(f"no control group can be made: {error}") from error
+        server = start(port)
+        server.quota = group / ("cpu.max" if second else "cpu.cfs_quota_us")
+        children = pathlib.Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+        for pid in [str(server.process.pid), *children]:
+            # One of the children may have ended by now.
+            with contextlib.suppress(ProcessLookupError):
+                (group / "cgroup.procs").write_text(pid)
+        server.at_end.append(lambda: remove(group))
+        return server
 
-    server.stop = stop_and_remove
-    return server
+    return started
+
+
+def remove(group):
+    for _ in range(50):
+        with contextlib.suppress(OSError):
+            group.rmdir()
+            return
+        time.sleep(0.1)
+
+
+SERVERS = {"PostgreSQL": grouped(servers.postgres), "MariaDB": grouped(servers.mariadb)}
 
 
 @contextlib.contextmanager

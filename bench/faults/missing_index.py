@@ -6,7 +6,7 @@ import servers
 
 TITLE = "missing index"
 CONNECTIONS = 2
-FINDINGS = {"db-full-scans", "db-one-statement", "db-joins-without-index", "db-rows-examined"}
+FINDINGS = {"db-full-scans", "db-scans", "db-one-statement", "db-joins-without-index", "db-rows-examined"}
 PARTS = {"on CPU, user"}
 WORKLOAD = """
 about = "orders of a customer"
@@ -22,14 +22,12 @@ name = "orders of a customer"
 sql = "SELECT count(*) FROM orders WHERE customer = :{uniform(1, 20000)}"
 """
 
-
-def start(port):
-    return servers.postgres(port)
+SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager
 def planted(server):
-    server.sql("DROP INDEX orders_customer")
+    server.sql("DROP INDEX orders_customer" + (" ON orders" if server.name == "MariaDB" else ""))
     try:
         yield
     finally:

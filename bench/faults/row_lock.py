@@ -25,9 +25,7 @@ sql = ["BEGIN", "UPDATE item SET stock = stock - 1 WHERE id = :item", "SELECT st
 """
 HEALTHY = {"items": 10000}
 
-
-def start(port):
-    return servers.postgres(port)
+SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 
 @contextlib.contextmanager

@@ -181,6 +181,7 @@ shipped! {
     "db-rows-examined",
     "db-run-queue",
     "db-running-hot",
+    "db-scans",
     "db-sampling-biased",
     "db-settings-pending",
     "db-slot-holds-wal",

@@ -21,10 +21,10 @@ use crate::{
 /// `fenxi dbstat`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-URL: postgres://user@host:port/database, postgres:///database, mysql://user@host/,
-mysql:///?socket=/path; `auto` or nothing: the only server that runs here, as the
-user who runs this. `fenxi help record` and docs/databases.md tell of passwords
-and of rights.
+URL: postgres://user@host:port/database, postgres:///database,
+mysql://user@host/, mysql:///?socket=/path; `auto` or nothing: the only server
+that runs here, as the user who runs this. `fenxi help record` and
+docs/databases.md tell of passwords and of rights.
 
 Columns; those of sessions are means over the interval:
   sess act     open connections; active sessions of clients

@@ -220,6 +220,8 @@ impl Uses {
         self.add("compare", &["@1", HOSTILE_NAME]);
         self.add("db check", &[HOSTILE]);
         self.add("db check", &["postgres://u@127.0.0.1:1/x?sslrootcert=d\u{1b}[6n"]);
+        self.add("db top", &[HOSTILE]);
+        self.add("db top", &["postgres://u@127.0.0.1:1/x?sslrootcert=d\u{1b}[6n"]);
         self.add("explain", &["@1", "@2"]);
         self.add("explain", &[HOSTILE_NAME, "--markdown"]);
         self.add("representative", &["@1", "@2"]);

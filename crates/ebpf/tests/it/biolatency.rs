@@ -124,7 +124,8 @@ fn requests_are_counted_and_timed_as_the_kernel_s_statistics_have_them() {
         assert!(queued <= n, "{key:?}: {queued} of {n}");
         // The kernel's time begins when the request is made: where the CPUs are busy, its maker may wait before the queue has it.
         let seen_ms = (queue_s + device_s) * 1e3;
-        assert!(seen_ms <= most.1 as f64 + 2.0, "{key:?}: {seen_ms} ms of {}", most.1);
+        // It counts in whole milliseconds, and up to two requests more than it are seen.
+        assert!(seen_ms <= most.1 as f64 * 1.03 + 5.0, "{key:?}: {seen_ms} ms of {}", most.1);
         if least.0 > 500 {
             assert!(seen_ms >= 0.5 * least.1 as f64, "{key:?}: {seen_ms} ms of {}", least.1);
         }

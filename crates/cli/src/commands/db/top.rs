@@ -113,10 +113,12 @@ fn watch(args: &TopArgs) -> anyhow::Result<ExitCode> {
     let root = Root::live();
     let host = hostname(&root);
     let (sender, ticks) = channel();
+    let (began, has_begun) = channel::<()>();
     let screen = thread::Builder::new().name("screen".to_owned()).spawn(move || {
         // They are the recorder's: taken here, they would end the program without giving the terminal back.
         SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
-        show(top, &ticks)
+        // The terminal stays as it is when nothing can be observed.
+        if has_begun.recv().is_err() { Ok(()) } else { show(top, &ticks) }
     })?;
     let mut notes = BTreeSet::new();
     let plan = Plan::new(vec![source], root, host, 1.0);
@@ -127,11 +129,11 @@ fn watch(args: &TopArgs) -> anyhow::Result<ExitCode> {
         }
         Stage::Began { rows, .. } => {
             remember(rows, &mut notes);
-            ControlFlow::Continue(())
+            if began.send(()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         }
         _ => ControlFlow::Continue(()),
     });
-    drop(sender);
+    drop((sender, began));
     let shown = screen.join().map_err(|_| anyhow!("the screen failed unexpectedly; please report this"))?;
     for message in &notes {
         print::message(message);

@@ -5,6 +5,7 @@
 mod auto;
 mod mysql;
 mod observe;
+mod oracles;
 mod postgres;
 #[allow(dead_code, reason = "the load's tests use all of it")]
 #[path = "../../../load/tests/it/server.rs"]

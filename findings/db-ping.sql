@@ -23,7 +23,7 @@ WITH calls AS (
     FROM db_statement_mean
     WHERE in_total AND coalesce(digest, '') <> 'fenxi-db'
 ), pings AS (
-    SELECT run, host, server, sum(calls_per_s) AS rate, any_value(total) AS total, arg_max(left(trim(statement), 60), calls_per_s) AS statement, max(seen_s) AS seen_s
+    SELECT run, host, server, sum(calls_per_s) AS rate, any_value(total) AS total, list(left(trim(statement), 60) ORDER BY calls_per_s DESC, statement)[1] AS statement, max(seen_s) AS seen_s
     FROM calls
     WHERE is_ping(statement)
     GROUP BY run, host, server

@@ -10,7 +10,7 @@ WITH seen AS (
     WHERE in_db_time
     GROUP BY ALL
 ), by_statement AS (
-    SELECT run, host, server, seen.database, digest, sum(active) AS active, arg_max(doing, active) AS mostly, 100 * max(active) / sum(active) AS mostly_pct,
+    SELECT run, host, server, seen.database, digest, sum(active) AS active, list(doing ORDER BY active DESC, doing)[1] AS mostly, 100 * max(active) / sum(active) AS mostly_pct,
         sum(samples) AS samples
     FROM seen
     GROUP BY run, host, server, seen.database, digest

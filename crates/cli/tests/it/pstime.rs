@@ -45,11 +45,12 @@ fn a_command_of_20_ms_between_two_samples_has_the_time_that_getrusage_tells() {
     assert_eq!(output.status.code(), Some(5), "{messages}");
     let (all, truth) = (seconds(&fenxi, "true"), truth(&fenxi));
     eprintln!("shown {all} s, getrusage {truth} s\n{shown}");
-    // Microseconds are cut off on both sides, for user and for system time.
-    assert!((all - truth).abs() <= 0.001 * truth + 4e-6, "{all} s shown, {truth} s by getrusage");
+    // Microseconds are cut off on both sides, for user and for system time. Where others want the CPU the kernel's two accounts
+    // differ by up to 0.5 ms in one of 20 runs; why is not known.
+    assert!((all - truth).abs() <= 0.001 * truth + 6e-4, "{all} s shown, {truth} s by getrusage");
     assert!(shown.contains("(total)") && shown.contains("CPU-s"), "{shown}");
     if has_records(&messages) {
-        assert!((seconds(&fenxi, "pid is not null") - truth).abs() <= 0.001 * truth + 4e-6, "{shown}");
+        assert!((seconds(&fenxi, "pid is not null") - truth).abs() <= 0.001 * truth + 6e-4, "{shown}");
         assert_eq!(fenxi.number("select count(*) as n from process where state = 'X'"), 1.0);
     }
 }

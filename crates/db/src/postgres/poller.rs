@@ -166,6 +166,8 @@ impl gather::Poller for Postgres {
         }
         self.read_vitals(&about, rows)?;
         self.roster.read(&mut self.client)?;
+        // The server's row says how many statements were evicted.
+        self.read_statements(&about, rows)?;
         self.read_server(&about, heard, rows)?;
         let kinds = &self.roster.kinds;
         let is_there = |due: &&mut Due| due.only_with().is_none_or(|kind| kinds.contains(kind));
@@ -177,7 +179,6 @@ impl gather::Poller for Postgres {
             let read = locks::read(&mut self.client, &self.locks, &about, &self.roster, statements, rows);
             noted(read, "locks", &server, rows)?;
         }
-        self.read_statements(&about, rows)?;
         self.read_relations(&about, rows)?;
         if self.hurries || !self.has_polled {
             let read = self.settings.read(&mut self.client, &server, interval.t, rows);

@@ -90,7 +90,9 @@ fn ten_thousand_are_ten_thousand(server: &Server) {
     let (queries, inside_us) = seen["select v from t where id = ?"];
     let outside_us: f64 = selects.iter().sum();
     assert!(inside_us < outside_us, "{queries}: {inside_us} us inside, {outside_us} us outside");
-    assert!(inside_us > 0.02 * outside_us, "{queries}: {inside_us} us inside, {outside_us} us outside");
+    // The fastest stands for all: on a busy machine most of the client's time is waits for a CPU.
+    let fastest_us = selects.iter().copied().fold(f64::INFINITY, f64::min) * queries as f64;
+    assert!(inside_us > 0.02 * fastest_us, "{queries}: {inside_us} us inside, {fastest_us} us outside at the fastest");
     a_known_time_is_measured(server, observed);
 }
 

@@ -21,9 +21,9 @@ use crate::{
     util::{Hog, cpus},
 };
 
-/// Seconds that a process waited, and how often, on `cpu` or on all.
+/// Seconds that a process waited, and how often, on `cpu` or on all; nothing when no wait at all ended.
 fn waited(rows: &Rows, pid: u32, cpu: Option<usize>) -> (f64, f64) {
-    let table = rows.of(&c::TABLE).unwrap();
+    let Some(table) = rows.of(&c::TABLE) else { return (0.0, 0.0) };
     let of_it = |row: &usize| {
         let cpu = cpu.map(|cpu| cpu.to_string());
         table.i64(*row, c::pid) == Some(i64::from(pid))

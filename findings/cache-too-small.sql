@@ -4,6 +4,8 @@
 -- says: For {bad_s:s} of {seen_s:s} pages were read again soon after eviction, {refaults:/s} refaults on average.
 -- advice: The same files are read from disk again and again: give the cache more memory, or reduce the working set. A single scan of more data than memory is harmless.
 -- ask: memory-pressure
+-- part: user I/O
+-- impact: bad_s / seen_s of the time
 -- yes: vm refaults_file_per_s=5000 *30
 -- no: vm refaults_file_per_s=3 *30
 -- A thousand pages are 4 MiB a second that memory would have saved; a tenth of the run.

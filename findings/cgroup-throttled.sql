@@ -1,11 +1,13 @@
 -- title: A cgroup is throttled by its CPU quota
 -- severity: warning
 -- section: cpu
--- says: {cgroup} exhausted its quota in {periods:%} of the periods (quota {quota:%} of one CPU, used {used:%}).
+-- says: {cgroup} exhausted its quota in {periods:%} of the periods (quota {quota:%} of one CPU).
 -- advice: Latency suffers even if mean CPU use is far below the quota. Raise cpu.max, use fewer threads, or lengthen the period. Harmless if the group is meant to be slow.
 -- ask: cgroup-usage
 -- comparison: warn
 -- explains: cpu-pressure, cpu-queue, db-run-queue, db-cpu-bound
+-- part: throttled
+-- impact: periods of the periods of its quota
 -- yes: cgroup cgroup=/app throttled=60 cpu=180 cpu_limit=200 *30
 -- no: cgroup cgroup=/app throttled=0 cpu=50 cpu_limit=200 *30
 --

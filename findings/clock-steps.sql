@@ -4,6 +4,7 @@
 -- says: The clock stepped {times} times; the first time: {message}.
 -- advice: Timestamps of this run do not match those of other hosts or logs before the step; intervals are correct, as they use the monotonic clock. Slew the clock, or synchronise it before a run.
 -- ask: events
+-- kind: measurement
 -- yes: event kind="clock step" subject=recorder message="the clock was set forward by 3 s" @4
 -- no: event kind=mark subject=recorder message=x @4
 SELECT run, host, count(*) AS times, arg_min(message, t) AS message

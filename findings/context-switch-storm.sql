@@ -4,6 +4,7 @@
 -- says: There were {switches:/s} context switches, {per_cpu:/s} on each of {cpus} CPUs.
 -- advice: Look for lock contention, for threads that wake each other for tiny pieces of work, and for far more threads than CPUs. Compare with the request rate: a few switches per request are normal.
 -- ask: scheduler-rates
+-- kind: symptom
 -- yes: sched context_switches_per_s=400000 cpus_online=4 *30
 -- no: sched context_switches_per_s=20000 cpus_online=4 *30
 --

@@ -4,6 +4,9 @@
 -- says: For {stalled:%} of the time at least one task was runnable without a CPU.
 -- advice: Check which processes wait (run_queue_wait of `process`) and which cgroups have a quota. Batch work at low priority may wait without harm.
 -- ask: pressure-timeline
+-- kind: symptom
+-- part: run queue
+-- impact: stalled of the time
 -- yes: pressure resource=cpu some=60 *30
 -- no: pressure resource=cpu some=8 *30
 --

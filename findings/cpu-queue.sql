@@ -4,6 +4,9 @@
 -- says: On average {queue} tasks were runnable on {cpus} CPUs; for {long_s:s} of {seen_s:s} more than twice as many as CPUs.
 -- advice: The CPUs are saturated. Check which processes use them, and whether so many tasks are intended; a batch job that fills the machine on purpose is harmless.
 -- ask: run-queue
+-- kind: symptom
+-- part: run queue
+-- impact: long_s / seen_s of the time
 -- yes: sched runnable=12 cpus_online=4 *30
 -- no: sched runnable=3 cpus_online=4 *30
 --

@@ -4,6 +4,7 @@
 -- says: Sessions of {server} flushed files {n} times, which the checkpointer should do.
 -- advice: The queue of flush requests was full: the checkpointer cannot follow. Enlarge shared_buffers, which the queue's length follows, and look at the disk's flush latency.
 -- ask: db-writers
+-- part: commit; system I/O
 -- yes: db_checkpoint server=localhost backend_fsyncs=3 *4
 -- no: db_checkpoint server=localhost backend_fsyncs=0 *40
 --

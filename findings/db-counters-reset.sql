@@ -5,6 +5,7 @@
 -- advice: What was counted before is lost, and caches may be cold: compare only what lies after it.
 -- ask: events
 -- comparison: warn
+-- kind: measurement
 -- yes: event kind=restart subject=localhost:5432 message="the server was started anew"
 -- yes: db server=localhost:5432 commits_per_s=1 *3
 -- no: event kind="clock step" subject=host message="the clock was set"

@@ -4,6 +4,8 @@
 -- says: On average {queued} sessions of {server} were runnable without a CPU, beside {running:CPU} that ran.
 -- advice: All times that the server measures contain this queue: a slow statement may only be waiting for its turn. Look for other programs on the CPUs (fenxi ask top-processes), for bindings and quotas, and for more sessions than CPUs.
 -- ask: db-time
+-- kind: symptom
+-- part: run queue
 -- yes: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=1.3 *60
 -- yes: db_wait server=localhost activity="run queue" wait_event="run queue" kind=client measured=os time=1.8 *60
 -- no: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=9 *60

@@ -4,6 +4,7 @@
 -- says: For {hot_s:s} more than 25 sessions of {server} were active, {most} at most.
 -- advice: Beyond some sessions for each CPU throughput falls and latency grows: see what they wait for (fenxi ask db-time), and limit them with a pool.
 -- ask: db-activity
+-- kind: symptom
 -- yes: db server=localhost samples=10 active_sampled=40 *30
 -- no: db server=localhost samples=10 active_sampled=12 *30
 --

@@ -4,6 +4,8 @@
 -- says: {activity} is {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
 -- advice: Continue with what causes it: for user io the tables, indexes and statements that read (fenxi ask db-hot-objects), the disks, and the size of the cache; for ipc parallel plans. Locks, commits and contention have findings of their own.
 -- ask: db-waits
+-- kind: symptom
+-- impact: share of the DB time
 -- yes: db server=localhost samples=10 *60
 -- yes: db_wait server=localhost activity="user io" wait_class=IO wait_event=DataFileRead kind=client measured=sampled time=3 *60
 -- yes: db_wait server=localhost activity=cpu kind=client measured=sampled time=1 *60

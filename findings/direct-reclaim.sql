@@ -4,6 +4,7 @@
 -- says: For {bad_s:s} of {seen_s:s} tasks reclaimed memory themselves, scanning at most {worst:/s} pages.
 -- advice: Background reclaim cannot keep up with the allocation rate. Check vm.min_free_kbytes, cgroup memory limits, and what fills the page cache.
 -- ask: memory-pressure
+-- impact: bad_s / seen_s of the time
 -- yes: vm scan_direct_pages_per_s=5000 *30
 --
 -- yes: vm direct_reclaims_per_s=40 *30

@@ -4,6 +4,7 @@
 -- says: {device} had {depth} requests in flight on average, with a latency of {mean_ms:ms}.
 -- advice: Latency is queue depth divided by throughput (Little's law): at saturation, half the queue is half the latency. A throughput-oriented load may queue like this on purpose.
 -- ask: hot-disks
+-- kind: symptom
 -- yes: disk device=nvme0n1 class=disk queue_depth=80 await_ms=6 *30
 -- no: disk device=nvme0n1 class=disk queue_depth=3 await_ms=6 *30
 --

@@ -5,6 +5,8 @@
 -- advice: Requests queue for the device: check who issues them, and whether latency grew meanwhile. A parallel device (SSD, array) may not be saturated at 100 %; judge it by its latency.
 -- ask: disk-util
 -- explains: disk-queue, disk-slow, io-pressure
+-- part: block I/O
+-- impact: full_s / seen_s of the time
 -- yes: disk device=sda class=disk util=99 queue_depth=8 *30
 -- no: disk device=sda class=disk util=40 queue_depth=8 *30
 --

@@ -4,6 +4,8 @@
 -- says: {device} reached a mean latency of {worst_ms:ms} and exceeded {limit_ms:ms} for {slow_s:s} of {seen_s:s}; its median is {usual_ms:ms}.
 -- advice: Find out what happened then: a burst of writes, writeback of dirty pages, a checkpoint, a noisy neighbour on shared storage. Zoom into the charts of the report.
 -- ask: disk-latency
+-- part: block I/O
+-- impact: slow_s / seen_s of the time
 -- yes: disk device=sda class=disk await_ms=2 reads_per_s=200 *60
 -- yes: disk device=sda class=disk await_ms=60 reads_per_s=200 *6 @60
 -- no: disk device=sda class=disk await_ms=2 reads_per_s=200 *60

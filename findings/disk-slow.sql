@@ -4,6 +4,7 @@
 -- says: {device} served {requests} requests with a mean latency of {mean_ms:ms}.
 -- advice: Compare with what the device should do: some milliseconds for a hard disk, well below one for flash. Background writes in a deep queue may be slow without delaying anything.
 -- ask: slow-disks
+-- part: block I/O
 -- yes: disk device=sda class=disk read_await_ms=45 reads_per_s=100 *30
 -- no: disk device=sda class=disk read_await_ms=4 reads_per_s=100 *30
 --

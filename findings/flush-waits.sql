@@ -5,6 +5,7 @@
 -- advice: Commits wait for flushes: use group commit, storage with a protected write cache, or a faster device for the log. Harmless if nothing waits for fsync.
 -- ask: disk-latency
 -- explains: db-commit-wait
+-- part: commit; system I/O
 -- yes: disk device=sda class=disk flushes_per_s=60 flush_await_ms=14 *30
 -- no: disk device=sda class=disk flushes_per_s=60 flush_await_ms=0.3 *30
 --

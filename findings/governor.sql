@@ -4,6 +4,7 @@
 -- says: The CPU frequency governor is {governor} (driver {driver}).
 -- advice: Short bursts run at a low frequency until the governor reacts, so that results depend on what ran before: set `performance` for measurements. With intel_pstate and amd-pstate-epp, `powersave` also reaches full speed, but later.
 -- ask: facts
+-- kind: measurement
 -- yes: text topic=cpufreq name=scaling_governor phase=start value=ondemand
 -- yes: text topic=cpufreq name=scaling_driver phase=start value=acpi-cpufreq
 -- no: text topic=cpufreq name=scaling_governor phase=start value=performance

@@ -4,6 +4,9 @@
 -- says: For {stalled:%} of the time some task waited for storage, and for {all_stalled:%} all of them did.
 -- advice: Check which disk was busy or slow and which processes read and write. Backups and bulk loads wait for storage by nature.
 -- ask: pressure-timeline
+-- kind: symptom
+-- part: block I/O
+-- impact: stalled of the time
 -- yes: pressure resource=io some=45 full=30 *30
 -- no: pressure resource=io some=3 full=2 *30
 --

@@ -5,6 +5,7 @@
 -- advice: Failed transactions often have a different latency and distort every figure. Check the generator's own output for the failures; retries after deadlocks may be intended.
 -- ask: load-throughput
 -- comparison: warn
+-- impact: share of the transactions
 -- yes: load generator=sysbench transactions_per_s=1000 errors_per_s=20 *30
 -- no: load generator=sysbench transactions_per_s=1000 errors_per_s=0 *30
 -- One in a thousand is where a p99.9 is made of them.

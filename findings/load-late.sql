@@ -5,6 +5,8 @@
 -- advice: Clients or server cannot keep up with the offered rate: latencies that exclude this lag look better than what users would see (coordinated omission). Lower the rate or add clients.
 -- ask: load-throughput
 -- comparison: warn
+-- kind: symptom
+-- part: driver lag; waiting for a connection
 -- yes: load generator=pgbench lag_ms=5 latency_mean_ms=4 *20
 -- yes: load generator=pgbench lag_ms=900 latency_mean_ms=4 *20 @20
 -- no: load generator=pgbench lag_ms=0.2 latency_mean_ms=4 *40

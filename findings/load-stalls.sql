@@ -4,6 +4,8 @@
 -- says: {generator} completed less than a tenth of its median {usual:/s} for {still_s:s} of {seen_s:s}.
 -- advice: Find out what happened then: a checkpoint, a lock, a flush, a garbage collection pause. Means hide such seconds, users notice them.
 -- ask: load-throughput
+-- kind: symptom
+-- impact: still_s / seen_s of the time
 -- yes: load generator=sysbench transactions_per_s=1000 *50
 -- yes: load generator=sysbench transactions_per_s=0 *4 @50
 -- yes: load generator=sysbench transactions_per_s=1000 *10 @54

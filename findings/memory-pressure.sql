@@ -4,6 +4,8 @@
 -- says: For {stalled:%} of the time some task stalled for lack of memory, and for {all_stalled:%} all of them did.
 -- advice: Provide more memory, or reduce concurrency; check which processes have grown, and whether swapping or refaults contribute.
 -- ask: pressure-timeline
+-- kind: symptom
+-- impact: stalled of the time
 -- yes: pressure resource=memory some=22 full=14 *30
 -- no: pressure resource=memory some=0.2 full=0.1 *30
 --

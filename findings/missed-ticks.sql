@@ -5,6 +5,7 @@
 -- advice: The machine was too busy to schedule the recorder, or the interval is too short. Rates stay correct, over longer intervals; short peaks may be missing.
 -- ask: events
 -- comparison: warn
+-- kind: measurement
 -- yes: run samples=50 missed=10
 -- yes: cpu idle=60 *60
 -- no: run samples=600 missed=4

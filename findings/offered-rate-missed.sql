@@ -5,6 +5,7 @@
 -- advice: The run shows the limit, not the behaviour at the offered rate: latencies are valid only for the rate achieved. Check the other findings, or lower the rate.
 -- ask: load-throughput
 -- comparison: warn
+-- kind: symptom
 -- yes: load generator=wrk2 offered_per_s=1000 transactions_per_s=700 *30
 -- no: load generator=wrk2 offered_per_s=1000 transactions_per_s=995 *30
 --

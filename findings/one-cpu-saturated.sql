@@ -4,6 +4,7 @@
 -- says: CPU {cpu} was at least 95 % busy for {full_s:s} of {seen_s:s} ({cpu_busy:%} on average), while the others were {others:%} busy.
 -- advice: A single thread or an interrupt bound to one CPU is the bottleneck: check which process runs there, then spread the work or the interrupts, or accept the limit. Harmless for a single-threaded job without a deadline.
 -- ask: hottest-cpu
+-- impact: full_s / seen_s of the time
 -- yes: cpu cpu=0 usr=99 idle=1 *30
 -- yes: cpu cpu=1 usr=4 idle=96 *30
 -- yes: cpu cpu=2 usr=4 idle=96 *30

@@ -4,6 +4,7 @@
 -- says: {comm} (process {pid}, thread {tid}) used at least 95 % of one CPU for {full_s:s} of {run_s:s}, while all CPUs together were {machine:%} busy.
 -- advice: This thread is the bottleneck of whatever waits for it; more CPUs do not help, a profile of it does. Harmless if nothing waits for it.
 -- ask: top-processes
+-- impact: full_s / run_s of the time
 -- yes: process pid=7 comm=single cpu=100 threads=1 *30
 -- yes: cpu cpu=0 usr=99 idle=1 *30
 -- yes: cpu cpu=1 idle=100 *30

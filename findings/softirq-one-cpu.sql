@@ -4,6 +4,7 @@
 -- says: CPU {cpu} spent {in_irq:%} of its time in interrupts, the others {others:%}.
 -- advice: Usually one queue of a network card is served by one CPU: use more queues (ethtool -L), RPS, or spread the interrupts.
 -- ask: softirqs
+-- impact: in_irq of one CPU's time
 -- yes: cpu cpu=0 softirq=70 irq=2 idle=28 *30
 -- yes: cpu cpu=1 softirq=2 irq=0 idle=90 *30
 -- no: cpu cpu=0 softirq=30 irq=2 idle=28 *30

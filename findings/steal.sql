@@ -5,6 +5,7 @@
 -- advice: Results of this run depend on noisy neighbours: repeat it, compare steal between runs, or use a dedicated machine. Nothing inside the guest helps.
 -- ask: cpu-time
 -- comparison: warn
+-- impact: stolen of the CPUs' time
 -- yes: cpu usr=50 steal=12 idle=38 *30
 -- no: cpu usr=50 steal=0.4 idle=49 *30
 --

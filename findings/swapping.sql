@@ -5,6 +5,7 @@
 -- advice: Memory is too small for what runs, or a limit is too tight. Every swap-in is a disk access that a program waits for. A burst while a program starts is harmless.
 -- ask: memory-pressure
 -- explains: major-faults, memory-pressure
+-- impact: bad_s / seen_s of the time
 -- yes: vm swap_in_pages_per_s=800 swap_out_pages_per_s=900 *30
 -- no: vm swap_in_pages_per_s=0 swap_out_pages_per_s=0 *30
 --

@@ -4,6 +4,8 @@
 -- says: The CPUs spent {in_sys:%} of their time in the kernel and {in_usr:%} in user code.
 -- advice: Find the system calls, page faults or locks behind it: `fenxi ask syscalls`, or a kernel profile. Normal for a machine that mostly moves data, such as a router or a file server.
 -- ask: cpu-time
+-- kind: symptom
+-- impact: in_sys of the CPUs' time
 -- yes: cpu usr=20 sys=35 idle=45 *30
 -- no: cpu usr=60 sys=20 idle=20 *30
 --

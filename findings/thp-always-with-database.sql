@@ -1,5 +1,5 @@
 -- title: Transparent huge pages are `always` on a database server
--- severity: warning
+-- severity: info
 -- section: memory
 -- says: Transparent huge pages are set to `always` while {server} runs.
 -- advice: Collapsing and compacting huge pages can cost memory and latency (thp_collapses_per_s, compact_stalls_per_s); database vendors recommend `madvise` or `never`. Harmless if neither occurs here.

@@ -3,6 +3,7 @@
 //! Statements are answered by a second program, `fenxi-engine`, of which there are as many processes as statements:
 //! this one is not linked with the SQL engine, and a machine that only records need not have it.
 
+mod answer;
 mod answers;
 mod args;
 mod commands;

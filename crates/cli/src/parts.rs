@@ -1,6 +1,6 @@
 //! The parts of a time as tables: what `fenxi explain` and `fenxi compare` show alike.
 
-use fenxi_compare::{Part, Split};
+use fenxi_compare::{Part, Split, percent};
 
 /// A table of text; its first column are names, the last one words.
 pub struct Table {
@@ -70,15 +70,6 @@ fn signed(split: &Split, value: f64) -> String {
 fn range(split: &Split, [low, high]: [f64; 2], is_change: bool) -> String {
     let show = |value| if is_change { signed(split, value) } else { human(split, value) };
     format!("{} … {}", show(low), show(high))
-}
-
-fn percent(share: f64) -> String {
-    let pct = 100.0 * share;
-    if pct.abs() >= 0.05 && pct.abs() < 9.95 {
-        format!("{pct:.1} %")
-    } else {
-        format!("{:.0} %", if pct.abs() < 0.05 { 0.0 } else { pct })
-    }
 }
 
 /// How a part was measured; both ways where groups differ.

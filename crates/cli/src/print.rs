@@ -5,6 +5,7 @@
 
 mod stdout;
 mod styled;
+mod wrap;
 
 use std::{
     borrow::Cow,
@@ -20,6 +21,7 @@ use rustix::termios::tcgetwinsize;
 
 pub use stdout::{Form, Stdout, failure, has_failed, remember};
 pub use styled::{help, usage};
+pub use wrap::wrapped;
 
 /// Writes text that was laid out for people.
 ///

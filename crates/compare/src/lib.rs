@@ -6,6 +6,7 @@
 
 mod averaging;
 mod caveats;
+mod diagnosis;
 mod diff;
 mod error;
 mod group;
@@ -20,6 +21,7 @@ pub mod windows;
 mod words;
 
 pub use averaging::{Averaging, Outliers};
+pub use diagnosis::{Answer, Diagnosis, Names, percent};
 pub use diff::{DiffLine, FactDiff, Op};
 pub use error::CompareError;
 pub use group::{Group, Member, group};

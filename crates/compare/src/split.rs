@@ -49,6 +49,9 @@ pub struct Split {
     pub parts: Vec<Part>,
     /// What is unknown or doubtful, and what would tell.
     pub notes: Vec<String>,
+    /// Parts that are known to take no time, and thus are not among `parts`.
+    #[serde(skip)]
+    pub absent: Vec<&'static str>,
 }
 
 impl Split {
@@ -62,6 +65,7 @@ impl Split {
             whole: part(split.whole.clone()),
             parts: split.parts.into_iter().map(part).collect(),
             notes: split.notes,
+            absent: split.absent,
         }
     }
 

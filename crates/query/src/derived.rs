@@ -25,6 +25,7 @@ derived! {
     "db_session_share",
     "db_statement_mean",
     "db_text",
+    "resource_use",
 }
 
 impl Derived {

@@ -18,24 +18,24 @@
 
 mod fixture;
 mod kept;
+mod rank;
 mod says;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use fenxi_model::{Section, words};
 use fenxi_store::Store;
 use serde_json::Value;
 
 pub use fixture::Case;
+pub use rank::{Impact, ImpactColumn, Kind, rank};
 
 use crate::{
     Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope,
     engine::{Asked, Author},
 };
 use fixture::Cases;
+use rank::order;
 use says::Says;
 
 words! {
@@ -77,8 +77,14 @@ pub struct Finding {
     pub ask: Option<String>,
     /// What it means to a comparison; None where it bears on none.
     pub comparison: Option<Validity>,
+    /// What it is to whoever looks for a cause.
+    pub kind: Kind,
     /// Names of findings that follow from what it finds, and stand behind it in the same run.
     pub explains: Vec<String>,
+    /// Parts of a transaction's latency, any of which it accounts for; empty where it has nothing to do with one.
+    pub parts: Vec<String>,
+    /// Where its rows tell how much it accounts for.
+    pub impact: Option<ImpactColumn>,
     /// Rows on which it must speak or be silent, for its test.
     pub cases: Vec<Case>,
     /// The SQL without the header.
@@ -114,33 +120,8 @@ pub struct Found {
     pub outcome: Result<Vec<Occurrence>, QueryError>,
     /// Titles of what was found in the same runs and explains it.
     pub follows_from: Vec<String>,
-}
-
-impl Found {
-    /// The worst severity of its occurrences; the finding's own when it could not look.
-    pub fn severity(&self) -> Severity {
-        let worst = self.outcome.iter().flatten().map(|o| o.severity).min();
-        worst.unwrap_or(self.finding.severity)
-    }
-
-    /// Whether it explains what `other` found, in one of its runs.
-    fn explains(&self, other: &Found) -> bool {
-        let runs = |found: &Found| found.outcome.iter().flatten().map(|o| o.run.clone()).collect::<BTreeSet<_>>();
-        self.finding.explains.contains(&other.finding.name) && !runs(self).is_disjoint(&runs(other))
-    }
-}
-
-/// Orders what was found: by severity, and what follows from something else behind what does not; else by section.
-fn order(all: &mut [Found]) {
-    let causes = |found: &Found| {
-        let explaining = all.iter().filter(|cause| cause.explains(found));
-        explaining.map(|cause| cause.finding.title.clone()).collect::<Vec<_>>()
-    };
-    let follows_from: Vec<_> = all.iter().map(causes).collect();
-    for (found, titles) in all.iter_mut().zip(follows_from) {
-        found.follows_from = titles;
-    }
-    all.sort_by_key(|found| (found.severity(), !found.follows_from.is_empty(), found.finding.section));
+    /// The share of the latency that the parts have which it accounts for; None until [`rank`] has told it.
+    pub of_latency: Option<Impact>,
 }
 
 impl Finding {
@@ -174,7 +155,10 @@ impl Finding {
             advice: header.advice.unwrap_or_default(),
             ask: header.ask,
             comparison: header.comparison,
+            kind: header.kind.unwrap_or(Kind::Problem),
             explains: header.explains,
+            parts: header.parts,
+            impact: header.impact,
             cases: cases.all,
             // Lines of the header stay as empty ones, so that the engine's line numbers are the file's.
             sql: "\n".repeat(lines) + &text.lines().skip(lines).collect::<Vec<_>>().join("\n"),
@@ -205,6 +189,9 @@ impl Finding {
         if let Some(name) = self.says.columns().find(|c| !names.contains(c)) {
             let message = format!("says: there is no column `{name}`; the SQL gives {}", names.join(", "));
             return Err(bad(self.says_line, message));
+        }
+        if !self.tells_share(&names) {
+            return Err(bad(self.says_line, "impact: the SQL does not give its column".to_owned()));
         }
         if !names.contains(&"run") {
             return Err(bad(self.says_line, "the SQL must give a column `run`".to_owned()));
@@ -240,7 +227,10 @@ struct Header {
     advice: Option<String>,
     ask: Option<String>,
     comparison: Option<Validity>,
+    kind: Option<Kind>,
     explains: Vec<String>,
+    parts: Vec<String>,
+    impact: Option<ImpactColumn>,
 }
 
 impl Header {
@@ -262,19 +252,35 @@ impl Header {
             "says" => self.says = Some((Says::parse(value)?, line)),
             "advice" => self.advice = Some(value.to_owned()),
             "ask" => self.ask = Some(value.to_owned()),
-            "explains" => self.explains = value.split(',').map(|name| name.trim().to_owned()).collect(),
+            "explains" => self.explains = list(value),
+            // Names of parts have commas.
+            "part" => self.parts = value.split(';').map(|name| name.trim().to_owned()).collect(),
+            "impact" => {
+                let told = ImpactColumn::parse(value).ok_or("impact: expected `COLUMN of WHAT` or `COLUMN / COLUMN of WHAT`, as `stalled of time`")?;
+                self.impact = Some(told);
+            }
+            "kind" => {
+                let word = Kind::parse(value);
+                self.kind = Some(word.ok_or_else(|| words(Kind::WORDS))?);
+            }
             "comparison" => {
                 let word = Validity::parse(value);
                 self.comparison = Some(word.ok_or_else(|| words(Validity::WORDS))?);
             }
             _ => {
                 return Err(format!(
-                    "unknown key `{key}`: one of title, severity, section, says, advice, ask, comparison, explains, yes, no"
+                    "unknown key `{key}`: one of title, severity, section, says, advice, ask, comparison, kind, explains, \
+                     part, impact, yes, no"
                 ));
             }
         }
         Ok(())
     }
+}
+
+/// The words between commas.
+fn list(value: &str) -> Vec<String> {
+    value.split(',').map(|word| word.trim().to_owned()).collect()
 }
 
 /// All findings: those that are shipped, and those in the store's `findings` folder, which replace

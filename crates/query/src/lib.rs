@@ -31,7 +31,7 @@ pub use engine::{Engine, Interrupt, Options, Part, Scope, Take};
 pub use error::{Place, QueryError};
 pub use fenxi_model::Section;
 pub use fenxi_worker::Workers;
-pub use finding::{Case, Finding, Found, Occurrence, Severity, Validity, findings};
+pub use finding::{Case, Finding, Found, Impact, ImpactColumn, Kind, Occurrence, Severity, Validity, findings, rank};
 pub use lex::has_parameters;
 pub use live::{Live, LiveColumn, LiveSeries};
 pub use own::{forget_question, keep_question};

@@ -107,6 +107,7 @@ shipped! {
     "query-preemptors",
     "query-statements",
     "query-time",
+    "resource-strip",
     "resource-summary",
     "result-summary",
     "run-queue",

@@ -1,21 +1,23 @@
 //! Findings of runs, for the top of a page.
 
-use fenxi_query::{Engine, Found, Occurrence, QueryError, Scope, findings};
+use fenxi_compare::{CompareError, Diagnosis};
+use fenxi_query::{Engine, Found, Occurrence, Scope, findings};
 
-use crate::payload::{Finding, Findings, Run, Said};
+use crate::payload::{Finding, Findings, Impact, Run, Said};
 
 /// Occurrences of one finding that the page shows; the others are counted.
 const SHOWN: usize = 5;
 
-/// Lets all rules look at the runs. One that fails says so in its place.
-pub(crate) fn look(engine: &Engine, scope: &Scope, runs: &[Run]) -> Result<Findings, QueryError> {
+/// Lets all rules look at the runs and names the bottleneck. One that fails says so in its place.
+pub(crate) fn look(engine: &Engine, scope: &Scope, runs: &[Run]) -> Result<Findings, CompareError> {
     let looked = findings(engine.store())?.len();
-    let found = engine.find_all(scope)?.into_iter().map(|found| finding(found, runs)).collect();
-    Ok(Findings { looked, found })
+    let Diagnosis { answer, found } = Diagnosis::of(engine, scope)?;
+    Ok(Findings { looked, answer, found: found.into_iter().map(|found| finding(found, runs)).collect() })
 }
 
 fn finding(found: Found, runs: &[Run]) -> Finding {
-    let severity = found.severity().word();
+    let (severity, kind) = (found.severity().word(), found.kind().word());
+    let impact = found.impact().map(|impact| Impact { share: impact.share, of: impact.of });
     let (occurrences, error) = match found.outcome {
         Ok(occurrences) => (occurrences, None),
         Err(e) => (Vec::new(), Some(e.to_string())),
@@ -25,6 +27,9 @@ fn finding(found: Found, runs: &[Run]) -> Finding {
         id: rule.name,
         title: rule.title,
         severity,
+        kind,
+        impact,
+        follows_from: found.follows_from,
         advice: rule.advice,
         ask: rule.ask,
         own: rule.own,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fenxi_compare::BetterWord;
-use fenxi_query::{LiveSeries, Question, Severity, Value};
+use fenxi_query::{Kind, LiveSeries, Question, Severity, Value};
 use fenxi_store::RunEntry;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,19 @@ use crate::pack::Packed;
 pub(crate) struct Findings {
     /// How many rules looked.
     pub looked: usize,
+    /// The bottleneck in a sentence, or that none is seen.
+    pub answer: fenxi_compare::Answer,
+    /// Causes before symptoms, what explains most first.
     pub found: Vec<Finding>,
+}
+
+/// How much a finding accounts for.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Impact {
+    /// Its share of the whole, from 0 to 1.
+    pub share: f64,
+    /// The whole, in words.
+    pub of: String,
 }
 
 /// One rule that found something, or could not look.
@@ -25,6 +37,14 @@ pub(crate) struct Finding {
     pub title: String,
     #[schemars(extend("enum" = Severity::WORDS))]
     pub severity: &'static str,
+    /// What it is to whoever looks for a cause.
+    #[schemars(extend("enum" = Kind::WORDS))]
+    pub kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub impact: Option<Impact>,
+    /// Titles of findings in the same runs that explain it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub follows_from: Vec<String>,
     pub advice: String,
     /// The question that shows the evidence.
     #[serde(skip_serializing_if = "Option::is_none")]

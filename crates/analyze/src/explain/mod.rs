@@ -76,6 +76,8 @@ pub struct Split {
     pub parts: Vec<Part>,
     /// What is unknown, or makes the parts doubtful, and what would tell.
     pub notes: Vec<String>,
+    /// Parts that are known to take no time in any run, and thus are not among `parts`.
+    pub absent: Vec<&'static str>,
 }
 
 /// One run: the whole and the parts that are known of it, with how each was measured.
@@ -113,7 +115,9 @@ fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
     join_shares(&mut known);
     let about = |name: &str| kinds::called(name).map_or("", |kind| kind.about);
     let mut split = split("latency", Unit::Milliseconds, &known, &ran, about);
-    split.parts.retain(|part| part.name == RESIDUAL || part.means.iter().any(|mean| mean.is_some_and(|m| m > 0.0)));
+    let takes_time = |part: &Part| part.name == RESIDUAL || part.means.iter().any(|mean| mean.is_some_and(|m| m > 0.0));
+    split.absent = split.parts.iter().filter(|part| !takes_time(part)).map(|part| part.name).collect();
+    split.parts.retain(takes_time);
     let overlaps: Vec<f64> =
         known.iter().map(|runs| mean(&runs.iter().map(|run| run.overlap).collect::<Vec<_>>())).collect();
     split.notes = missing::notes(groups, &split, &names(&known), &overlaps);
@@ -195,7 +199,7 @@ fn split(
     let about_rest = "Measured less explained: what no part accounts for";
     parts.push(part(RESIDUAL, about_rest, &rests, unmeasured(), f64::NEG_INFINITY));
     let whole = part(what, "", &wholes, unmeasured(), 0.0);
-    Split { what, unit, whole, parts, notes: Vec::new() }
+    Split { what, unit, whole, parts, notes: Vec::new(), absent: Vec::new() }
 }
 
 /// What each run of a group has of a part; None where one of them does not know it.

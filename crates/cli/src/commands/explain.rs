@@ -3,22 +3,30 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use fenxi_compare::Explained;
-use fenxi_query::{Engine, Options};
+use fenxi_compare::{Diagnosis, Explained};
+use fenxi_query::{Engine, Options, Scope};
+use serde_json::json;
 
 use crate::{
+    answer,
     options::{Global, WindowArg},
     parts, print, stores,
 };
 
+/// Width of text where there is no terminal.
+const WIDTH: usize = 100;
+
 /// `fenxi explain`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The mean latency of a transaction as parts that add up to it, by Little's law
-from the server's own processes and sessions; of a run without transactions,
-the elapsed time of its command. Other programs on the machine do not count.
-Several runs are repeats of one experiment: each part has the 95 % confidence
-interval of its mean.
+First the bottleneck in a sentence, and what else was found: problems before
+symptoms, what explains most first (`fenxi findings` has all of it).
+
+Then the mean latency of a transaction as parts that add up to it, by Little's
+law from the server's own processes and sessions; of a run without
+transactions, the elapsed time of its command. Other programs on the machine do
+not count. Several runs are repeats of one experiment: each part has the 95 %
+confidence interval of its mean.
 
 Column `measured`: exact (every context switch), os (the kernel's accounting of
 the server's processes and cgroup), server (its own sums), sampled (samples of
@@ -45,16 +53,25 @@ pub struct ExplainArgs {
     pub markdown: bool,
 }
 
-/// Shows where the time of the runs went.
+/// Names the bottleneck of the runs, and shows where their time went.
 pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let engine = Engine::on_demand(&store, &Options::default())?;
-    let found = Explained::of(&engine, [args.runs.join(",")], &args.part.window)?;
-    if found.split.is_none() {
-        print::message("these runs show neither the latency of transactions nor the elapsed time of a command");
-        return Ok(ExitCode::FAILURE);
-    }
-    let text = if args.json { found.json_lines() } else { text(&found, args.markdown) };
+    let explained = Explained::of(&engine, [args.runs.join(",")], &args.part.window)?;
+    let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
+    let diagnosis = Diagnosis::of(&engine, &Scope::of(ids))?;
+    let text = if args.json {
+        let line = json!({ "kind": "answer", "names": diagnosis.answer.names, "text": diagnosis.answer.text,
+            "detail": diagnosis.answer.detail, "finding": diagnosis.answer.finding });
+        format!("{line}\n{}", explained.json_lines())
+    } else {
+        let width = print::width(&std::io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH);
+        let width = if args.markdown { usize::MAX } else { width };
+        let head = answer::text(&diagnosis.answer, width, args.markdown);
+        let lines = answer::lines(&diagnosis.found, args.markdown);
+        let blocks = [head, lines, text(&explained, args.markdown)];
+        blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
+    };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,10 +3,11 @@
 use std::{io, process::ExitCode};
 
 use clap::Args;
-use fenxi_query::{Engine, Finding, Found, Occurrence, Options, Severity, findings};
+use fenxi_compare::Diagnosis;
+use fenxi_query::{Engine, Finding, Found, Kind, Occurrence, Options, findings};
 use serde_json::{Map, json};
 
-use crate::{answers, options::Global, print, progress::plural, stores};
+use crate::{answer, answers, options::Global, print, stores};
 
 /// Occurrences of one finding that are printed; the others are counted.
 const SHOWN: usize = 3;
@@ -48,13 +49,13 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     }
     let scope = answers::scope(&store, &args.runs)?;
     let engine = Engine::on_demand(&store, &Options::default())?;
-    let all = engine.find_all(&scope)?;
+    let Diagnosis { answer, found: all } = Diagnosis::of(&engine, &scope)?;
     let runs = scope.runs.map_or(0, |runs| runs.len());
     let text = if args.json {
         all.iter().flat_map(json_lines).collect()
     } else {
         let page = Page { markdown: args.markdown, width: page_width(args), several: runs > 1 };
-        page.write(&all)
+        answer::text(&answer, page_width(args), args.markdown) + "\n" + &page.write(&all)
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;
     let mut code = ExitCode::SUCCESS;
@@ -75,9 +76,10 @@ fn json_lines(found: &Found) -> Vec<String> {
     let line = |o: &Occurrence| {
         let evidence: Map<_, _> = o.evidence.iter().cloned().collect();
         json!({
-            "run": o.run, "host": o.host, "finding": f.name, "severity": o.severity.word(),
+            "run": o.run, "host": o.host, "finding": f.name, "severity": o.severity.max(found.severity()).word(),
             "section": f.section.word(), "title": f.title, "says": o.says, "advice": f.advice, "ask": f.ask,
-            "evidence": evidence, "own": f.own, "follows_from": found.follows_from,
+            "evidence": evidence, "own": f.own, "kind": found.kind().word(), "follows_from": found.follows_from,
+            "impact": found.impact().map(|impact| json!({ "share": impact.share, "of": impact.of })),
         })
         .to_string()
             + "\n"
@@ -96,12 +98,12 @@ struct Page {
 impl Page {
     fn write(&self, all: &[Found]) -> String {
         let mut out = String::new();
-        for severity in Severity::ALL {
-            let these: Vec<&Found> = all.iter().filter(|f| f.outcome.is_ok() && f.severity() == *severity).collect();
+        for kind in Kind::ALL {
+            let these: Vec<&Found> = all.iter().filter(|f| f.outcome.is_ok() && f.kind() == *kind).collect();
             if these.is_empty() {
                 continue;
             }
-            let heading = format!("{severity}: {}", plural(these.len() as u64, "finding"));
+            let heading = answer::heading(*kind, these.len());
             out += &if self.markdown { format!("## {heading}\n\n") } else { format!("{}\n\n", heading.to_uppercase()) };
             for found in these {
                 self.finding(&mut out, found);
@@ -117,11 +119,8 @@ impl Page {
         let occurrences = found.outcome.as_deref().unwrap_or_default();
         let f = &found.finding;
         let own = if f.own { " (own)" } else { "" };
-        if self.markdown {
-            *out += &format!("### {}{own}\n\n", f.title);
-        } else {
-            *out += &format!("{}{own}\n", f.title);
-        }
+        let (mark, end) = if self.markdown { ("### ", "\n\n") } else { ("", "\n") };
+        *out += &format!("{mark}{}{own}{}{end}", f.title, answer::weight(found));
         let hosts: Vec<_> = occurrences.iter().map(|o| &o.host).collect();
         let several_hosts = hosts.windows(2).any(|w| w[0] != w[1]);
         for o in occurrences.iter().take(SHOWN) {
@@ -155,33 +154,11 @@ impl Page {
     fn paragraph(&self, out: &mut String, mark: &str, text: &str) {
         let indent = if self.markdown { "" } else { "  " };
         let room = self.width.saturating_sub(indent.len() + mark.len());
-        for (i, line) in wrapped(text, room).iter().enumerate() {
+        for (i, line) in print::wrapped(text, room).iter().enumerate() {
             let lead = if i == 0 { mark.to_owned() } else { " ".repeat(mark.len()) };
             *out += &format!("{indent}{lead}{line}\n");
         }
     }
-}
-
-/// `text` in lines of at most `width` characters, broken at blanks; a longer word has its own line.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0_usize;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > width {
-            lines.push(String::new());
-            used = 0;
-        }
-        if let Some(line) = lines.last_mut() {
-            if used > 0 {
-                line.push(' ');
-                used += 1;
-            }
-            line.push_str(word);
-            used += length;
-        }
-    }
-    lines
 }
 
 fn rules(all: &[Finding], args: &FindingsArgs) -> String {
@@ -211,16 +188,4 @@ fn rules(all: &[Finding], args: &FindingsArgs) -> String {
     let row = |f: &Finding| vec![f.name.clone(), f.severity.to_string(), f.section.to_string(), f.title.clone()];
     let rows: Vec<_> = all.iter().map(row).collect();
     print::columns(&["finding", "severity", "section", "looks for"], &[], &rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrapped;
-
-    #[test]
-    fn text_is_broken_at_blanks() {
-        assert_eq!(wrapped("aa bb  cc", 5), ["aa bb", "cc"]);
-        assert_eq!(wrapped("überlang a", 4), ["überlang", "a"]);
-        assert_eq!(wrapped("", 4), [""]);
-    }
 }

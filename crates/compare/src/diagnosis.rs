@@ -1,0 +1,148 @@
+//! The answer first: what was found in the order of what it explains, and one sentence that names the bottleneck.
+
+use fenxi_analyze::{KINDS, RESIDUAL};
+use fenxi_model::RunId;
+use fenxi_query::{Engine, Found, Kind, QueryError, Scope, rank};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{CompareError, Explained, Part, Split};
+
+/// What is known of runs, the answer first.
+pub struct Diagnosis {
+    /// The bottleneck, or that none is seen.
+    pub answer: Answer,
+    /// What was found: causes before symptoms, what explains most first.
+    pub found: Vec<Found>,
+}
+
+/// What an answer names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Names {
+    /// What was found as the cause.
+    Bottleneck,
+    /// What shows that something is wrong, without a cause.
+    Symptom,
+    /// Nothing is wrong: where most of the time went, or which resource was busiest.
+    Nothing,
+}
+
+/// One sentence that names the bottleneck, and what is behind it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Answer {
+    /// What it names.
+    pub names: Names,
+    /// The sentence.
+    pub text: String,
+    /// What was seen, and what would tell more.
+    pub detail: String,
+    /// The finding that it is taken from.
+    pub finding: Option<String>,
+}
+
+impl Diagnosis {
+    /// Lets all findings look at the runs of `scope`, and orders what they find by what it explains of the runs' latency.
+    ///
+    /// # Errors
+    /// When findings of the store cannot be read, or the runs. A finding that fails stands among what was found.
+    pub fn of(engine: &Engine, scope: &Scope) -> Result<Diagnosis, CompareError> {
+        let mut found = engine.find_all(scope)?;
+        let runs = scope.runs.clone().unwrap_or_default();
+        let splits = splits(engine, &runs, scope)?;
+        let share = |found: &Found| {
+            let said = |run: &RunId| found.outcome.iter().flatten().any(|o| o.run == run.as_str());
+            let of = splits.iter().filter(|(run, _)| said(run));
+            of.filter_map(|(_, split)| share_of(split, &found.finding.parts)).reduce(f64::max)
+        };
+        rank(&mut found, share);
+        let answer = answer(engine, scope, &found, splits.first().map(|(_, split)| split))?;
+        Ok(Diagnosis { answer, found })
+    }
+}
+
+/// Where the time of each run went, of those that tell. A part of a run has no split of its own.
+fn splits(engine: &Engine, runs: &[RunId], scope: &Scope) -> Result<Vec<(RunId, Split)>, CompareError> {
+    let mut splits = Vec::new();
+    for run in runs.iter().filter(|_| scope.part.is_none()) {
+        let entry = engine.store().run(run)?;
+        if ["load", "result"].iter().any(|table| entry.manifest.file(table).is_some()) {
+            let split = Explained::of(engine, [run.as_str()], "auto")?.split;
+            splits.extend(split.map(|split| (run.clone(), split)));
+        }
+    }
+    Ok(splits)
+}
+
+/// The share of a latency that `names` have, from 0 to 1. None where one of them is unknown, or the split is none of a latency.
+fn share_of(split: &Split, names: &[String]) -> Option<f64> {
+    if split.what != "latency" {
+        return None;
+    }
+    let known = |name: &str| match split.parts.iter().find(|part| part.name == name) {
+        Some(part) => part.shares[0],
+        None => split.absent.contains(&name).then_some(0.0),
+    };
+    let whole = |name: &str| KINDS.iter().find(|kind| kind.name == name).and_then(|kind| kind.whole);
+    let of = |name: &String| {
+        let shares: Vec<f64> =
+            KINDS.iter().filter(|kind| kind.whole == Some(name)).filter_map(|kind| known(kind.name)).collect();
+        let sum = || (!shares.is_empty()).then(|| shares.iter().sum());
+        known(name).or_else(sum).or_else(|| known(whole(name)?))
+    };
+    let shares: Option<Vec<f64>> = names.iter().map(of).collect();
+    shares.map(|shares| shares.iter().sum::<f64>().clamp(0.0, 1.0))
+}
+
+fn answer(engine: &Engine, scope: &Scope, found: &[Found], split: Option<&Split>) -> Result<Answer, QueryError> {
+    let first = |kind: Kind| found.iter().find(|found| found.outcome.is_ok() && found.kind() == kind);
+    let (problem, symptom) = (first(Kind::Problem), first(Kind::Symptom));
+    let Some(found) = problem.or(symptom) else {
+        let detail = busiest(engine, scope)?;
+        let text = split.and_then(most_of).map_or_else(String::new, |most| format!(" {most}"));
+        return Ok(Answer { names: Names::Nothing, text: format!("No bottleneck is seen.{text}"), detail, finding: None });
+    };
+    let share = found.impact().map(|impact| format!(": {} of {}", percent(impact.share), impact.of));
+    let title = format!("{}{}", found.finding.title, share.unwrap_or_default());
+    let (names, text) = match problem {
+        Some(_) => (Names::Bottleneck, format!("{title}.")),
+        None => (Names::Symptom, format!("{title}. Its cause is not seen.")),
+    };
+    let said = found.outcome.iter().flatten().next().map_or_else(String::new, |occurrence| occurrence.says.clone());
+    Ok(Answer { names, text, detail: said, finding: Some(found.finding.name.clone()) })
+}
+
+/// What most of a time went to, in words.
+fn most_of(split: &Split) -> Option<String> {
+    let share = |part: &Part| part.shares[0].unwrap_or(0.0);
+    let greatest = split.parts.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let what = if split.what == "latency" { "a transaction's latency" } else { "the elapsed time" };
+    let name = if greatest.name == RESIDUAL { "not accounted for" } else { greatest.name };
+    Some(format!("{} of {what} is {name}.", percent(share(greatest))))
+}
+
+/// The resources that were fullest, in words.
+fn busiest(engine: &Engine, scope: &Scope) -> Result<String, QueryError> {
+    let answer = engine.ours(
+        "SELECT resource, wmean(value, dt) AS mean, max(value) AS most FROM resource_use WHERE kind = 'utilisation' \
+         GROUP BY place, resource HAVING mean IS NOT NULL ORDER BY place NOT IN (10, 11), mean DESC, resource LIMIT 5",
+        &[],
+        scope,
+    )?;
+    let (names, means, most) = (answer.strings("resource"), answer.f64s("mean"), answer.f64s("most"));
+    let one = |((name, mean), most): ((Option<String>, Option<f64>), Option<f64>)| {
+        Some(format!("{} {} (at most {})", name?, percent(mean? / 100.0), percent(most? / 100.0)))
+    };
+    let told: Vec<String> = names.into_iter().zip(means).zip(most).filter_map(one).collect();
+    Ok(if told.is_empty() { String::new() } else { format!("Mean use: {}.", told.join(", ")) })
+}
+
+/// A share from 0 to 1 in percent, with two digits or more: finer figures of a share mean nothing.
+pub fn percent(share: f64) -> String {
+    let pct = 100.0 * share;
+    if pct.abs() >= 0.05 && pct.abs() < 9.95 {
+        format!("{pct:.1} %")
+    } else {
+        format!("{:.0} %", if pct.abs() < 0.05 { 0.0 } else { pct })
+    }
+}

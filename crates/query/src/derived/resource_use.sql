@@ -1,0 +1,28 @@
+-- How full each resource was at each moment, percent, in the order in which a person looks: a row for each reading.
+-- `kind` tells utilisation from saturation (somebody waited) and errors; of a database it is the share of its sessions' time.
+WITH whole AS (
+    SELECT run, host, t, dt, 100 - idle - coalesce(iowait, 0) AS busy FROM cpu c
+    WHERE cpu IS NULL OR NOT EXISTS (SELECT 1 FROM cpu a WHERE a.run = c.run AND a.host = c.host AND a.cpu IS NULL)
+), disks AS (
+    SELECT run, host, t, dt, device, util FROM disk WHERE coalesce(class, 'disk') = 'disk' AND util IS NOT NULL
+), active AS (
+    SELECT run, host, t, max(dt) AS dt, activity, sum(w.time) AS seconds
+    FROM db_wait w
+    WHERE coalesce(kind, 'client') = 'client' AND activity IS NOT NULL AND measured = 'sampled'
+        AND activity NOT IN ('idle', 'idle in transaction', 'pacing', 'protocol', 'client', 'replication')
+    GROUP BY run, host, t, activity
+)
+SELECT run, host, t, avg(dt) AS dt, 10 AS place, 'CPU' AS resource, 'utilisation' AS kind, avg(busy) AS value FROM whole GROUP BY run, host, t
+UNION ALL SELECT run, host, t, max(dt), 11, 'busiest CPU', 'utilisation', max(100 - idle - coalesce(iowait, 0)) FROM cpu WHERE cpu IS NOT NULL GROUP BY run, host, t
+UNION ALL SELECT run, host, t, max(dt), 13, 'CPU stolen', 'saturation', avg(steal) FROM cpu WHERE cpu IS NULL AND steal IS NOT NULL GROUP BY run, host, t
+UNION ALL SELECT run, host, t, dt, CASE resource WHEN 'cpu' THEN 12 WHEN 'memory' THEN 21 ELSE 31 END,
+    'waits for ' || CASE resource WHEN 'cpu' THEN 'CPU' WHEN 'io' THEN 'I/O' ELSE resource END, 'saturation', p.some
+    FROM pressure p WHERE resource IN ('cpu', 'memory', 'io')
+UNION ALL SELECT run, host, t, dt, 14, 'throttled ' || cgroup, 'saturation', throttled FROM cgroup WHERE throttled IS NOT NULL
+UNION ALL SELECT run, host, t, dt, 20, 'memory', 'utilisation', 100 * used_bytes / nullif(total_bytes, 0) FROM mem WHERE used_bytes IS NOT NULL
+UNION ALL SELECT run, host, t, dt, 30, 'disk ' || device, 'utilisation', util FROM disks
+UNION ALL SELECT run, host, t, dt, 40, 'link ' || interface, 'utilisation', util FROM net WHERE util IS NOT NULL AND coalesce(class, 'physical') = 'physical'
+UNION ALL SELECT run, host, t, max(dt), 41, 'TCP retransmits', 'errors', least(100, avg(retransmit)) FROM tcp WHERE retransmit IS NOT NULL GROUP BY run, host, t
+UNION ALL SELECT run, host, t, dt, 50, 'database: ' || activity, 'utilisation', 100 * seconds / nullif(sum(seconds) OVER (PARTITION BY run, host, t), 0) FROM active
+UNION ALL SELECT run, host, t, max(dt), 60, 'failed transactions', 'errors', 100 * sum(errors_per_s) / nullif(sum(transactions_per_s) + sum(errors_per_s), 0)
+    FROM load WHERE operation IS NULL AND errors_per_s IS NOT NULL GROUP BY run, host, t

@@ -4,6 +4,7 @@
 -- chart: heatmap
 -- x: t
 -- y: value
+-- top: 100
 -- series: resource
 -- unit: %
 -- order: 15

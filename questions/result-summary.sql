@@ -4,7 +4,7 @@
 -- chart: tiles
 -- y: value
 -- series: name
--- order: 10
+-- order: 90
 SELECT run, host, name, value, unit, better, source
 FROM result
 ORDER BY run, host, t NULLS FIRST, source, name

@@ -54,6 +54,18 @@ export interface About {
   version: string;
 }
 
+/** One sentence that names the bottleneck, and what is behind it. */
+export interface Answer {
+  /** What was seen, and what would tell more. */
+  detail: string;
+  /** The finding that it is taken from. */
+  finding: string | null;
+  /** What it names. */
+  names: Names;
+  /** The sentence. */
+  text: string;
+}
+
 /** An average that was made. */
 export interface Averaged {
   /** Runs that do not count in it. */
@@ -239,7 +251,12 @@ export interface Finding {
   /** The question that shows the evidence. */
   ask?: string;
   error?: string;
+  /** Titles of findings in the same runs that explain it. */
+  follows_from?: string[];
   id: string;
+  impact?: Impact;
+  /** What it is to whoever looks for a cause. */
+  kind: "problem" | "symptom" | "measurement" | "information";
   /** Occurrences that are not among `said`. */
   more: number;
   own: boolean;
@@ -250,6 +267,9 @@ export interface Finding {
 
 /** What stands out. */
 export interface Findings {
+  /** The bottleneck in a sentence, or that none is seen. */
+  answer: Answer;
+  /** Causes before symptoms, what explains most first. */
   found: Finding[];
   /** How many rules looked. */
   looked: number;
@@ -284,6 +304,8 @@ export interface Header {
   series?: string;
   sql: string;
   title: string;
+  /** Value at the upper end of the scale of a heat map. */
+  top?: number;
   unit: string;
   /** The column of values, where there is a single one. */
   values?: string;
@@ -296,6 +318,14 @@ export interface HeldTable {
   bytes: number;
   rows: number;
   table: string;
+}
+
+/** How much a finding accounts for. */
+export interface Impact {
+  /** The whole, in words. */
+  of: string;
+  /** Its share of the whole, from 0 to 1. */
+  share: number;
 }
 
 /** Runs that were imported. */
@@ -453,6 +483,9 @@ export interface Metrics {
   series: MetricSeries[];
 }
 
+/** What an answer names. */
+export type Names = "bottleneck" | "symptom" | "nothing";
+
 /** One thing that could not be read. */
 export interface Note {
   file: string | null;
@@ -526,6 +559,8 @@ export interface Panel {
   table?: TableData;
   time?: TimeData;
   title: string;
+  /** Value at the upper end of the scale of a heat map. */
+  top?: number;
   unit: string;
   /** The column of values, where there is a single one. */
   values?: string;

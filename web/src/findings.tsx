@@ -1,41 +1,57 @@
-// What stands out in the runs, on top of everything: a sentence each, advice, and the way to the evidence.
+// What was found in the runs, causes first: a line each, with its figures, advice and the way to the evidence behind it.
 
 import { Prose } from "./parts";
 import type { Finding, Findings as All, Header, Run, Said } from "./payload";
-import { plural } from "./units";
+import { percent, plural } from "./units";
 
-const WORDS: Record<string, string> = { critical: "critical", warning: "warning", info: "note" };
+/** So many stand in sight; the others behind a line. */
+const SHOWN = 4;
 
 export function Findings({ all, panels, runs }: { all: All; panels: Header[]; runs: Run[] }) {
-  const loud = all.found.filter((f) => f.severity !== "info");
-  const quiet = all.found.filter((f) => f.severity === "info");
-  const rows = (some: Finding[]) => some.map((f) => <Row key={f.id} finding={f} panels={panels} runs={runs} />);
+  const loud = all.found.filter((f) => f.kind !== "information");
+  const quiet = all.found.filter((f) => f.kind === "information");
+  const rows = (some: Finding[]) => (
+    <ul class="findings">
+      {some.map((f) => (
+        <Row key={f.id} finding={f} panels={panels} runs={runs} />
+      ))}
+    </ul>
+  );
+  const folded = (title: string, some: Finding[]) =>
+    some.length > 0 && (
+      <details class="nothing">
+        <summary>{`${title}: ${some.map((f) => f.title).join("; ")}`}</summary>
+        {rows(some)}
+      </details>
+    );
   return (
     <section id="section-findings">
       <h2>Findings</h2>
-      {loud.length > 0 && <ul class="findings">{rows(loud)}</ul>}
+      {loud.length > 0 && rows(loud.slice(0, SHOWN))}
       {loud.length === 0 && (
         <p class="quiet">
           <Prose text={`No problems found by ${plural(all.looked, "rule")}; \`fenxi findings --all\` lists them.`} />
         </p>
       )}
-      {quiet.length > 0 && (
-        <details class="nothing">
-          <summary>{`Notes: ${quiet.map((f) => f.title).join("; ")}`}</summary>
-          <ul class="findings">{rows(quiet)}</ul>
-        </details>
-      )}
+      {folded(`${loud.length - SHOWN} more`, loud.slice(SHOWN))}
+      {folded("Notes", quiet)}
     </section>
   );
 }
 
+/** What it is to whoever looks for a cause, as a tag. */
+const tag = (f: Finding) => (f.severity === "critical" ? "critical" : f.kind === "information" ? "note" : f.kind);
+
 function Row({ finding, panels, runs }: { finding: Finding; panels: Header[]; runs: Run[] }) {
   const evidence = panels.find((p) => p.id === finding.ask);
+  const [first, ...others] = finding.said;
+  const told = (said: Said) => <Prose text={`${lead(finding, said, runs)}${said.text}`} />;
   return (
     <li class={`finding ${finding.severity}`} id={`finding-${finding.id}`}>
       <h3>
-        <span class={`severity ${finding.severity}`}>{WORDS[finding.severity] ?? finding.severity}</span>
+        <span class={`severity ${finding.severity}`}>{tag(finding)}</span>
         {finding.title}
+        {finding.impact && <span class="impact">{`${percent(finding.impact.share)} of ${finding.impact.of}`}</span>}
         {finding.own && <span class="tag">own rule</span>}
       </h3>
       {finding.error && (
@@ -43,16 +59,21 @@ function Row({ finding, panels, runs }: { finding: Finding; panels: Header[]; ru
           {finding.error}
         </p>
       )}
-      {finding.said.map((said, i) => (
-        <p class="said" key={i}>
-          <Prose text={`${lead(finding, said, runs)}${said.text}`} />
+      {first && <p class="said">{told(first)}</p>}
+      <details>
+        <summary>what to do</summary>
+        {others.map((said, i) => (
+          <p class="said" key={i}>
+            {told(said)}
+          </p>
+        ))}
+        {finding.more > 0 && <p class="quiet">{`and ${finding.more} more like it`}</p>}
+        <p class="about">
+          <Prose text={finding.advice} />
+          {evidence && <a class="evidence" href={`#panel-${evidence.id}`}>{`Evidence: ${evidence.title}`}</a>}
         </p>
-      ))}
-      {finding.more > 0 && <p class="quiet">{`and ${finding.more} more like it`}</p>}
-      <p class="about">
-        <Prose text={finding.advice} />
-        {evidence && <a class="evidence" href={`#panel-${evidence.id}`}>{`Evidence: ${evidence.title}`}</a>}
-      </p>
+        {!!finding.follows_from?.length && <p class="about">{`Follows from: ${finding.follows_from.join("; ")}.`}</p>}
+      </details>
     </li>
   );
 }

@@ -19,7 +19,7 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
     return all.length > FOLD && loud.length > 0 ? [zeros ? all : loud, all.length - loud.length] : [all, 0];
   }, [time, only, zeros]);
   const times = useMemo(() => timesOf(time), [time]);
-  const top = time.max > 0 ? (panel.unit === "%" && time.max > 50 && time.max <= 100.5 ? 100 : time.max) : 1;
+  const top = panel.top ?? (time.max > 0 ? (panel.unit === "%" && time.max > 50 && time.max <= 100.5 ? 100 : time.max) : 1);
   const { high, filled, height, names } = useMemo(() => bands(rows.map((row) => row.name)), [rows]);
   const cells = useMemo(() => ({ [Symbol.iterator]: () => cellsOf(rows, times, time.step, top, high, filled) }), [rows, times, top]);
   const told = (t: number, y: number) => {

@@ -1,6 +1,7 @@
 // One panel: a question's title, its answer drawn as the question wishes, and the way to change it.
 
-import { useRef } from "preact/hooks";
+import { useContext, useRef } from "preact/hooks";
+import { Compact } from "./compact";
 import { offline, useAnswer } from "./api";
 import { TABLE_CHARTS, TableChart } from "./charts/answers";
 import { sheetOf } from "./charts/sheet";
@@ -29,10 +30,11 @@ export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide
   const run = runs.map((r) => r.id);
   const finer = useAnswer("panel", part && { question: base.id, run, ...part });
   const panel = part && finer.data && !finer.stale ? finer.data : base;
+  const compact = useContext(Compact);
   return (
     <article ref={box} class={wide ? "panel wide" : "panel"} id={`panel-${base.id}`} aria-busy={part && finer.stale ? "true" : undefined}>
       <div class="panel-head">
-        <h3>
+        <h3 title={compact ? base.about : undefined}>
           {base.title}
           {base.own && !base.carried && <span class="tag">own question</span>}
           {base.carried && (
@@ -43,7 +45,7 @@ export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide
         </h3>
         <PanelTools panel={panel} runs={runs} chart={drawing} />
       </div>
-      {base.about && <p class="about">{base.about}</p>}
+      {base.about && !compact && <p class="about">{base.about}</p>}
       {finer.error && (
         <p class="error" role="alert">
           {finer.error.message}
@@ -57,7 +59,7 @@ export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide
         </div>
       )}
       {!!panel.time?.left_out && <p class="quiet">{`${panel.time.left_out} more series with lower values are not shown.`}</p>}
-      <Sql sql={base.sql} id={base.id} />
+      {!compact && <Sql sql={base.sql} id={base.id} />}
     </article>
   );
 }

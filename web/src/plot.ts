@@ -1,6 +1,7 @@
 // Makes uPlot charts that share the pointer and the zoom with every other chart of the page.
 
 import uPlot from "uplot";
+import { RIGHT } from "./charts/axes";
 import { drawable } from "./charts/plotsvg";
 import { BYTE_STEPS, tickTexts } from "./charts/scale";
 import { cursor, extent, zoom } from "./shared";
@@ -91,7 +92,7 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
     {
       width: spec.width,
       height: spec.height,
-      padding: [8, 24, 0, 0],
+      padding: [8, RIGHT, 0, 0],
       legend: { show: false },
       scales: { x: { time: false }, y: { range: range(spec.unit) } },
       axes: axes(spec.unit, (splits, step) => splits.map((s) => clock(s, step < 1))),

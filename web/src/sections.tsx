@@ -97,7 +97,15 @@ export function SilentSection({ section, runs }: { section: Section; runs: Run[]
   );
 }
 
-export function SectionView({ section, runs, onKnown }: { section: Section; runs: Run[]; onKnown: () => void }) {
+interface SectionProps {
+  section: Section;
+  runs: Run[];
+  /** Panels that are evidence of a finding: they are never folded. */
+  evidence: Set<string>;
+  onKnown: () => void;
+}
+
+export function SectionView({ section, runs, evidence, onKnown }: SectionProps) {
   const box = useRef<HTMLElement>(null);
   // Once drawn it stays so, whatever becomes of the answers that are kept elsewhere.
   const drawn = useRef<(Panel | ApiError | undefined)[] | null>(null);
@@ -114,7 +122,7 @@ export function SectionView({ section, runs, onKnown }: { section: Section; runs
     <section id={`section-${section.id}`} ref={box}>
       <h2>{section.title}</h2>
       {drawn.current ? (
-        <Panels headers={section.panels} answers={drawn.current} runs={runs} />
+        <Panels headers={section.panels} answers={drawn.current} runs={runs} evidence={evidence} />
       ) : (
         <Waiting section={section} done={answers.filter((a) => a !== undefined).length} />
       )}
@@ -124,29 +132,72 @@ export function SectionView({ section, runs, onKnown }: { section: Section; runs
 
 function Waiting({ section, done }: { section: Section; done: number }) {
   const columns = innerWidth >= 1100 ? 2 : 1;
-  const height = section.panels.reduce((sum, p) => sum + guess(p) / (isWide(p) ? 1 : columns), 0);
+  const height = section.panels.slice(0, OPEN.quiet).reduce((sum, p) => sum + guess(p) / (isWide(p) ? 1 : columns), 0);
   return (
     <div class="waiting" style={{ minHeight: `${Math.round(height * 0.7)}px` }}>{`${done} of ${section.panels.length} answers loaded`}</div>
   );
 }
 
-function Panels({ headers, answers, runs }: { headers: Header[]; answers: (Panel | ApiError | undefined)[]; runs: Run[] }) {
+/** So many panels of a section stand open; of one without a finding, one row. */
+const OPEN = { evident: 4, quiet: 2 };
+
+interface PanelsProps {
+  headers: Header[];
+  answers: (Panel | ApiError | undefined)[];
+  runs: Run[];
+  evidence: Set<string>;
+}
+
+function Panels({ headers, answers, runs, evidence }: PanelsProps) {
   // What could not be asked says so in its place.
   const panels = answers.map(
     (a, i): Panel => (a instanceof ApiError || !a ? { ...headers[i], columns: {}, error: a?.message ?? "no answer" } : a),
   );
   const loud = panels.filter((p) => !p.quiet);
   const quiet = panels.filter((p) => p.quiet);
-  const spans = widths(loud, runs);
+  const most = loud.some((p) => evidence.has(p.id)) ? OPEN.evident : OPEN.quiet;
+  // One more is no reason to fold it.
+  const open = loud.filter((p, i) => i < most || evidence.has(p.id) || loud.length <= most + 1);
+  const folded = loud.filter((p) => !open.includes(p));
   return (
     <>
-      <div class="panels">
-        {loud.map((p, i) => (
-          <PanelView key={p.id} base={p} runs={runs} wide={spans[i]} />
-        ))}
-      </div>
+      <PanelGrid panels={open} runs={runs} />
+      {folded.length > 0 && <Folded panels={folded} runs={runs} />}
       {quiet.length > 0 && <Silence lead="No activity" panels={quiet} />}
     </>
+  );
+}
+
+function PanelGrid({ panels, runs }: { panels: Panel[]; runs: Run[] }) {
+  const spans = widths(panels, runs);
+  return (
+    <div class="panels">
+      {panels.map((p, i) => (
+        <PanelView key={p.id} base={p} runs={runs} wide={spans[i]} />
+      ))}
+    </div>
+  );
+}
+
+/** Panels that are drawn when they are asked for, by their line, by a link to one of them, or for the printer. */
+function Folded({ panels, runs }: { panels: Panel[]; runs: Run[] }) {
+  const names = (hash: string) => panels.some((p) => hash === `#panel-${p.id}`);
+  const [open, setOpen] = useState(names(location.hash));
+  useEffect(() => {
+    const followed = () => names(location.hash) && setOpen(true);
+    const printed = () => setOpen(true);
+    addEventListener("hashchange", followed);
+    addEventListener("beforeprint", printed);
+    return () => {
+      removeEventListener("hashchange", followed);
+      removeEventListener("beforeprint", printed);
+    };
+  }, [panels.map((p) => p.id).join()]);
+  return (
+    <details class="more" open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>{`${panels.length} more: ${panels.map((p) => p.title.replace(/\?$/, "")).join("; ")}`}</summary>
+      {open && <PanelGrid panels={panels} runs={runs} />}
+    </details>
   );
 }
 

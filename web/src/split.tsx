@@ -1,14 +1,15 @@
 // Where the time went: the time of each group as a bar of its parts, how each was measured, and by how much it changed.
 
-import { useRef } from "preact/hooks";
+import { useContext, useRef } from "preact/hooks";
 import { paint } from "./activity";
 import type { Part, Split } from "./api.gen";
 import { Frame, Key } from "./charts/axes";
 import type { Item } from "./charts/pick";
 import { linear } from "./charts/scale";
 import { TakeAway } from "./charts/takeaway";
+import { Compact } from "./compact";
 import { Prose } from "./parts";
-import { human, MISSING } from "./units";
+import { human, MISSING, percent } from "./units";
 
 const BAR = 34;
 const STEP = BAR + 14;
@@ -23,9 +24,24 @@ export function WhereTheTimeWent({ split, names, windows = [] }: { split: Split;
   const chart = useRef<HTMLDivElement>(null);
   const title = titleOf(split);
   const groups = split.whole.means.length;
+  const compact = useContext(Compact);
+  const parts = (
+    <>
+      <Parts split={split} names={names} />
+      {split.notes.length > 0 && (
+        <ul class="quiet">
+          {split.notes.map((note) => (
+            <li key={note}>
+              <Prose text={note} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
   return (
     <section id="section-split">
-      <h2>Where the time went</h2>
+      {!compact && <h2>Where the time went</h2>}
       <article class="panel wide">
         <div class="panel-head">
           <h3>{title}</h3>
@@ -40,15 +56,13 @@ export function WhereTheTimeWent({ split, names, windows = [] }: { split: Split;
           <Frame label={title} height={() => groups * STEP + 6} draw={(width) => bars(split, names, width)} near="xy" />
           <Key entries={split.parts.filter(isDrawn).map((p) => ({ name: p.name, colour: paint(p.name) }))} />
         </div>
-        <Parts split={split} names={names} />
-        {split.notes.length > 0 && (
-          <ul class="quiet">
-            {split.notes.map((note) => (
-              <li key={note}>
-                <Prose text={note} />
-              </li>
-            ))}
-          </ul>
+        {compact ? (
+          <details class="nothing">
+            <summary>parts and how they were measured</summary>
+            {parts}
+          </details>
+        ) : (
+          parts
         )}
       </article>
     </section>
@@ -122,11 +136,6 @@ function about(split: Split, part: Part, group: number) {
   const how = part.measured[group];
   if (how) lines.push({ name: "measured", value: how });
   return lines;
-}
-
-function percent(share: number): string {
-  if (Math.abs(share) < 0.0005) return "0%";
-  return `${(100 * share).toFixed(Math.abs(share) < 0.0995 ? 1 : 0)}%`;
 }
 
 function Parts({ split, names }: { split: Split; names: string[] }) {

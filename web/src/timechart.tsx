@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { paintsOf } from "./activity";
 import { lonePoints } from "./charts/lone";
+import { useHeight } from "./compact";
 import { useShown } from "./hidden";
 import { Legend, type Entry } from "./legend";
 import { type Numbers, type Panel, type Run, type SeriesData, type TimeData, unpack } from "./payload";
@@ -54,6 +55,7 @@ export function TimeChart({ panel, time, runs, only }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const near = useNear(box);
   const width = useWidth(box);
+  const height = useHeight(width);
   const mode = useShared(theme);
   const series = useMemo(() => {
     const mine = only === undefined ? time.series : time.series.filter((s) => s.run === only);
@@ -131,7 +133,7 @@ export function TimeChart({ panel, time, runs, only }: Props) {
     };
     const { destroy } = plot(target, {
       width,
-      height: width < 500 ? 180 : 220,
+      height,
       unit: panel.unit,
       data: [times, ...built.data] as uPlot.AlignedData,
       series: built.series,
@@ -167,7 +169,7 @@ export function TimeChart({ panel, time, runs, only }: Props) {
         role="img"
         aria-label={`${panel.title}: ${names.slice(0, SHOWN).join(", ")} over time. Arrows move the pointer, plus and minus zoom, Escape shows all.`}
         onKeyDown={chartKeys(times)}
-        style={{ minHeight: width < 500 ? "180px" : "220px" }}
+        style={{ minHeight: `${height}px` }}
       />
       <Legend entries={entries} shown={shown} onChange={setShown} first={SHOWN} />
     </div>

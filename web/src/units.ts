@@ -151,3 +151,9 @@ export function words(name: string, unit = ""): string {
   const bare = suffix && name.endsWith(suffix) && name.length > suffix.length ? name.slice(0, -suffix.length) : name;
   return bare.replace(/_per_s$/, "/s").replace(/_/g, " ");
 }
+
+/** A share from 0 to 1 in percent: one digit after the point below ten. */
+export function percent(share: number): string {
+  if (Math.abs(share) < 0.0005) return "0%";
+  return `${(100 * share).toFixed(Math.abs(share) < 0.0995 ? 1 : 0)}%`;
+}

@@ -100,7 +100,12 @@ fn answer(engine: &Engine, scope: &Scope, found: &[Found], split: Option<&Split>
     let Some(found) = problem.or(symptom) else {
         let detail = busiest(engine, scope)?;
         let text = split.and_then(most_of).map_or_else(String::new, |most| format!(" {most}"));
-        return Ok(Answer { names: Names::Nothing, text: format!("No bottleneck is seen.{text}"), detail, finding: None });
+        return Ok(Answer {
+            names: Names::Nothing,
+            text: format!("No bottleneck is seen.{text}"),
+            detail,
+            finding: None,
+        });
     };
     let share = found.impact().map(|impact| format!(": {} of {}", percent(impact.share), impact.of));
     let title = format!("{}{}", found.finding.title, share.unwrap_or_default());
@@ -115,10 +120,18 @@ fn answer(engine: &Engine, scope: &Scope, found: &[Found], split: Option<&Split>
 /// What most of a time went to, in words.
 fn most_of(split: &Split) -> Option<String> {
     let share = |part: &Part| part.shares[0].unwrap_or(0.0);
+    if split.what == "elapsed" {
+        let on_cpu: f64 = split.parts.iter().filter(|part| part.name != RESIDUAL).map(share).sum();
+        let times = format!("CPU time is {} of the elapsed time", percent(on_cpu));
+        let waits = "; for what the command waited, `fenxi trace profile -- COMMAND` shows";
+        return Some(if on_cpu < 0.8 { format!("{times}{waits}.") } else { format!("{times}.") });
+    }
     let greatest = split.parts.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
-    let what = if split.what == "latency" { "a transaction's latency" } else { "the elapsed time" };
-    let name = if greatest.name == RESIDUAL { "not accounted for" } else { greatest.name };
-    Some(format!("{} of {what} is {name}.", percent(share(greatest))))
+    let of = percent(share(greatest));
+    Some(match greatest.name {
+        RESIDUAL => format!("{of} of the latency of a transaction is not accounted for."),
+        name => format!("{of} of the latency of a transaction is {name}."),
+    })
 }
 
 /// The resources that were fullest, in words.
@@ -141,8 +154,8 @@ fn busiest(engine: &Engine, scope: &Scope) -> Result<String, QueryError> {
 pub fn percent(share: f64) -> String {
     let pct = 100.0 * share;
     if pct.abs() >= 0.05 && pct.abs() < 9.95 {
-        format!("{pct:.1} %")
+        format!("{pct:.1}%")
     } else {
-        format!("{:.0} %", if pct.abs() < 0.05 { 0.0 } else { pct })
+        format!("{:.0}%", if pct.abs() < 0.05 { 0.0 } else { pct })
     }
 }

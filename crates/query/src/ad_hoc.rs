@@ -46,6 +46,7 @@ impl AdHoc {
             x: self.x,
             y: self.y,
             lines: Vec::new(),
+            top: None,
             series: self.series,
             unit: self.unit.unwrap_or(Unit::None),
             params: self.params.iter().map(|(name, value)| Param::of(name, value)).collect(),

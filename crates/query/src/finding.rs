@@ -256,7 +256,8 @@ impl Header {
             // Names of parts have commas.
             "part" => self.parts = value.split(';').map(|name| name.trim().to_owned()).collect(),
             "impact" => {
-                let told = ImpactColumn::parse(value).ok_or("impact: expected `COLUMN of WHAT` or `COLUMN / COLUMN of WHAT`, as `stalled of time`")?;
+                let told = ImpactColumn::parse(value)
+                    .ok_or("impact: expected `COLUMN of WHAT` or `COLUMN / COLUMN of WHAT`, as `stalled of time`")?;
                 self.impact = Some(told);
             }
             "kind" => {

@@ -100,6 +100,8 @@ pub struct Question {
     pub y: Vec<String>,
     /// Those of them that are lines over stacked areas, such as a limit.
     pub lines: Vec<String>,
+    /// Value at the upper end of the scale of a heat map; None for the greatest that there is.
+    pub top: Option<f64>,
     /// Column that tells lines apart.
     pub series: Option<String>,
     /// Unit of the values in `y`.
@@ -139,6 +141,7 @@ impl Question {
             x: None,
             y: Vec::new(),
             lines: Vec::new(),
+            top: None,
             series: None,
             unit: Unit::None,
             params: Vec::new(),
@@ -183,6 +186,7 @@ impl Question {
             "x" => self.x = text(),
             "y" => self.y = list(value),
             "lines" => self.lines = list(value),
+            "top" => self.top = Some(value.parse().map_err(|_| format!("top: `{value}` is not a number"))?),
             "series" => self.series = text(),
             "unit" => self.unit = Unit::from_symbol(value),
             "order" => self.order = value.parse().map_err(|_| format!("order: `{value}` is not a whole number"))?,
@@ -190,7 +194,8 @@ impl Question {
             "param" => self.params.push(param(value)?),
             _ => {
                 return Err(format!(
-                    "unknown key `{key}`: one of title, about, section, chart, x, y, lines, series, unit, order, live, param"
+                    "unknown key `{key}`: one of title, about, section, chart, x, y, lines, top, series, unit, order, live, \
+                     param"
                 ));
             }
         }

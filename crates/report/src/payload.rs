@@ -154,6 +154,9 @@ pub(crate) struct Header {
     /// Those of `y` that are lines over stacked areas, such as a limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
+    /// Value at the upper end of the scale of a heat map.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top: Option<f64>,
     pub params: Vec<Param>,
     pub sql: String,
     /// What the live page shows of it.
@@ -229,6 +232,7 @@ impl Header {
             x: question.x.clone(),
             y: question.y.clone(),
             lines: question.lines.clone(),
+            top: question.top,
             params: question.params.iter().map(param).collect(),
             sql: question.sql.trim().to_owned(),
             live: question.live.as_ref().map(Live::of),

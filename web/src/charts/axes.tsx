@@ -15,7 +15,7 @@ export interface Box {
 }
 
 export const LEFT = 76;
-export const RIGHT = 24;
+export const RIGHT = 30;
 
 /** Where the inside of a chart of this size begins and ends. */
 export function inside(width: number, height: number, below = 44, left = LEFT): Box {

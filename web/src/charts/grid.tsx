@@ -54,6 +54,14 @@ export function bands(names: string[]): Bands {
   return { high, filled: high - (high > 8 ? 1 : 0), height: names.length * high, names: shown };
 }
 
+/** As much of a name as fits into `room` pixels. */
+function fitting(g: CanvasRenderingContext2D, name: string, room: number): string {
+  if (g.measureText(name).width <= room) return name;
+  let end = name.length - 1;
+  while (end > 1 && g.measureText(`${name.slice(0, end)}…`).width > room) end--;
+  return `${name.slice(0, end)}…`;
+}
+
 const BELOW = 22;
 const STEPS = [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 86400];
 
@@ -90,7 +98,7 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
     g.font = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
     g.textBaseline = "middle";
     g.textAlign = "right";
-    for (const [y, name] of names) g.fillText(name.length > 10 ? `${name.slice(0, 9)}…` : name, LEFT - 6, Math.max(7, y));
+    for (const [y, name] of names) g.fillText(fitting(g, name, LEFT - 8), LEFT - 6, Math.max(7, y));
     g.textAlign = "center";
     const step = STEPS.find((s) => ((to - from) / s) * 70 <= inner) ?? 86400;
     for (let t = Math.ceil(from / step) * step; t <= to; t += step)

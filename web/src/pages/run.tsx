@@ -1,8 +1,9 @@
-// One run, or several over each other: facts on top, then what stands out, then sections of panels.
+// One run, or several over each other: the answer first, on one screen; below it sections of panels.
 
 import { useEffect, useReducer, useState } from "preact/hooks";
-import { ask, embedded, offline, useAnswer } from "../api";
+import { embedded, offline, useAnswer } from "../api";
 import { Findings } from "../findings";
+import { FirstScreen, shownFirst, TheAnswer, useFirst } from "../first";
 import { Empty, Failure, Pending } from "../parts";
 import type { Opened } from "../payload";
 import { RunFacts } from "../runs/facts";
@@ -10,7 +11,6 @@ import { RunTools } from "../runs/tools";
 import { SaveWindow } from "../runs/windows";
 import { Navigation, SectionView, silent, SilentSection } from "../sections";
 import { useWritable } from "../shell";
-import { WhereTheTimeWent } from "../split";
 import { useZoomInLink } from "../zoomlink";
 import type { Page } from ".";
 
@@ -51,15 +51,17 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   useEffect(() => {
     if (!embedded) document.title = `${opened.title} · Fenxi`;
   }, [opened.title]);
-  const sections = opened.sections.filter((s) => s.panels.length > 0);
-  useEffect(() => {
-    // The first answers are on their way while findings are looked for.
-    for (const p of offline ? [] : (sections[0]?.panels ?? [])) ask("panel", { question: p.id, run: ids }).catch(() => undefined);
-  }, [ids.join()]);
+  const all = opened.sections.filter((s) => s.panels.length > 0);
+  const first = useFirst(all, runs);
+  const above = shownFirst(first);
+  const left = all.map((s) => ({ ...s, panels: s.panels.filter((p) => !above.has(p.id)) }));
+  const sections = left.filter((s) => s.panels.length > 0);
   // A run of one tool's output is silent about most things: these are named at the end, in a line each.
   const told = sections.filter((s) => !silent(s, runs));
   const still = sections.filter((s) => !told.includes(s));
-  const ready = findings.data !== undefined || findings.error !== undefined || !patient;
+  const loud = (findings.data?.found ?? []).filter((f) => f.kind !== "information");
+  const evidence = new Set(loud.flatMap((f) => f.ask ?? []));
+  const ready = (first !== null && explained.data !== undefined && findings.data !== undefined) || !patient;
   return (
     <>
       <div class="top">
@@ -70,23 +72,23 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
         <RunFacts runs={runs} writable={writable} />
       </div>
       <Navigation
-        sections={[{ id: "findings", title: "Findings" }, ...(split ? [{ id: "split", title: "Time" }] : []), ...told]}
+        sections={[{ id: "answer", title: "Answer" }, { id: "findings", title: "Findings" }, ...told]}
         drawn={ready}
         tools={writable && <SaveWindow runs={runs} />}
       />
       <main id="main" tabIndex={-1}>
-        {findings.data ? (
-          <Findings all={findings.data} panels={told.flatMap((s) => s.panels)} runs={runs} />
-        ) : (
-          <section id="section-findings">
-            <h2>Findings</h2>
-            {findings.error ? <Failure error={findings.error} /> : <Pending what="Evaluating findings" />}
-          </section>
-        )}
-        {ready && split && <WhereTheTimeWent split={split} names={runs.map((r) => r.name)} windows={windows} />}
-        {ready && told.map((s) => <SectionView key={`${s.id} ${ids.join()}`} section={s} runs={runs} onKnown={() => look(0)} />)}
+        <section id="section-answer">
+          {findings.data ? <TheAnswer answer={findings.data.answer} /> : !findings.error && <Pending what="Looking for the bottleneck" />}
+          {findings.error && <Failure error={findings.error} />}
+          {first && <FirstScreen first={first} runs={runs} split={split} windows={windows} />}
+        </section>
+        {findings.data && <Findings all={findings.data} panels={all.flatMap((s) => s.panels)} runs={runs} />}
+        {ready &&
+          told.map((s) => (
+            <SectionView key={`${s.id} ${ids.join()}`} section={s} runs={runs} evidence={evidence} onKnown={() => look(0)} />
+          ))}
         {ready && still.map((s) => <SilentSection key={s.id} section={s} runs={runs} />)}
-        {sections.length === 0 && <p class="quiet">There are no questions for this run.</p>}
+        {all.length === 0 && <p class="quiet">There are no questions for this run.</p>}
       </main>
       {ready && (
         <footer>

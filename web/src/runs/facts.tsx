@@ -25,23 +25,28 @@ export function RunFacts({ runs, writable }: { runs: Run[]; writable: boolean })
             <Fact name="host" value={run.hosts.join(", ")} />
             <Fact name="start" value={moment(run.start_ms)} />
             <Fact name="length" value={duration(run.duration_s)} />
-            {run.interval_s !== null && <Fact name="interval" value={duration(run.interval_s)} />}
-            {run.command && <Fact name="command" value={run.command} wide />}
-            {run.exit_status !== null && <Fact name="exit status" value={String(run.exit_status)} />}
+            {!!run.exit_status && <Fact name="exit status" value={String(run.exit_status)} />}
             {run.signal !== null && <Fact name="ended by signal" value={String(run.signal)} />}
-            {!!run.missed_ticks && <Fact name="missed samples" value={`${run.missed_ticks} of ${(run.ticks ?? 0) + run.missed_ticks}`} />}
-            {run.cost_s !== null && <Fact name="recorder overhead" value={`${human(run.cost_s, "s")} CPU`} />}
-            {!!run.warmup_s && <Fact name="steady after" value={duration(run.warmup_s)} />}
-            {Object.entries(run.params).map(([k, v]) => (
-              <Fact name={k} value={v} />
-            ))}
-            {run.remarks.map((r) => (
-              <Fact name="remark" value={r} wide />
-            ))}
-            <Fact name="run" value={run.id} />
-            <Windows run={run} writable={writable} />
+            {run.command && <Fact name="command" value={run.command} wide />}
           </dl>
-          <Holdings run={run} />
+          <details class="nothing">
+            <summary>{about(run)}</summary>
+            <dl>
+              {run.interval_s !== null && <Fact name="interval" value={duration(run.interval_s)} />}
+              {!!run.missed_ticks && <Fact name="missed samples" value={`${run.missed_ticks} of ${(run.ticks ?? 0) + run.missed_ticks}`} />}
+              {run.cost_s !== null && <Fact name="recorder overhead" value={`${human(run.cost_s, "s")} CPU`} />}
+              {!!run.warmup_s && <Fact name="steady after" value={duration(run.warmup_s)} />}
+              {Object.entries(run.params).map(([k, v]) => (
+                <Fact name={k} value={v} />
+              ))}
+              {run.remarks.map((r) => (
+                <Fact name="remark" value={r} wide />
+              ))}
+              <Fact name="run" value={run.id} />
+              <Windows run={run} writable={writable} />
+            </dl>
+            <Holdings run={run} />
+          </details>
         </section>
       ))}
     </div>
@@ -57,64 +62,71 @@ function Fact({ name, value, wide }: { name: string; value: string; wide?: boole
   );
 }
 
-/** Folded: what each source cost, and the tables of the run. */
+/** What is folded: parameters, windows, and what the run holds. */
+function about(run: Run): string {
+  const tables = run.tables ?? [];
+  const bytes = tables.reduce((sum, t) => sum + t.bytes, 0);
+  const parameters = Object.keys(run.params).length;
+  const windows = (run.windows ?? []).length;
+  const words = [
+    parameters > 0 && plural(parameters, "parameter"),
+    windows > 0 && plural(windows, "window"),
+    tables.length > 0 && `${plural(tables.length, "table")}, ${human(bytes, "B")}`,
+    run.cost_s !== null && "cost of recording",
+  ];
+  return words.filter(Boolean).join("; ") || "more";
+}
+
+/** What each source cost, and the tables of the run. */
 function Holdings({ run }: { run: Run }) {
   const [costs, tables] = [run.costs ?? [], run.tables ?? []];
   if (costs.length === 0 && tables.length === 0) return null;
-  const bytes = tables.reduce((sum, t) => sum + t.bytes, 0);
   return (
-    <details class="nothing">
-      <summary>
-        {[costs.length > 0 && "Cost of recording", tables.length > 0 && `${plural(tables.length, "table")}, ${human(bytes, "B")}`]
-          .filter(Boolean)
-          .join("; ")}
-      </summary>
-      <div class="holdings">
-        {costs.length > 0 && (
-          <table>
-            <thead>
-              <tr>
-                <th>source</th>
-                <th class="num">CPU</th>
-                <th class="num">samples</th>
-                <th class="num">CPU per sample</th>
-              </tr>
-            </thead>
-            <tbody>
-              {[...costs]
-                .sort((a, b) => (b.cpu_s ?? 0) - (a.cpu_s ?? 0))
-                .map((c) => (
-                  <tr key={c.source}>
-                    <td>{c.source}</td>
-                    <td class="num">{human(c.cpu_s, "s")}</td>
-                    <td class="num">{c.ticks ?? MISSING}</td>
-                    <td class="num">{c.cpu_s !== null && c.ticks ? human(c.cpu_s / c.ticks, "s") : MISSING}</td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
-        )}
-        {tables.length > 0 && (
-          <table>
-            <thead>
-              <tr>
-                <th>table</th>
-                <th class="num">rows</th>
-                <th class="num">size</th>
-              </tr>
-            </thead>
-            <tbody>
-              {tables.map((t) => (
-                <tr key={t.table}>
-                  <td>{t.table}</td>
-                  <td class="num">{t.rows.toLocaleString("en")}</td>
-                  <td class="num">{human(t.bytes, "B")}</td>
+    <div class="holdings">
+      {costs.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>source</th>
+              <th class="num">CPU</th>
+              <th class="num">samples</th>
+              <th class="num">CPU per sample</th>
+            </tr>
+          </thead>
+          <tbody>
+            {[...costs]
+              .sort((a, b) => (b.cpu_s ?? 0) - (a.cpu_s ?? 0))
+              .map((c) => (
+                <tr key={c.source}>
+                  <td>{c.source}</td>
+                  <td class="num">{human(c.cpu_s, "s")}</td>
+                  <td class="num">{c.ticks ?? MISSING}</td>
+                  <td class="num">{c.cpu_s !== null && c.ticks ? human(c.cpu_s / c.ticks, "s") : MISSING}</td>
                 </tr>
               ))}
-            </tbody>
-          </table>
-        )}
-      </div>
-    </details>
+          </tbody>
+        </table>
+      )}
+      {tables.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>table</th>
+              <th class="num">rows</th>
+              <th class="num">size</th>
+            </tr>
+          </thead>
+          <tbody>
+            {tables.map((t) => (
+              <tr key={t.table}>
+                <td>{t.table}</td>
+                <td class="num">{t.rows.toLocaleString("en")}</td>
+                <td class="num">{human(t.bytes, "B")}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </div>
   );
 }

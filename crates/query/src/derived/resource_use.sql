@@ -1,4 +1,5 @@
--- How full each resource was at each moment, percent, in the order in which a person looks: a row for each reading.
+-- How full each resource was at each moment, percent: a row for each reading. Short names, which sort by resource; `place` is the
+-- order in which a person looks.
 -- `kind` tells utilisation from saturation (somebody waited) and errors; of a database it is the share of its sessions' time.
 WITH whole AS (
     SELECT run, host, t, dt, 100 - idle - coalesce(iowait, 0) AS busy FROM cpu c
@@ -13,16 +14,16 @@ WITH whole AS (
     GROUP BY run, host, t, activity
 )
 SELECT run, host, t, avg(dt) AS dt, 10 AS place, 'CPU' AS resource, 'utilisation' AS kind, avg(busy) AS value FROM whole GROUP BY run, host, t
-UNION ALL SELECT run, host, t, max(dt), 11, 'busiest CPU', 'utilisation', max(100 - idle - coalesce(iowait, 0)) FROM cpu WHERE cpu IS NOT NULL GROUP BY run, host, t
+UNION ALL SELECT run, host, t, max(dt), 11, 'CPU max', 'utilisation', max(100 - idle - coalesce(iowait, 0)) FROM cpu WHERE cpu IS NOT NULL GROUP BY run, host, t
 UNION ALL SELECT run, host, t, max(dt), 13, 'CPU stolen', 'saturation', avg(steal) FROM cpu WHERE cpu IS NULL AND steal IS NOT NULL GROUP BY run, host, t
 UNION ALL SELECT run, host, t, dt, CASE resource WHEN 'cpu' THEN 12 WHEN 'memory' THEN 21 ELSE 31 END,
-    'waits for ' || CASE resource WHEN 'cpu' THEN 'CPU' WHEN 'io' THEN 'I/O' ELSE resource END, 'saturation', p.some
+    CASE resource WHEN 'cpu' THEN 'CPU' WHEN 'io' THEN 'disk' ELSE resource END || ' wait', 'saturation', p.some
     FROM pressure p WHERE resource IN ('cpu', 'memory', 'io')
-UNION ALL SELECT run, host, t, dt, 14, 'throttled ' || cgroup, 'saturation', throttled FROM cgroup WHERE throttled IS NOT NULL
+UNION ALL SELECT run, host, t, dt, 14, 'CPU quota ' || cgroup, 'saturation', throttled FROM cgroup WHERE throttled IS NOT NULL
 UNION ALL SELECT run, host, t, dt, 20, 'memory', 'utilisation', 100 * used_bytes / nullif(total_bytes, 0) FROM mem WHERE used_bytes IS NOT NULL
 UNION ALL SELECT run, host, t, dt, 30, 'disk ' || device, 'utilisation', util FROM disks
 UNION ALL SELECT run, host, t, dt, 40, 'link ' || interface, 'utilisation', util FROM net WHERE util IS NOT NULL AND coalesce(class, 'physical') = 'physical'
-UNION ALL SELECT run, host, t, max(dt), 41, 'TCP retransmits', 'errors', least(100, avg(retransmit)) FROM tcp WHERE retransmit IS NOT NULL GROUP BY run, host, t
-UNION ALL SELECT run, host, t, dt, 50, 'database: ' || activity, 'utilisation', 100 * seconds / nullif(sum(seconds) OVER (PARTITION BY run, host, t), 0) FROM active
-UNION ALL SELECT run, host, t, max(dt), 60, 'failed transactions', 'errors', 100 * sum(errors_per_s) / nullif(sum(transactions_per_s) + sum(errors_per_s), 0)
+UNION ALL SELECT run, host, t, max(dt), 41, 'TCP resent', 'errors', least(100, avg(retransmit)) FROM tcp WHERE retransmit IS NOT NULL GROUP BY run, host, t
+UNION ALL SELECT run, host, t, dt, 50, 'db ' || activity, 'utilisation', 100 * seconds / nullif(sum(seconds) OVER (PARTITION BY run, host, t), 0) FROM active
+UNION ALL SELECT run, host, t, max(dt), 60, 'errors', 'errors', 100 * sum(errors_per_s) / nullif(sum(transactions_per_s) + sum(errors_per_s), 0)
     FROM load WHERE operation IS NULL AND errors_per_s IS NOT NULL GROUP BY run, host, t

@@ -109,7 +109,8 @@ impl Found {
 pub(super) fn order(all: &mut [Found]) {
     let causes = |found: &Found| {
         // What accounts for next to nothing explains nothing.
-        let explaining = all.iter().filter(|cause| cause.severity() != Severity::Info || found.severity() == Severity::Info);
+        let explaining =
+            all.iter().filter(|cause| cause.severity() != Severity::Info || found.severity() == Severity::Info);
         let explaining = explaining.filter(|cause| cause.explains(found));
         explaining.map(|cause| cause.finding.title.clone()).collect::<Vec<_>>()
     };

@@ -13,8 +13,8 @@ const HEADLINE = "headline";
 const LANES = "resource-strip";
 /** What happened over time, the first that a run has: the work itself before what it ran on. */
 const CHARTS = ["load-throughput", "load-latency-over-time", "db-activity", "cpu-time", "run-queue", "disk-throughput", "memory-breakdown"];
-/** So many of them stand on the first screen. */
-const MOST = 2;
+/** So many of them stand on the first screen; beside a split of the time one less. */
+const MOST = 3;
 
 /** What the first screen shows of `sections`, by name; it is not shown again below. */
 export interface First {
@@ -40,8 +40,8 @@ export function useFirst(sections: Section[], runs: Run[]): First | null {
 }
 
 /** What it shows, so that nothing stands twice on the page. */
-export const shownFirst = (first: First | null): Set<string> =>
-  new Set(first ? [first.headline, first.lanes, ...first.charts].flatMap((p) => (p ? [p.id] : [])) : []);
+export const shownFirst = (first: First | null, isSplit: boolean): Set<string> =>
+  new Set(first ? [first.headline, first.lanes, ...first.charts.slice(0, isSplit ? MOST - 1 : MOST)].flatMap((p) => (p ? [p.id] : [])) : []);
 
 const WORDS: Record<Answer["names"], string> = { bottleneck: "Bottleneck", symptom: "Symptom", nothing: "No bottleneck" };
 
@@ -78,9 +78,8 @@ interface Props {
 export function FirstScreen({ first, runs, split, windows }: Props) {
   const { headline, lanes, charts } = first;
   const view = (panel: Panel) => <PanelView key={panel.id} base={panel} runs={runs} wide={false} />;
-  // Without a split the right column has room for a chart.
-  const below = !split && lanes ? charts.slice(1) : [];
-  const beside = charts.filter((p) => !below.includes(p));
+  const beside = charts.slice(0, MOST - 1);
+  const below = split ? [] : charts.slice(MOST - 1);
   const names = runs.map((r) => r.name);
   const right = [
     lanes && view(lanes),

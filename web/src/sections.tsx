@@ -156,8 +156,8 @@ function Panels({ headers, answers, runs, evidence }: PanelsProps) {
   const loud = panels.filter((p) => !p.quiet);
   const quiet = panels.filter((p) => p.quiet);
   const most = loud.some((p) => evidence.has(p.id)) ? OPEN.evident : OPEN.quiet;
-  // One more is no reason to fold it.
-  const open = loud.filter((p, i) => i < most || evidence.has(p.id) || loud.length <= most + 1);
+  // One more is no reason to fold it; what somebody wrote is looked for.
+  const open = loud.filter((p, i) => i < most || evidence.has(p.id) || p.own || loud.length <= most + 1);
   const folded = loud.filter((p) => !open.includes(p));
   return (
     <>

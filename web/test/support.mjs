@@ -95,6 +95,7 @@ export async function drawAll(page) {
       });
     for (let y = 0; y < document.body.scrollHeight; y += 500) {
       scrollTo(0, y);
+      for (const folded of document.querySelectorAll("details.more:not([open])")) folded.open = true;
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
       await seen();
       await new Promise((done) => requestAnimationFrame(done));

@@ -26,6 +26,7 @@ derived! {
     "db_statement_mean",
     "db_text",
     "resource_use",
+    "thread_wait_mean",
 }
 
 impl Derived {

@@ -53,7 +53,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   }, [opened.title]);
   const all = opened.sections.filter((s) => s.panels.length > 0);
   const first = useFirst(all, runs);
-  const above = shownFirst(first);
+  const above = shownFirst(first, split !== null);
   const left = all.map((s) => ({ ...s, panels: s.panels.filter((p) => !above.has(p.id)) }));
   const sections = left.filter((s) => s.panels.length > 0);
   // A run of one tool's output is silent about most things: these are named at the end, in a line each.

@@ -27,6 +27,7 @@ export function RunFacts({ runs, writable }: { runs: Run[]; writable: boolean })
             <Fact name="length" value={duration(run.duration_s)} />
             {!!run.exit_status && <Fact name="exit status" value={String(run.exit_status)} />}
             {run.signal !== null && <Fact name="ended by signal" value={String(run.signal)} />}
+            <Windows run={run} writable={writable} />
             {run.command && <Fact name="command" value={run.command} wide />}
           </dl>
           <details class="nothing">
@@ -43,7 +44,6 @@ export function RunFacts({ runs, writable }: { runs: Run[]; writable: boolean })
                 <Fact name="remark" value={r} wide />
               ))}
               <Fact name="run" value={run.id} />
-              <Windows run={run} writable={writable} />
             </dl>
             <Holdings run={run} />
           </details>
@@ -67,10 +67,8 @@ function about(run: Run): string {
   const tables = run.tables ?? [];
   const bytes = tables.reduce((sum, t) => sum + t.bytes, 0);
   const parameters = Object.keys(run.params).length;
-  const windows = (run.windows ?? []).length;
   const words = [
     parameters > 0 && plural(parameters, "parameter"),
-    windows > 0 && plural(windows, "window"),
     tables.length > 0 && `${plural(tables.length, "table")}, ${human(bytes, "B")}`,
     run.cost_s !== null && "cost of recording",
   ];

@@ -406,7 +406,7 @@ tables! {
     storage: disk, fs;
     network: net, tcp, udp, softnet, net_driver;
     interrupts: irq, softirq;
-    tasks: process, thread, cgroup;
+    tasks: process, thread, thread_wait, cgroup;
     database: db, db_table, db_index, db_statement, db_session, db_wait, db_setting;
     database_work: db_lock, db_io, db_wal, db_checkpoint, db_replication, db_progress;
     observers: syscall, lock, pin, io_pattern, block_io, run_queue, query, preemption, stack;

@@ -111,6 +111,25 @@ table! {
 }
 
 table! {
+    /// What the threads of one process were at, as one look at the end of the interval shows it. Only threads that ran in the interval
+    /// count, and the main thread of what the recorder started: who idles is at nothing.
+    thread_wait [pid, comm, wait, function] is (Process, Series, Passing) {
+        /// Process ID.
+        pid: id().of_one_run(),
+        /// Command name of the process.
+        comm: label(),
+        /// What they wait for: `lock` (futex), `file lock`, `disk`, `flush`, `dirty pages`, `memory`, `pipe`, `receive`, `send`, `accept`, `connect`, `poll`, `sleep`, `child`, `kernel lock`, `other`; `run` on a CPU or in its queue.
+        wait: label(),
+        /// Function of the kernel in which they wait.
+        function: label(),
+        /// Number of threads.
+        threads: gauge(Count, Neither),
+        /// `command` for processes that the recorder started, and their descendants.
+        role: label(),
+    }
+}
+
+table! {
     /// One control group over the interval; of version 1 what all its controllers know.
     cgroup [cgroup] is (Process, Series, Lasting) {
         /// Path below the root of the hierarchy; `/` is the root.

@@ -36,6 +36,7 @@ sources! {
     net_driver,
     process,
     thread,
+    thread_wait,
     cgroup,
     log,
     packages,

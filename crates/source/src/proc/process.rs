@@ -13,7 +13,7 @@
 //! only, see [`exited`]: one row `(exited)` holds what no other row does.
 //! Context switches of threads that ended within the interval are not seen.
 
-mod clock;
+pub(crate) mod clock;
 mod cpu;
 mod details;
 mod emit;

@@ -1,0 +1,208 @@
+//! `thread_wait`: what the threads that work are at, by the function of the kernel in which each waits (/proc/PID/task/TID/wchan).
+//!
+//! One look an interval says of a single moment little, of a run much: in the mean it is the number of threads that wait for
+//! something, as active sessions of a database are. The cheap path: a process is looked at only when its CPU clock, or `stat`,
+//! says that it ran, and of it only the threads whose `schedstat` changed. A thread that runs, or waits for a CPU, has no function.
+
+mod class;
+
+use fenxi_model::{
+    Rows,
+    catalog::thread_wait::{self, TABLE},
+};
+use fenxi_procfs::stat::Stat;
+use rustc_hash::FxHashMap;
+
+use super::process::{clock, reader::Reader};
+use crate::{Collector, Root, Source, SourceError, Spec, Take, Tick};
+use class::Wait;
+
+/// The `thread_wait` source.
+pub static SOURCE: ThreadWait = ThreadWait;
+
+static SPEC: Spec = Spec {
+    name: "thread_wait",
+    summary: "what working threads wait for (/proc/PID/task/TID/wchan)",
+    tables: &[&TABLE],
+    take: Take::EveryTick,
+    default: true,
+    live: false,
+};
+
+/// Threads that are looked at in an interval, at most: so many tell the shares well enough.
+const MOST: usize = 512;
+/// The process whose children are threads of the kernel.
+const KTHREADD: u32 = 2;
+
+/// Collects the `thread_wait` table.
+pub struct ThreadWait;
+
+impl Source for ThreadWait {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
+        let mut waits = Waits {
+            reader: Reader::open(root)?,
+            clocks: clock::usable(root),
+            own: root.is_live().then(std::process::id),
+            pids: Vec::new(),
+            known: FxHashMap::default(),
+            counts: Vec::new(),
+            round: 0,
+            looked: 0,
+        };
+        if !waits.are_told()? {
+            let why = "the kernel does not tell where threads wait (/proc/PID/wchan): it needs root or CAP_SYS_PTRACE";
+            return Err(SourceError::Refused(why.to_owned()));
+        }
+        Ok(Box::new(waits))
+    }
+}
+
+struct Waits {
+    reader: Reader,
+    /// Whether processes' clocks can be read.
+    clocks: bool,
+    /// This very process, whose looking is no work.
+    own: Option<u32>,
+    pids: Vec<u32>,
+    known: FxHashMap<u32, Known>,
+    /// Threads of the process at hand by what they wait for.
+    counts: Vec<(Wait, String, u32)>,
+    round: u64,
+    /// Threads looked at in this interval.
+    looked: usize,
+}
+
+/// A process as it was at the look before.
+struct Known {
+    seen: u64,
+    stat: Stat,
+    comm: Box<str>,
+    clock_ns: Option<u64>,
+    /// Whether the recorder, or what it started, started it.
+    ours: bool,
+    /// How often each thread had run.
+    slices: FxHashMap<u32, u64>,
+}
+
+impl Collector for Waits {
+    fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
+        self.round += 1;
+        self.looked = 0;
+        let mut pids = std::mem::take(&mut self.pids);
+        self.reader.pids(&mut pids)?;
+        let own = self.own;
+        for pid in pids.iter().filter(|pid| Some(**pid) != own) {
+            self.visit(*pid, tick, rows);
+        }
+        self.pids = pids;
+        let round = self.round;
+        self.known.retain(|_, known| known.seen == round);
+        Ok(())
+    }
+}
+
+impl Waits {
+    /// Whether the kernel tells of any process where it waits; some always do.
+    fn are_told(&mut self) -> Result<bool, SourceError> {
+        let mut pids = std::mem::take(&mut self.pids);
+        self.reader.pids(&mut pids)?;
+        let told = pids.iter().any(|pid| self.reader.file(*pid, None, "wchan").is_some_and(|text| text != b"0"));
+        self.pids = pids;
+        Ok(told)
+    }
+
+    fn visit(&mut self, pid: u32, tick: Tick, rows: &mut Rows) {
+        let clock_ns = if self.clocks { clock::cpu_ns(pid) } else { None };
+        let idle = self.known.get_mut(&pid).is_some_and(|known| {
+            known.seen = self.round;
+            !known.ours && clock_ns.is_some() && known.clock_ns == clock_ns
+        });
+        if idle {
+            return;
+        }
+        if !self.meet(pid, clock_ns) {
+            return;
+        }
+        self.look(pid);
+        if let Some(dt) = tick.dt.filter(|dt| *dt > 0.0 && !tick.since_boot) {
+            self.tell(pid, tick, dt, rows);
+        }
+    }
+
+    /// Takes in what `stat` says of a process; false when it has ended, or is a thread of the kernel.
+    fn meet(&mut self, pid: u32, clock_ns: Option<u64>) -> bool {
+        let Waits { reader, known, own, round, .. } = self;
+        let Some((stat, comm)) = reader.stat(pid) else { return false };
+        if pid == KTHREADD || stat.ppid == KTHREADD {
+            return false;
+        }
+        let ours = *own == Some(stat.ppid) || known.get(&stat.ppid).is_some_and(|parent| parent.ours);
+        match known.get_mut(&pid).filter(|known| known.stat.start == stat.start) {
+            Some(known) => {
+                // What was started by ours stays ours when its parent has ended.
+                (known.clock_ns, known.stat, known.ours) = (clock_ns, stat, known.ours || ours);
+                if *known.comm != *comm {
+                    known.comm = comm.into();
+                }
+            }
+            // New, or another process that got the number.
+            None => {
+                let slices = FxHashMap::default();
+                known.insert(pid, Known { seen: *round, stat, comm: comm.into(), clock_ns, ours, slices });
+            }
+        }
+        true
+    }
+
+    /// Counts the threads of a process that worked by what they wait for.
+    fn look(&mut self, pid: u32) {
+        let Waits { reader, known, counts, looked, .. } = self;
+        counts.clear();
+        let Some(known) = known.get_mut(&pid) else { return };
+        let mut tids = std::mem::take(&mut reader.tids);
+        if known.stat.threads <= 1 || !reader.list_tids(pid, &mut tids) {
+            tids.clear();
+            tids.push(pid);
+        }
+        let before = std::mem::take(&mut known.slices);
+        for tid in tids.iter().take(MOST.saturating_sub(*looked)) {
+            let Some(run) = reader.thread_schedstat(pid, *tid) else { continue };
+            known.slices.insert(*tid, run.slices);
+            let has_run = before.get(tid).is_none_or(|slices| *slices != run.slices);
+            if !has_run && !(known.ours && *tid == pid) {
+                continue;
+            }
+            *looked += 1;
+            let Some(function) = reader.file(pid, Some(*tid), "wchan") else { continue };
+            let function = std::str::from_utf8(function.trim_ascii()).unwrap_or_default();
+            // The compiler's copies of a function are the function.
+            let function = function.split('.').next().unwrap_or_default();
+            let wait = Wait::of(function);
+            match counts.iter_mut().find(|(_, named, _)| named == function) {
+                Some((.., threads)) => *threads += 1,
+                None => counts.push((wait, function.to_owned(), 1)),
+            }
+        }
+        reader.tids = tids;
+    }
+
+    fn tell(&self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
+        let Some(known) = self.known.get(&pid) else { return };
+        for (wait, function, threads) in &self.counts {
+            rows.row(&TABLE, tick.t, dt)
+                .i64(thread_wait::pid, i64::from(pid))
+                .str(thread_wait::comm, &*known.comm)
+                .str(thread_wait::wait, wait.word())
+                .str(thread_wait::function, (*wait != Wait::Run).then_some(function.as_str()))
+                .f64(thread_wait::threads, f64::from(*threads))
+                .str(thread_wait::role, known.ours.then_some("command"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+use super::SOURCE;
+use crate::testing::{Machine, near};
+
+fn stat(id: u32, comm: &str, ppid: u32, threads: u32) -> String {
+    format!(
+        "{id} ({comm}) S {ppid} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 77 1 1 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0\n"
+    )
+}
+
+fn thread(machine: &Machine, (pid, tid): (u32, u32), slices: u64, function: &str) {
+    machine.put(&format!("/proc/{pid}/task/{tid}/schedstat"), format!("{slices}000 0 {slices}\n"));
+    machine.put(&format!("/proc/{pid}/task/{tid}/wchan"), function);
+}
+
+#[test]
+fn threads_that_ran_are_counted_by_what_they_wait_for() {
+    let machine = Machine::new();
+    machine.put("/proc/7/stat", stat(7, "app", 1, 4)).put("/proc/7/wchan", "futex_do_wait");
+    for tid in [7, 71, 72, 73] {
+        thread(&machine, (7, tid), 5, "futex_do_wait");
+    }
+    machine.put("/proc/30/stat", stat(30, "kworker", 2, 1)).put("/proc/30/wchan", "worker_thread");
+    thread(&machine, (30, 30), 5, "worker_thread");
+    let mut session = machine.start(&SOURCE);
+    assert_eq!(session.tick(None).count("thread_wait"), 0, "the first look only learns");
+    // Two wait for a lock, one runs, one did nothing; threads of the kernel are none of a program.
+    thread(&session.machine, (7, 71), 6, "futex_wait_queue.isra.0");
+    thread(&session.machine, (7, 72), 9, "futex_wait_queue");
+    thread(&session.machine, (7, 73), 9, "0");
+    thread(&session.machine, (30, 30), 9, "worker_thread");
+    let seen = session.tick(1.0);
+    assert_eq!(seen.count("thread_wait"), 2);
+    near(seen.value("thread_wait", "threads", &["7", "app", "lock", "futex_wait_queue"]), 2.0);
+    near(seen.value("thread_wait", "threads", &["7", "app", "run", ""]), 1.0);
+    assert_eq!(session.tick(1.0).count("thread_wait"), 0, "nobody ran");
+}
+
+#[test]
+fn where_the_kernel_tells_nothing_it_is_refused() {
+    let machine = Machine::new();
+    machine.put("/proc/7/stat", stat(7, "app", 1, 1)).put("/proc/7/wchan", "0");
+    assert!(machine.try_start(&SOURCE).is_err());
+}

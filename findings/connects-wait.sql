@@ -4,7 +4,7 @@
 -- says: {waiting} threads of {comm} waited for a connection to open on average, {share:%} of their time.
 -- advice: The other side is far, does not accept (a full accept queue, fenxi findings there), or packets are lost: a lost SYN is sent again after a second. Keep connections open, or use a pool.
 -- ask: tcp-health
--- impact: share of their threads' time
+-- impact: share of its threads' time
 -- yes: sched cpus_online=4 *20
 -- yes: thread_wait pid=7 comm=app wait=connect function=inet_wait_for_connect threads=0.8 *20
 -- no: sched cpus_online=4 *20

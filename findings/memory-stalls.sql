@@ -5,7 +5,7 @@
 -- advice: Memory of the machine, or the limit of its cgroup, is too small for what runs: see memory by process (fenxi ask process-memory) and limits (fenxi ask cgroup-usage).
 -- ask: memory-pressure
 -- explains: memory-pressure, direct-reclaim, major-faults
--- impact: share of their threads' time
+-- impact: share of its threads' time
 -- yes: sched cpus_online=4 *20
 -- yes: thread_wait pid=7 comm=app wait=memory function=mem_cgroup_handle_over_high threads=0.8 *20
 -- no: sched cpus_online=4 *20

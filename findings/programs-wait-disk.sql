@@ -5,7 +5,7 @@
 -- advice: See what it reads (fenxi trace iopattern) and whether the disk is busy with something else (fenxi ask hot-disks): more memory for the page cache, larger requests, or several at once help.
 -- ask: thread-waits
 -- explains: io-pressure, major-faults
--- impact: share of their threads' time
+-- impact: share of its threads' time
 -- yes: sched cpus_online=4 *20
 -- yes: thread_wait pid=7 comm=app wait=disk function=folio_wait_bit_common threads=0.8 *20
 -- yes: thread_wait pid=7 comm=app wait=run threads=0.2 *20

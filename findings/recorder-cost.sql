@@ -13,7 +13,8 @@
 --
 -- no: cost source=process samples=3 cpu_s=0.3
 -- no: cpu idle=90 *3
--- Two percent of one CPU: more than noise on a small machine. Runs below five seconds are mostly start and end.
+-- Two percent of one CPU: more than noise on a small machine. Of a run below half a minute the start and the end are a good part, so
+-- that it takes five percent; below five seconds they are most of it.
 WITH costs AS (
     SELECT run, coalesce(max(cpu_s) FILTER (source = 'recorder in all'), sum(cpu_s)) AS total_s,
         max(cpu_s) FILTER (source <> 'recorder in all') AS most_s,
@@ -22,5 +23,5 @@ WITH costs AS (
 )
 SELECT run, host, 100 * total_s / nullif(duration_s, 0) AS share, 100 * most_s / nullif(duration_s, 0) AS most, source
 FROM costs JOIN runs USING (run)
-WHERE total_s >= 0.02 * duration_s AND duration_s >= 5
+WHERE total_s >= CASE WHEN duration_s >= 30 THEN 0.02 ELSE 0.05 END * duration_s AND duration_s >= 5
 ORDER BY share DESC, run

@@ -5,7 +5,7 @@
 -- advice: The disk is the limit of the writers. Larger vm.dirty_ratio only delays it; see which disk (fenxi ask hot-disks), and write less, compress, or spread over disks.
 -- ask: thread-waits
 -- explains: io-pressure, disk-saturated, disk-queue
--- impact: share of their threads' time
+-- impact: share of its threads' time
 -- yes: sched cpus_online=4 *20
 -- yes: thread_wait pid=7 comm=app wait="dirty pages" function=balance_dirty_pages threads=0.8 *20
 -- no: sched cpus_online=4 *20

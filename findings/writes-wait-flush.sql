@@ -5,7 +5,7 @@
 -- advice: Make many writes durable at once (one fsync for a batch, group commit), or use storage that is durable sooner. Check first whether somebody else keeps the disk busy (fenxi ask hot-disks).
 -- ask: thread-waits
 -- explains: io-pressure, small-io
--- impact: share of their threads' time
+-- impact: share of its threads' time
 -- yes: sched cpus_online=4 *20
 -- yes: thread_wait pid=7 comm=app wait=flush function=jbd2_log_wait_commit threads=0.8 *20
 -- yes: thread_wait pid=7 comm=app wait=run threads=0.2 *20

@@ -41,7 +41,9 @@ export function useFirst(sections: Section[], runs: Run[]): First | null {
 
 /** What it shows, so that nothing stands twice on the page. */
 export const shownFirst = (first: First | null, isSplit: boolean): Set<string> =>
-  new Set(first ? [first.headline, first.lanes, ...first.charts.slice(0, isSplit ? MOST - 1 : MOST)].flatMap((p) => (p ? [p.id] : [])) : []);
+  new Set(
+    first ? [first.headline, first.lanes, ...first.charts.slice(0, isSplit ? MOST - 1 : MOST)].flatMap((p) => (p ? [p.id] : [])) : [],
+  );
 
 const WORDS: Record<Answer["names"], string> = { bottleneck: "Bottleneck", symptom: "Symptom", nothing: "No bottleneck" };
 

@@ -16,6 +16,7 @@ pub mod sockets;
 pub mod stat;
 pub mod status;
 mod ticks;
+pub mod wait;
 
 pub use processes::{FileId, Open, Processes, Refused, id, is_cached_kind};
 pub use root::{Given, ProcFile, Root, online_cpus};

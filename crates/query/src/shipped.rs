@@ -203,6 +203,7 @@ shipped! {
     "db-wal-buffers",
     "db-wraparound",
     "db-xmin-held",
+    "delayed-acks",
     "direct-reclaim",
     "disk-errors",
     "disk-queue",

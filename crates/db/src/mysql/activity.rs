@@ -40,6 +40,8 @@ const STATES: &[States] = &[
             "waiting for handler commit",
             "wsrep",
             "committing",
+            // Executed, and waiting for the log that another session flushes for the group.
+            "Updating status",
         ],
         class: class::COMMIT,
     },

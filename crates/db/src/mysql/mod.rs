@@ -1,6 +1,7 @@
 //! MySQL and MariaDB. MariaDB 10.11 is what was tried; of MySQL columns and views are known from its documentation.
 
 mod activity;
+mod kernel;
 mod locks;
 mod metadata;
 mod own;

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     MARK, activity,
+    kernel::Threads,
     own::{Own, Who},
     transactions::Transactions,
 };
@@ -44,6 +45,7 @@ pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError>
         transactions: Transactions::default(),
         texts: FxHashMap::default(),
         own: Own::of(Who::Sampler),
+        threads: Threads::find(server),
     }))
 }
 
@@ -65,6 +67,8 @@ struct Sampler {
     /// Statements in normal form, by their text.
     texts: FxHashMap<Box<str>, Arc<Text>>,
     own: Own,
+    /// The server's threads, where it runs on this host.
+    threads: Option<Threads>,
 }
 
 /// Columns in the order of SHOW FULL PROCESSLIST, and the thread's number behind them.
@@ -144,6 +148,9 @@ impl gather::Sampler for Sampler {
             self.server.memory().has_long_texts |=
                 !by_threads && matches!(error, ClientError::Session { source: WireError::Protocol { .. }, .. });
             return Err(error);
+        }
+        if let Some(threads) = &self.threads {
+            into.sessions_mut().iter_mut().for_each(|session| threads.complete(session));
         }
         if self.texts.len() > KNOWN {
             self.texts.clear();

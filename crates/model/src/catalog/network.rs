@@ -95,6 +95,8 @@ table! {
         fast_retransmits_per_s: rate(PerS, Lower),
         /// SYN cookies sent per second: the SYN queue was full.
         syncookies_per_s: rate(PerS, Lower),
+        /// Delayed ACKs per second: segments acknowledged only when a timer of some 40 ms ran out, as nothing was sent back.
+        delayed_acks_per_s: rate(PerS, Lower),
         /// Receive buffer prunes and collapses per second.
         receive_pruned_per_s: rate(PerS, Lower),
         /// Sockets in state TIME-WAIT.

@@ -46,6 +46,7 @@ static WANTED: &[Wanted<tcp::Schema>] = &[
     wanted(tcp::timeouts_per_s, Rate, 1.0, &["TcpExt.TCPTimeouts"]),
     wanted(tcp::fast_retransmits_per_s, Rate, 1.0, &["TcpExt.TCPFastRetrans"]),
     wanted(tcp::syncookies_per_s, Rate, 1.0, &["TcpExt.SyncookiesSent"]),
+    wanted(tcp::delayed_acks_per_s, Rate, 1.0, &["TcpExt.DelayedACKs"]),
     // Collapsing comes first in pruning, so this counts both.
     wanted(tcp::receive_pruned_per_s, Rate, 1.0, &["TcpExt.PruneCalled"]),
     wanted(tcp::time_wait, Gauge, 1.0, &["TCP.tw"]),

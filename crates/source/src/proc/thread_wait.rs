@@ -4,18 +4,21 @@
 //! something, as active sessions of a database are. The cheap path: a process is looked at only when its CPU clock, or `stat`,
 //! says that it ran, and of it only the threads whose `schedstat` changed. A thread that runs, or waits for a CPU, has no function.
 
-mod class;
-
 use fenxi_model::{
     Rows,
     catalog::thread_wait::{self, TABLE},
 };
-use fenxi_procfs::stat::Stat;
+use fenxi_procfs::{
+    stat::Stat,
+    wait::{Wait, is_flush},
+};
 use rustc_hash::FxHashMap;
 
-use super::process::{clock, reader::Reader};
+use super::process::{
+    clock,
+    reader::{Reader, Run},
+};
 use crate::{Collector, Root, Source, SourceError, Spec, Take, Tick};
-use class::Wait;
 
 /// The `thread_wait` source.
 pub static SOURCE: ThreadWait = ThreadWait;
@@ -31,6 +34,10 @@ static SPEC: Spec = Spec {
 
 /// Threads that are looked at in an interval, at most: so many tell the shares well enough.
 const MOST: usize = 512;
+/// Threads that ran so often in a second work, and so do those that used such a share of a CPU.
+const WAKES_PER_S: f64 = 20.0;
+/// As above.
+const LEAST_RUN: f64 = 0.01;
 /// The process whose children are threads of the kernel.
 const KTHREADD: u32 = 2;
 
@@ -50,6 +57,7 @@ impl Source for ThreadWait {
             pids: Vec::new(),
             known: FxHashMap::default(),
             counts: Vec::new(),
+            name: String::new(),
             round: 0,
             looked: 0,
         };
@@ -71,6 +79,8 @@ struct Waits {
     known: FxHashMap<u32, Known>,
     /// Threads of the process at hand by what they wait for.
     counts: Vec<(Wait, String, u32)>,
+    /// Room for the name of a function.
+    name: String,
     round: u64,
     /// Threads looked at in this interval.
     looked: usize,
@@ -84,8 +94,8 @@ struct Known {
     clock_ns: Option<u64>,
     /// Whether the recorder, or what it started, started it.
     ours: bool,
-    /// How often each thread had run.
-    slices: FxHashMap<u32, u64>,
+    /// What each thread had run.
+    ran: FxHashMap<u32, Run>,
 }
 
 impl Collector for Waits {
@@ -127,8 +137,9 @@ impl Waits {
         if !self.meet(pid, clock_ns) {
             return;
         }
-        self.look(pid);
-        if let Some(dt) = tick.dt.filter(|dt| *dt > 0.0 && !tick.since_boot) {
+        let dt = tick.dt.filter(|dt| *dt > 0.0 && !tick.since_boot);
+        self.look(pid, dt.unwrap_or(f64::INFINITY));
+        if let Some(dt) = dt {
             self.tell(pid, tick, dt, rows);
         }
     }
@@ -151,16 +162,16 @@ impl Waits {
             }
             // New, or another process that got the number.
             None => {
-                let slices = FxHashMap::default();
-                known.insert(pid, Known { seen: *round, stat, comm: comm.into(), clock_ns, ours, slices });
+                let ran = FxHashMap::default();
+                known.insert(pid, Known { seen: *round, stat, comm: comm.into(), clock_ns, ours, ran });
             }
         }
         true
     }
 
     /// Counts the threads of a process that worked by what they wait for.
-    fn look(&mut self, pid: u32) {
-        let Waits { reader, known, counts, looked, .. } = self;
+    fn look(&mut self, pid: u32, dt: f64) {
+        let Waits { reader, known, counts, looked, name, .. } = self;
         counts.clear();
         let Some(known) = known.get_mut(&pid) else { return };
         let mut tids = std::mem::take(&mut reader.tids);
@@ -168,21 +179,21 @@ impl Waits {
             tids.clear();
             tids.push(pid);
         }
-        let before = std::mem::take(&mut known.slices);
+        let before = std::mem::take(&mut known.ran);
         for tid in tids.iter().take(MOST.saturating_sub(*looked)) {
             let Some(run) = reader.thread_schedstat(pid, *tid) else { continue };
-            known.slices.insert(*tid, run.slices);
-            let has_run = before.get(tid).is_none_or(|slices| *slices != run.slices);
-            if !has_run && !(known.ours && *tid == pid) {
+            known.ran.insert(*tid, run);
+            let then = before.get(tid).copied().unwrap_or_default();
+            let is_ours = known.ours && *tid == pid;
+            if run.slices == then.slices && !is_ours {
                 continue;
             }
             *looked += 1;
-            let Some(function) = reader.file(pid, Some(*tid), "wchan") else { continue };
-            let function = std::str::from_utf8(function.trim_ascii()).unwrap_or_default();
-            // The compiler's copies of a function are the function.
-            let function = function.split('.').next().unwrap_or_default();
-            let wait = Wait::of(function);
-            match counts.iter_mut().find(|(_, named, _)| named == function) {
+            let Some((wait, function)) = waits_for(reader, pid, *tid, name) else { continue };
+            if wait.may_be_idle() && !is_ours && !has_worked(then, run, dt) {
+                continue;
+            }
+            match counts.iter_mut().find(|(known, named, _)| *known == wait && named == function) {
                 Some((.., threads)) => *threads += 1,
                 None => counts.push((wait, function.to_owned(), 1)),
             }
@@ -202,6 +213,22 @@ impl Waits {
                 .str(thread_wait::role, known.ours.then_some("command"));
         }
     }
+}
+
+/// Whether a thread did more than look after something now and then: threads without work wake up, too.
+fn has_worked(then: Run, now: Run, dt: f64) -> bool {
+    let slices = now.slices.saturating_sub(then.slices) as f64;
+    let run_s = now.run_ns.saturating_sub(then.run_ns) as f64 / 1e9;
+    slices >= WAKES_PER_S * dt || run_s >= LEAST_RUN * dt
+}
+
+/// What a thread waits for, and the function, put into `name`; None when it has ended.
+fn waits_for<'a>(reader: &mut Reader, pid: u32, tid: u32, name: &'a mut String) -> Option<(Wait, &'a str)> {
+    let function = std::str::from_utf8(reader.file(pid, Some(tid), "wchan")?.trim_ascii()).unwrap_or_default();
+    // The compiler's copies of a function are the function.
+    function.split('.').next().unwrap_or_default().clone_into(name);
+    let flushes = || is_flush(reader.file(pid, Some(tid), "syscall").unwrap_or_default());
+    Some((Wait::of_thread(name, flushes), name))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ fn stat(id: u32, comm: &str, ppid: u32, threads: u32) -> String {
 }
 
 fn thread(machine: &Machine, (pid, tid): (u32, u32), slices: u64, function: &str) {
-    machine.put(&format!("/proc/{pid}/task/{tid}/schedstat"), format!("{slices}000 0 {slices}\n"));
+    machine.put(&format!("/proc/{pid}/task/{tid}/schedstat"), format!("{slices}00000 0 {slices}\n"));
     machine.put(&format!("/proc/{pid}/task/{tid}/wchan"), function);
 }
 
@@ -23,10 +23,11 @@ fn threads_that_ran_are_counted_by_what_they_wait_for() {
     thread(&machine, (30, 30), 5, "worker_thread");
     let mut session = machine.start(&SOURCE);
     assert_eq!(session.tick(None).count("thread_wait"), 0, "the first look only learns");
-    // Two wait for a lock, one runs, one did nothing; threads of the kernel are none of a program.
-    thread(&session.machine, (7, 71), 6, "futex_wait_queue.isra.0");
-    thread(&session.machine, (7, 72), 9, "futex_wait_queue");
-    thread(&session.machine, (7, 73), 9, "0");
+    // Two wait for a lock, one runs, one only woke up twice; threads of the kernel are none of a program.
+    thread(&session.machine, (7, 7), 7, "futex_wait_queue");
+    thread(&session.machine, (7, 71), 60, "futex_wait_queue.isra.0");
+    thread(&session.machine, (7, 72), 90, "futex_wait_queue");
+    thread(&session.machine, (7, 73), 90, "0");
     thread(&session.machine, (30, 30), 9, "worker_thread");
     let seen = session.tick(1.0);
     assert_eq!(seen.count("thread_wait"), 2);

@@ -1,6 +1,9 @@
 //! What a thread waits for, by the function of the kernel in which it does.
 
 use fenxi_model::words;
+use nix::libc;
+
+use crate::scan::{number, words as split};
 
 words! {
     /// What a thread waits for.
@@ -131,6 +134,21 @@ const FUNCTIONS: &[(&str, Wait)] = &[
 ];
 
 impl Wait {
+    /// What a thread waits for, by the texts of its `wchan` and `syscall`; the latter is asked for where it tells more.
+    pub fn of_thread(wchan: &str, syscall: impl FnOnce() -> bool) -> Wait {
+        match Wait::of(wchan) {
+            // The function is the same for a page that is read and one that is written: the system call tells.
+            Wait::Disk if syscall() => Wait::Flush,
+            wait => wait,
+        }
+    }
+
+    /// Whether a thread that has nothing to do may wait so, too.
+    pub fn may_be_idle(self) -> bool {
+        use Wait::{Accept, Child, Lock, Other, Pipe, Poll, Receive, Sleep};
+        matches!(self, Lock | Pipe | Receive | Accept | Poll | Sleep | Child | Other)
+    }
+
     /// What a thread in `function` waits for; the kernel says `0` of one that waits for nothing.
     pub fn of(function: &str) -> Wait {
         if function.is_empty() || function == "0" {
@@ -141,9 +159,33 @@ impl Wait {
     }
 }
 
+/// System calls that end when data is on stable storage.
+const FLUSHES: &[libc::c_long] = &[
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_sync,
+    libc::SYS_syncfs,
+    libc::SYS_msync,
+    libc::SYS_sync_file_range,
+];
+
+/// Whether /proc/PID/task/TID/syscall tells of a system call that flushes: its first word is the call's number.
+pub fn is_flush(syscall: &[u8]) -> bool {
+    let call = split(syscall.trim_ascii()).next().and_then(number);
+    call.is_some_and(|call| FLUSHES.iter().any(|flush| u64::try_from(*flush) == Ok(call)))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Wait;
+    use super::{Wait, is_flush};
+
+    #[test]
+    fn a_flush_is_told_by_its_system_call() {
+        let of = |call: i64| format!("{call} 0x3 0x0 0x7ffd 0x0 0x0 0x0 0x7ffc 0x7f01\n");
+        assert!(is_flush(of(nix::libc::SYS_fdatasync).as_bytes()));
+        assert!(!is_flush(of(nix::libc::SYS_read).as_bytes()));
+        assert!(!is_flush(b"running\n") && !is_flush(b""));
+    }
 
     #[test]
     fn functions_of_several_kernels_are_classed() {

@@ -2,7 +2,7 @@
 
 use std::{io, ops::ControlFlow};
 
-use fenxi_model::{Micros, Rows, RunId};
+use fenxi_model::{Micros, Rows, RunId, command_without_secrets};
 use fenxi_source::Root;
 use fenxi_store::{BOOT, Begin, End, OpenRun, SourceCost, StoreError};
 use nix::sys::signal::Signal;
@@ -195,11 +195,12 @@ pub(crate) fn observe_in(time: impl Time, plan: Plan, watch: &mut Watch<'_>) -> 
 }
 
 fn begin(plan: &Plan, sampler: &Sampler, start: Micros) -> Begin {
+    let words: Vec<_> = plan.command.iter().flatten().map(|word| word.to_string_lossy()).collect();
     Begin {
         name: Some(plan.name.clone()),
         kind: "record".to_owned(),
         host: plan.host.clone(),
-        command: plan.command.iter().flatten().map(|w| w.to_string_lossy().into_owned()).collect(),
+        command: command_without_secrets(&words),
         tags: plan.tags.clone(),
         start,
         interval_s: Some(plan.interval_s),

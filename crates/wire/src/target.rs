@@ -308,6 +308,10 @@ mod tests {
         assert!(refused("http://x").contains("`postgres://` and `mysql://`"));
         assert!(refused("nothing").contains("begins with"));
         assert!(refused("postgres://u:secret@h:x/").starts_with("`postgres://u:***@h:x/`: `x` is not a port"));
+        assert!(refused("postgres://u:se/cret@h/x").ends_with("written as `%2F`"));
+        for url in ["postgres://u:se/cret@h/x", "postgres://u@h/?password=secret&a=b", "mysql://u:secret@h/?x"] {
+            assert!(!refused(url).contains("cret"), "{}", refused(url));
+        }
         assert!(refused("postgres://u@h/?sslmode=maybe").contains("disable, prefer, require, verify-full"));
         assert!(refused("mysql://u@h/?sslmode=require").contains("ssl-mode, ssl-ca"));
         assert!(refused("mysql://u@h/?ssl-cert=/x").contains("given together"));

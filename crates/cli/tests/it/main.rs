@@ -27,7 +27,11 @@ mod own_formats;
 mod pstime;
 mod record;
 mod runs;
+mod secrets;
 mod serve;
+#[allow(dead_code, reason = "the load's tests use all of it")]
+#[path = "../../../load/tests/it/server.rs"]
+mod server;
 #[path = "../../../load/tests/it/stub.rs"]
 mod stub;
 mod study;

@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use fenxi_model::{
-    Rows,
+    Rows, SECRET,
     catalog::{db, db_setting},
+    is_secret_name, text_without_secrets,
 };
 use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
@@ -88,7 +89,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
 }
 
 /// Words in names of settings whose values may hold a password.
-const SECRET: &[&str] = &["password", "init_connect", "passphrase", "sst_auth", "init_replica", "init_slave"];
+const SECRETS: &[&str] = &["password", "init_connect", "passphrase", "sst_auth", "init_replica", "init_slave"];
 
 /// Whether our user may see sessions of others.
 fn sees_others(client: &mut Client) -> Result<bool, ClientError> {
@@ -274,16 +275,17 @@ impl Mysql {
         };
         let known = &mut self.settings;
         let mut tell = |name: &str, value: &str, origin: Option<&str>| {
-            let value = if SECRET.iter().any(|word| name.contains(word)) && !value.is_empty() { "***" } else { value };
-            if known.get(name).is_some_and(|known| known == value) {
+            let is_secret = is_secret_name(name) || SECRETS.iter().any(|word| name.contains(word));
+            let value = if is_secret && !value.is_empty() { SECRET.into() } else { text_without_secrets(value) };
+            if known.get(name).is_some_and(|known| **known == *value) {
                 return;
             }
             rows.row(&db_setting::TABLE, t, None)
                 .str(db_setting::server, server)
                 .str(db_setting::name, name)
-                .text(db_setting::value, value)
+                .text(db_setting::value, &*value)
                 .str(db_setting::origin, origin);
-            known.insert(name.to_owned(), value.to_owned());
+            known.insert(name.to_owned(), value.into_owned());
         };
         let version = self.client.about().version.clone();
         let vendor = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };

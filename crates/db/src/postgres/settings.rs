@@ -1,6 +1,6 @@
 //! Settings of PostgreSQL, and what the server is, as settings of origin `server`.
 
-use fenxi_model::{Micros, Rows, catalog::db_setting};
+use fenxi_model::{Micros, Rows, SECRET, catalog::db_setting, is_secret_name, text_without_secrets};
 use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
 
@@ -39,7 +39,7 @@ impl Settings {
     pub fn read(&mut self, client: &mut Client, server: &str, t: Micros, rows: &mut Rows) -> Result<(), ClientError> {
         let known = &mut self.known;
         let mut tell = |setting: &Setting<'_>| {
-            let value = without_secrets(setting.value);
+            let value = without_secrets(setting.name, setting.value);
             if known.get(setting.name).is_some_and(|known| *known == value) {
                 return;
             }
@@ -49,7 +49,7 @@ impl Settings {
                 .text(db_setting::value, value.as_str())
                 .str(db_setting::unit, setting.unit)
                 .str(db_setting::origin, setting.origin)
-                .text(db_setting::built_in, setting.built_in.map(without_secrets).as_deref())
+                .text(db_setting::built_in, setting.built_in.map(|value| without_secrets(setting.name, value)).as_deref())
                 .str(db_setting::pending_restart, setting.pending.filter(|p| *p).map(|_| "yes"));
             known.insert(setting.name.to_owned(), value);
         };
@@ -88,13 +88,13 @@ impl Settings {
     }
 }
 
-/// A value without what stands behind `password=`: connection strings are settings too.
-fn without_secrets(value: &str) -> String {
-    let Some(at) = value.to_ascii_lowercase().find("password") else { return value.to_owned() };
-    if !value[at..].contains('=') {
-        return value.to_owned();
+/// A value without secrets: connection strings and commands of a shell are settings too, and anybody can make settings.
+fn without_secrets(name: &str, value: &str) -> String {
+    // A name can be `password_encryption`; what holds a password ends with the word.
+    if is_secret_name(name) && !matches!(value, "" | "on" | "off") {
+        return SECRET.to_owned();
     }
-    format!("{}password=***", &value[..at])
+    text_without_secrets(value).into_owned()
 }
 
 #[cfg(test)]
@@ -103,9 +103,16 @@ mod tests {
 
     #[test]
     fn a_connection_string_keeps_no_password() {
-        assert_eq!(without_secrets("host=a user=b password=c sslmode=d"), "host=a user=b password=***");
-        assert_eq!(without_secrets("host=a PASSWORD = 'x y'"), "host=a password=***");
-        assert_eq!(without_secrets("scram-sha-256"), "scram-sha-256");
-        assert_eq!(without_secrets("md5_password_warnings"), "md5_password_warnings");
+        for (name, value, kept) in [
+            ("primary_conninfo", "host=a user=b password=c sslmode=d", "host=a user=b password=*** sslmode=d"),
+            ("primary_conninfo", "host=a PASSWORD = 'x y'", "host=a PASSWORD = ***"),
+            ("archive_command", "PGPASSWORD=x copy %p", "PGPASSWORD=*** copy %p"),
+            ("password_encryption", "scram-sha-256", "scram-sha-256"),
+            ("ssl_passphrase_command", "echo x", "***"),
+            ("app.api_token", "x", "***"),
+            ("md5_password_warnings", "on", "on"),
+        ] {
+            assert_eq!(without_secrets(name, value), kept);
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use fenxi_model::{
     Micros, Rows, Unit,
     catalog::{preemption, query as c},
-    statement::{digest, form},
+    statement::{Quotes, digest, hidden_of},
 };
 use fenxi_source::{Collector, SourceError, Tick};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
@@ -76,6 +76,8 @@ pub(super) struct Observed {
     what: Querystat,
     observing: Observing,
     servers: Vec<Found>,
+    /// How each of them writes texts, by its place.
+    quotes: FxHashMap<u32, Quotes>,
     /// Processes that were tried already, whether or not they could be observed.
     tried: FxHashSet<u32>,
     /// Programs that are probed for all their processes: device and inode.
@@ -129,6 +131,7 @@ impl Observed {
             what,
             observing,
             servers: Vec::new(),
+            quotes: FxHashMap::default(),
             tried: FxHashSet::default(),
             probed: FxHashSet::default(),
             statements: FxHashMap::default(),
@@ -182,6 +185,7 @@ impl Observed {
         let stat = rustix::fs::stat(&server.program).map_err(target)?;
         let file = (stat.st_dev, stat.st_ino);
         let place = u32::try_from(self.servers.len()).unwrap_or(u32::MAX);
+        self.quotes.insert(place, if places.for_all() { Quotes::Standard } else { Quotes::Backslash });
         let mut value = place.to_ne_bytes().to_vec();
         value.extend(u32::from(places.for_all()).to_ne_bytes());
         self.maps
@@ -231,6 +235,10 @@ impl Observed {
         self.servers.get(place as usize).map_or("?", |server| &server.name)
     }
 
+    fn quotes(&self, place: u32) -> Quotes {
+        self.quotes.get(&place).copied().unwrap_or(Quotes::Standard)
+    }
+
     fn queries(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), EbpfError> {
         let turn = self.begin_turn()?;
         let mut found: Vec<(u64, u32, bool, Total)> = Vec::new();
@@ -250,7 +258,7 @@ impl Observed {
             self.statements.clear();
         }
         for (form, server, preempted, total) in found {
-            let statement = self.statement(form)?;
+            let statement = self.statement(form, server)?;
             let place = usize::from(preempted);
             let (text, of_digest) = totals.entry((server, Some(statement.digest))).or_default();
             *text = statement.text;
@@ -274,7 +282,7 @@ impl Observed {
         Ok(())
     }
 
-    fn statement(&mut self, number: u64) -> Result<Statement, EbpfError> {
+    fn statement(&mut self, number: u64, server: u32) -> Result<Statement, EbpfError> {
         if let Some(known) = self.statements.get(&number) {
             return Ok(known.clone());
         }
@@ -285,7 +293,7 @@ impl Observed {
             |value| {
                 let mut value = Bytes(&value);
                 let (_, cut) = (value.u32(), value.u32() != 0);
-                form(&value.text(TEXT), cut)
+                hidden_of(&value.text(TEXT), self.quotes(server), cut)
             },
         );
         let statement = Statement { digest: digest(&text), text };
@@ -337,9 +345,10 @@ impl Observed {
             let (begun, elapsed) = (value.u64(), value.u64());
             let waited: [u64; WAITS] = std::array::from_fn(|_| value.u64());
             let (server, thread, preemptions, length) = (value.u32(), value.u32(), value.u32(), value.u32());
-            let text = value.text(TEXT.min(length as usize));
+            let is_cut = length as usize >= TEXT - 1;
+            let text = hidden_of(&value.text(TEXT.min(length as usize)), self.quotes(server), is_cut);
             let ago_us = (now_ns - i64::try_from(begun + elapsed).unwrap_or(now_ns)) / 1000;
-            let message = sentence(elapsed, &waited, thread, preemptions, text.trim());
+            let message = sentence(elapsed, &waited, thread, preemptions, &text);
             rows.event(Micros(tick.t.0 - ago_us.max(0)), "slow query", self.server(server), &message);
         }
         Ok(())

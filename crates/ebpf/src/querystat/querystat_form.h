@@ -19,6 +19,7 @@ static __always_inline void put(struct scratch *s, u32 c)
 		return;
 	s->form.text[IN_TEXT(at)] = c;
 	s->form.length = at + 1;
+	s->before_last = s->last;
 	s->last = c;
 	s->hash = (s->hash ^ c) * 0x100000001b3ULL;
 }
@@ -32,7 +33,7 @@ static __always_inline void in_quotes(struct scratch *s, u32 c)
 		put(s, c);
 	if (s->escaped)
 		s->escaped = 0;
-	else if (c == '\\' && !s->quoted_names)
+	else if (c == '\\' && s->escapes)
 		s->escaped = 1;
 	else if (c == s->quote)
 		s->quote = 0;
@@ -81,7 +82,10 @@ static long step(u32 at, struct scratch **context)
 	if (c == '\'' || c == '"' || c == '`') {
 		bool name = c == '`' || (c == '"' && s->quoted_names);
 		s->quote = c;
-		/* Two quotes within a string stand for one: the string goes on. */
+		/* Two quotes within a string stand for one: it goes on as it began. PostgreSQL's E'...' has escapes. */
+		if (name || s->last != '?')
+			s->escapes = !s->quoted_names ||
+				     (c == '\'' && (s->last | 32) == 'e' && !in_word(s->before_last));
 		if (name)
 			put(s, c);
 		else if (s->last != '?')
@@ -111,8 +115,8 @@ static __always_inline struct scratch *form_of(struct query *query)
 		return 0;
 	s->quoted_names = query->server.quoted_names;
 	s->length = query->length < TEXT ? query->length : TEXT - 1;
-	s->quote = s->escaped = s->in_number = s->comment = 0;
-	s->last = ' ';
+	s->quote = s->escaped = s->escapes = s->in_number = s->comment = 0;
+	s->last = s->before_last = ' ';
 	s->hash = 0xcbf29ce484222325ULL;
 	s->form.length = 0;
 	s->form.cut = query->length >= TEXT - 1;

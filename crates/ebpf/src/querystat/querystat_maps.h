@@ -181,10 +181,14 @@ struct scratch {
 	/* The quote that the text is within; 0: none. */
 	u32 quote;
 	u32 escaped;
+	/* Whether a backslash within the quotes escapes what follows. */
+	u32 escapes;
 	/* The byte before, within a comment; COMMENT_LINE: it ends with the line. 0: there is no comment. */
 	u32 comment;
 	/* The last byte that was put. */
 	u32 last;
+	/* The one before. */
+	u32 before_last;
 	u32 in_number;
 	u64 hash;
 	char text[TEXT];

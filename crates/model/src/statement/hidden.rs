@@ -1,6 +1,9 @@
 //! Statements without what is secret in them: every literal, in whatever way it is quoted, comments, and passwords.
 
+use std::borrow::Cow;
+
 use super::form;
+use crate::secrets::is_secret_name;
 
 /// The longest text of a statement that is looked at.
 const MAX_TEXT: usize = 16 << 10;
@@ -36,12 +39,9 @@ fn without_texts(text: &str, quotes: Quotes) -> String {
     while let Some(c) = rest.chars().next() {
         let standard = quotes == Quotes::Standard;
         let taken = match c {
-            '-' if rest.starts_with("--") => blank(&mut out, rest.find('\n').unwrap_or(rest.len())),
+            '-' if begins_comment(rest, standard) => blank(&mut out, rest.find('\n').unwrap_or(rest.len())),
             '#' if !standard => blank(&mut out, rest.find('\n').unwrap_or(rest.len())),
-            '/' if rest.starts_with("/*") => {
-                let end = rest.find("*/").map_or(rest.len(), |at| at + 2);
-                blank(&mut out, end)
-            }
+            '/' if rest.starts_with("/*") => blank(&mut out, comment(rest, standard)),
             '\'' => {
                 let escapes = !standard || is_escaped(&out);
                 value(&mut out, quoted(rest, '\'', escapes))
@@ -61,6 +61,29 @@ fn without_texts(text: &str, quotes: Quotes) -> String {
         rest = rest.get(taken..).unwrap_or("");
     }
     out
+}
+
+/// Whether two dashes begin a comment: in MySQL a blank has to follow.
+fn begins_comment(rest: &str, standard: bool) -> bool {
+    let behind = rest.strip_prefix("--");
+    behind.is_some_and(|behind| standard || behind.starts_with(char::is_whitespace) || behind.is_empty())
+}
+
+/// The length of a comment in `/* */`, which PostgreSQL's can have inside of them.
+fn comment(rest: &str, nests: bool) -> usize {
+    let bytes = rest.as_bytes();
+    let (mut at, mut depth) = (2, 1);
+    while let Some(pair) = bytes.get(at..at + 2) {
+        match pair {
+            b"*/" => (depth, at) = (depth - 1, at + 2),
+            b"/*" if nests => (depth, at) = (depth + 1, at + 2),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    rest.len()
 }
 
 fn keep(out: &mut String, c: char) -> usize {
@@ -115,24 +138,56 @@ fn dollars(rest: &str) -> Option<usize> {
 }
 
 /// What begins statements in which a word behind `password` or `by` is one.
-const WITH_PASSWORDS: &[&str] = &["create role", "create user", "alter role", "alter user", "set password", "grant "];
+const WITH_PASSWORDS: &[&str] = &[
+    "alter database ",
+    "alter role",
+    "alter system ",
+    "alter user",
+    "change ",
+    "create role",
+    "create user",
+    "grant ",
+    "set ",
+];
 
-/// Passwords that somebody forgot to quote.
+/// Passwords that somebody forgot to quote, or put in quotes of names.
 fn without_passwords(form: String) -> String {
     if !WITH_PASSWORDS.iter().any(|begin| form.starts_with(begin)) {
         return form;
     }
     let mut hide = false;
-    let words: Vec<&str> = form
-        .split(' ')
+    // What is granted has names of tables, which may be any.
+    let has_names = !form.starts_with("grant ");
+    let words: Vec<_> = words(&form)
         .map(|word| {
-            let announces = matches!(word, "password" | "by" | "=" | "password=");
-            let shown = if hide && !announces { "?" } else { word };
-            hide = announces;
-            shown
+            if let Some((name, _)) = word.split_once('=').filter(|(name, value)| is_secret_name(name) && !value.is_empty())
+            {
+                hide = false;
+                return Cow::Owned(format!("{name}=?"));
+            }
+            // Between a name and its secret: `password = x`, `identified by password x`.
+            let joins = matches!(word, "=" | "to" | "by" | "password" | "password=");
+            let shown = if hide && !joins { "?" } else { word };
+            hide = if hide { joins } else { word == "by" || has_names && is_secret_name(word.trim_end_matches('=')) };
+            Cow::Borrowed(shown)
         })
         .collect();
     words.join(" ")
+}
+
+/// Words between blanks; a name in double quotes is one with its blanks.
+fn words(form: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(form);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let mut is_name = false;
+        let end = text.find(|c: char| {
+            is_name ^= c == '"';
+            c == ' ' && !is_name
+        });
+        rest = end.map(|end| &text[end + 1..]);
+        Some(end.map_or(text, |end| &text[..end]))
+    })
 }
 
 #[cfg(test)]
@@ -150,6 +205,11 @@ mod tests {
             "select 'x' -- 'secret'",
             "select 'secret",
             "select 1 /* secret */",
+            "select 1 /* a /* b */ secret */",
+            "alter role a password \"my secret\"",
+            "set app.api_token = secret",
+            "set app.password to secret",
+            "alter database shop set app.password=secret",
         ] {
             let form = hidden(text, Quotes::Standard);
             assert!(!form.contains("secret"), "{text}: {form}");
@@ -159,6 +219,8 @@ mod tests {
             "create user a@h identified by secret",
             "select \"it's secret\", 'it\\'s secret'",
             "select 1 # secret",
+            "select 5--'\nsecret'",
+            "grant all on *.* to a@h identified by secret",
         ] {
             let form = hidden(text, Quotes::Backslash);
             assert!(!form.contains("secret"), "{text}: {form}");
@@ -167,6 +229,8 @@ mod tests {
             hidden("SELECT \"A\" FROM t WHERE id = $1 AND n='it''s'", Quotes::Standard),
             "select \"A\" from t where id = ? and n=?"
         );
+        assert_eq!(hidden("set search_path = a", Quotes::Standard), "set search_path = a");
+        assert_eq!(hidden("grant select on token to a", Quotes::Standard), "grant select on token to a");
         assert_eq!(hidden("select a$b$c from t group by x", Quotes::Standard), "select a$b$c from t group by x");
     }
 }

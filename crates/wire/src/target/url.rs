@@ -108,6 +108,10 @@ fn split(rest: &str, parts: &mut Parts) -> Result<Vec<(String, String)>, String>
     };
     parts.host = decoded(host)?;
     parts.port = match port {
+        // What stands there may be the begin of a password.
+        Some(port) if place == authority && database.contains('@') && port.parse::<u16>().is_err() => {
+            return Err("a `/` in a password is written as `%2F`".to_owned());
+        }
         Some(port) => Some(port.parse().map_err(|_| format!("`{port}` is not a port"))?),
         None => None,
     };
@@ -135,9 +139,12 @@ fn decoded(text: &str) -> Result<String, String> {
 
 /// A URL for messages.
 pub(super) fn without_password(url: &str) -> String {
-    let Some((who, place)) = url.rsplit_once('@') else { return url.to_owned() };
-    match who.split_once("://").and_then(|(scheme, who)| Some((scheme, who.split_once(':')?.0))) {
-        Some((scheme, user)) => format!("{scheme}://{user}:***@{place}"),
-        None => url.to_owned(),
-    }
+    let parts = url.rsplit_once('@').and_then(|(who, place)| {
+        let (scheme, who) = who.split_once("://")?;
+        Some((scheme, who.split_once(':')?.0, place))
+    });
+    let shown = parts.map_or_else(|| url.to_owned(), |(scheme, user, place)| format!("{scheme}://{user}:***@{place}"));
+    let Some((place, query)) = shown.split_once('?') else { return shown };
+    let hide = |pair: &'_ str| if pair.starts_with("password") { "password=***".to_owned() } else { pair.to_owned() };
+    format!("{place}?{}", query.split('&').map(hide).collect::<Vec<_>>().join("&"))
 }

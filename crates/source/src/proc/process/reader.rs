@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-use fenxi_model::{HIDDEN, is_hidden};
+use fenxi_model::{HIDDEN, command_without_secrets, is_hidden};
 use fenxi_procfs::{
     reading,
     scan::{lines, number, words},
@@ -117,22 +117,16 @@ impl Reader {
         number(words(line).nth(1)?).and_then(|uid| u32::try_from(uid).ok())
     }
 
-    /// The command line of a process, its words with blanks between, up to 250 bytes; None when it
-    /// has none, as threads of the kernel and processes that have ended.
+    /// The command line of a process, its words with blanks between, up to 250 bytes and without the passwords in it; None
+    /// when it has none, as threads of the kernel and processes that have ended.
     pub fn command(&mut self, pid: u32) -> Option<String> {
         let text = self.file(pid, None, "cmdline")?;
         let end = text.iter().rposition(|b| *b != 0)? + 1;
-        let text = String::from_utf8_lossy(&text[..end.min(MAX_COMMAND)]);
-        let shown = |c: char| {
-            if c == '\0' {
-                ' '
-            } else if is_hidden(c) {
-                HIDDEN
-            } else {
-                c
-            }
-        };
-        Some(text.chars().map(shown).collect())
+        let words: Vec<_> = text[..end].split(|b| *b == 0).map(String::from_utf8_lossy).collect();
+        // Before it is cut: a URL without its end does not look like one.
+        let mut shown = command_without_secrets(&words).join(" ");
+        shown.truncate((0..=MAX_COMMAND.min(shown.len())).rev().find(|at| shown.is_char_boundary(*at))?);
+        Some(shown.chars().map(|c| if is_hidden(c) { HIDDEN } else { c }).collect())
     }
 
     /// Opens `schedstat` to be kept.

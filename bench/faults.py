@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Faults with known causes, planted under real loads: does Fenxi name them?
 
-Each file in bench/faults/ is a fault: a load on a server of its own, what is done to it, and what must be said. Healthy runs and
-runs with the fault are made in turn, so that a drift of the machine is in both. Then it is asked: does the first finding that is
+Each file in bench/faults/ is a fault: a load on a database server of its own (`SERVERS`, `WORKLOAD`), or programs (`LOADS`: the words
+of a command without and with the fault); what is done to it (`planted`), and what must be said. Healthy runs and runs with the fault are
+made in turn, so that a drift of the machine is in both. Then it is asked: does the first finding that is
 new with the fault name the cause, does any, is a finding of a healthy run false, and is the part that was planted the largest
 change of a transaction's latency, with what residual?
 Settings: BENCH_REPEATS (5), BENCH_SECONDS (8), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_PORT (17432),
 BENCH_CHECK (0; 1 ends with status 1 when a cause is not named, the part is not the largest change, or 15 % of the latency are unexplained).
 """
 
+import contextlib
 import importlib
 import json
 import pathlib
@@ -26,7 +28,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent / "faults"
 # The share of the latency that may stay unexplained.
 MOST_RESIDUAL = 0.15
 # What is said of every run of such a test and names no cause of a change.
-FACTS = ("info",)
+FACTS = ("information", "measurement")
 
 
 def lines(argv):
@@ -37,16 +39,44 @@ def fenxi(store, *words):
     return [FENXI, "--store", store, *words]
 
 
-def one_run(case, store, server, name, settings):
-    """Makes a run of the load, recorded with its server."""
-    words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-    measure(fenxi(store, "load", "run", server.url, "-w", case.workload, "-c", str(case.CONNECTIONS), "--for", f"{SECONDS}s",
-                  "--warmup", "1s", "--record", "--name", name, "--quiet", *words))
+class Database:
+    """Runs of a load on a database server."""
+
+    def __init__(self, case, store, name):
+        self.case, self.store = case, store
+        self.server = case.SERVERS[name](PORT)
+        self.workload = self.server.folder / "load.toml"
+        self.workload.write_text(case.WORKLOAD)
+        measure(fenxi(store, "load", "prepare", self.server.url, "-w", self.workload))
+
+    def run(self, name, is_faulty):
+        with self.case.planted(self.server) if is_faulty else contextlib.nullcontext(getattr(self.case, "HEALTHY", {})) as settings:
+            words = [word for key, value in (settings or {}).items() for word in ("--set", f"{key}={value}")]
+            measure(fenxi(self.store, "load", "run", self.server.url, "-w", self.workload, "-c", str(self.case.CONNECTIONS),
+                          "--for", f"{SECONDS}s", "--warmup", "1s", "--record", "--name", name, "--quiet", *words))
+
+    def stop(self):
+        self.server.stop()
+
+
+class Program:
+    """Runs of a command."""
+
+    def __init__(self, case, store, name):
+        self.case, self.store, self.words = case, store, case.LOADS[name]
+
+    def run(self, name, is_faulty):
+        planted = getattr(self.case, "planted", contextlib.nullcontext)
+        with planted() if is_faulty else contextlib.nullcontext():
+            measure(fenxi(self.store, "record", "--name", name, "--quiet", "--", *self.words[is_faulty]()))
+
+    def stop(self):
+        pass
 
 
 def findings(store, run):
     """Findings of a run in their order, without facts."""
-    return [line for line in lines(fenxi(store, "findings", run, "--json")) if line.get("severity") not in FACTS]
+    return [line for line in lines(fenxi(store, "findings", run, "--json")) if line.get("kind") not in FACTS]
 
 
 def parts(store, healthy, faulty):
@@ -76,34 +106,30 @@ def judge(case, store, healthy, faulty):
         firsts += bool(fresh_ones) and fresh_ones[0] in case.FINDINGS
         anywhere += any(name in case.FINDINGS for name in new)
     false = {name for name in usual if name not in getattr(case, "USUAL", ())}
-    changes, residual = parts(store, healthy, faulty)
+    changes, residual = parts(store, healthy, faulty) if hasattr(case, "PARTS") else ([], None)
     largest = changes[0] if changes else ("-", 0.0)
-    is_part = largest[0] in case.PARTS
+    wanted = getattr(case, "PARTS", None)
+    is_part = wanted is None or largest[0] in wanted
     row = [case.TITLE, f"{firsts} of {len(faulty)}", f"{anywhere} of {len(faulty)}", " ".join(said[0]) or "-",
-           f"{largest[0]} {largest[1]:+.2f} ms" + ("" if is_part else " (!)"),
-           "-" if residual is None else f"{100 * residual:.0f} %", " ".join(sorted(false)) or "-"]
-    is_explained = residual is not None and abs(residual) < MOST_RESIDUAL
+           "-" if wanted is None else f"{largest[0]} {largest[1]:+.2f} ms" + ("" if is_part else " (!)"),
+           "-" if wanted is None or residual is None else f"{100 * residual:.0f} %", " ".join(sorted(false)) or "-"]
+    is_explained = wanted is None or residual is not None and abs(residual) < MOST_RESIDUAL
     return row, anywhere == len(faulty) and is_part and is_explained
 
 
-def try_one(name, case, server_name):
-    store = fresh(f"faults/{name}-{server_name}")
-    server = case.SERVERS[server_name](PORT)
+def try_one(name, case, load_name):
+    store = fresh(f"faults/{name}-{load_name.replace(' ', '-')}")
+    load = (Database if hasattr(case, "SERVERS") else Program)(case, store, load_name)
     healthy, faulty = [], []
     try:
-        case.workload = server.folder / "load.toml"
-        case.workload.write_text(case.WORKLOAD)
-        measure(fenxi(store, "load", "prepare", server.url, "-w", case.workload))
         for turn in range(REPEATS):
-            healthy.append(f"healthy{turn}")
-            one_run(case, store, server, healthy[-1], getattr(case, "HEALTHY", {}))
-            faulty.append(f"faulty{turn}")
-            with case.planted(server) as settings:
-                one_run(case, store, server, faulty[-1], settings or {})
+            for names, is_faulty in ((healthy, False), (faulty, True)):
+                names.append(f"{'faulty' if is_faulty else 'healthy'}{turn}")
+                load.run(names[-1], is_faulty)
     finally:
-        server.stop()
+        load.stop()
     row, named = judge(case, store, healthy, faulty)
-    return [row[0], server_name, *row[1:]], named
+    return [row[0], load_name, *row[1:]], named
 
 
 def main():
@@ -113,20 +139,20 @@ def main():
     sys.path.insert(0, str(FOLDER))
     for name in names:
         case = importlib.import_module(name)
-        for server in case.SERVERS:
-            if SERVERS and server not in SERVERS.split(","):
+        for load in getattr(case, "SERVERS", None) or case.LOADS:
+            if SERVERS and hasattr(case, "SERVERS") and load not in SERVERS.split(","):
                 continue
-            print(f"bench: {name}, {server}", file=sys.stderr)
+            print(f"bench: {name}, {load}", file=sys.stderr)
             try:
-                row, named = try_one(name, case, server)
+                row, named = try_one(name, case, load)
             except Skipped as reason:
-                print(f"SKIPPED: planted fault {name}, {server}: {reason}", file=sys.stderr)
+                print(f"SKIPPED: planted fault {name}, {load}: {reason}", file=sys.stderr)
                 continue
             rows.append(row)
             print("bench:", " | ".join(row), file=sys.stderr)
             if not named:
-                missed.append(f"{name} on {server}")
-    header = ["fault", "server", "named first", "named", "first findings", "largest change of a part", "residual", "findings of healthy runs"]
+                missed.append(f"{name} on {load}")
+    header = ["fault", "load", "named first", "named", "first findings", "largest change of a part", "residual", "findings of healthy runs"]
     if not CHECK:
         report("faults", "Planted faults", header, rows,
                [f"{REPEATS} runs each, healthy and with the fault in turn, {SECONDS} s of load each."])

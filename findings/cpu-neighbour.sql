@@ -7,7 +7,7 @@
 -- comparison: warn
 -- explains: cpu-pressure, cpu-queue, db-run-queue, db-cpu-bound, context-switch-storm
 -- part: run queue
--- impact: waited of the time that it wanted a CPU
+-- impact: late of the time
 -- yes: sched cpus_online=4 *20
 -- yes: process pid=7 comm=app cpu=100 run_queue_wait=60 *20
 -- yes: thread_wait pid=7 comm=app wait=run threads=2 role=command *20
@@ -28,7 +28,8 @@
 -- What is measured is what the recorder started, or the database server that it observed: elsewhere nobody knows who disturbs whom. The
 -- load driver is no neighbour. A sixth of all CPUs, and a fifth of the time that the measured program wants to run.
 WITH measured AS (
-    SELECT DISTINCT run, host, pid FROM thread_wait WHERE role = 'command'
+    SELECT DISTINCT p.run, p.host, p.pid
+    FROM process p JOIN (SELECT DISTINCT run, host, comm FROM thread_wait WHERE role = 'command') c ON c.run = p.run AND c.host = p.host AND c.comm = p.comm
     UNION
     SELECT DISTINCT s.run, s.host, p.pid
     FROM db_session s JOIN process p ON p.run = s.run AND p.host = s.host AND p.pid = s.pid
@@ -48,7 +49,7 @@ WITH measured AS (
         AND NOT EXISTS (SELECT 1 FROM measured m WHERE m.run = p.run AND m.host = p.host AND m.pid = p.pid)
     GROUP BY run, host, comm
 )
-SELECT o.run, o.host, o.comm, o.used / s.seen_s / 100 AS used, v.victim, 100 * v.waited / nullif(v.ran + v.waited, 0) AS waited
+SELECT o.run, o.host, o.comm, o.used / s.seen_s / 100 AS used, v.victim, 100 * v.waited / nullif(v.ran + v.waited, 0) AS waited, v.waited / s.seen_s AS late
 FROM others o JOIN spans s ON s.run = o.run AND s.host = o.host JOIN victims v ON v.run = o.run AND v.host = o.host
 WHERE o.used / s.seen_s >= 100 * s.cpus / 6 AND v.waited >= 0.2 * (v.ran + v.waited) AND v.waited / s.seen_s >= 20 AND s.seen_s >= 3
 ORDER BY used DESC, o.run, o.host, o.comm

@@ -12,10 +12,10 @@
 -- no: sched cpus_online=4 *20
 -- no: thread_wait pid=7 comm=app wait=disk function=folio_wait_bit_common threads=1 *4
 -- no: thread_wait pid=7 comm=app wait=run threads=4 *20
--- Three tenths of a thread and a third of the program's time.
+-- Two tenths of a thread and a quarter of the program's time.
 SELECT run, host, comm, steady(sum(threads)) AS waiting, 100 * sum(threads) / sum(at_work) AS share, arg_max(function, threads) AS function
 FROM thread_wait_mean
-WHERE wait = 'disk' AND looks >= 3 AND seen_s >= 3
+WHERE wait = 'disk' AND looks >= 2 AND seen_s >= 3
 GROUP BY run, host, comm
-HAVING sum(threads) >= 0.3 AND sum(threads) >= 0.33 * sum(at_work)
+HAVING sum(threads) >= 0.2 AND sum(threads) >= 0.25 * sum(at_work)
 ORDER BY waiting DESC, run, host, comm

@@ -26,20 +26,42 @@ sql = "SELECT name FROM item WHERE id = :{uniform(1, 100000)}"
 """
 
 
+def group_of(name):
+    """A control group for a fault, of either version."""
+    second = (ROOT / "cgroup.controllers").exists()
+    group = (ROOT if second else ROOT / "cpu") / f"fenxi-bench-{name}.service"
+    try:
+        group.mkdir(exist_ok=True)
+        if second and not (group / "cpu.max").exists():
+            (ROOT / "cgroup.subtree_control").write_text("+cpu")
+    except OSError as error:
+        raise Skipped(f"no control group can be made: {error}") from error
+    return group
+
+
+def quota_of(group):
+    """The file of its CPU quota."""
+    second = group / "cpu.max"
+    return second if second.exists() else group / "cpu.cfs_quota_us"
+
+
+@contextlib.contextmanager
+def limited(quota):
+    second = quota.name == "cpu.max"
+    quota.write_text("40000 100000" if second else "40000")
+    try:
+        yield
+    finally:
+        quota.write_text("max 100000" if second else "-1")
+
+
 def grouped(start):
-    """Starts a server in a control group of its own, of either version."""
+    """Starts a server in a control group of its own."""
 
     def started(port):
-        second = (ROOT / "cgroup.controllers").exists()
-        group = (ROOT if second else ROOT / "cpu") / f"fenxi-bench-{port}.service"
-        try:
-            group.mkdir(exist_ok=True)
-            if second and not (group / "cpu.max").exists():
-                (ROOT / "cgroup.subtree_control").write_text("+cpu")
-        except OSError as error:
-            raise Skipped(f"no control group can be made: {error}") from error
+        group = group_of(port)
         server = start(port)
-        server.quota = group / ("cpu.max" if second else "cpu.cfs_quota_us")
+        server.quota = quota_of(group)
         children = pathlib.Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
         for pid in [str(server.process.pid), *children]:
             # One of the children may have ended by now.
@@ -64,9 +86,5 @@ SERVERS = {"PostgreSQL": grouped(servers.postgres), "MariaDB": grouped(servers.m
 
 @contextlib.contextmanager
 def planted(server):
-    second = server.quota.name == "cpu.max"
-    server.quota.write_text("40000 100000" if second else "40000")
-    try:
+    with limited(server.quota):
         yield
-    finally:
-        server.quota.write_text("max 100000" if second else "-1")

@@ -134,13 +134,16 @@ const FUNCTIONS: &[(&str, Wait)] = &[
 ];
 
 impl Wait {
-    /// What a thread waits for, by the texts of its `wchan` and `syscall`; the latter is asked for where it tells more.
-    pub fn of_thread(wchan: &str, syscall: impl FnOnce() -> bool) -> Wait {
-        match Wait::of(wchan) {
-            // The function is the same for a page that is read and one that is written: the system call tells.
-            Wait::Disk if syscall() => Wait::Flush,
-            wait => wait,
-        }
+    /// What a thread waits for, by the texts of its `wchan`, and of its `syscall` where the function serves two purposes.
+    pub fn of_thread(wchan: &str, syscall: impl FnOnce() -> Option<u64>) -> Wait {
+        let wait = Wait::of(wchan);
+        let (calls, other) = match wait {
+            Wait::Disk => (FLUSHES, Wait::Flush),
+            Wait::Receive => (SENDS, Wait::Send),
+            _ => return wait,
+        };
+        let call = syscall().and_then(|call| libc::c_long::try_from(call).ok());
+        if call.is_some_and(|call| calls.contains(&call)) { other } else { wait }
     }
 
     /// Whether a thread that has nothing to do may wait so, too.
@@ -169,22 +172,37 @@ const FLUSHES: &[libc::c_long] = &[
     libc::SYS_sync_file_range,
 ];
 
-/// Whether /proc/PID/task/TID/syscall tells of a system call that flushes: its first word is the call's number.
-pub fn is_flush(syscall: &[u8]) -> bool {
-    let call = split(syscall.trim_ascii()).next().and_then(number);
-    call.is_some_and(|call| FLUSHES.iter().any(|flush| u64::try_from(*flush) == Ok(call)))
+/// System calls that send.
+const SENDS: &[libc::c_long] = &[
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_sendfile,
+    libc::SYS_splice,
+];
+
+/// The number of the system call that /proc/PID/task/TID/syscall tells of; None of a thread that runs.
+pub fn system_call(text: &[u8]) -> Option<u64> {
+    split(text.trim_ascii()).next().and_then(number)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Wait, is_flush};
+    use super::{Wait, system_call};
 
     #[test]
-    fn a_flush_is_told_by_its_system_call() {
-        let of = |call: i64| format!("{call} 0x3 0x0 0x7ffd 0x0 0x0 0x0 0x7ffc 0x7f01\n");
-        assert!(is_flush(of(nix::libc::SYS_fdatasync).as_bytes()));
-        assert!(!is_flush(of(nix::libc::SYS_read).as_bytes()));
-        assert!(!is_flush(b"running\n") && !is_flush(b""));
+    fn a_system_call_tells_what_a_function_serves() {
+        let of = |function, call: i64| {
+            let text = format!("{call} 0x3 0x0 0x7ffd 0x0 0x0 0x0 0x7ffc 0x7f01\n");
+            Wait::of_thread(function, || system_call(text.as_bytes()))
+        };
+        assert_eq!(of("folio_wait_bit_common", nix::libc::SYS_fdatasync), Wait::Flush);
+        assert_eq!(of("folio_wait_bit_common", nix::libc::SYS_pread64), Wait::Disk);
+        assert_eq!(of("wait_woken", nix::libc::SYS_sendto), Wait::Send);
+        assert_eq!(of("wait_woken", nix::libc::SYS_recvfrom), Wait::Receive);
+        assert_eq!((system_call(b"running\n"), system_call(b"")), (None, None));
     }
 
     #[test]

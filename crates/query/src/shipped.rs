@@ -214,6 +214,7 @@ shipped! {
     "facts-changed",
     "file-lock-waits",
     "flush-waits",
+    "flushes-of-small-writes",
     "fs-nearly-full",
     "governor",
     "half-duplex",

@@ -3,7 +3,7 @@
 
 use fenxi_procfs::{
     Root,
-    wait::{Wait, is_flush},
+    wait::{Wait, system_call},
 };
 use fenxi_wire::host::Listener;
 
@@ -34,7 +34,7 @@ impl Threads {
         let Some(tid) = session.tid.filter(|_| session.activity == class::CPU) else { return };
         let file = |name: &str| self.root.read_text(&format!("/proc/{}/task/{tid}/{name}", self.listener.pid()));
         let Some(function) = file("wchan") else { return };
-        let wait = Wait::of_thread(function.trim(), || is_flush(file("syscall").unwrap_or_default().as_bytes()));
+        let wait = Wait::of_thread(function.trim(), || system_call(file("syscall")?.as_bytes()));
         let Some(found) = activity_of(wait) else { return };
         session.activity = found;
         put(&mut session.wait_class, Some(activity::wait_class(found)));

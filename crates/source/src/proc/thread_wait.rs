@@ -10,7 +10,7 @@ use fenxi_model::{
 };
 use fenxi_procfs::{
     stat::Stat,
-    wait::{Wait, is_flush},
+    wait::{Wait, system_call},
 };
 use rustc_hash::FxHashMap;
 
@@ -227,8 +227,8 @@ fn waits_for<'a>(reader: &mut Reader, pid: u32, tid: u32, name: &'a mut String) 
     let function = std::str::from_utf8(reader.file(pid, Some(tid), "wchan")?.trim_ascii()).unwrap_or_default();
     // The compiler's copies of a function are the function.
     function.split('.').next().unwrap_or_default().clone_into(name);
-    let flushes = || is_flush(reader.file(pid, Some(tid), "syscall").unwrap_or_default());
-    Some((Wait::of_thread(name, flushes), name))
+    let call = || system_call(reader.file(pid, Some(tid), "syscall")?);
+    Some((Wait::of_thread(name, call), name))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 -- series: server
 -- unit: s/s
 -- order: 1
+-- param: server = '', only of this server
 WITH moments AS (
     SELECT run, host, server, t, max(dt) AS dt
     FROM (
@@ -39,5 +40,6 @@ SELECT m.run, m.host, m.t, max(m.dt) AS dt, m.server,
 FROM moments m
 LEFT JOIN at_work w ON w.run = m.run AND w.host = m.host AND w.server IS NOT DISTINCT FROM m.server AND w.t = m.t
 LEFT JOIN db_server s ON s.run = m.run AND s.host = m.host AND s.server IS NOT DISTINCT FROM m.server
+WHERE $server IN ('', m.server)
 GROUP BY m.run, m.host, m.server, m.t
 ORDER BY m.run, m.host, m.server, m.t

@@ -25,8 +25,15 @@ const PAINT: Record<string, string> = {
 };
 const REST = "#8b939d";
 
-/** Columns of questions by what they stand for. */
+/** Columns of questions, and classes of activity, by what they stand for. */
 const COLUMNS: Record<string, string> = {
+  cpu: "on CPU",
+  "run queue": "run queue",
+  "user io": "user I/O",
+  "system io": "system I/O",
+  commit: "commit",
+  lock: "lock",
+  "idle in transaction": "idle in transaction",
   on_cpu: "on CPU",
   run_queue: "run queue",
   user_io: "user I/O",
@@ -44,7 +51,10 @@ const COLUMNS: Record<string, string> = {
 
 export const paint = (part: string): string => PAINT[part] ?? REST;
 
-/** The colours of series by their columns, when all of them but lines are classes of activity; else each chart has its own. */
+/** What a column or a class of activity stands for, as a person reads it; undefined for what is none. */
+export const partOf = (column: string): string | undefined => COLUMNS[column];
+
+/** The colours of series by their columns or classes, when all of them but lines are classes of activity; else each chart has its own. */
 export function paintsOf(columns: string[], isLine: boolean[]): string[] | undefined {
   const known = columns.every((column, i) => isLine[i] || column in COLUMNS);
   return known ? columns.map((column) => paint(COLUMNS[column] ?? "")) : undefined;

@@ -1,11 +1,11 @@
 // One panel: a question's title, its answer drawn as the question wishes, and the way to change it.
 
 import { useContext, useRef } from "preact/hooks";
-import { Compact } from "./compact";
-import { offline, useAnswer } from "./api";
+import { offline, useAnswer, type Values } from "./api";
 import { TABLE_CHARTS, TableChart } from "./charts/answers";
 import { sheetOf } from "./charts/sheet";
 import { TakeAway } from "./charts/takeaway";
+import { Compact } from "./compact";
 import { HeatMap } from "./heatmap";
 import type { Header, Panel, Run } from "./payload";
 import { link } from "./router";
@@ -20,16 +20,24 @@ export function RunColour({ run }: { run: number }) {
   return <span class="swatch" style={{ background: colour(run) }} />;
 }
 
+interface PanelProps {
+  base: Panel;
+  runs: Run[];
+  wide: boolean;
+  /** Parameters of the question that `base` was asked with, `p.NAME`. */
+  params?: Values;
+}
+
 /** `base` answers for the whole run; while a time range is shown, the server is asked for that alone. */
-export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide: boolean }) {
+export function PanelView({ base, runs, wide, params }: PanelProps) {
   const box = useRef<HTMLElement>(null);
   const drawing = useRef<HTMLDivElement>(null);
   const seen = useSeen(box);
   const range = useShared(settled);
   const part = range && !offline && seen ? { from: round(range[0]), to: round(range[1]) } : null;
   const run = runs.map((r) => r.id);
-  const finer = useAnswer("panel", part && { question: base.id, run, ...part });
-  const panel = part && finer.data && !finer.stale ? finer.data : base;
+  const finer = useAnswer("panel", part && { question: base.id, run, ...part, ...params });
+  const panel = part && finer.data && !finer.stale ? { ...finer.data, title: base.title } : base;
   const compact = useContext(Compact);
   return (
     <article ref={box} class={wide ? "panel wide" : "panel"} id={`panel-${base.id}`} aria-busy={part && finer.stale ? "true" : undefined}>
@@ -43,7 +51,7 @@ export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide
             </span>
           )}
         </h3>
-        <PanelTools panel={panel} runs={runs} chart={drawing} />
+        <PanelTools panel={panel} runs={runs} chart={drawing} params={params} />
       </div>
       {base.about && !compact && <p class="about">{base.about}</p>}
       {finer.error && (
@@ -67,11 +75,19 @@ export function PanelView({ base, runs, wide }: { base: Panel; runs: Run[]; wide
 /** Seconds to the millisecond: what is asked twice has the same text. */
 const round = (s: number) => Math.round(s * 1000) / 1000;
 
-function PanelTools({ panel, runs, chart }: { panel: Panel; runs: Run[]; chart: { current: HTMLElement | null } }) {
+function PanelTools({
+  panel,
+  runs,
+  chart,
+  params,
+}: Omit<PanelProps, "base" | "wide"> & { panel: Panel; chart: { current: HTMLElement | null } }) {
   return (
     <div class="panel-tools">
       {!offline && (
-        <a href={link("/ask", { question: panel.id, run: runs.map((r) => r.id) })} title="Change this question and look at the answer">
+        <a
+          href={link("/ask", { question: panel.id, run: runs.map((r) => r.id), ...params })}
+          title="Change this question and look at the answer"
+        >
           edit
         </a>
       )}

@@ -3,6 +3,7 @@
 import type { ComponentType } from "preact";
 import { ask } from "./ask";
 import { compare } from "./compare";
+import { database } from "./database";
 import { live } from "./live";
 import { run } from "./run";
 import { runs } from "./runs";
@@ -17,4 +18,4 @@ export interface Page {
   View: ComponentType<{ query: URLSearchParams }>;
 }
 
-export const PAGES: readonly Page[] = [runs, run, compare, study, trend, ask, live];
+export const PAGES: readonly Page[] = [runs, run, database, compare, study, trend, ask, live];

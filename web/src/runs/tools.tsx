@@ -1,6 +1,7 @@
 // What can be done with the runs of a page: take them along, label, compare, delete them.
 
 import { useState } from "preact/hooks";
+import { hasDatabase } from "../database/state";
 import { Menu } from "../dialog";
 import type { Run } from "../payload";
 import { go, link, place } from "../router";
@@ -15,6 +16,11 @@ export function RunTools({ runs, writable }: { runs: Run[]; writable: boolean })
   const close = () => setAsked(null);
   return (
     <div class="page-tools">
+      {runs.length === 1 && hasDatabase(one) && (
+        <a class="plain" href={link("/database", { run: one.id, from: query.get("from"), to: query.get("to") })}>
+          Database
+        </a>
+      )}
       {runs.length > 1 ? (
         <a
           class="plain"

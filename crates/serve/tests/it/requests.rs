@@ -21,7 +21,7 @@ fn endpoints_answer_under_their_paths() {
 #[test]
 fn every_page_is_the_shell_and_names_files_that_are_there() {
     let served = serve();
-    for page in ["/", "/run?run=a", "/compare?a=1&b=2", "/study", "/trend", "/ask", "/live"] {
+    for page in ["/", "/run?run=a", "/database?run=a", "/compare?a=1&b=2", "/study", "/trend", "/ask", "/live"] {
         let shell = served.get(page);
         assert_eq!((shell.status, shell.header("content-type")), (200, Some("text/html; charset=utf-8")), "{page}");
         let text = shell.text();

@@ -124,7 +124,9 @@ test("every section of a run is drawn, and findings lead to their evidence", opt
     const drawn = await panel.locator("canvas, table, .tile, .bar-row, svg").count();
     assert.ok(drawn > 0, `${await panel.getAttribute("id")} draws nothing`);
   }
-  await page.locator("#section-findings .finding details").evaluateAll((all) => all.forEach((details) => (details.open = true)));
+  await page.locator("#section-findings .finding details").evaluateAll((all) => {
+    for (const details of all) details.open = true;
+  });
   const evidence = page.locator("#section-findings .evidence:visible").first();
   if ((await evidence.count()) > 0) {
     const target = (await evidence.getAttribute("href")).slice(1);

@@ -58,6 +58,8 @@ export function Tabs({ opened, state }: { opened: Opened; state: Looked }) {
   const tab = full.find((t) => t.id === state.tab) ?? full[0];
   if (!tab) return null;
   const panels = tab.questions.map((name) => headers.get(name)).filter((p): p is Header => p !== undefined);
+  // Who has chosen a tab wants all of it.
+  const all = new Set(panels.map((p) => p.id));
   return (
     <div class="db-tabs">
       <nav class="nav-links" aria-label="about the server">
@@ -67,7 +69,7 @@ export function Tabs({ opened, state }: { opened: Opened; state: Looked }) {
           </Step>
         ))}
       </nav>
-      <SectionView key={tab.id} section={{ id: tab.id, title: tab.title, panels }} runs={[run]} onKnown={() => undefined} />
+      <SectionView key={tab.id} section={{ id: tab.id, title: tab.title, panels }} runs={[run]} evidence={all} onKnown={() => undefined} />
       {empty.length > 0 && <p class="quiet">{`The run has nothing about: ${empty.map((t) => t.title.toLowerCase()).join(", ")}.`}</p>}
     </div>
   );

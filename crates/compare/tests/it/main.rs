@@ -1,5 +1,6 @@
 //! The compare crate over runs that are made up: what comes out is worked out by hand.
 
+mod diagnosis;
 mod explain;
 mod groups;
 mod representative;

@@ -83,6 +83,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
         replicas: Turn::every(1),
         settings: FxHashMap::default(),
         missing,
+        executed: None,
         hurries: false,
         has_polled: false,
     }))
@@ -92,7 +93,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
 const SECRETS: &[&str] = &["password", "init_connect", "passphrase", "sst_auth", "init_replica", "init_slave"];
 
 /// Whether our user may see sessions of others.
-fn sees_others(client: &mut Client) -> Result<bool, ClientError> {
+pub fn sees_others(client: &mut Client) -> Result<bool, ClientError> {
     let mut all = false;
     let sql = format!("{MARK} SHOW GRANTS");
     client.each(&sql, &mut |row| {
@@ -133,6 +134,8 @@ struct Mysql {
     /// Settings as they were last read.
     settings: FxHashMap<String, String>,
     missing: Vec<(&'static str, &'static str)>,
+    /// Prepared statements that were executed before the first poll; taken when it has been told that there are more.
+    executed: Option<f64>,
     hurries: bool,
     has_polled: bool,
 }
@@ -152,6 +155,7 @@ impl gather::Poller for Mysql {
         } else if self.status.was_reset() {
             rows.event(interval.t, "counter reset", &server, "status counters went back (FLUSH STATUS)");
         }
+        self.note_prepared(&about, rows);
         self.own.read(&mut self.client, &self.server)?;
         if let Some(dt) = interval.dt.filter(|dt| *dt > 0.0) {
             self.status.leave_out(own::spent(&self.server, dt));
@@ -207,6 +211,21 @@ impl gather::Poller for Mysql {
 }
 
 impl Mysql {
+    /// Says once that prepared statements are executed where none of them is counted.
+    fn note_prepared(&mut self, about: &About<'_>, rows: &mut Rows) {
+        let Some(now) = self.status.value("Com_stmt_execute") else { return };
+        if !self.has_polled {
+            self.executed = Some(now);
+        } else if self.by_threads
+            && self.client.about().version.contains("MariaDB")
+            && self.executed.take_if(|before| now > *before).is_some()
+        {
+            let why = "prepared statements are executed, which MariaDB counts in none of its statistics of statements: \
+                       samples of sessions show them, and `querystat` counts them";
+            rows.note(about.server, None, why);
+        }
+    }
+
     /// The server's own row: what counters, samples and the roster say.
     fn tell_server(&self, about: &About<'_>, dt: f64, heard: &Heard, rows: &mut Rows) {
         // Our own two sessions are none of the server's work.

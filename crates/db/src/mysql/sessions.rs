@@ -1,6 +1,9 @@
 //! Sessions of MySQL and MariaDB: by the performance schema's threads where it is on, else by the processlist.
 //!
 //! `information_schema.PROCESSLIST` is not used: MariaDB makes a temporary table on disk each time it is read.
+//!
+//! MariaDB's threads have no text while they execute a prepared statement, and the processlist has: it is read instead
+//! while somebody executes some.
 
 use std::sync::Arc;
 
@@ -15,6 +18,7 @@ use super::{
     MARK, activity,
     kernel::Threads,
     own::{Own, Who},
+    poller::sees_others,
     transactions::Transactions,
 };
 use crate::{
@@ -38,10 +42,13 @@ const TEXT: usize = 4096;
 pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError> {
     let mut client = server.client()?;
     let by_threads = threads_are_seen(&mut client)?;
+    let lists_others = sees_others(&mut client)?;
     Ok(Box::new(Sampler {
         server: server.clone(),
         client,
         by_threads,
+        lists_others,
+        executes: false,
         transactions: Transactions::default(),
         texts: FxHashMap::default(),
         own: Own::of(Who::Sampler),
@@ -63,6 +70,10 @@ struct Sampler {
     server: Server,
     client: Client,
     by_threads: bool,
+    /// Whether the processlist shows sessions of others.
+    lists_others: bool,
+    /// Whether somebody executed a prepared statement at the last look.
+    executes: bool,
     transactions: Transactions,
     /// Statements in normal form, by their text.
     texts: FxHashMap<Box<str>, Arc<Text>>,
@@ -84,11 +95,10 @@ mod at {
     pub const TID: usize = 8;
 }
 
-impl gather::Sampler for Sampler {
-    fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
-        self.transactions.read(&mut self.client)?;
-        self.own.read(&mut self.client, &self.server)?;
-        let sql = if self.by_threads {
+impl Sampler {
+    /// What asks for sessions: by threads, or the processlist.
+    fn statement(&self, by_threads: bool) -> String {
+        if by_threads {
             format!(
                 "{MARK} SELECT PROCESSLIST_ID, PROCESSLIST_USER, PROCESSLIST_HOST, PROCESSLIST_DB, PROCESSLIST_COMMAND, PROCESSLIST_TIME, \
                  PROCESSLIST_STATE, LEFT(PROCESSLIST_INFO, {TEXT}), THREAD_OS_ID FROM performance_schema.threads \
@@ -99,9 +109,18 @@ impl gather::Sampler for Sampler {
         } else {
             let full = if self.server.memory().has_long_texts { "" } else { "FULL " };
             format!("{MARK} SHOW {full}PROCESSLIST")
-        };
+        }
+    }
+}
+
+impl gather::Sampler for Sampler {
+    fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
+        self.transactions.read(&mut self.client)?;
+        self.own.read(&mut self.client, &self.server)?;
+        let by_threads = self.by_threads && !(self.executes && self.lists_others);
+        let sql = self.statement(by_threads);
         let (transactions, texts, own) = (&self.transactions, &mut self.texts, self.server.own());
-        let by_threads = self.by_threads;
+        let mut executes = false;
         let is_cut = !by_threads && self.server.memory().has_long_texts;
         let shown = if by_threads { Some(at::TID) } else { None };
         let tids = if by_threads { FxHashMap::default() } else { self.server.memory().tids.clone() };
@@ -110,6 +129,7 @@ impl gather::Sampler for Sampler {
             let text = row.text(at::TEXT).unwrap_or_default();
             let number = row.i64(at::NUMBER).unwrap_or_default();
             let transaction = transactions.of(number);
+            executes |= command == "Execute";
             let is_idle = matches!(command, "Sleep" | "Daemon") && transaction.is_none();
             if is_idle || own.contains(&number) || text.starts_with(MARK) {
                 return;
@@ -149,6 +169,7 @@ impl gather::Sampler for Sampler {
                 !by_threads && matches!(error, ClientError::Session { source: WireError::Protocol { .. }, .. });
             return Err(error);
         }
+        self.executes = executes;
         if let Some(threads) = &self.threads {
             into.sessions_mut().iter_mut().for_each(|session| threads.complete(session));
         }

@@ -1,5 +1,6 @@
 //! Sessions of PostgreSQL, by the function behind `pg_stat_activity`: the view looks up names each time and costs seven
-//! times as much. Names of databases and users are looked up once.
+//! times as much. Names of databases and users are looked up once. The function is asked about those sessions only that
+//! may be at work: it makes texts of the addresses of all others, too.
 
 use std::sync::Arc;
 
@@ -22,6 +23,11 @@ use crate::{
 const KNOWN: usize = 20_000;
 /// The most sessions of a sample.
 const MOST: usize = 2_000;
+
+/// Sessions that may be at work: all columns of a session cost several times as much as these two, and most are idle.
+const CANDIDATES: &str = "(pg_stat_get_backend_xact_start(i.id) IS NOT NULL OR (pg_stat_get_backend_wait_event(i.id) \
+     IS DISTINCT FROM 'ClientRead' AND (pg_stat_get_backend_wait_event_type(i.id) IS DISTINCT FROM 'Activity' \
+     OR pg_stat_get_backend_wait_event(i.id) LIKE 'WalSender%')))";
 
 /// Connects a sampler.
 ///
@@ -89,9 +95,10 @@ impl Sessions {
         let text = if has_ids { "NULL" } else { "left(query, 4096)" };
         let age = |column: &str| format!("extract(epoch FROM clock_timestamp() - {column})");
         let sql = format!(
-            "{MARK} SELECT pid, {leader}, datid, usesysid, application_name, host(client_addr), state, wait_event_type, wait_event, {id}, \
-             backend_type, {transaction}, {statement}, {changed}, {begun}, age(backend_xmin), {text} FROM pg_stat_get_activity(NULL) \
-             WHERE pid <> pg_backend_pid() AND application_name IS DISTINCT FROM '{APPLICATION}' AND (state <> 'idle' \
+            "{MARK} SELECT a.pid, {leader}, datid, usesysid, application_name, host(client_addr), state, wait_event_type, wait_event, {id}, \
+             backend_type, {transaction}, {statement}, {changed}, {begun}, age(backend_xmin), {text} FROM pg_stat_get_backend_idset() AS i(id), \
+             LATERAL pg_stat_get_activity(pg_stat_get_backend_pid(i.id)) AS a WHERE {CANDIDATES} \
+             AND a.pid <> pg_backend_pid() AND application_name IS DISTINCT FROM '{APPLICATION}' AND (state <> 'idle' \
              OR (state = 'idle' AND wait_event IS NULL) OR (state IS NULL AND wait_event_type IS DISTINCT FROM 'Activity')) \
              LIMIT {MOST}",
             leader = or_null("leader_pid"),

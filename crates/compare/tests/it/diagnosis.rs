@@ -41,8 +41,10 @@ fn steal(run: &mut Made) {
 
 fn diagnosed(fill: impl FnOnce(&mut Made)) -> Diagnosis {
     let mut runs = Runs::new();
-    let run = runs.add("r", 30.0, fill);
-    Diagnosis::of(&runs.engine(), &Scope::of([run])).unwrap()
+    runs.add("r", 30.0, fill);
+    let engine = runs.engine();
+    let run = engine.store().select_one("r").unwrap();
+    Diagnosis::of(&engine, &Scope::of([run])).unwrap()
 }
 
 fn place(diagnosis: &Diagnosis, name: &str) -> usize {

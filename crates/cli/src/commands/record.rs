@@ -114,7 +114,7 @@ fn describe(outcome: &Outcome) -> String {
     if let Some(code) = outcome.exit_code.filter(|code| *code != 0) {
         text.push_str(&format!("; the command ended with status {code}"));
     }
-    text.push_str("\nnext: fenxi show @1, fenxi ask, fenxi report @1");
+    text.push_str("\nnext: fenxi explain @1, fenxi ask, fenxi report @1");
     text
 }
 

@@ -414,7 +414,7 @@ fn recorded(
     report::rows(&outcome, observed.rows());
     let kept = observed.seal()?;
     if let (Some(run), false) = (kept.run, global.quiet) {
-        print::messages(&format!("recorded {run}\nnext: fenxi show @1, fenxi ask, fenxi report @1"));
+        print::messages(&format!("recorded {run}\nnext: fenxi explain @1, fenxi ask, fenxi report @1"));
     }
     Ok(outcome)
 }

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(recorder rate startup answers engine report pages zoom imports compare honesty faults mpstat nicstat pstime util memstat tamp load
-    observers overhead iopattern plockstat)
+    observers overhead databases iopattern plockstat)
 for name in "${names[@]}"; do
     printf '\n==> %s\n' "$name" >&2
     python3 "bench/$name.py"

@@ -5,7 +5,7 @@ use fenxi_model::{
     Rows,
     catalog::{db_setting, db_wait, metric},
 };
-use fenxi_procfs::{Root, cgroup, stat};
+use fenxi_procfs::{Root, TICK_NS, cgroup, stat};
 use fenxi_wire::{Dialect, host::Listener};
 use rustc_hash::FxHashMap;
 
@@ -40,6 +40,10 @@ pub struct Os {
     listener: Listener,
     root: Root,
     last: FxHashMap<u32, Times>,
+    /// Whom the tasks of `last` worked for.
+    whose: FxHashMap<u32, Whose>,
+    /// CPU time of processes of the server that have ended, nanoseconds so far.
+    ended_ns: Option<u64>,
     has_last: bool,
     /// Whether the server's numbers of processes are those of this host: in a container they are not.
     is_here: Option<bool>,
@@ -57,6 +61,8 @@ impl Os {
             listener,
             root,
             last: FxHashMap::default(),
+            whose: FxHashMap::default(),
+            ended_ns: None,
             has_last: false,
             is_here: None,
         })
@@ -98,6 +104,27 @@ impl Os {
         }
     }
 
+    /// CPU time of the server's processes that have ended, nanoseconds so far: sessions of PostgreSQL are children of one process.
+    fn ended_so_far(&self) -> Option<u64> {
+        if self.dialect != Dialect::Postgres {
+            return None;
+        }
+        let (stat, _) = stat::of_process(&self.root, self.listener.pid())?;
+        Some((stat.child_utime + stat.child_stime) * TICK_NS)
+    }
+
+    /// What processes used that were not there any more at the end of an interval, and for whom: those that were there at its
+    /// begin, and those that came within it. A server that is connected to for each statement works in such processes only.
+    fn of_ended(&mut self, last: &FxHashMap<u32, Times>) -> (u64, Whose) {
+        let now = self.ended_so_far();
+        let grown = now.zip(self.ended_ns).map_or(0, |(now, before)| now.saturating_sub(before));
+        self.ended_ns = now;
+        let gone = || last.iter().filter(|(id, _)| !self.last.contains_key(id));
+        let known: u64 = gone().map(|(_, (ran, _))| ran).sum();
+        let is_background = gone().any(|(id, _)| self.whose.get(id) != Some(&Whose::Client));
+        (grown.saturating_sub(known), if is_background { Whose::Background } else { Whose::Client })
+    }
+
     fn times(&self, id: u32) -> Option<Times> {
         let path = match self.dialect {
             Dialect::Postgres => format!("/proc/{id}/schedstat"),
@@ -121,11 +148,12 @@ impl Os {
         if self.is_here != Some(true) {
             return;
         }
-        let whose: FxHashMap<u32, Whose> = tasks.iter().map(|task| (task.id, task.whose)).collect();
         let now: FxHashMap<u32, Times> =
             self.ids(tasks).into_iter().filter_map(|id| Some((id, self.times(id)?))).collect();
         let last = std::mem::replace(&mut self.last, now);
         let had_last = std::mem::replace(&mut self.has_last, true);
+        let (ended_ns, ended_for) = self.of_ended(&last);
+        self.whose = tasks.iter().map(|task| (task.id, task.whose)).collect();
         let Some(dt) = interval.dt.filter(|dt| *dt > 0.0 && had_last) else { return };
         // A kernel without schedstat says nothing.
         if self.last.is_empty() {
@@ -135,7 +163,7 @@ impl Os {
         for (id, (ran, waited)) in &self.last {
             // What is new has begun within the interval.
             let (ran_before, waited_before) = last.get(id).copied().unwrap_or_default();
-            let sum = match whose.get(id).copied().unwrap_or(Whose::Background) {
+            let sum = match self.whose.get(id).copied().unwrap_or(Whose::Background) {
                 Whose::Client => &mut sums[0],
                 Whose::Background => &mut sums[1],
                 Whose::Own => &mut sums[2],
@@ -143,6 +171,7 @@ impl Os {
             sum.0 += ran.saturating_sub(ran_before);
             sum.1 += waited.saturating_sub(waited_before);
         }
+        sums[if ended_for == Whose::Client { 0 } else { 1 }].0 += ended_ns;
         let per_s = |ns: u64| ns as f64 / 1e9 / dt;
         for (kind, (ran, waited)) in ["client", "background"].into_iter().zip(sums) {
             for (activity, ns) in [(activity::CPU, ran), (activity::RUN_QUEUE, waited)] {

@@ -77,12 +77,12 @@ impl Server {
     }
 
     /// A connection to it, as a poller wants it: with a limit to each statement, and to the length of answers.
-    pub(crate) fn client(&self) -> Result<Client, ClientError> {
+    pub(crate) fn client(&self) -> Result<Client, ServerError> {
         self.client_of(&self.target)
     }
 
     /// As [`Server::client`], to another of its databases.
-    pub(crate) fn client_in(&self, database: &str) -> Result<Client, ClientError> {
+    pub(crate) fn client_in(&self, database: &str) -> Result<Client, ServerError> {
         self.client_of(&self.target.to_database(database))
     }
 
@@ -105,7 +105,7 @@ impl Server {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn client_of(&self, target: &Target) -> Result<Client, ClientError> {
+    fn client_of(&self, target: &Target) -> Result<Client, ServerError> {
         let mut client = match target.login.dialect {
             Dialect::Postgres => Client::connect(target, LOGIN)?,
             Dialect::Mysql => Client::connect(&target.to_database(mysql::HOME), LOGIN)?,
@@ -116,7 +116,14 @@ impl Server {
         client.set_most_rows(MOST_ROWS);
         client.keep_columns();
         match self.target.login.dialect {
-            Dialect::Postgres => postgres::settle(&mut client)?,
+            Dialect::Postgres => {
+                // Before anything is set: it would be set for whoever has the session next.
+                if postgres::shares_sessions(&mut client, || Client::connect(target, LOGIN))? {
+                    let why = "a pooler answers that gives sessions of the server to others between two statements; name the server itself";
+                    return Err(ServerError::Unfit { server: self.name.clone(), why: why.to_owned() });
+                }
+                postgres::settle(&mut client)?;
+            }
             Dialect::Mysql => mysql::settle(&mut client)?,
         }
         Ok(client)

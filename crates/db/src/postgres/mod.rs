@@ -14,7 +14,7 @@ use fenxi_wire::client::{Client, ClientError};
 use rustc_hash::FxHashMap;
 
 pub use self::{poller::poller, sessions::sampler};
-use crate::reading::Having;
+use crate::{reading::Having, server::ANSWER};
 
 /// What stands in front of each statement, by which they are told from others' in the server's own statistics.
 const MARK: &str = "/* fenxi-db */";
@@ -60,6 +60,35 @@ pub fn settle(client: &mut Client) -> Result<(), ClientError> {
         .collect();
     client.run(&format!("{MARK} SELECT {}", set.join(", ")))?;
     Ok(())
+}
+
+/// How often two connections are compared.
+const COMPARISONS: u32 = 3;
+
+/// Whether a pooler in transaction mode is between: one session of the server answers on two connections. A pooler gives
+/// sessions numbers of its own, so that a server that is asked directly is told without a second connection.
+///
+/// # Errors
+/// When the server refuses, or a connection is lost.
+pub fn shares_sessions(
+    client: &mut Client,
+    connect: impl FnOnce() -> Result<Client, ClientError>,
+) -> Result<bool, ClientError> {
+    let number = |client: &mut Client| client.number("SELECT pg_catalog.pg_backend_pid()");
+    let first = number(client)?;
+    if first == Some(i64::from(client.about().number)) {
+        return Ok(false);
+    }
+    // A pool that has no session left holds the second one up: then the first one is ours alone.
+    let Ok(mut other) = connect() else { return Ok(false) };
+    other.set_limit(ANSWER);
+    for _ in 0..COMPARISONS {
+        let Ok(of_other) = number(&mut other) else { return Ok(false) };
+        if of_other == first || number(client)? != first {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Which of the views in `wanted` the server has, with their columns; and settings that are on.

@@ -3,11 +3,15 @@
 #![expect(clippy::print_stderr, reason = "a test says why a server did not start")]
 
 mod auto;
+mod extensions;
 mod mysql;
 mod observe;
 mod oracles;
+mod pooler;
 mod postgres;
+mod saturated;
 #[allow(dead_code, reason = "the load's tests use all of it")]
 #[path = "../../../load/tests/it/server.rs"]
 mod server;
+mod standby;
 mod versions;

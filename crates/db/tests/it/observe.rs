@@ -43,6 +43,11 @@ impl Observation {
         self.tick(Tick::new(t, Some(seconds)));
     }
 
+    /// What came so far.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
     /// Takes the last readings.
     pub fn end(mut self) -> Rows {
         let t = Micros(self.begun.elapsed().as_micros() as i64);

@@ -1,0 +1,103 @@
+//! A standby: how far it is behind its primary, and what recovery does to its queries.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use fenxi_db::check::{Seen, check};
+use fenxi_model::{
+    Rows,
+    catalog::{db, db_replication, db_setting},
+};
+
+use crate::{
+    observe::{amount, begin, notes, places},
+    server::{Server, skipped},
+};
+
+/// The largest value that a column of a role has.
+fn most(rows: &Rows, role: &str, place: fenxi_model::Place<db_replication::Schema, fenxi_model::place::F64>) -> f64 {
+    let Some(found) = rows.of(&db_replication::TABLE) else { return -1.0 };
+    let of_role = places(rows, &db_replication::TABLE, |row| found.str(row, db_replication::role) == Some(role));
+    of_role.into_iter().filter_map(|row| found.f64(row, place)).fold(-1.0, f64::max)
+}
+
+/// Waits for something that comes, for 20 seconds at most.
+fn until(mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is_so() && Instant::now() < end {
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_standby_is_read_and_its_lag_and_conflicts_are_seen_on_both_sides() {
+    let Some(primary) = Server::postgres_with(&["-c", "shared_preload_libraries=pg_stat_statements"]) else {
+        return skipped("a standby of PostgreSQL", "it is not installed");
+    };
+    let mut writer = primary.client("postgres");
+    writer.run("CREATE EXTENSION pg_stat_statements").unwrap();
+    writer.run("CREATE TABLE a AS SELECT n, repeat('x', 200) AS note FROM generate_series(1, 20000) n").unwrap();
+    let more = ["-c", "max_standby_streaming_delay=300ms", "-c", "shared_preload_libraries=pg_stat_statements"];
+    let standby = primary.standby(&more);
+    let (_, findings) = check(&fenxi_db::Server::new(&standby.target("postgres")), 10).unwrap();
+    let refused: Vec<_> = findings.iter().filter(|finding| finding.seen == Seen::Refused).collect();
+    assert!(refused.is_empty() && findings.len() > 10, "{refused:?}");
+
+    let mut of_primary = begin(&primary.url("postgres"), 10).unwrap();
+    let mut of_standby = begin(&standby.url("postgres"), 10).unwrap();
+    let mut reader = standby.client("postgres");
+    // How old the last replayed transaction is, only a standby knows that has replayed one.
+    writer.run("INSERT INTO a VALUES (0, 'first')").unwrap();
+    until(|| reader.number("SELECT 1 WHERE pg_last_xact_replay_timestamp() IS NOT NULL").unwrap().is_some());
+    reader.run("SELECT pg_wal_replay_pause()").unwrap();
+    writer.run("INSERT INTO a SELECT n, repeat('y', 200) FROM generate_series(1, 50000) n").unwrap();
+    // 50,000 rows of more than 200 bytes each were received and are not replayed. On a busy machine readings take long, and
+    // come seldom.
+    let are_late = |primary: &Rows, standby: &Rows| {
+        most(primary, "sends", db_replication::replay_lag_bytes) > 1e7
+            && most(standby, "receives", db_replication::replay_lag_bytes) > 1e7
+            && most(standby, "receives", db_replication::replay_lag_s) > 1.0
+    };
+    until(|| {
+        of_primary.go_on(0.5);
+        of_standby.go_on(0.5);
+        are_late(of_primary.rows(), of_standby.rows())
+    });
+    assert!(are_late(of_primary.rows(), of_standby.rows()), "{:?}", notes(of_standby.rows()));
+    reader.run("SELECT pg_wal_replay_resume()").unwrap();
+    // A query holds an old snapshot while the rows that it may see are removed.
+    let conflict = thread::spawn({
+        let mut client = standby.client("postgres");
+        move || {
+            client.run("BEGIN ISOLATION LEVEL REPEATABLE READ").unwrap();
+            client.run("SELECT count(*) FROM a, pg_sleep(10)").is_err()
+        }
+    });
+    thread::sleep(Duration::from_millis(500));
+    writer.run("DELETE FROM a").unwrap();
+    writer.run("VACUUM a").unwrap();
+    assert!(conflict.join().unwrap(), "the query was cancelled");
+    until(|| standby.number("SELECT sum(conflicts)::bigint FROM pg_stat_database") > 0);
+    of_standby.go_on(1.2);
+    drop(of_primary);
+    let of_standby = of_standby.end();
+
+    let late = most(&of_standby, "receives", db_replication::replay_lag_s);
+    assert!((1.0..60.0).contains(&late), "{late} s");
+    let databases = of_standby.of(&db::TABLE).unwrap();
+    let conflicts: f64 = places(&of_standby, &db::TABLE, |row| databases.str(row, db::database).is_none())
+        .into_iter()
+        .filter_map(|row| databases.f64(row, db::conflicts))
+        .sum();
+    assert!(conflicts >= 1.0, "{conflicts}");
+    let settings = of_standby.of(&db_setting::TABLE).unwrap();
+    let role = places(&of_standby, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("in_recovery"));
+    assert_eq!(settings.str(role[0], db_setting::value), Some("true"));
+    // What it replays is its log.
+    let log = amount(&of_standby, &db::TABLE, (db::dt, db::log_bytes_per_s), |row| databases.str(row, db::database).is_none());
+    assert!(log > 1e7, "{log}");
+    let refused: Vec<_> = notes(&of_standby).into_iter().filter(|note| note.contains(" read: ")).collect();
+    assert!(refused.is_empty(), "{refused:?}");
+}

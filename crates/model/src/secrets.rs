@@ -292,7 +292,7 @@ mod tests {
             &["psql", "-p", "5433", "-h", "db1", "postgres://u@h:5432/shop"][..],
             &["fenxi", "load", "run", "mysql://root@127.0.0.1:3306/test", "-w", "tpcb_like", "-c", "64"],
             &["curl", "http://h:8080/@scope/x", "-x", "http://proxy:3128"],
-            &["PWD=/home/me", "ls", "-la", "--password-file=/run/x", "--passive"],
+            &["PWD=/srv/me", "ls", "-la", "--password-file=/run/x", "--passive"],
             &["mysqld", "--port=3306", "-P", "1"],
             &["grep", "password", "/etc/nsswitch.conf"],
             &["postgres: writer process", "a by b", "bypass", "é=ü"],

@@ -100,7 +100,7 @@ pub struct Question {
     pub y: Vec<String>,
     /// Those of them that are lines over stacked areas, such as a limit.
     pub lines: Vec<String>,
-    /// Value at the upper end of the scale of a heat map; None for the greatest that there is.
+    /// Value at the upper end of the scale of a heat map; None for the maximum that there is.
     pub top: Option<f64>,
     /// Column that tells lines apart.
     pub series: Option<String>,

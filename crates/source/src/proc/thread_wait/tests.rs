@@ -1,3 +1,5 @@
+//! Threads of a made-up /proc, by what they wait for.
+
 use super::SOURCE;
 use crate::testing::{Machine, near};
 

@@ -1,6 +1,6 @@
 //! The parts of a time as tables: what `fenxi explain` and `fenxi compare` show alike.
 
-use fenxi_compare::{Part, Split, percent};
+use fenxi_compare::{Part, Split};
 
 /// A table of text; its first column are names, the last one words.
 pub struct Table {
@@ -70,6 +70,11 @@ fn signed(split: &Split, value: f64) -> String {
 fn range(split: &Split, [low, high]: [f64; 2], is_change: bool) -> String {
     let show = |value| if is_change { signed(split, value) } else { human(split, value) };
     format!("{} … {}", show(low), show(high))
+}
+
+/// A share as the columns of changes beside it are written.
+fn percent(share: f64) -> String {
+    fenxi_compare::percent(share).replace('%', " %")
 }
 
 /// How a part was measured; both ways where groups differ.

@@ -6,11 +6,13 @@ import { Findings } from "../findings";
 import { FirstScreen, shownFirst, TheAnswer, useFirst } from "../first";
 import { Empty, Failure, Pending } from "../parts";
 import type { Opened } from "../payload";
+import { link } from "../router";
 import { RunFacts } from "../runs/facts";
 import { RunTools } from "../runs/tools";
 import { SaveWindow } from "../runs/windows";
 import { Navigation, SectionView, silent, SilentSection } from "../sections";
 import { useWritable } from "../shell";
+import { moment } from "../units";
 import { useZoomInLink } from "../zoomlink";
 import type { Page } from ".";
 
@@ -23,17 +25,36 @@ function RunPage({ query }: { query: URLSearchParams }) {
   return (
     <main id="main" tabIndex={-1}>
       {wanted.length === 0 ? (
-        <Empty title="Which run?">
-          <p>
-            Choose one from <a href="/">the list of runs</a>.
-          </p>
-        </Empty>
+        <Latest />
       ) : answer.error ? (
         <Failure error={answer.error} />
       ) : (
         <Pending what={`Opening ${wanted.join(", ")}`} />
       )}
     </main>
+  );
+}
+
+/** So many runs are offered where none is named. */
+const OFFERED = 10;
+
+function Latest() {
+  const answer = useAnswer("runs", { sort: "start", desc: true, limit: OFFERED });
+  return (
+    <Empty title="Which run?">
+      {answer.data && (
+        <ul>
+          {answer.data.rows.map((row) => (
+            <li key={row.id}>
+              <a href={link("/run", { run: row.id })}>{row.name}</a> <span class="quiet">{moment(row.start_ms)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p>
+        <a href="/">All runs</a>
+      </p>
+    </Empty>
   );
 }
 

@@ -58,6 +58,9 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let engine = Engine::on_demand(&store, &Options::default())?;
     let explained = Explained::of(&engine, [args.runs.join(",")], &args.part.window)?;
+    if explained.split.is_none() {
+        print::message("these runs show neither the latency of transactions nor the elapsed time of a command");
+    }
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
     let diagnosis = Diagnosis::of(&engine, &Scope::of(ids))?;
     let text = if args.json {

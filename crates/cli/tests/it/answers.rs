@@ -92,7 +92,7 @@ fn findings_say_what_stands_out_and_list_their_rules() {
     let fenxi = Fenxi::new();
     fenxi.run(&["record", "--name", "bad", "--interval", "50ms", "--", "sh", "-c", "sleep 0.3; exit 3"]);
     let said = fenxi.ok(&["findings"]);
-    assert!(said.contains("WARNING: ") && said.contains("The recorded command failed"), "{said}");
+    assert!(said.starts_with("The recorded command failed") && said.contains("\n1 PROBLEM\n"), "{said}");
     assert!(said.contains("ended with status 3") && said.contains("fenxi ask result-summary -r "), "{said}");
     assert!(said.lines().all(|line| line.chars().count() <= 100), "{said}");
     let lines = fenxi.ok(&["findings", "bad", "--json"]);

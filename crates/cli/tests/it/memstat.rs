@@ -229,8 +229,10 @@ fn what_was_saved_is_shown_again() {
     let fenxi = Fenxi::new();
     let lines = fenxi.ok(&["memstat", "20ms", "3", "--save", "m"]);
     let again = fenxi.ok(&["memstat", "--run", "m"]);
-    assert_eq!((lines.lines().count(), lines), (4, again));
-    assert!(fenxi.ok(&["memstat", "--run", "m", "--csv"]).lines().count() == 4);
+    // A busy machine may miss a tick.
+    assert!((3..=4).contains(&lines.lines().count()), "{lines}");
+    assert_eq!(fenxi.ok(&["memstat", "--run", "m", "--csv"]).lines().count(), lines.lines().count());
+    assert_eq!(lines, again);
     assert!(fenxi.ok(&["memstat", "--run", "m", "1s", "1"]).starts_with("Page summary"));
     let file = env!("CARGO_BIN_EXE_fenxi");
     let files = fenxi.ok(&["memstat", "--files", file, "--save", "f"]);

@@ -61,7 +61,8 @@ fn a_command_that_is_sampled_while_it_burns_has_all_its_time() {
     let script = format!("{}; ({}); {}", count_to(60_000), count_to(20_000), count_to(60_000));
     fenxi.ok(&["pstime", "50ms", "--save", "a", "--", "sh", "-c", &script]);
     let (all, truth) = (seconds(&fenxi, "true"), truth(&fenxi));
-    assert!((all - truth).abs() <= 0.001 * truth + 4e-6, "{all} s shown, {truth} s by getrusage");
+    // See above: the kernel's two accounts.
+    assert!((all - truth).abs() <= 0.001 * truth + 6e-4, "{all} s shown, {truth} s by getrusage");
 }
 
 #[test]

@@ -93,10 +93,13 @@ fn a_standby_is_read_and_its_lag_and_conflicts_are_seen_on_both_sides() {
         .sum();
     assert!(conflicts >= 1.0, "{conflicts}");
     let settings = of_standby.of(&db_setting::TABLE).unwrap();
-    let role = places(&of_standby, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("in_recovery"));
+    let role =
+        places(&of_standby, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("in_recovery"));
     assert_eq!(settings.str(role[0], db_setting::value), Some("true"));
     // What it replays is its log.
-    let log = amount(&of_standby, &db::TABLE, (db::dt, db::log_bytes_per_s), |row| databases.str(row, db::database).is_none());
+    let log = amount(&of_standby, &db::TABLE, (db::dt, db::log_bytes_per_s), |row| {
+        databases.str(row, db::database).is_none()
+    });
     assert!(log > 1e7, "{log}");
     let refused: Vec<_> = notes(&of_standby).into_iter().filter(|note| note.contains(" read: ")).collect();
     assert!(refused.is_empty(), "{refused:?}");

@@ -96,7 +96,9 @@ fn cpu_of_a_statement_is_that_of_pg_stat_kcache() {
                      JOIN pg_stat_statements s USING (queryid) WHERE query LIKE '%generate_series%'";
     let used = server.number(by_server) as f64 / 1e6;
     let (cpu, queued) = (time_in(&rows, "cpu", "os"), time_in(&rows, "run queue", "os"));
-    assert!(used > 0.5 && (0.93..1.25).contains(&(cpu / used)), "{cpu} s by the kernel, {used} s by pg_stat_kcache");
+    // Beside the statements there is the begin of twelve sessions.
+    let most = 1.25 * used + 12.0 * 0.03;
+    assert!(used > 0.5 && (0.93 * used..most).contains(&cpu), "{cpu} s by the kernel, {used} s by pg_stat_kcache");
     // A look cannot tell a CPU from the run queue.
     let sessions = rows.of(&db_session::TABLE).unwrap();
     let looks = places(&rows, &db_session::TABLE, |row| {

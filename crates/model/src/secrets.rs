@@ -168,7 +168,8 @@ fn first_secret(text: &str) -> Option<(usize, usize)> {
 /// The password of a URL whose authority begins at `at`.
 fn of_url(text: &str, at: usize) -> Option<(usize, usize)> {
     let rest = &text[at..];
-    let rest = &rest[..rest.find(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '<' | '>')).unwrap_or(rest.len())];
+    let rest =
+        &rest[..rest.find(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '<' | '>')).unwrap_or(rest.len())];
     let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
     // A password may hold a slash that nobody encoded; what is a port only is none.
     let who = match authority.rfind('@') {
@@ -225,7 +226,11 @@ fn of_name(text: &str, name: &str, end: usize) -> Option<(usize, usize)> {
 /// The length of what stands in brackets, with them.
 fn in_brackets(text: &str) -> usize {
     let inner = &text[1..];
-    let begin = if inner.starts_with(['\'', '"']) { 1 + quoted(inner, if inner.starts_with('"') { '"' } else { '\'' }) } else { 1 };
+    let begin = if inner.starts_with(['\'', '"']) {
+        1 + quoted(inner, if inner.starts_with('"') { '"' } else { '\'' })
+    } else {
+        1
+    };
     text[begin..].find(')').map_or(text.len(), |end| begin + end + 1)
 }
 
@@ -253,7 +258,10 @@ mod tests {
     #[test]
     fn no_password_of_a_command_line_is_left() {
         for (words, expected) in [
-            (&["psql", "postgres://u:hunter2@h/shop?sslmode=prefer"][..], "psql|postgres://u:***@h/shop?sslmode=prefer"),
+            (
+                &["psql", "postgres://u:hunter2@h/shop?sslmode=prefer"][..],
+                "psql|postgres://u:***@h/shop?sslmode=prefer",
+            ),
             (&["x", "mysql://u:hun/ter2@h/shop"], "x|mysql://u:***@h/shop"),
             (&["x", "redis://:hunter2@h"], "x|redis://:***@h"),
             (&["psql", "host=h password=hunter2 user=u"], "psql|host=h password=*** user=u"),
@@ -284,7 +292,7 @@ mod tests {
             &["psql", "-p", "5433", "-h", "db1", "postgres://u@h:5432/shop"][..],
             &["fenxi", "load", "run", "mysql://root@127.0.0.1:3306/test", "-w", "tpcb_like", "-c", "64"],
             &["curl", "http://h:8080/@scope/x", "-x", "http://proxy:3128"],
-            &["PWD=/home/me", "ls", "-la", "--password-file=/run/x", "--passive"],
+            &["PWD=/srv/me", "ls", "-la", "--password-file=/run/x", "--passive"],
             &["mysqld", "--port=3306", "-P", "1"],
             &["grep", "password", "/etc/nsswitch.conf"],
             &["postgres: writer process", "a by b", "bypass", "é=ü"],
@@ -295,7 +303,9 @@ mod tests {
 
     #[test]
     fn a_text_without_secrets_stays_so() {
-        for text in ["a://b:c@d password=e 'f", "password", "password=", "password='", "://:@", "é://é:é@é", "by '", "$$"] {
+        for text in
+            ["a://b:c@d password=e 'f", "password", "password=", "password='", "://:@", "é://é:é@é", "by '", "$$"]
+        {
             let once = text_without_secrets(text).into_owned();
             assert_eq!(text_without_secrets(&once), once, "{text}");
         }

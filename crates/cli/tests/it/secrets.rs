@@ -178,7 +178,8 @@ fn record_with(fenxi: &Fenxi, server: &Server, (user, variable): (&str, &str), (
     let short = ["record", "--db", &plain, "--for", "2s", "--db-rate", "100"];
     fenxi_at_home(fenxi, home.path(), &[], &short);
     fenxi_at_home(fenxi, nobody.path(), &[(variable, &password)], &short);
-    let load = ["load", "run", &full, "-w", "oltp_point_select", "-c", "2", "--for", "2s", "--record", "--processes", "2"];
+    let load =
+        ["load", "run", &full, "-w", "oltp_point_select", "-c", "2", "--for", "2s", "--record", "--processes", "2"];
     fenxi_at_home(fenxi, nobody.path(), &[], &["load", "prepare", &full, "-w", "oltp_point_select"]);
     fenxi_at_home(fenxi, nobody.path(), &[], &load);
     // It was observed: what is free of passwords is not just empty.
@@ -231,7 +232,9 @@ fn no_password_of_postgresql_is_kept_shown_or_handed_on() {
         format!("SELECT dblink_connect('c', 'host=127.0.0.1 port=1 password={s}')"),
         "DROP USER MAPPING IF EXISTS FOR fed SERVER other".to_owned(),
         format!("CREATE USER MAPPING FOR fed SERVER other OPTIONS (user 'u', password '{s}')"),
-        format!("CREATE SUBSCRIPTION s CONNECTION 'host=127.0.0.1 port=1 password={s}' PUBLICATION p WITH (connect = false)"),
+        format!(
+            "CREATE SUBSCRIPTION s CONNECTION 'host=127.0.0.1 port=1 password={s}' PUBLICATION p WITH (connect = false)"
+        ),
         format!("SET app.password = {s}"),
         format!("COPY (SELECT 1) TO PROGRAM 'PGPASSWORD={s} sleep 0.1'"),
     ];
@@ -253,7 +256,8 @@ fn no_password_of_mariadb_is_kept_shown_or_handed_on() {
     };
     let login = secret("login");
     let mut client = server.client("test");
-    for statement in ["CREATE USER fed", &format!("CREATE USER mon IDENTIFIED BY '{login}'"), "GRANT ALL ON *.* TO mon"] {
+    for statement in ["CREATE USER fed", &format!("CREATE USER mon IDENTIFIED BY '{login}'"), "GRANT ALL ON *.* TO mon"]
+    {
         client.run(statement).unwrap();
     }
     let s = secret("sql");

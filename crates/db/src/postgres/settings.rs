@@ -49,7 +49,10 @@ impl Settings {
                 .text(db_setting::value, value.as_str())
                 .str(db_setting::unit, setting.unit)
                 .str(db_setting::origin, setting.origin)
-                .text(db_setting::built_in, setting.built_in.map(|value| without_secrets(setting.name, value)).as_deref())
+                .text(
+                    db_setting::built_in,
+                    setting.built_in.map(|value| without_secrets(setting.name, value)).as_deref(),
+                )
                 .str(db_setting::pending_restart, setting.pending.filter(|p| *p).map(|_| "yes"));
             known.insert(setting.name.to_owned(), value);
         };

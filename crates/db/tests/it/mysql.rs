@@ -74,7 +74,11 @@ fn prepared_statements_are_seen_by_samples_and_it_is_told_that_no_digest_counts_
     server.prepare(&program).unwrap();
     let mut observation = begin(&server.url("test"), 100).unwrap();
     for _ in 0..4 {
-        server.run(server.program("oltp_read_only", &[("tables", "1"), ("table_size", "1000")]), Mode::Prepared, Schedule::Closed);
+        server.run(
+            server.program("oltp_read_only", &[("tables", "1"), ("table_size", "1000")]),
+            Mode::Prepared,
+            Schedule::Closed,
+        );
     }
     observation.go_on(1.2);
     let rows = observation.end();
@@ -89,7 +93,9 @@ fn prepared_statements_are_seen_by_samples_and_it_is_told_that_no_digest_counts_
     // Nobody reads figures of prepared statements where there are none.
     let counted = rows.of(&db_statement::TABLE).map_or(0, |statements| {
         (0..statements.n_rows())
-            .filter(|row| statements.str(*row, db_statement::statement).is_some_and(|text| text.contains("sbtest1 where")))
+            .filter(|row| {
+                statements.str(*row, db_statement::statement).is_some_and(|text| text.contains("sbtest1 where"))
+            })
             .count()
     });
     assert_eq!(counted, 0, "MariaDB counts them now: the note is wrong");

@@ -160,7 +160,8 @@ fn without_passwords(form: String) -> String {
     let has_names = !form.starts_with("grant ");
     let words: Vec<_> = words(&form)
         .map(|word| {
-            if let Some((name, _)) = word.split_once('=').filter(|(name, value)| is_secret_name(name) && !value.is_empty())
+            if let Some((name, _)) =
+                word.split_once('=').filter(|(name, value)| is_secret_name(name) && !value.is_empty())
             {
                 hide = false;
                 return Cow::Owned(format!("{name}=?"));

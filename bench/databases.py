@@ -192,6 +192,7 @@ def costs(server):
             continue
         servers, own = [ms - idle for ms, _ in figures], [ms for _, ms in figures]
         ratio = f"{statistics.median(servers) / ours:.2f}" if name != "fenxi without --db" else "-"
+        print(server.name, name, servers, own, file=sys.stderr)
         rows.append([server.name, name, spread(servers, digits=2), ratio, spread(own, digits=2)])
     notes.append(f"{server.name} by itself: {idle:.2f} ms/s, which is subtracted.")
     return rows, notes
@@ -223,6 +224,7 @@ def pairs(server):
         middle = statistics.mean(changes)
         half = T95.get(PAIRS - 1, 2.0) * statistics.stdev(changes) / math.sqrt(PAIRS)
         low, high = (100 * (math.exp(middle + side * half) - 1) for side in (-1, 1))
+        print(name, changes, file=sys.stderr)
         verdict = "cannot be told apart" if low <= 0 <= high else "differ"
         rows.append([name, f"throughput with --db at 10 samples/s, {PAIRS} pairs of {PAIR_SECONDS} s",
                      f"{100 * (math.exp(middle) - 1):+.2f} % ({low:+.2f} to {high:+.2f} %)", verdict,

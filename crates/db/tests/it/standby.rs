@@ -1,6 +1,7 @@
 //! A standby: how far it is behind its primary, and what recovery does to its queries.
 
 use std::{
+    process::Command,
     thread,
     time::{Duration, Instant},
 };
@@ -13,8 +14,23 @@ use fenxi_model::{
 
 use crate::{
     observe::{amount, begin, notes, places},
-    server::{Server, skipped},
+    server::{Server, as_user, free_port, postgres_programs, quietly, skipped},
 };
+
+/// A standby of a server, which replays what that one writes.
+fn standby_of(primary: &Server, more: &[&str]) -> Server {
+    let bin = postgres_programs().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    assert!(quietly(Command::new("chmod").arg("777").arg(folder.path())));
+    let (data, port) = (folder.path().join("data"), free_port());
+    let mut copy = as_user("postgres", bin.join("pg_basebackup"));
+    copy.args(["-R", "-c", "fast", "-X", "stream", "-h", "127.0.0.1", "-U", "postgres", "-p"]);
+    assert!(quietly(copy.arg(primary.port.to_string()).arg("-D").arg(&data)));
+    let mut command = as_user("postgres", bin.join("postgres"));
+    command.arg("-D").arg(&data).args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-p"]);
+    command.arg(port.to_string()).arg("-k").arg(folder.path()).args(more);
+    Server::started("postgres", "postgres", port, command, folder)
+}
 
 /// The largest value that a column of a role has.
 fn most(rows: &Rows, role: &str, place: fenxi_model::Place<db_replication::Schema, fenxi_model::place::F64>) -> f64 {
@@ -40,7 +56,7 @@ fn a_standby_is_read_and_its_lag_and_conflicts_are_seen_on_both_sides() {
     writer.run("CREATE EXTENSION pg_stat_statements").unwrap();
     writer.run("CREATE TABLE a AS SELECT n, repeat('x', 200) AS note FROM generate_series(1, 20000) n").unwrap();
     let more = ["-c", "max_standby_streaming_delay=300ms", "-c", "shared_preload_libraries=pg_stat_statements"];
-    let standby = primary.standby(&more);
+    let standby = standby_of(&primary, &more);
     let (_, findings) = check(&fenxi_db::Server::new(&standby.target("postgres")), 10).unwrap();
     let refused: Vec<_> = findings.iter().filter(|finding| finding.seen == Seen::Refused).collect();
     assert!(refused.is_empty() && findings.len() > 10, "{refused:?}");
@@ -76,29 +92,33 @@ fn a_standby_is_read_and_its_lag_and_conflicts_are_seen_on_both_sides() {
         }
     });
     thread::sleep(Duration::from_millis(500));
-    ["DELETE FROM a", "VACUUM a"].map(|sql| writer.run(sql).unwrap());
+    writer.run("DELETE FROM a").unwrap();
+    writer.run("VACUUM a").unwrap();
     assert!(conflict.join().unwrap(), "the query was cancelled");
     until(|| standby.number("SELECT sum(conflicts)::bigint FROM pg_stat_database") > 0);
     of_standby.go_on(1.2);
     drop(of_primary);
     let of_standby = of_standby.end();
 
-    assert!((1.0..60.0).contains(&most(&of_standby, "receives", db_replication::replay_lag_s)));
-    let databases = of_standby.of(&db::TABLE).unwrap();
-    let conflicts: f64 = places(&of_standby, &db::TABLE, |row| databases.str(row, db::database).is_none())
+    is_told(&of_standby);
+}
+
+/// What the standby told of itself.
+fn is_told(rows: &Rows) {
+    let late = most(rows, "receives", db_replication::replay_lag_s);
+    assert!((1.0..60.0).contains(&late), "{late} s");
+    let databases = rows.of(&db::TABLE).unwrap();
+    let conflicts: f64 = places(rows, &db::TABLE, |row| databases.str(row, db::database).is_none())
         .into_iter()
         .filter_map(|row| databases.f64(row, db::conflicts))
         .sum();
     assert!(conflicts >= 1.0, "{conflicts}");
-    let settings = of_standby.of(&db_setting::TABLE).unwrap();
-    let role =
-        places(&of_standby, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("in_recovery"));
+    let settings = rows.of(&db_setting::TABLE).unwrap();
+    let role = places(rows, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("in_recovery"));
     assert_eq!(settings.str(role[0], db_setting::value), Some("true"));
     // What it replays is its log.
-    let log = amount(&of_standby, &db::TABLE, (db::dt, db::log_bytes_per_s), |row| {
-        databases.str(row, db::database).is_none()
-    });
+    let log = amount(rows, &db::TABLE, (db::dt, db::log_bytes_per_s), |row| databases.str(row, db::database).is_none());
     assert!(log > 1e7, "{log}");
-    let refused: Vec<_> = notes(&of_standby).into_iter().filter(|note| note.contains(" read: ")).collect();
+    let refused: Vec<_> = notes(rows).into_iter().filter(|note| note.contains(" read: ")).collect();
     assert!(refused.is_empty(), "{refused:?}");
 }

@@ -106,22 +106,6 @@ impl Server {
         Server::started("postgres", "postgres", port, command, folder)
     }
 
-    /// A standby of this PostgreSQL, which replays what it writes.
-    pub fn standby(&self, more: &[&str]) -> Server {
-        let bin = postgres_programs().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        quietly(Command::new("chmod").arg("777").arg(folder.path()));
-        let data = folder.path().join("data");
-        let mut copy = as_user("postgres", bin.join("pg_basebackup"));
-        copy.args(["-R", "-c", "fast", "-X", "stream", "-h", "127.0.0.1", "-U", "postgres", "-p"]);
-        assert!(quietly(copy.arg(self.port.to_string()).arg("-D").arg(&data)));
-        let port = free_port();
-        let mut command = as_user("postgres", bin.join("postgres"));
-        command.arg("-D").arg(&data).args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-p"]);
-        command.arg(port.to_string()).arg("-k").arg(folder.path()).args(more);
-        Server::started("postgres", "postgres", port, command, folder)
-    }
-
     pub fn mariadb() -> Option<Server> {
         Server::mariadb_with(&[])
     }
@@ -148,7 +132,8 @@ impl Server {
         Some(server)
     }
 
-    fn started(
+    /// By a command that starts it.
+    pub fn started(
         scheme: &'static str,
         user: &'static str,
         port: u16,

@@ -152,7 +152,15 @@ pub fn sessions(server: &str, sample: &Sample, interval: Interval, rows: &mut Ro
 /// An age in milliseconds, an older one in hundredths or tenths of a second: a look is no more exact, and microseconds are
 /// most of what a recording of sessions takes on disk.
 fn rounded(age_s: Option<f64>) -> Option<f64> {
-    let per_s = |age: f64| if age < 10.0 { 1e3 } else if age < 100.0 { 1e2 } else { 1e1 };
+    let per_s = |age: f64| {
+        if age < 10.0 {
+            1e3
+        } else if age < 100.0 {
+            1e2
+        } else {
+            1e1
+        }
+    };
     age_s.map(|age| (age * per_s(age)).round() / per_s(age))
 }
 

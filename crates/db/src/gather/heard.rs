@@ -129,8 +129,8 @@ pub fn sessions(server: &str, sample: &Sample, interval: Interval, rows: &mut Ro
             .str(db_session::wait_class, some(&session.wait_class))
             .str(db_session::wait_event, some(&session.wait_event))
             .i64(db_session::blocked_by, session.blocked_by)
-            .f64(db_session::transaction_age_s, session.transaction_age_s)
-            .f64(db_session::statement_age_s, session.statement_age_s)
+            .f64(db_session::transaction_age_s, rounded(session.transaction_age_s))
+            .f64(db_session::statement_age_s, rounded(session.statement_age_s))
             .str(db_session::digest, session.statement.as_ref().map(|text| text.digest.as_str()))
             .str(db_session::statement, session.statement.as_ref().map(|text| text.form.as_str()))
             .i64(db_session::pid, session.pid)
@@ -140,8 +140,8 @@ pub fn sessions(server: &str, sample: &Sample, interval: Interval, rows: &mut Ro
             .i64(db_session::leader, session.leader)
             .str(db_session::client, some(&session.client))
             .str(db_session::query_id, some(&session.query_id))
-            .f64(db_session::state_age_s, session.state_age_s)
-            .f64(db_session::session_age_s, session.session_age_s)
+            .f64(db_session::state_age_s, rounded(session.state_age_s))
+            .f64(db_session::session_age_s, rounded(session.session_age_s))
             .f64(db_session::xmin_age, session.xmin_age)
             .f64(db_session::rows_locked, session.rows_locked)
             .f64(db_session::rows_changed, session.rows_changed)
@@ -149,11 +149,33 @@ pub fn sessions(server: &str, sample: &Sample, interval: Interval, rows: &mut Ro
     }
 }
 
+/// An age in milliseconds, an older one in hundredths or tenths of a second: a look is no more exact, and microseconds are
+/// most of what a recording of sessions takes on disk.
+fn rounded(age_s: Option<f64>) -> Option<f64> {
+    let per_s = |age: f64| {
+        if age < 10.0 {
+            1e3
+        } else if age < 100.0 {
+            1e2
+        } else {
+            1e1
+        }
+    };
+    age_s.map(|age| (age * per_s(age)).round() / per_s(age))
+}
+
 #[cfg(test)]
 mod tests {
     use fenxi_model::Micros;
 
     use super::*;
+
+    #[test]
+    fn ages_are_as_exact_as_a_look() {
+        let ages = [0.0123456, 9.99951, 12.3456, 123.456].map(|age| rounded(Some(age)));
+        assert_eq!(ages, [0.012, 10.0, 12.35, 123.5].map(Some));
+        assert_eq!(rounded(None), None);
+    }
 
     #[test]
     fn waits_are_sessions_seen_over_samples_taken() {

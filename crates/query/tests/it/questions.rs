@@ -80,6 +80,7 @@ fn every_shipped_question_runs_on_an_empty_store_and_on_a_full_one() {
             "compression-front",
             "cpu-summary",
             "cpu-time",
+            "headline",
             "interrupts-that-pin",
             "io-files",
             "log",
@@ -316,6 +317,24 @@ fn results_and_file_systems_are_shown_as_they_are() {
     });
     assert_eq!(s.ask("result-summary"), [["elapsed", "1.25", "s", "lower", "-"]]);
     assert_eq!(s.ask("fs-usage"), [["/", "-", "-", "15", "-", "150", "-", "50", "-"]]);
+}
+
+#[test]
+fn the_headline_is_of_a_load_or_else_of_a_command() {
+    let of = |results: &[(&str, f64, &str)]| {
+        let mut s = TestStore::new();
+        s.run("r", 2.0, |rows| {
+            for (name, value, unit) in results {
+                let mut row = rows.row(&result::TABLE, at(2.0), None);
+                row.str(result::name, *name).f64(result::value, *value).str(result::unit, *unit);
+            }
+        });
+        s.ask("headline").into_iter().map(|row| row[1..3].join(" ")).collect::<Vec<_>>()
+    };
+    let command = [("user_time", 3.0, "s"), ("system_time", 1.0, "s"), ("elapsed", 2.0, "s"), ("exit_status", 0.0, "")];
+    assert_eq!(of(&command), ["elapsed 2", "CPU time 4"]);
+    let load = [("latency_p99", 9.0, "ms"), ("elapsed", 2.0, "s"), ("reads", 7.0, ""), ("throughput", 50.0, "/s")];
+    assert_eq!(of(&load), ["throughput 50", "latency p99 9"]);
 }
 
 #[test]

@@ -4,12 +4,13 @@ import { Failure, Pending } from "../parts";
 import type { Run, TableData } from "../payload";
 import { useAnswer } from "../api";
 import { clock, duration } from "../units";
+import { rounded } from "../zoomlink";
 import { Asked, useRanged } from "./ranged";
 import type { Looked } from "./state";
 import { Step } from "./step";
 
-/** So far around a chosen moment an observation of locks is looked for, seconds: they are a second apart. */
-const AROUND = 0.75;
+/** The interval that a moment is in, seconds: locks are read each second at most. A little more, as intervals are not exact. */
+const around = (at: number, run: Run): [number, number] => rounded([Math.max(0, at - 1.1 * Math.max(1, run.interval_s ?? 1)), at]);
 
 export interface Waiting {
   session: string;
@@ -96,12 +97,8 @@ function TreePanel({ run, state }: { run: Run; state: Looked }) {
   const params = state.server ? { "p.server": state.server } : {};
   const { at } = state;
   const worst = useRanged(at === null ? "db-blocking-tree" : null, run, params);
-  const chosen = useAnswer(
-    "panel",
-    at === null
-      ? null
-      : { question: "db-blocking-tree", run: [run.id], from: Math.max(0, at - AROUND).toFixed(3), to: (at + AROUND).toFixed(3), ...params },
-  );
+  const [from, to] = around(at ?? 0, run);
+  const chosen = useAnswer("panel", at === null ? null : { question: "db-blocking-tree", run: [run.id], from, to, ...params });
   const { data, error, stale } = at === null ? worst : chosen;
   const table = data?.quiet ? undefined : data?.table;
   const found = table?.rows[0]?.[table.columns.findIndex((c) => c.name === "at_s")];

@@ -32,7 +32,7 @@ export interface Top {
 }
 
 /** In words, where there is nothing of a kind. */
-const NONE: Partial<Record<Dimension, string>> = { event: "no wait: on a CPU, or runnable", statement: "between statements" };
+const NONE: Partial<Record<Dimension, string>> = { event: "no wait: on a CPU, or runnable", statement: "no statement known" };
 
 /** The rows of an answer of `db-top-activity`. */
 export function tops(table: TableData, by: Dimension): Top[] {

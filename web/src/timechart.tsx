@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
-import { paintsOf } from "./activity";
+import { paintsOf, partOf } from "./activity";
 import { lonePoints } from "./charts/lone";
 import { useHeight } from "./compact";
 import { useShown } from "./hidden";
@@ -69,13 +69,18 @@ export function TimeChart({ panel, time, runs, only }: Props) {
   const keys = series.map((s) => (runs.length > 1 ? `${s.name}@${s.run}` : s.name));
   const [shown, setShown] = useShown(panel.id, keys, usual);
   const alone = new Set(series.map((s) => s.name)).size === 1;
-  const names = series.map((s) => seriesName(s, only === undefined ? runs : [runs[0]], alone));
   const distinct = [...new Set(series.map((s) => s.name))];
   const byRun = runs.length > 1 && only === undefined;
   // Of several servers a series has the server's name before that of its column.
   const columnOf = (s: SeriesData) => panel.y.find((y) => s.name === y || s.name.endsWith(` ${y}`)) ?? s.name;
   const isLine = series.map((s) => stacked && (panel.lines ?? []).includes(columnOf(s)));
   const own = paintsOf(series.map(columnOf), isLine);
+  // Classes of activity are called as the field calls them; one server need not be named with each of them.
+  const servers = new Set(series.map((s) => s.name.slice(0, s.name.length - columnOf(s).length)));
+  const names = series.map((s, i) => {
+    const part = own && !byRun && servers.size === 1 && (partOf(columnOf(s)) ?? (isLine[i] ? words(columnOf(s), s.unit) : undefined));
+    return part || seriesName(s, only === undefined ? runs : [runs[0]], alone);
+  });
   const look = (i: number) => {
     if (isLine[i]) return { stroke: LIMIT, dash: DASHES[1] };
     if (stacked && own && !byRun) return { stroke: own[i], dash: DASHES[0] };

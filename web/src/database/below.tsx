@@ -1,6 +1,7 @@
 // What stands below sessions: the process, its files, the disks; and tabs with everything else that is known of the server.
 
 import { SectionView } from "../sections";
+import { offline } from "../api";
 import type { Header, Opened, Run } from "../payload";
 import { Asked } from "./ranged";
 import { type Below, holds, type Looked, TABS } from "./state";
@@ -57,19 +58,26 @@ export function Tabs({ opened, state }: { opened: Opened; state: Looked }) {
   const empty = TABS.filter((t) => !full.includes(t));
   const tab = full.find((t) => t.id === state.tab) ?? full[0];
   if (!tab) return null;
-  const panels = tab.questions.map((name) => headers.get(name)).filter((p): p is Header => p !== undefined);
-  // Who has chosen a tab wants all of it.
-  const all = new Set(panels.map((p) => p.id));
+  // In a file there is nowhere to go: it shows them one below the other.
+  const shown = offline ? full : [tab];
   return (
     <div class="db-tabs">
-      <nav class="nav-links" aria-label="about the server">
-        {full.map((t) => (
-          <Step key={t.id} to={{ tab: t.id }} current={t.id === tab.id}>
-            {t.title}
-          </Step>
-        ))}
-      </nav>
-      <SectionView key={tab.id} section={{ id: tab.id, title: tab.title, panels }} runs={[run]} evidence={all} onKnown={() => undefined} />
+      {!offline && (
+        <nav class="nav-links" aria-label="about the server">
+          {full.map((t) => (
+            <Step key={t.id} to={{ tab: t.id }} current={t.id === tab.id}>
+              {t.title}
+            </Step>
+          ))}
+        </nav>
+      )}
+      {shown.map((t) => {
+        const panels = t.questions.map((name) => headers.get(name)).filter((p): p is Header => p !== undefined);
+        // Who has chosen a tab wants all of it.
+        const all = new Set(panels.map((p) => p.id));
+        const section = { id: t.id, title: t.title, panels };
+        return <SectionView key={t.id} section={section} runs={[run]} evidence={all} onKnown={() => undefined} />;
+      })}
       {empty.length > 0 && <p class="quiet">{`The run has nothing about: ${empty.map((t) => t.title.toLowerCase()).join(", ")}.`}</p>}
     </div>
   );

@@ -1,79 +1,17 @@
 // Who blocked whom: the tree at one moment, roots over the time range.
 
 import { Failure, Pending } from "../parts";
-import type { Run, TableData } from "../payload";
+import type { Run } from "../payload";
 import { useAnswer } from "../api";
-import { clock, duration } from "../units";
+import { clock } from "../units";
+import { rounded } from "../zoomlink";
 import { Asked, useRanged } from "./ranged";
 import type { Looked } from "./state";
 import { Step } from "./step";
+import { behind, trees, type Waiting } from "./trees";
 
-/** So far around a chosen moment an observation of locks is looked for, seconds: they are a second apart. */
-const AROUND = 0.75;
-
-export interface Waiting {
-  session: string;
-  above: string | null;
-  root: string;
-  server: string;
-  said: string[];
-  statement: string;
-  below: Waiting[];
-}
-
-/** The trees of an answer of `db-blocking-tree`. A session whose blocker is not in it, as in a deadlock, begins a tree. */
-export function trees(table: TableData): Waiting[] {
-  const cell = (row: TableData["rows"][number], name: string) => row[table.columns.findIndex((c) => c.name === name)] ?? null;
-  const text = (row: TableData["rows"][number], name: string) => (cell(row, name) === null ? null : String(cell(row, name)));
-  const seconds = (row: TableData["rows"][number], name: string, before: string) => {
-    const value = cell(row, name);
-    return typeof value === "number" ? `${before} ${duration(value)}` : null;
-  };
-  const all = table.rows.map((row): Waiting => {
-    const lock = [text(row, "lock"), text(row, "wanted")].filter(Boolean).join(" ");
-    const said = [
-      text(row, "state") === "waiting" ? null : text(row, "state"),
-      seconds(row, "transaction_age_s", "transaction open for"),
-      seconds(row, "waited_s", "waits for"),
-      lock && `lock ${lock}`,
-      text(row, "relation") && `on ${text(row, "relation")}`,
-      text(row, "application"),
-    ];
-    return {
-      session: text(row, "session") ?? "",
-      above: text(row, "waits_for"),
-      root: text(row, "root") ?? "",
-      server: text(row, "server") ?? "",
-      said: said.filter((s): s is string => !!s),
-      statement: text(row, "statement") ?? "",
-      below: [],
-    };
-  });
-  const key = (server: string, session: string) => `${server} ${session}`;
-  const nodes = new Map(all.map((node) => [key(node.server, node.session), node]));
-  const top: Waiting[] = [];
-  for (const node of all) {
-    const above = node.above === null ? undefined : nodes.get(key(node.server, node.above));
-    if (above && !leads(above, node, nodes, key)) above.below.push(node);
-    else top.push(node);
-  }
-  return top;
-}
-
-/** Whether one comes from `above` to `node` by going up: then it is a cycle, which is opened there. */
-function leads(above: Waiting, node: Waiting, nodes: Map<string, Waiting>, key: (server: string, session: string) => string): boolean {
-  const seen = new Set<Waiting>();
-  let at: Waiting | undefined = above;
-  while (at && !seen.has(at)) {
-    if (at === node) return true;
-    seen.add(at);
-    at = at.above === null ? undefined : nodes.get(key(at.server, at.above));
-  }
-  return false;
-}
-
-/** How many wait behind a session. */
-export const behind = (node: Waiting): number => node.below.reduce((sum, other) => sum + 1 + behind(other), 0);
+/** The interval that a moment is in, seconds: locks are read each second at most. A little more, as intervals are not exact. */
+const around = (at: number, run: Run): [number, number] => rounded([Math.max(0, at - 1.1 * Math.max(1, run.interval_s ?? 1)), at]);
 
 export function Blocking({ run, state }: { run: Run; state: Looked }) {
   return (
@@ -96,12 +34,8 @@ function TreePanel({ run, state }: { run: Run; state: Looked }) {
   const params = state.server ? { "p.server": state.server } : {};
   const { at } = state;
   const worst = useRanged(at === null ? "db-blocking-tree" : null, run, params);
-  const chosen = useAnswer(
-    "panel",
-    at === null
-      ? null
-      : { question: "db-blocking-tree", run: [run.id], from: Math.max(0, at - AROUND).toFixed(3), to: (at + AROUND).toFixed(3), ...params },
-  );
+  const [from, to] = around(at ?? 0, run);
+  const chosen = useAnswer("panel", at === null ? null : { question: "db-blocking-tree", run: [run.id], from, to, ...params });
   const { data, error, stale } = at === null ? worst : chosen;
   const table = data?.quiet ? undefined : data?.table;
   const found = table?.rows[0]?.[table.columns.findIndex((c) => c.name === "at_s")];

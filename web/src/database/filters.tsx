@@ -27,7 +27,7 @@ export function DimensionPicker({ state }: { state: Looked }) {
 export function Chips({ run, state }: { run: Run; state: Looked }) {
   const chosen = Object.entries(state.filters) as [Dimension, string][];
   const text = useStatement(run, state.filters.statement);
-  if (chosen.length === 0 && state.at === null && !state.below) return null;
+  if (chosen.length === 0 && state.at === null) return null;
   const said = (name: Dimension, value: string) =>
     name === "statement" ? (text ?? value) : name === "class" ? (partOf(value) ?? value) : value;
   return (
@@ -37,16 +37,17 @@ export function Chips({ run, state }: { run: Run; state: Looked }) {
           key={name}
           class="chip"
           to={{ [name]: null, ...(name === "session" ? { below: null } : {}) }}
-          label={`show all again, not only ${name} ${said(name, value)}`}
           title={`${name} ${said(name, value)}`}
         >
           {name === "class" && <span class="swatch" style={{ background: paint(partOf(value) ?? "") }} />}
-          <span class="chip-text">{`${name}: ${said(name, value)}`}</span> ✕
+          <span class="chip-text">{`${name}: ${said(name, value)}`}</span>
+          <Remove />
         </Step>
       ))}
       {state.at !== null && (
-        <Step class="chip" to={{ at: null }} label="show the worst moment of blocking again">
-          {`blocking at ${clock(state.at)} ✕`}
+        <Step class="chip" to={{ at: null }}>
+          {`blocking at ${clock(state.at)}`}
+          <Remove />
         </Step>
       )}
       {chosen.length > 1 && (
@@ -55,6 +56,16 @@ export function Chips({ run, state }: { run: Run; state: Looked }) {
         </Step>
       )}
     </div>
+  );
+}
+
+/** What a chip's link does. */
+function Remove() {
+  return (
+    <>
+      <span class="unseen">, remove</span>
+      <span aria-hidden="true">✕</span>
+    </>
   );
 }
 

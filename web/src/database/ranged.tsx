@@ -1,15 +1,18 @@
 // Answers about the time range that charts show, and panels of them.
 
-import { type Answer, type Values, useAnswer } from "../api";
+import { type Answer, offline, useAnswer, type Values } from "../api";
 import { PanelView } from "../panel";
 import { Failure, Pending } from "../parts";
 import type { Panel, Run } from "../payload";
+import { place } from "../router";
 import { settled, useShared } from "../shared";
-import { rounded } from "../zoomlink";
+import { rangeOf, rounded } from "../zoomlink";
 
-/** The answer to a question about the time range shown; null asks nothing. */
+/** The answer to a question about the time range shown; null asks nothing. A file holds only what is about that of its address. */
 export function useRanged(question: string | null, run: Run, params: Values = {}): Answer<Panel> {
-  const range = useShared(settled);
+  const now = useShared(settled);
+  const { query } = useShared(place);
+  const range = offline ? rangeOf(query.get("from"), query.get("to")) : now;
   const [from, to] = range ? rounded(range) : [null, null];
   return useAnswer("panel", question === null ? null : { question, run: [run.id], from, to, ...params });
 }

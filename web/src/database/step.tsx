@@ -11,11 +11,10 @@ interface Props {
   class?: string;
   title?: string;
   current?: boolean;
-  label?: string;
 }
 
 /** A link to this page with `to` changed; the page stays where it is scrolled. */
-export function Step({ to, children, current, label, ...rest }: Props) {
+export function Step({ to, children, current, ...rest }: Props) {
   const { path, query } = useShared(place);
   const follow = (e: MouseEvent) => {
     if (e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
@@ -25,13 +24,7 @@ export function Step({ to, children, current, label, ...rest }: Props) {
   // A file holds the answers of its own address only.
   if (offline) return <span class={rest.class}>{children}</span>;
   return (
-    <a
-      {...rest}
-      href={link(path, { ...lists(query), ...to })}
-      aria-current={current ? "true" : undefined}
-      aria-label={label}
-      onClick={follow}
-    >
+    <a {...rest} href={link(path, { ...lists(query), ...to })} aria-current={current ? "true" : undefined} onClick={follow}>
       {children}
     </a>
   );

@@ -107,9 +107,9 @@ function Figures({ run, state }: { run: Run; state: Looked }) {
   const { data, error } = useRanged("db-key-figures", run, state.server ? { "p.server": state.server } : {});
   if (error) return <Failure error={error} />;
   return (
-    <div class="db-figures" role="group" aria-label="key figures of the time range">
+    <section class="db-figures" aria-label="key figures of the time range">
       {data ? data.quiet ? <p class="quiet">No counter was read in this time range.</p> : <Drawing panel={data} runs={[run]} /> : null}
-    </div>
+    </section>
   );
 }
 

@@ -5,14 +5,30 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const [{ askedOf, requestOf, namesOf }, { asked }, { request }] = await load(["ask/asking.ts", "compare/asked.ts", "api.ts"]);
+const [{ askedOf, requestOf, namesOf }, { asked }, { request }, { looked, listed, parameters }, { rangeOf, rounded }] = await load([
+  "ask/asking.ts",
+  "compare/asked.ts",
+  "api.ts",
+  "database/state.ts",
+  "zoomlink.ts",
+]);
 
 /** `q` of the list: the same question as in crates/report/src/pages/mod.rs. */
 const QUESTION = { id: "q", sql: "SELECT t, usr, sys FROM cpu", chart: "line", x: "t", y: ["usr", "sys"], unit: "%" };
 
-/** The request of each page. */
+/** The first list of the page of databases. */
+function firstList(query) {
+  const state = looked(query);
+  const range = rangeOf(query.get("from"), query.get("to"));
+  const [from, to] = range ? rounded(range) : [];
+  const values = { question: "db-top-activity", run: query.get("run"), from, to, ...parameters(state), "p.by": listed(state)[0] };
+  return { path: "panel", values };
+}
+
+/** A request of each page. */
 const PAGES = {
   "/ask": (query) => requestOf(askedOf(query, [QUESTION]), query.get("question") ? QUESTION : undefined),
+  "/database": firstList,
   "/compare": (query) => ({ path: "compare", values: asked(query) }),
 };
 

@@ -365,3 +365,79 @@ fn objects_are_ordered_by_reads_per_byte_until_enough_are_covered() {
     let names: Vec<(&str, &str)> = rows.iter().map(|row| (row[3].as_str(), row[7].as_str())).collect();
     assert_eq!(names, [("public.orders", "90"), ("public.orders orders_pkey", "95")]);
 }
+
+/// The answer to a question with parameters, over a time range in seconds.
+fn chosen(s: &TestStore, name: &str, params: &[(&str, &str)], range: (Option<f64>, Option<f64>)) -> Vec<Vec<String>> {
+    let params: Vec<(String, String)> = params.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    cells(&s.engine().ask(name, &params, &Scope::all().between(range.0, range.1)).unwrap())
+}
+
+const ALWAYS: (Option<f64>, Option<f64>) = (None, None);
+
+#[test]
+fn what_was_active_is_split_by_class_and_narrowed_down() {
+    let s = asked();
+    let top = |params: &[(&str, &str)]| chosen(&s, "db-top-activity", params, ALWAYS);
+    // Who, text, sessions, share, sessions seen; session 9 did no work, 7 waited in five of ten seconds.
+    let rows = top(&[]);
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert_eq!(rows[0][..6], [SERVER, "d7", "UPDATE seen SET n = ?", "0.5", "100", "1"]);
+    // on_cpu to lock_wait.
+    assert_eq!(rows[0][6..13], ["0", "0", "0", "0", "0", "0", "0.5"]);
+    assert_eq!(top(&[("by", "session"), ("class", "lock")])[0][1], "7");
+    assert_eq!(top(&[("by", "event")])[0][1], "(none)", "no event was seen");
+    assert_eq!(top(&[("by", "user"), ("user", "(none)")])[0][4], "100", "what has none can be chosen");
+    for nobody in [("session", "9"), ("class", "cpu"), ("server", "elsewhere"), ("application", "batch")] {
+        assert_eq!(top(&[nobody]), Vec::<Vec<String>>::new(), "{nobody:?}");
+    }
+    // Whoever is idle in a transaction is shown where that is chosen.
+    let idle = top(&[("by", "application"), ("class", "idle in transaction")]);
+    assert_eq!((idle[0][1].as_str(), idle[0][3].as_str()), ("batch", "1"));
+    // Of the first five seconds it is all of the time.
+    assert_eq!(chosen(&s, "db-top-activity", &[], (None, Some(5.2)))[0][3], "1");
+    let over_time = chosen(&s, "db-by-application", &[("by", "class"), ("session", "7")], ALWAYS);
+    let classes: Vec<&str> = over_time.iter().map(|row| row[2].as_str()).collect();
+    assert!(!classes.is_empty() && classes.iter().all(|class| *class == "lock"), "{over_time:?}");
+}
+
+#[test]
+fn the_tree_of_blockers_is_that_of_one_moment() {
+    let s = asked();
+    // Session, waits for, root, depth, waited, state: of the moment at which they had waited longest.
+    let rows: Vec<Vec<String>> = s.ask("db-blocking-tree").into_iter().map(|row| row[2..8].to_vec()).collect();
+    assert_eq!(rows[0], ["9", "-", "9", "0", "-", "idle in transaction"]);
+    assert_eq!(rows[1], ["7", "9", "9", "1", "5", "waiting"]);
+    assert_eq!(rows[2], ["8", "7", "9", "2", "5", "waiting"]);
+    assert_eq!(rows.len(), 3);
+    let second = chosen(&s, "db-blocking-tree", &[], (Some(0.9), Some(2.0)));
+    assert_eq!((second.len(), second[1][6].as_str()), (3, "2"));
+    assert_eq!(chosen(&s, "db-blocking-tree", &[], (Some(7.0), Some(9.0))).len(), 0);
+}
+
+#[test]
+fn key_figures_are_those_of_the_time_range_or_are_left_out() {
+    let s = asked();
+    let figures = |range| {
+        let rows = chosen(&s, "db-key-figures", &[], range);
+        move |name: &str| rows.iter().find(|row| row[1] == name).map(|row| row[3].clone())
+    };
+    let of = figures(ALWAYS);
+    assert_eq!(of("DB time").unwrap(), "3");
+    assert_eq!(of("DB time per transaction").unwrap(), "15");
+    // (2.0 + 1.13) * 5 of 30 s.
+    assert_eq!(of("time in statements").unwrap(), "52.166667");
+    assert_eq!(of("cache hits").unwrap(), "90");
+    assert_eq!(of("checkpoints").unwrap(), "1");
+    assert_eq!(of("oldest transaction"), None, "the server does not say it");
+    // Statements of the second five seconds alone: those of an interval that began before are not compared.
+    assert_eq!(figures((Some(5.2), None))("time in statements").unwrap(), "75.333333");
+    assert_eq!(figures((Some(7.2), None))("time in statements"), None);
+}
+
+#[test]
+fn a_session_has_the_times_of_its_own_process() {
+    let s = asked();
+    let rows = chosen(&s, "db-session-process", &[("session", "7")], ALWAYS);
+    assert_eq!(rows[0][2..5], ["session 7", "40", "20"]);
+    assert_eq!(chosen(&s, "db-session-process", &[("session", "9")], ALWAYS).len(), 0);
+}

@@ -32,6 +32,11 @@ impl Opened {
     pub(crate) fn holds(&self, table: &str) -> bool {
         self.runs.iter().any(|run| run.tables.iter().any(|held| held.table == table && held.rows > 0))
     }
+
+    /// How often the first run was sampled, seconds.
+    pub(crate) fn interval_s(&self) -> Option<f64> {
+        self.runs.first()?.run.interval_s
+    }
 }
 
 /// Questions about one thing.

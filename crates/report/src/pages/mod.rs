@@ -5,6 +5,7 @@
 
 mod ask;
 mod compare;
+mod database;
 mod run;
 mod study;
 mod trend;
@@ -34,6 +35,7 @@ type Asks = fn(&Context<'_>, &Query) -> Result<Page, ApiError>;
 /// Every page that can be a file.
 const PAGES: &[(&str, Asks)] = &[
     ("/run", run::page),
+    ("/database", database::page),
     ("/compare", compare::page),
     ("/study", study::page),
     ("/trend", trend::page),
@@ -85,7 +87,7 @@ mod tests {
     use fenxi_query::Question;
     use serde_json::Value;
 
-    use super::{Query, ask, compare};
+    use super::{Query, ask, compare, database};
 
     const QUESTION: &str =
         "-- title: q\n-- chart: line\n-- x: t\n-- y: usr, sys\n-- unit: %\nSELECT t, usr, sys FROM cpu\n";
@@ -99,6 +101,13 @@ mod tests {
         for case in cases {
             let (page, query) = case["page"].as_str().unwrap().split_once('?').unwrap();
             let query = Query::parse(query);
+            if page == "/database" {
+                let all = database::asked(&query, query.get("run").unwrap(), None);
+                let all: Vec<String> = all.iter().map(|(path, asked)| format!("{path}?{}", asked.text())).collect();
+                let wanted = case["request"].as_str().unwrap();
+                assert!(all.iter().any(|asked| asked == wanted), "{}: {all:#?}", case["about"]);
+                continue;
+            }
             let (path, asked) = match page {
                 "/ask" => ask::request(&query, query.get("question").map(|_| &question)).unwrap(),
                 "/compare" => compare::request(&query),

@@ -92,7 +92,11 @@ export function FirstScreen({ first, runs, split, windows }: Props) {
   const lone = !lanes && !split;
   return (
     <Compact.Provider value={true}>
-      {headline?.table && <Tiles panel={headline} table={headline.table} runs={runs} />}
+      {headline?.table && (
+        <div id={`panel-${headline.id}`}>
+          <Tiles panel={headline} table={headline.table} runs={runs} />
+        </div>
+      )}
       <div class={lone || charts.length === 0 ? "first lone" : "first"}>
         {beside.length > 0 && <div>{beside.map(view)}</div>}
         {!lone && <div>{right}</div>}

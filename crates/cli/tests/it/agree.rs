@@ -266,5 +266,6 @@ fn vm_agrees(fenxi: &Fenxi, during: &str, vmstat: &str) {
     agree("interrupts", mean(fenxi, "intr_per_s", "sched", during), last[10], 0.08, 20.0);
     agree("context switches", mean(fenxi, "context_switches_per_s", "sched", during), last[11], 0.08, 20.0);
     let at_the_end = format!("select arg_max(free_bytes, t) as f from mem where {during}");
-    agree("free memory", fenxi.number(&at_the_end), last[3] * 1024.0, 0.03, 16e6);
+    // One look each, some milliseconds apart: other programs allocate between them.
+    agree("free memory", fenxi.number(&at_the_end), last[3] * 1024.0, 0.1, 64e6);
 }

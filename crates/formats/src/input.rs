@@ -44,12 +44,21 @@ impl std::fmt::Debug for Input<'_> {
 impl<'r> Input<'r> {
     /// Begins reading `reader`, which need not be buffered.
     pub fn new(reader: impl Read + 'r) -> Input<'r> {
+        Input::begun(Vec::new(), false, Box::new(reader))
+    }
+
+    /// An input that is in memory as a whole.
+    pub fn of(content: Vec<u8>) -> Input<'r> {
+        Input::begun(content, true, Box::new(io::empty()))
+    }
+
+    fn begun(buffer: Vec<u8>, at_end: bool, reader: Box<dyn Read + 'r>) -> Input<'r> {
         let mut input = Input {
-            reader: Box::new(reader),
-            buffer: Vec::new(),
+            reader,
             begin: 0,
-            end: 0,
-            at_end: false,
+            end: buffer.len(),
+            buffer,
+            at_end,
             current: (0, 0),
             repaired: None,
             number: 0,
@@ -282,6 +291,17 @@ mod tests {
         }
         assert!(lines(b"", 1).is_empty());
         assert_eq!(lines(b"\n", 1), [""]);
+    }
+
+    #[test]
+    fn what_is_in_memory_is_read_like_a_stream() {
+        let utf16: Vec<u8> = "\u{feff}ein\nzwei ü".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for text in [&b"\xef\xbb\xbfone\r\ntwo\n\nfo\xffur\nlast"[..], b"", b"\n", &utf16] {
+            let mut input = Input::of(text.to_vec());
+            assert_eq!(input.head_bytes(), Input::new(text).head_bytes());
+            let lines: Vec<String> = std::iter::from_fn(|| input.line().map(str::to_owned)).collect();
+            assert_eq!(lines, self::lines(text, 7));
+        }
     }
 
     #[test]

@@ -86,6 +86,21 @@ impl Tally {
     }
 }
 
+/// Rows of one input after another, not handed on yet.
+#[derive(Debug)]
+pub struct Gathered {
+    /// Samples, results, facts, events and notes.
+    pub rows: Rows,
+    /// Averages since boot.
+    pub boot: Rows,
+}
+
+impl Default for Gathered {
+    fn default() -> Gathered {
+        Gathered { rows: Rows::new(""), boot: Rows::new("") }
+    }
+}
+
 /// Takes full [`Rows`] out of an importer's hands: the rows, and whether they belong to the
 /// since-boot sample.
 pub type Sink<'a> = dyn FnMut(&mut Rows, bool) + 'a;
@@ -120,10 +135,22 @@ impl std::fmt::Debug for Out<'_> {
 impl<'a> Out<'a> {
     /// Rows of the format called `source` go to `sink` whenever enough are gathered.
     pub fn new(source: &'static str, hints: Hints, sink: impl FnMut(&mut Rows, bool) + 'a) -> Out<'a> {
+        Out::onto(Gathered::default(), source, hints, sink)
+    }
+
+    /// As [`Out::new`], with rows of other inputs before those to come.
+    pub fn onto(
+        before: Gathered,
+        source: &'static str,
+        hints: Hints,
+        sink: impl FnMut(&mut Rows, bool) + 'a,
+    ) -> Out<'a> {
         let host = hints.host.as_deref().unwrap_or(&hints.default_host);
-        let (mut rows, mut boot) = (Rows::new(host), Rows::new(host));
-        rows.set_source(source);
-        boot.set_source(source);
+        let Gathered { mut rows, mut boot } = before;
+        for rows in [&mut rows, &mut boot] {
+            rows.set_host(host);
+            rows.set_source(source);
+        }
         Out {
             rows,
             boot,
@@ -352,6 +379,22 @@ impl<'a> Out<'a> {
 
     /// Hands on what is left and says what the input gave.
     pub fn finish(mut self) -> Tally {
+        self.close();
+        (self.sink)(&mut self.rows, false);
+        if !self.boot.is_empty() {
+            (self.sink)(&mut self.boot, true);
+        }
+        self.leave().0
+    }
+
+    /// Says what the input gave, and gives what is left, for the next input's rows to come behind it.
+    pub fn leave_open(mut self) -> (Tally, Gathered) {
+        self.close();
+        self.leave()
+    }
+
+    /// The last notes.
+    fn close(&mut self) {
         if self.notes == 0 && self.boot_rows == 0 && self.counts.iter().all(|n| *n == 0) {
             self.note(None, "nothing was taken from this file: it has no values of its format");
         }
@@ -359,12 +402,11 @@ impl<'a> Out<'a> {
             let more = format!("{} more could not be read; the input itself is kept", self.notes - MAX_NOTES);
             self.rows.note(&self.hints.file, None, &more);
         }
-        (self.sink)(&mut self.rows, false);
-        if !self.boot.is_empty() {
-            (self.sink)(&mut self.boot, true);
-        }
+    }
+
+    fn leave(self) -> (Tally, Gathered) {
         let counted = TABLES.iter().map(|t| (t.name, self.counts[t.id as usize])).filter(|(_, n)| *n > 0);
-        Tally {
+        let tally = Tally {
             tables: counted.collect(),
             first: self.first,
             last: self.last,
@@ -373,6 +415,7 @@ impl<'a> Out<'a> {
             boot_rows: self.boot_rows,
             timed_by_writing: self.timed_by_writing,
             hosts: self.hosts,
-        }
+        };
+        (tally, Gathered { rows: self.rows, boot: self.boot })
     }
 }

@@ -16,10 +16,18 @@ pub fn survey(format: &AnyFormat, input: &mut Input<'_>, hints: &Hints) -> Tally
 /// By how many seconds the rows of `input` would be later than its last writing, did those without times begin then. 0 for an
 /// input that says its times, or when the user says when it began.
 pub fn overrun(format: &AnyFormat, input: &mut Input<'_>, hints: &Hints) -> f64 {
-    let Some(modified) = hints.modified.filter(|_| hints.start.is_none()) else { return 0.0 };
-    let tally = survey(format, input, hints);
-    match tally.last {
-        Some(last) if tally.timed_by_writing => last.seconds_since(modified).max(0.0),
+    if hints.modified.is_none() || hints.start.is_some() {
+        return 0.0;
+    }
+    overrun_in(&survey(format, input, hints), hints)
+}
+
+/// As [`overrun`], of an input whose whole [`survey`] is known.
+pub fn overrun_in(survey: &Tally, hints: &Hints) -> f64 {
+    match (survey.last, hints.modified) {
+        (Some(last), Some(modified)) if survey.timed_by_writing && hints.start.is_none() => {
+            last.seconds_since(modified).max(0.0)
+        }
         _ => 0.0,
     }
 }

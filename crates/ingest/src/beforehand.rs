@@ -7,17 +7,17 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use fenxi_formats::{AnyFormat, Foreign, HEAD_BYTES, Hints, Input, overrun, survey};
+use fenxi_formats::{AnyFormat, Foreign, HEAD_BYTES, Hints, Input, Tally, overrun, overrun_in, survey};
 
-use crate::{Content, Plan, Source, feed::Shared, same};
+use crate::{Content, Plan, Source, feed::Shared, reading, same};
 
 /// The host of inputs of which nobody tells it.
 const UNKNOWN: &str = "unknown";
 
 /// Threads that look at inputs.
-const MAX_THREADS: usize = 8;
+pub(crate) const MAX_THREADS: usize = 8;
 /// Inputs for which a thread is worth being begun.
-const FOR_A_THREAD: usize = 16;
+pub(crate) const FOR_A_THREAD: usize = 16;
 
 /// What the beginning of an input told.
 pub(crate) struct Looked {
@@ -25,8 +25,17 @@ pub(crate) struct Looked {
     pub(crate) head: blake3::Hash,
     pub(crate) format: Option<AnyFormat>,
     pub(crate) foreign: Option<Foreign>,
-    /// The hosts that it names.
-    hosts: BTreeSet<String>,
+    /// What reading the beginning gave, where that was done to learn hosts.
+    survey: Option<Tally>,
+    /// Whether the beginning is all of it.
+    is_whole: bool,
+}
+
+impl Looked {
+    /// Whether it can be read without knowing other inputs, and more than once.
+    pub(crate) fn is_known(&self) -> bool {
+        self.foreign.is_some() || self.format.as_ref().is_some_and(AnyFormat::surveys)
+    }
 }
 
 /// The one host that names or contents of the inputs tell, for those that tell none: `unknown` when there are none or
@@ -35,7 +44,8 @@ pub(crate) fn look(plan: &Plan) -> (String, Vec<Option<Looked>>) {
     let looked = look_at_all(plan);
     let mut hosts = BTreeSet::new();
     for (source, looked) in plan.sources.iter().zip(&looked).filter(|_| plan.host.is_none()) {
-        let told = looked.as_ref().map(|looked| &looked.hosts).filter(|hosts| !hosts.is_empty());
+        let told = looked.as_ref().and_then(|looked| Some(&looked.survey.as_ref()?.hosts));
+        let told = told.filter(|hosts| !hosts.is_empty());
         match (told, &source.host) {
             (Some(told), _) => hosts.extend(told.iter().cloned()),
             (None, Some(host)) => drop(hosts.insert(host.clone())),
@@ -82,14 +92,13 @@ fn look_at_all(plan: &Plan) -> Vec<Option<Looked>> {
 
 fn look_at(plan: &Plan, source: &Source) -> Option<Looked> {
     let head = same::head(source, HEAD_BYTES)?;
-    let mut input = Input::new(&head[..]);
+    let is_whole = head.len() < HEAD_BYTES;
+    let mut input = Input::of(head);
     let (format, foreign) = plan.recognise(&input);
     let head = blake3::hash(input.head_bytes());
-    let hosts = match format.as_ref().filter(|format| plan.host.is_none() && format.surveys()) {
-        Some(format) => survey(format, &mut input, &Hints::none(&source.name)).hosts,
-        None => BTreeSet::new(),
-    };
-    Some(Looked { head, format, foreign, hosts })
+    let surveyed = format.as_ref().filter(|format| plan.host.is_none() && format.surveys());
+    let survey = surveyed.map(|format| survey(format, &mut input, &reading::hints(plan, source, UNKNOWN)));
+    Some(Looked { head, format, foreign, survey, is_whole })
 }
 
 /// What is to be said of the host of an input that names none; `default_host` is that of all inputs together.
@@ -105,16 +114,19 @@ pub(crate) fn guessed_host(plan: &Plan, source: &Source, default_host: &str) -> 
 }
 
 /// By how many seconds an input without times would end after its last writing; None where it cannot be read twice.
-/// `head` is its beginning, which tells whether it has times.
+/// `head` is its beginning, which tells whether it has times, if not what it `looked` like did.
 pub(crate) fn overrun_of(
     source: &Source,
-    format: &AnyFormat,
+    (format, looked): (&AnyFormat, Option<&Looked>),
     head: &str,
     hints: &Hints,
     (plan, shared): (&Plan, &Shared),
 ) -> Option<f64> {
     if matches!(source.content, Content::Stdin(_)) || !format.surveys() {
         return None;
+    }
+    if let Some(survey) = looked.filter(|looked| looked.is_whole).and_then(|looked| looked.survey.as_ref()) {
+        return Some(overrun_in(survey, hints));
     }
     if head.len() < HEAD_BYTES {
         return Some(overrun(format, &mut Input::new(head.as_bytes()), hints));

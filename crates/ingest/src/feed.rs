@@ -11,7 +11,7 @@ use std::{
     thread::{Builder, JoinHandle},
 };
 
-use fenxi_store::{FileEntry, RawFile, StoreError};
+use fenxi_store::{FileEntry, Part, RawFile, StoreError};
 use zstd::bulk::Compressor;
 
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
 
 const CHUNK: usize = 512 << 10;
 /// Inputs shorter than this are read and kept at once: a thread would cost more than they do.
-const SHORT: usize = 64 << 10;
+pub(crate) const SHORT: usize = 64 << 10;
 /// Chunks that may wait for the importer.
 const AHEAD: usize = 4;
 /// Level at which inputs are kept: text shrinks several times and it costs less than parsing.
@@ -57,6 +57,8 @@ pub(crate) struct Kept {
     /// BLAKE3 of them.
     pub(crate) blake3: String,
     pub(crate) raw: FileEntry,
+    /// Where it stands among others in a [`Pack`]; `raw` is not known then before that ends.
+    pub(crate) part: Option<Part>,
 }
 
 /// An input being kept: by a thread, or done where one look has read it all.
@@ -79,14 +81,15 @@ impl Keeping {
 }
 
 /// Begins reading `source` and keeping it in the file that `raw` gives for its name's new ending
-/// (empty when it is compressed already).
+/// (empty when it is compressed already); `keep_short` keeps it where it is short, plain and told otherwise.
 pub(crate) fn start(
     source: Box<dyn Read + Send>,
     raw: impl FnOnce(&str) -> Result<RawFile, StoreError>,
+    keep_short: Option<&mut dyn FnMut(&[u8]) -> Result<Kept, StoreError>>,
     shared: Arc<Shared>,
 ) -> Result<(Feed, Keeping), StoreError> {
     let (packing, source) = Packing::recognise(source)?;
-    let file = raw(if packing == Packing::Plain { ".zst" } else { "" })?;
+    let raw = || raw(if packing == Packing::Plain { ".zst" } else { "" });
     let mut source = Counting { inner: source, shared: Arc::clone(&shared) };
     let mut begun = Vec::new();
     if packing == Packing::Plain {
@@ -95,16 +98,19 @@ pub(crate) fn start(
         begun.truncate(n);
         if n < SHORT && error.is_none() {
             let whole = Arc::new(begun);
-            let kept = keep_whole(&whole, file);
+            let kept = match keep_short {
+                Some(keep) => keep(&whole),
+                None => keep_whole(&whole, raw()?),
+            };
             return Ok((Feed { receiver: None, current: whole, at: 0, shared }, Keeping::Done(kept)));
         }
         if let Some(error) = error {
             // The reader will not say it again: what follows is as if it did.
             let source = io::Cursor::new(begun).chain(Failing(Some(error)));
-            return in_thread(source, packing, file, shared);
+            return in_thread(source, packing, raw()?, shared);
         }
     }
-    in_thread(io::Cursor::new(begun).chain(source), packing, file, shared)
+    in_thread(io::Cursor::new(begun).chain(source), packing, raw()?, shared)
 }
 
 thread_local! {
@@ -113,14 +119,14 @@ thread_local! {
 }
 
 /// Packs into frames with a checksum.
-fn packer() -> io::Result<Compressor<'static>> {
+pub(crate) fn packer() -> io::Result<Compressor<'static>> {
     let mut packer = Compressor::new(LEVEL)?;
     packer.include_checksum(true)?;
     Ok(packer)
 }
 
 /// Keeps a short input that was read.
-fn keep_whole(content: &[u8], mut file: RawFile) -> Result<Kept, StoreError> {
+pub(crate) fn keep_whole(content: &[u8], mut file: RawFile) -> Result<Kept, StoreError> {
     PACKER.with_borrow_mut(|held| -> io::Result<()> {
         let packer = match held {
             Some(packer) => packer,
@@ -129,7 +135,7 @@ fn keep_whole(content: &[u8], mut file: RawFile) -> Result<Kept, StoreError> {
         file.write_all(&packer.compress(content)?)
     })?;
     let blake3 = blake3::hash(content).to_hex().to_string();
-    Ok(Kept { bytes: content.len() as u64, blake3, raw: file.finish()? })
+    Ok(Kept { bytes: content.len() as u64, blake3, raw: file.finish()?, part: None })
 }
 
 /// Gives an error, and then nothing.
@@ -176,7 +182,7 @@ fn keep_packed(
         let n = packer.compress_to_buffer(&[], &mut packed[..])?;
         file.write_all(&packed[..n])?;
     }
-    Ok(Kept { bytes, blake3, raw: file.finish()? })
+    Ok(Kept { bytes, blake3, raw: file.finish()?, part: None })
 }
 
 /// Unpacks the input and hands it on; keeps it as it is.
@@ -196,7 +202,7 @@ fn keep_as_it_is(
     io::copy(&mut tee, &mut io::sink())?;
     match tee.error {
         Some(error) => Err(StoreError::Io { source: error }),
-        None => Ok(Kept { bytes, blake3, raw: tee.file.finish()? }),
+        None => Ok(Kept { bytes, blake3, raw: tee.file.finish()?, part: None }),
     }
 }
 

@@ -6,20 +6,26 @@ use std::{
     sync::{Arc, atomic::Ordering, mpsc::sync_channel},
 };
 
-use fenxi_formats::{AnyFormat, Foreign, Hints, Input, Out, Tally};
+use fenxi_formats::{AnyFormat, Foreign, Input, Out, Tally};
 use fenxi_model::{Rows, RunId, catalog::text};
-use fenxi_store::{BOOT, Begin, End, IMPORT, InputEntry, OpenRun, Store, StoreError};
+use fenxi_store::{BOOT, Begin, End, FileEntry, IMPORT, InputEntry, OpenRun, Store, StoreError};
 
 use crate::{
     ImportError, Plan, Source,
     beforehand::{Looked, guessed_host, look, overrun_of},
     error::says,
-    feed::{self, Feed, Shared, Shown},
-    same, unknown,
+    feed::{self, Feed, Kept, Shared, Shown},
+    pack::Pack,
+    reading::{hints, read_into, source_of},
+    same,
+    short::{Job, Short, Shorts},
+    unknown,
 };
 
 /// Batches of rows that may wait for the writer.
 const ROWS_AHEAD: usize = 2;
+/// Inputs from which on the short ones share a file.
+const MANY: usize = 100;
 
 /// How far an import is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,28 +89,39 @@ pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Resul
     let contained = same::contained(&plan.sources);
     let (default_host, looked) = look(plan);
     let mut open = plan.store.begin(begin(plan, &default_host))?;
+    let shared = Arc::new(Shared { most: plan.most_bytes, ..Shared::default() });
     let mut work = Work {
         plan,
-        shared: Arc::new(Shared { most: plan.most_bytes, ..Shared::default() }),
-        default_host,
+        shared: Arc::clone(&shared),
+        default_host: default_host.clone(),
         raw_names: BTreeSet::new(),
+        pack: None,
         entries: Vec::new(),
         rows: 0,
         said: Vec::new(),
         texts_left: unknown::MOST_OF_RUN,
         recorded: BTreeSet::new(),
     };
+    if plan.sources.len() >= MANY {
+        work.pack = Some(Pack::new(work.raw_name("short-inputs") + ".zst").map_err(StoreError::from)?);
+    }
     let mut inputs = Vec::new();
-    let read = (|| {
+    let is_left_out = |place: usize| contained.contains_key(&place);
+    let job = Job { plan, looked: &looked, is_left_out: &is_left_out, default_host: &default_host, shared: &shared };
+    let read = std::thread::scope(|scope| {
+        let mut shorts = Shorts::begin(scope, job);
         for (place, source) in plan.sources.iter().enumerate() {
-            let imported = match contained.get(&place) {
-                Some(whole) => work.skip(source, &plan.sources[*whole], &mut open)?,
-                None => work.read(source, looked[place].as_ref(), &mut open, watch)?,
+            work.write(shorts.rows_at(place), &mut open)?;
+            let imported = match (contained.get(&place), shorts.take(place)) {
+                (Some(whole), _) => work.skip(source, &plan.sources[*whole], &mut open)?,
+                (None, Some(short)) => work.take(source, short, &mut open, watch)?,
+                (None, None) => work.read(source, looked[place].as_ref(), &mut open, watch)?,
             };
             inputs.push(imported);
         }
+        work.end_pack()?;
         work.check(&inputs)
-    })();
+    });
     let already = match read.and_then(|()| work.already()) {
         Ok(already) if already.is_empty() => already,
         already => {
@@ -155,6 +172,8 @@ struct Work<'p> {
     shared: Arc<Shared>,
     default_host: String,
     raw_names: BTreeSet<String>,
+    /// Where short inputs are kept, when there are many inputs.
+    pack: Option<Pack>,
     entries: Vec<InputEntry>,
     rows: u64,
     /// The first things that could not be read, for `strict`.
@@ -192,7 +211,9 @@ impl Work<'_> {
         let reader = source.content.open().map_err(|e| cannot(source, e))?;
         let raw_name = self.raw_name(&source.name);
         let raw = |ending: &str| open.raw_file(&format!("{raw_name}{ending}"));
-        let (feed, keeping) = feed::start(reader, raw, Arc::clone(&self.shared)).map_err(|e| match e {
+        let mut pack = self.pack.as_mut().map(|pack| |content: &[u8]| keep_in(pack, content, None, open));
+        let keep = pack.as_mut().map(|keep| keep as &mut dyn FnMut(&[u8]) -> Result<Kept, StoreError>);
+        let (feed, keeping) = feed::start(reader, raw, keep, Arc::clone(&self.shared)).map_err(|e| match e {
             StoreError::Io { source: error } => cannot(source, error),
             e => e.into(),
         })?;
@@ -201,13 +222,62 @@ impl Work<'_> {
         if let Some(error) = error {
             return Err(error.into());
         }
-        let kept = kept?;
+        self.imported(source, kept?, (format, foreign, tally), open)
+    }
+
+    /// A short input that a thread has read; its rows are written.
+    fn take(
+        &mut self,
+        source: &Source,
+        short: Short,
+        open: &mut OpenRun,
+        watch: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) -> Result<Imported, ImportError> {
+        let Short { content, blake3, format, foreign, tally } = short;
+        let kept = match &mut self.pack {
+            Some(pack) => keep_in(pack, &content, Some(blake3), open)?,
+            None => feed::keep_whole(&content, open.raw_file(&format!("{}.zst", self.raw_name(&source.name)))?)?,
+        };
+        let bytes = self.shared.read.fetch_add(kept.bytes, Ordering::Relaxed) + kept.bytes;
+        self.rows += tally.rows() + tally.boot_rows;
+        if !watch(Progress { name: &source.name, bytes, rows: self.rows, sealing: false }) {
+            self.shared.cancelled.store(true, Ordering::Relaxed);
+        }
+        self.imported(source, kept, (format, foreign, tally), open)
+    }
+
+    /// Writes rows that threads have read.
+    fn write(&mut self, rows: Vec<(Rows, bool)>, open: &mut OpenRun) -> Result<(), StoreError> {
+        for (rows, _) in rows.iter().filter(|_| self.plan.strict) {
+            repeat_notes(rows, &mut self.said);
+        }
+        write(rows, open, &self.shared).map_or(Ok(()), Err)
+    }
+
+    /// Ends the file of the short inputs, and says of each that it is there.
+    fn end_pack(&mut self) -> Result<(), StoreError> {
+        let Some(file) = self.pack.take().map(Pack::finish).transpose()?.flatten() else { return Ok(()) };
+        for entry in self.entries.iter_mut().filter(|entry| entry.part.is_some()) {
+            entry.raw.clone_from(&file);
+        }
+        Ok(())
+    }
+
+    /// Notes what became of an input.
+    fn imported(
+        &mut self,
+        source: &Source,
+        kept: Kept,
+        (format, foreign, tally): (Option<AnyFormat>, Option<Foreign>, Tally),
+        open: &mut OpenRun,
+    ) -> Result<Imported, ImportError> {
         if let Some(format) = &format {
             self.record(format, open)?;
         }
         self.entries.push(InputEntry {
             name: source.name.clone(),
             raw: kept.raw,
+            part: kept.part,
             bytes: kept.bytes,
             blake3: kept.blake3,
             format: format.as_ref().map(|f| f.name().to_owned()),
@@ -273,10 +343,10 @@ impl Work<'_> {
         let known = looked.filter(|looked| looked.head == blake3::hash(input.head_bytes()));
         let (format, foreign) =
             known.map_or_else(|| self.plan.recognise(&input), |looked| (looked.format.clone(), looked.foreign));
-        let mut hints = self.hints(source);
+        let mut hints = hints(self.plan, source, &self.default_host);
         hints.overrun_s = format
             .as_ref()
-            .and_then(|format| overrun_of(source, format, &input.head(), &hints, (self.plan, &self.shared)));
+            .and_then(|format| overrun_of(source, (format, known), &input.head(), &hints, (self.plan, &self.shared)));
         let guessed = guessed_host(self.plan, source, &self.default_host);
         let (strict, said) = (self.plan.strict, &mut self.said);
         let sink = |rows: &mut Rows, since_boot: bool| {
@@ -286,21 +356,11 @@ impl Work<'_> {
             }
             send(rows.take(), since_boot);
         };
-        let mut out = Out::new(format.as_ref().map_or(IMPORT, AnyFormat::name), hints, sink);
-        match (&format, &foreign) {
-            (Some(format), _) => format.read(&mut input, &mut out),
-            (None, Some(foreign)) => out.note(None, &format!("{}; it is kept as it is", says("it", foreign))),
-            (None, None) => unknown::keep(&source.name, &mut self.texts_left, &mut input, &mut out),
-        }
-        if let Some(guessed) = guessed.filter(|_| format.is_some() && !out.names_host()) {
-            out.assume(&guessed);
-        }
-        if input.long_lines() > 0 {
-            out.note(None, &format!("{} lines are longer than 1 MiB and were cut", input.long_lines()));
-        }
-        if let Some(error) = input.error() {
-            out.note(None, &format!("reading ended early: {error}"));
-        }
+        let mut out = Out::new(source_of(format.as_ref()), hints, sink);
+        let texts_left = &mut self.texts_left;
+        read_into(&mut input, &mut out, (format.as_ref(), foreign.as_ref()), guessed, |input, out| {
+            unknown::keep(&source.name, texts_left, input, out);
+        });
         let tally = out.finish();
         drop(input);
         // A program may go on when its input has ended; whoever asked it to stop asked the import.
@@ -309,21 +369,6 @@ impl Work<'_> {
         }
         self.rows = rows_so_far.get();
         (format, foreign, tally)
-    }
-
-    fn hints(&self, source: &Source) -> Hints {
-        let plan = self.plan;
-        Hints {
-            file: source.name.clone(),
-            host: plan.host.clone(),
-            default_host: source.host.clone().unwrap_or_else(|| self.default_host.clone()),
-            start: plan.start,
-            interval_s: plan.interval_s,
-            zone: plan.zone.clone(),
-            modified: source.modified.or(Some(plan.now)),
-            overrun_s: None,
-            mapping: plan.mapping.clone(),
-        }
     }
 
     /// A file name for the input within the run, like its own and used by no other.
@@ -390,6 +435,14 @@ impl Work<'_> {
             ..End::at(last.unwrap_or(start).max(start))
         }
     }
+}
+
+/// Keeps a short input among others; its BLAKE3 may be known already.
+fn keep_in(pack: &mut Pack, content: &[u8], blake3: Option<String>, open: &OpenRun) -> Result<Kept, StoreError> {
+    let part = pack.add(content, |name| open.raw_file(name))?;
+    let blake3 = blake3.unwrap_or_else(|| blake3::hash(content).to_hex().to_string());
+    // The file is known when all inputs are in it.
+    Ok(Kept { bytes: content.len() as u64, blake3, raw: FileEntry::default(), part: Some(part) })
 }
 
 /// Writes rows into the run until there are no more; gives what went wrong.

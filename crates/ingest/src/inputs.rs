@@ -8,12 +8,13 @@ use std::{
 };
 
 use fenxi_model::Micros;
-use fenxi_store::{RunEntry, Store, StoreError};
+use fenxi_store::{Part, RunEntry, Store, StoreError};
 use fs_err as fs;
 use tempfile::TempDir;
 
 use crate::{
     members::{Room, members},
+    pack,
     unpack::unpacked,
 };
 
@@ -42,6 +43,15 @@ pub enum Content {
         /// The folder it is in.
         folder: Arc<TempDir>,
     },
+    /// In a file that keeps several inputs of a run.
+    Part {
+        /// The file.
+        path: PathBuf,
+        /// Where the input begins.
+        part: Part,
+        /// Its length.
+        bytes: u64,
+    },
     /// In memory: a short member of an archive, which is not packed itself.
     Held(Arc<[u8]>),
     /// On standard input, of which this much was read.
@@ -53,6 +63,7 @@ impl Content {
     pub(crate) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Content::File(path) | Content::Member { path, .. } => Box::new(fs::File::open(path)?),
+            Content::Part { path, part, bytes } => Box::new(pack::read(path, *part, *bytes)?),
             Content::Held(bytes) => Box::new(io::Cursor::new(Arc::clone(bytes))),
             Content::Stdin(begun) => Box::new(io::Cursor::new(begun.clone()).chain(io::stdin())),
         })
@@ -70,6 +81,7 @@ impl Content {
     pub fn bytes(&self) -> Option<u64> {
         match self {
             Content::File(path) | Content::Member { path, .. } => fs::metadata(path).ok().map(|m| m.len()),
+            Content::Part { bytes, .. } => Some(*bytes),
             Content::Held(bytes) => Some(bytes.len() as u64),
             Content::Stdin(_) => None,
         }
@@ -170,7 +182,10 @@ pub fn kept(store: &Store, entry: &RunEntry) -> Result<Vec<Source>, StoreError> 
     }
     let sources = entry.manifest.inputs.iter().map(|input| Source {
         name: input.name.clone(),
-        content: Content::File(dir.join(&input.raw.name)),
+        content: match (dir.join(&input.raw.name), input.part) {
+            (path, Some(part)) => Content::Part { path, part, bytes: input.bytes },
+            (path, None) => Content::File(path),
+        },
         host: host_in(input.name.rsplit('/').next().unwrap_or(&input.name)),
         modified: input.modified,
     });

@@ -6,7 +6,8 @@
 //!                   └─▶ raw/<name>.zst
 //! ```
 //!
-//! Reading, unpacking, hashing and keeping an input happen in a thread beside the importer.
+//! Reading, unpacking, hashing and keeping an input happen in a thread beside the importer. Of many inputs the short ones are
+//! read by several threads, and kept in one file.
 
 mod attach;
 mod beforehand;
@@ -16,8 +17,11 @@ mod import;
 mod inputs;
 mod members;
 mod own;
+mod pack;
 mod plan;
+mod reading;
 mod same;
+mod short;
 #[cfg(test)]
 mod tests;
 mod unknown;

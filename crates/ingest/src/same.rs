@@ -56,6 +56,10 @@ pub(crate) fn head(source: &Source, bytes: usize) -> Option<Vec<u8>> {
     if matches!(source.content, Content::Stdin(_)) {
         return None;
     }
+    if let Content::Held(content) = &source.content {
+        // It is not packed.
+        return Some(content[..content.len().min(bytes)].to_vec());
+    }
     let (_, mut reader) = unpacked(source.content.open().ok()?).ok()?;
     let mut head = vec![0u8; bytes];
     let n = read_full(&mut reader, &mut head).ok()?;

@@ -52,7 +52,7 @@ pub use error::StoreError;
 pub use follow::{Follow, Recorded};
 pub use locks::Scratch;
 pub use manifest::{
-    Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Problem, Recovered, RunEntry, SourceCost, Summary,
+    Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Part, Problem, Recovered, RunEntry, SourceCost, Summary,
     TableFile, Window,
 };
 pub use open::{OpenRun, RawFile};

@@ -101,6 +101,9 @@ pub struct InputEntry {
     pub name: String,
     /// Where it is kept in the run's directory, compressed.
     pub raw: FileEntry,
+    /// Where it stands in that file, which it shares with others; None where the file is its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// Bytes of its content, unpacked.
     pub bytes: u64,
     /// BLAKE3 of its content, unpacked: equal for equal inputs, however they are packed or named.
@@ -116,6 +119,15 @@ pub struct InputEntry {
     /// What the user said about it, to read it again in the same way: `host`, `start`, `interval`,
     /// `zone`, `format`, `mapping`.
     pub hints: BTreeMap<String, String>,
+}
+
+/// Where a short input stands in a file of several: zstd frames one after another, each of some inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The byte of the file at which its frame begins.
+    pub frame: u64,
+    /// The byte of the frame's content at which it begins.
+    pub from: u64,
 }
 
 /// What one source cost its recorder over the whole run.

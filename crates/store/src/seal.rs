@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeSet,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -179,7 +180,9 @@ impl Recording<'_> {
                 fs::create_dir(part.join(RAW))?;
                 any = true;
             }
-            fs::hard_link(self.dir.join(&input.raw.name), part.join(&input.raw.name))?;
+            let link = fs::hard_link(self.dir.join(&input.raw.name), part.join(&input.raw.name));
+            // Short inputs share a file.
+            link.or_else(|e| if input.part.is_some() && e.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(e) })?;
         }
         if any { Ok(sync_dir(&part.join(RAW))?) } else { Ok(()) }
     }
@@ -188,7 +191,9 @@ impl Recording<'_> {
         let begin = self.opened.begin.clone();
         let end = self.end.clone();
         let inputs = end.as_ref().map(|e| e.inputs.clone()).unwrap_or_default();
-        tables.files.extend(inputs.iter().map(|input| input.raw.clone()));
+        let mut shared = BTreeSet::new();
+        let kept = inputs.iter().filter(|input| input.part.is_none() || shared.insert(&input.raw.name));
+        tables.files.extend(kept.map(|input| input.raw.clone()));
         let last = tables.last_t.map_or(begin.start, Micros).max(begin.start);
         let mut hosts = std::mem::take(&mut tables.hosts);
         let named = hosts.remove(&begin.host);

@@ -1,0 +1,171 @@
+//! Short inputs of an import of many: a few threads read them ahead, some neighbours at a time into the same rows, and the
+//! import takes them in order.
+
+use std::{
+    io::Read,
+    sync::{
+        Arc,
+        atomic::Ordering,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread::Scope,
+};
+
+use fenxi_formats::{AnyFormat, Foreign, Gathered, Input, Out, Tally};
+use fenxi_model::Rows;
+use fs_err as fs;
+
+use crate::{
+    Content, Plan, Source,
+    beforehand::{FOR_A_THREAD, Looked, MAX_THREADS, guessed_host, overrun_of},
+    feed::{SHORT, Shared},
+    reading::{hints, read_into, source_of},
+    unpack::Packing,
+};
+
+/// Neighbours that are read into the same rows.
+const NEIGHBOURS: usize = 32;
+/// Groups of neighbours that a thread may be ahead.
+const AHEAD: usize = 2;
+
+/// A short input that was read.
+pub(crate) struct Short {
+    pub(crate) content: Arc<[u8]>,
+    pub(crate) blake3: String,
+    pub(crate) format: Option<AnyFormat>,
+    pub(crate) foreign: Option<Foreign>,
+    pub(crate) tally: Tally,
+}
+
+/// Neighbours that were read: what became of each, None where the import is to read it itself, and the rows of all.
+#[derive(Default)]
+pub(crate) struct Group {
+    pub(crate) inputs: Vec<Option<Short>>,
+    pub(crate) rows: Vec<(Rows, bool)>,
+}
+
+/// What all threads look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Job<'p> {
+    pub(crate) plan: &'p Plan,
+    /// What the beginning of each input told.
+    pub(crate) looked: &'p [Option<Looked>],
+    /// Whether the input at a place is left out.
+    pub(crate) is_left_out: &'p (dyn Fn(usize) -> bool + Sync),
+    pub(crate) default_host: &'p str,
+    pub(crate) shared: &'p Shared,
+}
+
+/// The groups to come, each from the thread whose turn it is.
+pub(crate) struct Shorts {
+    threads: Vec<Receiver<Group>>,
+    group: Group,
+}
+
+impl Shorts {
+    /// Begins to read; nothing is read ahead where there are few inputs.
+    pub(crate) fn begin<'s, 'p: 's>(scope: &'s Scope<'s, 'p>, job: Job<'p>) -> Shorts {
+        let n = job.plan.sources.len();
+        let most = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        let threads = if n < FOR_A_THREAD { 0 } else { most.min(n.div_ceil(NEIGHBOURS)) };
+        let begin = |turn| {
+            let (sender, receiver) = sync_channel(AHEAD);
+            scope.spawn(move || read_groups(job, turn, threads, &sender));
+            receiver
+        };
+        Shorts { threads: (0..threads).map(begin).collect(), group: Group::default() }
+    }
+
+    /// The rows that come with the input at `place`, when it is the first of its group. To be called for each place in turn.
+    pub(crate) fn rows_at(&mut self, place: usize) -> Vec<(Rows, bool)> {
+        if !place.is_multiple_of(NEIGHBOURS) || self.threads.is_empty() {
+            return Vec::new();
+        }
+        let turn = (place / NEIGHBOURS) % self.threads.len();
+        // A thread that ended early was cancelled; the import finds that by itself.
+        self.group = self.threads[turn].recv().unwrap_or_default();
+        std::mem::take(&mut self.group.rows)
+    }
+
+    /// The input at `place`, if it was read.
+    pub(crate) fn take(&mut self, place: usize) -> Option<Short> {
+        self.group.inputs.get_mut(place % NEIGHBOURS)?.take()
+    }
+}
+
+fn read_groups(job: Job<'_>, turn: usize, threads: usize, to: &SyncSender<Group>) {
+    let n = job.plan.sources.len();
+    for first in (turn * NEIGHBOURS..n).step_by(threads * NEIGHBOURS) {
+        let group = read_group(job, first..(first + NEIGHBOURS).min(n));
+        if job.shared.cancelled.load(Ordering::Relaxed) || to.send(group).is_err() {
+            return;
+        }
+    }
+}
+
+fn read_group(job: Job<'_>, places: std::ops::Range<usize>) -> Group {
+    let mut group = Group::default();
+    let mut gathered = Gathered::default();
+    for place in places {
+        let (short, after) = match (job.is_left_out)(place) {
+            true => (None, gathered),
+            false => read_short(job, place, gathered, &mut group.rows),
+        };
+        group.inputs.push(short);
+        gathered = after;
+    }
+    let Gathered { rows, boot } = gathered;
+    group.rows.extend([(rows, false), (boot, true)].into_iter().filter(|(rows, _)| !rows.is_empty()));
+    group
+}
+
+/// Reads the input at `place` if it is short and of a format that can be read anywhere. An unknown text is not: how much of
+/// it becomes a fact depends on those before it. Nor is what a program reads.
+fn read_short(
+    job: Job<'_>,
+    place: usize,
+    gathered: Gathered,
+    handed_on: &mut Vec<(Rows, bool)>,
+) -> (Option<Short>, Gathered) {
+    let source = &job.plan.sources[place];
+    let Some(looked) = job.looked[place].as_ref().filter(|looked| looked.is_known()) else { return (None, gathered) };
+    let Some(content) = content_of(source) else { return (None, gathered) };
+    let mut input = Input::of(content.to_vec());
+    if looked.head != blake3::hash(input.head_bytes()) {
+        return (None, gathered);
+    }
+    let mut hints = hints(job.plan, source, job.default_host);
+    if let Some(format) = &looked.format {
+        hints.overrun_s = overrun_of(source, (format, Some(looked)), &input.head(), &hints, (job.plan, job.shared));
+    }
+    let guessed = guessed_host(job.plan, source, job.default_host);
+    let mut out = Out::onto(gathered, source_of(looked.format.as_ref()), hints, |rows: &mut Rows, since_boot| {
+        handed_on.push((rows.take(), since_boot));
+    });
+    read_into(&mut input, &mut out, (looked.format.as_ref(), looked.foreign.as_ref()), guessed, |_, _| {});
+    let (tally, gathered) = out.leave_open();
+    let blake3 = blake3::hash(&content).to_hex().to_string();
+    let short = Short { content, blake3, format: looked.format.clone(), foreign: looked.foreign, tally };
+    (Some(short), gathered)
+}
+
+/// All of a plain input that is shorter than [`SHORT`].
+fn content_of(source: &Source) -> Option<Arc<[u8]>> {
+    let content: Arc<[u8]> = match &source.content {
+        Content::Held(bytes) => Arc::clone(bytes),
+        Content::File(path) | Content::Member { path, .. } => {
+            let mut bytes = Vec::new();
+            let file = fs::File::open(path).ok()?;
+            let is_short = file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() < SHORT as u64);
+            (if is_short { file.take(SHORT as u64).read_to_end(&mut bytes) } else { return None }).ok()?;
+            bytes.into()
+        }
+        Content::Part { .. } => {
+            let mut bytes = Vec::new();
+            source.content.open().ok()?.take(SHORT as u64).read_to_end(&mut bytes).ok()?;
+            bytes.into()
+        }
+        Content::Stdin(_) => return None,
+    };
+    (content.len() < SHORT && Packing::of(&content) == Packing::Plain).then_some(content)
+}

@@ -92,6 +92,7 @@ pub fn check(server: &Server, samples_per_s: u32) -> Result<(String, Vec<Finding
     // The first one also learns names.
     sampler.sample(&mut sample)?;
     sample.clear();
+    let looks = sampler.looks();
     let mut sessions = timed("sessions, waits", 1.0 / f64::from(samples_per_s), || sampler.sample(&mut sample))?;
     if sample.hidden > 0 {
         sessions.seen = Seen::Partly;
@@ -100,7 +101,7 @@ pub fn check(server: &Server, samples_per_s: u32) -> Result<(String, Vec<Finding
     let mut rows = Rows::new("");
     let interval = Interval { t: Micros(0), dt: None };
     let about = About { server: server.name(), interval, is_last: false };
-    let mut findings = vec![sessions];
+    let mut findings = Vec::from_iter(looks.then_some(sessions));
     findings.extend(poller.check(&about, &Heard::default(), &mut rows)?);
     Ok((poller.version(), findings))
 }

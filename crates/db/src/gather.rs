@@ -38,6 +38,11 @@ pub trait Sampler: Send {
     /// # Errors
     /// When the server refuses, or the connection is lost.
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError>;
+
+    /// Whether there is anything to look at.
+    fn looks(&self) -> bool {
+        true
+    }
 }
 
 /// Reads the counters of a server.

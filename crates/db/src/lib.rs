@@ -16,6 +16,7 @@ mod moment;
 mod mysql;
 mod number;
 mod os;
+mod pooler;
 mod postgres;
 mod reading;
 mod sample;

@@ -9,7 +9,10 @@ use fenxi_procfs::{Root, TICK_NS, cgroup, stat};
 use fenxi_wire::{Dialect, host::Listener};
 use rustc_hash::FxHashMap;
 
-use crate::{activity, moment::Interval, server::Server};
+use crate::{activity, moment::Interval, reading::About, schedule::Turn, server::Server};
+
+/// Seconds between two readings of memory.
+const MEMORY_S: u32 = 10;
 
 /// A process (PostgreSQL) or thread (MySQL, MariaDB) of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,7 @@ pub struct Os {
     /// CPU time of processes of the server that have ended, nanoseconds so far.
     ended_ns: Option<u64>,
     has_last: bool,
+    memory: Turn,
     /// Whether the server's numbers of processes are those of this host: in a container they are not.
     is_here: Option<bool>,
 }
@@ -64,6 +68,7 @@ impl Os {
             whose: FxHashMap::default(),
             ended_ns: None,
             has_last: false,
+            memory: Turn::every(MEMORY_S),
             is_here: None,
         })
     }
@@ -133,8 +138,25 @@ impl Os {
         times(&self.root.read_text(&path)?)
     }
 
+    /// Adds the memory that is the server's processes' alone: neither files nor what they share.
+    fn tell_memory(&mut self, about: &About<'_>, tasks: &[Task], rows: &mut Rows) {
+        let Some(interval) = self.memory.take(about) else { return };
+        let pids = match self.dialect {
+            Dialect::Postgres => self.ids(tasks),
+            Dialect::Mysql => vec![self.listener.pid()],
+        };
+        let pages = pids.iter().filter_map(|pid| private_pages(&self.root.read_text(&format!("/proc/{pid}/statm"))?));
+        let bytes = pages.sum::<u64>() * rustix::param::page_size() as u64;
+        rows.row(&metric::TABLE, interval.t, interval.dt)
+            .str(metric::name, "db_private_memory")
+            .str(metric::labels, format!("server={}", about.server).as_str())
+            .f64(metric::value, bytes as f64)
+            .str(metric::unit, "B");
+    }
+
     /// Adds rows for CPU time and run queue of clients' and background work, and what asking cost the server.
-    pub fn read(&mut self, server: &str, tasks: &[Task], interval: Interval, rows: &mut Rows) {
+    pub fn read(&mut self, about: &About<'_>, tasks: &[Task], rows: &mut Rows) {
+        let About { server, interval, .. } = *about;
         if self.is_here.is_none() {
             self.is_here = self.check(tasks);
             if self.is_here == Some(true) {
@@ -148,6 +170,7 @@ impl Os {
         if self.is_here != Some(true) {
             return;
         }
+        self.tell_memory(about, tasks, rows);
         let now: FxHashMap<u32, Times> =
             self.ids(tasks).into_iter().filter_map(|id| Some((id, self.times(id)?))).collect();
         let last = std::mem::replace(&mut self.last, now);
@@ -199,8 +222,20 @@ fn times(text: &str) -> Option<Times> {
     Some((numbers.next()??, numbers.next()??))
 }
 
+/// Resident pages without those of files and shared memory, of a process' `statm`.
+fn private_pages(text: &str) -> Option<u64> {
+    let mut numbers = text.split_ascii_whitespace().skip(1).map(|number| number.parse::<u64>().ok());
+    Some(numbers.next()??.saturating_sub(numbers.next()??))
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_is_shared_is_nobodys_alone() {
+        assert_eq!(super::private_pages("9000 700 650 1 0 60 0\n"), Some(50));
+        assert_eq!(super::private_pages("9000 700"), None);
+    }
+
     #[test]
     fn running_and_waiting_time_stand_first() {
         assert_eq!(super::times("123 456 7\n"), Some((123, 456)));

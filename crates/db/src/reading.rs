@@ -67,6 +67,15 @@ pub const fn needing<S>(setting: &'static str, from: &'static [From], fill: Fill
     Column { from, fill, needs: Some(setting) }
 }
 
+/// A figure of each row that is asked for once, at the end.
+#[derive(Debug)]
+pub struct AtEnd<S> {
+    /// The statement: the reading's key, and the figure.
+    pub sql: &'static str,
+    /// Where the figure goes.
+    pub place: Place<S, F64>,
+}
+
 /// One thing that is asked for.
 #[derive(Debug)]
 pub struct Reading<S: 'static> {
@@ -84,6 +93,8 @@ pub struct Reading<S: 'static> {
     pub counts_new: bool,
     /// Rows whose counters did not move are left out, but for the last time.
     pub movers_only: bool,
+    /// What is too costly to be asked more often than at the end.
+    pub at_end: Option<AtEnd<S>>,
     /// What stands behind FROM, with conditions.
     pub from: &'static str,
     /// An expression that tells its rows apart: counters are followed by it.
@@ -284,6 +295,20 @@ struct Value<'a> {
     number: Option<Number>,
 }
 
+/// A figure by key. What the server refuses, or takes too long for, is not known.
+fn keyed(client: &mut Client, sql: &str) -> Result<FxHashMap<Box<str>, f64>, ClientError> {
+    let mut found = FxHashMap::default();
+    let asked = client.each(sql, &mut |row| {
+        if let (Some(key), Some(value)) = (row.text(0), row.f64(1)) {
+            found.insert(key.into(), value);
+        }
+    });
+    match asked {
+        Err(error) if !error.is_refusal() => Err(error),
+        _ => Ok(found),
+    }
+}
+
 fn yes_or_no(text: Option<&str>) -> Option<&'static str> {
     match text? {
         "t" | "1" | "ON" | "YES" | "Yes" => Some("yes"),
@@ -311,6 +336,8 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
         totals.fill(None);
         let Interval { t, dt } = about.interval;
         let is_new_counted = reading.counts_new && *round > 1;
+        let at_end = reading.at_end.as_ref().filter(|_| about.is_last);
+        let late = at_end.map(|end| keyed(client, end.sql)).transpose()?.unwrap_or_default();
         let has_gauges = columns.iter().any(|column| matches!(column.fill, Fill::Gauge(..)));
         let mut went_back: Vec<String> = Vec::new();
         client.each_again(sql, &mut |answer| {
@@ -329,6 +356,9 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
             {
                 let mut row = rows.row(reading.table, t, dt);
                 row.str(reading.server, about.server);
+                if let Some(end) = at_end {
+                    row.f64(end.place, late.get(key).copied());
+                }
                 if Ready::fill((columns, is_new_counted), &values, last, dt, &mut row, totals) {
                     went_back.push(key.to_owned());
                 }

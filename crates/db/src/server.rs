@@ -14,7 +14,7 @@ use fenxi_wire::{
 
 use crate::{
     gather::{Poller, Sampler},
-    mysql, postgres,
+    mysql, pooler, postgres,
 };
 
 /// The name that connections of a poller carry, by which they leave themselves out.
@@ -105,7 +105,8 @@ impl Server {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn client_of(&self, target: &Target) -> Result<Client, ServerError> {
+    /// A connection with limits, in which nothing is set.
+    pub(crate) fn unsettled(&self, target: &Target) -> Result<Client, ServerError> {
         let mut client = match target.login.dialect {
             Dialect::Postgres => Client::connect(target, LOGIN)?,
             Dialect::Mysql => Client::connect(&target.to_database(mysql::HOME), LOGIN)?,
@@ -115,6 +116,11 @@ impl Server {
         client.set_longest_message(LONGEST);
         client.set_most_rows(MOST_ROWS);
         client.keep_columns();
+        Ok(client)
+    }
+
+    fn client_of(&self, target: &Target) -> Result<Client, ServerError> {
+        let mut client = self.unsettled(target)?;
         match self.target.login.dialect {
             Dialect::Postgres => {
                 // Before anything is set: it would be set for whoever has the session next.
@@ -131,6 +137,9 @@ impl Server {
 
     /// Connects what looks at its sessions.
     pub(crate) fn sampler(&self) -> Result<Box<dyn Sampler>, ServerError> {
+        if pooler::console(self)?.is_some() {
+            return Ok(Box::new(pooler::NoSampler));
+        }
         match self.target.login.dialect {
             Dialect::Postgres => postgres::sampler(self),
             Dialect::Mysql => mysql::sampler(self),
@@ -139,6 +148,9 @@ impl Server {
 
     /// Connects what reads its counters.
     pub(crate) fn poller(&self) -> Result<Box<dyn Poller>, ServerError> {
+        if let Some(client) = pooler::console(self)? {
+            return Ok(pooler::poller(self, client));
+        }
         match self.target.login.dialect {
             Dialect::Postgres => postgres::poller(self),
             Dialect::Mysql => mysql::poller(self),

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use fenxi_model::{
     Rows, Table,
     catalog::{
-        db, db_checkpoint, db_index, db_io, db_lock, db_progress, db_replication, db_session, db_setting, db_statement,
-        db_table, db_wait, db_wal,
+        db, db_checkpoint, db_index, db_io, db_lock, db_pool, db_progress, db_replication, db_session, db_setting,
+        db_statement, db_table, db_wait, db_wal,
     },
 };
 use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
@@ -36,6 +36,7 @@ pub static TABLES: &[&Table] = &[
     &db_checkpoint::TABLE,
     &db_replication::TABLE,
     &db_progress::TABLE,
+    &db_pool::TABLE,
     &db_setting::TABLE,
 ];
 
@@ -120,6 +121,10 @@ impl Collector for Observing {
             gathering.take(tick.t, rows);
         }
         Ok(())
+    }
+
+    fn reads_at_end(&self) -> bool {
+        true
     }
 
     fn cpu_of_threads(&self) -> f64 {

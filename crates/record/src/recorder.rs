@@ -261,8 +261,13 @@ impl<T: Time> Recording<'_, T> {
             if !self.wait(until)? {
                 // A command that was asked to end by a signal to us may still be at it.
                 self.wait_for_command()?;
-                // Ended between two ticks: the rest is sampled if it is long enough to mean anything.
-                let whole = self.plan.whole && self.ended.is_some();
+                // Ended between two ticks: the rest is sampled if it is long enough to mean anything. Where sources read much at
+                // the end only, it is made so.
+                let mut whole = self.plan.whole && self.ended.is_some();
+                if !whole && self.sampler.reads_at_end() {
+                    self.wait(self.last_tick + interval * SHORT)?;
+                    whole = true;
+                }
                 if whole || self.time.monotonic() - self.last_tick >= interval * SHORT {
                     let _ = self.tick(Round::Last, watch)?;
                 }

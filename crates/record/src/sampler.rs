@@ -97,6 +97,11 @@ impl Sampler {
         }
     }
 
+    /// Whether a source reads much at the end only.
+    pub fn reads_at_end(&self) -> bool {
+        self.active.iter().any(|active| active.collector.reads_at_end())
+    }
+
     /// CPU seconds of threads that sources have of their own.
     pub fn cpu_of_threads(&self) -> f64 {
         self.active.iter().map(|active| active.collector.cpu_of_threads()).sum()

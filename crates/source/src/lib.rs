@@ -83,6 +83,11 @@ pub trait Collector: Send {
     /// Only when nothing could be read at all; the recorder notes it and tries again next tick.
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError>;
 
+    /// Whether much of what it reads comes seldom, and at the end: then there is a last sample in any case.
+    fn reads_at_end(&self) -> bool {
+        false
+    }
+
     /// CPU seconds that threads of its own have used so far; what `sample` itself uses is measured anyway.
     fn cpu_of_threads(&self) -> f64 {
         0.0

@@ -13,7 +13,7 @@ use fenxi_wire::client::ClientError;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{Connected, Heard, Poller, Sampler, Shared, heard, locked};
-use crate::{moment::Interval, os::Os, sample::Sample, server::Server};
+use crate::{moment::Interval, os::Os, reading::About, sample::Sample, server::Server};
 
 /// The shortest and the longest pause before a lost server is tried again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -82,6 +82,9 @@ struct Sampling {
 impl Sampling {
     fn run(mut self, mut sampler: Box<dyn Sampler>) {
         let _ending = Ending(Arc::clone(&self.shared));
+        if !sampler.looks() {
+            return;
+        }
         let mut sample = Sample::default();
         let (mut n, mut last) = (0_u32, self.begun);
         loop {
@@ -167,7 +170,8 @@ impl Polling {
             let polled = catch_unwind(AssertUnwindSafe(|| poller.poll(interval, &heard, &mut rows)));
             heard.waits(self.server.name(), interval, &mut rows);
             if let Some(os) = &mut os {
-                os.read(self.server.name(), poller.tasks(), interval, &mut rows);
+                let about = About { server: self.server.name(), interval, is_last: !goes_on };
+                os.read(&about, poller.tasks(), &mut rows);
             }
             self.tell_cost(&heard, interval.t, dt, &mut rows);
             locked(&self.shared.rows).append(&rows, Micros(0));

@@ -22,6 +22,7 @@ const NAMES: &[&str] = &[
     "Questions",
     "Select_full_join",
     "Select_scan",
+    "Table_open_cache_hits",
 ];
 
 /// Between the first two readings, and between others.

@@ -60,6 +60,8 @@ const DB: &[Wanted<db::Schema>] = &[
     wanted(db::full_scans_per_s, As::Rate(1.0), &["Select_scan"]),
     wanted(db::slow_statements_per_s, As::Rate(1.0), &["Slow_queries"]),
     wanted(db::table_cache_misses_per_s, As::Rate(1.0), &["Table_open_cache_misses", "Opened_tables"]),
+    wanted(db::table_cache_hits_per_s, As::Rate(1.0), &["Table_open_cache_hits"]),
+    wanted(db::table_cache_overflows_per_s, As::Rate(1.0), &["Table_open_cache_overflows"]),
     wanted(db::threads_created_per_s, As::Rate(1.0), &["Threads_created"]),
     wanted(db::received_bytes_per_s, As::Rate(1.0), &["Bytes_received"]),
     wanted(db::sent_bytes_per_s, As::Rate(1.0), &["Bytes_sent"]),
@@ -166,7 +168,8 @@ impl Status {
         let requests = self.grown("Innodb_buffer_pool_read_requests");
         let hits =
             requests.zip(self.grown("Innodb_buffer_pool_reads")).map(|(all, misses)| (all - misses).max(0.0) / dt);
-        row.f64(db::cache_hits_per_s, hits);
+        let sorts = self.grown("Sort_scan").zip(self.grown("Sort_range"));
+        row.f64(db::cache_hits_per_s, hits).f64(db::sorts_per_s, sorts.map(|(scans, ranges)| (scans + ranges) / dt));
     }
 
     /// Adds rows for the log and for checkpoints.

@@ -4,7 +4,7 @@
 use fenxi_model::catalog::{db_index, db_table};
 
 use crate::reading::{
-    AnyReading, Column,
+    AnyReading, AtEnd, Column,
     Fill::{Count, Gauge, Rate, Word, YesNo},
     From::Sql,
     Reading, column,
@@ -22,6 +22,7 @@ static TABLES: Reading<db_table::Schema> = Reading {
     only_with: None,
     counts_new: false,
     movers_only: true,
+    at_end: Some(AtEnd { sql: FREE, place: db_table::free_bytes }),
     from: "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
            LEFT JOIN LATERAL (SELECT sum(pg_stat_get_numscans(i.indexrelid)) AS scans, \
              sum(pg_stat_get_blocks_fetched(i.indexrelid)) AS fetched, sum(pg_stat_get_blocks_hit(i.indexrelid)) AS hit \
@@ -34,6 +35,24 @@ static TABLES: Reading<db_table::Schema> = Reading {
     server: db_table::server,
     columns: TABLE_COLUMNS,
 };
+
+/// What tables occupy beyond their rows, packed as the fill factor lets them: pages and rows by the last VACUUM or ANALYZE,
+/// widths of columns by the last ANALYZE. A row is its header, the bitmap of NULLs, its columns with half an alignment for
+/// each that has one, and its place in the page. A table of which not all columns are known to us has no estimate.
+const FREE: &str = "/* fenxi-db */ SELECT t.oid, greatest(0, t.pages - ceil(t.reltuples * (4 + 8 * ceil((24 + t.width) / 8)) \
+         / (t.fill * (t.block - 24)))) * t.block \
+     FROM (SELECT c.oid, c.relpages::float8 AS pages, c.reltuples::float8 AS reltuples, current_setting('block_size')::float8 AS block, \
+         coalesce((SELECT option_value::float8 / 100 FROM pg_options_to_table(c.reloptions) WHERE option_name = 'fillfactor'), 1) AS fill, \
+         w.width + CASE WHEN w.nulls > 0 THEN ceil(w.columns / 8.0) ELSE 0 END AS width \
+       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+       JOIN LATERAL (SELECT count(s.attname) AS known, count(*) AS columns, max(s.null_frac) AS nulls, \
+           sum((1 - s.null_frac) * (s.avg_width + CASE a.attalign WHEN 'd' THEN CASE WHEN a.attlen > 0 THEN 2 ELSE 3.5 END \
+             WHEN 'i' THEN CASE WHEN a.attlen > 0 THEN 0 ELSE 1.5 END ELSE 0 END)) AS width \
+         FROM pg_attribute a LEFT JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = a.attname \
+           AND NOT s.inherited \
+         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) w ON w.known = w.columns \
+       WHERE c.relkind IN ('r', 'm') AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND c.relpages >= 128 AND c.reltuples >= 0 \
+       ORDER BY c.relpages DESC LIMIT 500) t";
 
 const TABLE_COLUMNS: &[Column<db_table::Schema>] = &[
     column(&[Sql("current_database()", &[])], Word(db_table::database)),
@@ -104,6 +123,7 @@ static INDEXES: Reading<db_index::Schema> = Reading {
     only_with: None,
     counts_new: false,
     movers_only: true,
+    at_end: None,
     from: "pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class r ON r.oid = i.indrelid \
            JOIN pg_namespace n ON n.oid = r.relnamespace \
            WHERE c.relkind = 'i' AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') \

@@ -111,6 +111,16 @@ table! {
         sent_bytes_per_s: rate(BytesPerS, Neither),
         /// Bytes per second of the binary log.
         binlog_bytes_per_s: rate(BytesPerS, Neither),
+        /// Sorts per second.
+        sorts_per_s: rate(PerS, Neither),
+        /// Tables opened that were in the table cache, per second.
+        table_cache_hits_per_s: rate(PerS, Neither),
+        /// Tables closed per second because the table cache was full.
+        table_cache_overflows_per_s: rate(PerS, Lower),
+        /// Parallel workers per second that plans asked for.
+        parallel_workers_planned_per_s: rate(PerS, Neither),
+        /// Parallel workers per second that could be started.
+        parallel_workers_launched_per_s: rate(PerS, Neither),
     }
 }
 
@@ -179,6 +189,8 @@ table! {
         io_read_bytes_per_s: rate(BytesPerS, Neither),
         /// Bytes per second written to its files by the server.
         io_write_bytes_per_s: rate(BytesPerS, Neither),
+        /// Estimate of what it occupies beyond its rows as packed as they can be: free space and dead rows, without indexes.
+        free_bytes: gauge(Bytes, Lower),
     }
 }
 

@@ -213,3 +213,43 @@ table! {
         total: gauge(Count, Neither),
     }
 }
+
+table! {
+    /// One pool of a connection pooler (pgbouncer) over the interval, and one row of each of its databases without a user.
+    db_pool [server, database, user] is (Database, Series, Lasting) {
+        /// Server: address of the pooler without credentials.
+        server: label(),
+        /// Database as clients name it.
+        database: label(),
+        /// User of the pool; NULL for what the pooler counts by database only.
+        user: label(),
+        /// When a connection to the server goes back to the pool: `session`, `transaction` or `statement`.
+        mode: label(),
+        /// Clients that have a connection to the server, or could have one at once.
+        clients_active: gauge(Count, Neither),
+        /// Clients that wait for a connection to the server.
+        clients_waiting: gauge(Count, Lower),
+        /// Connections to the server that clients use.
+        servers_active: gauge(Count, Neither),
+        /// Connections to the server that wait for clients.
+        servers_idle: gauge(Count, Neither),
+        /// Limit to the connections of each pool of the database.
+        size_limit: gauge(Count, Neither),
+        /// How long the first client in the queue has waited.
+        max_wait_s: gauge(Seconds, Lower),
+        /// Transactions per second.
+        transactions_per_s: rate(PerS, Higher),
+        /// Statements per second.
+        statements_per_s: rate(PerS, Higher),
+        /// Time of transactions per second: the mean number of connections to the server that are in one.
+        transaction_time: rate(SecondsPerS, Neither),
+        /// Time of statements per second: the mean number of connections to the server that execute one.
+        statement_time: rate(SecondsPerS, Neither),
+        /// Time that clients waited for a connection to the server, per second: the mean number of clients that wait.
+        wait_time: rate(SecondsPerS, Lower),
+        /// Bytes per second received from clients.
+        received_bytes_per_s: rate(BytesPerS, Neither),
+        /// Bytes per second sent to clients.
+        sent_bytes_per_s: rate(BytesPerS, Neither),
+    }
+}

@@ -231,6 +231,7 @@ fn shop(rows: &mut Rows) {
     statements(rows);
     objects(rows);
     around(rows);
+    crate::pools::rows(rows);
 }
 
 fn asked() -> TestStore {

@@ -5,5 +5,6 @@ mod engine;
 mod findings;
 mod formats;
 mod kept;
+mod pools;
 mod questions;
 mod store;

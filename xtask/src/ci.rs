@@ -44,8 +44,12 @@ impl Steps<'_> {
         let strict = std::env::var_os("CI").is_some();
         let root = self.repository.root.clone();
         self.step("tests", || {
-            let mut command = Command::new(cargo());
-            skips::run(command.args(["test", "--locked", "--workspace", "--no-fail-fast"]).current_dir(root), strict)
+            let tests = || {
+                let mut command = Command::new(cargo());
+                command.args(["test", "--locked", "--workspace", "--no-fail-fast"]).current_dir(&root);
+                command
+            };
+            skips::run(tests, strict)
         })
     }
 

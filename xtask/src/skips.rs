@@ -11,32 +11,50 @@ use anyhow::{Context, Result, bail};
 /// What may be skipped, and why.
 const LIST: &str = include_str!("../may-skip.txt");
 
-/// Runs `cargo` with `arguments` and `--show-output`, shows what it prints but for the output of tests that pass, and
-/// lists the tests that were skipped. With `strict`, one that is not on the list is an error.
-pub fn run(cargo: &mut Command, strict: bool) -> Result<()> {
-    cargo.args(["--", "--show-output"]);
-    let mut child = cargo.stdout(Stdio::piped()).spawn()?;
+/// How many tests may fail the first time. Tests that compare with the live machine can be disturbed by what else runs on
+/// it; more than a few at once are a defect.
+const MAY_FAIL_ONCE: usize = 3;
+
+/// Runs the cargo command that `cargo` makes with `--show-output`, shows what it prints but for the output of tests that
+/// pass, and lists the tests that were skipped. With `strict`, one that is not on the list is an error. Tests that fail run
+/// once more, alone; they are named as flaky if they pass then.
+pub fn run(cargo: impl Fn() -> Command, strict: bool) -> Result<()> {
     let mut outputs = Outputs::default();
-    for line in BufReader::new(child.stdout.take().context("no output")?).split(b'\n') {
-        let line = String::from_utf8_lossy(&line?).into_owned();
-        if outputs.shows(&line) {
-            println!("{line}");
+    let mut passed = follow(cargo().args(["--", "--show-output"]), &mut outputs)?;
+    let failed = std::mem::take(&mut outputs.failed);
+    if !passed && !failed.is_empty() && failed.len() <= MAY_FAIL_ONCE {
+        println!("--> failed, and run once more alone: {}", failed.join(", "));
+        let alone = ["--", "--show-output", "--test-threads=1", "--exact"];
+        passed = follow(cargo().args(alone).args(&failed), &mut outputs)?;
+        if passed {
+            println!("FLAKY, passed when run alone: {}", failed.join(", "));
         }
     }
-    let status = child.wait()?;
     outputs.skipped.sort();
     outputs.skipped.dedup();
     let unlisted: Vec<&String> = outputs.skipped.iter().filter(|line| reason(line).is_none()).collect();
     for line in &outputs.skipped {
         println!("{line}{}", reason(line).map_or_else(String::new, |why| format!(" (may be: {why})")));
     }
-    if !status.success() {
+    if !passed {
         bail!("tests failed");
     }
     if strict && !unlisted.is_empty() {
         bail!("{} skipped tests are not listed in xtask/may-skip.txt (see above)", unlisted.len());
     }
     Ok(())
+}
+
+/// Runs `command` and shows the lines of interest; whether it ended well.
+fn follow(command: &mut Command, outputs: &mut Outputs) -> Result<bool> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    for line in BufReader::new(child.stdout.take().context("no output")?).split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        if outputs.shows(&line) {
+            println!("{line}");
+        }
+    }
+    Ok(child.wait()?.success())
 }
 
 /// Why the test that prints `line` may be skipped; None when it may not.
@@ -54,6 +72,7 @@ fn reason(line: &str) -> Option<&'static str> {
 struct Outputs {
     within: bool,
     skipped: Vec<String>,
+    failed: Vec<String>,
 }
 
 impl Outputs {
@@ -62,6 +81,9 @@ impl Outputs {
         if line.starts_with("SKIPPED") {
             self.skipped.push(line.to_owned());
             return false;
+        }
+        if let Some(test) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+            self.failed.push(test.to_owned());
         }
         match line {
             "successes:" => self.within = true,
@@ -99,9 +121,10 @@ mod tests {
     #[test]
     fn what_failed_is_shown() {
         let mut outputs = Outputs::default();
-        for line in ["successes:", "noise", "failures:"] {
+        for line in ["test a::b ... FAILED", "test a::c ... ok", "successes:", "noise", "failures:"] {
             outputs.shows(line);
         }
+        assert_eq!(outputs.failed, ["a::b"]);
         assert!(outputs.shows("---- b stdout ----") && outputs.shows("panicked at"));
     }
 }

@@ -122,12 +122,13 @@ fn requests_are_counted_and_timed_as_the_kernel_s_statistics_have_them() {
         assert_eq!(counted(rows, "block_device_us", &key.0, key.1), n, "{key:?}");
         assert_eq!(counted(rows, "block_queue_us", &key.0, key.1), queued, "{key:?}");
         assert!(queued <= n, "{key:?}: {queued} of {n}");
-        // The kernel's time begins when the request is made: where the CPUs are busy, its maker may wait before the queue has it.
+        // The kernel's time begins when the request is made. Where the CPUs are busy, its maker may wait for one before the queue
+        // has it, and on two CPUs that was more than half of the time: the lower limit finds a wrong unit and little else.
         let seen_ms = (queue_s + device_s) * 1e3;
         // It counts in whole milliseconds, and up to two requests more than it are seen.
         assert!(seen_ms <= most.1 as f64 * 1.03 + 5.0, "{key:?}: {seen_ms} ms of {}", most.1);
         if least.0 > 500 {
-            assert!(seen_ms >= 0.5 * least.1 as f64, "{key:?}: {seen_ms} ms of {}", least.1);
+            assert!(seen_ms >= 0.1 * least.1 as f64, "{key:?}: {seen_ms} ms of {}", least.1);
         }
     }
     if requests < BLOCKS as u64 {

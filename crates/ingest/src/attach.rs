@@ -32,7 +32,8 @@ pub fn attach(
     reading: Reading,
     sink: &mut dyn FnMut(&mut Rows),
 ) -> Result<(InputEntry, Tally), StoreError> {
-    let (feed, keeping) = feed::start(content, |ending| open.raw_file(&format!("{name}{ending}")), None, Arc::default())?;
+    let (feed, keeping) =
+        feed::start(content, |ending| open.raw_file(&format!("{name}{ending}")), None, Arc::default())?;
     let mut input = Input::new(feed);
     let format = match reading {
         Reading::Recognised => detect(&Head { text: &input.head() }),

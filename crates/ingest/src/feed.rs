@@ -49,6 +49,9 @@ pub(crate) struct Shared {
     pub(crate) too_long: AtomicBool,
 }
 
+/// Keeps a short input in another place than a file of its own.
+pub(crate) type KeepShort<'a> = &'a mut dyn FnMut(&[u8]) -> Result<Kept, StoreError>;
+
 /// An input that was read to its end and kept.
 #[derive(Debug)]
 pub(crate) struct Kept {
@@ -85,7 +88,7 @@ impl Keeping {
 pub(crate) fn start(
     source: Box<dyn Read + Send>,
     raw: impl FnOnce(&str) -> Result<RawFile, StoreError>,
-    keep_short: Option<&mut dyn FnMut(&[u8]) -> Result<Kept, StoreError>>,
+    keep_short: Option<KeepShort<'_>>,
     shared: Arc<Shared>,
 ) -> Result<(Feed, Keeping), StoreError> {
     let (packing, source) = Packing::recognise(source)?;

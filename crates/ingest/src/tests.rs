@@ -17,6 +17,8 @@ use fs_err as fs;
 
 use crate::{ImportError, Imported, Outcome, Plan, Progress, Reading, Room, Source, attach, collect, import, kept};
 
+mod many;
+
 /// 2026-11-21 08:00:00 UTC.
 const EIGHT: i64 = 1_795_248_000_000_000;
 
@@ -430,72 +432,4 @@ fn files_of_a_directory_share_their_host_and_end_when_they_were_written() {
     let seconds = counted.tally.last.zip(counted.tally.first).map(|(last, first)| last.seconds_since(first));
     assert_eq!(seconds, Some(2000.0));
     assert_eq!(run.hosts, ["web1"]);
-}
-
-/// This many texts of mpstat, of vmstat and of nobody, in turn; one of mpstat is packed and one is long.
-fn many(n: usize) -> Vec<(String, Vec<u8>)> {
-    let content = |i: usize| match i % 3 {
-        0 if i == 30 => gzip(MPSTAT.replace("10.00", "30.00").as_bytes()),
-        0 => MPSTAT.replace("10.00", &format!("{}.{:02}", i % 90, i / 90)).into_bytes(),
-        1 if i == 31 => [VMSTAT.replace("40 10 50", "31 10 59"), "\n".repeat(70_000)].concat().into_bytes(),
-        1 => VMSTAT.replace("300 40 10 50", &format!("{} {} 10 {}", 300 + i, i % 90, 90 - i % 90)).into_bytes(),
-        _ => format!("nobody knows {i}\n").into_bytes(),
-    };
-    (0..n).map(|i| (format!("{i:03}.txt"), content(i))).collect()
-}
-
-#[test]
-fn many_inputs_are_recognised_read_and_kept_as_each_alone_would_be() {
-    // More than are looked at by one thread, and than are made durable one by one; then more than have a file each.
-    for n in [90, 180] {
-        let files = many(n);
-        let slices: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
-        let place = Place::of(&slices);
-        let (manifest, inputs) = place.imported(|_| {});
-        let formats: Vec<_> = inputs.iter().map(|input| input.format).collect();
-        assert_eq!(formats, [Some("mpstat"), Some("vmstat"), None].repeat(n / 3));
-        let raw: Vec<String> = manifest.inputs.iter().map(|input| input.raw.name.clone()).collect();
-        let own = raw.iter().filter(|name| *name != "raw/short-inputs.zst").count();
-        assert_eq!(own, if n == 90 { 90 } else { 2 }, "{raw:?}");
-        assert_eq!(fs::read_dir(place.store.run_dir(&manifest.id).join("raw")).unwrap().count(), if n == 90 { 90 } else { 3 });
-
-        let usr = place.usr(&manifest.id, "cpu");
-        let count = |value: f64| usr.iter().filter(|row| row.2 == value).count();
-        assert_eq!((usr.len(), count(20.0), count(87.0), count(31.0)), (2 * n / 3 + n / 3, n / 3, n / 90, n / 90));
-        let kept_again = || kept(&place.store, &place.store.run(&manifest.id).unwrap()).unwrap();
-        let texts: Vec<(String, String)> = kept_again().iter().map(|source| (source.name.clone(), unpacked(source))).collect();
-        for ((name, text), (expected, content)) in texts.iter().zip(&files) {
-            assert_eq!(name, expected);
-            assert!(text.as_bytes() == content || name == "030.txt", "{name}");
-        }
-
-        // What is kept gives the same rows again, in the same order.
-        let (again, _) = place.imported(|plan| {
-            plan.sources = kept_again();
-            plan.force = true;
-        });
-        assert_ne!(again.id, manifest.id);
-        assert!(place.usr(&again.id, "cpu") == usr && place.notes(&again.id) == place.notes(&manifest.id));
-        assert_eq!(again.hosts, manifest.hosts);
-    }
-}
-
-#[test]
-fn a_group_of_inputs_has_the_rows_of_each_alone() {
-    let files = many(120);
-    let slices: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
-    let together = Place::of(&slices);
-    let (manifest, _) = together.imported(|_| {});
-    let mut alone = Vec::new();
-    for (name, content) in slices.iter().enumerate().filter(|(i, _)| i % 3 < 2).map(|(_, file)| file) {
-        let place = Place::of(&[(name, content)]);
-        let (run, _) = place.imported(|_| {});
-        alone.extend(place.usr(&run.id, "cpu").into_iter().map(|(t, _, usr)| (t, usr)));
-    }
-    let grouped: Vec<(f64, f64)> = together.usr(&manifest.id, "cpu").into_iter().map(|(t, _, usr)| (t, usr)).collect();
-    let sorted = |mut rows: Vec<(f64, f64)>| {
-        rows.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        rows
-    };
-    assert_eq!(sorted(grouped), sorted(alone));
 }

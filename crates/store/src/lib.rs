@@ -52,8 +52,8 @@ pub use error::StoreError;
 pub use follow::{Follow, Recorded};
 pub use locks::Scratch;
 pub use manifest::{
-    Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Part, Problem, Recovered, RunEntry, SourceCost, Summary,
-    TableFile, Window,
+    Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Part, Problem, Recovered, RunEntry, SourceCost,
+    Summary, TableFile, Window,
 };
 pub use open::{OpenRun, RawFile};
 pub use read::SeriesStat;

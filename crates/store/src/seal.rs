@@ -182,7 +182,9 @@ impl Recording<'_> {
             }
             let link = fs::hard_link(self.dir.join(&input.raw.name), part.join(&input.raw.name));
             // Short inputs share a file.
-            link.or_else(|e| if input.part.is_some() && e.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(e) })?;
+            link.or_else(
+                |e| if input.part.is_some() && e.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(e) },
+            )?;
         }
         if any { Ok(sync_dir(&part.join(RAW))?) } else { Ok(()) }
     }

@@ -53,8 +53,8 @@ class Database:
     def run(self, name, is_faulty):
         with self.case.planted(self.server) if is_faulty else contextlib.nullcontext(getattr(self.case, "HEALTHY", {})) as settings:
             words = [word for key, value in (settings or {}).items() for word in ("--set", f"{key}={value}")]
-            measure(fenxi(self.store, "load", "run", self.server.url, "-w", self.workload, "-c", str(self.case.CONNECTIONS),
-                          "--for", f"{SECONDS}s", "--warmup", "1s", "--record", "--name", name, "--quiet", *words))
+            measure([*getattr(self.server, "within", ()), *fenxi(self.store, "load", "run", self.server.url, "-w", self.workload, "-c", str(self.case.CONNECTIONS),
+                          "--for", f"{getattr(self.case, 'SECONDS', SECONDS)}s", "--warmup", "1s", "--record", "--name", name, "--quiet", *words)])
 
     def stop(self):
         self.server.stop()
@@ -69,7 +69,8 @@ class Program:
     def run(self, name, is_faulty):
         planted = getattr(self.case, "planted", contextlib.nullcontext)
         with planted() if is_faulty else contextlib.nullcontext():
-            measure(fenxi(self.store, "record", "--name", name, "--quiet", "--", *self.words[is_faulty]()))
+            measure([*getattr(self.case, "INSIDE", ()),
+                     *fenxi(self.store, "record", "--name", name, "--quiet", "--", *self.words[is_faulty]())])
 
     def stop(self):
         pass
@@ -120,8 +121,15 @@ def judge(case, store, healthy, faulty):
 
 def try_one(name, case, load_name):
     store = fresh(f"faults/{name}-{load_name.replace(' ', '-')}")
-    load = (Database if hasattr(case, "SERVERS") else Program)(case, store, load_name)
     healthy, faulty = [], []
+    with getattr(case, "around", contextlib.nullcontext)():
+        load = (Database if hasattr(case, "SERVERS") else Program)(case, store, load_name)
+        run_in_turn(load, healthy, faulty)
+    row, named = judge(case, store, healthy, faulty)
+    return [row[0], load_name, *row[1:]], named
+
+
+def run_in_turn(load, healthy, faulty):
     try:
         for turn in range(REPEATS):
             for names, is_faulty in ((healthy, False), (faulty, True)):
@@ -129,8 +137,6 @@ def try_one(name, case, load_name):
                 load.run(names[-1], is_faulty)
     finally:
         load.stop()
-    row, named = judge(case, store, healthy, faulty)
-    return [row[0], load_name, *row[1:]], named
 
 
 def main():

@@ -13,7 +13,7 @@
 -- Three tenths of a thread: opening a connection on a healthy network takes a round trip.
 SELECT run, host, comm, steady(sum(threads)) AS waiting, 100 * sum(threads) / sum(at_work) AS share
 FROM thread_wait_mean
-WHERE wait = 'connect' AND looks >= 3 AND seen_s >= 3
+WHERE wait = 'connect' AND looks >= 3 AND seen_s >= 3 AND is_subject
 GROUP BY run, host, comm
 HAVING sum(threads) >= 0.3
 ORDER BY waiting DESC, run, host, comm

@@ -27,26 +27,17 @@
 -- no: process pid=9 comm=burn cpu=300 run_queue_wait=60 *20
 -- What is measured is what the recorder started, or the database server that it observed: elsewhere nobody knows who disturbs whom. The
 -- load driver is no neighbour. A sixth of all CPUs, and a fifth of the time that the measured program wants to run.
-WITH measured AS (
-    SELECT DISTINCT p.run, p.host, p.pid
-    FROM process p JOIN (SELECT DISTINCT run, host, comm FROM thread_wait WHERE role = 'command') c ON c.run = p.run AND c.host = p.host AND c.comm = p.comm
-    UNION
-    SELECT DISTINCT s.run, s.host, p.pid
-    FROM db_session s JOIN process p ON p.run = s.run AND p.host = s.host AND p.pid = s.pid
-    UNION
-    SELECT DISTINCT p.run, p.host, p.pid
-    FROM process p WHERE p.comm IN ('postgres', 'mariadbd', 'mysqld') AND EXISTS (SELECT 1 FROM db WHERE db.run = p.run)
-), spans AS (
+WITH spans AS (
     SELECT run, host, sum(dt) AS seen_s, max(cpus_online) AS cpus FROM sched GROUP BY run, host
 ), victims AS (
     SELECT p.run, p.host, arg_max(comm, run_queue_wait) AS victim, sum(cpu * dt) AS ran, sum(run_queue_wait * dt) AS waited
-    FROM process p JOIN measured m ON m.run = p.run AND m.host = p.host AND m.pid = p.pid
+    FROM process p JOIN measured_process m ON m.run = p.run AND m.host = p.host AND m.pid = p.pid
     GROUP BY p.run, p.host
 ), others AS (
     SELECT run, host, comm, sum(cpu * dt) AS used
     FROM process p
     WHERE comm NOT IN ('fenxi', 'pgbench', 'sysbench', 'wrk', 'wrk2', 'mysqlslap', 'fio', 'iperf3', 'netperf', 'redis-benchmark', '(exited)')
-        AND NOT EXISTS (SELECT 1 FROM measured m WHERE m.run = p.run AND m.host = p.host AND m.pid = p.pid)
+        AND NOT EXISTS (SELECT 1 FROM measured_process m WHERE m.run = p.run AND m.host = p.host AND m.pid = p.pid)
     GROUP BY run, host, comm
 )
 SELECT o.run, o.host, o.comm, o.used / s.seen_s / 100 AS used, v.victim, 100 * v.waited / nullif(v.ran + v.waited, 0) AS waited, v.waited / s.seen_s AS late

@@ -5,18 +5,18 @@
 -- advice: If all connections are used and the database has idle CPUs, enlarge the pool (default_pool_size, pool_size); if sessions in it are idle in a transaction or wait for locks, shorten transactions: a larger pool would only move the queue into the database. Mistaken for a slow database, whose own figures look well.
 -- ask: db-pools
 -- impact: share of the time of its clients
--- yes: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=12 servers_active=5 servers_idle=0 size_limit=5 max_wait_s=0.4 *40
+-- yes: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=12 servers_active=5 servers_idle=0 size_limit=5 first_wait_s=0.4 *40
 -- yes: db_pool server=localhost:6432 database=shop transactions_per_s=50 wait_time=12 transaction_time=5 *40
--- no: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=0 servers_active=3 servers_idle=2 size_limit=5 max_wait_s=0 *40
+-- no: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=0 servers_active=3 servers_idle=2 size_limit=5 first_wait_s=0 *40
 --
--- no: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=0 servers_active=3 servers_idle=2 size_limit=5 max_wait_s=0 *38
--- no: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=9 servers_active=5 servers_idle=0 size_limit=5 max_wait_s=0.2 @38
+-- no: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=0 servers_active=3 servers_idle=2 size_limit=5 first_wait_s=0 *38
+-- no: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=9 servers_active=5 servers_idle=0 size_limit=5 first_wait_s=0.2 @38
 --
--- no: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=12 servers_active=5 servers_idle=0 size_limit=5 max_wait_s=0.4 *3
+-- no: db_pool server=localhost:6432 database=shop user=web clients_active=5 clients_waiting=12 servers_active=5 servers_idle=0 size_limit=5 first_wait_s=0.4 *3
 -- One client all the time, or the first of the queue for a second on average; critical from twenty clients or 15 s on (the mixin of
 -- Grafana). A burst of a second is none. The time of clients is their waits and their transactions.
 WITH pools AS (
-    SELECT run, host, server, p.database AS name_of, p.user AS user_name, wmean(clients_waiting, dt) AS waiting, max(max_wait_s) AS longest, wmean(max_wait_s, dt) AS first_s,
+    SELECT run, host, server, p.database AS name_of, p.user AS user_name, wmean(clients_waiting, dt) AS waiting, max(first_wait_s) AS longest, wmean(first_wait_s, dt) AS first_s,
         wmean(servers_active, dt) AS used, max(size_limit) AS size, sum(dt) AS seen_s
     FROM db_pool p WHERE p.user IS NOT NULL GROUP BY run, host, server, p.database, p.user
 ), times AS (

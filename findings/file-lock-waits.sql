@@ -14,7 +14,7 @@
 -- A third of a thread all the time: work that waits that long is late.
 SELECT run, host, comm, steady(sum(threads)) AS waiting, 100 * sum(threads) / sum(at_work) AS share
 FROM thread_wait_mean
-WHERE wait = 'file lock' AND looks >= 3 AND seen_s >= 3
+WHERE wait = 'file lock' AND looks >= 3 AND seen_s >= 3 AND is_subject
 GROUP BY run, host, comm
 HAVING sum(threads) >= 0.3
 ORDER BY waiting DESC, run, host, comm

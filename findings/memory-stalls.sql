@@ -14,7 +14,7 @@
 -- Two tenths of a thread: memory should not be waited for at all.
 SELECT run, host, comm, steady(sum(threads)) AS waiting, 100 * sum(threads) / sum(at_work) AS share, arg_max(function, threads) AS function
 FROM thread_wait_mean
-WHERE wait = 'memory' AND looks >= 3 AND seen_s >= 3
+WHERE wait = 'memory' AND looks >= 3 AND seen_s >= 3 AND is_subject
 GROUP BY run, host, comm
 HAVING sum(threads) >= 0.2
 ORDER BY waiting DESC, run, host, comm

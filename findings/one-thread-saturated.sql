@@ -23,9 +23,10 @@
 -- A process counts when it has one thread, which is as good as seeing the thread. Idle moments have no row, so that
 -- the share is one of the host's time. Below 75 % for the machine, there were CPUs to be had, of two as of many.
 WITH one AS (
-    SELECT run, host, pid, tid, comm, dt, cpu AS used FROM thread
+    SELECT run, host, pid, tid, comm, dt, cpu AS used FROM thread SEMI JOIN subject_process USING (run, host, pid)
     UNION ALL
     SELECT run, host, pid, pid AS tid, comm, dt, cpu AS used FROM process p
+    SEMI JOIN subject_process USING (run, host, pid)
     WHERE threads = 1 AND NOT EXISTS (SELECT 1 FROM thread h WHERE h.run = p.run AND h.host = p.host AND h.pid = p.pid)
 ), per_thread AS (
     SELECT run, host, pid, tid, comm, sum(CASE WHEN used >= 95 THEN dt ELSE 0 END) AS full_s FROM one GROUP BY run, host, pid, tid, comm

@@ -15,7 +15,7 @@
 -- Two tenths of a thread and a quarter of the program's time.
 SELECT run, host, comm, steady(sum(threads)) AS waiting, 100 * sum(threads) / sum(at_work) AS share, arg_max(function, threads) AS function
 FROM thread_wait_mean
-WHERE wait = 'disk' AND looks >= 2 AND seen_s >= 3
+WHERE wait = 'disk' AND looks >= 2 AND seen_s >= 3 AND is_subject
 GROUP BY run, host, comm
 HAVING sum(threads) >= 0.2 AND sum(threads) >= 0.25 * sum(at_work)
 ORDER BY waiting DESC, run, host, comm

@@ -13,7 +13,7 @@
 -- A third of the program's time.
 SELECT run, host, comm, steady(sum(threads)) AS waiting, 100 * sum(threads) / sum(at_work) AS share
 FROM thread_wait_mean
-WHERE wait = 'send' AND looks >= 3 AND seen_s >= 3
+WHERE wait = 'send' AND looks >= 3 AND seen_s >= 3 AND is_subject
 GROUP BY run, host, comm
 HAVING sum(threads) >= 0.3 AND sum(threads) >= 0.33 * sum(at_work)
 ORDER BY waiting DESC, run, host, comm

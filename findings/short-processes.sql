@@ -4,7 +4,7 @@
 -- says: {forks:/s} processes were started; those that ended used {ended:%} of one CPU, started mostly by {parent} (process {pid}).
 -- advice: Starting a program costs about a millisecond of CPU: keep one running, use what the shell has built in, or call a library. See who starts what with `fenxi trace procsystime` or the process table of the run.
 -- ask: top-processes
--- explains: many-forks, context-switch-storm, sys-time-high
+-- explains: many-forks, page-faults, context-switch-storm, sys-time-high
 -- impact: share of the CPU time that was used
 -- yes: sched cpus_online=4 forks_per_s=400 *20
 -- yes: cpu usr=25 sys=25 idle=50 *20
@@ -25,7 +25,7 @@ WITH spans AS (
     WHERE cpu IS NULL OR NOT EXISTS (SELECT 1 FROM cpu a WHERE a.run = c.run AND a.host = c.host AND a.cpu IS NULL)
     GROUP BY run, host
 ), parents AS (
-    SELECT run, host, pid, comm, sum(children_cpu * dt) AS ended FROM process WHERE children_cpu > 0 AND pid IS NOT NULL GROUP BY run, host, pid, comm
+    SELECT run, host, pid, comm, sum(children_cpu * dt) AS ended FROM process JOIN subject_process USING (run, host, pid, comm) WHERE children_cpu > 0 GROUP BY run, host, pid, comm
 )
 SELECT p.run, p.host, arg_max(p.comm, p.ended) AS parent, arg_max(p.pid, p.ended) AS pid, any_value(s.forks) AS forks, sum(p.ended) / any_value(s.seen_s) AS ended,
     100 * sum(p.ended) / any_value(s.seen_s) / nullif(any_value(m.busy * s.cpus), 0) AS share

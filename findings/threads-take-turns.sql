@@ -34,5 +34,5 @@ WITH machines AS (
 )
 SELECT w.run, w.host, comm, pid, steady(at_work) AS working, steady(w.threads) AS waiting, w.cpu, 100 * w.threads / at_work AS share
 FROM thread_wait_mean w JOIN machines m ON m.run = w.run AND m.host = w.host
-WHERE wait = 'lock' AND w.threads >= 1 AND w.threads >= 0.5 * at_work AND w.cpu BETWEEN 50 AND 60 * least(m.cpus, at_work) AND looks >= 5 AND seen_s >= 3
+WHERE wait = 'lock' AND w.threads >= 1 AND w.threads >= 0.5 * at_work AND w.cpu BETWEEN 50 AND 60 * least(m.cpus, at_work) AND looks >= 5 AND seen_s >= 3 AND is_subject
 ORDER BY waiting DESC, w.run, w.host, pid

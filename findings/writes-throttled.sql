@@ -14,7 +14,7 @@
 -- Three tenths of a thread.
 SELECT run, host, comm, steady(sum(threads)) AS waiting, 100 * sum(threads) / sum(at_work) AS share, arg_max(function, threads) AS function
 FROM thread_wait_mean
-WHERE wait = 'dirty pages' AND looks >= 3 AND seen_s >= 3
+WHERE wait = 'dirty pages' AND looks >= 3 AND seen_s >= 3 AND is_subject
 GROUP BY run, host, comm
 HAVING sum(threads) >= 0.3
 ORDER BY waiting DESC, run, host, comm

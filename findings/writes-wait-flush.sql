@@ -15,7 +15,7 @@
 -- Three tenths of a thread in flushes and a third of the program's time: below that a flush is no bottleneck of it.
 SELECT run, host, comm, steady(sum(threads)) AS waiting, 100 * sum(threads) / sum(at_work) AS share, arg_max(function, threads) AS function
 FROM thread_wait_mean
-WHERE wait = 'flush' AND looks >= 3 AND seen_s >= 3
+WHERE wait = 'flush' AND looks >= 3 AND seen_s >= 3 AND is_subject
 GROUP BY run, host, comm
 HAVING sum(threads) >= 0.3 AND sum(threads) >= 0.33 * sum(at_work)
 ORDER BY waiting DESC, run, host, comm

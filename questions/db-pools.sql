@@ -11,7 +11,7 @@ WITH databases AS (
     FROM db_pool p WHERE p.user IS NULL
 )
 SELECT p.run, p.host, p.t, p.dt, concat_ws(' ', p.server, concat_ws('/', p.database, p.user)) AS pool, p.clients_waiting, p.clients_active, p.servers_active, p.servers_idle, p.size_limit,
-    p.max_wait_s, p.mode, d.transactions_per_s AS transactions_of_database_per_s, d.waited AS waiting_in_database, d.in_transaction, d.in_statement
+    p.first_wait_s, p.mode, d.transactions_per_s AS transactions_of_database_per_s, d.waited AS waiting_in_database, d.in_transaction, d.in_statement
 FROM db_pool p
 LEFT JOIN databases d ON d.run = p.run AND d.host = p.host AND d.server IS NOT DISTINCT FROM p.server AND d.t = p.t AND d.name_of IS NOT DISTINCT FROM p.database
 WHERE p.user IS NOT NULL

@@ -147,7 +147,7 @@ impl Pooler {
                 row.f64(*place, pool.f64(name));
             }
             let waited = pool.f64("maxwait").map(|seconds| seconds + pool.f64("maxwait_us").unwrap_or(0.0) / 1e6);
-            row.f64(db_pool::max_wait_s, waited).f64(db_pool::size_limit, limits.get(&database).copied().flatten());
+            row.f64(db_pool::first_wait_s, waited).f64(db_pool::size_limit, limits.get(&database).copied().flatten());
         }
         Ok(())
     }

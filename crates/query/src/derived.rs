@@ -25,7 +25,9 @@ derived! {
     "db_session_share",
     "db_statement_mean",
     "db_text",
+    "measured_process",
     "resource_use",
+    "subject_process",
     "thread_wait_mean",
 }
 

@@ -271,6 +271,15 @@ impl Workload {
         Ok(())
     }
 
+    /// How long the first step that thinks does so within a transaction, as an expression in microseconds; an option's value where
+    /// that is all. None where no step does.
+    pub fn think_time_us(&self) -> Option<String> {
+        let expression =
+            self.transaction.iter().flat_map(|t| &t.step).find_map(|step| step.think_us.as_deref())?.trim();
+        let option = self.options.get(expression).map(|option| option.value.to_string());
+        Some(option.unwrap_or_else(|| expression.to_owned()))
+    }
+
     /// Makes it ready to run.
     ///
     /// # Errors

@@ -236,7 +236,7 @@ table! {
         /// Limit to the connections of each pool of the database.
         size_limit: gauge(Count, Neither),
         /// How long the first client in the queue has waited.
-        max_wait_s: gauge(Seconds, Lower),
+        first_wait_s: gauge(Seconds, Lower),
         /// Transactions per second.
         transactions_per_s: rate(PerS, Higher),
         /// Statements per second.

@@ -43,6 +43,10 @@ table! {
         read_call_bytes_per_s: rate(BytesPerS, Neither),
         /// Bytes per second it wrote through system calls.
         write_call_bytes_per_s: rate(BytesPerS, Neither),
+        /// System calls per second that read.
+        read_calls_per_s: rate(PerS, Neither),
+        /// System calls per second that wrote.
+        write_calls_per_s: rate(PerS, Neither),
         /// Voluntary context switches per second.
         voluntary_switches_per_s: rate(PerS, Neither),
         /// Involuntary context switches per second (preemptions).
@@ -51,6 +55,8 @@ table! {
         threads: gauge(Count, Neither),
         /// Open file descriptors.
         fds: gauge(Count, Neither),
+        /// Number of CPUs on which its threads may run (affinity, cpuset): of the thread that may use most.
+        cpus_allowed: gauge(Count, Neither),
         /// Last CPU of its main thread.
         last_cpu: id(),
         /// State of its main thread: R, S, D, T, Z and so on; X if it exited in the interval.

@@ -437,6 +437,9 @@ fn parameters(args: &RunArgs, workload: &Workload, plan: &Plan) -> BTreeMap<Stri
     if let Some(count) = args.team.count() {
         all.insert("processes".to_owned(), count.to_string());
     }
+    if let Some(think) = workload.think_time_us() {
+        all.insert("think_us".to_owned(), think);
+    }
     if let Some(rate) = plan.schedule.offered_per_s(plan.warmup_s, plan.warmup_s + plan.duration_s) {
         all.insert("rate_per_s".to_owned(), rate.to_string());
     }

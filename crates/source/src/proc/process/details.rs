@@ -54,8 +54,8 @@ pub struct Work {
     pub wait_ns: Option<u64>,
     /// How `cpu_ns` is known.
     pub measured: Measured,
-    /// Bytes read and written, at storage and by system calls.
-    pub io: Option<[u64; 4]>,
+    /// Bytes read and written, at storage and by system calls; and the number of these.
+    pub io: Option<[u64; IO]>,
     /// Voluntary and involuntary context switches.
     pub switches: Option<(u64, u64)>,
 }
@@ -67,11 +67,13 @@ pub struct Details {
     threads: Vec<Thread>,
     /// Whether all threads are there, with nanoseconds.
     exact: bool,
-    io: Option<[u64; 4]>,
+    io: Option<[u64; IO]>,
     /// Reading another user's I/O is forbidden as a rule; one attempt is enough.
     io_denied: bool,
     /// The effective user.
     pub uid: Option<u32>,
+    /// Number of CPUs on which the threads that ran last may run: of the thread that may use most.
+    pub cpus_allowed: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -126,7 +128,7 @@ impl Details {
         work.switches = work.switches.filter(|_| was_exact || !begun);
         let io = if self.io_denied || reader.cpu_only { None } else { io(reader, pid) };
         self.io_denied |= io.is_none();
-        let io_before = std::mem::replace(&mut self.io, io).or((!begun).then_some([0; 4]));
+        let io_before = std::mem::replace(&mut self.io, io).or((!begun).then_some([0; IO]));
         work.io = io.zip(io_before).map(|(now, then)| std::array::from_fn(|i| now[i].saturating_sub(then[i])));
         work
     }
@@ -148,6 +150,7 @@ impl Details {
         if self.threads.len() > n_old || !self.threads.is_sorted_by_key(|t| t.tid) {
             self.threads.sort_unstable_by_key(|t| t.tid);
         }
+        self.cpus_allowed = sum.cpus_allowed.or(self.cpus_allowed);
         // A kernel that does not keep nanoseconds prints zeroes, also for a thread that has run.
         self.exact = self.threads.iter().any(|t| t.tid == pid && t.run != Run::default());
         Work {
@@ -179,6 +182,7 @@ impl Details {
                 self.uid = status.as_ref().and_then(|s| s.uid).or(self.uid);
             }
             let before = if old.is_some() { switches } else { Some((0, 0)) };
+            sum.cpus_allowed = sum.cpus_allowed.max(status.as_ref().and_then(|s| s.cpus_allowed));
             switches = status.and_then(|s| s.switches);
             match (before, switches) {
                 (Some(then), Some(now)) => {
@@ -202,33 +206,55 @@ struct Sum {
     wait_ns: u64,
     switches: (u64, u64),
     switches_unknown: bool,
+    cpus_allowed: Option<u32>,
 }
 
 struct Status {
     uid: Option<u32>,
     switches: Option<(u64, u64)>,
+    cpus_allowed: Option<u32>,
 }
 
 fn status(reader: &mut Reader, pid: u32, tid: Option<u32>) -> Option<Status> {
     let text = reader.file(pid, tid.filter(|tid| *tid != pid), "status")?;
-    let (mut uid, mut voluntary, mut involuntary) = (None, None, None);
+    let (mut uid, mut voluntary, mut involuntary, mut cpus_allowed) = (None, None, None, None);
     for line in lines(text) {
         // Most lines are not wanted: their first letter tells.
         match line.first() {
             // real, effective, saved, file system
             Some(b'U') => uid = line.strip_prefix(b"Uid:").and_then(|l| number(words(l).nth(1)?)).or(uid),
+            Some(b'C') => cpus_allowed = line.strip_prefix(b"Cpus_allowed:").map(set_bits).or(cpus_allowed),
             Some(b'v') => voluntary = value(line, b"voluntary_ctxt_switches:").or(voluntary),
             Some(b'n') => involuntary = value(line, b"nonvoluntary_ctxt_switches:").or(involuntary),
             _ => {}
         }
     }
-    Some(Status { uid: uid.and_then(|uid| u32::try_from(uid).ok()), switches: voluntary.zip(involuntary) })
+    Some(Status {
+        uid: uid.and_then(|uid| u32::try_from(uid).ok()),
+        switches: voluntary.zip(involuntary),
+        cpus_allowed,
+    })
 }
 
-fn io(reader: &mut Reader, pid: u32) -> Option<[u64; 4]> {
+/// Number of bits that are set in a mask of hexadecimal digits, with commas between groups.
+fn set_bits(mask: &[u8]) -> u32 {
+    mask.iter().filter_map(|digit| char::from(*digit).to_digit(16)).map(u32::count_ones).sum()
+}
+
+/// Figures of `/proc/PID/io` that are read.
+const IO: usize = 6;
+
+fn io(reader: &mut Reader, pid: u32) -> Option<[u64; IO]> {
     let text = reader.file(pid, None, "io")?;
     let get = |key: &[u8]| lines(text).find_map(|l| value(l, key));
-    Some([get(b"read_bytes:")?, get(b"write_bytes:")?, get(b"rchar:")?, get(b"wchar:")?])
+    Some([
+        get(b"read_bytes:")?,
+        get(b"write_bytes:")?,
+        get(b"rchar:")?,
+        get(b"wchar:")?,
+        get(b"syscr:")?,
+        get(b"syscw:")?,
+    ])
 }
 
 fn value(line: &[u8], key: &[u8]) -> Option<u64> {

@@ -178,6 +178,7 @@ fn state(row: &mut Row<'_, process::Schema>, known: &Known, measured: Measured) 
     row.f64(process::rss_bytes, stat.rss_bytes as f64)
         .f64(process::vsz_bytes, stat.vsz_bytes as f64)
         .f64(process::threads, stat.threads as f64)
+        .f64(process::cpus_allowed, known.details.cpus_allowed.map(f64::from))
         .i64(process::last_cpu, stat.last_cpu.map(i64::from))
         .str(process::state, state_name(stat.state))
         .f64(process::priority, stat.priority as f64)
@@ -186,11 +187,13 @@ fn state(row: &mut Row<'_, process::Schema>, known: &Known, measured: Measured) 
 
 /// What it did besides using CPUs.
 fn activity(row: &mut Row<'_, process::Schema>, work: &super::details::Work, per_s: impl Fn(u64) -> f64) {
-    if let Some([read, write, read_call, write_call]) = work.io {
+    if let Some([read, write, read_call, write_call, reads, writes]) = work.io {
         row.f64(process::read_bytes_per_s, per_s(read))
             .f64(process::write_bytes_per_s, per_s(write))
             .f64(process::read_call_bytes_per_s, per_s(read_call))
-            .f64(process::write_call_bytes_per_s, per_s(write_call));
+            .f64(process::write_call_bytes_per_s, per_s(write_call))
+            .f64(process::read_calls_per_s, per_s(reads))
+            .f64(process::write_calls_per_s, per_s(writes));
     }
     if let Some((voluntary, involuntary)) = work.switches {
         row.f64(process::voluntary_switches_per_s, per_s(voluntary))

@@ -51,7 +51,7 @@ fn put(machine: &Machine, fake: &Fake) {
     );
     machine.put(&format!("/proc/{pid}/stat"), stat);
     let status = format!(
-        "Name:\t{comm}\nUid:\t1000\t1000\t1000\t1000\nvoluntary_ctxt_switches:\t{}\nnonvoluntary_ctxt_switches:\t{}\n",
+        "Name:\t{comm}\nUid:\t1000\t1000\t1000\t1000\nCpus_allowed:\tff,80000001\nCpus_allowed_list:\t0,31-39\nvoluntary_ctxt_switches:\t{}\nnonvoluntary_ctxt_switches:\t{}\n",
         switches.0, switches.1
     );
     machine.put(&format!("/proc/{pid}/status"), status);
@@ -59,7 +59,8 @@ fn put(machine: &Machine, fake: &Fake) {
         machine.put(&format!("/proc/{pid}/schedstat"), format!("{run} {wait} 9\n"));
     }
     if let Some(n) = io {
-        let text = format!("rchar: {n}0\nwchar: {n}00\nsyscr: 1\nsyscw: 1\nread_bytes: {n}\nwrite_bytes: {n}000\n");
+        let text =
+            format!("rchar: {n}0\nwchar: {n}00\nsyscr: {n}1\nsyscw: {n}2\nread_bytes: {n}\nwrite_bytes: {n}000\n");
         machine.put(&format!("/proc/{pid}/io"), text);
     }
 }
@@ -112,6 +113,9 @@ fn what_was_idle_has_no_row_and_what_ran_less_than_a_tick_has_its_nanoseconds() 
     near(get("write_bytes_per_s"), 1000.0);
     near(get("read_call_bytes_per_s"), 10.0);
     near(get("write_call_bytes_per_s"), 100.0);
+    near(get("read_calls_per_s"), 10.0);
+    near(get("write_calls_per_s"), 10.0);
+    near(get("cpus_allowed"), 10.0);
     near(get("voluntary_switches_per_s"), 1.5);
     near(get("involuntary_switches_per_s"), 2.0);
     near(get("vsz_bytes"), 8_192_000.0);

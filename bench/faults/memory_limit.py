@@ -1,0 +1,74 @@
+"""A memory limit on the cgroup of a program below what it uses again and again."""
+
+import contextlib
+import pathlib
+
+from common import Skipped
+from programs import python
+
+TITLE = "memory limit on a program"
+FINDINGS = {"cgroup-memory-limit", "oom-kill", "memory-stalls"}
+READER = """
+import os, sys
+path = sys.argv[1]
+with open(path, "wb") as file: file.write(os.urandom(1 << 20) * 160)
+with open(path, "rb") as file: os.fsync(file.fileno())
+while time.monotonic() < end:
+    with open(path, "rb", 0) as file:
+        while file.read(1 << 18): pass
+        time.sleep(0.01)
+os.unlink(path)
+"""
+# A child that is ended for its memory is begun anew, as a service manager does it.
+GROWING = """
+import os
+while time.monotonic() < end:
+    if os.fork() == 0:
+        kept = [bytearray(b"x") * (1 << 20) for _ in range(90)]
+        time.sleep(0.2)
+        os._exit(0)
+    os.wait()
+"""
+ROOT = pathlib.Path("/sys/fs/cgroup")
+
+
+def group_of():
+    second = (ROOT / "cgroup.controllers").exists()
+    group = (ROOT if second else ROOT / "memory") / "fenxi-bench-memory.service"
+    try:
+        group.mkdir(exist_ok=True)
+        if second and not (group / "memory.max").exists():
+            (ROOT / "cgroup.subtree_control").write_text("+memory")
+    except OSError as error:
+        raise Skipped(f"no control group can be made: {error}") from error
+    return group
+
+
+def limit_of(group):
+    second = group / "memory.max"
+    return second if second.exists() else group / "memory.limit_in_bytes"
+
+
+def inside(words):
+    return ["bash", "-c", f'echo $$ > {group_of()}/cgroup.procs && exec "$@"', "bash", *words]
+
+
+def path():
+    # Not in memory: /tmp may be.
+    return str(pathlib.Path.home() / ".cache" / "fenxi-memory-limit")
+
+
+LOADS = {
+    "page cache": (lambda: inside(python(READER, path())),) * 2,
+    "growing": (lambda: inside(python(GROWING)),) * 2,
+}
+
+
+@contextlib.contextmanager
+def planted():
+    limit = limit_of(group_of())
+    limit.write_text(str(60 << 20))
+    try:
+        yield
+    finally:
+        limit.write_text("max" if limit.name == "memory.max" else "-1")

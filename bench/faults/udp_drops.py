@@ -1,0 +1,22 @@
+"""A receiver of datagrams that does not keep up with its sender."""
+
+from programs import python
+
+TITLE = "datagrams are dropped at the receiver"
+FINDINGS = {"udp-receive-drops"}
+TALK = """
+import socket, sys, threading
+receiver = socket.socket(type=socket.SOCK_DGRAM); receiver.bind(("127.0.0.1", 0)); receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+sender = socket.socket(type=socket.SOCK_DGRAM); sender.connect(receiver.getsockname())
+pause, size = float(sys.argv[1]), int(sys.argv[2])
+def read():
+    while receiver.recv(65536): time.sleep(pause) if pause else None
+threading.Thread(target=read, daemon=True).start()
+while time.monotonic() < end:
+    sender.send(b"x" * size)
+    time.sleep(0.001)
+"""
+LOADS = {
+    "small": (lambda: python(TALK, "0", "100"), lambda: python(TALK, "0.01", "100")),
+    "large": (lambda: python(TALK, "0", "8000"), lambda: python(TALK, "0.01", "8000")),
+}

@@ -4,6 +4,7 @@
 -- says: {cgroup} hit its memory limit {hits} times (limit {limit_bytes:B}, maximum use {most:B}).
 -- advice: At the limit every allocation reclaims first, usually from the group's own page cache. Raise memory.max, or check that page cache fills it, which may be harmless.
 -- ask: cgroup-usage
+-- explains: cache-too-small, programs-wait-disk, major-faults, memory-stalls, sys-time-high, io-pressure, memory-pressure
 -- yes: cgroup cgroup=/app memory_limit_hits=20 memory_bytes=1e9 memory_limit_bytes=1e9 *30
 -- no: cgroup cgroup=/app memory_limit_hits=0 memory_bytes=1e8 memory_limit_bytes=1e9 *30
 -- A few hits may be one large read; ten are a habit.

@@ -15,11 +15,32 @@
 -- no: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 lock=transactionid mode=ShareLock behind=4 waited_s=30 *30
 --
 -- no: db_lock server=localhost waiter=11 blocker=9 root=9 depth=1 lock=relation mode=RowExclusiveLock relation=public.orders behind=4 waited_s=3 *3
+-- yes: db_session server=localhost session=7 wait_event="Waiting for table metadata lock" activity=lock statement="alter table item add column a integer" dt=0.1 *20
+-- yes: db_session server=localhost session=8 wait_event="Waiting for table metadata lock" activity=lock statement="update item set stock = ?" dt=0.1 *20
+--
+-- no: db_session server=localhost session=7 wait_event="Waiting for table metadata lock" activity=lock statement="alter table item add column a integer" dt=0.1 *20
+--
+-- no: db_session server=localhost session=8 wait_event="Waiting for table metadata lock" activity=lock statement="update item set stock = ?" dt=0.1 *20
+-- no: db_session server=localhost session=9 wait_event="Waiting for table metadata lock" activity=lock statement="update item set stock = ?" dt=0.1 *20
 -- A second is enough: each further second adds all that arrives to the queue. An outage of this kind is nbari/pg_exporter #23.
+-- MariaDB shows by default who waits for a metadata lock and what it executes, and not who holds it.
+WITH changes AS (
+    SELECT run, host, server, waiter, relation, behind, waited_s
+    FROM db_lock l
+    WHERE ((lock = 'relation' AND replace(lower(l.mode), ' ', '') IN ('accessexclusivelock', 'accessexclusive'))
+        OR (lock = 'metadata' AND upper(l.mode) IN ('EXCLUSIVE', 'MDL_EXCLUSIVE'))) AND behind >= 1
+), waits AS (
+    SELECT run, host, server, t, dt, session, s.statement, regexp_matches(lower(s.statement), '^(alter|drop|truncate|rename|optimize|create) ') AS is_change
+    FROM db_session s WHERE wait_event ILIKE '%metadata lock%'
+), queues AS (
+    SELECT *, count(*) FILTER (NOT is_change) OVER (PARTITION BY run, host, server, t) AS behind FROM waits
+), told AS (
+    SELECT run, host, server, session AS waiter, 'the table of: ' || left(any_value(statement), 80) AS relation, max(behind) AS behind, sum(dt) AS waited_s
+    FROM queues WHERE is_change AND behind >= 1
+    GROUP BY run, host, server, session, statement
+)
 SELECT run, host, server, waiter, coalesce(any_value(relation), 'a table') AS relation, CAST(max(behind) AS BIGINT) AS behind, max(waited_s) AS waited_s
-FROM db_lock l
-WHERE ((lock = 'relation' AND replace(lower(l.mode), ' ', '') IN ('accessexclusivelock', 'accessexclusive'))
-    OR (lock = 'metadata' AND upper(l.mode) IN ('EXCLUSIVE', 'MDL_EXCLUSIVE'))) AND behind >= 1
+FROM (SELECT * FROM changes UNION ALL SELECT * FROM told)
 GROUP BY run, host, server, waiter
 HAVING max(waited_s) >= 1
 ORDER BY behind DESC, waited_s DESC, run, host, server, waiter

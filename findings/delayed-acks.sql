@@ -4,6 +4,7 @@
 -- says: {delayed:/s} segments were acknowledged only when a timer ran out (some 40 ms), {share:%} of those received.
 -- advice: One side sends a message in small pieces and waits for the acknowledgement of the first (Nagle's algorithm), the other waits for more to send it along. Write each message at once (writev, buffering), or set TCP_NODELAY on the sender.
 -- ask: tcp-health
+-- explains: waits-for-peer
 -- yes: tcp delayed_acks_per_s=22 in_segments_per_s=90 *20
 -- no: tcp delayed_acks_per_s=22 in_segments_per_s=9000 *20
 --

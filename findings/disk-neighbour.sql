@@ -1,7 +1,7 @@
 -- title: Another program uses the disk
 -- severity: warning
 -- section: disk
--- says: {comm} read and wrote {moved:B/s}, {of_all:%} of what all programs did, while {waiting} threads of {victim} waited for the disk.
+-- says: {comm} read and wrote {moved:B/s}, {of_all:%} of what all programs did, while {waiting} {victim} waited for the disk.
 -- advice: Move the other program to another disk or another time, or limit it (io.max or io.weight of its cgroup, ionice). Backups, imports and compactions are the usual ones.
 -- ask: hot-disks
 -- comparison: warn
@@ -11,6 +11,11 @@
 -- yes: sched cpus_online=4 *20
 -- yes: process pid=7 comm=app cpu=5 read_bytes_per_s=0 write_bytes_per_s=400000 *20
 -- yes: thread_wait pid=7 comm=app wait=flush threads=0.9 role=command *20
+-- yes: process pid=9 comm=dd cpu=20 read_bytes_per_s=0 write_bytes_per_s=300000000 *20
+-- yes: sched cpus_online=4 *20
+-- yes: process pid=7 comm=postgres cpu=5 read_bytes_per_s=0 write_bytes_per_s=400000 *20
+-- yes: db server=localhost samples=10 *20
+-- yes: db_session server=localhost session=1 kind="client backend" activity=commit pid=7 dt=0.8 *20
 -- yes: process pid=9 comm=dd cpu=20 read_bytes_per_s=0 write_bytes_per_s=300000000 *20
 -- no: sched cpus_online=4 *20
 -- no: process pid=7 comm=app cpu=5 read_bytes_per_s=200000000 write_bytes_per_s=0 *20
@@ -31,11 +36,18 @@
 -- starts. That both use the same disk is not known: what it explains stands behind it all the same.
 WITH spans AS (
     SELECT run, host, sum(dt) AS seen_s FROM sched GROUP BY run, host
-), victims AS (
-    SELECT w.run, w.host, arg_max(w.comm, w.threads) FILTER (w.wait IN ('disk', 'flush', 'dirty pages')) AS victim,
+), programs AS (
+    SELECT w.run, w.host, 'threads of ' || arg_max(w.comm, w.threads) FILTER (w.wait IN ('disk', 'flush', 'dirty pages')) AS victim,
         coalesce(sum(w.threads) FILTER (w.wait IN ('disk', 'flush', 'dirty pages')), 0) AS waiting, sum(w.threads) FILTER (w.wait NOT IN ('poll', 'accept', 'child', 'sleep')) AS at_work
     FROM thread_wait_mean w JOIN measured_process m ON m.run = w.run AND m.host = w.host AND m.pid = w.pid
     GROUP BY w.run, w.host
+), sessions AS (
+    SELECT run, host, 'sessions of ' || any_value(server) AS victim, coalesce(sum(sessions) FILTER (class IN ('commit', 'user io', 'system io')), 0) AS waiting, sum(sessions) AS at_work
+    FROM db_session_share WHERE in_db_time AND EXISTS (SELECT 1 FROM measured_process m WHERE m.run = db_session_share.run AND m.host = db_session_share.host)
+    GROUP BY run, host
+), victims AS (
+    SELECT * FROM (SELECT * FROM programs UNION ALL SELECT * FROM sessions) WHERE at_work > 0
+    QUALIFY row_number() OVER (PARTITION BY run, host ORDER BY waiting / at_work DESC) = 1
 ), moved AS (
     SELECT run, host, comm, sum((coalesce(read_bytes_per_s, 0) + coalesce(write_bytes_per_s, 0)) * dt) AS moved,
         EXISTS (SELECT 1 FROM measured_process m WHERE m.run = p.run AND m.host = p.host AND m.pid = p.pid) AS is_measured

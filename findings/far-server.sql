@@ -1,7 +1,7 @@
 -- title: Transactions spend their time between driver and server
 -- severity: warning
 -- section: network
--- says: Of {latency:ms} of a transaction, {outside:ms} are neither in the server nor in the driver: {each:ms} for each of its {statements} statements.
+-- says: Of {latency:ms} of a transaction, {outside:ms} are neither in the server nor in the driver: {each:ms} for each statement and its answer.
 -- advice: The server is far, or something between them is slow (a proxy, a pooler, a tunnel): measure a round trip with ping or `SELECT 1`. Fewer round trips help most: several rows a statement, procedures, pipelining, fewer statements for the same work.
 -- ask: db-sessions
 -- impact: share of the latency
@@ -49,8 +49,7 @@ WITH loads AS (
     JOIN servers s ON s.run = l.run AND s.host = l.host
     JOIN drivers d ON d.run = l.run AND d.host = l.host
 )
-SELECT run, host, latency, 1000 * (in_flight - at_work - driving) / rate AS outside, 1000 * (in_flight - at_work - driving) / rate / statements AS each, steady(statements) AS statements,
-    100 * (in_flight - at_work - driving) / in_flight AS share
+SELECT run, host, latency, 1000 * (in_flight - at_work - driving) / rate AS outside, 1000 * (in_flight - at_work - driving) / rate / statements AS each, 100 * (in_flight - at_work - driving) / in_flight AS share
 FROM split
 WHERE in_flight - at_work - driving >= 0.5 * in_flight AND 1000 * (in_flight - at_work - driving) / rate / statements >= 0.5 AND driving <= greatest(0.5, 0.05 * in_flight) AND seen_s >= 3
 ORDER BY share DESC, run, host

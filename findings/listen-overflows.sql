@@ -4,6 +4,7 @@
 -- says: {n} connections were dropped because an accept queue was full.
 -- advice: The client retries after a second or more. Raise the listen backlog and net.core.somaxconn, and check why the server does not accept: usually its accepting thread is busy.
 -- ask: tcp-health
+-- explains: waits-for-peer, connects-wait
 -- yes: tcp listen_overflows_per_s=4 *30
 -- no: tcp listen_overflows_per_s=0 listen_drops_per_s=0 *30
 -- Each is a client that waits for a second; from one a second on, some client always does.

@@ -4,6 +4,7 @@
 -- says: {resent} of {sent} segments were retransmitted ({share:%}).
 -- advice: Look for packet loss on the path (errors and drops of interfaces at both ends), for a saturated link, or for a slow receiver.
 -- ask: tcp-health
+-- explains: waits-for-peer, sends-wait
 -- impact: share of the segments
 -- yes: tcp out_segments_per_s=2000 retransmits_per_s=60 *30
 -- no: tcp out_segments_per_s=2000 retransmits_per_s=1 *30

@@ -20,14 +20,21 @@ name = "report"
 [[transaction.step]]
 sql = "SELECT shop, sum(amount * 2), avg(amount + id), count(*) FROM sale WHERE amount > :{uniform(1, 100)} AND id > 3 GROUP BY shop ORDER BY 2"
 """
-SERVERS = {"PostgreSQL": lambda port: servers.postgres(port, options=["shared_preload_libraries=pg_stat_statements"])}
+
+
+def with_statements(port):
+    server = servers.postgres(port, options=["shared_preload_libraries=pg_stat_statements", "jit=off"])
+    server.sql("CREATE EXTENSION pg_stat_statements")
+    return server
+
+
+SERVERS = {"PostgreSQL": with_statements}
 
 
 @contextlib.contextmanager
 def planted(server):
     for name, value in (("jit", "on"), ("jit_above_cost", "0"), ("jit_inline_above_cost", "0"), ("jit_optimize_above_cost", "0")):
         server.sql(f"ALTER ROLE postgres SET {name} = {value}")
-    server.sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
     try:
         yield
     finally:

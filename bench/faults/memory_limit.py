@@ -11,8 +11,10 @@ FINDINGS = {"cgroup-memory-limit", "oom-kill", "memory-stalls"}
 READER = """
 import os, sys
 path = sys.argv[1]
-with open(path, "wb") as file: file.write(os.urandom(1 << 20) * 160)
-with open(path, "rb") as file: os.fsync(file.fileno())
+text = os.urandom(1 << 20)
+with open(path, "wb", 0) as file:
+    for _ in range(160): file.write(text)
+    os.fsync(file.fileno())
 while time.monotonic() < end:
     with open(path, "rb", 0) as file:
         while file.read(1 << 18): pass

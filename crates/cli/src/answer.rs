@@ -1,12 +1,62 @@
 //! The answer of a run as text: the bottleneck in a sentence, and what else was found in a line each.
 
-use fenxi_compare::{Answer, percent};
-use fenxi_query::{Found, Kind, Severity};
+use fenxi_compare::{Answer, Diagnosis, percent};
+use fenxi_model::Unit;
+use fenxi_query::{Engine, Found, Kind, QueryError, Scope, Severity};
 
 use crate::{print, progress::plural};
 
 /// Findings that stand below an answer in a line each; the others are counted.
 const SHOWN: usize = 5;
+
+/// What came out of the runs of `scope`, why, and what else was found: the order that the page of a run has.
+///
+/// # Errors
+/// When the results cannot be read.
+pub fn first_screen(
+    engine: &Engine,
+    scope: &Scope,
+    diagnosis: &Diagnosis,
+    width: usize,
+    markdown: bool,
+) -> Result<String, QueryError> {
+    let blocks =
+        [headline(engine, scope, width)?, text(&diagnosis.answer, width, markdown), lines(&diagnosis.found, markdown)];
+    Ok(blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n"))
+}
+
+/// The main results of one run: throughput and latency of a load, or elapsed time and CPU time of a command. Empty where it has
+/// none, and for several runs, whose results have means of their own.
+fn headline(engine: &Engine, scope: &Scope, width: usize) -> Result<String, QueryError> {
+    if scope.runs.as_ref().is_none_or(|runs| runs.len() != 1) {
+        return Ok(String::new());
+    }
+    let answer = engine.ask("headline", &[], scope)?;
+    let (sources, names, units) = (answer.strings("source"), answer.strings("name"), answer.strings("unit"));
+    let told = answer.f64s("value").into_iter().zip(names).zip(units).zip(sources).filter_map(
+        |(((value, name), unit), source)| {
+            let value = Unit::from_symbol(unit.as_deref().unwrap_or_default()).human(value?);
+            let source = source.map_or_else(String::new, |source| format!(" ({source})"));
+            Some(format!("{} {value}{source}", name?))
+        },
+    );
+    let mut out = String::new();
+    let mut left = 0;
+    for result in told {
+        let n = result.chars().count() + 3;
+        let between = if out.is_empty() {
+            ""
+        } else if n > left {
+            "\n"
+        } else {
+            " · "
+        };
+        left = if between == " · " { left - n } else { width.saturating_sub(n) };
+        out += between;
+        out += &result;
+    }
+    Ok(if out.is_empty() { out } else { out + "\n" })
+}
 
 /// The sentence and what is behind it, in lines of at most `width` characters.
 pub fn text(answer: &Answer, width: usize, markdown: bool) -> String {

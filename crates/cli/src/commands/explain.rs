@@ -19,7 +19,8 @@ const WIDTH: usize = 100;
 /// `fenxi explain`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-First the bottleneck in a sentence, and what else was found: problems before
+First the main results, the bottleneck in a sentence, and what else was found:
+problems before
 symptoms, what explains most first (`fenxi findings` has all of it).
 
 Then the mean latency of a transaction as parts that add up to it, by Little's
@@ -62,7 +63,8 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         print::message("these runs show neither the latency of transactions nor the elapsed time of a command");
     }
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
-    let diagnosis = Diagnosis::of(&engine, &Scope::of(ids))?;
+    let scope = Scope::of(ids);
+    let diagnosis = Diagnosis::of(&engine, &scope)?;
     let text = if args.json {
         let line = json!({ "kind": "answer", "names": diagnosis.answer.names, "text": diagnosis.answer.text,
             "detail": diagnosis.answer.detail, "finding": diagnosis.answer.finding });
@@ -70,9 +72,8 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     } else {
         let width = print::width(&std::io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH);
         let width = if args.markdown { usize::MAX } else { width };
-        let head = answer::text(&diagnosis.answer, width, args.markdown);
-        let lines = answer::lines(&diagnosis.found, args.markdown);
-        let blocks = [head, lines, text(&explained, args.markdown)];
+        let head = answer::first_screen(&engine, &scope, &diagnosis, width, args.markdown)?;
+        let blocks = [head, text(&explained, args.markdown)];
         blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;

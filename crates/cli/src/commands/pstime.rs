@@ -112,6 +112,7 @@ fn regex(text: &str) -> Result<Regex, String> {
 
 /// Shows it until the count is reached, a signal comes or the command has ended.
 pub fn run(global: &Global, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
+    count_or_pid(args).unwrap_or_else(|error| error.exit());
     let pids = [&args.pids[..], &args.pid].concat();
     let uid = match (&args.user, &args.live.run) {
         (Some(user), None) => Some(uid(user, args).unwrap_or_else(|error| error.exit())),
@@ -168,6 +169,20 @@ fn chooses(args: &PstimeArgs, pids: Vec<u32>) -> Chooses {
 }
 
 /// The number of a user of the system that is looked at.
+/// An error when COUNT is surely meant as a process: `pstime 10 4711 4712`, with a process 4711 here.
+fn count_or_pid(args: &PstimeArgs) -> Result<(), clap::Error> {
+    let here = |count: &u64| {
+        *count >= 1000 && args.live.run.is_none() && std::path::Path::new(&format!("/proc/{count}")).exists()
+    };
+    let Some(count) = args.live.count.filter(here).filter(|_| !args.pids.is_empty()) else { return Ok(()) };
+    let all: Vec<String> = args.pids.iter().map(u32::to_string).collect();
+    let text = format!(
+        "{count} is COUNT, the number of samples, and a process has this ID; processes without COUNT are -p {count},{}\n",
+        all.join(",")
+    );
+    Err(clap::Error::raw(ErrorKind::ArgumentConflict, text))
+}
+
 fn uid(user: &str, args: &PstimeArgs) -> Result<u32, clap::Error> {
     if let Ok(uid) = user.parse() {
         return Ok(uid);

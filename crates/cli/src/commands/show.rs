@@ -3,11 +3,16 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use fenxi_compare::Diagnosis;
 use fenxi_model::Unit;
-use fenxi_store::{Manifest, RunEntry};
+use fenxi_query::{Engine, Options, Scope};
+use fenxi_store::{Manifest, RunEntry, Store};
 use serde_json::json;
 
-use crate::{options::Global, print, progress::plural, stores};
+use crate::{answer, options::Global, print, progress::plural, stores};
+
+/// Width of text where there is no terminal.
+const WIDTH: usize = 100;
 
 /// `fenxi show`
 #[derive(Debug, Args)]
@@ -15,26 +20,47 @@ pub struct ShowArgs {
     /// Run to show
     #[arg(default_value = "@1")]
     pub run: String,
+    /// Leave out the results and findings, which need the query engine
+    #[arg(long)]
+    pub no_answer: bool,
     /// Print the manifest and labels as JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Shows one run: facts, tables, and what recording it cost.
+/// Shows one run: what it is, its results and what was found, then its tables and what recording it cost.
 pub fn run(global: &Global, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let entry = store.run(&store.select_one(&args.run)?)?;
     let text = if args.json {
         serde_json::to_string_pretty(&json!({ "manifest": entry.manifest, "labels": entry.labels }))? + "\n"
     } else {
-        describe(&entry)
+        let found = if args.no_answer { Ok(String::new()) } else { found(&store, &entry) };
+        let found = found.unwrap_or_else(|error| {
+            print::message(&format!("no results and findings are shown: {error:#}"));
+            String::new()
+        });
+        describe(&entry, &found)
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn describe(entry: &RunEntry) -> String {
+/// The main results, the bottleneck, and what else was found.
+fn found(store: &Store, entry: &RunEntry) -> anyhow::Result<String> {
+    let engine = Engine::on_demand(store, &Options::default())?;
+    let scope = Scope::of([entry.manifest.id.clone()]);
+    let diagnosis = Diagnosis::of(&engine, &scope)?;
+    let width = print::width(&std::io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH);
+    Ok(answer::first_screen(&engine, &scope, &diagnosis, width, false)?)
+}
+
+fn describe(entry: &RunEntry, found: &str) -> String {
     let mut out = facts(entry);
+    if !found.is_empty() {
+        out.push('\n');
+        out.push_str(found);
+    }
     out.push_str("\nTables\n");
     out.push_str(&tables(&entry.manifest));
     if !entry.manifest.inputs.is_empty() {

@@ -197,3 +197,16 @@ fn who_may_not_see_ends_is_told_and_shown_what_there_is() {
     assert!(messages.contains("no exit records"), "{messages}");
     assert!(shown.contains("(total)"), "{shown}");
 }
+
+#[test]
+fn a_process_in_the_place_of_count_is_told_with_the_way_out() {
+    let fenxi = Fenxi::new();
+    // Processes of this number are younger than the first ones of the machine.
+    let (own, other) = (std::process::id(), 1);
+    if own < 1000 {
+        return skipped("a process in the place of COUNT", "this process has a small number");
+    }
+    let own = own.to_string();
+    let said = fenxi.fails(2, &["pstime", "0.1", &own, &other.to_string()]);
+    assert!(said.contains(&format!("-p {own},{other}")), "{said}");
+}

@@ -54,10 +54,27 @@ told AS (
         FROM of_db WINDOW same AS (PARTITION BY run, server, database)
     )
     GROUP BY run, server
+),
+-- Who else is connected, an application that holds locks or a change of the schema, is no part of the load's transactions: of each
+-- class, the share that clients have who do a quarter of the work and more, where samples tell them apart.
+clients AS (
+    SELECT d.run, d.server, coalesce(d.application, '') AS application, coalesce(d.user, '') AS name_of, coalesce(d.client, '') AS address,
+        lower(d.activity) AS word, count(*) AS samples
+    FROM db_session d JOIN span s USING (run)
+    WHERE d.activity IS NOT NULL AND coalesce(d.kind, 'client') LIKE 'client%' AND epoch_us(d.t) BETWEEN s.begin_us AND s.end_us
+    GROUP BY ALL
+),
+works AS (
+    SELECT *, sum(samples) FILTER (word NOT IN ('idle', 'idle in transaction')) OVER (PARTITION BY run, server, application, name_of, address)
+        >= 0.25 * sum(samples) FILTER (word NOT IN ('idle', 'idle in transaction')) OVER (PARTITION BY run, server) AS is_load
+    FROM clients
+),
+shares AS (
+    SELECT run, server, word, coalesce(sum(samples) FILTER (is_load), 0) / sum(samples) AS of_load FROM works GROUP BY run, server, word
 )
-SELECT t.run, measured, word, sum(time) AS time, count(DISTINCT t.server) AS servers
-FROM told t
+SELECT t.run, measured, t.word, sum(time * coalesce(if(measured = 'sampled' OR t.word = 'idle in transaction', h.of_load, NULL), 1)) AS time, count(DISTINCT t.server) AS servers
+FROM told t LEFT JOIN shares h ON h.run = t.run AND h.server IS NOT DISTINCT FROM t.server AND h.word = lower(t.word)
 WHERE time IS NOT NULL AND (
     EXISTS (FROM busy b WHERE b.run = t.run AND b.server = t.server) OR NOT EXISTS (FROM busy b WHERE b.run = t.run)
 )
-GROUP BY t.run, measured, word ORDER BY ALL
+GROUP BY t.run, measured, t.word ORDER BY ALL

@@ -222,11 +222,20 @@ fn has_worked(then: Run, now: Run, dt: f64) -> bool {
     slices >= WAKES_PER_S * dt || run_s >= LEAST_RUN * dt
 }
 
+/// Whether a thread of this `stat` is on a CPU or in its queue.
+fn runs(stat: &[u8]) -> bool {
+    stat.rsplit(|byte| *byte == b')').next().is_some_and(|rest| rest.trim_ascii_start().starts_with(b"R"))
+}
+
 /// What a thread waits for, and the function, put into `name`; None when it has ended.
 fn waits_for<'a>(reader: &mut Reader, pid: u32, tid: u32, name: &'a mut String) -> Option<(Wait, &'a str)> {
     let function = std::str::from_utf8(reader.file(pid, Some(tid), "wchan")?.trim_ascii()).unwrap_or_default();
     // The compiler's copies of a function are the function.
     function.split('.').next().unwrap_or_default().clone_into(name);
+    // Of a process that we may not trace, the kernel says `0` whatever its threads do.
+    if name == "0" && !runs(reader.file(pid, Some(tid), "stat")?) {
+        return None;
+    }
     let call = || system_call(reader.file(pid, Some(tid), "syscall")?);
     Some((Wait::of_thread(name, call), name))
 }

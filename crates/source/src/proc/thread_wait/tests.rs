@@ -12,6 +12,8 @@ fn stat(id: u32, comm: &str, ppid: u32, threads: u32) -> String {
 fn thread(machine: &Machine, (pid, tid): (u32, u32), slices: u64, function: &str) {
     machine.put(&format!("/proc/{pid}/task/{tid}/schedstat"), format!("{slices}00000 0 {slices}\n"));
     machine.put(&format!("/proc/{pid}/task/{tid}/wchan"), function);
+    let state = if function == "0" { ") R " } else { ") S " };
+    machine.put(&format!("/proc/{pid}/task/{tid}/stat"), stat(tid, "app", 1, 1).replace(") S ", state));
 }
 
 #[test]
@@ -36,6 +38,10 @@ fn threads_that_ran_are_counted_by_what_they_wait_for() {
     near(seen.value("thread_wait", "threads", &["7", "app", "lock", "futex_wait_queue"]), 2.0);
     near(seen.value("thread_wait", "threads", &["7", "app", "run", ""]), 1.0);
     assert_eq!(session.tick(1.0).count("thread_wait"), 0, "nobody ran");
+    // Of a process that may not be traced the kernel says `0` whatever its threads do.
+    thread(&session.machine, (7, 72), 190, "0");
+    session.machine.put("/proc/7/task/72/stat", stat(72, "app", 1, 1));
+    assert_eq!(session.tick(1.0).count("thread_wait"), 0, "it sleeps");
 }
 
 #[test]

@@ -11,7 +11,7 @@ SECONDS = 34
 WORKLOAD = """
 about = "look-ups in one of many tables"
 [[table]]
-name = "part"
+name = "part{n}"
 instances = "200"
 rows = "100"
 columns = [["id", "row + 1"], ["name", "letters(40)"]]

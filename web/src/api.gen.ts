@@ -126,6 +126,16 @@ export interface CatalogueTable {
 /** A value of a table or a parameter; a list of numbers is a sparkline. */
 export type Cell = null | number | string | (number | null)[];
 
+/** A label, a parameter or the command, which all runs of a group have alike, and those of the other group otherwise. */
+export interface Changed {
+  /** What it is in the first group; None where its runs have none. */
+  a: string | null;
+  /** What it is in the second group. */
+  b: string | null;
+  /** Its name; `command` for the command. */
+  name: string;
+}
+
 /** A key and what values it has in the store. */
 export interface Choice {
   key: string;
@@ -777,6 +787,8 @@ export interface SideBySide {
   a: Group;
   /** The second one. */
   b: Group;
+  /** What was changed from one to the other: labels, parameters, the command. */
+  changed: Changed[];
   /** By how much they differ; None when refused. */
   comparison: Comparison | null;
   /** What speaks against comparing them, the worst first. */
@@ -844,7 +856,10 @@ export interface Stats {
   avg: number | null;
   max: number | null;
   min: number | null;
-  /** Change along the straight line of least squares from the first to the last bin, percent of `avg`. */
+  /**
+   * Change along the straight line of least squares from the first to the last bin, percent of where it begins; 0 where the line
+   * explains little of the variation.
+   */
   trend_pct: number | null;
 }
 

@@ -6,7 +6,7 @@ import { Sparkline } from "./sparkline";
 import { cellText, unitOf } from "./table";
 import { human, MISSING, words } from "./units";
 
-/** Below this the trend over the run is called flat, percent of the mean. */
+/** Below this the trend over the run is called flat, percent of its begin. */
 const FLAT = 5;
 
 /** In words and with a sign: colour and arrows are never the only carrier. */

@@ -1,6 +1,6 @@
 //! A group of runs: one run, or several that count as repetitions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fenxi_analyze::RunSummary;
 use fenxi_model::{Keys, RunId, Shape, Table, table};
@@ -9,7 +9,7 @@ use fenxi_store::{RunEntry, Store, Window};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Chosen, CompareError, caveats, summaries::summary_over, transactions, windows};
+use crate::{Chosen, CompareError, caveats, settings, summaries::summary_over, transactions, windows};
 
 /// One run of a group.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -37,6 +37,9 @@ pub struct Group {
     pub runs: Vec<Member>,
     /// Labels by which more series of theirs can be compared one by one, see [`Chosen::by`].
     pub labels: BTreeSet<&'static str>,
+    /// Labels, parameters and command of its runs; None where they differ in one.
+    #[serde(skip)]
+    pub settings: BTreeMap<String, Option<String>>,
     /// What is known of each, in the same order.
     #[serde(skip)]
     pub summaries: Vec<RunSummary>,
@@ -80,7 +83,8 @@ impl Group {
             summaries.push(of_run);
         }
         transactions::add(engine, &parts, &mut summaries)?;
-        Ok((Group { title: selectors.to_owned(), runs, summaries, labels }, parts))
+        let settings = settings::alike(parts.iter().map(|(entry, _)| entry));
+        Ok((Group { title: selectors.to_owned(), runs, settings, summaries, labels }, parts))
     }
 }
 

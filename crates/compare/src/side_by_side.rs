@@ -4,7 +4,7 @@ use fenxi_analyze::{RunSummary, Settings, Verdict, compare_groups, explain, gate
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{CompareError, FactDiff, Group, Line, Split};
+use crate::{Changed, CompareError, FactDiff, Group, Line, Split, settings::changed};
 
 /// How to compare.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +71,8 @@ pub struct SideBySide<'g> {
     pub a: &'g Group,
     /// The second one.
     pub b: &'g Group,
+    /// What was changed from one to the other: labels, parameters, the command.
+    pub changed: Vec<Changed>,
     /// What speaks against comparing them, the worst first.
     pub reasons: Vec<Reason>,
     /// Whether they were not compared because of a reason.
@@ -91,10 +93,11 @@ impl<'g> SideBySide<'g> {
             return Err(CompareError::Same(a.title.clone(), b.title.clone()));
         }
         let (of_a, of_b) = (&a.summaries, &b.summaries);
+        let changed = changed(&a.settings, &b.settings);
         let reasons = gate(of_a, of_b).into_iter().map(|r| Reason { refuses: r.refuses, text: r.text });
         let reasons: Vec<Reason> = reasons.collect();
         if reasons.iter().any(|r| r.refuses) && !request.force {
-            return Ok(SideBySide { a, b, reasons, refused: true, comparison: None, split: None });
+            return Ok(SideBySide { a, b, changed, reasons, refused: true, comparison: None, split: None });
         }
         let split = explain(&[("A", of_a), ("B", of_b)]).map(Split::of);
         let per_transaction = request.per.is_some();
@@ -111,7 +114,7 @@ impl<'g> SideBySide<'g> {
         let facts = found.facts.into_iter().map(FactDiff::of).collect();
         let insufficient = insufficient(results.iter().chain(&metrics), settings.alpha);
         let comparison = Some(Comparison { results, metrics, facts, insufficient });
-        Ok(SideBySide { a, b, reasons, refused: false, comparison, split })
+        Ok(SideBySide { a, b, changed, reasons, refused: false, comparison, split })
     }
 }
 
@@ -126,10 +129,11 @@ struct Tagged<'a, T: Serialize> {
 }
 
 impl SideBySide<'_> {
-    /// A line of JSON for every `reason`, `metric`, `split` and `fact`, each with its kind and the groups.
+    /// A line of JSON for every `changed`, `reason`, `metric`, `split` and `fact`, each with its kind and the groups.
     pub fn json_lines(&self) -> String {
         let comparison = self.comparison.as_ref();
         [
+            self.lines("changed", &self.changed),
             self.lines("reason", &self.reasons),
             self.lines("metric", comparison.iter().flat_map(|c| c.results.iter().chain(&c.metrics))),
             self.lines("split", &self.split),

@@ -142,7 +142,11 @@ fn stats(series: &fenxi_query::Series) -> Option<Stats> {
     })
 }
 
-/// Change along the line of least squares over all bins, percent of the mean.
+/// How much of the variation a line has to explain before it is called a trend (r squared).
+const EXPLAINS: f64 = 0.3;
+
+/// Change along the line of least squares over all bins, percent of where the line begins, or of a tenth of the mean where that is
+/// more. Nothing falls by more than all of it. 0 where the line explains little: noise has no trend.
 fn trend(values: &[Option<f64>], avg: f64) -> Option<f64> {
     let points: Vec<(f64, f64)> = values.iter().enumerate().filter_map(|(i, v)| v.map(|v| (i as f64, v))).collect();
     if points.len() < 3 || avg == 0.0 {
@@ -150,13 +154,20 @@ fn trend(values: &[Option<f64>], avg: f64) -> Option<f64> {
     }
     let n = points.len() as f64;
     let x_mean = points.iter().map(|p| p.0).sum::<f64>() / n;
-    let (mut xy, mut xx) = (0.0, 0.0);
+    let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
     for (x, y) in &points {
         xy += (x - x_mean) * (y - avg);
         xx += (x - x_mean).powi(2);
+        yy += (y - avg).powi(2);
     }
-    let length = points[points.len() - 1].0 - points[0].0;
-    Some(100.0 * xy / xx * length / avg.abs())
+    if yy == 0.0 || xy * xy < EXPLAINS * xx * yy {
+        return Some(0.0);
+    }
+    let at = |x: f64| avg + xy / xx * (x - x_mean);
+    let (first, last) = (at(points[0].0), at(points[points.len() - 1].0));
+    let change = 100.0 * (last - first) / first.abs().max(avg.abs() / 10.0);
+    let is_positive = points.iter().all(|p| p.1 >= 0.0);
+    Some(if is_positive { change.max(-100.0) } else { change })
 }
 
 #[cfg(test)]
@@ -164,11 +175,16 @@ mod tests {
     use super::{mean, trend};
 
     #[test]
-    fn the_trend_of_a_straight_line_is_its_rise_over_the_mean() {
-        // From 10 to 30 with mean 20: it rises by all of its mean. The gap changes nothing.
+    fn the_trend_of_a_straight_line_is_its_rise_over_its_begin() {
+        // From 10 to 30: twice its begin. The gap changes nothing.
         let line = [Some(10.0), Some(15.0), None, Some(25.0), Some(30.0)];
         assert_eq!(mean(&line), Some(20.0));
-        assert!((trend(&line, 20.0).unwrap() - 100.0).abs() < 1e-9);
+        assert!((trend(&line, 20.0).unwrap() - 200.0).abs() < 1e-9);
+        let falls = [100.0, 50.0, 0.0, 0.0, 0.0, 0.0].map(Some);
+        assert_eq!(trend(&falls, 25.0), Some(-100.0), "nothing falls by more than all of it");
+        let noise = [Some(10.0), Some(30.0), Some(9.0), Some(31.0), Some(10.0), Some(30.0)];
+        assert_eq!(trend(&noise, 20.0), Some(0.0));
+        assert_eq!(trend(&[Some(5.0); 4], 5.0), Some(0.0));
         assert_eq!(trend(&[Some(1.0), Some(2.0)], 1.5), None);
         assert_eq!(mean(&[None]), None);
     }

@@ -351,6 +351,7 @@ pub(crate) struct Stats {
     pub avg: Option<f64>,
     pub min: Option<f64>,
     pub max: Option<f64>,
-    /// Change along the straight line of least squares from the first to the last bin, percent of `avg`.
+    /// Change along the straight line of least squares from the first to the last bin, percent of where it begins; 0 where the line
+    /// explains little of the variation.
     pub trend_pct: Option<f64>,
 }

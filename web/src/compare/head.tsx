@@ -113,6 +113,17 @@ export function Groups({ found }: { found: Comparison }) {
     <div class="runs">
       <OneGroup letter="A" title={titles(found)[0]} group={found.a} tone={0} />
       <OneGroup letter="B" title={titles(found)[1]} group={found.b} tone={1} />
+      {found.changed.length > 0 && (
+        <p class="changed">
+          Changed:{" "}
+          {found.changed.map((change, i) => (
+            <span key={change.name}>
+              {i > 0 && "; "}
+              {change.name} <code>{change.a ?? "none"}</code> → <code>{change.b ?? "none"}</code>
+            </span>
+          ))}
+        </p>
+      )}
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { asked } from "../compare/asked";
 import { Charts } from "../compare/charts";
 import { Facts } from "../compare/facts";
 import { Chooser, Gate, Groups, Share } from "../compare/head";
+import { Offers } from "../compare/offers";
 import { type Comparison, titles } from "../compare/types";
 import { Verdicts } from "../compare/verdicts";
 import { Empty, Failure, Pending } from "../parts";
@@ -19,6 +20,7 @@ export const compare: Page = { path: "/compare", title: "Compare", View: Compare
 
 function ComparePage({ query }: { query: URLSearchParams }) {
   const ready = Boolean(query.get("a") && query.get("b"));
+  const one = query.get("a") ?? query.get("b");
   const answer = useAnswer("compare", ready ? asked(query) : null);
   const found = answer.data;
   useEffect(() => {
@@ -35,7 +37,8 @@ function ComparePage({ query }: { query: URLSearchParams }) {
       {found && ready && <Navigation sections={sections(found)} />}
       <main id="main" tabIndex={-1} aria-busy={answer.stale ? "true" : undefined}>
         {!ready && (
-          <Empty title="Which groups?">
+          <Empty title={one ? "With which runs?" : "Which groups?"}>
+            {one && !offline && <Offers run={one} />}
             <p>
               A group is one run or several that repeat the same thing: a name, a label such as <code>kernel=6.18</code>, <code>@1</code>{" "}
               for the latest run, or several separated by commas.

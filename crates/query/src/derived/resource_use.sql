@@ -1,6 +1,6 @@
 -- How full each resource was at each moment, percent: a row for each reading. Short names, which sort by resource; `place` is the
 -- order in which a person looks.
--- `kind` tells utilisation from saturation (somebody waited) and errors; of a database it is the share of its sessions' time.
+-- `kind` tells utilisation from saturation (somebody waited) and errors; of a database it is the share of its active sessions' time, or of one session where fewer are active.
 WITH whole AS (
     SELECT run, host, t, dt, 100 - idle - coalesce(iowait, 0) AS busy FROM cpu c
     WHERE cpu IS NULL OR NOT EXISTS (SELECT 1 FROM cpu a WHERE a.run = c.run AND a.host = c.host AND a.cpu IS NULL)
@@ -24,6 +24,6 @@ UNION ALL SELECT run, host, t, dt, 20, 'memory', 'utilisation', 100 * used_bytes
 UNION ALL SELECT run, host, t, dt, 30, 'disk ' || device, 'utilisation', util FROM disks
 UNION ALL SELECT run, host, t, dt, 40, 'link ' || interface, 'utilisation', util FROM net WHERE util IS NOT NULL AND coalesce(class, 'physical') = 'physical'
 UNION ALL SELECT run, host, t, max(dt), 41, 'TCP resent', 'errors', least(100, avg(retransmit)) FROM tcp WHERE retransmit IS NOT NULL GROUP BY run, host, t
-UNION ALL SELECT run, host, t, dt, 50, 'db ' || activity, 'utilisation', 100 * seconds / nullif(sum(seconds) OVER (PARTITION BY run, host, t), 0) FROM active
+UNION ALL SELECT run, host, t, dt, 50, 'db ' || activity, 'utilisation', 100 * seconds / greatest(1, sum(seconds) OVER (PARTITION BY run, host, t)) FROM active
 UNION ALL SELECT run, host, t, max(dt), 60, 'errors', 'errors', 100 * sum(errors_per_s) / nullif(sum(transactions_per_s) + sum(errors_per_s), 0)
     FROM load WHERE operation IS NULL AND errors_per_s IS NOT NULL GROUP BY run, host, t

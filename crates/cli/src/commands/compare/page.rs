@@ -47,6 +47,15 @@ impl Page {
             self.line(&format!("{which}: {}: {names}", plural(group.runs.len() as u64, "run")));
             self.windows(group);
         }
+        for change in &found.changed {
+            let value = |value: &Option<String>| print::cut(value.as_deref().unwrap_or("none"), 80).into_owned();
+            self.line(&print::visible(&format!(
+                "changed: {} {} → {}",
+                change.name,
+                value(&change.a),
+                value(&change.b)
+            )));
+        }
         for reason in &found.reasons {
             let word = if reason.refuses { "not comparable" } else { "warning" };
             self.line(&format!("{word}: {}", print::visible(&reason.text)));

@@ -10,12 +10,13 @@ use arrow_array::{
     cast::AsArray,
     types::{Float64Type, TimestampMicrosecondType},
 };
-use fenxi_formats::Hints;
 use fenxi_model::{Micros, RunId};
-use fenxi_store::{BOOT, Begin, End, Manifest, Store, StoreError, label};
+use fenxi_store::{BOOT, Manifest, Store, StoreError, label};
 use fs_err as fs;
 
-use crate::{ImportError, Imported, Outcome, Plan, Progress, Reading, Room, Source, attach, collect, import, kept};
+use crate::{ImportError, Imported, Outcome, Plan, Progress, Room, Source, collect, import, kept};
+
+mod output;
 
 /// 2026-11-21 08:00:00 UTC.
 const EIGHT: i64 = 1_795_248_000_000_000;
@@ -386,30 +387,6 @@ fn a_kept_input_that_was_changed_is_not_read_again() {
 }
 
 #[test]
-fn output_of_a_command_is_kept_and_read_as_asked() {
-    let place = Place::of(&[]);
-    let begin = Begin { random: 1, ..Begin::new("record", "here", Micros(EIGHT)) };
-    let open = place.store.begin(begin).unwrap();
-    let read = |name: &str, text: &'static str, reading| {
-        let mut rows = 0;
-        let content = Box::new(text.as_bytes());
-        let (entry, tally) =
-            attach(&open, name, content, Hints::none(name), reading, &mut |new| rows += new.take().len()).unwrap();
-        assert_eq!((entry.bytes, entry.raw.name), (text.len() as u64, format!("raw/{name}.zst")));
-        (entry.format, rows, tally.rows())
-    };
-    let format = |name: &str| fenxi_formats::formats().find(|format| format.name == name).unwrap();
-    assert_eq!(read("known", MPSTAT, Reading::Recognised), (Some("mpstat".to_owned()), 2, 2));
-    assert_eq!(read("said", MPSTAT, Reading::As(format("mpstat"))), (Some("mpstat".to_owned()), 2, 2));
-    assert_eq!(read("kept", MPSTAT, Reading::Kept), (None, 0, 0));
-    assert_eq!(read("words", "done\n", Reading::Recognised), (None, 0, 0));
-    // Of vmstat only the second line is of the command's time: a row of each of its tables.
-    let (_, rows, tally) = read("boot", VMSTAT, Reading::Recognised);
-    assert!(rows > 0 && rows as u64 == tally, "{rows} of {tally}");
-    open.seal(End::at(Micros(EIGHT + 1_000_000))).unwrap();
-}
-
-#[test]
 fn files_of_a_directory_share_their_host_and_end_when_they_were_written() {
     let mpstat = "Linux 6.1.0 (web1) \t11/21/26 \t_x86_64_\t(1 CPU)\n\n\
         14:35:52     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle\n\
@@ -457,13 +434,17 @@ fn many_inputs_are_recognised_read_and_kept_as_each_alone_would_be() {
         let raw: Vec<String> = manifest.inputs.iter().map(|input| input.raw.name.clone()).collect();
         let own = raw.iter().filter(|name| *name != "raw/short-inputs.zst").count();
         assert_eq!(own, if n == 90 { 90 } else { 2 }, "{raw:?}");
-        assert_eq!(fs::read_dir(place.store.run_dir(&manifest.id).join("raw")).unwrap().count(), if n == 90 { 90 } else { 3 });
+        assert_eq!(
+            fs::read_dir(place.store.run_dir(&manifest.id).join("raw")).unwrap().count(),
+            if n == 90 { 90 } else { 3 }
+        );
 
         let usr = place.usr(&manifest.id, "cpu");
         let count = |value: f64| usr.iter().filter(|row| row.2 == value).count();
         assert_eq!((usr.len(), count(20.0), count(87.0), count(31.0)), (2 * n / 3 + n / 3, n / 3, n / 90, n / 90));
         let kept_again = || kept(&place.store, &place.store.run(&manifest.id).unwrap()).unwrap();
-        let texts: Vec<(String, String)> = kept_again().iter().map(|source| (source.name.clone(), unpacked(source))).collect();
+        let texts: Vec<(String, String)> =
+            kept_again().iter().map(|source| (source.name.clone(), unpacked(source))).collect();
         for ((name, text), (expected, content)) in texts.iter().zip(&files) {
             assert_eq!(name, expected);
             assert!(text.as_bytes() == content || name == "030.txt", "{name}");

@@ -11,7 +11,7 @@ use std::{
 
 use fenxi_model::Table;
 
-use super::{Format, Head, Input, Out, Sure, detect::surest, document::is_document, formats};
+use super::{Format, Head, Input, Out, Sure, detect::surest, document::is_document, formats, hosts::by_host};
 
 /// A format that a store brings.
 pub trait OwnFormat: Debug + Send + Sync {
@@ -53,6 +53,8 @@ pub enum AnyFormat {
     Shipped(&'static Format),
     /// Of a store.
     Own(Arc<dyn OwnFormat>),
+    /// Outputs of several hosts in one text, some of which are of these formats of a store.
+    Hosts(Vec<Arc<dyn OwnFormat>>),
 }
 
 impl AnyFormat {
@@ -61,6 +63,7 @@ impl AnyFormat {
         match self {
             AnyFormat::Shipped(format) => format.name,
             AnyFormat::Own(format) => format.about().name,
+            AnyFormat::Hosts(_) => by_host::FORMAT.name,
         }
     }
 
@@ -69,15 +72,26 @@ impl AnyFormat {
         match self {
             AnyFormat::Shipped(format) => (format.read)(input, out),
             AnyFormat::Own(format) => format.read(input, out),
+            AnyFormat::Hosts(own) => by_host::read_among(&Formats::with(own.clone()), input, out),
         }
     }
 
     /// What it is, if it is a store's.
     pub fn own(&self) -> Option<&About> {
         match self {
-            AnyFormat::Shipped(_) => None,
+            AnyFormat::Shipped(_) | AnyFormat::Hosts(_) => None,
             AnyFormat::Own(format) => Some(format.about()),
         }
+    }
+
+    /// The formats of a store that read by it.
+    pub fn owns(&self) -> impl Iterator<Item = &About> {
+        let own = match self {
+            AnyFormat::Shipped(_) => &[],
+            AnyFormat::Own(format) => std::slice::from_ref(format),
+            AnyFormat::Hosts(own) => own.as_slice(),
+        };
+        own.iter().map(|format| format.about())
     }
 
     /// Whether a part of an input may be read beforehand, to learn from it. A program reads an input once, and whole.
@@ -139,9 +153,31 @@ impl Formats {
         let claims = |format: &&Arc<dyn OwnFormat>| format.about().recognises && format.sniff(head) == Sure::Certain;
         let of_kind =
             |program: bool| self.own.iter().filter(move |format| format.about().is_program == program).filter(may);
-        let own = of_kind(false).find(claims).or_else(|| of_kind(true).find(claims));
-        own.map(|format| AnyFormat::Own(Arc::clone(format)))
-            .or_else(|| shipped.map(|(_, format)| AnyFormat::Shipped(format)))
+        if let Some(own) = of_kind(false).find(claims) {
+            return Some(AnyFormat::Own(Arc::clone(own)));
+        }
+        // A shipped format may find what it looks for in the part of one host.
+        let other = certain.is_some_and(|format| format.name != by_host::FORMAT.name);
+        if let Some(own) = by_host::own_of(self, head, if other { 2 } else { 1 }) {
+            return Some(AnyFormat::Hosts(own));
+        }
+        let own = of_kind(true).find(claims).map(|format| AnyFormat::Own(Arc::clone(format)));
+        own.or_else(|| shipped.map(|(_, format)| AnyFormat::Shipped(format)))
+    }
+
+    /// The format of one host's part of a text, and how sure that is. No program is asked: a text may have thousands of hosts.
+    pub(crate) fn detect_part(&self, head: &Head<'_>) -> Option<(Sure, AnyFormat)> {
+        if is_document(head.text) {
+            return None;
+        }
+        let shipped = surest(head, formats().filter(|format| format.name != by_host::FORMAT.name));
+        let certain = shipped.filter(|(sure, _)| *sure == Sure::Certain).map(|(_, format)| format.name);
+        let own = self.own.iter().map(|format| (format, format.about())).find(|(format, about)| {
+            let may = certain.is_none_or(|shipped| about.instead_of.as_deref() == Some(shipped));
+            may && about.recognises && !about.is_program && format.sniff(head) == Sure::Certain
+        });
+        own.map(|(format, _)| (Sure::Certain, AnyFormat::Own(Arc::clone(format))))
+            .or_else(|| shipped.map(|(sure, format)| (sure, AnyFormat::Shipped(format))))
     }
 }
 

@@ -22,14 +22,6 @@ pub fn detect_all(head: &Head<'_>) -> Vec<(Sure, &'static Format)> {
     claims
 }
 
-/// The format that is surest that `head` is its own, and how sure; the one called `without` is not asked.
-pub(crate) fn detect_without(head: &Head<'_>, without: &str) -> Option<(Sure, &'static Format)> {
-    if is_document(head.text) {
-        return None;
-    }
-    surest(head, formats().filter(|format| format.name != without))
-}
-
 /// The first of those that are surest of what is no document. Nobody is asked after one that is certain: the others would have
 /// to be surer.
 pub(crate) fn surest(head: &Head<'_>, asked: impl Iterator<Item = &'static Format>) -> Option<(Sure, &'static Format)> {

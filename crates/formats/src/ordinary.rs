@@ -16,16 +16,19 @@ const LONGEST: u64 = 2 << 20;
 /// With fewer the test would say nothing.
 const FEWEST: usize = 500;
 
-/// What claims a text as measurements, surer than a table with a header row, which any text with separators may be. A format
-/// that gives facts or events only keeps words as words.
+/// What claims a text as measurements. A format that gives facts or events only keeps words as words. A wide table of numbers
+/// with a header row is one, wherever it is: machines have examples of them.
 fn claimed(bytes: &[u8]) -> Vec<(Sure, &'static str)> {
     let input = Input::new(bytes);
     let mut claims = detect_all(&Head { text: &input.head() });
     claims.retain(|(_, format)| {
         format.tables.is_empty() || format.tables.iter().any(|table| !["text", "event"].contains(&table.name))
     });
-    let shipped =
-        claims.into_iter().map(|(sure, format)| (sure, format.name)).filter(|(sure, _)| *sure > Sure::Perhaps);
+    let narrow = Head { text: &input.head() }.first().matches([',', ';', '\t', '|']).count() < 2;
+    let shipped = claims
+        .into_iter()
+        .map(|(sure, format)| (sure, format.name))
+        .filter(|(sure, _)| *sure > Sure::Perhaps || narrow);
     // Formats of stores say by patterns what is theirs.
     let own = own::tests::claims(&Head { text: &input.head() });
     shipped.chain(own.into_iter().map(|name| (Sure::Certain, name))).collect()

@@ -2,19 +2,19 @@
 
 use std::{io::Read, sync::Arc};
 
-use fenxi_formats::{Format, Head, Hints, Input, Out, Tally, detect};
+use fenxi_formats::{AnyFormat, Formats, Head, Hints, Input, Out, Tally};
 use fenxi_model::Rows;
-use fenxi_store::{InputEntry, OpenRun, StoreError};
+use fenxi_store::{IMPORT, InputEntry, OpenRun, StoreError};
 
-use crate::feed;
+use crate::{feed, import::fact};
 
 /// How an output is read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Reading {
-    /// As the format that it looks like, if it looks like any.
-    Recognised,
+    /// As the format among these that it looks like, if it looks like any.
+    Recognised(Formats),
     /// As this format.
-    As(&'static Format),
+    As(AnyFormat),
     /// Not at all: it is only kept.
     Kept,
 }
@@ -36,17 +36,23 @@ pub fn attach(
         feed::start(content, |ending| open.raw_file(&format!("{name}{ending}")), None, Arc::default())?;
     let mut input = Input::new(feed);
     let format = match reading {
-        Reading::Recognised => detect(&Head { text: &input.head() }),
+        Reading::Recognised(formats) => formats.detect(&Head { text: &input.head() }),
         Reading::As(format) => Some(format),
         Reading::Kept => None,
     };
-    let tally = format.map(|format| {
-        let mut out = Out::new(format.name, hints, |rows: &mut Rows, since_boot| {
+    let tally = format.as_ref().map(|format| {
+        let mut facts = Rows::new(&hints.default_host);
+        facts.set_source(IMPORT);
+        format.owns().for_each(|about| fact(about, &mut facts));
+        if !facts.is_empty() {
+            sink(&mut facts);
+        }
+        let mut out = Out::new(format.name(), hints, |rows: &mut Rows, since_boot| {
             if !since_boot {
                 sink(rows);
             }
         });
-        (format.read)(&mut input, &mut out);
+        format.read(&mut input, &mut out);
         out.finish()
     });
     drop(input);
@@ -57,7 +63,7 @@ pub fn attach(
         raw: kept.raw,
         bytes: kept.bytes,
         blake3: kept.blake3,
-        format: format.map(|f| f.name.to_owned()),
+        format: format.map(|f| f.name().to_owned()),
         tables: tally.tables.iter().map(|(table, n)| ((*table).to_owned(), *n)).collect(),
         notes: tally.notes,
         ..InputEntry::default()

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, atomic::Ordering, mpsc::sync_channel},
 };
 
-use fenxi_formats::{AnyFormat, Foreign, Input, Out, Tally};
+use fenxi_formats::{About, AnyFormat, Foreign, Input, Out, Tally};
 use fenxi_model::{Rows, RunId, catalog::text};
 use fenxi_store::{BOOT, Begin, End, FileEntry, IMPORT, InputEntry, OpenRun, Store, StoreError};
 
@@ -292,13 +292,12 @@ impl Work<'_> {
 
     /// Keeps, once, which version of a store's own format read inputs of this run.
     fn record(&mut self, format: &AnyFormat, open: &mut OpenRun) -> Result<(), StoreError> {
-        let Some(about) = format.own().filter(|about| self.recorded.insert(about.name)) else { return Ok(()) };
         let mut rows = Rows::new(&self.default_host);
         rows.set_source(IMPORT);
-        let version = format!("{}, BLAKE3 {}", about.file, about.digest);
-        let mut row = rows.row(&text::TABLE, None, None);
-        row.str(text::topic, "format").str(text::name, about.name).text(text::value, version.as_str());
-        open.append(&mut rows)
+        for about in format.owns().filter(|about| self.recorded.insert(about.name)) {
+            fact(about, &mut rows);
+        }
+        if rows.is_empty() { Ok(()) } else { open.append(&mut rows) }
     }
 
     /// Reads the input as its format, into the store; a thread beside writes what is read.
@@ -472,4 +471,11 @@ fn repeat_notes(rows: &Rows, said: &mut Vec<String>) {
             said.push(format!("  {file}:{line} {message}"));
         }
     }
+}
+
+/// Which version of a store's own format read an input.
+pub(crate) fn fact(about: &About, rows: &mut Rows) {
+    let version = format!("{}, BLAKE3 {}", about.file, about.digest);
+    let mut row = rows.row(&text::TABLE, None, None);
+    row.str(text::topic, "format").str(text::name, about.name).text(text::value, version.as_str());
 }

@@ -10,12 +10,13 @@ use arrow_array::{
     cast::AsArray,
     types::{Float64Type, TimestampMicrosecondType},
 };
-use fenxi_formats::Hints;
 use fenxi_model::{Micros, RunId};
-use fenxi_store::{BOOT, Begin, End, Manifest, Store, StoreError, label};
+use fenxi_store::{BOOT, Manifest, Store, StoreError, label};
 use fs_err as fs;
 
-use crate::{ImportError, Imported, Outcome, Plan, Progress, Reading, Room, Source, attach, collect, import, kept};
+use crate::{ImportError, Imported, Outcome, Plan, Progress, Room, Source, collect, import, kept};
+
+mod output;
 
 mod many;
 
@@ -385,30 +386,6 @@ fn a_kept_input_that_was_changed_is_not_read_again() {
     fs::write(&path, bytes).unwrap();
     let error = kept(&place.store, &place.store.run(&run.id).unwrap()).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-}
-
-#[test]
-fn output_of_a_command_is_kept_and_read_as_asked() {
-    let place = Place::of(&[]);
-    let begin = Begin { random: 1, ..Begin::new("record", "here", Micros(EIGHT)) };
-    let open = place.store.begin(begin).unwrap();
-    let read = |name: &str, text: &'static str, reading| {
-        let mut rows = 0;
-        let content = Box::new(text.as_bytes());
-        let (entry, tally) =
-            attach(&open, name, content, Hints::none(name), reading, &mut |new| rows += new.take().len()).unwrap();
-        assert_eq!((entry.bytes, entry.raw.name), (text.len() as u64, format!("raw/{name}.zst")));
-        (entry.format, rows, tally.rows())
-    };
-    let format = |name: &str| fenxi_formats::formats().find(|format| format.name == name).unwrap();
-    assert_eq!(read("known", MPSTAT, Reading::Recognised), (Some("mpstat".to_owned()), 2, 2));
-    assert_eq!(read("said", MPSTAT, Reading::As(format("mpstat"))), (Some("mpstat".to_owned()), 2, 2));
-    assert_eq!(read("kept", MPSTAT, Reading::Kept), (None, 0, 0));
-    assert_eq!(read("words", "done\n", Reading::Recognised), (None, 0, 0));
-    // Of vmstat only the second line is of the command's time: a row of each of its tables.
-    let (_, rows, tally) = read("boot", VMSTAT, Reading::Recognised);
-    assert!(rows > 0 && rows as u64 == tally, "{rows} of {tally}");
-    open.seal(End::at(Micros(EIGHT + 1_000_000))).unwrap();
 }
 
 #[test]

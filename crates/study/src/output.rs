@@ -7,7 +7,7 @@ use std::{
 };
 
 use fenxi_formats::{self as formats, Hints, format};
-use fenxi_ingest::Reading;
+use fenxi_ingest::{Programs, Reading, own_formats};
 use fenxi_model::{Micros, Rows, RowsOf, catalog::result};
 use fenxi_record::{Contained, Observed};
 use fenxi_source::Source;
@@ -15,7 +15,10 @@ use fenxi_store::StoreError;
 use fs_err::File;
 use jiff::tz::TimeZone;
 
-use crate::plan::{From, Import, Response, StudyPlan};
+use crate::{
+    conduct::Means,
+    plan::{From, Import, Response, StudyPlan},
+};
 
 /// Bytes of an output that are searched for patterns, from its end.
 const SEARCHED: u64 = 16 << 20;
@@ -57,14 +60,16 @@ impl Printed {
         Ok(ending(&self.output, SEARCHED)? + "\n" + &ending(&self.errors, SEARCHED)?)
     }
 
-    /// Keeps both parts in the run; what an importer reads in them becomes rows of the run.
+    /// Keeps both parts in the run; what an importer, shipped or of the store, reads in them becomes rows of the run.
     /// Gives the run's results by name.
     pub(crate) fn keep(
         &self,
         plan: &StudyPlan,
-        sources: &[Arc<dyn Source>],
+        means: &Means<'_>,
         observed: &mut Observed,
     ) -> Result<Vec<(String, f64)>, StoreError> {
+        // No program is run for what a command prints.
+        let formats = own_formats(means.store, &Programs::Never).formats;
         let mut results = results(observed.rows());
         let (began, host) = (observed.began(), observed.rows().host().to_owned());
         for (name, file) in [("stdout", &self.output), ("stderr", &self.errors)] {
@@ -77,8 +82,8 @@ impl Printed {
                 Hints { default_host: host.clone(), start: Some(began), zone: TimeZone::system(), ..Hints::none(name) };
             let reading = match plan.import {
                 Import::Off => Reading::Kept,
-                Import::As(name) => format(name).map_or(Reading::Kept, Reading::As),
-                Import::Recognised => Reading::Recognised,
+                Import::As(name) => format(name).map_or(Reading::Kept, |format| Reading::As(format.into())),
+                Import::Recognised => Reading::Recognised(formats.clone()),
             };
             let mut batches: Vec<Rows> = Vec::new();
             let Some(open) = observed.open() else { return Ok(results) };
@@ -86,7 +91,7 @@ impl Printed {
             let (input, _) = fenxi_ingest::attach(open, name, Box::new(content), hints, reading, &mut take)?;
             observed.add_input(input);
             for mut rows in batches {
-                leave_out_recorded(&mut rows, sources, name, observed);
+                leave_out_recorded(&mut rows, means.sources, name, observed);
                 results.extend(self::results(&rows));
                 if let Some(open) = observed.open() {
                     open.append(&mut rows)?;

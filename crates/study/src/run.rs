@@ -287,7 +287,7 @@ impl<'a> OneRun<'a> {
             (false, Some(0) | None) => None,
             (false, Some(code)) => Some(status(code)),
         };
-        let results = printed.keep(self.plan, self.means.sources, &mut observed)?;
+        let results = printed.keep(self.plan, &self.means, &mut observed)?;
         let why = match why {
             Some(why) => Some(why),
             None => printed.respond(self.plan, &results, &|name| self.value(name), &mut observed)?,

@@ -61,6 +61,7 @@ pub fn run(global: &Global, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What a listing says of a format.
+#[derive(Default)]
 struct Entry {
     name: &'static str,
     family: &'static str,
@@ -78,6 +79,8 @@ impl Entry {
         match format {
             AnyFormat::Shipped(format) => Entry::shipped(format),
             AnyFormat::Own(format) => Entry::own(format.about()),
+            // It stands among the shipped ones.
+            AnyFormat::Hosts(_) => Entry { name: format.name(), ..Entry::default() },
         }
     }
 

@@ -2,10 +2,12 @@
 //!
 //! pdsh puts `db1: ` in front of every line, and the lines of hosts alternate; ansible puts `db1 | CHANGED | rc=0 >>` above
 //! each host's output, pssh `[1] 08:19:03 [SUCCESS] db1`. The text is split by host, and each host's part is read in the
-//! format that recognises it. It is held in memory, within a limit. Only a text whose every line has its host, and of which
-//! a format recognises the rest with certainty, is taken for one.
+//! format that recognises it, shipped or of a store. It is held in memory, within a limit. Only a text whose every line has
+//! its host, and of which a format recognises the rest with certainty, is taken for one.
 
-use crate::{Family, Format, HEAD_BYTES, Head, Input, Out, Sure, detect::detect_without};
+use std::sync::Arc;
+
+use crate::{AnyFormat, Family, Format, Formats, HEAD_BYTES, Head, Input, Out, OwnFormat, Sure};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -139,13 +141,14 @@ impl Parts {
 }
 
 /// The format of one host's part.
-fn format_of(part: &Part) -> Option<(Sure, &'static Format)> {
+fn format_of(formats: &Formats, part: &Part) -> Option<(Sure, AnyFormat)> {
     let end = (0..=part.text.len().min(HEAD_BYTES)).rev().find(|end| part.text.is_char_boundary(*end))?;
-    detect_without(&Head { text: part.text.get(..end)? }, FORMAT.name)
+    formats.detect_part(&Head { text: part.text.get(..end)? })
 }
 
-fn sniff(head: &Head<'_>) -> Sure {
-    let Some(style) = Style::of(head.text) else { return Sure::No };
+/// The parts of a text that begins so, if every line has its host.
+fn parts_of(head: &Head<'_>) -> Option<Vec<Part>> {
+    let style = Style::of(head.text)?;
     let mut parts = Parts::new(style);
     let mut lines = head.text.lines().peekable();
     let mut number = 0;
@@ -153,18 +156,45 @@ fn sniff(head: &Head<'_>) -> Sure {
         number += 1;
         // The last line may be cut.
         if !parts.add(number, line) && lines.peek().is_some() {
-            return Sure::No;
+            return None;
         }
     }
     // Names in front of figures are of many texts: hosts are few, and each has several lines.
     if style == Style::Prefix && (parts.parts.len() * LEAST_LINES) as u64 > number {
-        return Sure::No;
+        return None;
     }
-    let Some(part) = parts.parts.iter().find(|part| part.lines.len() >= LEAST_LINES) else { return Sure::No };
-    Sure::Certain.when(format_of(part).is_some_and(|(sure, _)| sure == Sure::Certain))
+    parts.parts.retain(|part| part.lines.len() >= LEAST_LINES);
+    Some(parts.parts)
+}
+
+fn sniff(head: &Head<'_>) -> Sure {
+    let parts = parts_of(head).unwrap_or_default();
+    let format = parts.first().and_then(|part| format_of(&Formats::default(), part));
+    Sure::Certain.when(format.is_some_and(|(sure, _)| sure == Sure::Certain))
+}
+
+/// The formats of a store among `formats` that recognise parts of a text of so many hosts at least; None when no part is of any.
+pub(crate) fn own_of(formats: &Formats, head: &Head<'_>, hosts: usize) -> Option<Vec<Arc<dyn OwnFormat>>> {
+    if formats.own().iter().all(|format| format.about().is_program || !format.about().recognises) {
+        return None;
+    }
+    let mut found: Vec<Arc<dyn OwnFormat>> = Vec::new();
+    for part in parts_of(head).filter(|parts| parts.len() >= hosts)? {
+        if let Some((_, AnyFormat::Own(own))) = format_of(formats, &part)
+            && !found.iter().any(|known| known.about().name == own.about().name)
+        {
+            found.push(own);
+        }
+    }
+    (!found.is_empty()).then_some(found)
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
+    read_among(&Formats::default(), input, out);
+}
+
+/// Reads a text whose parts are of any of `formats`.
+pub(crate) fn read_among(formats: &Formats, input: &mut Input<'_>, out: &mut Out<'_>) {
     let Some(style) = Style::of(&input.head()) else {
         out.note(None, "no host in front of the first line, nor above it");
         return;
@@ -179,10 +209,10 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         if part.text.trim().is_empty() {
             continue;
         }
-        match format_of(&part) {
+        match format_of(formats, &part) {
             Some((sure, format)) if sure > Sure::Perhaps => {
-                out.begin_part(format.name, &part.host, part.lines);
-                (format.read)(&mut Input::new(part.text.as_bytes()), out);
+                out.begin_part(format.name(), &part.host, part.lines);
+                format.read(&mut Input::new(part.text.as_bytes()), out);
                 out.end_part(FORMAT.name);
             }
             _ => {
@@ -196,8 +226,14 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::{FORMAT, Style};
-    use crate::{Head, Sure, detect, fixtures::read, format};
+    use crate::{
+        AnyFormat, Formats, Head, Hints, Sure, TextFormat, detect,
+        fixtures::{read, read_any},
+        format,
+    };
 
     const VMSTAT: &str = "\
 procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
@@ -229,6 +265,44 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
             assert_eq!(found, of_host.collect::<Vec<_>>());
         }
         assert_eq!(whole.tally.hosts.iter().collect::<Vec<_>>(), ["db1", "db2"]);
+    }
+
+    /// A format of a store.
+    fn own() -> Formats {
+        let text = "summary = 'queues'\n[recognise]\nbegins = 'queuemon \\d'\n[time]\nformat = 'iso'\n\
+            [[line]]\npattern = 'queuemon .*'\n[[line]]\npattern = '(?<time>\\S+Z) (?<n>\\d+) waiting'\n\
+            [[line.row]]\ntable = 'metric'\nname = 'queuemon.waiting'\nvalue = '{n}'\n";
+        let format = TextFormat::parse("queuemon", "queuemon.toml", text, "").unwrap_or_else(|e| panic!("{e}"));
+        Formats::with(vec![Arc::new(format)])
+    }
+
+    #[test]
+    fn parts_of_hosts_may_be_of_a_format_of_the_store() {
+        let part =
+            |n: u32| format!("queuemon 1\n2026-11-21T14:00:00Z {n} waiting\n2026-11-21T14:00:10Z {} waiting\n", n + 1);
+        let prefix = |host: &str, text: &str| text.lines().map(|line| format!("{host}: {line}\n")).collect::<String>();
+        let ansible = |host: &str, text: &str| format!("{host} | CHANGED | rc=0 >>\n{text}");
+        for style in [&prefix as &dyn Fn(&str, &str) -> String, &ansible] {
+            let text = style("db1", &part(3)) + &style("db2", VMSTAT) + &style("db3", &part(7));
+            let formats = own();
+            let found = formats.detect(&Head { text: &text }).unwrap();
+            assert!(matches!(found, AnyFormat::Hosts(_)), "{found:?}");
+            assert_eq!(found.owns().map(|about| about.name).collect::<Vec<_>>(), ["queuemon"]);
+            let read = read_any(&found, text.as_bytes(), Hints::none("file"));
+            assert_eq!(read.tally.notes, 0, "{}", read.text);
+            assert_eq!(rows(&read.text, "metric").iter().filter(|row| row.contains("queuemon.waiting")).count(), 4);
+            assert!(rows(&read.text, "metric").iter().any(|row| row.contains("\tdb3\t") && row.ends_with("\t8")));
+            // Of vmstat a header and one row: the first line is an average since boot.
+            assert_eq!(rows(&read.text, "cpu").len(), 2);
+            // Without the store's format those parts are notes.
+            assert!(!matches!(Formats::default().detect(&Head { text: &text }), Some(AnyFormat::Hosts(_))));
+        }
+        // Its own text is not one of several hosts.
+        let found = own().detect(&Head { text: &part(1) }).unwrap();
+        assert_eq!(found.name(), "queuemon");
+        // Names in front of its lines are no hosts when each is another.
+        let each: String = part(1).lines().enumerate().map(|(i, line)| format!("line{i}: {line}\n")).collect();
+        assert!(own().detect(&Head { text: &each }).is_none());
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) fn claims(head: &Head<'_>) -> Vec<&'static str> {
     let known = KNOWN.get_or_init(|| fixtures().into_iter().map(|(format, _, _)| format).collect());
     let own = known.iter().filter_map(|format| match format {
         AnyFormat::Own(own) => Some(own),
-        AnyFormat::Shipped(_) => None,
+        AnyFormat::Shipped(_) | AnyFormat::Hosts(_) => None,
     });
     own.filter(|own| own.sniff(head) > Sure::No).map(|own| own.about().name).collect()
 }

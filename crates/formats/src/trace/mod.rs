@@ -11,6 +11,7 @@ formats! {
     bcc_events,
     bcc_stacks,
     bpftrace,
+    cputimes,
     querystat,
     dtrace,
     folded,

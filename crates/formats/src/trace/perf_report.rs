@@ -1,7 +1,9 @@
 //! `perf report --stdio`: shares of an event by program, object, symbol or what `--sort` names.
 //!
 //! `self` is what was sampled in the code itself, `children` includes what it called; `Overhead` is the former. Shares are of the
-//! event's periods and rounded to hundredths of a percent. Call chains under a row are left out: `perf script` has them whole.
+//! event's periods and rounded to hundredths of a percent. Call chains under a row are left out: `perf script` has them whole. A
+//! report cuts branches off below a limit, repeats them under each caller, and says neither whether shares are of the row or of
+//! all samples nor which end is the caller, so that no samples of stacks follow from it.
 
 use fenxi_model::Micros;
 

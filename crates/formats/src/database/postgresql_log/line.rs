@@ -2,7 +2,11 @@
 
 use jiff::civil::DateTime;
 
-use super::{Entry, Times, message::Log};
+use super::{
+    Entry, Times,
+    message::Log,
+    words::{english_word, is_unknown},
+};
 use crate::{Input, Out, Sure, civil_date, civil_time};
 
 /// Severities, and what other parts of a report begin with.
@@ -24,7 +28,10 @@ pub(super) struct Line<'a> {
     pid: Option<i64>,
     user: &'a str,
     database: &'a str,
+    /// The severity or the part in English.
     kind: &'a str,
+    /// Whether the log is in another language, as far as this word tells.
+    foreign: bool,
     text: &'a str,
 }
 
@@ -37,6 +44,8 @@ impl Line<'_> {
     /// How sure it is that a PostgreSQL server wrote it.
     pub(super) fn sure(&self) -> Sure {
         match self.kind {
+            // Words of other languages are looked for in fewer places: the server's prefix names its process.
+            "LOG" | "STATEMENT" if self.foreign => Sure::Certain.when(self.pid.is_some()),
             "LOG" | "STATEMENT" => Sure::Certain,
             "ERROR" | "FATAL" | "PANIC" => Sure::Likely.when(self.pid.is_some()),
             _ => Sure::No,
@@ -46,7 +55,7 @@ impl Line<'_> {
 
 /// Reads a line; None when it has no time or no severity behind it.
 pub(super) fn line(line: &str) -> Option<Line<'_>> {
-    let (prefix, kind, text) = parts(line)?;
+    let (prefix, kind, foreign, text) = parts(line)?;
     let (before, when, zone, rest) = time(prefix)?;
     // pgpool's log has the same severities.
     if rest.contains(": pid ") {
@@ -62,18 +71,25 @@ pub(super) fn line(line: &str) -> Option<Line<'_>> {
             .find_map(|word| word.split_once('@').filter(|(a, b)| !a.is_empty() && !b.is_empty()));
         (user, database) = at.unzip();
     }
-    let known = |name: Option<_>| name.filter(|name| *name != "[unknown]").unwrap_or("");
-    Some(Line { when, zone, pid: pid(rest), user: known(user), database: known(database), kind, text })
+    let [user, database] = [user, database].map(|name| name.filter(|name| !is_unknown(name)).unwrap_or(""));
+    Some(Line { when, zone, pid: pid(rest), user, database, kind, foreign, text })
 }
 
-/// Cuts the line at its severity, which two blanks follow.
-fn parts(line: &str) -> Option<(&str, &str, &str)> {
+/// Cuts the line at its severity, which two blanks follow: what is before, the severity in English, whether it was in another
+/// language, and what is behind.
+fn parts(line: &str) -> Option<(&str, &str, bool, &str)> {
     for (at, _) in line.match_indices(":  ").take_while(|(at, _)| *at < PREFIX) {
-        let before = line.get(..at)?;
-        let begin = before.rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |i| i + 1);
-        let word = before.get(begin..).unwrap_or("");
-        if PRIMARY.contains(&word) || PARTS.contains(&word) {
-            return Some((before.get(..begin)?, word, line.get(at + 3..)?));
+        // French has a blank before it.
+        let before = line.get(..at)?.trim_end_matches([' ', '\u{a0}', '\u{202f}']);
+        let edge = before.char_indices().rfind(|(_, c)| !c.is_alphanumeric());
+        let begin = edge.map_or(0, |(at, c)| at + c.len_utf8());
+        let (prefix, word) = before.split_at_checked(begin)?;
+        let text = line.get(at + 3..)?;
+        if before.len() == at && (PRIMARY.contains(&word) || PARTS.contains(&word)) {
+            return Some((prefix, word, false, text));
+        }
+        if let Some(kind) = english_word(word) {
+            return Some((prefix, kind, true, text));
         }
     }
     None
@@ -119,9 +135,8 @@ fn pid(rest: &str) -> Option<i64> {
 fn value<'a>(text: &'a str, names: &[&str]) -> Option<&'a str> {
     let name = names.iter().find_map(|name| Some(text.find(name)? + name.len()))?;
     let rest = text.get(name..)?;
-    let end =
-        if rest.starts_with("[unknown]") { 9 } else { rest.find([',', ' ', ']', ';', '|', ':']).unwrap_or(rest.len()) };
-    rest.get(..end)
+    let unknown = rest.find(']').and_then(|end| rest.get(..=end)).filter(|name| is_unknown(name));
+    unknown.or_else(|| rest.get(..rest.find([',', ' ', ']', ';', '|', ':']).unwrap_or(rest.len())))
 }
 
 /// Reads the whole log.
@@ -169,6 +184,7 @@ fn begun(line: &Line<'_>, number: u64, times: &mut Times, out: &mut Out<'_>) -> 
         user: line.user.to_owned(),
         database: line.database.to_owned(),
         severity: line.kind.to_owned(),
+        foreign: line.foreign,
         message: line.text.to_owned(),
         ..Entry::default()
     }

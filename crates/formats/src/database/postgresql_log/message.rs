@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::{
     super::statements::{Execution, Statements},
     Entry, FORMAT,
+    words::{Read, english, english_word, is_deadlock, is_foreign, without_quoted},
 };
 use crate::{Out, generic::labels::Labels, number};
 
@@ -71,11 +72,20 @@ impl Log {
         let Some(t) = entry.t else { return };
         self.statements.cover(t);
         self.explained.cover(t);
+        if let Some(severity) = english_word(&entry.severity) {
+            severity.clone_into(&mut entry.severity);
+            entry.foreign = true;
+        }
         match entry.severity.as_str() {
             "ERROR" | "FATAL" | "PANIC" => self.error(t, &entry, out),
             "LOG" | "INFO" | "NOTICE" | "WARNING" => {
                 let message = std::mem::take(&mut entry.message);
-                self.log(t, entry, &message, out);
+                match english(&message) {
+                    Read::Same => self.log(t, entry, &message, out),
+                    Read::English(message) => self.log(t, entry, &message, out),
+                    // Its words may be values of a statement.
+                    Read::Unclear => out.note(entry.line, "a duration in words that are not known"),
+                }
             }
             severity if severity.starts_with("DEBUG") => event(t, "log", &entry, &entry.message, out),
             _ => out.unknown(entry.line, &entry.severity, "no severity that is known"),
@@ -90,7 +100,7 @@ impl Log {
                 self.waiting.remove(&pid);
             }
         }
-        let deadlock = entry.message == "deadlock detected";
+        let deadlock = is_deadlock(&entry.message);
         if deadlock && let Some((deadlocks, _)) = self.database(entry) {
             *deadlocks += 1.0;
         }
@@ -286,7 +296,8 @@ fn subject(entry: &Entry) -> &str {
 /// An event with the statement's form, and without values in its text.
 fn event(t: Micros, kind: &str, entry: &Entry, message: &str, out: &mut Out<'_>) {
     let running = entry.detail.strip_prefix("Failed process was running: ").unwrap_or(&entry.statement);
-    let mut message = without_values(message);
+    let foreign = entry.foreign || is_foreign(message);
+    let mut message = if foreign { without_quoted(message) } else { without_values(message) };
     if !running.is_empty() {
         message.push_str("; statement: ");
         message.push_str(&hidden(running, Quotes::Standard));

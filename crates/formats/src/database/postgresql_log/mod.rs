@@ -3,11 +3,14 @@
 //! Durations of statements are added up by digest over the whole log. A server logs those above `log_min_duration_statement`,
 //! so that rates and means are of the statements logged, not of all. Of the extended protocol, `execute` is the execution;
 //! the times of `parse` and `bind`, and of further fetches, are metrics of their own. Plans of auto_explain repeat executions:
-//! their durations count only in logs that have no others. Values of statements are hidden.
+//! their durations count only in logs that have no others. Values of statements are hidden. Of logs in another language
+//! (`lc_messages`) severities, statements, durations, temporary files and deadlocks are read; other messages are kept in their
+//! own words, without what they quote.
 
 mod line;
 mod message;
 mod records;
+mod words;
 
 use fenxi_model::{
     Micros,
@@ -42,6 +45,8 @@ struct Entry {
     user: String,
     database: String,
     severity: String,
+    /// Whether the severity was in another language.
+    foreign: bool,
     sqlstate: String,
     message: String,
     detail: String,
@@ -111,6 +116,55 @@ mod tests {
         };
         assert_eq!(rows("csvlog.csv"), rows("jsonlog.json"));
         assert_eq!(rows("csvlog.csv"), rows("milliseconds.log"));
+    }
+
+    #[test]
+    fn one_work_in_other_languages_gives_the_same_calls_and_errors() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/postgresql-log");
+        let counts = |language: &str| {
+            let read = read(&FORMAT, &fs_err::read(folder.join(format!("{language}.log"))).unwrap());
+            assert_eq!(read.tally.notes, 0, "{}", read.text);
+            let calls = |line: &str| {
+                let (_, rest) = line.split_once("postgresql-log.calls\t")?;
+                Some(rest.to_owned())
+            };
+            let calls: Vec<_> = read.text.lines().filter_map(calls).collect();
+            let errors = read.text.lines().filter(|line| line.contains("\terror\t")).count();
+            (calls, errors, read.text.matches("\tdeadlock\t").count())
+        };
+        let german = counts("de");
+        assert_eq!((german.0.len(), german.1, german.2), (19, 4, 1));
+        for language in ["fr", "es", "ja", "ru", "zh-cn"] {
+            assert_eq!(counts(language), german, "{language}");
+        }
+    }
+
+    #[test]
+    fn secrets_of_logs_in_other_languages_are_not_kept() {
+        let line = |kind: &str, text: &str| format!("2026-11-23 04:23:02.460 UTC [4711] {kind}:  {text}\n");
+        let text = line("FEHLER", "ungültige Eingabesyntax für Typ integer: »secret« bei Zeichen 8")
+            + &line("ERRORE", "sintassi di input non valida per tipo integer: \"secret\"")
+            + &line("ERREUR", "erreur de syntaxe sur ou près de « secret »")
+            + &line("DÉTAIL", "La clé « (a)=(secret) » existe déjà.")
+            + &line("INSTRUCTION ", "insert into t values ('secret')")
+            + &line("LOG", "Dauer: 5.000 ms  Etwas anderes: select 'secret'");
+        let read = read(&FORMAT, text.as_bytes());
+        assert!(!read.text.contains("secret"), "{}", read.text);
+        assert_eq!(read.tally.notes, 1, "{}", read.text);
+        assert!(read.text.contains("a duration in words that are not known"), "{}", read.text);
+    }
+
+    #[test]
+    fn words_of_severities_alone_are_nobodys() {
+        use crate::{Head, Sure};
+        for text in [
+            "INSTRUCTION :  prendre la première à droite\n",
+            "2026-11-23 04:23:02 ANWEISUNG:  bitte lesen\n",
+            "2026-11-23 04:23:02 UTC [4711] HINWEIS:  nur ein Hinweis\n",
+            "[4711] 文:  なし\n",
+        ] {
+            assert_eq!((FORMAT.sniff)(&Head { text }), Sure::No, "{text}");
+        }
     }
 
     #[test]

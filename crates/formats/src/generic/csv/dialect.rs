@@ -9,6 +9,9 @@ use crate::generic::{
 const SAMPLE: usize = 100;
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
+/// The longest name of a column.
+const LONGEST_NAME: usize = 200;
+
 /// What the beginning of a file tells.
 #[derive(Debug)]
 pub(super) struct Dialect {
@@ -26,9 +29,26 @@ impl Dialect {
         if self.separator == b',' { Decimal::Point } else { Decimal::Either }
     }
 
-    /// Whether any row of the sample has a number.
-    pub(super) fn has_numbers(&self) -> bool {
-        self.sample.iter().flatten().any(|cell| number_in(cell, self.decimal()).is_some())
+    /// Whether the header's cells can be names: words of their own, none of them twice.
+    pub(super) fn names_columns(&self) -> bool {
+        let mut names: Vec<&str> = self.names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+        let all = names.len();
+        let named = names.iter().all(|name| name.len() <= LONGEST_NAME && name.chars().any(char::is_alphabetic));
+        names.sort_unstable();
+        names.dedup();
+        named && names.len() == all
+    }
+
+    /// Whether the rows are measurements: numbers at times, several numbers, or numbers by name. A word and a number, as lists
+    /// of all kinds have them, are none; and there is none without a column whose cells are all but numbers.
+    pub(super) fn is_measured(&self) -> bool {
+        let cells = |place: usize| self.sample.iter().filter_map(move |row| row.get(place)).map(String::as_str);
+        let time = (0..self.names.len()).find(|place| is_time(&self.names[*place], cells(*place)));
+        let others = (0..self.names.len()).filter(|place| time != Some(*place));
+        let numeric = others.filter(|place| is_numeric(cells(*place), self.decimal())).count();
+        let has = |name: &str| self.names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let by_name = has("value") && (has("metric") || has("name"));
+        numeric >= if time.is_some() || by_name { 1 } else { 2 }
     }
 
     /// Whether most rows of the sample have as many cells as the header.
@@ -107,4 +127,14 @@ pub(super) fn is_numeric<'a>(cells: impl Iterator<Item = &'a str>, decimal: Deci
         numbers += u32::from(number_in(cell, decimal).is_some());
     }
     numbers > 0 && numbers * 10 >= all * 8
+}
+
+/// Whether the cells of a column are times: most of those that are there at all, and at least one.
+fn is_time<'a>(name: &str, cells: impl Iterator<Item = &'a str>) -> bool {
+    let (mut all, mut times) = (0u32, 0u32);
+    for cell in cells.filter(|cell| !missing(cell)) {
+        all += 1;
+        times += u32::from(When::detect(name, cell.trim()).is_some());
+    }
+    times > 0 && times * 10 >= all * 9
 }

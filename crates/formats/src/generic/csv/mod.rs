@@ -38,8 +38,7 @@ fn sniff(head: &Head<'_>) -> Sure {
         return Sure::No;
     }
     let Some(found) = dialect(head.text, &Mapping::default()) else { return Sure::No };
-    let short = found.names.iter().all(|name| name.len() <= 200);
-    Sure::Perhaps.when(found.header && short && found.is_regular() && found.has_numbers())
+    Sure::Perhaps.when(found.header && found.names_columns() && found.is_regular() && found.is_measured())
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {

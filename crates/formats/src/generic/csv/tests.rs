@@ -75,13 +75,44 @@ fn what_is_wrong_in_a_mapping_is_said() {
 }
 
 #[test]
-fn only_columns_with_numbers_are_claimed() {
-    let claims = |text: &str| (FORMAT.sniff)(&Head { text });
-    assert_eq!(claims("a,b\n1,2\n"), Sure::Perhaps);
-    for text in
-        ["", "a,b\n", "Dear Sir,\nwe write, as ever, to\nyou", "1,2\n3,4\n", "{\"a\": 1,\n\"b\": 2}", "a b\n1 2\n"]
-    {
-        assert_eq!(claims(text), Sure::No, "{text}");
+fn columns_of_measurements_are_claimed() {
+    for text in [
+        "a,b\n1,2\n",
+        "time,ops\n2026-11-21 14:00:00,12\n2026-11-21 14:00:10,13\n",
+        "timestamp,host,cpu %,read MB/s\n1700000000,db1,12.5,3\n1700000010,db1,13.5,4\n",
+        "Datum;Zeit;Durchsatz\n21.11.2026;14:00:00;1.234,5\n",
+        "disk\treads\twrites\nsda\t120\t30\nsdb\t-\t31\n",
+        "metric,value\ncpu.usr,12\n",
+        "time,ops\n14:00:00,12\n14:00:10,\n",
+    ] {
+        assert_eq!((FORMAT.sniff)(&Head { text }), Sure::Perhaps, "{text}");
+    }
+}
+
+#[test]
+fn ordinary_texts_with_separators_are_not_claimed() {
+    for text in [
+        "",
+        "a,b\n",
+        "Dear Sir,\nwe write, as ever, to\nyou",
+        "1,2\n3,4\n",
+        "{\"a\": 1,\n\"b\": 2}",
+        "a b\n1 2\n",
+        // Lists of words and a number.
+        "Name,Code\nAfghanistan,4\nAlbania,8\nAlgeria,12\n",
+        "keyword\tline\nalpha\t1\nbeta\t20\n",
+        "Sherlock Holmes|1887\nWatson|1887\nMoriarty|1893\n",
+        // Codes, some of which look like numbers.
+        "# comment\n00DF; 00DF; 0053 0073; 0053 0053; # LATIN SMALL LETTER SHARP S\nFB00; FB00; 0046 0066; 0046 0046; # LIGATURE FF\n0149; 0149; 02BC 004E; 02BC 004E; # APOSTROPHE\n",
+        // A few numbers among words.
+        "package,version,section\nbash,5.2,shells\nzsh,none,shells\nvim,9,editors\ned,a,editors\nnano,b,editors\n",
+        // The same name twice, and names without a letter.
+        "a,a\n1,2\n3,4\n",
+        "--,==\n1,2\n3,4\n",
+        // Rows of other lengths.
+        "a,b,c\n1,2\n3\n4,5,6\n",
+    ] {
+        assert_eq!((FORMAT.sniff)(&Head { text }), Sure::No, "{text}");
     }
 }
 

@@ -48,7 +48,11 @@ class Database:
         self.server = case.SERVERS[name](PORT)
         self.workload = self.server.folder / "load.toml"
         self.workload.write_text(case.WORKLOAD)
-        measure(fenxi(store, "load", "prepare", self.server.url, "-w", self.workload))
+        try:
+            measure(fenxi(store, "load", "prepare", self.server.url, "-w", self.workload))
+        except BaseException:
+            self.stop()
+            raise
 
     def run(self, name, is_faulty):
         with self.case.planted(self.server) if is_faulty else contextlib.nullcontext(getattr(self.case, "HEALTHY", {})) as settings:

@@ -48,9 +48,10 @@ fn statements_and_commits_are_as_many_as_the_driver_made() {
     assert!(done > 20.0);
     let all: Vec<_> = (0..statements.n_rows()).filter_map(|row| statements.str(row, db_statement::statement)).collect();
     for begin in ["update pgbench_accounts", "insert into pgbench_history"] {
-        // Transactions that were rolled back in a deadlock are tried again.
+        // Transactions that were rolled back in a deadlock are tried again. The server's digests miss up to half a percent of what
+        // several sessions execute at once: of 64,000 insertions by 8 clients of its own it counted 63,822.
         let calls = calls(begin);
-        assert!((done..done * 1.5).contains(&(calls + 1e-6)), "{begin}: {calls} of {done}: {all:?}");
+        assert!((done * 0.99..done * 1.5).contains(&(calls + 1e-6)), "{begin}: {calls} of {done}: {all:?}");
     }
     let databases = rows.of(&db::TABLE).unwrap();
     let server_row = |row: usize| databases.str(row, db::database).is_none();

@@ -15,9 +15,9 @@ pub struct Changed {
     /// Its name; `command` for the command.
     pub name: String,
     /// What it is in the first group; None where its runs have none.
-    pub a: Option<String>,
+    pub from: Option<String>,
     /// What it is in the second group.
-    pub b: Option<String>,
+    pub to: Option<String>,
 }
 
 /// Labels, parameters and command of a run.
@@ -47,8 +47,8 @@ pub(crate) fn changed(a: &BTreeMap<String, Option<String>>, b: &BTreeMap<String,
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let is_mixed = |name: &String| [a, b].iter().any(|of| of.get(name).is_some_and(Option::is_none));
     let told = |name: &String| {
-        let (a, b) = (a.get(name).cloned().flatten(), b.get(name).cloned().flatten());
-        (a != b).then(|| Changed { name: name.clone(), a, b })
+        let (from, to) = (a.get(name).cloned().flatten(), b.get(name).cloned().flatten());
+        (from != to).then(|| Changed { name: name.clone(), from, to })
     };
     let mut all: Vec<Changed> = names.into_iter().filter(|name| !is_mixed(name)).filter_map(told).collect();
     if all.len() > 1 {
@@ -72,12 +72,12 @@ mod tests {
             of(&[("level", "9"), ("workload", "pack"), ("command", "gzip -9")]),
         );
         let found = changed(&a, &b);
-        assert_eq!(found, [Changed { name: "level".to_owned(), a: Some("1".to_owned()), b: Some("9".to_owned()) }]);
+        assert_eq!(found, [Changed { name: "level".to_owned(), from: Some("1".to_owned()), to: Some("9".to_owned()) }]);
         assert_eq!(changed(&of(&[("command", "a")]), &of(&[("command", "b")])).len(), 1);
         assert!(changed(&a, &a).is_empty());
         let mixed = BTreeMap::from([("seed".to_owned(), None)]);
         assert!(changed(&mixed, &of(&[("seed", "7")])).is_empty(), "its runs differ in it");
         let only = changed(&of(&[]), &of(&[("kernel", "6.18")]));
-        assert_eq!((only[0].a.as_deref(), only[0].b.as_deref()), (None, Some("6.18")));
+        assert_eq!((only[0].from.as_deref(), only[0].to.as_deref()), (None, Some("6.18")));
     }
 }

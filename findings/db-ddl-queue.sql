@@ -35,7 +35,7 @@ WITH changes AS (
 ), queues AS (
     SELECT *, count(*) FILTER (NOT is_change) OVER (PARTITION BY run, host, server, t) AS behind FROM waits
 ), told AS (
-    SELECT run, host, server, session AS waiter, 'the table of: ' || left(any_value(statement), 80) AS relation, max(behind) AS behind, sum(dt) AS waited_s
+    SELECT run, host, server, session AS waiter, 'the table of: ' || left(any_value(statement), 80) AS relation, max(behind) AS behind, steady(sum(dt)) AS waited_s
     FROM queues WHERE is_change AND behind >= 1
     GROUP BY run, host, server, session, statement
 )

@@ -129,11 +129,11 @@ export type Cell = null | number | string | (number | null)[];
 /** A label, a parameter or the command, which all runs of a group have alike, and those of the other group otherwise. */
 export interface Changed {
   /** What it is in the first group; None where its runs have none. */
-  a: string | null;
-  /** What it is in the second group. */
-  b: string | null;
+  from: string | null;
   /** Its name; `command` for the command. */
   name: string;
+  /** What it is in the second group. */
+  to: string | null;
 }
 
 /** A key and what values it has in the store. */

@@ -119,7 +119,7 @@ export function Groups({ found }: { found: Comparison }) {
           {found.changed.map((change, i) => (
             <span key={change.name}>
               {i > 0 && "; "}
-              {change.name} <code>{change.a ?? "none"}</code> → <code>{change.b ?? "none"}</code>
+              {change.name} <code>{change.from ?? "none"}</code> → <code>{change.to ?? "none"}</code>
             </span>
           ))}
         </p>

@@ -28,7 +28,7 @@ function lines(all: Line[]): string {
 export function markdown(found: Comparison): string {
   const names = (g: Comparison["a"]) => g.runs.map((r) => r.name).join(", ");
   let out = `## ${titles(found).join(" and ")}\n\nA: ${names(found.a)}\n\nB: ${names(found.b)}\n`;
-  for (const change of found.changed) out += `\n* Changed: ${change.name} ${change.a ?? "none"} → ${change.b ?? "none"}`;
+  for (const change of found.changed) out += `\n* Changed: ${change.name} ${change.from ?? "none"} → ${change.to ?? "none"}`;
   for (const reason of found.reasons) out += `\n* ${reason.refuses ? "**Not comparable**: " : "Warning: "}${reason.text}`;
   if (found.reasons.length > 0) out += "\n";
   if (found.split) {

@@ -52,8 +52,8 @@ impl Page {
             self.line(&print::visible(&format!(
                 "changed: {} {} → {}",
                 change.name,
-                value(&change.a),
-                value(&change.b)
+                value(&change.from),
+                value(&change.to)
             )));
         }
         for reason in &found.reasons {

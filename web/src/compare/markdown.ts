@@ -30,7 +30,7 @@ export function markdown(found: Comparison): string {
   let out = `## ${titles(found).join(" and ")}\n\nA: ${names(found.a)}\n\nB: ${names(found.b)}\n`;
   for (const change of found.changed) out += `\n* Changed: ${change.name} ${change.from ?? "none"} → ${change.to ?? "none"}`;
   for (const reason of found.reasons) out += `\n* ${reason.refuses ? "**Not comparable**: " : "Warning: "}${reason.text}`;
-  if (found.reasons.length > 0) out += "\n";
+  if (found.changed.length + found.reasons.length > 0) out += "\n";
   if (found.split) {
     const s = found.split;
     const value = (v: number | null) => (v === null ? "–" : human(v, s.unit));

@@ -85,6 +85,7 @@ test("a comparison as text has a table that names with bars and breaks do not br
   const text = markdown({
     a: group("name=a|b", run("1", "a|b")),
     b: group("name=c", run("2", "c"), run("3", "d")),
+    changed: [{ name: "level", from: "1", to: null }],
     reasons: [
       { refuses: false, text: "steal" },
       { refuses: true, text: "other machines" },
@@ -100,6 +101,7 @@ test("a comparison as text has a table that names with bars and breaks do not br
   const rows = text.split("\n");
   assert.equal(rows[0], "## name=a|b and name=c");
   assert.ok(rows.includes("B: c, d"));
+  assert.ok(rows.includes("* Changed: level 1 → none"));
   assert.ok(rows.includes("* **Not comparable**: other machines"));
   assert.ok(rows.includes("| a\\|b c | 10.0 ms | 12.0 ms | +20.0% | – | 1.00 | – | ▼ worse |"), text);
   assert.ok(rows.includes("| kernel release | 6.1 | – |"));
@@ -110,6 +112,7 @@ test("a comparison that was refused has its reasons only", () => {
   const text = markdown({
     a: group("a", run("1", "a")),
     b: group("b", run("2", "b")),
+    changed: [],
     reasons: [{ refuses: true, text: "no" }],
     refused: true,
     comparison: null,

@@ -6,7 +6,7 @@ use std::{
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use fenxi_procfs::{Root, stat};
@@ -113,6 +113,9 @@ impl Drop for Until<'_> {
     }
 }
 
+/// How long a fork may have the command line of the process that forked it.
+const BECOMES_ITSELF_WITHIN: Duration = Duration::from_secs(2);
+
 /// Command lines of `fenxi`'s own processes below one.
 fn started_by(parent: u32) {
     let own = Path::new(env!("CARGO_BIN_EXE_fenxi")).parent().unwrap();
@@ -121,7 +124,12 @@ fn started_by(parent: u32) {
         let is_child = stat::of_process(&Root::live(), pid).is_some_and(|(stat, _)| stat.ppid == parent);
         let is_ours = || fs_err::read_link(entry.path().join("exe")).is_ok_and(|exe| exe.starts_with(own));
         if is_child && is_ours() {
-            let line = fs_err::read(entry.path().join("cmdline")).unwrap_or_default();
+            let line = || fs_err::read(entry.path().join("cmdline")).unwrap_or_default();
+            let since = Instant::now();
+            while holds(&line()) && since.elapsed() < BECOMES_ITSELF_WITHIN {
+                thread::sleep(Duration::from_millis(10));
+            }
+            let line = line();
             assert!(!holds(&line), "{}", around(&line));
         }
     }

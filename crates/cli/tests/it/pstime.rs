@@ -201,12 +201,17 @@ fn who_may_not_see_ends_is_told_and_shown_what_there_is() {
 #[test]
 fn a_process_in_the_place_of_count_is_told_with_the_way_out() {
     let fenxi = Fenxi::new();
-    // Processes of this number are younger than the first ones of the machine.
-    let (own, other) = (std::process::id(), 1);
-    if own < 1000 {
-        return skipped("a process in the place of COUNT", "this process has a small number");
+    // A number below 1000 may be meant as a count: processes are made until one has a higher number.
+    let begin = || std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let mut process = begin();
+    while process.id() < 1000 {
+        process.kill().unwrap();
+        process.wait().unwrap();
+        process = begin();
     }
-    let own = own.to_string();
-    let said = fenxi.fails(2, &["pstime", "0.1", &own, &other.to_string()]);
-    assert!(said.contains(&format!("-p {own},{other}")), "{said}");
+    let pid = process.id().to_string();
+    let said = fenxi.fails(2, &["pstime", "0.1", &pid, "1"]);
+    process.kill().unwrap();
+    process.wait().unwrap();
+    assert!(said.contains(&format!("-p {pid},1")), "{said}");
 }

@@ -158,9 +158,9 @@ def vmstat_part(out, i):
 
 
 def archive(files):
-    """A tar.zst of many small files, made once, and one file of mpstat with as many bytes."""
-    packed, plain = DATA / f"import-many-{files}.tar.zst", DATA / f"import-many-{files}.txt"
-    if not packed.exists() or not plain.exists():
+    """A tar.zst of many small files, made once; as many bytes as one file of mpstat, and as one file of each tool."""
+    packed, plain, two = (DATA / f"import-many-{files}{end}" for end in (".tar.zst", ".txt", "-two"))
+    if not packed.exists() or not plain.exists() or not two.exists():
         print(f"making {packed.name}", file=sys.stderr)
         size, tar = 0, packed.with_suffix("")
         with tarfile.open(tar, "w") as out:
@@ -171,20 +171,22 @@ def archive(files):
                 out.addfile(member, io.BytesIO(content))
                 size += len(content)
         subprocess.run(["zstd", "-q", "-f", "--rm", tar, "-o", packed], check=True)
-        whole = io.StringIO()
-        mpstat(whole, size // 900 + 2, 8)
-        plain.write_text(whole.getvalue()[:size].rpartition("\n")[0] + "\n")
-    return packed, plain
+        two.mkdir(exist_ok=True)
+        for path, make, bytes_, second in [(plain, mpstat, size, 900), (two / "mpstat.txt", mpstat, size // 2, 900), (two / "vmstat.txt", vmstat, size // 2, 110)]:
+            whole = io.StringIO()
+            make(whole, bytes_ // second + 2, 8)
+            path.write_text(whole.getvalue()[:bytes_].rpartition("\n")[0] + "\n")
+    return packed, plain, two
 
 
 def many(files, rounds, rows):
     """A tar.zst of many small files against one file of as many bytes."""
-    packed, plain = archive(files)
-    runs = {packed: [], plain: []}
-    times = interleaved(rounds, [(path, lambda path=path: ours(path, runs[path])) for path in (plain, packed)])
+    packed, plain, two = archive(files)
+    runs = {packed: [], plain: [], two: []}
+    times = interleaved(rounds, [(path, lambda path=path: ours(path, runs[path])) for path in (plain, two, packed)])
     walls = {path: statistics.median(times[path]) for path in runs}
     size = size_of(plain) / 1e6
-    for path, label in [(plain, f"mpstat, one file of {size:.0f} MB"), (packed, f"tar.zst of {files:,} files, {size:.0f} MB of mpstat and vmstat")]:
+    for path, label in [(plain, f"mpstat, one file of {size:.0f} MB"), (two, f"mpstat and vmstat, a file of {size / 2:.0f} MB each"), (packed, f"tar.zst of {files:,} files, {size:.0f} MB of mpstat and vmstat")]:
         cpu = statistics.median(r.cpu_s for r in runs[path])
         memory = max(r.max_rss_bytes for r in runs[path])
         rows.append([f"{label}: fenxi import", spread(times[path], 1, 2), f"{size / walls[path]:.0f}", f"{size / cpu:.0f}",

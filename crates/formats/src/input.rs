@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    cell::OnceCell,
     io::{self, Read},
 };
 
@@ -27,8 +28,8 @@ pub struct Input<'r> {
     at_end: bool,
     /// Where the current line stands in `buffer`, without its terminator.
     current: (usize, usize),
-    /// The current line when it is not valid UTF-8 as it stands.
-    repaired: Option<String>,
+    /// The current line when it is not valid UTF-8 as it stands, made when it is asked for.
+    repaired: OnceCell<String>,
     number: u64,
     repeat: bool,
     long_lines: u64,
@@ -60,7 +61,7 @@ impl<'r> Input<'r> {
             buffer,
             at_end,
             current: (0, 0),
-            repaired: None,
+            repaired: OnceCell::new(),
             number: 0,
             repeat: false,
             long_lines: 0,
@@ -94,31 +95,34 @@ impl<'r> Input<'r> {
     /// What has been read and not yet given, at least [`HEAD_BYTES`] of it before the first line is
     /// taken (less only when the input is shorter).
     pub fn head(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(self.head_bytes())
+        // What is valid is told more quickly so.
+        let bytes = self.head_bytes();
+        std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
     }
 
     /// The next line without its terminator; None at the end of the input.
     pub fn line(&mut self) -> Option<&str> {
-        if self.repeat {
-            self.repeat = false;
-        } else if !self.advance() {
-            return None;
-        }
-        Some(self.text())
+        self.step().then(|| self.text())
+    }
+
+    /// Goes to the next line; false at the end of the input.
+    fn step(&mut self) -> bool {
+        std::mem::take(&mut self.repeat) || self.advance()
     }
 
     /// Hands on every line with its number.
     pub fn each_line(&mut self, mut on: impl FnMut(u64, &str)) {
-        while self.line().is_some() {
+        while self.step() {
             on(self.number(), self.text());
         }
     }
 
     /// The line that was given last.
     pub fn text(&self) -> &str {
-        match &self.repaired {
-            Some(text) => text,
-            None => std::str::from_utf8(&self.buffer[self.current.0..self.current.1]).unwrap_or(""),
+        let bytes = &self.buffer[self.current.0..self.current.1];
+        match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(_) => self.repaired.get_or_init(|| String::from_utf8_lossy(bytes).into_owned()),
         }
     }
 
@@ -200,11 +204,7 @@ impl<'r> Input<'r> {
         self.current = (self.begin, end);
         self.begin = next;
         self.number += 1;
-        let bytes = &self.buffer[self.current.0..self.current.1];
-        self.repaired = match std::str::from_utf8(bytes) {
-            Ok(_) => None,
-            Err(_) => Some(String::from_utf8_lossy(bytes).into_owned()),
-        };
+        self.repaired.take();
     }
 
     /// Reads more, after moving what is left to the front. Gives how many bytes after `begin` were

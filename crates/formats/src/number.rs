@@ -16,23 +16,31 @@ pub fn number(text: &str) -> Option<f64> {
     if digits.len() > 16 {
         return slow(text);
     }
-    let (mut mantissa, mut point) = (0u64, None);
-    for (i, byte) in digits.iter().enumerate() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit <= 9 {
-            mantissa = mantissa * 10 + u64::from(digit);
-        } else if matches!(byte, b'.' | b',') && point.is_none() {
-            point = Some(i);
-        } else {
-            return slow(text);
+    let (mut mantissa, mut at) = (0u64, 0);
+    while let Some(digit) = digit_at(digits, at) {
+        mantissa = mantissa.wrapping_mul(10).wrapping_add(digit);
+        at += 1;
+    }
+    let whole = at;
+    if matches!(digits.get(at), Some(b'.' | b',')) {
+        at += 1;
+        while let Some(digit) = digit_at(digits, at) {
+            mantissa = mantissa.wrapping_mul(10).wrapping_add(digit);
+            at += 1;
         }
     }
-    let n = digits.len() - usize::from(point.is_some());
-    if n == 0 || n > 15 {
+    let decimals = at.saturating_sub(whole + 1);
+    let n = whole + decimals;
+    if at != digits.len() || n == 0 || n > 15 {
         return slow(text);
     }
-    let value = mantissa as f64 / TENS[point.map_or(0, |point| digits.len() - 1 - point)];
+    let value = mantissa as f64 / TENS[decimals];
     Some(if negative { -value } else { value })
+}
+
+#[inline]
+fn digit_at(digits: &[u8], at: usize) -> Option<u64> {
+    digits.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit <= 9).map(u64::from)
 }
 
 #[cold]

@@ -77,6 +77,8 @@ pub struct Tally {
     pub timed_by_writing: bool,
     /// Hosts that the content names, up to some number of them.
     pub hosts: BTreeSet<String>,
+    /// Whether the content names a host, and has no row before that.
+    pub names_host_first: bool,
 }
 
 impl Tally {
@@ -122,6 +124,7 @@ pub struct Out<'a> {
     assumed: BTreeSet<String>,
     timed_by_writing: bool,
     hosts: BTreeSet<String>,
+    names_host_first: bool,
     /// The number in the whole input of each line of the part that is read.
     lines: Vec<u64>,
 }
@@ -166,6 +169,7 @@ impl<'a> Out<'a> {
             assumed: BTreeSet::new(),
             timed_by_writing: false,
             hosts: BTreeSet::new(),
+            names_host_first: false,
             lines: Vec::new(),
             hints,
         }
@@ -186,6 +190,8 @@ impl<'a> Out<'a> {
 
     /// The content names its host; further rows are of it, unless the user named another.
     pub fn set_host(&mut self, host: &str) {
+        self.names_host_first |=
+            self.hosts.is_empty() && !host.is_empty() && self.assumed.is_empty() && self.has_no_row();
         if self.hosts.len() < MAX_HOSTS && !host.is_empty() && !self.hosts.contains(host) {
             self.hosts.insert(host.to_owned());
         }
@@ -393,9 +399,13 @@ impl<'a> Out<'a> {
         self.leave()
     }
 
+    fn has_no_row(&self) -> bool {
+        self.notes == 0 && self.boot_rows == 0 && self.counts.iter().all(|n| *n == 0)
+    }
+
     /// The last notes.
     fn close(&mut self) {
-        if self.notes == 0 && self.boot_rows == 0 && self.counts.iter().all(|n| *n == 0) {
+        if self.has_no_row() {
             self.note(None, "nothing was taken from this file: it has no values of its format");
         }
         if self.notes > MAX_NOTES {
@@ -415,6 +425,7 @@ impl<'a> Out<'a> {
             boot_rows: self.boot_rows,
             timed_by_writing: self.timed_by_writing,
             hosts: self.hosts,
+            names_host_first: self.names_host_first,
         };
         (tally, Gathered { rows: self.rows, boot: self.boot })
     }

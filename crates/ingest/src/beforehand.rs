@@ -4,12 +4,21 @@
 use std::{
     collections::BTreeSet,
     io::Read,
-    sync::atomic::{AtomicUsize, Ordering},
+    ops::Range,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use fenxi_formats::{AnyFormat, Foreign, HEAD_BYTES, Hints, Input, Tally, overrun, overrun_in, survey};
+use fenxi_formats::{AnyFormat, Foreign, Gathered, HEAD_BYTES, Hints, Input, Tally, overrun, overrun_in, survey};
 
-use crate::{Content, Plan, Source, feed::Shared, reading, same};
+use crate::{
+    Content, Plan, Source,
+    feed::Shared,
+    reading, same,
+    short::{Group, NEIGHBOURS, Short, Told, content_of, read_as},
+};
 
 /// The host of inputs of which nobody tells it.
 const UNKNOWN: &str = "unknown";
@@ -18,6 +27,8 @@ const UNKNOWN: &str = "unknown";
 pub(crate) const MAX_THREADS: usize = 8;
 /// Inputs for which a thread is worth being begun.
 pub(crate) const FOR_A_THREAD: usize = 16;
+/// Bytes of inputs whose rows are kept from the first look on; of those beyond, the rows are read again.
+const MOST_KEPT: usize = 64 << 20;
 
 /// What the beginning of an input told.
 pub(crate) struct Looked {
@@ -38,10 +49,19 @@ impl Looked {
     }
 }
 
-/// The one host that names or contents of the inputs tell, for those that tell none: `unknown` when there are none or
-/// several. And what the beginning of each input told, where it was looked at.
-pub(crate) fn look(plan: &Plan) -> (String, Vec<Option<Looked>>) {
-    let looked = look_at_all(plan);
+/// What the inputs tell before their rows are written.
+pub(crate) struct Beforehand {
+    /// The one host that names or contents of the inputs tell, for those that tell none: `unknown` when there are none or
+    /// several.
+    pub(crate) default_host: String,
+    /// What the beginning of each input told, where it was looked at.
+    pub(crate) looked: Vec<Option<Looked>>,
+    /// Groups of [`NEIGHBOURS`] that were read at once, as nothing that other inputs tell changes their rows.
+    pub(crate) ready: Vec<Mutex<Option<Group>>>,
+}
+
+pub(crate) fn look(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync)) -> Beforehand {
+    let (looked, mut ready) = look_at_all(plan, is_left_out);
     let mut hosts = BTreeSet::new();
     for (source, looked) in plan.sources.iter().zip(&looked).filter(|_| plan.host.is_none()) {
         let told = looked.as_ref().and_then(|looked| Some(&looked.survey.as_ref()?.hosts));
@@ -52,42 +72,106 @@ pub(crate) fn look(plan: &Plan) -> (String, Vec<Option<Looked>>) {
             (None, None) => {}
         }
     }
-    match (hosts.len(), hosts.pop_first()) {
-        (1, Some(host)) => (host, looked),
-        _ => (UNKNOWN.to_owned(), looked),
+    let default_host = match (hosts.len(), hosts.pop_first()) {
+        (1, Some(host)) => host,
+        _ => UNKNOWN.to_owned(),
+    };
+    if default_host != UNKNOWN {
+        ready.iter_mut().for_each(|group| drop(group.take_if(|group| group.lacks_host)));
     }
+    let ready = ready.into_iter().map(Mutex::new).collect();
+    Beforehand { default_host, looked, ready }
 }
 
 /// Recognising costs more than reading where inputs are short, and no input's waits for another's: many are looked at by
 /// a few threads.
-fn look_at_all(plan: &Plan) -> Vec<Option<Looked>> {
+fn look_at_all(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync)) -> (Vec<Option<Looked>>, Vec<Option<Group>>) {
     let sources = &plan.sources;
     if plan.host.is_some() && sources.len() < FOR_A_THREAD {
-        return sources.iter().map(|_| None).collect();
+        return (sources.iter().map(|_| None).collect(), Vec::new());
     }
     let most = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
     let threads = most.min(sources.len() / FOR_A_THREAD);
     if threads < 2 {
-        return sources.iter().map(|source| look_at(plan, source)).collect();
+        return (sources.iter().map(|source| look_at(plan, source)).collect(), Vec::new());
     }
-    let next = AtomicUsize::new(0);
+    let groups = sources.len().div_ceil(NEIGHBOURS);
+    let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
         let mut found = Vec::new();
         loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(source) = sources.get(place) else { return found };
-            found.push((place, look_at(plan, source)));
+            let turn = next.fetch_add(1, Ordering::Relaxed);
+            if turn >= groups {
+                return found;
+            }
+            let places = turn * NEIGHBOURS..((turn + 1) * NEIGHBOURS).min(sources.len());
+            let keeps = kept.load(Ordering::Relaxed) < MOST_KEPT && !places.clone().any(is_left_out);
+            let (looked, group) = look_at_group(plan, places, keeps);
+            kept.fetch_add(group.as_ref().map_or(0, Group::bytes), Ordering::Relaxed);
+            found.push((turn, looked, group));
         }
     };
     let mut looked: Vec<Option<Looked>> = sources.iter().map(|_| None).collect();
+    let mut ready: Vec<Option<Group>> = (0..groups).map(|_| None).collect();
     std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         // A thread cannot panic; what it had looked at would be looked at again when it is read.
-        for (place, one) in running.into_iter().flat_map(|thread| thread.join().unwrap_or_default()) {
-            looked[place] = one;
+        for (turn, some, group) in running.into_iter().flat_map(|thread| thread.join().unwrap_or_default()) {
+            looked.iter_mut().skip(turn * NEIGHBOURS).zip(some).for_each(|(place, one)| *place = one);
+            ready[turn] = group;
         }
     });
-    looked
+    (looked, ready)
+}
+
+/// Looks at neighbours. The group is given too if it `keeps` rows and these have their times.
+fn look_at_group(plan: &Plan, places: Range<usize>, keeps: bool) -> (Vec<Option<Looked>>, Option<Group>) {
+    let (mut all, mut group, mut gathered) = (Vec::new(), Group::default(), keeps.then(Gathered::default));
+    for source in &plan.sources[places] {
+        let content = gathered.as_ref().and_then(|_| content_of(source));
+        match (content, gathered.take()) {
+            (Some(content), Some(before)) => {
+                let (looked, read, after) = look_and_read(plan, (source, content), before, &mut group);
+                all.push(Some(looked));
+                group.inputs.push(read);
+                gathered = after;
+            }
+            (_, before) => {
+                all.push(look_at(plan, source));
+                group.inputs.push(None);
+                gathered = before;
+            }
+        }
+    }
+    let ready = gathered.map(|gathered| {
+        group.end(gathered);
+        group
+    });
+    (all, ready)
+}
+
+/// Looks at a short input and reads it, its rows behind those `gathered` before. One whose times depend on how long it is has
+/// to be read again, and so have its neighbours: nothing is gathered then.
+fn look_and_read(
+    plan: &Plan,
+    (source, content): (&Source, Arc<[u8]>),
+    gathered: Gathered,
+    group: &mut Group,
+) -> (Looked, Option<Short>, Option<Gathered>) {
+    let mut input = Input::of(content.to_vec());
+    let (format, foreign) = plan.recognise(&input);
+    let head = blake3::hash(input.head_bytes());
+    let mut looked = Looked { head, format: format.clone(), foreign, survey: None, is_whole: true };
+    if !looked.is_known() {
+        return (looked, None, Some(gathered));
+    }
+    let told = Told { format, foreign, hints: Hints { overrun_s: Some(0.0), ..reading::hints(plan, source, UNKNOWN) } };
+    let guessed = guessed_host(plan, source, UNKNOWN);
+    let (short, gathered) = read_as(told, (&mut input, content), guessed, gathered, &mut group.rows);
+    group.lacks_host |= plan.host.is_none() && source.host.is_none() && !short.tally.names_host_first;
+    let is_settled = !short.tally.timed_by_writing;
+    looked.survey = looked.format.is_some().then(|| short.tally.clone());
+    (looked, is_settled.then_some(short), is_settled.then_some(gathered))
 }
 
 fn look_at(plan: &Plan, source: &Source) -> Option<Looked> {

@@ -12,7 +12,7 @@ use fenxi_store::{BOOT, Begin, End, FileEntry, IMPORT, InputEntry, OpenRun, Stor
 
 use crate::{
     ImportError, Plan, Source,
-    beforehand::{Looked, guessed_host, look, overrun_of},
+    beforehand::{Beforehand, Looked, guessed_host, look, overrun_of},
     error::says,
     feed::{self, Feed, Kept, Shared, Shown},
     pack::Pack,
@@ -87,7 +87,8 @@ pub struct Outcome {
 /// See [`ImportError`]. A source that is not recognised among others is kept and noted.
 pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Result<Outcome, ImportError> {
     let contained = same::contained(&plan.sources);
-    let (default_host, looked) = look(plan);
+    let is_left_out = |place: usize| contained.contains_key(&place);
+    let Beforehand { default_host, looked, ready } = look(plan, &is_left_out);
     let mut open = plan.store.begin(begin(plan, &default_host))?;
     let shared = Arc::new(Shared { most: plan.most_bytes, ..Shared::default() });
     let mut work = Work {
@@ -103,11 +104,12 @@ pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Resul
         recorded: BTreeSet::new(),
     };
     if plan.sources.len() >= MANY {
-        work.pack = Some(Pack::new(work.raw_name("short-inputs") + ".zst").map_err(StoreError::from)?);
+        work.pack = Some(Pack::new(work.raw_name("short-inputs") + ".zst"));
     }
     let mut inputs = Vec::new();
-    let is_left_out = |place: usize| contained.contains_key(&place);
-    let job = Job { plan, looked: &looked, is_left_out: &is_left_out, default_host: &default_host, shared: &shared };
+    let (ready, looked_at) = (ready.as_slice(), looked.as_slice());
+    let job =
+        Job { plan, looked: looked_at, ready, is_left_out: &is_left_out, default_host: &default_host, shared: &shared };
     let read = std::thread::scope(|scope| {
         let mut shorts = Shorts::begin(scope, job);
         for (place, source) in plan.sources.iter().enumerate() {
@@ -256,9 +258,10 @@ impl Work<'_> {
 
     /// Ends the file of the short inputs, and says of each that it is there.
     fn end_pack(&mut self) -> Result<(), StoreError> {
-        let Some(file) = self.pack.take().map(Pack::finish).transpose()?.flatten() else { return Ok(()) };
-        for entry in self.entries.iter_mut().filter(|entry| entry.part.is_some()) {
-            entry.raw.clone_from(&file);
+        let Some(packed) = self.pack.take().map(Pack::finish).transpose()?.flatten() else { return Ok(()) };
+        for (entry, part) in self.entries.iter_mut().filter_map(|entry| entry.part.map(|part| (entry, part))) {
+            entry.raw.clone_from(&packed.file);
+            entry.part = Some(packed.place(part));
         }
         Ok(())
     }

@@ -4,14 +4,14 @@
 use std::{
     io::Read,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::Ordering,
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::Scope,
 };
 
-use fenxi_formats::{AnyFormat, Foreign, Gathered, Input, Out, Tally};
+use fenxi_formats::{AnyFormat, Foreign, Gathered, HEAD_BYTES, Hints, Input, Out, Tally};
 use fenxi_model::Rows;
 use fs_err as fs;
 
@@ -23,8 +23,11 @@ use crate::{
     unpack::Packing,
 };
 
+// What is short is looked at as a whole.
+const _: () = assert!(SHORT <= HEAD_BYTES);
+
 /// Neighbours that are read into the same rows.
-const NEIGHBOURS: usize = 32;
+pub(crate) const NEIGHBOURS: usize = 32;
 /// Groups of neighbours that a thread may be ahead.
 const AHEAD: usize = 2;
 
@@ -42,6 +45,8 @@ pub(crate) struct Short {
 pub(crate) struct Group {
     pub(crate) inputs: Vec<Option<Short>>,
     pub(crate) rows: Vec<(Rows, bool)>,
+    /// Whether it was read without a host for rows whose input tells none.
+    pub(crate) lacks_host: bool,
 }
 
 /// What all threads look at.
@@ -50,6 +55,8 @@ pub(crate) struct Job<'p> {
     pub(crate) plan: &'p Plan,
     /// What the beginning of each input told.
     pub(crate) looked: &'p [Option<Looked>],
+    /// Groups that were read when they were looked at.
+    pub(crate) ready: &'p [Mutex<Option<Group>>],
     /// Whether the input at a place is left out.
     pub(crate) is_left_out: &'p (dyn Fn(usize) -> bool + Sync),
     pub(crate) default_host: &'p str,
@@ -96,7 +103,8 @@ impl Shorts {
 fn read_groups(job: Job<'_>, turn: usize, threads: usize, to: &SyncSender<Group>) {
     let n = job.plan.sources.len();
     for first in (turn * NEIGHBOURS..n).step_by(threads * NEIGHBOURS) {
-        let group = read_group(job, first..(first + NEIGHBOURS).min(n));
+        let ready = job.ready.get(first / NEIGHBOURS).and_then(|group| group.lock().ok()?.take());
+        let group = ready.unwrap_or_else(|| read_group(job, first..(first + NEIGHBOURS).min(n)));
         if job.shared.cancelled.load(Ordering::Relaxed) || to.send(group).is_err() {
             return;
         }
@@ -114,9 +122,20 @@ fn read_group(job: Job<'_>, places: std::ops::Range<usize>) -> Group {
         group.inputs.push(short);
         gathered = after;
     }
-    let Gathered { rows, boot } = gathered;
-    group.rows.extend([(rows, false), (boot, true)].into_iter().filter(|(rows, _)| !rows.is_empty()));
+    group.end(gathered);
     group
+}
+
+impl Group {
+    /// Takes the rows that were not handed on yet.
+    pub(crate) fn end(&mut self, Gathered { rows, boot }: Gathered) {
+        self.rows.extend([(rows, false), (boot, true)].into_iter().filter(|(rows, _)| !rows.is_empty()));
+    }
+
+    /// Bytes of the inputs that were read.
+    pub(crate) fn bytes(&self) -> usize {
+        self.inputs.iter().flatten().map(|short| short.content.len()).sum()
+    }
 }
 
 /// Reads the input at `place` if it is short and of a format that can be read anywhere. An unknown text is not: how much of
@@ -138,19 +157,38 @@ fn read_short(
     if let Some(format) = &looked.format {
         hints.overrun_s = overrun_of(source, (format, Some(looked)), &input.head(), &hints, (job.plan, job.shared));
     }
+    let told = Told { format: looked.format.clone(), foreign: looked.foreign, hints };
     let guessed = guessed_host(job.plan, source, job.default_host);
-    let mut out = Out::onto(gathered, source_of(looked.format.as_ref()), hints, |rows: &mut Rows, since_boot| {
-        handed_on.push((rows.take(), since_boot));
-    });
-    read_into(&mut input, &mut out, (looked.format.as_ref(), looked.foreign.as_ref()), guessed, |_, _| {});
-    let (tally, gathered) = out.leave_open();
-    let blake3 = blake3::hash(&content).to_hex().to_string();
-    let short = Short { content, blake3, format: looked.format.clone(), foreign: looked.foreign, tally };
+    let (short, gathered) = read_as(told, (&mut input, content), guessed, gathered, handed_on);
     (Some(short), gathered)
 }
 
-/// All of a plain input that is shorter than [`SHORT`].
-fn content_of(source: &Source) -> Option<Arc<[u8]>> {
+/// What is known of an input before it is read.
+pub(crate) struct Told {
+    pub(crate) format: Option<AnyFormat>,
+    pub(crate) foreign: Option<Foreign>,
+    pub(crate) hints: Hints,
+}
+
+/// Reads a short input, its rows behind those `gathered` before.
+pub(crate) fn read_as(
+    Told { format, foreign, hints }: Told,
+    (input, content): (&mut Input<'_>, Arc<[u8]>),
+    guessed: Option<String>,
+    gathered: Gathered,
+    handed_on: &mut Vec<(Rows, bool)>,
+) -> (Short, Gathered) {
+    let mut out = Out::onto(gathered, source_of(format.as_ref()), hints, |rows: &mut Rows, since_boot| {
+        handed_on.push((rows.take(), since_boot));
+    });
+    read_into(input, &mut out, (format.as_ref(), foreign.as_ref()), guessed, |_, _| {});
+    let (tally, gathered) = out.leave_open();
+    let blake3 = blake3::hash(&content).to_hex().to_string();
+    (Short { content, blake3, format, foreign, tally }, gathered)
+}
+
+/// All of a plain input that is shorter than [`SHORT`], and so of its [`HEAD_BYTES`].
+pub(crate) fn content_of(source: &Source) -> Option<Arc<[u8]>> {
     let content: Arc<[u8]> = match &source.content {
         Content::Held(bytes) => Arc::clone(bytes),
         Content::File(path) | Content::Member { path, .. } => {

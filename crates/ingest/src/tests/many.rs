@@ -1,6 +1,9 @@
 //! Imports of more inputs than are read, and kept, one by one.
 
+use std::collections::BTreeSet;
+
 use super::*;
+use crate::beforehand::look;
 
 /// This many texts of mpstat, of vmstat and of nobody, in turn; one of mpstat is packed and one is long.
 fn many(n: usize) -> Vec<(String, Vec<u8>)> {
@@ -72,4 +75,45 @@ fn a_group_of_inputs_has_the_rows_of_each_alone() {
         rows
     };
     assert_eq!(sorted(grouped), sorted(alone));
+}
+
+#[test]
+fn what_was_read_before_the_hosts_of_others_were_known_is_read_again_where_they_matter() {
+    // Of 96 inputs every other one names no host, the others name these.
+    let rows_of = |hosts: [&str; 2]| {
+        let content = |i: usize| match i % 2 {
+            0 => MPSTAT.replace("db1", hosts[usize::from(i == 50)]).replace("10.00", &format!("{}.25", i % 90)),
+            _ => VMSTAT.replace("300 40 10 50", &format!("{} 41 9 50", 300 + i)),
+        };
+        let files: Vec<(String, String)> = (0..96).map(|i| (format!("{i:03}.txt"), content(i))).collect();
+        let slices: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        let place = Place::of(&slices);
+        let ready = look(&place.plan(), &|_| false).ready;
+        let (manifest, _) = place.imported(|_| {});
+        let hosts_of_vmstat: BTreeSet<String> =
+            place.usr(&manifest.id, "cpu").into_iter().filter(|row| row.2 == 41.0).map(|row| row.1).collect();
+        let guesses = place.notes(&manifest.id).iter().filter(|(_, text)| text.contains("the host `")).count();
+        let ready = ready.into_iter().filter(|group| group.lock().unwrap().is_some()).count();
+        (ready, hosts_of_vmstat.into_iter().collect::<Vec<_>>().join(" "), guesses, manifest.hosts.join(" "))
+    };
+    assert_eq!(rows_of(["db1", "db1"]), (0, "db1".to_owned(), 48, "db1".to_owned()));
+    assert_eq!(rows_of(["db1", "db2"]), (3, "unknown".to_owned(), 0, "unknown db1 db2".to_owned()));
+}
+
+#[test]
+fn only_the_neighbours_of_what_has_no_times_are_read_again() {
+    let content = |i: usize| match i {
+        40 => "time,ops\n08:00:00,5\n08:00:01,6\n".to_owned(),
+        _ => MPSTAT.replace("10.00", &format!("{}.25", i % 90)),
+    };
+    let files: Vec<(String, String)> = (0..70).map(|i| (format!("{i:03}.txt"), content(i))).collect();
+    let slices: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+    let place = Place::of(&slices);
+    let ready = look(&place.plan(), &|_| false).ready;
+    let is_ready: Vec<bool> = ready.into_iter().map(|group| group.lock().unwrap().is_some()).collect();
+    assert_eq!(is_ready, [true, false, true]);
+    let left_out = look(&place.plan(), &|place| place == 3).ready;
+    assert!(left_out[0].lock().unwrap().is_none());
+    let (manifest, inputs) = place.imported(|_| {});
+    assert_eq!((inputs.len(), place.usr(&manifest.id, "cpu").len()), (70, 2 * 69));
 }

@@ -8,7 +8,7 @@ use fenxi_ingest::{Limits, OwnFormats, Programs, own_formats};
 use fenxi_model::near;
 use fenxi_store::Store;
 
-use crate::{options::Global, print, stop::Stop};
+use crate::{options::Global, print, stop::Stop, stores};
 
 /// The formats that an import into `store` knows. What is wrong with one of the store's is said, and the others are used.
 pub fn of_store(store: &Store, stop: &Stop) -> Formats {
@@ -18,8 +18,8 @@ pub fn of_store(store: &Store, stop: &Stop) -> Formats {
 
 /// The formats of the store that the command line names, for listings; only the shipped ones where there is no store yet.
 pub fn known(global: &Global) -> Formats {
-    let path = global.store.clone().unwrap_or_else(Store::default_path);
-    let Ok(store) = Store::open(&path) else { return Formats::default() };
+    let store = stores::path(global).ok().and_then(|path| Store::open(path).ok());
+    let Some(store) = store else { return Formats::default() };
     warned(own_formats(&store, &Programs::Run { stopped: Arc::new(|| false), limits: Limits::default() }))
 }
 

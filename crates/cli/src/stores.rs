@@ -1,16 +1,23 @@
 //! Finding the store, and sealing what a dead recorder left in it.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::{
+    hash::{BuildHasher, Hasher, RandomState},
+    path::PathBuf,
+};
 
 use fenxi_model::Micros;
 use fenxi_store::Store;
 
 use crate::{options::Global, print};
 
+/// Where the store is that the command line names, from the root on: processes that answer questions work in another folder.
+pub fn path(global: &Global) -> std::io::Result<PathBuf> {
+    std::path::absolute(global.store.clone().unwrap_or_else(Store::default_path))
+}
+
 /// The store that the command line names, made if there is none yet.
 pub fn create(global: &Global) -> anyhow::Result<Store> {
-    let path = global.store.clone().unwrap_or_else(Store::default_path);
-    let store = Store::open_or_create(&path)?;
+    let store = Store::open_or_create(path(global)?)?;
     recover(global, &store);
     store.clear();
     Ok(store)
@@ -18,14 +25,12 @@ pub fn create(global: &Global) -> anyhow::Result<Store> {
 
 /// The store that the command line names, as it is: nothing in it is sealed or removed.
 pub fn open_as_it_is(global: &Global) -> anyhow::Result<Store> {
-    let path = global.store.clone().unwrap_or_else(Store::default_path);
-    Ok(Store::open(&path)?)
+    Ok(Store::open(path(global)?)?)
 }
 
 /// The store that the command line names; it must exist.
 pub fn open(global: &Global) -> anyhow::Result<Store> {
-    let path = global.store.clone().unwrap_or_else(Store::default_path);
-    let store = Store::open(&path)?;
+    let store = Store::open(path(global)?)?;
     recover(global, &store);
     Ok(store)
 }

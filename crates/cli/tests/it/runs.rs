@@ -26,6 +26,21 @@ fn runs_are_listed_selected_tagged_and_removed() {
 }
 
 #[test]
+fn a_store_may_be_named_from_the_folder_one_is_in() {
+    let fenxi = with_runs(&["alpha"]);
+    for asked in [
+        ["sql", "SELECT count(*) > 0 AS any FROM cpu"],
+        ["ask", "cpu-summary"],
+        ["show", "alpha"],
+        ["findings", "alpha"],
+    ] {
+        let mut command = fenxi.command(&asked);
+        let output = command.args(["--store", "./store"]).current_dir(fenxi.path().parent().unwrap()).output().unwrap();
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{asked:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
 fn unknown_and_ambiguous_selectors_say_what_there_is() {
     let fenxi = with_runs(&["alpha", "beta"]);
     let unknown = fenxi.fails(1, &["show", "alhpa"]);

@@ -13,6 +13,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod time;
+mod trigger;
 mod wake;
 
 pub use attend::{Attended, Cause, Hold, attend, pause};
@@ -20,5 +21,6 @@ pub use command::Contained;
 pub use observed::Observed;
 pub use plan::Plan;
 pub use recorder::{Outcome, RecordError, Stage, observe, record};
-pub use sources::{choose, is_observer, source, sources};
+pub use sources::{choose, fills, is_observer, source, sources, started};
 pub use summary::Progress;
+pub use trigger::{Condition, Fired, Hook, Triggered, Triggers, Who};

@@ -15,6 +15,7 @@ use crate::{
     sampler::{Round, Sampler},
     summary::Progress,
     time::{SystemTime, Time},
+    trigger::{Armed, Triggered},
     wake::Wake,
 };
 
@@ -70,6 +71,8 @@ pub struct Outcome {
     pub progress: Progress,
     /// CPU seconds the recorder used, all included.
     pub cpu_s: f64,
+    /// What became of the conditions that were looked at.
+    pub triggered: Vec<Triggered>,
 }
 
 /// Why a recording failed.
@@ -168,8 +171,13 @@ pub(crate) fn observe_in(time: impl Time, plan: Plan, watch: &mut Watch<'_>) -> 
             return Err(RecordError::Command { command: command.unwrap_or_default(), source });
         }
     };
+    let armed = plan.triggers.clone().map(|triggers| {
+        let store = plan.store.as_ref().map(|store| store.path());
+        Armed::new(triggers, &plan.root, open.as_ref().map(OpenRun::id), store, started)
+    });
     let mut recording = Recording {
         plan: &plan,
+        armed,
         time,
         sampler,
         rows,
@@ -220,6 +228,7 @@ const SHORT: f64 = 0.1;
 
 struct Recording<'a, T: Time> {
     plan: &'a Plan,
+    armed: Option<Armed>,
     time: T,
     sampler: Sampler,
     rows: Rows,
@@ -368,6 +377,9 @@ impl<T: Time> Recording<'_, T> {
         }
         let dt = now - std::mem::replace(&mut self.last_tick, now);
         self.sampler.sample(&self.time, t, round, &mut self.rows);
+        if let Some(armed) = &mut self.armed {
+            armed.look(now, t, &mut self.sampler, &mut self.rows);
+        }
         self.progress.ticks += 1;
         self.progress.elapsed_s = now - self.started;
         self.progress.look(&self.rows);
@@ -378,7 +390,13 @@ impl<T: Time> Recording<'_, T> {
 
     fn append(&mut self) -> Result<(), Broken> {
         let (began, cpu) = (clock::monotonic(), clock::thread_cpu());
-        self.append_cost.rows += self.rows.len() as u64;
+        let before = self.armed.as_mut().map_or(Vec::new(), |armed| armed.keep(self.last_tick, &mut self.rows));
+        self.append_cost.rows += (self.rows.len() + before.iter().map(Rows::len).sum::<usize>()) as u64;
+        for mut rows in before {
+            if let Some(open) = &mut self.open {
+                open.append(&mut rows).map_err(Broken::Store)?;
+            }
+        }
         match &mut self.open {
             Some(open) => open.append(&mut self.rows).map_err(Broken::Store)?,
             None => self.rows.clear(),
@@ -443,10 +461,20 @@ impl<T: Time> Recording<'_, T> {
         if let Some(ended) = &self.ended {
             ended.results(t, &mut self.rows);
         }
+        let mut triggered = (Vec::new(), Vec::new());
+        let mut trigger_cost = None;
+        if let Some(mut armed) = self.armed {
+            for rows in armed.end(t, &mut self.rows) {
+                self.rows.append(&rows, Micros(0));
+            }
+            triggered = (armed.triggered(), armed.windows(self.wall_at_start, self.wall_at_start.max(t)));
+            trigger_cost = Some(armed.cost);
+        }
         let exit_code = self.ended.as_ref().map(Ended::exit_code);
         let of_threads = self.sampler.cpu_of_threads();
         let mut costs = self.sampler.into_costs();
         costs.push(self.append_cost);
+        costs.extend(trigger_cost);
         let cpu = if self.plan.beside_work {
             Cpu::Known(clock::thread_cpu() - cpu_before + of_threads)
         } else {
@@ -456,6 +484,7 @@ impl<T: Time> Recording<'_, T> {
             exit_status: exit_code,
             signal: self.ended.as_ref().and_then(Ended::signal),
             costs,
+            windows: triggered.1,
             ticks: self.progress.ticks,
             missed_ticks: self.progress.missed,
             ..End::at(self.wall_at_start.max(t))
@@ -467,6 +496,7 @@ impl<T: Time> Recording<'_, T> {
             out_of_time: self.out_of_time,
             progress: self.progress,
             cpu_s: 0.0,
+            triggered: triggered.0,
         };
         Observed { open: self.open, rows: self.rows, began: self.wall_at_start, end, outcome, cpu }
     }

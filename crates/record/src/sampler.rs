@@ -7,7 +7,7 @@ use std::{
 };
 
 use fenxi_model::{Micros, Rows};
-use fenxi_source::{Collector, Root, Source, SourceError, Take, Tick};
+use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
 use fenxi_store::SourceCost;
 
 use crate::{RecordError, clock, time::Time};
@@ -20,11 +20,17 @@ struct Active {
     last: Option<f64>,
     cost: SourceCost,
     noted: BTreeSet<String>,
+    /// That of a source that came later, by which it is removed.
+    number: u64,
 }
 
 /// All sources of a recording.
 pub struct Sampler {
     active: Vec<Active>,
+    /// How many came later.
+    added: u64,
+    /// What those cost that were removed.
+    gone: Vec<SourceCost>,
 }
 
 /// Which round of a recording this is.
@@ -55,14 +61,7 @@ impl Sampler {
             let spec = source.spec();
             rows.set_source(spec.name);
             match source.start(root) {
-                Ok(collector) => active.push(Active {
-                    name: spec.name,
-                    take: spec.take,
-                    collector,
-                    last: None,
-                    cost: SourceCost { source: spec.name.to_owned(), ..SourceCost::default() },
-                    noted: BTreeSet::new(),
-                }),
+                Ok(collector) => active.push(Active::new(spec, collector, 0)),
                 Err(e) => {
                     rows.note("", None, &format!("not recorded: {e}"));
                     refused.push(format!("{}: {e}", spec.name));
@@ -72,7 +71,7 @@ impl Sampler {
         if active.is_empty() && !refused.is_empty() {
             return Err(RecordError::NoSource(refused.join("\n")));
         }
-        Ok(Sampler { active })
+        Ok(Sampler { active, added: 0, gone: Vec::new() })
     }
 
     /// Names of the sources that started.
@@ -107,14 +106,46 @@ impl Sampler {
         self.active.iter().map(|active| active.collector.cpu_of_threads()).sum()
     }
 
+    /// Adds a source that has started meanwhile; gives its number.
+    pub fn add(&mut self, spec: &'static Spec, collector: Box<dyn Collector>) -> u64 {
+        self.added += 1;
+        self.active.push(Active::new(spec, collector, self.added));
+        self.added
+    }
+
+    /// Samples an added source at once, by its number.
+    pub fn sample_one(&mut self, number: u64, now: f64, t: Micros, rows: &mut Rows) {
+        if let Some(active) = self.active.iter_mut().find(|active| active.number == number) {
+            active.sample(now, t, Round::First, rows);
+        }
+    }
+
+    /// Samples an added source for the last time and ends it.
+    pub fn remove(&mut self, number: u64, now: f64, t: Micros, rows: &mut Rows) {
+        let Some(place) = self.active.iter().position(|active| active.number == number) else { return };
+        let mut active = self.active.remove(place);
+        if active.last.is_none_or(|last| last < now) {
+            active.sample(now, t, Round::Last, rows);
+        }
+        self.gone.push(active.into_cost());
+    }
+
     /// What each source cost.
     pub fn into_costs(self) -> Vec<SourceCost> {
-        let all = |a: Active| SourceCost { cpu_s: a.cost.cpu_s + a.collector.cpu_of_threads(), ..a.cost };
-        self.active.into_iter().map(all).collect()
+        self.active.into_iter().map(Active::into_cost).chain(self.gone).collect()
     }
 }
 
 impl Active {
+    fn new(spec: &'static Spec, collector: Box<dyn Collector>, number: u64) -> Active {
+        let cost = SourceCost { source: spec.name.to_owned(), ..SourceCost::default() };
+        Active { name: spec.name, take: spec.take, collector, last: None, cost, noted: BTreeSet::new(), number }
+    }
+
+    fn into_cost(self) -> SourceCost {
+        SourceCost { cpu_s: self.cost.cpu_s + self.collector.cpu_of_threads(), ..self.cost }
+    }
+
     fn is_due(&self, round: Round, now: f64) -> bool {
         match self.take {
             Take::EveryTick => true,

@@ -1,5 +1,7 @@
 //! The recording loop in a made-up time: nothing here sleeps.
 
+mod trigger;
+
 use std::{
     collections::VecDeque,
     io,

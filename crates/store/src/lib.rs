@@ -25,6 +25,7 @@ mod leftovers;
 mod locks;
 mod manifest;
 mod mark;
+mod marks;
 mod open;
 mod own_text;
 mod pages;
@@ -55,6 +56,7 @@ pub use manifest::{
     Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Part, Problem, Recovered, RunEntry, SourceCost,
     Summary, TableFile, Window,
 };
+pub use marks::Mark;
 pub use open::{OpenRun, RawFile};
 pub use read::SeriesStat;
 pub use said::{RunResult, label};

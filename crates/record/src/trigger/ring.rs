@@ -97,11 +97,8 @@ mod tests {
         }
         let [lost] = left.try_into().unwrap();
         assert_eq!((lost.len(), lost.of(&event::TABLE).map(|events| events.n_rows())), (1, Some(1)));
-        let kept: Vec<i64> = ring
-            .take()
-            .iter()
-            .map(|rows| rows.of(&sched::TABLE).unwrap().micros(0, sched::t).unwrap().0)
-            .collect();
+        let kept: Vec<i64> =
+            ring.take().iter().map(|rows| rows.of(&sched::TABLE).unwrap().micros(0, sched::t).unwrap().0).collect();
         assert_eq!(kept, [8, 9, 10]);
         assert!(ring.take().is_empty());
     }

@@ -4,12 +4,18 @@
 mod attend;
 mod clock;
 mod command;
+mod keeper;
+mod kept;
 mod observed;
 mod plan;
 mod recorder;
+mod recording;
+mod roll;
+mod rolling;
 mod sampler;
 mod sources;
 mod summary;
+mod tend;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -20,6 +26,8 @@ pub use attend::{Attended, Cause, Hold, attend, pause};
 pub use command::Contained;
 pub use observed::Observed;
 pub use plan::Plan;
+pub use roll::{Keep, Reload, Roll, Thin};
+pub use tend::{KEEP, tend};
 pub use recorder::{Outcome, RecordError, Stage, observe, record};
 pub use sources::{choose, fills, is_observer, source, sources, started};
 pub use summary::Progress;

@@ -1,5 +1,6 @@
 //! The recording loop in a made-up time: nothing here sleeps.
 
+mod rolled;
 mod trigger;
 
 use std::{
@@ -75,6 +76,10 @@ impl Time for Shared {
                 }
             }
         })
+    }
+
+    fn flows(&self) -> bool {
+        false
     }
 }
 

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use fenxi_model::RunId;
 use serde_json::Value;
 
 use crate::{clock, command::before_exec};
@@ -84,21 +85,29 @@ impl Hook {
 pub(super) struct Hooks {
     hooks: Vec<Hook>,
     env: Vec<(&'static str, String)>,
+    run: Option<String>,
     running: usize,
     send: Sender<String>,
     receive: Receiver<String>,
 }
 
 impl Hooks {
-    /// `env` is added to the environment of commands.
-    pub(super) fn new(hooks: Vec<Hook>, env: Vec<(&'static str, String)>) -> Hooks {
+    /// `env` is added to the environment of commands, and the run as `FENXI_RUN`.
+    pub(super) fn new(hooks: Vec<Hook>, env: Vec<(&'static str, String)>, run: Option<&RunId>) -> Hooks {
         let (send, receive) = channel();
-        Hooks { hooks, env, running: 0, send, receive }
+        Hooks { hooks, env, run: run.map(RunId::to_string), running: 0, send, receive }
+    }
+
+    /// From now on it is another run.
+    pub(super) fn set_run(&mut self, run: Option<&RunId>) {
+        self.run = run.map(RunId::to_string);
     }
 
     /// Tells every hook; gives what to note at once.
     pub(super) fn tell(&mut self, what: &Value) -> Vec<String> {
         let mut notes = Vec::new();
+        let mut env = self.env.clone();
+        env.extend(self.run.iter().map(|run| ("FENXI_RUN", run.clone())));
         let mut body = what.to_string().into_bytes();
         body.push(b'\n');
         for hook in &self.hooks {
@@ -107,7 +116,7 @@ impl Hooks {
                 continue;
             }
             self.running += 1;
-            let (hook, body, env, send) = (hook.clone(), body.clone(), self.env.clone(), self.send.clone());
+            let (hook, body, env, send) = (hook.clone(), body.clone(), env.clone(), self.send.clone());
             thread::spawn(move || {
                 let failed = hook.run(&body, &env).err();
                 let note = failed.map_or(String::new(), |why| format!("hook `{}` failed: {why}", hook.name()));
@@ -202,7 +211,7 @@ mod tests {
     use super::*;
 
     fn told(hook: &str) -> Vec<String> {
-        let mut hooks = Hooks::new(vec![Hook::parse(hook).unwrap()], vec![("FENXI_RUN", "r1".to_owned())]);
+        let mut hooks = Hooks::new(vec![Hook::parse(hook).unwrap()], vec![("FENXI_TEST", "r1".to_owned())], None);
         assert_eq!(hooks.tell(&json!({ "condition": "cpu.busy > 90" })), [] as [&str; 0]);
         hooks.wait(20.0)
     }
@@ -210,7 +219,7 @@ mod tests {
     #[test]
     fn a_command_gets_json_and_the_run() {
         let folder = std::env::temp_dir().join(format!("fenxi-hook-{}", std::process::id()));
-        let hook = format!("(cat; echo $FENXI_RUN) > {}", folder.display());
+        let hook = format!("(cat; echo $FENXI_TEST) > {}", folder.display());
         assert_eq!(told(&hook), [] as [&str; 0]);
         let text = std::str::from_utf8(&std::process::Command::new("cat").arg(&folder).output().unwrap().stdout)
             .unwrap()

@@ -23,7 +23,7 @@ use std::{ffi::OsString, path::Path};
 
 use fenxi_model::{Micros, Rows, RunId, catalog::event};
 use fenxi_source::Root;
-use fenxi_store::{SourceCost, Window};
+use fenxi_store::{SourceCost, Store, Window};
 use regex::Regex;
 use serde_json::json;
 
@@ -35,10 +35,16 @@ use self::{
     state::{Moment, Watched},
     who::Sessions,
 };
-use crate::{clock, sampler::Sampler};
+use crate::{
+    clock,
+    plan::Plan,
+    sampler::{Sampler, no_cost},
+};
 
 /// The kind of the events that triggers make.
 pub const KIND: &str = "trigger";
+/// What their cost is listed under.
+const COST: &str = "triggers";
 
 /// What to look at, and what to do when it comes true.
 #[derive(Clone, Debug)]
@@ -115,14 +121,18 @@ pub(crate) struct Armed {
     n_fired: u32,
     was_too_often: bool,
     last: f64,
-    pub(crate) cost: SourceCost,
+    cost: SourceCost,
 }
 
 impl Armed {
-    /// Arms what is planned for the recording `run` in the store at `store`, at `now`.
-    pub(crate) fn new(plan: Triggers, root: &Root, run: Option<&RunId>, store: Option<&Path>, now: f64) -> Armed {
+    /// Arms what a plan says for the run `run`; None when it has no triggers.
+    pub(crate) fn of(plan: &Plan, run: Option<&RunId>, now: f64) -> Option<Armed> {
+        let store = plan.store.as_ref().map(Store::path);
+        Some(Armed::new(plan.triggers.clone()?, &plan.root, run, store, now))
+    }
+
+    fn new(plan: Triggers, root: &Root, run: Option<&RunId>, store: Option<&Path>, now: f64) -> Armed {
         let mut env = Vec::new();
-        env.extend(run.map(|run| ("FENXI_RUN", run.to_string())));
         let path = |store: &Path| OsString::from(store).into_string().ok();
         env.extend(store.and_then(path).map(|store| ("FENXI_STORE", store)));
         let watched: Vec<Watched> = plan.conditions.iter().cloned().map(Watched::new).collect();
@@ -131,14 +141,14 @@ impl Armed {
             ring: plan.before_s.map(Ring::new),
             open_until: f64::NEG_INFINITY,
             sessions: counts_sessions.then(|| Sessions::new(root)),
-            hooks: Hooks::new(plan.hooks.clone(), env),
+            hooks: Hooks::new(plan.hooks.clone(), env, run),
             started: Started::new(root),
             windows: Vec::new(),
             run: run.cloned(),
             n_fired: 0,
             was_too_often: false,
             last: now,
-            cost: SourceCost { source: "triggers".to_owned(), ..SourceCost::default() },
+            cost: no_cost(COST),
             watched,
             plan,
         }
@@ -223,17 +233,36 @@ impl Armed {
 
     /// The end of the recording: what never fired is said. Gives rows that are to be written before `rows`.
     pub(crate) fn end(&mut self, t: Micros, rows: &mut Rows) -> Vec<Rows> {
-        rows.set_source("triggers");
-        for watched in self.watched.iter().filter(|watched| watched.n_fired == 0) {
-            rows.event(t, KIND, &watched.condition.text, &watched.never());
-        }
+        self.never(t, rows);
         self.hooks.wait(HOOKS_S).iter().for_each(|note| rows.note("", None, note));
         self.started.end(rows);
         self.ring.as_mut().map_or(Vec::new(), Ring::rest)
     }
 
-    /// A named part of the run for each trigger, within it.
-    pub(crate) fn windows(&self, start: Micros, end: Micros) -> Vec<Window> {
+    /// The open run gives way to `next`: what is counted of a run begins anew.
+    pub(crate) fn roll(&mut self, t: Micros, rows: &mut Rows, next: Option<&RunId>) {
+        self.never(t, rows);
+        self.watched.iter_mut().for_each(Watched::begin_next);
+        (self.n_fired, self.was_too_often, self.run) = (0, false, next.cloned());
+        self.hooks.set_run(next);
+    }
+
+    fn never(&self, t: Micros, rows: &mut Rows) {
+        rows.set_source("triggers");
+        for watched in self.watched.iter().filter(|watched| watched.n_fired == 0) {
+            rows.event(t, KIND, &watched.condition.text, &watched.never());
+        }
+    }
+
+    /// What is to be told of the run from `start` to `end`: a named part for each trigger, within it, and what triggers
+    /// cost since this was last asked.
+    pub(crate) fn told_of(&mut self, start: Micros, end: Micros) -> (Vec<Window>, Option<SourceCost>) {
+        let windows = self.windows(start, end);
+        self.windows.retain(|window| window.end > end);
+        (windows, Some(std::mem::replace(&mut self.cost, no_cost(COST))))
+    }
+
+    fn windows(&self, start: Micros, end: Micros) -> Vec<Window> {
         let within = |window: &Window| Window {
             name: window.name.clone(),
             start: window.start.max(start),

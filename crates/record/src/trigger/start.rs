@@ -90,8 +90,7 @@ impl Started {
             match &one.state {
                 State::Starting(receive) => match receive.try_recv() {
                     Ok(Ok(collector)) => {
-                        let number = sampler.add(one.source.spec(), collector);
-                        sampler.sample_one(number, now, t, rows);
+                        let number = sampler.add(Arc::clone(&one.source), collector, (now, t), rows);
                         one.state = State::Running(number);
                     }
                     Ok(Err(error)) => {

@@ -122,6 +122,11 @@ impl Watched {
         fired
     }
 
+    /// Another run begins: what it says of itself at the end is about that.
+    pub(super) fn begin_next(&mut self) {
+        (self.n_fired, self.extreme) = (0, None);
+    }
+
     /// What to say of a condition that never fired.
     pub(super) fn never(&self) -> String {
         let what = match &self.condition.what {

@@ -318,7 +318,8 @@ impl<T: Time> Recording<T> {
         }
         let rest = self.armed.as_mut().map_or(Vec::new(), |armed| armed.end(t, &mut self.rows));
         rest.iter().for_each(|rows| self.rows.append(rows, Micros(0)));
-        let (windows, cost) = self.armed.as_mut().map_or_else(Default::default, |armed| armed.told_of(self.kept.began().wall, t));
+        let (windows, cost) =
+            self.armed.as_mut().map_or_else(Default::default, |armed| armed.told_of(self.kept.began().wall, t));
         let outcome = Outcome {
             run: None,
             runs: self.runs,

@@ -12,6 +12,7 @@ use crate::{
     sampler::{Round, Sampler},
     tend,
     time::Time,
+    trigger::Armed,
 };
 
 /// Differences between the clocks below this are noise of reading them one after the other, in microseconds.
@@ -81,7 +82,8 @@ impl<T: Time> Recording<T> {
         let last_rows = std::mem::replace(&mut self.rows, rows);
         let ended = std::mem::replace(&mut self.kept, next);
         let elapsed_s = self.last_tick - ended.began().steady;
-        let (windows, cost) = self.armed.as_mut().map_or_else(Default::default, |armed| armed.told_of(ended.began().wall, t));
+        let (windows, cost) =
+            self.armed.as_mut().map_or_else(Default::default, |armed| armed.told_of(ended.began().wall, t));
         let (exit_status, signal, outcome) = (None, None, self.told());
         let how = Ending { at: t, exit_status, signal, outcome, beside_work: false, windows, cost };
         let ended = ended.end(&mut self.sampler, last_rows, elapsed_s, how);

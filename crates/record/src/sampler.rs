@@ -146,7 +146,13 @@ impl Sampler {
     }
 
     /// Adds a source that has started meanwhile, and samples it for the first time; gives its number.
-    pub fn add(&mut self, source: Arc<dyn Source>, collector: Box<dyn Collector>, (now, t): (f64, Micros), rows: &mut Rows) -> u64 {
+    pub fn add(
+        &mut self,
+        source: Arc<dyn Source>,
+        collector: Box<dyn Collector>,
+        (now, t): (f64, Micros),
+        rows: &mut Rows,
+    ) -> u64 {
         self.added += 1;
         let mut active = Active::new(source, collector, self.added);
         active.sample(now, t, Round::First, rows);

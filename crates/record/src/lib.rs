@@ -8,6 +8,7 @@ mod observed;
 mod plan;
 mod recorder;
 mod sampler;
+mod sampling;
 mod sources;
 mod summary;
 #[cfg(test)]
@@ -16,9 +17,11 @@ mod time;
 mod wake;
 
 pub use attend::{Attended, Cause, Hold, attend, pause};
-pub use command::Contained;
+pub use clock::StepWatch;
+pub use command::{Contained, let_signals_through};
 pub use observed::Observed;
 pub use plan::Plan;
-pub use recorder::{Outcome, RecordError, Stage, observe, record};
-pub use sources::{choose, is_observer, source, sources};
+pub use recorder::{Outcome, RecordError, Stage, missed, observe, record};
+pub use sampling::Sampling;
+pub use sources::{choose, for_host, is_observer, source, sources};
 pub use summary::Progress;

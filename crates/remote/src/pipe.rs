@@ -163,7 +163,8 @@ impl Transport {
     /// Ends it, if it has not ended by itself: gently, then not. Gives how it ended.
     pub fn end(mut self, input: &Input, is_wanted: bool) -> String {
         input.close();
-        if !(is_wanted && self.has_ended(FAREWELL)) && !self.has_ended(Duration::ZERO) {
+        let patience = if is_wanted { FAREWELL } else { Duration::ZERO };
+        if !self.has_ended(patience) {
             self.kill(Signal::SIGTERM);
             if !self.has_ended(FAREWELL / 4) {
                 self.kill(Signal::SIGKILL);

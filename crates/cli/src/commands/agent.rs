@@ -1,6 +1,6 @@
 //! `fenxi agent`: the other end of `--on`, started by a script at the other host and hidden from help.
 
-use std::{fs::File, io, process::ExitCode};
+use std::{io, process::ExitCode};
 
 use anyhow::Context;
 use clap::Args;
@@ -38,10 +38,11 @@ pub fn run(_global: &Global, args: &AgentArgs) -> anyhow::Result<ExitCode> {
     if args.remove {
         fs::remove_file(&own)?;
         // It was made for this file alone; what else is in it stays.
-        let _ = own.parent().map(std::fs::remove_dir);
+        let _ = own.parent().map(fs::remove_dir);
     }
     // Not line by line, as standard output would be.
-    let output = File::from(rustix::stdio::stdout().try_clone_to_owned().context("standard output")?);
+    let output = rustix::stdio::stdout().try_clone_to_owned().context("standard output")?;
+    let output = fs::File::from_parts(output.into(), "standard output");
     match agent::run(io::stdin(), output, &Root::live()) {
         // The recorder knows, or is no more.
         Ok(()) | Err(AgentError::Refused(_)) => Ok(ExitCode::SUCCESS),

@@ -3,8 +3,7 @@
 
 use std::{
     collections::VecDeque,
-    io::{self, Seek, SeekFrom, Write},
-    os::unix::fs::FileExt,
+    io::{self, Read, Seek, SeekFrom, Write},
 };
 
 use fenxi_model::{Micros, Rows};
@@ -90,7 +89,7 @@ impl Queue {
 
 /// A file that is gone with the process: ticks one behind the other, each by itself.
 struct Spool {
-    file: std::fs::File,
+    file: fs_err::File,
     lengths: VecDeque<u32>,
     read: u64,
     written: u64,
@@ -100,8 +99,10 @@ struct Spool {
 impl Spool {
     fn new() -> io::Result<Spool> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(std::env::temp_dir(), flags, Mode::RUSR | Mode::WUSR)?;
-        Ok(Spool { file: fd.into(), lengths: VecDeque::new(), read: 0, written: 0, ticks: 0 })
+        let folder = std::env::temp_dir();
+        let fd = rustix::fs::open(&folder, flags, Mode::RUSR | Mode::WUSR)?;
+        let file = fs_err::File::from_parts(fd.into(), folder);
+        Ok(Spool { file, lengths: VecDeque::new(), read: 0, written: 0, ticks: 0 })
     }
 
     fn push(&mut self, rows: &Rows) -> io::Result<()> {
@@ -123,11 +124,11 @@ impl Spool {
         let length = self.lengths.pop_front()?;
         self.ticks -= 1;
         let mut bytes = vec![0; length as usize];
-        let read = self.file.read_exact_at(&mut bytes, self.read);
+        let read = self.file.seek(SeekFrom::Start(self.read)).and_then(|_| self.file.read_exact(&mut bytes));
         self.read += u64::from(length);
         if self.ticks == 0 {
             (self.read, self.written) = (0, 0);
-            let _ = self.file.set_len(0);
+            let _ = self.file.file().set_len(0);
         }
         let mut rows = Rows::new("");
         let decoded = read.and_then(|()| Decoder::new()?.decode(&bytes, &mut rows));

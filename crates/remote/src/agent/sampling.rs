@@ -33,7 +33,7 @@ pub fn run(shared: &Shared, root: &Root) -> Result<(), AgentError> {
     let mut rows = Rows::new(&order.host);
     let started = choose(&order.sources)
         .and_then(|sources| Sampling::start(&sources, root, &mut rows).map_err(|error| error.to_string()));
-    let sampling = match started {
+    let mut sampling = match started {
         Ok(sampling) => sampling,
         Err(why) => {
             shared.change(|state| {
@@ -45,11 +45,17 @@ pub fn run(shared: &Shared, root: &Root) -> Result<(), AgentError> {
         }
     };
     shared.wait(Some(Instant::now() + PATIENCE), |state| state.follower.len() >= FIRST_PINGS);
+    // Facts cost most, and are read before the recording begins; when that is, is not known yet.
+    let mut early = Rows::new(&order.host);
+    let own = shared.clock.steady_ns();
+    let offset = shared.lock().follower.at(own).map_or(0, |estimate| estimate.offset_ns);
+    sampling.facts(Micros((own + offset) / 1000), &mut early);
     shared.change(|state| state.word = Some(Said::Ready));
     if !shared.wait(None, |state| state.began.is_some() || state.stop) {
         return gone(shared);
     }
     if let Some(began) = { shared.lock().began } {
+        rows.append(&early, Micros(began.wall_us - began.steady_ns / 1000));
         Agent::new(shared, order, began, sampling, rows).run();
     }
     shared.change(|state| state.is_done = true);
@@ -98,11 +104,10 @@ impl<'a> Agent<'a> {
     /// Samples until the end.
     fn run(mut self) {
         let t = self.now().1;
-        self.sampling.facts(t, &mut self.rows);
-        self.about();
-        self.hand_over(t);
         self.last_tick = Instant::now();
         self.sampling.first(t, &mut self.rows);
+        self.about();
+        self.hand_over(t);
         let interval = self.order.interval_s;
         let mut n = (self.elapsed_s() / interval).floor().max(0.0) as u64 + 1;
         let mut is_over = false;

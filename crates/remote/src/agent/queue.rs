@@ -21,14 +21,21 @@ const WITHOUT_FILE: usize = 64;
 const ON_DISK: u64 = 64 << 20;
 
 /// Ticks in their order.
-#[derive(Default)]
 pub struct Queue {
+    /// Bytes that may wait on disk.
+    on_disk: u64,
     memory: VecDeque<Rows>,
     rows: usize,
     disk: Option<Spool>,
     /// Ticks that were dropped and not told yet, and the moment of the first one.
     dropped: Option<(u64, Micros)>,
     pub dropped_in_all: u64,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue { on_disk: ON_DISK, memory: VecDeque::new(), rows: 0, disk: None, dropped: None, dropped_in_all: 0 }
+    }
 }
 
 impl Queue {
@@ -44,7 +51,7 @@ impl Queue {
             self.disk = Spool::new().ok();
         }
         let is_kept = match &mut self.disk {
-            Some(spool) => spool.push(&rows).is_ok(),
+            Some(spool) => spool.push(&rows, self.on_disk).is_ok(),
             None if self.memory.len() < WITHOUT_FILE && self.rows + rows.len() <= ROWS_IN_MEMORY => {
                 self.keep(rows);
                 true
@@ -105,10 +112,10 @@ impl Spool {
         Ok(Spool { file, lengths: VecDeque::new(), read: 0, written: 0, ticks: 0 })
     }
 
-    fn push(&mut self, rows: &Rows) -> io::Result<()> {
+    fn push(&mut self, rows: &Rows, limit: u64) -> io::Result<()> {
         let bytes = Encoder::new()?.encode(rows)?;
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-        if self.written + u64::from(length) > ON_DISK {
+        if self.written + u64::from(length) > limit {
             return Err(io::ErrorKind::StorageFull.into());
         }
         self.file.seek(SeekFrom::Start(self.written))?;
@@ -175,12 +182,12 @@ mod tests {
 
     #[test]
     fn what_has_no_place_is_dropped_and_counted() {
-        let mut queue = Queue::default();
+        let mut queue = Queue { on_disk: 1 << 20, ..Queue::default() };
         let mut seed = 1_u64;
-        // Text that does not compress: a mebibyte each.
-        for n in 0..100 {
+        // Text that hardly compresses: 128 KiB each.
+        for n in 0..50 {
             let mut rows = Rows::new("x");
-            let noise = (0..1 << 17).map(|_| {
+            let noise = (0..1 << 14).map(|_| {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 format!("{:08x}", seed >> 32)
             });
@@ -188,8 +195,8 @@ mod tests {
             queue.push(Micros(n), rows);
         }
         let (dropped, first) = queue.take_dropped().unwrap();
-        assert!(dropped > 0 && first.0 == 100 - dropped as i64, "{dropped} from {first:?}");
-        assert_eq!(queue.len() as u64, 100 - dropped);
+        assert!(dropped > 0 && first.0 == 50 - dropped as i64, "{dropped} from {first:?}");
+        assert_eq!(queue.len() as u64, 50 - dropped);
         let last = std::iter::from_fn(|| queue.pop()).last().unwrap();
         assert_eq!(last.of(&event::TABLE).unwrap().micros(0, event::t), Some(Micros(first.0 - 1)));
     }

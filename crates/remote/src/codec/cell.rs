@@ -92,14 +92,11 @@ pub fn put(of: Of, value: Option<u64>, before: Option<u64>, dt: Option<f64>, out
         out.head.push(WHOLE);
         return put_number(&mut out.body, zigzag(n.wrapping_sub(whole_before(before))));
     }
-    for (kind, dt) in dt.map(|dt| (OVER_DT, dt)).into_iter().chain([(SCALED, 1.0)]) {
-        for (number, scale) in SCALES.into_iter().enumerate().skip(usize::from(kind == SCALED)) {
+    for (number, scale) in SCALES.into_iter().enumerate() {
+        for (kind, dt) in dt.map(|dt| (OVER_DT, dt)).into_iter().chain([(SCALED, 1.0)]) {
             let n = (float * scale * dt).round();
-            if n.abs() > LARGEST {
-                break;
-            }
             let off = (bits as i64).wrapping_sub(quotient(n, scale, dt).to_bits() as i64);
-            if (-ULPS..=ULPS).contains(&off) && n != 0.0 {
+            if n != 0.0 && n.abs() <= LARGEST && (-ULPS..=ULPS).contains(&off) {
                 out.head.push(kind + number as u8);
                 put_number(&mut out.body, zigzag(n as i64));
                 return out.body.push((off + ULPS) as u8);

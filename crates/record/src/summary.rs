@@ -34,7 +34,8 @@ impl Progress {
             self.cpu_busy = all.and_then(|row| busy(|place| cpus.f64(row, place)));
         }
         if let Some(disks) = rows.of(&disk::TABLE) {
-            let whole = (0..disks.n_rows()).filter(|row| ours(&disks, row) && disks.str(*row, disk::class) == Some("disk"));
+            let whole =
+                (0..disks.n_rows()).filter(|row| ours(&disks, row) && disks.str(*row, disk::class) == Some("disk"));
             let places = [disk::read_bytes_per_s, disk::write_bytes_per_s];
             self.disk_bytes_per_s = Some(whole.map(|row| sum(disks, row, places)).sum());
         }

@@ -140,14 +140,23 @@ impl Follower {
             let best = recent.min_by(|a, b| a.round_trip_s().total_cmp(&b.round_trip_s()))?;
             let (offset_ns, round_trip_s) = (best.offset_ns(), best.round_trip_s());
             let at = best.middle();
-            return Some(Line { at, offset_ns, slope: 0.0, is_seen: false, last: at, bound_s: round_trip_s / 2.0, round_trip_s });
+            return Some(Line {
+                at,
+                offset_ns,
+                slope: 0.0,
+                is_seen: false,
+                last: at,
+                bound_s: round_trip_s / 2.0,
+                round_trip_s,
+            });
         }
         // Least squares, about the newest so that the numbers stay small.
         let (at, base) = (newest.middle(), newest.offset_ns());
         let points: Vec<(f64, f64)> =
             good.iter().map(|e| ((e.middle() - at) as f64, (e.offset_ns() - base) as f64)).collect();
         let n = points.len() as f64;
-        let (mean_x, mean_y) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
+        let (mean_x, mean_y) =
+            (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
         let spread: f64 = points.iter().map(|p| (p.0 - mean_x).powi(2)).sum();
         let slope = points.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum::<f64>() / spread;
         let offset_ns = base + (mean_y - slope * mean_x).round() as i64;
@@ -174,8 +183,12 @@ mod tests {
             let got = asked + way();
             let answered = got + 0.0001 + way();
             let ns = |s: f64| (s * 1e9).round() as i64;
-            let exchange =
-                Exchange { asked: ns(asked), got: ns(other(got)), sent: ns(other(got + 0.0001)), answered: ns(answered) };
+            let exchange = Exchange {
+                asked: ns(asked),
+                got: ns(other(got)),
+                sent: ns(other(got + 0.0001)),
+                answered: ns(answered),
+            };
             stepped = follower.add(exchange).or(stepped);
         }
         stepped

@@ -125,7 +125,9 @@ impl Hosts {
             .links
             .iter()
             .filter(|link| link.phase() == Phase::Ended || (link.phase() != Phase::Live && !link.is_patient))
-            .map(|link| format!("host {}: {}", link.target.name, link.why().unwrap_or_else(|| "not reached".to_owned())))
+            .map(|link| {
+                format!("host {}: {}", link.target.name, link.why().unwrap_or_else(|| "not reached".to_owned()))
+            })
             .collect();
         if lines.is_empty() { Ok(()) } else { Err(HostsError::Unreachable(lines.join("\n"))) }
     }
@@ -147,7 +149,9 @@ fn orders(targets: &[Target], wanted: &Wanted, host: &str) -> Result<Vec<Order>,
     let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
     for (n, name) in names.iter().enumerate() {
         if *name == host {
-            return Err(format!("host {name} is this one, which is recorded anyway; name the other one differently: NAME={name}"));
+            return Err(format!(
+                "host {name} is this one, which is recorded anyway; name the other one differently: NAME={name}"
+            ));
         }
         if names[..n].contains(name) {
             return Err(format!("two hosts are called {name}; name one of them differently: NAME={name}"));
@@ -158,12 +162,7 @@ fn orders(targets: &[Target], wanted: &Wanted, host: &str) -> Result<Vec<Order>,
     let order = |name: &&str| {
         let sources = for_host(&wanted.sources, &all, name);
         choose(&sources).map_err(|why| format!("host {name}: {why}"))?;
-        Ok(Order {
-            host: (*name).to_owned(),
-            sources,
-            interval_s: wanted.interval_s,
-            duration_s: wanted.duration_s,
-        })
+        Ok(Order { host: (*name).to_owned(), sources, interval_s: wanted.interval_s, duration_s: wanted.duration_s })
     };
     names.iter().map(order).collect()
 }

@@ -67,7 +67,8 @@ impl Programs {
         }
         let own = std::env::current_exe().map_err(|error| format!("cannot find the path of this program: {error}"))?;
         let folder = own.parent().unwrap_or(Path::new("/"));
-        let beside = [folder.join(&name), folder.join("../lib/fenxi").join(&name), folder.join("../libexec").join(&name)];
+        let beside =
+            [folder.join(&name), folder.join("../lib/fenxi").join(&name), folder.join("../libexec").join(&name)];
         if let Some(path) = beside.into_iter().find(|path| path.is_file()) {
             return Ok(path);
         }

@@ -216,7 +216,8 @@ impl<'a> Agent<'a> {
             self.rows.event(t, "clock step", "agent", &text);
         }
         if let Some((count, from)) = lost {
-            let text = format!("{count} samples from {} on were dropped: the link is too slow for too long", from.iso());
+            let text =
+                format!("{count} samples from {} on were dropped: the link is too slow for too long", from.iso());
             self.rows.set_source("agent");
             self.rows.note("", None, &text);
         }

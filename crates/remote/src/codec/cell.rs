@@ -155,8 +155,21 @@ mod tests {
     fn numbers_come_back_to_the_last_bit() {
         let dt = 1.000_057_912;
         let floats = [
-            0.0, -0.0, 1.0, -3.0, 1e300, f64::MIN_POSITIVE, 100.0 / dt, 12.34, 100.0 * 0.35 / dt, 812_345_678.0 / 1e9 / dt,
-            812_345_678.0 * 100.0 / 1e9 / dt, std::f64::consts::PI, 4_503_599_627_370_497.5, -17.0 / dt, 1e18,
+            0.0,
+            -0.0,
+            1.0,
+            -3.0,
+            1e300,
+            f64::MIN_POSITIVE,
+            100.0 / dt,
+            12.34,
+            100.0 * 0.35 / dt,
+            812_345_678.0 / 1e9 / dt,
+            812_345_678.0 * 100.0 / 1e9 / dt,
+            std::f64::consts::PI,
+            4_503_599_627_370_497.5,
+            -17.0 / dt,
+            1e18,
         ];
         let mut out = Out::default();
         let pairs: Vec<(f64, f64)> = floats.iter().flat_map(|a| floats.iter().map(move |b| (*a, *b))).collect();

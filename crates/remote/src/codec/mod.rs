@@ -15,7 +15,7 @@ pub use encode::Encoder;
 const MAX_LABELS: usize = 1 << 16;
 /// The window of the compressor: some minutes of a quiet host, and little memory for each at the recorder.
 const WINDOW_LOG: u32 = 19;
-/// Level of compression: beyond, CPU time grows and bytes hardly shrink (measured by `bench/hosts.py`).
+/// Level of compression: beyond, CPU time grows and bytes hardly shrink.
 const LEVEL: i32 = 6;
 
 /// The rows of a table at the last tick: columns of cells, and texts where the column has them.

@@ -1,3 +1,5 @@
+//! Whatever is encoded is decoded again, and what is damaged is an error.
+
 use fenxi_model::{
     Micros, Rows,
     catalog::{HOST, cpu, event, process, text},

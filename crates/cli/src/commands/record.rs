@@ -10,7 +10,7 @@ use crate::{
     ending::exit_code,
     facts,
     machine::hostname,
-    options::{DbArgs, Global, HostsArgs, RootArg, RunLabels, interval, key_value, seconds},
+    options::{DbArgs, Global, HostsArgs, RootArg, RunLabels, TriggerArgs, interval, key_value, seconds},
     print,
     progress::{Line, plural},
     sources, stores,
@@ -31,7 +31,10 @@ Examples:
   fenxi record --on db1 --on store=me@10.0.0.9 -- ./bench.sh
   fenxi record --on 'pod=kubectl exec -i shop-0 --' --source pod:+profile
   fenxi record --fact build=a1b2c3 --fact my.cnf=@/etc/my.cnf -- ./bench.sh
-  fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m")]
+  fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m
+  fenxi record --when 'cpu.busy > 90 for 5s' --then +profile --after 30s
+  fenxi record --when 'sessions{user=app} reaches 10,20,30' --then +querystat --whom session
+  fenxi record --when \"event kind='oom kill'\" --before 60s --hook 'mail -s oom ops'")]
 #[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the command or host]")))]
 pub struct RecordArgs {
     /// Name and tags
@@ -57,6 +60,9 @@ pub struct RecordArgs {
     /// Database servers
     #[command(flatten)]
     pub db: DbArgs,
+    /// Triggers
+    #[command(flatten)]
+    pub triggers: TriggerArgs,
     /// The machine
     #[command(flatten)]
     pub machine: RootArg,
@@ -72,6 +78,7 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     let mut sources = sources::choose(&args.hosts.own(&args.source, &host))?;
     sources.extend(facts::given(&args.fact)?);
     sources.extend(args.db.source(Vec::new(), args.interval)?);
+    let triggers = args.triggers.triggers(&mut sources)?;
     let store = stores::create(global)?;
     sources.extend(args.hosts.connect(&args.source, args.interval, args.duration, &host, global.quiet)?);
     let plan = Plan {
@@ -81,6 +88,7 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         duration_s: args.duration,
         command: (!args.command.is_empty()).then(|| args.command.clone()),
         random: stores::random(),
+        triggers,
         ..Plan::new(sources, root, host, args.interval)
     };
     let line = Line::new(global.quiet, !args.command.is_empty(), args.duration);
@@ -119,6 +127,13 @@ fn describe(outcome: &Outcome) -> String {
     }
     if let Some(code) = outcome.exit_code.filter(|code| *code != 0) {
         text.push_str(&format!("; the command ended with status {code}"));
+    }
+    for triggered in &outcome.triggered {
+        let did = match &triggered.never {
+            Some(never) => never.clone(),
+            None => format!("fired {}", plural(u64::from(triggered.fired), "time")),
+        };
+        text.push_str(&format!("\n`{}` {did}", triggered.condition));
     }
     text.push_str("\nnext: fenxi explain @1, fenxi ask, fenxi report @1");
     text

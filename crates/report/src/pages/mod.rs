@@ -4,6 +4,7 @@
 //! parameters in the order in which the endpoint lists them, what says nothing left out.
 
 mod ask;
+mod board;
 mod compare;
 mod database;
 mod run;
@@ -40,6 +41,7 @@ const PAGES: &[(&str, Asks)] = &[
     ("/study", study::page),
     ("/trend", trend::page),
     ("/ask", ask::page),
+    ("/board", board::page),
 ];
 
 /// The page at `address`: a path with its query, or the whole address of a page on a server.

@@ -52,7 +52,7 @@ function Changes({ found }: { found: InRange }) {
         {sure.length > shown.length && (
           <button type="button" class="plain" onClick={() => setAll(true)}>{`Show all ${sure.length}`}</button>
         )}
-        {found.more > 0 && <span class="quiet">{`${found.more.toLocaleString("en")} more series like these`}</span>}
+        {found.more > 0 && sure.length > 0 && <span class="quiet">{`${found.more.toLocaleString("en")} more series like these`}</span>}
       </div>
       {unsure.length > 0 && (
         <details class="nothing">

@@ -30,8 +30,8 @@ pub struct Moved {
 ///
 /// Student's t with Welch's degrees of freedom, each side counted as its effective number of independent samples: its own samples
 /// divided by the time over which they depend on each other, which is taken from the side where it is longer. The level of each
-/// side is taken out before, so that a step is no dependence. p is never below one over the number of places that the range could have
-/// had.
+/// side is taken out before, so that a step is no dependence. p is never below what a permutation of so many independent samples
+/// could give.
 pub fn moved(values: &[Option<f64>], range: Range<usize>) -> Option<Moved> {
     let known = |at: &[Option<f64>]| at.iter().flatten().copied().filter(|v| v.is_finite()).collect::<Vec<f64>>();
     let range = range.start.min(values.len())..range.end.min(values.len());
@@ -50,7 +50,6 @@ pub fn moved(values: &[Option<f64>], range: Range<usize>) -> Option<Moved> {
         side.iter().map(|v| (v - center).powi(2)).sum::<f64>() / (side.len() - 1).max(1) as f64
     };
     let (v_in, v_rest) = (spread(&inside, m_in) / n_in, spread(&rest, m_rest) / n_rest);
-    let places = (values.len() - range.len() + 1) as f64;
     let p = if m_in == m_rest {
         1.0
     } else if v_in + v_rest <= 0.0 {
@@ -65,7 +64,13 @@ pub fn moved(values: &[Option<f64>], range: Range<usize>) -> Option<Moved> {
     let most = inside.iter().chain(&rest).fold(0.0_f64, |most, v| most.max(v.abs()));
     let lifted = |v: f64| v.abs() + FLOOR * most;
     let power = if most > 0.0 { (lifted(m_in) / lifted(m_rest)).log2().abs().min(MOST_POWER) } else { 0.0 };
-    Some(Moved { inside: m_in, rest: m_rest, p: p.clamp(1.0 / places, 1.0), effect, weight: effect.abs() * power })
+    Some(Moved { inside: m_in, rest: m_rest, p: p.clamp(least(n_in, n_rest), 1.0), effect, weight: effect.abs() * power })
+}
+
+/// One over the number of ways in which so many of all samples can be chosen.
+fn least(inside: f64, rest: f64) -> f64 {
+    let ways = libm::lgamma(inside + rest + 1.0) - libm::lgamma(inside + 1.0) - libm::lgamma(rest + 1.0);
+    (-ways).exp()
 }
 
 #[cfg(test)]
@@ -111,7 +116,7 @@ mod tests {
         assert_eq!(moved(&[Some(1.0), None, None, Some(2.0)], 1..2), None);
         let found = moved(&[Some(1.0), Some(1.0), None, Some(5.0), Some(5.0), Some(1.0)], 2..5).unwrap();
         assert_eq!((found.inside, found.rest, found.effect), (5.0, 1.0, 1.0));
-        assert_eq!(found.p, 0.25, "a range of three among six has four places");
+        assert!((found.p - 0.1).abs() < 1e-9, "two of five can be chosen in ten ways: {found:?}");
         assert_eq!(moved(&[Some(3.0); 6], 2..4).unwrap().p, 1.0);
     }
 }

@@ -110,7 +110,7 @@ export function AllGroups({ found, query, answers }: { found: Comparison; query:
         ))}
       </ul>
       <div class="scroll" tabIndex={0} role="region" aria-label="all groups">
-        <table>
+        <table class="verdicts">
           <thead>
             <tr>
               <th>metric</th>

@@ -1,9 +1,10 @@
 -- What the recorded command was at, by looks at all of its threads: on a CPU or in its queue where one of them was, else the wait of most of
--- them; a process that waits for its child or for any of many events says less than another that is at something.
+-- them; a process that sleeps, or waits for its child or any of many events, says less than another that waits for something in particular.
 WITH looks AS (
     SELECT run, t, coalesce(dt, 1) AS dt,
         CASE WHEN coalesce(sum(threads) FILTER (wait = 'run'), 0) > 0 THEN 'run'
-            ELSE coalesce(arg_max(wait, threads) FILTER (wait NOT IN ('child', 'poll')), arg_max(wait, threads) FILTER (wait = 'poll'), 'child') END AS state
+            ELSE coalesce(arg_max(wait, threads) FILTER (wait NOT IN ('sleep', 'other', 'poll', 'child')), arg_max(wait, threads) FILTER (wait = 'sleep'),
+                arg_max(wait, threads) FILTER (wait = 'other'), arg_max(wait, threads) FILTER (wait = 'poll'), 'child') END AS state
     FROM thread_wait
     WHERE role = 'command'
     GROUP BY run, t, coalesce(dt, 1)

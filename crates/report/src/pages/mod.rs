@@ -31,6 +31,8 @@ pub(crate) type Request = (&'static str, Query);
 /// What a file asks for besides, so that it stays small: path, parameter, value.
 pub(crate) const IN_A_FILE: &[(&str, &str, &str)] = &[("/api/v1/panel", "lines", "40")];
 
+pub(crate) use run::first_of_run;
+
 type Asks = fn(&Context<'_>, &Query) -> Result<Page, ApiError>;
 
 /// Every page that can be a file.

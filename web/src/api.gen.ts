@@ -544,6 +544,13 @@ export interface LiveSeries {
   table: string;
 }
 
+/** A mark of a run, seconds since its start. */
+export interface Mark {
+  at_s: number;
+  host: string | null;
+  text: string;
+}
+
 /** What a column means, from the catalogue. */
 export interface Meaning {
   better: Better;

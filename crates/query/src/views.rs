@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fenxi_model::{Micros, RunId, Shape, TABLES, Table, schema_of};
+use fenxi_model::{Micros, RunId, Shape, TABLES, Table, catalog::event, schema_of};
 use fenxi_store::{APART, Holds, RunFilter, Store, TableFile};
 use parquet::{arrow::arrow_reader::ArrowReaderMetadata, file::statistics::Statistics};
 
@@ -18,6 +18,8 @@ use crate::{
     derived::{DERIVED, Derived},
     lex,
 };
+
+mod marks;
 
 /// Names whose mention asks for every view: they list tables or columns.
 const LISTINGS: [&str; 6] =
@@ -96,6 +98,9 @@ pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, 
             let condition = condition.as_ref().map(|c| format!(" WHERE {c}")).unwrap_or_default();
             parts.push(select(declared, group)? + &condition);
         }
+    }
+    if table == event::TABLE.name {
+        parts.extend(marks::rows(store, scope)?);
     }
     if parts.is_empty() {
         parts.push(empty(declared));

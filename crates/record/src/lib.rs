@@ -4,15 +4,22 @@
 mod attend;
 mod clock;
 mod command;
+mod keeper;
+mod kept;
 mod observed;
 mod plan;
 mod recorder;
+mod recording;
+mod roll;
+mod rolling;
 mod sampler;
 mod sources;
 mod summary;
+mod tend;
 #[cfg(test)]
 mod tests;
 mod time;
+mod trigger;
 mod wake;
 
 pub use attend::{Attended, Cause, Hold, attend, pause};
@@ -20,5 +27,8 @@ pub use command::Contained;
 pub use observed::Observed;
 pub use plan::Plan;
 pub use recorder::{Outcome, RecordError, Stage, observe, record};
-pub use sources::{choose, is_observer, source, sources};
+pub use roll::{Keep, Reload, Roll, Thin};
+pub use sources::{choose, fills, is_observer, source, sources, started};
 pub use summary::Progress;
+pub use tend::{KEEP, tend};
+pub use trigger::{Condition, Fired, Hook, Triggered, Triggers, Who};

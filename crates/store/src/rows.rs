@@ -70,9 +70,20 @@ impl Store {
     /// The rows of a table of a run, in the order of its own file; `columns` are the ones to read, None for all. What is read
     /// was compared with its checksum.
     pub(crate) fn rows(&self, run: &RunId, entry: &FileEntry, columns: Option<&[&str]>) -> Result<Rows, StoreError> {
+        self.rows_by(run, entry, columns, ROW_GROUP)
+    }
+
+    /// The same, at most `n` rows at a time.
+    pub(crate) fn rows_by(
+        &self,
+        run: &RunId,
+        entry: &FileEntry,
+        columns: Option<&[&str]>,
+        n: usize,
+    ) -> Result<Rows, StoreError> {
         let compacted = self.compacted()?;
         match entry.table.as_deref().and_then(|table| compacted.find(run, table)) {
-            Some(file) => self.rows_of_packed(run, file, columns),
+            Some(file) => self.rows_of_packed(run, file, columns, n),
             None => {
                 self.check_file(run, entry)?;
                 let path = self.run_dir(run).join(&entry.name);
@@ -81,13 +92,19 @@ impl Store {
                 let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(fail)?;
                 let schema = SchemaRef::clone(builder.schema());
                 let mask = mask(&builder, columns);
-                let reader = builder.with_projection(mask).with_batch_size(ROW_GROUP).build().map_err(fail)?;
+                let reader = builder.with_projection(mask).with_batch_size(n).build().map_err(fail)?;
                 Ok(Rows { path, schema, reader, n_rows: entry.rows })
             }
         }
     }
 
-    fn rows_of_packed(&self, run: &RunId, file: &PackedFile, columns: Option<&[&str]>) -> Result<Rows, StoreError> {
+    fn rows_of_packed(
+        &self,
+        run: &RunId,
+        file: &PackedFile,
+        columns: Option<&[&str]>,
+        n: usize,
+    ) -> Result<Rows, StoreError> {
         let path = self.packed_path(file);
         self.check_one(Expected { path: path.clone(), bytes: Some(file.bytes), blake3: file.blake3.clone() })?;
         let fail = |e| parquet_error(&path, e);
@@ -109,7 +126,7 @@ impl Store {
         let mask = mask(&builder, Some(&names));
         let selection = RowSelection::from_consecutive_ranges(rows.into_iter(), all);
         let builder = builder.with_row_groups(groups).with_row_selection(selection).with_projection(mask);
-        let reader = builder.with_batch_size(ROW_GROUP).build().map_err(fail)?;
+        let reader = builder.with_batch_size(n).build().map_err(fail)?;
         Ok(Rows { path, schema, reader, n_rows })
     }
 

@@ -10,7 +10,7 @@ use crate::{
     ending::exit_code,
     facts,
     machine::hostname,
-    options::{DbArgs, Global, RootArg, RunLabels, interval, key_value, seconds},
+    options::{DbArgs, Global, RootArg, RunLabels, TriggerArgs, interval, key_value, seconds},
     print,
     progress::{Line, plural},
     sources, stores,
@@ -29,7 +29,10 @@ Examples:
   fenxi record --source +iopattern:pid=42 --for 1m
   fenxi record --db postgres:///shop --db mysql://mon@db1/ --for 5m
   fenxi record --fact build=a1b2c3 --fact my.cnf=@/etc/my.cnf -- ./bench.sh
-  fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m")]
+  fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m
+  fenxi record --when 'cpu.busy > 90 for 5s' --then +profile --after 30s
+  fenxi record --when 'sessions{user=app} reaches 10,20,30' --then +querystat --whom session
+  fenxi record --when \"event kind='oom kill'\" --before 60s --hook 'mail -s oom ops'")]
 #[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the command or host]")))]
 pub struct RecordArgs {
     /// Name and tags
@@ -52,6 +55,9 @@ pub struct RecordArgs {
     /// Database servers
     #[command(flatten)]
     pub db: DbArgs,
+    /// Triggers
+    #[command(flatten)]
+    pub triggers: TriggerArgs,
     /// The machine
     #[command(flatten)]
     pub machine: RootArg,
@@ -65,6 +71,7 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     let mut sources = sources::choose(&args.source)?;
     sources.extend(facts::given(&args.fact)?);
     sources.extend(args.db.source(Vec::new(), args.interval)?);
+    let triggers = args.triggers.triggers(&mut sources)?;
     let root = args.machine.open()?;
     let store = stores::create(global)?;
     let host = hostname(&root);
@@ -75,6 +82,7 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         duration_s: args.duration,
         command: (!args.command.is_empty()).then(|| args.command.clone()),
         random: stores::random(),
+        triggers,
         ..Plan::new(sources, root, host, args.interval)
     };
     let line = Line::new(global.quiet, !args.command.is_empty(), args.duration);
@@ -113,6 +121,13 @@ fn describe(outcome: &Outcome) -> String {
     }
     if let Some(code) = outcome.exit_code.filter(|code| *code != 0) {
         text.push_str(&format!("; the command ended with status {code}"));
+    }
+    for triggered in &outcome.triggered {
+        let did = match &triggered.never {
+            Some(never) => never.clone(),
+            None => format!("fired {}", plural(u64::from(triggered.fired), "time")),
+        };
+        text.push_str(&format!("\n`{}` {did}", triggered.condition));
     }
     text.push_str("\nnext: fenxi explain @1, fenxi ask, fenxi report @1");
     text

@@ -4,6 +4,7 @@
 mod answer;
 pub mod database;
 mod live;
+mod trigger;
 mod values;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use fenxi_source::Root;
 pub use answer::{AnswerArgs, Format};
 pub use database::DbArgs;
 pub use live::LiveArgs;
+pub use trigger::TriggerArgs;
 pub use values::{cpu_list, interval, key_value, seconds, size};
 
 /// Options that every command has.

@@ -1,15 +1,21 @@
 """`fenxi push` and `pull` against a local S3-compatible server (moto): s3_push.py FENXI STORE WORK."""
 
 import json
+import logging
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import urllib.request
 
 from moto.server import ThreadedMotoServer
 
 
-def main(fenxi, store, work):
+def main(fenxi, recorded, work):
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    store = f"{work}/pushed"
+    shutil.copytree(recorded, store)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     server.start()
     host, port = server.get_host_and_port()
@@ -31,8 +37,6 @@ def main(fenxi, store, work):
 
     said = run(store, "push", "s3://perf/team", fails=True)
     assert "NoSuchBucket" in said, said
-    import urllib.request
-
     make = urllib.request.Request(f"http://{host}:{port}/perf", method="PUT")
     urllib.request.urlopen(make).read()
     n_runs = len(list(pathlib.Path(store, "runs").iterdir()))
@@ -47,8 +51,8 @@ def main(fenxi, store, work):
     ask = ["sql", "-o", "csv", "SELECT run, count(*), sum(usr) FROM cpu GROUP BY run ORDER BY run"]
     assert run(copy, *ask) == run(store, *ask)
     run(copy, "verify")
-    run(copy, "compact", "--quiet")
-    compacted = told("push", "s3://perf/team", store=copy)
+    run(store, "compact", "--quiet")
+    compacted = told("push", "s3://perf/team")
     assert compacted["removed_files"] > n_runs, compacted
     once_more = f"{work}/again"
     assert told("pull", "s3://perf/team", store=once_more)["runs"] == n_runs

@@ -113,7 +113,9 @@ impl Store {
             let stamp = match fs::metadata(&file.path) {
                 Ok(meta) => Stamp::of(&meta),
                 // Removed since it was listed, with its run: there is nothing to believe.
-                Err(e) if e.kind() == io::ErrorKind::NotFound && file.runs().iter().all(|r| !self.run_dir(r).exists()) => {
+                Err(e)
+                    if e.kind() == io::ErrorKind::NotFound && file.runs().iter().all(|r| !self.run_dir(r).exists()) =>
+                {
                     continue;
                 }
                 Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(self.wrong(&file.path, "it is missing")),

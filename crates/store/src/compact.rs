@@ -224,7 +224,8 @@ impl Store {
         let compacted = self.compacted()?;
         let mut files = compacted.parts();
         for (other, held) in files.iter_mut().filter(|(other, _)| other.table == file.table) {
-            let (moved, kept): (Vec<RunId>, Vec<RunId>) = held.drain(..).partition(|run| runs.binary_search(run).is_ok());
+            let (moved, kept): (Vec<RunId>, Vec<RunId>) =
+                held.drain(..).partition(|run| runs.binary_search(run).is_ok());
             *held = kept;
             other.gone.extend(moved);
         }

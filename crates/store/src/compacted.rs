@@ -253,7 +253,11 @@ mod tests {
 
     #[test]
     fn a_run_is_found_in_the_one_file_that_holds_its_table() {
-        let file = |table: &str, name: &str| PackedFile { table: table.to_owned(), name: name.to_owned(), ..PackedFile::default() };
+        let file = |table: &str, name: &str| PackedFile {
+            table: table.to_owned(),
+            name: name.to_owned(),
+            ..PackedFile::default()
+        };
         let parts = vec![
             (file("cpu", "a"), vec![id(1), id(2), id(4)]),
             (file("cpu", "b"), vec![id(3)]),

@@ -163,7 +163,8 @@ impl Store {
     /// When the store cannot be read.
     pub fn own_files<'m>(&self, manifest: &'m Manifest) -> Result<Vec<&'m FileEntry>, StoreError> {
         let compacted = self.compacted()?;
-        let is_own = |f: &&FileEntry| f.table.as_deref().is_none_or(|table| compacted.find(&manifest.id, table).is_none());
+        let is_own =
+            |f: &&FileEntry| f.table.as_deref().is_none_or(|table| compacted.find(&manifest.id, table).is_none());
         Ok(manifest.files.iter().filter(is_own).collect())
     }
 

@@ -116,7 +116,8 @@ impl Store {
         self.settled(|| {
             let compacted = self.compacted()?;
             let own = self.run_dir(id);
-            let mut whole = WholeRun { manifest: manifest.clone(), text: text.clone(), own, made: BTreeSet::new(), scratch: None };
+            let mut whole =
+                WholeRun { manifest: manifest.clone(), text: text.clone(), own, made: BTreeSet::new(), scratch: None };
             let mut restored = BTreeMap::new();
             for file in compacted.of_run(id) {
                 let Some(entry) = manifest.file(&file.table) else { continue };

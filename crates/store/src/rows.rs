@@ -15,9 +15,7 @@ use fs_err as fs;
 use parquet::{
     arrow::{
         ProjectionMask,
-        arrow_reader::{
-            ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
-        },
+        arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection},
     },
     file::statistics::Statistics,
 };
@@ -174,7 +172,8 @@ fn places(
         let runs = batch.column(0).as_dictionary_opt::<Int32Type>();
         let runs = runs.and_then(|runs| Some((runs.keys(), runs.values().as_string_opt::<i32>()?)));
         let (keys, values) = runs.ok_or_else(|| StoreError::damaged(path, "its column `run` is no text"))?;
-        let wanted: Vec<i32> = (0..values.len()).filter(|i| values.value(*i) == run.as_str()).map(|i| i as i32).collect();
+        let wanted: Vec<i32> =
+            (0..values.len()).filter(|i| values.value(*i) == run.as_str()).map(|i| i as i32).collect();
         for (row, key) in keys.values().iter().enumerate().filter(|(_, key)| wanted.contains(key)) {
             let _ = key;
             match ranges.last_mut() {

@@ -10,7 +10,9 @@ use fenxi_model::RunId;
 use fs_err as fs;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
-use crate::{FileEntry, Manifest, Problem, Store, StoreError, compacted::PackedFile, rows::RUN, seal::manifest_is_intact};
+use crate::{
+    FileEntry, Manifest, Problem, Store, StoreError, compacted::PackedFile, rows::RUN, seal::manifest_is_intact,
+};
 
 impl Store {
     /// Compares every file of `id` with its manifest; an empty list means the run is as it was sealed.
@@ -83,7 +85,11 @@ impl Store {
             self.packed().set_verified(&packed.name);
         }
         let rows = self.rows(run, entry, Some(&[RUN])).map_err(|e| e.to_string())?.n_rows();
-        if rows == entry.rows { Ok(()) } else { Err(format!("has {rows} rows of {run}, its manifest says {}", entry.rows)) }
+        if rows == entry.rows {
+            Ok(())
+        } else {
+            Err(format!("has {rows} rows of {run}, its manifest says {}", entry.rows))
+        }
     }
 
     /// Compares a file of many runs with the manifest of these.

@@ -53,7 +53,11 @@ fn csv(batch: &RecordBatch) -> String {
         .collect();
     (0..batch.num_rows())
         .map(|row| {
-            columns.iter().map(|c| arrow_cast::display::array_value_to_string(c, row).unwrap()).collect::<Vec<_>>().join(",")
+            columns
+                .iter()
+                .map(|c| arrow_cast::display::array_value_to_string(c, row).unwrap())
+                .collect::<Vec<_>>()
+                .join(",")
         })
         .collect::<Vec<_>>()
         .join("\n")

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use fenxi_model::Unit;
-use fenxi_remote::{Transfer, open, push};
+use fenxi_carry::{Transfer, open, push};
 use serde_json::json;
 
 use crate::{

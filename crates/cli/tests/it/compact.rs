@@ -1,6 +1,11 @@
 //! `fenxi compact` through the binary: the same answers, also while it is killed.
 
-use std::{collections::BTreeMap, path::Path, process::Stdio, time::{Duration, Instant}};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
 use nix::sys::signal::Signal;
 
@@ -12,7 +17,12 @@ const RUNS: usize = 12;
 
 /// Questions of every kind of reader: SQL over all runs and over one, statistics, a time series, facts.
 const ASKED: &[&[&str]] = &[
-    &["sql", "-o", "csv", "SELECT run, count(*), round(sum(usr), 6), min(t), max(t) FROM cpu GROUP BY run ORDER BY run"],
+    &[
+        "sql",
+        "-o",
+        "csv",
+        "SELECT run, count(*), round(sum(usr), 6), min(t), max(t) FROM cpu GROUP BY run ORDER BY run",
+    ],
     &["sql", "-o", "csv", "SELECT count(*), count(DISTINCT run) FROM mem"],
     &["sql", "-o", "csv", "-r", "r3", "SELECT count(*), round(avg(idle), 6) FROM cpu"],
     &["sql", "-o", "csv", "SELECT run, count(*), round(sum(mean), 6) FROM stats GROUP BY run ORDER BY run"],
@@ -25,7 +35,18 @@ fn recorded() -> Fenxi {
     let fenxi = Fenxi::new();
     for i in 0..RUNS {
         let name = format!("r{i}");
-        fenxi.ok(&["record", "--quiet", "--name", &name, "--interval", "20ms", "--for", "100ms", "--source", "cpu,mem"]);
+        fenxi.ok(&[
+            "record",
+            "--quiet",
+            "--name",
+            &name,
+            "--interval",
+            "20ms",
+            "--for",
+            "100ms",
+            "--source",
+            "cpu,mem",
+        ]);
     }
     fenxi
 }
@@ -40,7 +61,11 @@ fn copy(from: &Path, to: &Path) {
     for entry in fs_err::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let target = to.join(path.file_name().unwrap());
-        if path.is_dir() { copy(&path, &target) } else { fs_err::copy(&path, &target).map(drop).unwrap() }
+        if path.is_dir() {
+            copy(&path, &target)
+        } else {
+            fs_err::copy(&path, &target).map(drop).unwrap()
+        }
         fs_err::set_permissions(&target, fs_err::metadata(&path).unwrap().permissions()).unwrap();
     }
 }
@@ -95,7 +120,8 @@ fn whenever_a_compaction_is_killed_the_store_answers_the_same() {
         signal(&child, Signal::SIGKILL);
         killed += usize::from(!child.wait().unwrap().success());
         let manifest = fenxi.path().join("compacted/manifest.json");
-        let own = crate::support::walk(&fenxi.path().join("runs")).iter().filter(|p| p.ends_with("cpu.parquet")).count();
+        let own =
+            crate::support::walk(&fenxi.path().join("runs")).iter().filter(|p| p.ends_with("cpu.parquet")).count();
         between += usize::from(manifest.exists() && own > 0);
         assert_eq!(fenxi.ok(asked), wanted, "after kill {kill}");
     }

@@ -15,7 +15,8 @@ fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
-const ASKED: [&str; 4] = ["sql", "-o", "csv", "SELECT run, count(*), round(sum(usr), 6) FROM cpu GROUP BY run ORDER BY run"];
+const ASKED: [&str; 4] =
+    ["sql", "-o", "csv", "SELECT run, count(*), round(sum(usr), 6) FROM cpu GROUP BY run ORDER BY run"];
 
 #[test]
 fn what_is_missing_is_pushed_and_comes_back_equal() {

@@ -32,8 +32,7 @@ pub(crate) struct Unsigned<'a> {
 impl Unsigned<'_> {
     /// The headers that the request is to have, besides its host.
     pub(crate) fn headers(&self, credentials: &Credentials) -> Vec<(&'static str, String)> {
-        let mut headers =
-            vec![("x-amz-content-sha256", self.payload.to_owned()), ("x-amz-date", self.time.to_owned())];
+        let mut headers = vec![("x-amz-content-sha256", self.payload.to_owned()), ("x-amz-date", self.time.to_owned())];
         headers.extend(credentials.token.clone().map(|token| ("x-amz-security-token", token)));
         let mut canonical = format!("host:{}\n", self.host);
         let mut signed = "host".to_owned();

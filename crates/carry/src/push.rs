@@ -13,7 +13,7 @@ use fenxi_model::RunId;
 use fenxi_store::{FileEntry, Store};
 use fs_err as fs;
 
-use crate::{Place, RemoteError, Transfer};
+use crate::{Place, CarryError, Transfer};
 
 /// What is known to be there of files that may change: BLAKE3 by name.
 pub(crate) const STATE: &str = ".fenxi-push.json";
@@ -55,7 +55,7 @@ pub fn push(
     place: &dyn Place,
     runs: Option<&[RunId]>,
     transfer: &Transfer<'_>,
-) -> Result<Pushed, RemoteError> {
+) -> Result<Pushed, CarryError> {
     let there = place.list("")?;
     let pushing = Pushing { store, place, transfer, there, files: AtomicU64::new(0), bytes: AtomicU64::new(0) };
     pushing.claim()?;
@@ -90,31 +90,31 @@ fn manifest_of(id: &RunId) -> String {
 
 impl Pushing<'_> {
     /// Marks the place as this store's; one of another store takes runs, but no files of many runs.
-    fn claim(&self) -> Result<(), RemoteError> {
+    fn claim(&self) -> Result<(), CarryError> {
         let own = fs::read(self.store.path().join("store.json"))?;
         match self.place.get("store.json")? {
             None => self.bytes("store.json", &own),
             Some(theirs) if id_of(&theirs) != id_of(&own) && !self.store.packed_files()?.is_empty() => {
-                Err(RemoteError::Foreign { place: self.place.name(), theirs: id_of(&theirs), ours: id_of(&own) })
+                Err(CarryError::Foreign { place: self.place.name(), theirs: id_of(&theirs), ours: id_of(&own) })
             }
             Some(_) => Ok(()),
         }
     }
 
     /// A run that is there must be this one: its manifest has the same size, whose digest is in it.
-    fn same(&self, id: &RunId) -> Result<(), RemoteError> {
+    fn same(&self, id: &RunId) -> Result<(), CarryError> {
         let name = manifest_of(id);
         let own = fs::metadata(self.store.path().join(&name))?.len();
         if self.there.get(&name) == Some(&own) {
             return Ok(());
         }
-        Err(RemoteError::Differs { place: self.place.name(), run: id.to_string() })
+        Err(CarryError::Differs { place: self.place.name(), run: id.to_string() })
     }
 
     /// Puts runs there, several at the same time.
-    fn runs(&self, ids: &[&RunId], all: bool) -> Result<(), RemoteError> {
+    fn runs(&self, ids: &[&RunId], all: bool) -> Result<(), CarryError> {
         let (turn, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let failed: Mutex<Option<RemoteError>> = Mutex::new(None);
+        let failed: Mutex<Option<CarryError>> = Mutex::new(None);
         let has_failed = || failed.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         let work = || {
             while let Some(id) = ids.get(turn.fetch_add(1, Ordering::Relaxed)).filter(|_| !has_failed()) {
@@ -136,7 +136,7 @@ impl Pushing<'_> {
     }
 
     /// Puts a run there: what is in files of many runs only where these are not pushed with it.
-    fn run(&self, id: &RunId, all: bool) -> Result<(), RemoteError> {
+    fn run(&self, id: &RunId, all: bool) -> Result<(), CarryError> {
         let folder = format!("runs/run={id}");
         if all {
             let manifest = self.store.run(id)?.manifest;
@@ -156,7 +156,7 @@ impl Pushing<'_> {
     }
 
     /// Puts a file there that never changes, unless it is there.
-    fn file(&self, name: &str, path: &Path, bytes: u64) -> Result<(), RemoteError> {
+    fn file(&self, name: &str, path: &Path, bytes: u64) -> Result<(), CarryError> {
         if self.there.get(name) == Some(&bytes) {
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl Pushing<'_> {
         Ok(())
     }
 
-    fn bytes(&self, name: &str, bytes: &[u8]) -> Result<(), RemoteError> {
+    fn bytes(&self, name: &str, bytes: &[u8]) -> Result<(), CarryError> {
         if !self.transfer.dry_run {
             self.place.put(name, bytes)?;
         }
@@ -182,7 +182,7 @@ impl Pushing<'_> {
 
     /// Puts there what may change: labels of the runs, and of a whole store also questions, studies and what names files of
     /// many runs. A list of checksums that lies there tells what is known.
-    fn small(&self, ids: &[RunId], all: bool) -> Result<(), RemoteError> {
+    fn small(&self, ids: &[RunId], all: bool) -> Result<(), CarryError> {
         let mut names: Vec<String> = ids.iter().map(|id| format!("labels/{id}.json")).collect();
         if all {
             for folder in SMALL {
@@ -216,7 +216,7 @@ impl Pushing<'_> {
     }
 
     /// Removes there what files of many runs have replaced: own files of runs, and older files of many runs.
-    fn replaced(&self, packed: &[FileEntry]) -> Result<u64, RemoteError> {
+    fn replaced(&self, packed: &[FileEntry]) -> Result<u64, CarryError> {
         let mut removed = 0;
         for name in self.there.keys() {
             let is_old = name.starts_with("compacted/")
@@ -232,7 +232,7 @@ impl Pushing<'_> {
         Ok(removed)
     }
 
-    fn is_packed(&self, name: &str) -> Result<bool, RemoteError> {
+    fn is_packed(&self, name: &str) -> Result<bool, CarryError> {
         let parts = name.strip_prefix("runs/run=").and_then(|rest| rest.split_once('/'));
         let Some((id, table)) = parts.and_then(|(id, file)| Some((RunId::parse(id)?, file.strip_suffix(".parquet")?)))
         else {
@@ -242,8 +242,8 @@ impl Pushing<'_> {
     }
 }
 
-fn storage(place: &dyn Place, error: &dyn std::fmt::Display) -> RemoteError {
-    RemoteError::Storage { what: place.name(), why: error.to_string() }
+fn storage(place: &dyn Place, error: &dyn std::fmt::Display) -> CarryError {
+    CarryError::Storage { what: place.name(), why: error.to_string() }
 }
 
 /// The id of a store, as its mark has it.

@@ -8,7 +8,7 @@ use fenxi_model::RunId;
 use fenxi_store::{Store, TakeLimits};
 use fs_err as fs;
 
-use crate::{Place, RemoteError, Transfer};
+use crate::{Place, CarryError, Transfer};
 
 /// Runs that are fetched before they are taken in: they lie on the disk twice meanwhile.
 const AT_ONCE: usize = 32;
@@ -33,9 +33,9 @@ pub fn pull(
     place: &dyn Place,
     chosen: &[String],
     transfer: &Transfer<'_>,
-) -> Result<Pulled, RemoteError> {
+) -> Result<Pulled, CarryError> {
     if place.get("store.json")?.is_none() {
-        return Err(RemoteError::NoStore(place.name()));
+        return Err(CarryError::NoStore(place.name()));
     }
     let there = place.list("")?;
     let manifest = |name: &str| name.strip_prefix("runs/run=")?.strip_suffix("/run.json").and_then(RunId::parse);
@@ -43,7 +43,7 @@ pub fn pull(
     for beginning in chosen {
         if !ids.iter().any(|id| id.as_str().starts_with(beginning.as_str())) {
             let what = format!("no run of {} begins with `{beginning}`", place.name());
-            return Err(RemoteError::Storage { what, why: "give an id or the beginning of one".to_owned() });
+            return Err(CarryError::Storage { what, why: "give an id or the beginning of one".to_owned() });
         }
     }
     ids.retain(|id| chosen.is_empty() || chosen.iter().any(|c| id.as_str().starts_with(c.as_str())));
@@ -78,14 +78,14 @@ fn of_run<'a>(there: &'a BTreeMap<String, u64>, id: &RunId) -> impl Iterator<Ite
 }
 
 /// Fetches what lies in a run's folder, and its labels.
-fn fetch(hidden: &Store, place: &dyn Place, there: &BTreeMap<String, u64>, id: &RunId) -> Result<u64, RemoteError> {
+fn fetch(hidden: &Store, place: &dyn Place, there: &BTreeMap<String, u64>, id: &RunId) -> Result<u64, CarryError> {
     let labels = format!("labels/{id}.json");
     let labels = there.get_key_value(&labels).map(|(name, bytes)| (name.as_str(), *bytes));
     let mut fetched = 0;
     for (name, bytes) in of_run(there, id).chain(labels) {
         if !is_plain(name) {
             let why = "its name leads elsewhere".to_owned();
-            return Err(RemoteError::Storage { what: format!("{} in {}", name, place.name()), why });
+            return Err(CarryError::Storage { what: format!("{} in {}", name, place.name()), why });
         }
         into(hidden.path(), place, name)?;
         fetched += bytes;
@@ -98,7 +98,7 @@ fn is_plain(name: &str) -> bool {
     name.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-fn into(root: &Path, place: &dyn Place, name: &str) -> Result<(), RemoteError> {
+fn into(root: &Path, place: &dyn Place, name: &str) -> Result<(), CarryError> {
     let path = root.join(name);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -107,12 +107,7 @@ fn into(root: &Path, place: &dyn Place, name: &str) -> Result<(), RemoteError> {
 }
 
 /// Fetches the files of many runs that hold tables of these, and what names them.
-fn packed(
-    hidden: &Store,
-    place: &dyn Place,
-    there: &BTreeMap<String, u64>,
-    ids: &[RunId],
-) -> Result<u64, RemoteError> {
+fn packed(hidden: &Store, place: &dyn Place, there: &BTreeMap<String, u64>, ids: &[RunId]) -> Result<u64, CarryError> {
     if !there.contains_key("compacted/manifest.json") {
         return Ok(0);
     }
@@ -129,7 +124,7 @@ fn packed(
 }
 
 /// Takes runs in from the hidden store, as from an archive.
-fn take(store: &Store, hidden: &Store, ids: &[RunId]) -> Result<(), RemoteError> {
+fn take(store: &Store, hidden: &Store, ids: &[RunId]) -> Result<(), CarryError> {
     let (reader, writer) = std::io::pipe()?;
     std::thread::scope(|scope| {
         let exporting = scope.spawn(move || hidden.export(ids, writer).map(drop));

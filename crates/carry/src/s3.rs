@@ -18,7 +18,7 @@ use ureq::{
 };
 
 use crate::{
-    Place, RemoteError,
+    Place, CarryError,
     sign::{Credentials, Unsigned, encoded, hex, sha256},
 };
 
@@ -56,9 +56,9 @@ enum Payload<'a> {
 
 impl S3 {
     /// With what the environment says, as the tools of AWS read it.
-    pub(crate) fn from_environment(bucket: &str, prefix: &str, now: fn() -> Micros) -> Result<S3, RemoteError> {
+    pub(crate) fn from_environment(bucket: &str, prefix: &str, now: fn() -> Micros) -> Result<S3, CarryError> {
         let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let needed = |name| set(name).ok_or(RemoteError::Credentials(name));
+        let needed = |name| set(name).ok_or(CarryError::Credentials(name));
         let credentials = Credentials {
             key: needed("AWS_ACCESS_KEY_ID")?,
             secret: needed("AWS_SECRET_ACCESS_KEY")?,
@@ -88,12 +88,14 @@ impl S3 {
     }
 
     /// Asks, several times where that may help; `path` and `query` are encoded.
-    fn ask(&self, method: &str, path: &str, query: &str, payload: Payload<'_>) -> Result<Response<Body>, RemoteError> {
+    fn ask(&self, method: &str, path: &str, query: &str, payload: Payload<'_>) -> Result<Response<Body>, CarryError> {
         let what = || format!("{method} {}{path}", self.base);
         let mut pause = PAUSE;
         for attempt in 1.. {
             let failed = match self.once(method, path, query, payload) {
-                Ok(response) if response.status().is_server_error() && attempt < ATTEMPTS => response.status().to_string(),
+                Ok(response) if response.status().is_server_error() && attempt < ATTEMPTS => {
+                    response.status().to_string()
+                }
                 Ok(response) => return Ok(response),
                 Err(error) if attempt < ATTEMPTS => error.to_string(),
                 Err(error) => return Err(error),
@@ -102,10 +104,10 @@ impl S3 {
             std::thread::sleep(pause);
             pause *= 2;
         }
-        Err(RemoteError::Storage { what: what(), why: "it was given up".to_owned() })
+        Err(CarryError::Storage { what: what(), why: "it was given up".to_owned() })
     }
 
-    fn once(&self, method: &str, path: &str, query: &str, payload: Payload<'_>) -> Result<Response<Body>, RemoteError> {
+    fn once(&self, method: &str, path: &str, query: &str, payload: Payload<'_>) -> Result<Response<Body>, CarryError> {
         let (hash, length) = match payload {
             Payload::None => (sha256(b""), 0),
             Payload::Bytes(bytes) => (sha256(bytes), bytes.len() as u64),
@@ -113,21 +115,14 @@ impl S3 {
         };
         // The storage compares what it receives with this hash: nothing arrives changed.
         let time = format!("{}Z", (self.now)().compact());
-        let unsigned = Unsigned {
-            method,
-            host: &self.host,
-            path,
-            query,
-            payload: &hash,
-            time: &time,
-            region: &self.region,
-        };
+        let unsigned =
+            Unsigned { method, host: &self.host, path, query, payload: &hash, time: &time, region: &self.region };
         let mark = if query.is_empty() { "" } else { "?" };
         let mut request = Request::builder().method(method).uri(format!("{}{path}{mark}{query}", self.base));
         for (name, value) in unsigned.headers(&self.credentials) {
             request = request.header(name, value);
         }
-        let failed = |why: String| RemoteError::Storage { what: format!("{method} {}{path}", self.base), why };
+        let failed = |why: String| CarryError::Storage { what: format!("{method} {}{path}", self.base), why };
         let sent = match payload {
             Payload::None => self.agent.run(request.body(()).map_err(|e| failed(e.to_string()))?),
             Payload::Bytes(bytes) => {
@@ -144,20 +139,20 @@ impl S3 {
     }
 
     /// The answer to a request that must succeed.
-    fn done(&self, method: &str, name: &str, payload: Payload<'_>) -> Result<Response<Body>, RemoteError> {
+    fn done(&self, method: &str, name: &str, payload: Payload<'_>) -> Result<Response<Body>, CarryError> {
         let path = format!("{}/{}", self.root, encoded(&self.key(name), b"/"));
         let response = self.ask(method, &path, "", payload)?;
         if response.status().is_success() { Ok(response) } else { Err(self.refused(method, &path, response)) }
     }
 
-    fn refused(&self, method: &str, path: &str, response: Response<Body>) -> RemoteError {
+    fn refused(&self, method: &str, path: &str, response: Response<Body>) -> CarryError {
         let status = response.status();
         let mut text = String::new();
         // What cannot be read is not told.
         let _ = response.into_body().into_reader().take(ERROR_TEXT).read_to_string(&mut text);
         let said = [tag(&text, "Code"), tag(&text, "Message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
         let why = if said.is_empty() { status.to_string() } else { format!("{status}: {said}") };
-        RemoteError::Storage { what: format!("{method} {}{path}", self.base), why }
+        CarryError::Storage { what: format!("{method} {}{path}", self.base), why }
     }
 }
 
@@ -166,7 +161,7 @@ impl Place for S3 {
         format!("s3://{}/{}", self.bucket, self.prefix.trim_end_matches('/'))
     }
 
-    fn list(&self, prefix: &str) -> Result<BTreeMap<String, u64>, RemoteError> {
+    fn list(&self, prefix: &str) -> Result<BTreeMap<String, u64>, CarryError> {
         let mut found = BTreeMap::new();
         let mut next: Option<String> = None;
         let path = if self.root.is_empty() { "/".to_owned() } else { self.root.clone() };
@@ -180,7 +175,7 @@ impl Place for S3 {
             let mut text = String::new();
             response.into_body().into_reader().read_to_string(&mut text)?;
             let page = Listing::parse(&text)
-                .ok_or_else(|| RemoteError::Storage { what: self.name(), why: "its list cannot be read".to_owned() })?;
+                .ok_or_else(|| CarryError::Storage { what: self.name(), why: "its list cannot be read".to_owned() })?;
             for (key, size) in page.objects {
                 found.extend(key.strip_prefix(&self.prefix).map(|name| (name.to_owned(), size)));
             }
@@ -191,19 +186,19 @@ impl Place for S3 {
         }
     }
 
-    fn put_file(&self, name: &str, path: &Path) -> Result<(), RemoteError> {
+    fn put_file(&self, name: &str, path: &Path) -> Result<(), CarryError> {
         if fs::metadata(path)?.len() > LARGEST {
             let why = "it has more than 5 GiB, the most that one request may bring".to_owned();
-            return Err(RemoteError::Storage { what: path.display().to_string(), why });
+            return Err(CarryError::Storage { what: path.display().to_string(), why });
         }
         self.done("PUT", name, Payload::File(path)).map(drop)
     }
 
-    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), RemoteError> {
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), CarryError> {
         self.done("PUT", name, Payload::Bytes(bytes)).map(drop)
     }
 
-    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, RemoteError> {
+    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, CarryError> {
         let path = format!("{}/{}", self.root, encoded(&self.key(name), b"/"));
         let response = self.ask("GET", &path, "", Payload::None)?;
         match response.status() {
@@ -217,13 +212,13 @@ impl Place for S3 {
         }
     }
 
-    fn get_file(&self, name: &str, path: &Path) -> Result<(), RemoteError> {
+    fn get_file(&self, name: &str, path: &Path) -> Result<(), CarryError> {
         let response = self.done("GET", name, Payload::None)?;
         io::copy(&mut response.into_body().into_reader(), &mut fs::File::create(path)?)?;
         Ok(())
     }
 
-    fn delete(&self, name: &str) -> Result<(), RemoteError> {
+    fn delete(&self, name: &str) -> Result<(), CarryError> {
         self.done("DELETE", name, Payload::None).map(drop)
     }
 }

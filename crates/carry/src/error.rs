@@ -6,7 +6,7 @@ use fenxi_store::StoreError;
 
 /// A transfer that failed. What was transferred so far stays, and the next attempt goes on from there.
 #[derive(Debug, thiserror::Error)]
-pub enum RemoteError {
+pub enum CarryError {
     /// An address that names no place.
     #[error("`{0}` names no place: give s3://BUCKET/PREFIX, file:///DIRECTORY, or a directory")]
     Address(String),

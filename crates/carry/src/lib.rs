@@ -15,7 +15,7 @@ mod push;
 mod s3;
 mod sign;
 
-pub use error::RemoteError;
+pub use error::CarryError;
 pub use place::{Place, open};
 pub use pull::{Pulled, pull};
 pub use push::{Pushed, push};

@@ -8,7 +8,7 @@ use std::{
 
 use fs_err as fs;
 
-use crate::{Place, RemoteError};
+use crate::{Place, CarryError};
 
 /// What a file is called until it is whole.
 const PART: &str = ".part";
@@ -23,7 +23,7 @@ impl Directory {
         Directory { path }
     }
 
-    fn shown(&self, name: &str, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), RemoteError> {
+    fn shown(&self, name: &str, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), CarryError> {
         let path = self.path.join(name);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -62,21 +62,21 @@ impl Place for Directory {
         self.path.display().to_string()
     }
 
-    fn list(&self, prefix: &str) -> Result<BTreeMap<String, u64>, RemoteError> {
+    fn list(&self, prefix: &str) -> Result<BTreeMap<String, u64>, CarryError> {
         let mut found = BTreeMap::new();
         walk(&self.path, "", prefix, &mut found)?;
         Ok(found)
     }
 
-    fn put_file(&self, name: &str, path: &Path) -> Result<(), RemoteError> {
+    fn put_file(&self, name: &str, path: &Path) -> Result<(), CarryError> {
         self.shown(name, |part| fs::copy(path, part).map(drop))
     }
 
-    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), RemoteError> {
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), CarryError> {
         self.shown(name, |part| fs::write(part, bytes))
     }
 
-    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, RemoteError> {
+    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, CarryError> {
         match fs::read(self.path.join(name)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -84,12 +84,12 @@ impl Place for Directory {
         }
     }
 
-    fn get_file(&self, name: &str, path: &Path) -> Result<(), RemoteError> {
+    fn get_file(&self, name: &str, path: &Path) -> Result<(), CarryError> {
         fs::copy(self.path.join(name), path)?;
         Ok(())
     }
 
-    fn delete(&self, name: &str) -> Result<(), RemoteError> {
+    fn delete(&self, name: &str) -> Result<(), CarryError> {
         match fs::remove_file(self.path.join(name)) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e.into()),
             _ => Ok(()),

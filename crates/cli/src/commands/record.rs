@@ -10,7 +10,7 @@ use crate::{
     ending::exit_code,
     facts,
     machine::hostname,
-    options::{DbArgs, Global, RootArg, RunLabels, TriggerArgs, interval, key_value, seconds},
+    options::{DbArgs, Global, HostsArgs, RootArg, RunLabels, TriggerArgs, interval, key_value, seconds},
     print,
     progress::{Line, plural},
     sources, stores,
@@ -28,6 +28,8 @@ Examples:
   fenxi record --source cpu,disk,net --for 1m
   fenxi record --source +iopattern:pid=42 --for 1m
   fenxi record --db postgres:///shop --db mysql://mon@db1/ --for 5m
+  fenxi record --on db1 --on store=me@10.0.0.9 -- ./bench.sh
+  fenxi record --on 'pod=kubectl exec -i shop-0 --' --source pod:+profile
   fenxi record --fact build=a1b2c3 --fact my.cnf=@/etc/my.cnf -- ./bench.sh
   fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m
   fenxi record --when 'cpu.busy > 90 for 5s' --then +profile --after 30s
@@ -45,13 +47,16 @@ pub struct RecordArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     pub duration: Option<f64>,
     /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one,
-    /// `NAME:OPTION=VALUE` sets options of observers
+    /// `NAME:OPTION=VALUE` sets options of observers, `HOST:` is for that host alone
     #[arg(long, short, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub source: Vec<String>,
     /// A fact to keep with the run, also compared: VALUE as it is, @FILE for a
     /// file's text, $(COMMAND) for what a shell command prints; can be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
     pub fact: Vec<(String, String)>,
+    /// Other hosts
+    #[command(flatten)]
+    pub hosts: HostsArgs,
     /// Database servers
     #[command(flatten)]
     pub db: DbArgs,
@@ -68,13 +73,14 @@ pub struct RecordArgs {
 
 /// Records, says what was kept, and exits with the command's status.
 pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
-    let mut sources = sources::choose(&args.source)?;
+    let root = args.machine.open()?;
+    let host = hostname(&root);
+    let mut sources = sources::choose(&args.hosts.own(&args.source, &host))?;
     sources.extend(facts::given(&args.fact)?);
     sources.extend(args.db.source(Vec::new(), args.interval)?);
     let triggers = args.triggers.triggers(&mut sources)?;
-    let root = args.machine.open()?;
     let store = stores::create(global)?;
-    let host = hostname(&root);
+    sources.extend(args.hosts.connect(&args.source, args.interval, args.duration, &host, global.quiet)?);
     let plan = Plan {
         store: Some(store),
         name: args.labels.name.clone().unwrap_or_else(|| default_name(args, &host)),

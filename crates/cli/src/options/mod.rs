@@ -3,6 +3,7 @@
 
 mod answer;
 pub mod database;
+mod hosts;
 mod live;
 mod trigger;
 mod values;
@@ -15,6 +16,7 @@ use fenxi_source::Root;
 
 pub use answer::{AnswerArgs, Format};
 pub use database::DbArgs;
+pub use hosts::HostsArgs;
 pub use live::LiveArgs;
 pub use trigger::TriggerArgs;
 pub use values::{cpu_list, interval, key_value, seconds, size};

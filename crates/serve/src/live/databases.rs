@@ -296,6 +296,21 @@ impl Databases {
 }
 
 impl Known {
+    /// A server without numbers of statements says of locks who waits, and samples say in which statement.
+    fn name_statements(&mut self) {
+        let of: BTreeMap<i64, &String> =
+            self.seen.iter().filter_map(|(_, seen)| Some((seen.session, seen.statement.as_ref()?))).collect();
+        for lock in &mut self.locks {
+            for (statement, session) in
+                [(&mut lock.statement, lock.waiter), (&mut lock.blocker_statement, lock.blocker)]
+            {
+                if statement.is_none() {
+                    *statement = of.get(&session).map(|digest| (*digest).clone());
+                }
+            }
+        }
+    }
+
     fn reading<'a>(&'a mut self, of: &Of<'_>, rows: &'a Rows, servers: RowsOf<'_, db::Schema>) -> Reading<'a> {
         let (t, row) = (of.t, of.row);
         let dt = servers.f64(row, db::dt).unwrap_or(1.0);
@@ -304,6 +319,7 @@ impl Known {
         if (t.0 - self.locks_at).abs() as f64 > 1.5e6 * dt.max(1.0) {
             self.locks.clear();
         }
+        self.name_statements();
         let samples = servers.f64(row, db::samples).filter(|n| *n > 0.0).unwrap_or(1.0);
         let this: &Known = self;
         let mut counts: BTreeMap<&Seen, u32> = BTreeMap::new();

@@ -102,4 +102,11 @@ LEFT JOIN of_kernel k ON k.run = t.run AND k.server IS NOT DISTINCT FROM t.serve
 WHERE time IS NOT NULL AND (
     EXISTS (FROM busy b WHERE b.run = t.run AND b.server = t.server) OR NOT EXISTS (FROM busy b WHERE b.run = t.run)
 )
-GROUP BY t.run, measured, t.word ORDER BY ALL
+GROUP BY t.run, measured, t.word
+UNION ALL
+-- Who waited in a pooler that the load went through was with no server.
+SELECT p.run, 'server', 'pool', sum(wait_time * p.dt) / sum(p.dt), 0
+FROM db_pool p JOIN span s USING (run)
+WHERE p.user IS NULL AND wait_time IS NOT NULL AND epoch_us(p.t) - coalesce(p.dt, 0) * 5e5 BETWEEN s.begin_us AND s.end_us
+GROUP BY p.run HAVING sum(p.transactions_per_s * p.dt) / sum(p.dt) >= 0.1 * any_value(s.per_s)
+ORDER BY ALL

@@ -16,15 +16,27 @@ use crate::{RecordError, clock, time::Time};
 struct Active {
     name: &'static str,
     take: Take,
+    source: Arc<dyn Source>,
     collector: Box<dyn Collector>,
     last: Option<f64>,
     cost: SourceCost,
+    /// CPU seconds of the collector's own threads that are part of a cost already.
+    counted_cpu_s: f64,
     noted: BTreeSet<String>,
+    /// That of a source that came later, by which it is removed.
+    number: u64,
 }
 
 /// All sources of a recording.
 pub struct Sampler {
+    root: Root,
     active: Vec<Active>,
+    /// Sources that could not start, and why.
+    refused: Vec<(&'static str, String)>,
+    /// How many came later.
+    added: u64,
+    /// What those cost that were removed.
+    gone: Vec<SourceCost>,
 }
 
 /// Which round of a recording this is.
@@ -49,30 +61,43 @@ impl Sampler {
     /// # Errors
     /// When there are sources and none of them can: each with why.
     pub fn start(sources: &[Arc<dyn Source>], root: &Root, rows: &mut Rows) -> Result<Sampler, RecordError> {
-        let mut active = Vec::new();
-        let mut refused = Vec::new();
+        let (active, refused, gone) = (Vec::new(), Vec::new(), Vec::new());
+        let mut sampler = Sampler { root: root.clone(), active, refused, added: 0, gone };
         for source in sources {
             let spec = source.spec();
-            rows.set_source(spec.name);
             match source.start(root) {
-                Ok(collector) => active.push(Active {
-                    name: spec.name,
-                    take: spec.take,
-                    collector,
-                    last: None,
-                    cost: SourceCost { source: spec.name.to_owned(), ..SourceCost::default() },
-                    noted: BTreeSet::new(),
-                }),
-                Err(e) => {
-                    rows.note("", None, &format!("not recorded: {e}"));
-                    refused.push(format!("{}: {e}", spec.name));
-                }
+                Ok(collector) => sampler.active.push(Active::new(Arc::clone(source), collector, 0)),
+                Err(e) => sampler.refused.push((spec.name, e.to_string())),
             }
         }
-        if active.is_empty() && !refused.is_empty() {
-            return Err(RecordError::NoSource(refused.join("\n")));
+        if sampler.active.is_empty() && !sampler.refused.is_empty() {
+            let lines: Vec<String> = sampler.refused.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+            return Err(RecordError::NoSource(lines.join("\n")));
         }
-        Ok(Sampler { active })
+        sampler.note_refused(rows);
+        Ok(sampler)
+    }
+
+    fn note_refused(&self, rows: &mut Rows) {
+        for (name, why) in &self.refused {
+            rows.set_source(name);
+            rows.note("", None, &format!("not recorded: {why}"));
+        }
+    }
+
+    /// Begins another run: what is told once in a run is told again. Counters go on, so that no interval is lost.
+    pub fn begin_next(&mut self, rows: &mut Rows) {
+        self.note_refused(rows);
+        for active in &mut self.active {
+            active.noted.clear();
+            if active.take != Take::StartAndEnd {
+                continue;
+            }
+            // Its facts are those of a begin once more; one that cannot start again goes on as it was.
+            if let Ok(collector) = active.source.start(&self.root) {
+                (active.collector, active.last, active.counted_cpu_s) = (collector, None, 0.0);
+            }
+        }
     }
 
     /// Names of the sources that started.
@@ -102,19 +127,66 @@ impl Sampler {
         self.active.iter().any(|active| active.collector.reads_at_end())
     }
 
-    /// CPU seconds of threads that sources have of their own.
+    /// CPU seconds of threads that sources have of their own, since costs were last taken.
     pub fn cpu_of_threads(&self) -> f64 {
-        self.active.iter().map(|active| active.collector.cpu_of_threads()).sum()
+        self.active.iter().map(Active::cpu_of_threads).sum()
     }
 
-    /// What each source cost.
-    pub fn into_costs(self) -> Vec<SourceCost> {
-        let all = |a: Active| SourceCost { cpu_s: a.cost.cpu_s + a.collector.cpu_of_threads(), ..a.cost };
-        self.active.into_iter().map(all).collect()
+    /// What each source cost since this was last asked.
+    pub fn take_costs(&mut self) -> Vec<SourceCost> {
+        let take = |active: &mut Active| {
+            let of_threads = active.cpu_of_threads();
+            active.counted_cpu_s += of_threads;
+            let cost = std::mem::replace(&mut active.cost, no_cost(active.name));
+            SourceCost { cpu_s: cost.cpu_s + of_threads, ..cost }
+        };
+        let mut costs: Vec<SourceCost> = self.active.iter_mut().map(take).collect();
+        costs.append(&mut self.gone);
+        costs
+    }
+
+    /// Adds a source that has started meanwhile, and samples it for the first time; gives its number.
+    pub fn add(
+        &mut self,
+        source: Arc<dyn Source>,
+        collector: Box<dyn Collector>,
+        (now, t): (f64, Micros),
+        rows: &mut Rows,
+    ) -> u64 {
+        self.added += 1;
+        let mut active = Active::new(source, collector, self.added);
+        active.sample(now, t, Round::First, rows);
+        self.active.push(active);
+        self.added
+    }
+
+    /// Samples an added source for the last time and ends it.
+    pub fn remove(&mut self, number: u64, now: f64, t: Micros, rows: &mut Rows) {
+        let Some(place) = self.active.iter().position(|active| active.number == number) else { return };
+        let mut active = self.active.remove(place);
+        if active.last.is_none_or(|last| last < now) {
+            active.sample(now, t, Round::Last, rows);
+        }
+        let of_threads = active.cpu_of_threads();
+        self.gone.push(SourceCost { cpu_s: active.cost.cpu_s + of_threads, ..active.cost });
     }
 }
 
+pub(crate) fn no_cost(source: &str) -> SourceCost {
+    SourceCost { source: source.to_owned(), ..SourceCost::default() }
+}
+
 impl Active {
+    fn new(source: Arc<dyn Source>, collector: Box<dyn Collector>, number: u64) -> Active {
+        let (name, take) = (source.spec().name, source.spec().take);
+        let (cost, noted) = (no_cost(name), BTreeSet::new());
+        Active { name, take, source, collector, last: None, cost, counted_cpu_s: 0.0, noted, number }
+    }
+
+    fn cpu_of_threads(&self) -> f64 {
+        (self.collector.cpu_of_threads() - self.counted_cpu_s).max(0.0)
+    }
+
     fn is_due(&self, round: Round, now: f64) -> bool {
         match self.take {
             Take::EveryTick => true,

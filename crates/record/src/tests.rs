@@ -1,5 +1,8 @@
 //! The recording loop in a made-up time: nothing here sleeps.
 
+mod rolled;
+mod trigger;
+
 use std::{
     collections::VecDeque,
     io,
@@ -73,6 +76,10 @@ impl Time for Shared {
                 }
             }
         })
+    }
+
+    fn flows(&self) -> bool {
+        false
     }
 }
 

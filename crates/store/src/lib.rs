@@ -25,20 +25,24 @@ mod leftovers;
 mod locks;
 mod manifest;
 mod mark;
+mod marks;
 mod open;
 mod own_text;
 mod pages;
 mod parquet_file;
+mod ranges;
 mod read;
 mod recover;
 mod said;
 mod seal;
 mod select;
 mod stats;
+mod stitch;
 mod store;
 mod stream;
 mod table_seal;
 mod take_in;
+mod thinned;
 mod verified;
 mod verify;
 mod window;
@@ -55,9 +59,13 @@ pub use manifest::{
     Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Part, Problem, Recovered, RunEntry, SourceCost,
     Summary, TableFile, Window,
 };
+pub use marks::Mark;
 pub use open::{OpenRun, RawFile};
+pub use ranges::SERIES;
 pub use read::SeriesStat;
 pub use said::{RunResult, label};
 pub use seal::{APART, AVERAGE, BOOT, IMPORT, SPREAD};
+pub use stitch::Stitch;
 pub use store::Store;
 pub use take_in::{ALWAYS, TakeLimits, TakenIn};
+pub use thinned::{HIGHEST, LOWEST};

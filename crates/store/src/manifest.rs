@@ -6,6 +6,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use fenxi_model::{Micros, RunId};
 use serde::{Deserialize, Serialize};
 
+use crate::Mark;
+
 /// The format version that this code writes and the latest that it reads.
 pub const FORMAT: u32 = 1;
 
@@ -228,6 +230,9 @@ pub struct Manifest {
     /// What was imported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<InputEntry>,
+    /// The runs of which it was made, one after another in time. They are gone, or about to be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made_of: Vec<RunId>,
     /// Every file of the run but this one.
     pub files: Vec<FileEntry>,
 }
@@ -303,6 +308,9 @@ pub struct Labels {
     /// Parts that were named after the run, in place of those of the same name that it was made with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<Window>,
+    /// Moments that were named, in order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
 }
 
 impl Labels {
@@ -371,6 +379,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Tables it holds (also `stats`): name, fingerprint, rows.
     pub tables: Vec<(String, String, u64)>,
+    /// The runs of which it was made, see [`Manifest::made_of`].
+    pub made_of: Vec<RunId>,
     /// The labels that hold now.
     pub labels: Labels,
 }

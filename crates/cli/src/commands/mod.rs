@@ -63,6 +63,7 @@ macro_rules! commands {
 commands! {
     "Record and import" {
         record         Record(RecordArgs)            "Record this machine, optionally while a command runs";
+        mark           Mark(MarkArgs)                "Name a moment in a recording in progress, or in a run";
         import         Import(ImportArgs)            "Import output of other tools as a run, or archived runs";
         formats        Formats(FormatsArgs)          "List the formats that can be imported, or describe one";
         tables         Tables(TablesArgs)            "List the tables that can be recorded, or describe one";
@@ -75,6 +76,7 @@ commands! {
         findings       Findings(FindingsArgs)        "Flag problems in a run, with evidence and advice";
         report         Report(ReportArgs)            "Write runs as one self-contained HTML page";
         serve          Serve(ServeArgs)              "Serve the store as web pages and a JSON API";
+        mcp            Mcp(McpArgs)                  "Answer language models over the Model Context Protocol";
     }
     "Compare runs" {
         compare        Compare(CompareArgs)          "Compare groups of runs: effect sizes, confidence intervals";
@@ -111,6 +113,7 @@ commands! {
         completions    Completions(CompletionsArgs)  "Print a shell's completion script";
     }
     hidden {
+        agent          Agent(AgentArgs)              "Sample this host for `fenxi record --on` elsewhere";
         licenses       Licenses(LicensesArgs)        "What `--licenses` is";
     }
 }

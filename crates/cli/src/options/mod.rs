@@ -3,7 +3,9 @@
 
 mod answer;
 pub mod database;
+mod hosts;
 mod live;
+mod trigger;
 mod values;
 
 use std::path::PathBuf;
@@ -14,7 +16,9 @@ use fenxi_source::Root;
 
 pub use answer::{AnswerArgs, Format};
 pub use database::DbArgs;
+pub use hosts::HostsArgs;
 pub use live::LiveArgs;
+pub use trigger::TriggerArgs;
 pub use values::{cpu_list, interval, key_value, seconds, size};
 
 /// Options that every command has.

@@ -374,4 +374,4 @@ pub(crate) const REMOVED: &str = ".removed-";
 
 /// What a store's directory holds.
 pub(crate) const OWN: &[&str] =
-    &["store.json", "runs", "labels", "open", "cache", "locks", "questions", "formats", "studies"];
+    &["store.json", "runs", "labels", "open", "cache", "locks", "questions", "formats", "boards", "studies"];

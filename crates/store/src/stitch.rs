@@ -186,7 +186,7 @@ impl Making<'_> {
                     return Ok(None);
                 }
             }
-            if table.shape == Shape::Facts && self.pieces.len() > 1 {
+            if table.shape == Shape::Facts && rows.gather.len() > 0 {
                 rows.gather = without_repeats(rows.gather, self.part)?;
             }
             if !rows.is_empty() {

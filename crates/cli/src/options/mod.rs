@@ -4,6 +4,8 @@
 mod answer;
 pub mod database;
 mod live;
+mod range;
+mod roll;
 mod values;
 
 use std::path::PathBuf;
@@ -15,6 +17,8 @@ use fenxi_source::Root;
 pub use answer::{AnswerArgs, Format};
 pub use database::DbArgs;
 pub use live::LiveArgs;
+pub use range::RangeArgs;
+pub use roll::{RollArgs, with_config};
 pub use values::{cpu_list, interval, key_value, seconds, size};
 
 /// Options that every command has.

@@ -117,7 +117,7 @@ fn wait4(process: Pid) -> io::Result<Option<(ExitStatus, rusage)>> {
 
 /// Lets the child receive the signals that the recorder holds back for itself; a contained one dies with it.
 #[allow(unsafe_code, reason = "only between fork and exec can the child's mask be set without a gap in the parent")]
-fn before_exec(command: &mut Command, contained: bool) {
+pub(crate) fn before_exec(command: &mut Command, contained: bool) {
     let prepare = move || {
         if contained {
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;

@@ -19,14 +19,16 @@ mod tend;
 #[cfg(test)]
 mod tests;
 mod time;
+mod trigger;
 mod wake;
 
 pub use attend::{Attended, Cause, Hold, attend, pause};
 pub use command::Contained;
 pub use observed::Observed;
 pub use plan::Plan;
-pub use roll::{Keep, Reload, Roll, Thin};
-pub use tend::{KEEP, tend};
 pub use recorder::{Outcome, RecordError, Stage, observe, record};
-pub use sources::{choose, is_observer, source, sources};
+pub use roll::{Keep, Reload, Roll, Thin};
+pub use sources::{choose, fills, is_observer, source, sources, started};
 pub use summary::Progress;
+pub use tend::{KEEP, tend};
+pub use trigger::{Condition, Fired, Hook, Triggered, Triggers, Who};

@@ -16,6 +16,7 @@ use crate::{
     sampler::{Round, Sampler},
     summary::Progress,
     time::{SystemTime, Time},
+    trigger::Triggered,
 };
 
 /// What the recorder does at the moment, told to the caller.
@@ -79,6 +80,8 @@ pub struct Outcome {
     pub progress: Progress,
     /// CPU seconds the recorder used, all included.
     pub cpu_s: f64,
+    /// What became of the conditions that were looked at.
+    pub triggered: Vec<Triggered>,
 }
 
 /// Why a recording failed.
@@ -157,7 +160,12 @@ pub(crate) fn observe_in(time: impl Time, plan: Plan, watch: &mut Watch<'_>) -> 
 
     let started = Moment { wall: time.wall(), steady: time.monotonic() };
     let uptime_s = if plan.since_boot { uptime(&plan.root) } else { None };
-    sampler.sample(&time, started.wall, uptime_s.map_or(Round::First, |seconds| Round::SinceBoot { seconds }), &mut rows);
+    sampler.sample(
+        &time,
+        started.wall,
+        uptime_s.map_or(Round::First, |seconds| Round::SinceBoot { seconds }),
+        &mut rows,
+    );
     let mut flow = ControlFlow::Continue(());
     if let Some(dt) = uptime_s {
         flow = watch(Stage::SinceBoot { t: started.wall, dt, rows: &rows });
@@ -189,4 +197,3 @@ pub(crate) fn cpu_of(plan: &Plan) -> f64 {
 fn uptime(root: &Root) -> Option<f64> {
     root.read_text("/proc/uptime")?.split_ascii_whitespace().next()?.parse().ok()
 }
-

@@ -62,6 +62,42 @@ pub fn choose(list: &[String]) -> Result<Vec<Arc<dyn Source>>, String> {
     if chosen.is_empty() { Err("no source is left to record".to_owned()) } else { Ok(chosen) }
 }
 
+/// The sources that the elements of a list name, which are started besides those that run; for the process `pid` only, if one is
+/// given, where a source can observe single processes: whether it does is told beside it.
+///
+/// # Errors
+/// In words: there is no such source or option.
+pub fn started(list: &[String], pid: Option<u32>) -> Result<Vec<(Arc<dyn Source>, bool)>, String> {
+    let mut chosen = Vec::new();
+    for mut named in read(list) {
+        if named.sign == Sign::Less {
+            return Err(format!("`-{}` cannot be started", named.name));
+        }
+        let declared = source(named.name).map_or(&[][..], |source| source.options());
+        let has = |name: &str| declared.iter().any(|option| option.name == name && option.changes != Changes::View);
+        let narrow = pid.filter(|_| has("pid") && !named.options.iter().any(|(name, _)| *name == "pid"));
+        if let Some(pid) = narrow {
+            // An option that excludes it would make it no observation of this process.
+            named.options.retain(|(name, _)| *name != "server");
+            named.options.push(("pid", Some(pid.to_string())));
+            if has("slower") && !named.options.iter().any(|(name, _)| *name == "slower") {
+                // Each statement of one session is worth an event of its own.
+                named.options.push(("slower", Some("1us".to_owned())));
+            }
+        }
+        chosen.push((with_options(&named)?, narrow.is_some()));
+    }
+    if chosen.is_empty() { Err("no source is named".to_owned()) } else { Ok(chosen) }
+}
+
+/// The collector that fills a table and puts nothing into the kernel; None when only an observer or a database does.
+pub fn fills(table: &str) -> Option<&'static dyn Source> {
+    let fills = |source: &&'static dyn Source| source.spec().tables.iter().any(|filled| filled.name == table);
+    let mut collectors = fenxi_source::SOURCES.iter().copied().filter(fills);
+    let first = collectors.next()?;
+    Some(if first.spec().default { first } else { collectors.find(|source| source.spec().default).unwrap_or(first) })
+}
+
 /// Elements of a list: commas stand between sources and between options of one as well.
 fn read(list: &[String]) -> Vec<Named<'_>> {
     let mut all: Vec<Named<'_>> = Vec::new();

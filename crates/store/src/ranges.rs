@@ -16,7 +16,7 @@ use fs_err as fs;
 use rustc_hash::FxHasher;
 
 use crate::{
-    FORMAT, Manifest, Stitch, Store, StoreError, Summary,
+    FORMAT, Labels, Manifest, Stitch, Store, StoreError, Summary,
     fs::names,
     stitch::Piece,
 };
@@ -241,6 +241,18 @@ impl Store {
             files: Vec::new(),
         };
         Ok(Piece { manifest, live: Some(live) })
+    }
+
+    /// The labels of a range: the marks of its runs that lie within it, as they are now.
+    pub(crate) fn labels_of_range(&self, id: &RunId) -> Result<Labels, StoreError> {
+        let manifest = self.manifest(id)?;
+        let mut labels = manifest.first_labels();
+        for piece in &manifest.made_of {
+            // Runs that were merged or removed since have none.
+            let marks = self.marks(piece).unwrap_or_default().into_iter();
+            marks.filter(|mark| mark.t >= manifest.start && mark.t < manifest.end).for_each(|mark| labels.add_mark(mark));
+        }
+        Ok(labels)
     }
 
     /// Forgets the ranges that were not looked at for longest, where there are many.

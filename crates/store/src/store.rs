@@ -26,7 +26,7 @@ pub struct Store {
 /// Above so many runs, a whole look at the index is cheaper than one look at each manifest.
 pub(crate) const MANY: usize = 64;
 /// Members of labels that were written before they had a checksum.
-pub(crate) const OF_LABELS: &[&str] = &["name", "tags", "baseline", "remarks", "windows"];
+pub(crate) const OF_LABELS: &[&str] = &["name", "tags", "baseline", "remarks", "windows", "marks"];
 
 impl Store {
     /// Where the store is unless said otherwise: `$XDG_DATA_HOME/fenxi` or `~/.local/share/fenxi`.
@@ -228,6 +228,9 @@ impl Store {
 
     /// The labels that were set for `id`; None when they never were.
     pub(crate) fn read_labels(&self, id: &RunId) -> Result<Option<Labels>, StoreError> {
+        if id.is_range() && !self.own_dir(id).exists() {
+            return self.labels_of_range(id).map(Some);
+        }
         let path = self.labels_path(id);
         match fs::read(&path) {
             Ok(text) => digest::value_of(&text, &path, OF_LABELS).map(|(labels, _)| Some(labels)),
@@ -271,7 +274,7 @@ impl Store {
         self.write_labels(id, labels)
     }
 
-    fn write_labels(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
+    pub(crate) fn write_labels(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
         self.make_dir("labels")?;
         self.put_json(&self.labels_path(id), labels)
     }

@@ -14,7 +14,9 @@ use crate::{
     ending::exit_code,
     facts,
     machine::hostname,
-    options::{DbArgs, Global, RollArgs, RootArg, RunLabels, interval, key_value, seconds, with_config},
+    options::{
+        DbArgs, Global, RollArgs, RootArg, RunLabels, TriggerArgs, interval, key_value, seconds, with_config,
+    },
     print,
     progress::{Line, plural},
     sources, stores,
@@ -34,6 +36,9 @@ Examples:
   fenxi record --db postgres:///shop --db mysql://mon@db1/ --for 5m
   fenxi record --fact build=a1b2c3 --fact my.cnf=@/etc/my.cnf -- ./bench.sh
   fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m
+  fenxi record --when 'cpu.busy > 90 for 5s' --then +profile --after 30s
+  fenxi record --when 'sessions{user=app} reaches 10,20,30' --then +querystat --whom session
+  fenxi record --when \"event kind='oom kill'\" --before 60s --hook 'mail -s oom ops'
   fenxi record --roll 1h --keep 14d,20GB --interval 10s    without an end
   fenxi record --config /etc/fenxi/record.conf             as its unit does")]
 #[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the command or host]")))]
@@ -61,6 +66,9 @@ pub struct RecordArgs {
     /// Database servers
     #[command(flatten)]
     pub db: DbArgs,
+    /// Triggers
+    #[command(flatten)]
+    pub triggers: TriggerArgs,
     /// The machine
     #[command(flatten)]
     pub machine: RootArg,
@@ -106,6 +114,7 @@ fn plan(store: &Store, args: &RecordArgs) -> anyhow::Result<Plan> {
     let mut sources = sources::choose(&args.source)?;
     sources.extend(facts::given(&args.fact)?);
     sources.extend(args.db.source(Vec::new(), args.interval)?);
+    let triggers = args.triggers.triggers(&mut sources)?;
     let root = args.machine.open()?;
     let host = hostname(&root);
     let name = args.labels.name.clone().unwrap_or_else(|| default_name(args, &host));
@@ -128,6 +137,7 @@ fn plan(store: &Store, args: &RecordArgs) -> anyhow::Result<Plan> {
         duration_s: args.duration,
         command: (!args.command.is_empty()).then(|| args.command.clone()),
         random: stores::random(),
+        triggers,
         roll,
         ..Plan::new(sources, root, host, args.interval)
     })
@@ -175,6 +185,13 @@ fn describe(outcome: &Outcome, series: Option<&str>) -> String {
     }
     if let Some(code) = outcome.exit_code.filter(|code| *code != 0) {
         text.push_str(&format!("; the command ended with status {code}"));
+    }
+    for triggered in &outcome.triggered {
+        let did = match &triggered.never {
+            Some(never) => never.clone(),
+            None => format!("fired {}", plural(u64::from(triggered.fired), "time")),
+        };
+        text.push_str(&format!("\n`{}` {did}", triggered.condition));
     }
     text.push_str(match series {
         Some(_) => "\nnext: fenxi show -1h.., fenxi compare yesterday today",

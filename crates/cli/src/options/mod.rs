@@ -6,6 +6,7 @@ pub mod database;
 mod live;
 mod range;
 mod roll;
+mod trigger;
 mod values;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub use database::DbArgs;
 pub use live::LiveArgs;
 pub use range::RangeArgs;
 pub use roll::{RollArgs, with_config};
+pub use trigger::TriggerArgs;
 pub use values::{cpu_list, interval, key_value, seconds, size};
 
 /// Options that every command has.

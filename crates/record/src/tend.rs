@@ -13,7 +13,7 @@ use std::{
 };
 
 use fenxi_model::{Micros, RunId};
-use fenxi_store::{RunEntry, SERIES, Stitch, Store, StoreError, Summary};
+use fenxi_store::{Labels, RunEntry, SERIES, Stitch, Store, StoreError, Summary};
 
 use crate::roll::{Keep, Thin};
 
@@ -76,7 +76,7 @@ fn mergeable(store: &Store, runs: &[Summary], thin: &Thin, now: Micros) -> Resul
             Err(StoreError::Unknown { .. }) => continue,
             entry => entry?,
         };
-        if stays(run) || entry.labels != entry.manifest.first_labels() {
+        if stays(run) || !is_plain(&entry) {
             goes_on = false;
             continue;
         }
@@ -98,6 +98,11 @@ fn mergeable(store: &Store, runs: &[Summary], thin: &Thin, now: Micros) -> Resul
     Ok(groups.into_iter().filter(is_due).map(ids).collect())
 }
 
+/// Whether nobody gave a run any label but marks, which a merged run has too.
+fn is_plain(entry: &RunEntry) -> bool {
+    Labels { marks: Vec::new(), ..entry.labels.clone() } == entry.manifest.first_labels()
+}
+
 /// The interval of a run once it is thinned, in microseconds.
 fn coarse(manifest: &fenxi_store::Manifest, thin: &Thin) -> i64 {
     (manifest.interval_s.unwrap_or(0.0).max(thin.step_s) * 1e6) as i64
@@ -114,7 +119,7 @@ fn merge(store: &Store, group: &[RunId], thin: &Thin, hurry: &AtomicBool) -> Res
     for id in group {
         match store.run(id) {
             // Labelled meanwhile: it stays beside.
-            Ok(entry) if entry.labels != entry.manifest.first_labels() => {}
+            Ok(entry) if !is_plain(&entry) => {}
             _ => remove(store, id)?,
         }
     }

@@ -54,7 +54,7 @@ pub use archive::{Exported, is_archive};
 pub use checkup::Checkup;
 pub use error::StoreError;
 pub use follow::{Follow, Recorded};
-pub use locks::Scratch;
+pub use locks::{Scratch, SeriesLock};
 pub use manifest::{
     Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Part, Problem, Recovered, RunEntry, SourceCost,
     Summary, TableFile, Window,

@@ -228,6 +228,9 @@ impl Store {
 
     /// The labels that were set for `id`; None when they never were.
     pub(crate) fn read_labels(&self, id: &RunId) -> Result<Option<Labels>, StoreError> {
+        if id.is_range() && !self.own_dir(id).exists() {
+            return self.labels_of_range(id).map(Some);
+        }
         let path = self.labels_path(id);
         match fs::read(&path) {
             Ok(text) => digest::value_of(&text, &path, OF_LABELS).map(|(labels, _)| Some(labels)),

@@ -34,6 +34,7 @@ Examples:
   fenxi compare before after
   fenxi compare kernel=6.17 kernel=6.18 --margin 1%
   fenxi compare a1,a2,a3,a4 b1,b2,b3,b4 --fail-on worse
+  fenxi compare yesterday today
   fenxi compare @2 @1 --per result.transactions
   fenxi compare @2 @1 --by cpu --all --window 60s..540s")]
 pub struct CompareArgs {

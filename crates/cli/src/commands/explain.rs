@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     answer, differs,
-    options::{Global, WindowArg},
+    options::{Global, RangeArgs, WindowArg},
     parts, print, stores,
 };
 
@@ -43,11 +43,15 @@ Examples:
   fenxi explain @1
   fenxi explain kernel=6.18
   fenxi explain @1 --window 120s..150s
+  fenxi explain 03:10..03:25
   fenxi explain r1 r2 r3 r4 --window 60s..540s --json")]
 pub struct ExplainArgs {
-    /// A run, or repeated runs of the same experiment
-    #[arg(required = true, value_name = "RUN")]
+    /// A run, repeated runs of the same experiment, or a range of time
+    #[arg(required_unless_present_any = ["from", "to"], value_name = "RUN")]
     pub runs: Vec<String>,
+    /// When
+    #[command(flatten)]
+    pub range: RangeArgs,
     /// Which part of the runs
     #[command(flatten)]
     pub part: WindowArg,
@@ -63,7 +67,7 @@ pub struct ExplainArgs {
 pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let engine = Engine::on_demand(&store, &Options::default())?;
-    let explained = Explained::of(&engine, [args.runs.join(",")], &args.part.window)?;
+    let explained = Explained::of(&engine, [args.range.of(&args.runs, &[]).join(",")], &args.part.window)?;
     if explained.split.is_none() {
         print::message("these runs show neither the latency of transactions nor the elapsed time of a command");
     }

@@ -22,6 +22,7 @@ Every table of `fenxi tables` covers all runs and has a column `run`. The table
 
 Examples:
   fenxi sql \"select run, avg(usr) from cpu where cpu is null group by run\"
+  fenxi sql --run 03:10..03:25 \"select max(usr) from cpu\"
   fenxi sql --run @1 -o csv \"select * from disk\"")]
 pub struct SqlArgs {
     /// SQL statement
@@ -42,7 +43,7 @@ pub fn run(global: &Global, args: &SqlArgs) -> anyhow::Result<ExitCode> {
         }
         text => text.to_owned(),
     };
-    let scope = answers::scope(&store, &args.answer.run)?;
+    let scope = answers::scope(&store, &args.answer.runs(&[]))?;
     let engine = answers::engine(&store, &args.answer)?;
     answers::answer(&engine, &statement, &[], &scope, args.answer.format)?;
     Ok(ExitCode::SUCCESS)

@@ -5,6 +5,8 @@ mod answer;
 pub mod database;
 mod hosts;
 mod live;
+mod range;
+mod roll;
 mod trigger;
 mod values;
 
@@ -18,6 +20,8 @@ pub use answer::{AnswerArgs, Format};
 pub use database::DbArgs;
 pub use hosts::HostsArgs;
 pub use live::LiveArgs;
+pub use range::RangeArgs;
+pub use roll::{RollArgs, with_config};
 pub use trigger::TriggerArgs;
 pub use values::{cpu_list, interval, key_value, seconds, size};
 

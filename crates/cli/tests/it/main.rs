@@ -29,6 +29,7 @@ mod nicstat;
 mod own_formats;
 mod pstime;
 mod record;
+mod rolled;
 mod runs;
 mod secrets;
 mod serve;

@@ -25,6 +25,7 @@ fn part(all: &Group, places: &[usize]) -> Group {
         labels: all.labels.clone(),
         runs: places.iter().map(|i| all.runs[*i].clone()).collect(),
         summaries: places.iter().map(|i| all.summaries[*i].clone()).collect(),
+        series: places.iter().map(|i| all.series[*i].clone()).collect(),
     }
 }
 

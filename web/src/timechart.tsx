@@ -107,7 +107,9 @@ export function TimeChart({ panel, time, runs, only, over }: Props) {
     return part || seriesName(s, only === undefined ? runs : [runs[0]], alone);
   });
   const look = (i: number) => {
-    if (isOver(i)) return { stroke: byRun ? colour(series[i].run) : colour(stacked ? i - lower + 1 : i), dash: DASHES[1] };
+    // Over areas of any colour only that of the text is seen.
+    if (isOver(i) && stacked) return { stroke: mode === "dark" ? "#ffffff" : "#111111", dash: DASHES[1 + ((i - lower) % 3)] };
+    if (isOver(i)) return { stroke: colour(byRun ? series[i].run : i), dash: DASHES[1] };
     if (isLine[i]) return { stroke: LIMIT, dash: DASHES[1] };
     if (stacked && own && !byRun) return { stroke: own[i], dash: DASHES[0] };
     const place = distinct.indexOf(series[i].name);

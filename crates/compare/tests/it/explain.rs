@@ -1,7 +1,9 @@
 //! Where the time of transactions went, by hand calculation over made-up runs.
 
 use fenxi_compare::{Chosen, Explained, Group, Request, SideBySide, Split};
-use fenxi_model::catalog::{cgroup, cpu, db, db_pool, db_session, db_setting, db_wait, disk, load, process, query, sched};
+use fenxi_model::catalog::{
+    cgroup, cpu, db, db_pool, db_session, db_setting, db_wait, disk, load, process, query, sched,
+};
 
 use crate::runs::{Made, Runs};
 

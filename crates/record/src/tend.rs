@@ -113,14 +113,19 @@ fn merge(store: &Store, group: &[RunId], thin: &Thin, hurry: &AtomicBool) -> Res
     // The id ends in what tells it from that of the first run.
     let random = first.as_str().bytes().fold(group.len() as u64, |hash, byte| hash.rotate_left(5) ^ u64::from(byte));
     let stitch = Stitch { pieces: group, span: None, step_s: thin.step_s, stop: hurry };
-    if store.stitch(&stitch, random)?.is_none() {
-        return Ok(());
-    }
+    let Some(merged) = store.stitch(&stitch, random)? else { return Ok(()) };
+    let known = store.marks(&merged)?;
     for id in group {
-        match store.run(id) {
-            // Labelled meanwhile: it stays beside.
-            Ok(entry) if !is_plain(&entry) => {}
-            _ => remove(store, id)?,
+        let entry = match store.run(id) {
+            Err(StoreError::Unknown { .. }) => continue,
+            entry => entry?,
+        };
+        // Marked or labelled meanwhile: a mark goes over, what has another label stays beside.
+        for mark in entry.labels.marks.iter().filter(|mark| !known.contains(mark)) {
+            store.mark(&merged, mark.clone())?;
+        }
+        if is_plain(&entry) {
+            remove(store, id)?;
         }
     }
     Ok(())

@@ -274,6 +274,12 @@ impl Store {
         self.write_labels(id, labels)
     }
 
+    /// Writes the labels of a run that is about to be shown.
+    pub(crate) fn set_labels_of_new(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
+        let _turn = self.changing()?;
+        self.write_labels(id, labels)
+    }
+
     pub(crate) fn write_labels(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
         self.make_dir("labels")?;
         self.put_json(&self.labels_path(id), labels)

@@ -40,7 +40,8 @@ fn made(store: &Store, series: &str, start: i64, seconds: i64) -> RunId {
 #[test]
 fn runs_follow_one_another_without_a_missing_tick() {
     let fenxi = Fenxi::new();
-    let args = ["record", "--roll", "1s", "--interval", "100ms", "--for", "5s", "--source", "cpu,facts", "--name", "night"];
+    let args =
+        ["record", "--roll", "1s", "--interval", "100ms", "--for", "5s", "--source", "cpu,facts", "--name", "night"];
     let output = fenxi.run(&args);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("runs of `night`"), "{}", text(&output.stderr));
@@ -60,7 +61,14 @@ fn runs_follow_one_another_without_a_missing_tick() {
     // A range is one run to every command.
     let shown = fenxi.ok(&["show", "-1m.."]);
     assert!(shown.contains("night ") && shown.contains(".."), "{shown}");
-    let within = fenxi.ok(&["sql", "-o", "csv", "--run", "-1m..", "select count(distinct run), sum(dt) from cpu where cpu is null"]);
+    let within = fenxi.ok(&[
+        "sql",
+        "-o",
+        "csv",
+        "--run",
+        "-1m..",
+        "select count(distinct run), sum(dt) from cpu where cpu is null",
+    ]);
     let (n, sum) = within.lines().nth(1).and_then(|line| line.split_once(',')).unwrap();
     assert_eq!((n, (sum.parse::<f64>().unwrap() - covered).abs() < 1e-6), ("1", true), "{within}");
     assert!(fenxi.ok(&["explain", "--from", "-1m"]).contains("night"));
@@ -104,7 +112,8 @@ fn fifty_kills_lose_nothing_that_was_sealed() {
     fenxi.ok(&["record", "--for", "50ms", "--interval", "20ms", "--source", "cpu", "--name", "first"]);
     let store = fenxi.store();
     let today = now().div_euclid(DAY) * DAY;
-    let args = ["record", "--roll", "1s", "--interval", "20ms", "--source", "cpu", "--name", "night", "--thin", "1h=0s"];
+    let args =
+        ["record", "--roll", "1s", "--interval", "20ms", "--source", "cpu", "--name", "night", "--thin", "1h=0s"];
     let mut days = Vec::new();
     for round in 0..50 {
         // Runs of a day long ago, which the recorder merges as soon as it is there.

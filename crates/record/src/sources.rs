@@ -126,6 +126,29 @@ fn read(list: &[String]) -> Vec<Named<'_>> {
     all
 }
 
+/// The elements of a list that hold for `host`: those behind `NAME:` are for that one of the `hosts` alone, the others for
+/// all.
+pub fn for_host(list: &[String], hosts: &[&str], host: &str) -> Vec<String> {
+    let mut own = Vec::new();
+    let mut whose = None;
+    // The elements of one source: what follows may be a further option of it.
+    let mut source: Vec<String> = Vec::new();
+    for element in list {
+        let named = element.split_once(':').filter(|(name, _)| hosts.contains(name));
+        let goes_on = named.is_none() && read(&source).last().is_some_and(|last| goes_on(last, element));
+        if !goes_on {
+            whose = named.map(|(name, _)| name);
+            source.clear();
+        }
+        let bare = named.map_or(element.as_str(), |(_, bare)| bare);
+        source.push(bare.to_owned());
+        if whose.is_none_or(|whose| whose == host) {
+            own.push(bare.to_owned());
+        }
+    }
+    own
+}
+
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -205,6 +228,15 @@ mod tests {
         assert_eq!(read, expected);
         assert_eq!(names("iopattern:pid=42,43,cpu"), ["iopattern", "cpu"]);
         assert_eq!(names("plockstat:holds,all-waits,mem"), ["plockstat", "mem"]);
+    }
+
+    #[test]
+    fn a_host_has_the_elements_for_all_and_its_own() {
+        let texts = list("-disk,db1:+querystat,db1:+iopattern:pid=42,43,store:mem,+profile:frequency=49,off-cpu");
+        let of = |host: &str| for_host(&texts, &["db1", "store"], host).join(",");
+        assert_eq!(of("db1"), "-disk,+querystat,+iopattern:pid=42,43,+profile:frequency=49,off-cpu");
+        assert_eq!(of("store"), "-disk,mem,+profile:frequency=49,off-cpu");
+        assert_eq!(of("driver"), "-disk,+profile:frequency=49,off-cpu");
     }
 
     #[test]

@@ -113,6 +113,7 @@ commands! {
         completions    Completions(CompletionsArgs)  "Print a shell's completion script";
     }
     hidden {
+        agent          Agent(AgentArgs)              "Sample this host for `fenxi record --on` elsewhere";
         licenses       Licenses(LicensesArgs)        "What `--licenses` is";
     }
 }

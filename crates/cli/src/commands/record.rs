@@ -15,7 +15,7 @@ use crate::{
     facts,
     machine::hostname,
     options::{
-        DbArgs, Global, RollArgs, RootArg, RunLabels, TriggerArgs, interval, key_value, seconds, with_config,
+        DbArgs, Global, HostsArgs, RollArgs, RootArg, RunLabels, TriggerArgs, interval, key_value, seconds, with_config,
     },
     print,
     progress::{Line, plural},
@@ -34,6 +34,8 @@ Examples:
   fenxi record --source cpu,disk,net --for 1m
   fenxi record --source +iopattern:pid=42 --for 1m
   fenxi record --db postgres:///shop --db mysql://mon@db1/ --for 5m
+  fenxi record --on db1 --on store=me@10.0.0.9 -- ./bench.sh
+  fenxi record --on 'pod=kubectl exec -i shop-0 --' --source pod:+profile
   fenxi record --fact build=a1b2c3 --fact my.cnf=@/etc/my.cnf -- ./bench.sh
   fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m
   fenxi record --when 'cpu.busy > 90 for 5s' --then +profile --after 30s
@@ -53,7 +55,7 @@ pub struct RecordArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     pub duration: Option<f64>,
     /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one,
-    /// `NAME:OPTION=VALUE` sets options of observers
+    /// `NAME:OPTION=VALUE` sets options of observers, `HOST:` is for that host alone
     #[arg(long, short, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub source: Vec<String>,
     /// A fact to keep with the run, also compared: VALUE as it is, @FILE for a
@@ -63,6 +65,9 @@ pub struct RecordArgs {
     /// Whether it has an end
     #[command(flatten)]
     pub roll: RollArgs,
+    /// Other hosts
+    #[command(flatten)]
+    pub hosts: HostsArgs,
     /// Database servers
     #[command(flatten)]
     pub db: DbArgs,
@@ -80,7 +85,7 @@ pub struct RecordArgs {
 /// Records, says what was kept, and exits with the command's status.
 pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     let store = stores::create(global)?;
-    let mut plan = plan(&store, args)?;
+    let mut plan = plan(&store, args, global.quiet)?;
     // Held to the end: two recorders of one series would remove each other's runs.
     let _turn = plan.roll.as_ref().map(|roll| turn(&store, &roll.series)).transpose()?;
     if let Some(roll) = &mut plan.roll {
@@ -110,13 +115,14 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What is to be recorded.
-fn plan(store: &Store, args: &RecordArgs) -> anyhow::Result<Plan> {
-    let mut sources = sources::choose(&args.source)?;
+fn plan(store: &Store, args: &RecordArgs, quiet: bool) -> anyhow::Result<Plan> {
+    let root = args.machine.open()?;
+    let host = hostname(&root);
+    let mut sources = sources::choose(&args.hosts.own(&args.source, &host))?;
     sources.extend(facts::given(&args.fact)?);
     sources.extend(args.db.source(Vec::new(), args.interval)?);
     let triggers = args.triggers.triggers(&mut sources)?;
-    let root = args.machine.open()?;
-    let host = hostname(&root);
+    sources.extend(args.hosts.connect(&args.source, args.interval, args.duration, &host, quiet)?);
     let name = args.labels.name.clone().unwrap_or_else(|| default_name(args, &host));
     let mut tags: BTreeMap<String, String> = args.labels.tag.iter().cloned().collect();
     let roll = match args.roll.roll {
@@ -157,7 +163,7 @@ fn reload(store: Store, series: String) -> Reload {
         let words = with_config(&words).map_err(|error| format!("{error:#}"))?;
         let cli = Cli::try_parse_from(words).map_err(|error| error.to_string().trim().to_owned())?;
         let Command::Record(args) = &cli.command else { return Err("the command is another one".to_owned()) };
-        let mut plan = plan(&store, args).map_err(|error| format!("{error:#}"))?;
+        let mut plan = plan(&store, args, cli.global.quiet).map_err(|error| format!("{error:#}"))?;
         match &mut plan.roll {
             Some(roll) if roll.series == series => roll.reload = Some(reload(store.clone(), series.clone())),
             Some(roll) => return Err(format!("the series would be `{}` and no longer `{series}`: start it anew", roll.series)),

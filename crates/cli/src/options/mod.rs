@@ -3,6 +3,7 @@
 
 mod answer;
 pub mod database;
+mod hosts;
 mod live;
 mod range;
 mod roll;
@@ -17,6 +18,7 @@ use fenxi_source::Root;
 
 pub use answer::{AnswerArgs, Format};
 pub use database::DbArgs;
+pub use hosts::HostsArgs;
 pub use live::LiveArgs;
 pub use range::RangeArgs;
 pub use roll::{RollArgs, with_config};

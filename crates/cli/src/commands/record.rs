@@ -161,7 +161,7 @@ fn reload(store: Store, series: String) -> Reload {
     Box::new(move || {
         let words: Vec<OsString> = std::env::args_os().collect();
         let words = with_config(&words).map_err(|error| format!("{error:#}"))?;
-        let cli = Cli::try_parse_from(words).map_err(|error| error.to_string().trim().to_owned())?;
+        let cli = Cli::try_parse_from(words).map_err(|error| first_line(&error))?;
         let Command::Record(args) = &cli.command else { return Err("the command is another one".to_owned()) };
         let mut plan = plan(&store, args, cli.global.quiet).map_err(|error| format!("{error:#}"))?;
         match &mut plan.roll {
@@ -171,6 +171,12 @@ fn reload(store: Store, series: String) -> Reload {
         }
         Ok(plan)
     })
+}
+
+/// What is wrong with a command line, without the advice on how to type it.
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
 fn describe(outcome: &Outcome, series: Option<&str>) -> String {

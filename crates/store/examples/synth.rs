@@ -43,14 +43,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn write_run(
-    path: &str,
-    run: i64,
-    seconds: i64,
-    cpus: i64,
-    full: bool,
-    rolled: Option<i64>,
-) -> Result<(), StoreError> {
+fn write_run(path: &str, run: i64, seconds: i64, cpus: i64, full: bool, rolled: Option<i64>) -> Result<(), StoreError> {
     let store = Store::open_or_create(path)?;
     let interval = rolled.unwrap_or(1);
     let gap = if rolled.is_some() { 0 } else { 60 };

@@ -15,11 +15,7 @@ use fenxi_model::{Micros, RunId, Selector, TimeRange};
 use fs_err as fs;
 use rustc_hash::FxHasher;
 
-use crate::{
-    FORMAT, Labels, Manifest, Stitch, Store, StoreError, Summary,
-    fs::names,
-    stitch::Piece,
-};
+use crate::{FORMAT, Labels, Manifest, Stitch, Store, StoreError, Summary, fs::names, stitch::Piece};
 
 /// Where ranges are kept.
 const RANGES: &str = "cache/ranges";
@@ -27,6 +23,8 @@ const RANGES: &str = "cache/ranges";
 pub const SERIES: &str = "series";
 /// Ranges that are kept, and their bytes: those that were looked at last.
 const KEPT: (usize, u64) = (32, 2 << 30);
+/// How often it is tried while a recorder changes the runs below.
+const TRIES: usize = 3;
 /// How long a range stays in any case: somebody may be reading it.
 const FRESH: Duration = Duration::from_secs(600);
 
@@ -50,16 +48,27 @@ impl Store {
 
     /// What was recorded in `range`, as one run; of the runs that the selector `of` names, if there is one.
     pub(crate) fn range(&self, text: &str, of: Option<&str>, range: &TimeRange) -> Result<RunId, StoreError> {
+        for _ in 1..TRIES {
+            let (found, span) = self.within(text, of, range)?;
+            let is_gone = |c: &Candidate| c.end.is_some() && !self.run_dir(&c.id).exists();
+            match self.range_in(&found, span) {
+                // A recorder merged some of them, or removed the oldest, since they were listed.
+                Err(_) if found.iter().any(is_gone) => {}
+                made => return made,
+            }
+        }
         let (found, span) = self.within(text, of, range)?;
-        if let [only] = found.as_slice()
+        self.range_in(&found, span)
+    }
+
+    fn range_in(&self, found: &[Candidate], span: (Micros, Micros)) -> Result<RunId, StoreError> {
+        if let [only] = found
             && only.end.is_some_and(|end| span.0 <= only.start && end <= span.1)
         {
             return Ok(only.id.clone());
         }
-        let found: Vec<&Candidate> = found.iter().collect();
-        let Some(first) = found.first() else { return Err(StoreError::EmptyRange { range: text.to_owned() }) };
-        let name = if first.is_rolled { &first.series } else { &first.name };
-        self.range_of(&found, span, name)
+        let name = found.first().map_or("", |first| if first.is_rolled { &first.series } else { &first.name });
+        self.range_of(found, span, name)
     }
 
     /// The runs that selectors name as they lie in the store, each once, in that order: of a range of time those that have
@@ -163,7 +172,7 @@ impl Store {
     }
 
     /// The run of what `found` have within `span`: the one that was made before, or a new one.
-    fn range_of(&self, found: &[&Candidate], span: (Micros, Micros), name: &str) -> Result<RunId, StoreError> {
+    fn range_of(&self, found: &[Candidate], span: (Micros, Micros), name: &str) -> Result<RunId, StoreError> {
         let mut hash = FxHasher::default();
         hash.write_i64(span.0.0);
         hash.write_i64(span.1.0);
@@ -250,7 +259,9 @@ impl Store {
         for piece in &manifest.made_of {
             // Runs that were merged or removed since have none.
             let marks = self.marks(piece).unwrap_or_default().into_iter();
-            marks.filter(|mark| mark.t >= manifest.start && mark.t < manifest.end).for_each(|mark| labels.add_mark(mark));
+            marks
+                .filter(|mark| mark.t >= manifest.start && mark.t < manifest.end)
+                .for_each(|mark| labels.add_mark(mark));
         }
         Ok(labels)
     }

@@ -80,7 +80,13 @@ fn merged_runs_have_the_rows_of_all_and_facts_once() {
     // It is a run as any other, and its statistics are those of all rows.
     assert_eq!(store.verify(&id).unwrap(), []);
     let mut mean = None;
-    store.series_stats(&id, None, |s| if (s.table, s.column) == ("cpu", "usr") { mean = Some((s.n, s.mean)) }).unwrap();
+    store
+        .series_stats(&id, None, |s| {
+            if (s.table, s.column) == ("cpu", "usr") {
+                mean = Some((s.n, s.mean))
+            }
+        })
+        .unwrap();
     assert_eq!(mean, Some((30, 15.5)));
 }
 

@@ -63,12 +63,12 @@ pub struct RecordArgs {
     /// file's text, $(COMMAND) for what a shell command prints; can be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
     pub fact: Vec<(String, String)>,
-    /// Other hosts
-    #[command(flatten)]
-    pub hosts: HostsArgs,
     /// Whether it has an end
     #[command(flatten)]
     pub roll: RollArgs,
+    /// Other hosts
+    #[command(flatten)]
+    pub hosts: HostsArgs,
     /// Database servers
     #[command(flatten)]
     pub db: DbArgs,
@@ -90,7 +90,7 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     // Held to the end: two recorders of one series would remove each other's runs.
     let _turn = plan.roll.as_ref().map(|roll| turn(&store, &roll.series)).transpose()?;
     if let Some(roll) = &mut plan.roll {
-        roll.reload = Some(reload(store, roll.series.clone(), global.quiet));
+        roll.reload = Some(reload(store, roll.series.clone()));
     }
     let series = plan.roll.as_ref().map(|roll| roll.series.clone());
     let line = Line::new(global.quiet, !args.command.is_empty(), args.duration);
@@ -119,14 +119,14 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What is to be recorded.
-fn plan(store: &Store, args: &RecordArgs, is_quiet: bool) -> anyhow::Result<Plan> {
+fn plan(store: &Store, args: &RecordArgs, quiet: bool) -> anyhow::Result<Plan> {
     let root = args.machine.open()?;
     let host = hostname(&root);
     let mut sources = sources::choose(&args.hosts.own(&args.source, &host))?;
     sources.extend(facts::given(&args.fact)?);
     sources.extend(args.db.source(Vec::new(), args.interval)?);
     let triggers = args.triggers.triggers(&mut sources)?;
-    sources.extend(args.hosts.connect(&args.source, args.interval, args.duration, &host, is_quiet)?);
+    sources.extend(args.hosts.connect(&args.source, args.interval, args.duration, &host, quiet)?);
     let name = args.labels.name.clone().unwrap_or_else(|| default_name(args, &host));
     let mut tags: BTreeMap<String, String> = args.labels.tag.iter().cloned().collect();
     let roll = match args.roll.roll {
@@ -161,20 +161,26 @@ fn turn(store: &Store, series: &str) -> anyhow::Result<SeriesLock> {
 }
 
 /// Reads the command line and its file of options anew.
-fn reload(store: Store, series: String, is_quiet: bool) -> Reload {
+fn reload(store: Store, series: String) -> Reload {
     Box::new(move || {
         let words: Vec<OsString> = std::env::args_os().collect();
         let words = with_config(&words).map_err(|error| format!("{error:#}"))?;
-        let cli = Cli::try_parse_from(words).map_err(|error| error.to_string().trim().to_owned())?;
+        let cli = Cli::try_parse_from(words).map_err(|error| first_line(&error))?;
         let Command::Record(args) = &cli.command else { return Err("the command is another one".to_owned()) };
-        let mut plan = plan(&store, args, is_quiet).map_err(|error| format!("{error:#}"))?;
+        let mut plan = plan(&store, args, cli.global.quiet).map_err(|error| format!("{error:#}"))?;
         match &mut plan.roll {
-            Some(roll) if roll.series == series => roll.reload = Some(reload(store.clone(), series.clone(), is_quiet)),
+            Some(roll) if roll.series == series => roll.reload = Some(reload(store.clone(), series.clone())),
             Some(roll) => return Err(format!("the series would be `{}` and no longer `{series}`: start it anew", roll.series)),
             None => return Err("there is no --roll any more: stop it instead".to_owned()),
         }
         Ok(plan)
     })
+}
+
+/// What is wrong with a command line, without the advice on how to type it.
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
 fn describe(outcome: &Outcome, series: Option<&str>) -> String {

@@ -48,20 +48,7 @@ export const ORDER: Record<string, string> = {
 };
 
 /** Answers that change while a page is open; the others are those of sealed runs. */
-export const CHANGING = [
-  "about",
-  "board",
-  "boards",
-  "metrics",
-  "questions",
-  "run",
-  "runs",
-  "select",
-  "status",
-  "studies",
-  "study",
-  "trend",
-];
+export const CHANGING = ["about", "board", "boards", "metrics", "questions", "run", "runs", "select", "status", "studies", "study", "trend"];
 
 /** The program and what it allows. */
 export interface About {
@@ -542,6 +529,13 @@ export interface LiveSeries {
   series: "all" | "total" | "each";
   /** The table of its values. */
   table: string;
+}
+
+/** A mark of a run, seconds since its start. */
+export interface Mark {
+  at_s: number;
+  host: string | null;
+  text: string;
 }
 
 /** What a column means, from the catalogue. */

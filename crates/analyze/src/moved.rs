@@ -64,7 +64,13 @@ pub fn moved(values: &[Option<f64>], range: Range<usize>) -> Option<Moved> {
     let most = inside.iter().chain(&rest).fold(0.0_f64, |most, v| most.max(v.abs()));
     let lifted = |v: f64| v.abs() + FLOOR * most;
     let power = if most > 0.0 { (lifted(m_in) / lifted(m_rest)).log2().abs().min(MOST_POWER) } else { 0.0 };
-    Some(Moved { inside: m_in, rest: m_rest, p: p.clamp(least(n_in, n_rest), 1.0), effect, weight: effect.abs() * power })
+    Some(Moved {
+        inside: m_in,
+        rest: m_rest,
+        p: p.clamp(least(n_in, n_rest), 1.0),
+        effect,
+        weight: effect.abs() * power,
+    })
 }
 
 /// One over the number of ways in which so many of all samples can be chosen.

@@ -8,7 +8,7 @@ use std::{
 
 use fs_err as fs;
 
-use crate::{Place, CarryError};
+use crate::{CarryError, Place};
 
 /// What a file is called until it is whole.
 const PART: &str = ".part";

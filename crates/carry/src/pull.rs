@@ -8,7 +8,7 @@ use fenxi_model::RunId;
 use fenxi_store::{Store, TakeLimits};
 use fs_err as fs;
 
-use crate::{Place, CarryError, Transfer};
+use crate::{CarryError, Place, Transfer};
 
 /// Runs that are fetched before they are taken in: they lie on the disk twice meanwhile.
 const AT_ONCE: usize = 32;

@@ -13,7 +13,7 @@ use fenxi_model::RunId;
 use fenxi_store::{FileEntry, Store};
 use fs_err as fs;
 
-use crate::{Place, CarryError, Transfer};
+use crate::{CarryError, Place, Transfer};
 
 /// What is known to be there of files that may change: BLAKE3 by name.
 pub(crate) const STATE: &str = ".fenxi-push.json";

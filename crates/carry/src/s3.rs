@@ -18,7 +18,7 @@ use ureq::{
 };
 
 use crate::{
-    Place, CarryError,
+    CarryError, Place,
     sign::{Credentials, Unsigned, encoded, hex, sha256},
 };
 

@@ -55,7 +55,8 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         lines: query.count("lines")?.unwrap_or(LINES),
     };
     // A part of a run is another answer for each part.
-    let whole = scope.part.is_none().then(|| kept::place(context.store, &asked, &shown, &format!("{wish:?}"))).flatten();
+    let whole =
+        scope.part.is_none().then(|| kept::place(context.store, &asked, &shown, &format!("{wish:?}"))).flatten();
     if let Some(bytes) = whole.as_ref().and_then(|path| kept::read(context.store, path)) {
         return Ok(Reply { content_type: Reply::JSON, bytes });
     }

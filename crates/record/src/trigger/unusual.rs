@@ -8,7 +8,7 @@ const HOUR_S: f64 = 3600.0;
 /// Values this close together count once, as their mean, so that an hour of ticks of 10 ms is no more than 3600 values.
 const LEAST_S: f64 = 1.0;
 /// With fewer values nothing is unusual yet.
-const ENOUGH: usize = 60;
+pub(super) const ENOUGH: usize = 60;
 /// The median absolute deviation of a normal distribution is so much of its standard deviation.
 const OF_SD: f64 = 0.674_489_75;
 /// No deviation counts as smaller than this share of the median: a flat line makes nothing unusual by its flatness.

@@ -157,13 +157,17 @@ fn a_condition_that_never_fired_says_what_came_nearest() {
     };
     assert_eq!(
         never("sched.runnable > 50", &[3.0, 7.5, 4.0]),
-        "never fired: the greatest value seen was 7.50 at 1970-01-01T00:00:02.000000Z"
+        "never fired: the largest value seen was 7.50 at 1970-01-01T00:00:02.000000Z"
     );
     assert_eq!(
         never("sched.runnable < 2", &[3.0, 7.0]),
         "never fired: the smallest value seen was 3 at 1970-01-01T00:00:01.000000Z"
     );
     assert_eq!(never("sched.runnable > 50", &[]), "never fired: no value was seen");
+    assert_eq!(
+        never("sched.runnable unusual", &[1.0]),
+        "never fired: the last hour had less than 60 values to compare with"
+    );
     assert_eq!(never("event kind=x", &[1.0]), "never fired: there was no such event");
 }
 

@@ -9,6 +9,7 @@ mod args;
 mod commands;
 mod demo;
 mod distances;
+mod elsewhere;
 mod ending;
 mod facts;
 mod formats;
@@ -55,7 +56,10 @@ fn arguments() -> Vec<OsString> {
 fn finish(work: impl FnOnce(&Cli) -> anyhow::Result<ExitCode>) -> ExitCode {
     let words = arguments();
     match overview::parse(&words) {
-        Ok(cli) => ending::of(work(&cli)),
+        Ok(cli) => ending::of(match cli.command.elsewhere() {
+            Some(target) => elsewhere::run(target, &words),
+            None => work(&cli),
+        }),
         Err(error) => ending::of_words(&words, &error),
     }
 }

@@ -18,6 +18,7 @@ mod honesty;
 mod hostile;
 mod hostile_root;
 mod hosts;
+mod hosts_ssh;
 mod import;
 mod load;
 mod load_team;

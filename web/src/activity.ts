@@ -3,6 +3,7 @@
 const PAINT: Record<string, string> = {
   "driver lag": "#5f6b7a",
   "waiting for a connection": "#7a5c3e",
+  "waiting in a pool": "#94643a",
   "on CPU": "#1c7c3c",
   "on CPU, user": "#1c7c3c",
   "on CPU, system": "#12592a",

@@ -27,7 +27,7 @@ macro_rules! asked {
 }
 
 asked!(LOAD, "load.sql", "load");
-asked!(SESSIONS, "sessions.sql", "db_wait", "db");
+asked!(SESSIONS, "sessions.sql", "db_wait", "db", "db_pool");
 asked!(PROCESSES, "processes.sql", "process");
 asked!(STATEMENTS, "statements.sql", "query");
 asked!(CGROUPS, "cgroups.sql", "cgroup");

@@ -10,6 +10,7 @@ mod commands;
 mod demo;
 mod differs;
 mod distances;
+mod elsewhere;
 mod ending;
 mod facts;
 mod formats;
@@ -68,7 +69,10 @@ fn finish(work: impl FnOnce(&Cli) -> anyhow::Result<ExitCode>) -> ExitCode {
         Err(error) => return ending::of(Err(error)),
     };
     match overview::parse(&all) {
-        Ok(cli) => ending::of(work(&cli)),
+        Ok(cli) => ending::of(match cli.command.elsewhere() {
+            Some(target) => elsewhere::run(target, &words),
+            None => work(&cli),
+        }),
         Err(error) => ending::of_words(&words, &error),
     }
 }

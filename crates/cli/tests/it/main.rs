@@ -19,6 +19,7 @@ mod honesty;
 mod hostile;
 mod hostile_root;
 mod hosts;
+mod hosts_ssh;
 mod import;
 mod load;
 mod load_team;

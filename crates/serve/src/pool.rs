@@ -18,7 +18,7 @@ use fenxi_report::api::{ApiError, Context};
 use fenxi_store::Store;
 use tokio::sync::Semaphore;
 
-use crate::Limits;
+use crate::{Limits, Settings};
 
 /// Between two attempts to interrupt: an interruption between two statements of one request is lost.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(10);
@@ -74,15 +74,16 @@ struct Shared {
 }
 
 impl Pool {
-    /// Engines of `store` within `limits`; `carried` says whether questions that runs bring with them are asked.
-    pub(crate) fn new(store: Store, limits: Limits, carried: bool, log: Log) -> Pool {
+    /// Engines as `settings` say.
+    pub(crate) fn new(settings: &Settings, log: Log) -> Pool {
+        let limits = settings.limits.clone();
         let engines = limits.engines.max(2);
         let cpus = std::thread::available_parallelism().map_or(2, usize::from);
         let memory = (limits.memory_bytes / engines as u64).max(LEAST_MEMORY);
         let answer = memory / ANSWERS;
         let process = memory - answer;
         let pool = Pool(Arc::new(Shared {
-            store,
+            store: settings.store.clone(),
             options: Options {
                 memory_limit: Some(format!("{}MiB", (process / PLANNED) >> 20)),
                 process_bytes: Some(process),
@@ -90,7 +91,8 @@ impl Pool {
                 answer_bytes: Some(answer / 2),
                 threads: Some((cpus / 2).max(2)),
                 spill_limit: Some(format!("{}MiB", (SPILL * memory) >> 20)),
-                carried,
+                carried: settings.carried,
+                cluster: settings.cluster.clone(),
                 ..Options::default()
             },
             workers: OnceLock::new(),

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use fenxi_model::Micros;
+use fenxi_query::ClusterOptions;
 use fenxi_store::Store;
 
 use crate::{Access, Tls};
@@ -26,6 +27,8 @@ pub struct Settings {
     pub read_only: bool,
     /// Whether questions that runs bring with them are asked.
     pub carried: bool,
+    /// The cluster that answers instead of this machine.
+    pub cluster: Option<ClusterOptions>,
     /// What a request may use.
     pub limits: Limits,
     /// The name of this machine, as live values carry it.

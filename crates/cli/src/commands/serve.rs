@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     machine::hostname,
-    options::{Global, seconds, size},
+    options::{EngineArgs, Global, seconds, size},
     print, stores,
 };
 
@@ -87,6 +87,9 @@ pub struct ServeArgs {
     /// Open the store in a browser
     #[arg(long)]
     pub open: bool,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// Serves the store until Ctrl-C.
@@ -165,6 +168,7 @@ fn settings(global: &Global, args: &ServeArgs) -> anyhow::Result<Settings> {
         tls,
         read_only: args.read_only,
         carried: !args.no_carried,
+        cluster: args.engine.cluster(),
         limits,
         host: hostname(&Root::live()),
         audit: audit(global, args)?,

@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
+use super::EngineArgs;
+
 /// How an answer is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -32,4 +34,7 @@ pub struct AnswerArgs {
     /// Threads of the SQL engine [default: one per CPU]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }

@@ -3,6 +3,7 @@
 
 mod answer;
 pub mod database;
+mod engine;
 mod live;
 mod values;
 
@@ -14,6 +15,7 @@ use fenxi_source::Root;
 
 pub use answer::{AnswerArgs, Format};
 pub use database::DbArgs;
+pub use engine::EngineArgs;
 pub use live::LiveArgs;
 pub use values::{cpu_list, interval, key_value, seconds, size};
 

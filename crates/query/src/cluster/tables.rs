@@ -1,0 +1,247 @@
+//! Tables that go with a statement to a cluster: files named one by one, with the columns of the catalogue.
+
+use std::{collections::BTreeMap, path::Path};
+
+use arrow_schema::DataType;
+use fenxi_connect::{Source, Table as Sent};
+use fenxi_model::{Micros, RunId, Shape, Table, Type};
+use fenxi_store::{Store, TableFile};
+
+use super::{ClusterOptions, rows};
+use crate::{
+    Part, QueryError, Scope, costs,
+    engine::Dialect,
+    runs,
+    spark::{apart, literal, quoted},
+    views::{self, Mentions},
+};
+
+/// The list of runs, made of [`runs::rows`].
+const RUNS: &str = "
+SELECT run, name, kind, host, timestamp_micros(start_us) AS start, timestamp_micros(end_us) AS `end`,
+    seen_us / 1000000D AS duration_s, command, CAST(exit_status AS INT) AS exit_status, recovered, baseline, samples,
+    missed_samples, n_rows, bytes, from_json(tags, 'MAP<STRING, STRING>') AS tags,
+    from_json(params, 'MAP<STRING, STRING>') AS params
+FROM fenxi_runs";
+
+/// Where tables come from.
+pub(super) struct Tables<'a> {
+    pub store: &'a Store,
+    pub cluster: &'a ClusterOptions,
+    /// Whether the server finds the column `run` in the names of folders, as Spark does.
+    pub is_spark: bool,
+}
+
+/// Writes a statement in the cluster's SQL.
+type Write<'a> = dyn FnMut(&str) -> Result<String, QueryError> + 'a;
+
+impl Tables<'_> {
+    /// What `sql` mentions; rather too much than too little.
+    pub(super) fn of(
+        &self,
+        sql: &str,
+        dialect: Dialect,
+        scope: &Scope,
+        write: &mut Write<'_>,
+    ) -> Result<Vec<Sent>, QueryError> {
+        let mentions = match dialect {
+            Dialect::Questions => Mentions::of(sql),
+            // There a table that is kept apart has a name of one part.
+            Dialect::Own => {
+                let parted = fenxi_store::APART.iter().fold(sql.to_owned(), |sql, schema| {
+                    sql.replace(&apart(schema, ""), &format!("{schema} "))
+                });
+                Mentions::of(&parted)
+            }
+        };
+        let mut sent = Vec::new();
+        for name in &mentions.tables {
+            self.table(name, name, scope, &mut sent)?;
+            for schema in &mentions.apart {
+                self.table(&format!("{schema}.{name}"), &apart(schema, name), scope, &mut sent)?;
+            }
+        }
+        if mentions.stats {
+            self.table("stats", "stats", scope, &mut sent)?;
+        }
+        if mentions.runs {
+            let rows = rows::batch(&runs::COLUMNS, &runs::rows(self.store, scope)?)?;
+            sent.push(Sent { name: "fenxi_runs".to_owned(), source: Source::Rows(rows) });
+            sent.push(Sent { name: "runs".to_owned(), source: Source::Sql(RUNS.to_owned()) });
+        }
+        if mentions.costs {
+            let rows = rows::batch(&costs::COLUMNS, &costs::rows(self.store, scope)?)?;
+            sent.push(Sent { name: "cost".to_owned(), source: Source::Rows(rows) });
+        }
+        for view in &mentions.derived {
+            sent.push(Sent { name: view.name.to_owned(), source: Source::Sql(write(view.sql)?) });
+        }
+        Ok(sent)
+    }
+
+    /// The table `table` of the store under `name`: its files, and what is read of them.
+    fn table(&self, table: &str, name: &str, scope: &Scope, sent: &mut Vec<Sent>) -> Result<(), QueryError> {
+        let files = self.store.files(table, scope.runs.as_deref())?;
+        let declared = fenxi_model::table(table.rsplit('.').next().unwrap_or(table));
+        let columns = columns(declared);
+        let mut parts = Vec::new();
+        for (place, group) in self.groups(&files, &columns)?.into_iter().enumerate() {
+            let source = format!("fenxi_{name}_{place}");
+            let paths = group.files.iter().map(|file| self.path_there(&file.path)).collect::<Result<_, _>>()?;
+            let run = match group.run {
+                Some(run) => format!("{} AS run", literal(run.as_str())),
+                None => "run".to_owned(),
+            };
+            let mut schema: Vec<String> = columns
+                .iter()
+                .map(|(column, ty)| format!("{} {}", quoted(column), group.odd.get(column).unwrap_or(ty)))
+                .collect();
+            if group.run.is_none() {
+                schema.insert(0, "`run` STRING".to_owned());
+            }
+            let selected: String = columns
+                .iter()
+                .map(|(column, ty)| match group.odd.contains_key(column) {
+                    true => format!(", CAST({0} AS {ty}) AS {0}", quoted(column)),
+                    false => format!(", {}", quoted(column)),
+                })
+                .collect();
+            parts.push(format!("SELECT {run}{selected} FROM {}", quoted(&source)));
+            let base = group.run.is_none().then(|| self.path_there(&self.store.path().join("runs"))).transpose()?;
+            sent.push(Sent { name: source, source: Source::Files { schema: schema.join(", "), paths, base } });
+        }
+        if parts.is_empty() {
+            let none: String =
+                columns.iter().map(|(column, ty)| format!(", CAST(NULL AS {ty}) AS {}", quoted(column))).collect();
+            parts.push(format!("SELECT CAST(NULL AS STRING) AS run{none} WHERE false"));
+        }
+        let mut sql = parts.join(" UNION ALL ");
+        if let Some(part) = scope.part.filter(|_| declared.is_some_and(|t| t.shape != Shape::Facts)) {
+            sql = format!("SELECT * FROM ({sql}) WHERE {}", self.within(&files, part)?);
+        }
+        sent.push(Sent { name: name.to_owned(), source: Source::Sql(sql) });
+        Ok(())
+    }
+
+    /// Files that can be read as one: of the same types, and of one run where the server does not find out by itself.
+    fn groups<'a>(
+        &self,
+        files: &'a [TableFile],
+        columns: &[(&'static str, &'static str)],
+    ) -> Result<Vec<Group<'a>>, QueryError> {
+        let mut odd_of: BTreeMap<&str, BTreeMap<&'static str, &'static str>> = BTreeMap::new();
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        for file in files {
+            if !odd_of.contains_key(file.fingerprint.as_str()) {
+                odd_of.insert(&file.fingerprint, odd(&file.path, columns)?);
+            }
+            let odd = odd_of[file.fingerprint.as_str()].clone();
+            let run = (!self.is_spark).then_some(&file.run);
+            match groups.iter_mut().find(|group| group.odd == odd && group.run == run) {
+                Some(group) => group.files.push(file),
+                None => groups.push(Group { odd, run, files: vec![file] }),
+            }
+        }
+        Ok(groups)
+    }
+
+    /// The condition that holds for rows within `part` of their run: the middle of an interval decides.
+    fn within(&self, files: &[TableFile], part: Part) -> Result<String, QueryError> {
+        let mut starts: BTreeMap<&RunId, Micros> = BTreeMap::new();
+        for file in files {
+            if !starts.contains_key(&file.run) {
+                starts.insert(&file.run, self.store.run(&file.run)?.manifest.start);
+            }
+        }
+        let moment = |us: i64| {
+            let when = |(run, start): (&&RunId, &Micros)| {
+                format!(" WHEN {} THEN {}L", literal(run.as_str()), start.0.saturating_add(us))
+            };
+            match starts.len() {
+                0 => "0L".to_owned(),
+                1 => format!("{}L", starts.values().next().map_or(0, |start| start.0.saturating_add(us))),
+                _ => format!("CASE run{} END", starts.iter().map(when).collect::<String>()),
+            }
+        };
+        let middle = "unix_micros(t) - coalesce(dt, 0D) * 500000D";
+        let mut conditions = vec!["true".to_owned()];
+        if let Some(from) = part.from_us {
+            let from = moment(from);
+            // By the first of the two row groups are left out.
+            conditions.push(format!("t >= timestamp_micros({from}) AND {middle} >= {from}"));
+        }
+        if let Some(to) = part.to_us {
+            conditions.push(format!("{middle} <= {}", moment(to)));
+        }
+        Ok(conditions.join(" AND "))
+    }
+
+    /// A path of the store as the cluster finds it.
+    fn path_there(&self, path: &Path) -> Result<String, QueryError> {
+        let within = path.strip_prefix(self.store.path()).ok().and_then(Path::to_str);
+        let within = within.ok_or_else(|| QueryError::File {
+            path: path.to_owned(),
+            message: "its name is not text that a cluster can be given".to_owned(),
+        })?;
+        Ok(format!("{}/{within}", store_there(self.store, self.cluster)))
+    }
+}
+
+/// The store as the cluster finds it, without a slash at its end.
+pub(super) fn store_there(store: &Store, cluster: &ClusterOptions) -> String {
+    let path = match &cluster.store {
+        Some(path) => path.clone(),
+        None => std::path::absolute(store.path()).unwrap_or_else(|_| store.path().to_owned()).display().to_string(),
+    };
+    path.trim_end_matches('/').to_owned()
+}
+
+/// Files that are read as one.
+struct Group<'a> {
+    /// Columns whose type in these files is not the catalogue's, with the type that they have.
+    odd: BTreeMap<&'static str, &'static str>,
+    /// The run, where it is not told by the files' places.
+    run: Option<&'a RunId>,
+    files: Vec<&'a TableFile>,
+}
+
+/// The columns of a table with the types that they have there; of the stored statistics where none is declared.
+fn columns(declared: Option<&Table>) -> Vec<(&'static str, &'static str)> {
+    match declared {
+        Some(table) => table.columns.iter().map(|column| (column.name, sql_type(column.ty))).collect(),
+        None => views::STATS.iter().map(|(name, ty)| (*name, sql_type(*ty))).collect(),
+    }
+}
+
+fn sql_type(ty: Type) -> &'static str {
+    match ty {
+        Type::F64 => "DOUBLE",
+        Type::I64 => "BIGINT",
+        Type::Label | Type::Text => "STRING",
+        Type::Time => "TIMESTAMP",
+    }
+}
+
+/// Columns that the file at `path` has with another type: files of older versions.
+fn odd(
+    path: &Path,
+    columns: &[(&'static str, &'static str)],
+) -> Result<BTreeMap<&'static str, &'static str>, QueryError> {
+    let reader = views::footer(path)?;
+    let there = reader.schema();
+    let ty = |ty: &DataType| match ty {
+        DataType::Float64 => Some("DOUBLE"),
+        DataType::Float32 => Some("FLOAT"),
+        DataType::Int64 | DataType::UInt64 => Some("BIGINT"),
+        DataType::Int32 | DataType::UInt32 => Some("INT"),
+        DataType::Boolean => Some("BOOLEAN"),
+        DataType::Timestamp(..) => Some("TIMESTAMP"),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => Some("STRING"),
+        _ => None,
+    };
+    let of = |(column, wanted): &(&'static str, &'static str)| {
+        let found = ty(there.field_with_name(column).ok()?.data_type())?;
+        (found != *wanted).then_some((*column, found))
+    };
+    Ok(columns.iter().filter_map(of).collect())
+}

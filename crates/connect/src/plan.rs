@@ -23,8 +23,9 @@ pub struct Table {
 pub enum Source {
     /// In Parquet files.
     Files {
-        /// Columns with their types, as in CREATE TABLE. One that a file lacks is NULL there.
-        schema: String,
+        /// Columns with their types, as in CREATE TABLE, of which one that a file lacks is NULL there; None for those
+        /// of the files.
+        schema: Option<String>,
         /// The files, as the server finds them.
         paths: Vec<String>,
         /// The folder below which a folder `name=value` is a column.
@@ -62,7 +63,10 @@ impl Plan {
         for table in &self.tables {
             let rows = match &table.source {
                 Source::Files { schema, paths, base } => {
-                    let mut files = Message::default().text(1, "parquet").text(2, schema);
+                    let mut files = Message::default().text(1, "parquet");
+                    if let Some(schema) = schema {
+                        files = files.text(2, schema);
+                    }
                     if let Some(base) = base {
                         files = files.entry(3, "basePath", base);
                     }

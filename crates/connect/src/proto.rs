@@ -170,7 +170,10 @@ mod tests {
         for end in [1, 5, 10, 12, 15, 16] {
             assert_eq!(Fields::of(&bytes[..end]).bytes(1), Err(Malformed), "{end}");
         }
-        assert_eq!(Fields::of(&[0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]).bytes(1), Err(Malformed));
+        assert_eq!(
+            Fields::of(&[0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]).bytes(1),
+            Err(Malformed)
+        );
         assert_eq!(Fields::of(&[0x0b]).bytes(1), Err(Malformed));
     }
 }

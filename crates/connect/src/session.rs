@@ -186,10 +186,7 @@ impl Session {
         Ok(found)
     }
 
-    fn block<T>(
-        &mut self,
-        work: impl AsyncFnOnce(&mut Link) -> Result<T, ConnectError>,
-    ) -> Result<T, ConnectError> {
+    fn block<T>(&mut self, work: impl AsyncFnOnce(&mut Link) -> Result<T, ConnectError>) -> Result<T, ConnectError> {
         let Session { runtime, link, stop, .. } = self;
         let runtime = runtime.as_ref().ok_or_else(|| bad("the session has ended"))?;
         runtime.block_on(async {

@@ -26,7 +26,9 @@ pub struct Target {
 
 /// An address that is none.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{address}` is no address of a cluster: {what}; expected sc://HOST:PORT or sc://HOST:PORT/;use_ssl=true;token=…")]
+#[error(
+    "`{address}` is no address of a cluster: {what}; expected sc://HOST:PORT or sc://HOST:PORT/;use_ssl=true;token=…"
+)]
 pub struct BadTarget {
     /// What was given, without its parameters: these may be secret.
     address: String,
@@ -146,7 +148,8 @@ mod tests {
 
     #[test]
     fn host_port_and_parameters_are_read() {
-        let target: Target = "sc://cluster.example:443/;use_ssl=true;token=a%3Db;user_id=me;x-team=perf".parse().unwrap();
+        let target: Target =
+            "sc://cluster.example:443/;use_ssl=true;token=a%3Db;user_id=me;x-team=perf".parse().unwrap();
         assert_eq!((target.host.as_str(), target.port, target.tls), ("cluster.example", 443, true));
         assert_eq!((target.token.as_deref(), target.user.as_str()), (Some("a=b"), "me"));
         assert_eq!(target.headers, [("x-team".to_owned(), "perf".to_owned())]);

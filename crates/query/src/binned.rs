@@ -92,7 +92,14 @@ impl Engine {
         }
         let from_s = scope.part.and_then(|p| p.from_us).map_or(0.0, |us| us.max(0) as f64 / 1e6);
         let sql = lists(question, &of_any_question(question, bins.max(1), from_s));
-        let asked = Asked { author: question.author(), dialect: Dialect::Questions, sql: &sql, params: &params, scope, files: &[] };
+        let asked = Asked {
+            author: question.author(),
+            dialect: Dialect::Questions,
+            sql: &sql,
+            params: &params,
+            scope,
+            files: &[],
+        };
         Ok(gather(question, &self.whole(&asked)?, |width| (from_s / width) as usize))
     }
 
@@ -157,8 +164,14 @@ impl Engine {
         };
         let sql = lists(question, &sql.means(&sums, grid));
         let scope = Scope { runs: Some(ids), part: grid.part() };
-        let answer =
-            self.whole(&Asked { author: question.author(), dialect: Dialect::Questions, sql: &sql, params, scope: &scope, files: &files })?;
+        let answer = self.whole(&Asked {
+            author: question.author(),
+            dialect: Dialect::Questions,
+            sql: &sql,
+            params,
+            scope: &scope,
+            files: &files,
+        })?;
         Ok(gather(question, &answer, |_| grid.first as usize))
     }
 }

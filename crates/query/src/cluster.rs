@@ -12,7 +12,7 @@ use std::{cell::RefCell, sync::Arc};
 
 use arrow_array::{RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use fenxi_connect::{ConnectError, Plan, Session, Target};
+use fenxi_connect::{ConnectError, Plan, Session, Source, Table, Target};
 use fenxi_store::Store;
 use fenxi_worker::{Request, Setup, Workers};
 
@@ -68,10 +68,16 @@ impl Answers for Cluster {
             Dialect::Questions => self.written(sql, asked.params)?,
             Dialect::Own => gate::wrapped(sql)?,
         };
+        let mentions = tables::mentions(sql, asked.dialect);
+        let mut derived = Vec::with_capacity(mentions.derived.len());
+        for view in &mentions.derived {
+            derived.push(Table { name: view.name.to_owned(), source: Source::Sql(self.written(view.sql, &[])?) });
+        }
         let mut slot = self.session.borrow_mut();
         let session = self.session(&mut slot)?;
         let tables = tables::Tables { store: &self.store, cluster: &self.options, is_spark: session.is_spark() };
-        let tables = tables.of(sql, asked.dialect, scope, &mut |sql| self.written(sql, &[]))?;
+        let mut tables = tables.of(&mentions, scope)?;
+        tables.extend(derived);
         let plan = Plan { sql: written, tables };
         let outcome = match explains {
             true => session.explain(&plan).map_err(QueryError::from).and_then(|text| explained(&text, take)),
@@ -191,10 +197,7 @@ fn answered(
 }
 
 /// The plan of a statement as an answer of one column.
-fn explained(
-    text: &str,
-    take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
-) -> Result<SchemaRef, QueryError> {
+fn explained(text: &str, take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>) -> Result<SchemaRef, QueryError> {
     let schema = Arc::new(Schema::new(vec![Field::new("plan", DataType::Utf8, false)]));
     let lines: StringArray = text.lines().map(Some).collect();
     take(RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(lines)])?)?;

@@ -1,14 +1,9 @@
 //! The `cost` table: recording overhead of each source of a run, as measured by the recorder; joinable by `run`.
 
-
 use fenxi_store::Store;
 use fenxi_worker::{Cell, Request};
 
-use crate::{
-    QueryError, Scope,
-    cluster::Kind,
-    runs::whole,
-};
+use crate::{QueryError, Scope, cluster::Kind, runs::whole};
 
 const TABLE: &str = "
 CREATE OR REPLACE TABLE cost (

@@ -71,7 +71,11 @@ mod tests {
         ] {
             assert!(wrapped(sql).is_err(), "{sql}");
         }
-        for sql in ["SELECT transform(l, x -> x + 1) FROM t JOIN u USING (run)", "SELECT text.value FROM text", "SELECT user FROM process"] {
+        for sql in [
+            "SELECT transform(l, x -> x + 1) FROM t JOIN u USING (run)",
+            "SELECT text.value FROM text",
+            "SELECT user FROM process",
+        ] {
             assert!(wrapped(sql).is_ok(), "{sql}");
         }
     }

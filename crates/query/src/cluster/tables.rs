@@ -32,28 +32,21 @@ pub(super) struct Tables<'a> {
     pub is_spark: bool,
 }
 
-/// Writes a statement in the cluster's SQL.
-type Write<'a> = dyn FnMut(&str) -> Result<String, QueryError> + 'a;
+/// What `sql` mentions; rather too much than too little.
+pub(super) fn mentions(sql: &str, dialect: Dialect) -> Mentions {
+    match dialect {
+        Dialect::Questions => Mentions::of(sql),
+        // There a table that is kept apart has a name of one part.
+        Dialect::Own => {
+            let parted = |sql: String, schema: &&str| sql.replace(&apart(schema, ""), &format!("{schema} "));
+            Mentions::of(&fenxi_store::APART.iter().fold(sql.to_owned(), parted))
+        }
+    }
+}
 
 impl Tables<'_> {
-    /// What `sql` mentions; rather too much than too little.
-    pub(super) fn of(
-        &self,
-        sql: &str,
-        dialect: Dialect,
-        scope: &Scope,
-        write: &mut Write<'_>,
-    ) -> Result<Vec<Sent>, QueryError> {
-        let mentions = match dialect {
-            Dialect::Questions => Mentions::of(sql),
-            // There a table that is kept apart has a name of one part.
-            Dialect::Own => {
-                let parted = fenxi_store::APART.iter().fold(sql.to_owned(), |sql, schema| {
-                    sql.replace(&apart(schema, ""), &format!("{schema} "))
-                });
-                Mentions::of(&parted)
-            }
-        };
+    /// The tables that are mentioned, but those that are derived from them.
+    pub(super) fn of(&self, mentions: &Mentions, scope: &Scope) -> Result<Vec<Sent>, QueryError> {
         let mut sent = Vec::new();
         for name in &mentions.tables {
             self.table(name, name, scope, &mut sent)?;
@@ -73,9 +66,6 @@ impl Tables<'_> {
             let rows = rows::batch(&costs::COLUMNS, &costs::rows(self.store, scope)?)?;
             sent.push(Sent { name: "cost".to_owned(), source: Source::Rows(rows) });
         }
-        for view in &mentions.derived {
-            sent.push(Sent { name: view.name.to_owned(), source: Source::Sql(write(view.sql)?) });
-        }
         Ok(sent)
     }
 
@@ -88,27 +78,12 @@ impl Tables<'_> {
         for (place, group) in self.groups(&files, &columns)?.into_iter().enumerate() {
             let source = format!("fenxi_{name}_{place}");
             let paths = group.files.iter().map(|file| self.path_there(&file.path)).collect::<Result<_, _>>()?;
-            let run = match group.run {
-                Some(run) => format!("{} AS run", literal(run.as_str())),
-                None => "run".to_owned(),
+            parts.push(format!("SELECT {} FROM {}", group.selected(&columns), quoted(&source)));
+            let (schema, base) = match group.run {
+                Some(_) => (None, None),
+                None => (Some(group.schema(&columns)), Some(self.path_there(&self.store.path().join("runs"))?)),
             };
-            let mut schema: Vec<String> = columns
-                .iter()
-                .map(|(column, ty)| format!("{} {}", quoted(column), group.odd.get(column).unwrap_or(ty)))
-                .collect();
-            if group.run.is_none() {
-                schema.insert(0, "`run` STRING".to_owned());
-            }
-            let selected: String = columns
-                .iter()
-                .map(|(column, ty)| match group.odd.contains_key(column) {
-                    true => format!(", CAST({0} AS {ty}) AS {0}", quoted(column)),
-                    false => format!(", {}", quoted(column)),
-                })
-                .collect();
-            parts.push(format!("SELECT {run}{selected} FROM {}", quoted(&source)));
-            let base = group.run.is_none().then(|| self.path_there(&self.store.path().join("runs"))).transpose()?;
-            sent.push(Sent { name: source, source: Source::Files { schema: schema.join(", "), paths, base } });
+            sent.push(Sent { name: source, source: Source::Files { schema, paths, base } });
         }
         if parts.is_empty() {
             let none: String =
@@ -129,17 +104,21 @@ impl Tables<'_> {
         files: &'a [TableFile],
         columns: &[(&'static str, &'static str)],
     ) -> Result<Vec<Group<'a>>, QueryError> {
-        let mut odd_of: BTreeMap<&str, BTreeMap<&'static str, &'static str>> = BTreeMap::new();
+        let mut types: BTreeMap<&str, BTreeMap<&'static str, &'static str>> = BTreeMap::new();
         let mut groups: Vec<Group<'a>> = Vec::new();
         for file in files {
-            if !odd_of.contains_key(file.fingerprint.as_str()) {
-                odd_of.insert(&file.fingerprint, odd(&file.path, columns)?);
+            if !types.contains_key(file.fingerprint.as_str()) {
+                types.insert(&file.fingerprint, types_of(&file.path, columns)?);
             }
-            let odd = odd_of[file.fingerprint.as_str()].clone();
+            let mut types = types[file.fingerprint.as_str()].clone();
             let run = (!self.is_spark).then_some(&file.run);
-            match groups.iter_mut().find(|group| group.odd == odd && group.run == run) {
+            if self.is_spark {
+                // What is there as it should be, or is not there, is read the same way.
+                types.retain(|name, ty| columns.iter().any(|(column, wanted)| column == name && wanted != ty));
+            }
+            match groups.iter_mut().find(|group| group.types == types && group.run == run) {
                 Some(group) => group.files.push(file),
-                None => groups.push(Group { odd, run, files: vec![file] }),
+                None => groups.push(Group { types, run, files: vec![file] }),
             }
         }
         Ok(groups)
@@ -198,11 +177,38 @@ pub(super) fn store_there(store: &Store, cluster: &ClusterOptions) -> String {
 
 /// Files that are read as one.
 struct Group<'a> {
-    /// Columns whose type in these files is not the catalogue's, with the type that they have.
-    odd: BTreeMap<&'static str, &'static str>,
+    /// Types of columns that are not the catalogue's; of all columns that are there where the server takes
+    /// columns as the files have them.
+    types: BTreeMap<&'static str, &'static str>,
     /// The run, where it is not told by the files' places.
     run: Option<&'a RunId>,
     files: Vec<&'a TableFile>,
+}
+
+impl Group<'_> {
+    /// The columns that the server is told to read.
+    fn schema(&self, columns: &[(&'static str, &'static str)]) -> String {
+        let one = |(column, ty): &(&'static str, &'static str)| {
+            format!(", {} {}", quoted(column), self.types.get(column).unwrap_or(ty))
+        };
+        "`run` STRING".to_owned() + &columns.iter().map(one).collect::<String>()
+    }
+
+    /// The catalogue's columns, made of those of the files.
+    fn selected(&self, columns: &[(&'static str, &'static str)]) -> String {
+        let run = self.run.map_or("run".to_owned(), |run| format!("{} AS run", literal(run.as_str())));
+        let one = |(column, ty): &(&'static str, &'static str)| {
+            let name = quoted(column);
+            match (self.types.get(column), self.run) {
+                // A label may have come as a dictionary.
+                (Some(found), Some(_)) if found == ty && *ty != "STRING" => format!(", {name}"),
+                (Some(_), _) => format!(", CAST({name} AS {ty}) AS {name}"),
+                (None, None) => format!(", {name}"),
+                (None, Some(_)) => format!(", CAST(NULL AS {ty}) AS {name}"),
+            }
+        };
+        run + &columns.iter().map(one).collect::<String>()
+    }
 }
 
 /// The columns of a table with the types that they have there; of the stored statistics where none is declared.
@@ -222,26 +228,24 @@ fn sql_type(ty: Type) -> &'static str {
     }
 }
 
-/// Columns that the file at `path` has with another type: files of older versions.
-fn odd(
+/// The types that columns have in the file at `path`; those of older versions differ from the catalogue's.
+fn types_of(
     path: &Path,
     columns: &[(&'static str, &'static str)],
 ) -> Result<BTreeMap<&'static str, &'static str>, QueryError> {
     let reader = views::footer(path)?;
     let there = reader.schema();
     let ty = |ty: &DataType| match ty {
-        DataType::Float64 => Some("DOUBLE"),
-        DataType::Float32 => Some("FLOAT"),
-        DataType::Int64 | DataType::UInt64 => Some("BIGINT"),
-        DataType::Int32 | DataType::UInt32 => Some("INT"),
-        DataType::Boolean => Some("BOOLEAN"),
-        DataType::Timestamp(..) => Some("TIMESTAMP"),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => Some("STRING"),
-        _ => None,
+        DataType::Float64 => "DOUBLE",
+        DataType::Float32 => "FLOAT",
+        DataType::Int64 | DataType::UInt64 => "BIGINT",
+        DataType::Int32 | DataType::UInt32 => "INT",
+        DataType::Boolean => "BOOLEAN",
+        DataType::Timestamp(..) => "TIMESTAMP",
+        _ => "STRING",
     };
-    let of = |(column, wanted): &(&'static str, &'static str)| {
-        let found = ty(there.field_with_name(column).ok()?.data_type())?;
-        (found != *wanted).then_some((*column, found))
+    let of = |(column, _): &(&'static str, &'static str)| {
+        Some((*column, ty(there.field_with_name(column).ok()?.data_type())))
     };
     Ok(columns.iter().filter_map(of).collect())
 }

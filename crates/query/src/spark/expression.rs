@@ -32,7 +32,8 @@ impl Writer<'_> {
             "CASE" => self.case(node),
             "CAST" => self.cast(node),
             "BETWEEN" => {
-                let [input, lower, upper] = [&node["input"], &node["lower"], &node["upper"]].map(|e| self.expression(e));
+                let [input, lower, upper] =
+                    [&node["input"], &node["lower"], &node["upper"]].map(|e| self.expression(e));
                 Ok(format!("({} BETWEEN {} AND {})", input?, lower?, upper?))
             }
             "SUBQUERY" => self.subquery(node),
@@ -183,6 +184,7 @@ impl Writer<'_> {
             // Among values that are equally frequent the least one; elsewhere any.
             "mode" => format!("mode({of}, true)"),
             "count_star" => "count(*)".to_owned(),
+            "count" if call.written.is_empty() => "count(*)".to_owned(),
             _ if distinct.is_empty() => call.scalar()?,
             name => format!("{name}({distinct}{of})"),
         };
@@ -269,7 +271,7 @@ fn windowed(name: &str, of: String, distinct: bool, condition: Option<String>) -
         None => of.to_owned(),
     };
     match (name, distinct) {
-        ("count_star", false) => Ok(match condition {
+        ("count_star" | "count", false) if of.is_empty() => Ok(match condition {
             Some(_) => format!("count({})", chosen("1")),
             None => "count(*)".to_owned(),
         }),

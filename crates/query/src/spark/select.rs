@@ -67,7 +67,8 @@ impl Writer<'_> {
             if !distinct.is_empty() {
                 return Err(refuse("DISTINCT beside QUALIFY has no equal"));
             }
-            let kept = kept(items, place).ok_or_else(|| refuse("QUALIFY beside a column without a name has no equal"))?;
+            let kept =
+                kept(items, place).ok_or_else(|| refuse("QUALIFY beside a column without a name has no equal"))?;
             out = format!("SELECT {kept} FROM ({out}) AS fenxi_qualified WHERE {STAYS}");
         }
         Ok(out + &modifiers)
@@ -116,7 +117,8 @@ impl Writer<'_> {
                 && list(&node[side], "modifiers").iter().all(|m| word(m, "type") == "DISTINCT_MODIFIER")
                 && list(&node[side]["cte_map"], "map").is_empty();
             // From the left they are put together anyway.
-            let is_same = side == "left" && node[side]["setop_type"] == node["setop_type"]
+            let is_same = side == "left"
+                && node[side]["setop_type"] == node["setop_type"]
                 && node[side]["setop_all"] == node["setop_all"]
                 && list(&node[side], "modifiers").is_empty();
             sides.push(if is_plain || is_same { written } else { format!("({written})") });

@@ -1,7 +1,9 @@
 //! Questions and findings in the words of a cluster: all of them can be written, and where a cluster is told
 //! (`FENXI_TEST_CLUSTER`, as `make test-cluster` does) all of them are answered as this machine answers them.
 
-use fenxi_model::Rows;
+use std::collections::BTreeMap;
+
+use fenxi_model::{Rows, RunId};
 use fenxi_query::{
     Answer, ClusterOptions, Engine, Finding, Options, QueryError, Question, SHIPPED, SHIPPED_FINDINGS, Scope,
 };
@@ -33,10 +35,13 @@ fn every_question_and_finding_can_be_written_for_a_cluster() {
     }
     for (name, text) in SHIPPED_FINDINGS {
         let finding = Finding::parse(name, text).unwrap();
-        reached(name, engine.find(&finding, &Scope::of([])).map(drop).map_err(|e| match e {
-            QueryError::Finding { source, .. } => *source,
-            other => other,
-        }));
+        reached(
+            name,
+            engine.find(&finding, &Scope::of([])).map(drop).map_err(|e| match e {
+                QueryError::Finding { source, .. } => *source,
+                other => other,
+            }),
+        );
     }
 }
 
@@ -59,10 +64,11 @@ fn what_has_no_equal_in_a_cluster_is_refused_by_name() {
     assert!(matches!(engine.query("DROP VIEW cpu", &Scope::all()), Err(QueryError::NotReadOnly { .. })));
 }
 
-/// A store with a run for each case of each finding, one of everything, and one of nothing.
-fn cases() -> TestStore {
+/// A store with a run for each case of each finding, by the finding's name, one of everything, and one of nothing.
+fn cases(wanted: impl Fn(&str) -> bool) -> (TestStore, BTreeMap<&'static str, Vec<RunId>>) {
     let mut store = TestStore::new();
-    for (name, text) in SHIPPED_FINDINGS {
+    let mut runs: BTreeMap<&str, Vec<RunId>> = BTreeMap::new();
+    for (name, text) in SHIPPED_FINDINGS.iter().filter(|(name, _)| wanted(name)) {
         for (i, case) in Finding::parse(name, text).unwrap().cases.iter().enumerate() {
             let length = case.fill(&mut Rows::new("h1"), at(0.0));
             let end = fenxi_store::End {
@@ -72,12 +78,26 @@ fn cases() -> TestStore {
                 costs: case.costs.clone(),
                 ..fenxi_store::End::at(at(length))
             };
-            store.run_with(&format!("{name}-{i}"), |rows| _ = case.fill(rows, at(0.0)), end);
+            let run = store.run_with(&format!("{name}-{i}"), |rows| _ = case.fill(rows, at(0.0)), end);
+            runs.entry(name).or_default().push(run);
         }
     }
-    store.run("everything", 2.0, fill_everything);
-    store.run("nothing", 2.0, |_| {});
-    store
+    let others = vec![store.run("everything", 2.0, fill_everything), store.run("nothing", 2.0, |_| {})];
+    for runs in runs.values_mut() {
+        runs.extend(others.iter().cloned());
+    }
+    runs.insert("", others);
+    (store, runs)
+}
+
+/// Runs for a question: those of findings about the same things.
+fn for_question(question: &Question, runs: &BTreeMap<&'static str, Vec<RunId>>) -> Scope {
+    let of_section = |name: &&&str| {
+        let text = SHIPPED_FINDINGS.iter().find(|(known, _)| *known == **name);
+        text.is_some_and(|(name, text)| Finding::parse(name, text).unwrap().section == question.section)
+    };
+    let some = runs.keys().filter(of_section).take(6).flat_map(|name| runs[name].iter().take(2).cloned());
+    Scope::of(some.chain(runs[""].iter().cloned()))
 }
 
 /// Rows as texts and numbers, in an order that does not depend on who answered.
@@ -115,7 +135,10 @@ fn difference(here: &Answer, there: &Answer, share: f64) -> Option<String> {
         _ => a.0 == b.0,
     };
     let differ = |a: &[Vec<(String, Option<f64>)>], b: &[Vec<(String, Option<f64>)>]| {
-        a.iter().zip(b).find(|(a, b)| !a.iter().zip(b.iter()).all(|(a, b)| close(a, b))).map(|(a, b)| format!("{a:?}\n   is {b:?}"))
+        a.iter()
+            .zip(b)
+            .find(|(a, b)| !a.iter().zip(b.iter()).all(|(a, b)| close(a, b)))
+            .map(|(a, b)| format!("{a:?}\n   is {b:?}"))
     };
     differ(&a, &b)?;
     // Rows that an order leaves equal come in any order.
@@ -132,7 +155,7 @@ fn a_cluster_answers_as_this_machine_does() {
     };
     let only = std::env::var("FENXI_TEST_ONLY").ok();
     let wanted = |name: &str| only.as_ref().is_none_or(|only| name.contains(only.as_str()));
-    let store = cases();
+    let (store, runs) = cases(|name| only.is_none() || wanted(name));
     let (here, there) = (store.engine(), cluster(&store, &target));
     let mut wrong = Vec::new();
     let mut compare = |what: &str, a: Result<Answer, QueryError>, b: Result<Answer, QueryError>| {
@@ -147,11 +170,13 @@ fn a_cluster_answers_as_this_machine_does() {
     };
     for (name, text) in SHIPPED.iter().filter(|(name, _)| wanted(name)) {
         let question = Question::parse(name, text).unwrap();
-        compare(name, here.answer(&question, &[], &Scope::all()), there.answer(&question, &[], &Scope::all()));
+        let scope = for_question(&question, &runs);
+        compare(name, here.answer(&question, &[], &scope), there.answer(&question, &[], &scope));
     }
     for (name, text) in SHIPPED_FINDINGS.iter().filter(|(name, _)| wanted(name)) {
         let finding = Finding::parse(name, text).unwrap();
-        compare(name, here.query(&finding.sql, &Scope::all()), there.query(&finding.sql, &Scope::all()));
+        let scope = Scope::of(runs[name].iter().cloned());
+        compare(name, here.query(&finding.sql, &scope), there.query(&finding.sql, &scope));
     }
     assert!(wrong.is_empty(), "{} of {}: {wrong:?}", wrong.len(), SHIPPED.len() + SHIPPED_FINDINGS.len());
 }

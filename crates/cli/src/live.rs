@@ -86,7 +86,7 @@ pub fn run(global: &Global, args: &LiveArgs, tool: Tool<'_>) -> anyhow::Result<E
             if once { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
         Stage::Tick { t, dt, rows, .. } => screen.show(&Frame { t, dt, since_boot: false, rows }),
-        Stage::Sealing => ControlFlow::Continue(()),
+        Stage::Rolled { .. } | Stage::Sealing => ControlFlow::Continue(()),
     })?;
     screen.finish()?;
     Ok(said(global, tool.name, &outcome))

@@ -37,7 +37,7 @@ impl Line {
                 self.bar.set_position((progress.elapsed_s * 1000.0) as u64);
                 tell(&self.bar, &describe(progress));
             }
-            Stage::SinceBoot { .. } => {}
+            Stage::SinceBoot { .. } | Stage::Rolled { .. } => {}
             Stage::Sealing => self.bar.set_message("writing the run"),
         }
     }

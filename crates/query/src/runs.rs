@@ -52,7 +52,14 @@ pub(crate) const COLUMNS: [(&str, Kind); 17] = [
 pub(crate) fn rows(store: &Store, scope: &Scope) -> Result<Vec<Vec<Cell>>, QueryError> {
     let wanted: Option<BTreeSet<&str>> = scope.runs.as_ref().map(|r| r.iter().map(|r| r.as_str()).collect());
     let mut rows = Vec::new();
-    for s in store.summaries()? {
+    // A range of time is no run of the store's: it is in no list.
+    let mut summaries = store.summaries()?;
+    for id in scope.runs.iter().flatten().filter(|id| id.is_range()) {
+        if !summaries.iter().any(|s| s.id == *id) {
+            summaries.push(store.summary(id)?);
+        }
+    }
+    for s in summaries {
         if wanted.as_ref().is_some_and(|w| !w.contains(s.id.as_str())) {
             continue;
         }

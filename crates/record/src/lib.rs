@@ -4,12 +4,18 @@
 mod attend;
 mod clock;
 mod command;
+mod keeper;
+mod kept;
 mod observed;
 mod plan;
 mod recorder;
+mod recording;
+mod roll;
+mod rolling;
 mod sampler;
 mod sources;
 mod summary;
+mod tend;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -19,6 +25,8 @@ pub use attend::{Attended, Cause, Hold, attend, pause};
 pub use command::Contained;
 pub use observed::Observed;
 pub use plan::Plan;
+pub use roll::{Keep, Reload, Roll, Thin};
+pub use tend::{KEEP, tend};
 pub use recorder::{Outcome, RecordError, Stage, observe, record};
 pub use sources::{choose, is_observer, source, sources};
 pub use summary::Progress;

@@ -5,6 +5,7 @@ use fenxi_store::{End, InputEntry, OpenRun, SourceCost, StoreError};
 
 use crate::{
     clock,
+    keeper::Keeper,
     recorder::{Outcome, RecordError},
 };
 
@@ -15,8 +16,12 @@ pub struct Observed {
     pub(crate) rows: Rows,
     pub(crate) began: Micros,
     pub(crate) end: End,
+    /// Seconds that were sampled.
+    pub(crate) elapsed_s: f64,
     pub(crate) outcome: Outcome,
     pub(crate) cpu: Cpu,
+    /// What may still be sealing the runs before it; waited for when this is dropped.
+    pub(crate) keeper: Option<Keeper>,
 }
 
 /// CPU seconds of the recorder.
@@ -83,15 +88,17 @@ impl Observed {
     pub fn seal(mut self) -> Result<Outcome, RecordError> {
         self.end.costs.push(SourceCost {
             source: SourceCost::WHOLE.to_owned(),
-            samples: self.outcome.progress.ticks,
+            samples: self.end.ticks,
             cpu_s: self.cpu.now(),
-            wall_s: self.outcome.progress.elapsed_s,
+            wall_s: self.elapsed_s,
             ..SourceCost::default()
         });
         if let Some(mut open) = self.open {
             open.append(&mut self.rows)?;
             self.outcome.run = Some(open.seal(self.end)?);
         }
+        // Runs before it may still be sealed beside.
+        drop(self.keeper);
         self.outcome.cpu_s = self.cpu.now();
         Ok(self.outcome)
     }

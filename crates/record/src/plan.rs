@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, sync::Arc};
 use fenxi_source::{Root, Source};
 use fenxi_store::Store;
 
-use crate::command::Contained;
+use crate::{command::Contained, roll::Roll};
 
 /// What to record, where, how often and how long: [`Plan::new`], with what else is wanted.
 pub struct Plan {
@@ -41,6 +41,8 @@ pub struct Plan {
     /// Whether this process does other work, whose end ends the recording by what `watch` answers: the CPU time of that
     /// work is not the recorder's, and what is read at the end only is read once more.
     pub beside_work: bool,
+    /// Whether there is no end: runs of a fixed length follow one another, of which the oldest are removed.
+    pub roll: Option<Roll>,
 }
 
 impl Plan {
@@ -62,6 +64,7 @@ impl Plan {
             since_boot: false,
             whole: false,
             beside_work: false,
+            roll: None,
         }
     }
 }

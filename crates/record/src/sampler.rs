@@ -16,15 +16,21 @@ use crate::{RecordError, clock, time::Time};
 struct Active {
     name: &'static str,
     take: Take,
+    source: Arc<dyn Source>,
     collector: Box<dyn Collector>,
     last: Option<f64>,
     cost: SourceCost,
+    /// CPU seconds of the collector's own threads that are part of a cost already.
+    counted_cpu_s: f64,
     noted: BTreeSet<String>,
 }
 
 /// All sources of a recording.
 pub struct Sampler {
+    root: Root,
     active: Vec<Active>,
+    /// Sources that could not start, and why.
+    refused: Vec<(&'static str, String)>,
 }
 
 /// Which round of a recording this is.
@@ -49,30 +55,51 @@ impl Sampler {
     /// # Errors
     /// When there are sources and none of them can: each with why.
     pub fn start(sources: &[Arc<dyn Source>], root: &Root, rows: &mut Rows) -> Result<Sampler, RecordError> {
-        let mut active = Vec::new();
-        let mut refused = Vec::new();
+        let mut sampler = Sampler { root: root.clone(), active: Vec::new(), refused: Vec::new() };
         for source in sources {
             let spec = source.spec();
-            rows.set_source(spec.name);
             match source.start(root) {
-                Ok(collector) => active.push(Active {
+                Ok(collector) => sampler.active.push(Active {
                     name: spec.name,
                     take: spec.take,
+                    source: Arc::clone(source),
                     collector,
                     last: None,
-                    cost: SourceCost { source: spec.name.to_owned(), ..SourceCost::default() },
+                    cost: no_cost(spec.name),
+                    counted_cpu_s: 0.0,
                     noted: BTreeSet::new(),
                 }),
-                Err(e) => {
-                    rows.note("", None, &format!("not recorded: {e}"));
-                    refused.push(format!("{}: {e}", spec.name));
-                }
+                Err(e) => sampler.refused.push((spec.name, e.to_string())),
             }
         }
-        if active.is_empty() && !refused.is_empty() {
-            return Err(RecordError::NoSource(refused.join("\n")));
+        if sampler.active.is_empty() && !sampler.refused.is_empty() {
+            let lines: Vec<String> = sampler.refused.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+            return Err(RecordError::NoSource(lines.join("\n")));
         }
-        Ok(Sampler { active })
+        sampler.note_refused(rows);
+        Ok(sampler)
+    }
+
+    fn note_refused(&self, rows: &mut Rows) {
+        for (name, why) in &self.refused {
+            rows.set_source(name);
+            rows.note("", None, &format!("not recorded: {why}"));
+        }
+    }
+
+    /// Begins another run: what is told once in a run is told again. Counters go on, so that no interval is lost.
+    pub fn begin_next(&mut self, rows: &mut Rows) {
+        self.note_refused(rows);
+        for active in &mut self.active {
+            active.noted.clear();
+            if active.take != Take::StartAndEnd {
+                continue;
+            }
+            // Its facts are those of a begin once more; one that cannot start again goes on as it was.
+            if let Ok(collector) = active.source.start(&self.root) {
+                (active.collector, active.last, active.counted_cpu_s) = (collector, None, 0.0);
+            }
+        }
     }
 
     /// Names of the sources that started.
@@ -102,19 +129,32 @@ impl Sampler {
         self.active.iter().any(|active| active.collector.reads_at_end())
     }
 
-    /// CPU seconds of threads that sources have of their own.
+    /// CPU seconds of threads that sources have of their own, since costs were last taken.
     pub fn cpu_of_threads(&self) -> f64 {
-        self.active.iter().map(|active| active.collector.cpu_of_threads()).sum()
+        self.active.iter().map(Active::cpu_of_threads).sum()
     }
 
-    /// What each source cost.
-    pub fn into_costs(self) -> Vec<SourceCost> {
-        let all = |a: Active| SourceCost { cpu_s: a.cost.cpu_s + a.collector.cpu_of_threads(), ..a.cost };
-        self.active.into_iter().map(all).collect()
+    /// What each source cost since this was last asked.
+    pub fn take_costs(&mut self) -> Vec<SourceCost> {
+        let take = |active: &mut Active| {
+            let of_threads = active.cpu_of_threads();
+            active.counted_cpu_s += of_threads;
+            let cost = std::mem::replace(&mut active.cost, no_cost(active.name));
+            SourceCost { cpu_s: cost.cpu_s + of_threads, ..cost }
+        };
+        self.active.iter_mut().map(take).collect()
     }
 }
 
+pub(crate) fn no_cost(source: &str) -> SourceCost {
+    SourceCost { source: source.to_owned(), ..SourceCost::default() }
+}
+
 impl Active {
+    fn cpu_of_threads(&self) -> f64 {
+        (self.collector.cpu_of_threads() - self.counted_cpu_s).max(0.0)
+    }
+
     fn is_due(&self, round: Round, now: f64) -> bool {
         match self.take {
             Take::EveryTick => true,

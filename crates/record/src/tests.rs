@@ -1,5 +1,7 @@
 //! The recording loop in a made-up time: nothing here sleeps.
 
+mod rolled;
+
 use std::{
     collections::VecDeque,
     io,
@@ -73,6 +75,10 @@ impl Time for Shared {
                 }
             }
         })
+    }
+
+    fn flows(&self) -> bool {
+        false
     }
 }
 

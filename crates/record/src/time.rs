@@ -22,6 +22,11 @@ pub trait Time {
     /// # Errors
     /// When nothing can be waited for.
     fn sleep_until(&mut self, deadline: Option<f64>) -> io::Result<Wake>;
+
+    /// Whether it goes on by itself, so that work can be done beside sampling.
+    fn flows(&self) -> bool {
+        true
+    }
 }
 
 /// The system's time, signals and child processes.

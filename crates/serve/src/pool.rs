@@ -22,16 +22,6 @@ use crate::{Limits, Settings};
 
 /// Between two attempts to interrupt: an interruption between two statements of one request is lost.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(10);
-/// The least memory an engine is of use with.
-const LEAST_MEMORY: u64 = 64 << 20;
-/// What of an engine's memory its answer may have, in this process, while it is written; as a divisor.
-const ANSWERS: u64 = 8;
-/// What of its process's memory the engine may plan with, as a divisor: functions, threads and what the allocator keeps take
-/// the rest without asking.
-const PLANNED: u64 = 2;
-/// How many times its memory an engine may spill to disk.
-const SPILL: u64 = 8;
-
 /// What a request asks of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
@@ -78,23 +68,9 @@ impl Pool {
     pub(crate) fn new(settings: &Settings, log: Log) -> Pool {
         let limits = settings.limits.clone();
         let engines = limits.engines.max(2);
-        let cpus = std::thread::available_parallelism().map_or(2, usize::from);
-        let memory = (limits.memory_bytes / engines as u64).max(LEAST_MEMORY);
-        let answer = memory / ANSWERS;
-        let process = memory - answer;
         let pool = Pool(Arc::new(Shared {
             store: settings.store.clone(),
-            options: Options {
-                memory_limit: Some(format!("{}MiB", (process / PLANNED) >> 20)),
-                process_bytes: Some(process),
-                // Written as text it is there twice.
-                answer_bytes: Some(answer / 2),
-                threads: Some((cpus / 2).max(2)),
-                spill_limit: Some(format!("{}MiB", (SPILL * memory) >> 20)),
-                carried: settings.carried,
-                cluster: settings.cluster.clone(),
-                ..Options::default()
-            },
+            options: Options { cluster: settings.cluster.clone(), ..limits.options(engines, settings.carried) },
             workers: OnceLock::new(),
             idle: Mutex::default(),
             log,

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use fenxi_model::Micros;
-use fenxi_query::ClusterOptions;
+use fenxi_query::{ClusterOptions, Options};
 use fenxi_store::Store;
 
 use crate::{Access, Tls};
@@ -83,5 +83,41 @@ impl Default for Limits {
             transfers: 4,
             answer_bytes: 256 << 20,
         }
+    }
+}
+
+/// The least memory an engine is of use with.
+const LEAST_MEMORY: u64 = 64 << 20;
+/// What of an engine's memory its answer may have, in this process, while it is written; as a divisor.
+const ANSWERS: u64 = 8;
+/// What of its process's memory the engine may plan with, as a divisor: functions, threads and what the allocator keeps take
+/// the rest without asking.
+const PLANNED: u64 = 2;
+/// How many times its memory an engine may spill to disk.
+const SPILL: u64 = 8;
+
+impl Limits {
+    /// What each of `engines` that work at the same time may use; `carried` says whether questions that runs bring with them
+    /// are asked.
+    pub(crate) fn options(&self, engines: usize, carried: bool) -> Options {
+        let cpus = std::thread::available_parallelism().map_or(2, usize::from);
+        let memory = (self.memory_bytes / engines as u64).max(LEAST_MEMORY);
+        let answer = memory / ANSWERS;
+        let process = memory - answer;
+        Options {
+            memory_limit: Some(format!("{}MiB", (process / PLANNED) >> 20)),
+            process_bytes: Some(process),
+            // Written as text it is there twice.
+            answer_bytes: Some(answer / 2),
+            threads: Some((cpus / 2).max(2)),
+            spill_limit: Some(format!("{}MiB", (SPILL * memory) >> 20)),
+            carried,
+            ..Options::default()
+        }
+    }
+
+    /// What the only engine of a process that serves one client may use.
+    pub fn one_engine(&self, carried: bool) -> Options {
+        self.options(1, carried)
     }
 }

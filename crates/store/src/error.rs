@@ -56,6 +56,36 @@ pub enum StoreError {
         /// All runs it names, newest first.
         candidates: Vec<RunId>,
     },
+    /// A range of time that has no length.
+    #[error("`{range}` has no length: the end is not after the begin")]
+    EmptyRange {
+        /// The range.
+        range: String,
+    },
+    /// Nothing was recorded in a range of time.
+    #[error("nothing was recorded in `{range}` ({asked}); {there}")]
+    NothingInRange {
+        /// The range.
+        range: String,
+        /// What it means.
+        asked: String,
+        /// What was recorded.
+        there: String,
+    },
+    /// Several recordings have something of a range of time.
+    #[error("`{range}` was recorded by several: {}; say of which, as in `{}/{range}`", .series.join(", "), .series.first().map_or("", String::as_str))]
+    SeveralSeries {
+        /// The range.
+        range: String,
+        /// Their names.
+        series: Vec<String>,
+    },
+    /// A range of time where a run is wanted that can be changed.
+    #[error("`{id}` is a range of time, which was cut from runs and is no run of its own: name the runs, `fenxi runs` lists them")]
+    IsRange {
+        /// The range.
+        id: RunId,
+    },
     /// A text that cannot name a run.
     #[error(transparent)]
     Selector(#[from] SelectorError),
@@ -136,6 +166,19 @@ impl StoreError {
     /// A damaged file at `path`.
     pub(crate) fn damaged(path: impl Into<PathBuf>, why: impl ToString) -> StoreError {
         StoreError::Damaged { path: path.into(), why: why.to_string() }
+    }
+
+    /// Whether there is no room on the disk, or no more of it for this user.
+    pub fn is_full(&self) -> bool {
+        let full = |kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        let mut next: Option<&(dyn std::error::Error + 'static)> = Some(self);
+        while let Some(error) = next {
+            if error.downcast_ref::<io::Error>().is_some_and(|io| full(io.kind())) {
+                return true;
+            }
+            next = error.source();
+        }
+        matches!(self, StoreError::Io { source } if full(source.kind()))
     }
 }
 

@@ -48,6 +48,13 @@ impl Store {
         Ok(found)
     }
 
+    /// Bytes that the recording `id` takes on disk until now; 0 when there is none.
+    pub fn open_bytes(&self, id: &RunId) -> u64 {
+        let dir = self.open_dir().join(id.as_str());
+        let size = |name: &String| fs::metadata(dir.join(name)).map_or(0, |meta| meta.len());
+        names(&dir).unwrap_or_default().iter().map(size).sum()
+    }
+
     /// Follows the run `id`, from its first row.
     ///
     /// # Errors

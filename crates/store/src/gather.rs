@@ -14,7 +14,7 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use fenxi_model::{
     Table, Type,
-    catalog::{HOST, N_COMMON, T},
+    catalog::{DT, HOST, N_COMMON, T},
     schema_of,
 };
 use rustc_hash::FxHashMap;
@@ -218,6 +218,59 @@ impl Gather {
             _ => return false,
         }
         true
+    }
+
+    /// The integers or moments of the column at `place` in rows `order`.
+    pub(crate) fn integers(&self, place: usize, order: &[u32], into: &mut Vec<Option<i64>>) {
+        into.clear();
+        into.extend(order.iter().map(|row| self.integer(*row, place)));
+    }
+
+    /// The integer or moment in a row; None where it is NULL.
+    pub(crate) fn integer(&self, row: u32, place: usize) -> Option<i64> {
+        match &self.columns[place] {
+            Cells::I64(values) => values.get(row as usize).copied().filter(|value| *value != NULL),
+            _ => None,
+        }
+    }
+
+    /// The float in a row; None where it is NULL.
+    pub(crate) fn number(&self, row: u32, place: usize) -> Option<f64> {
+        match &self.columns[place] {
+            Cells::F64(values) => values.get(row as usize).copied().filter(|value| !value.is_nan()),
+            _ => None,
+        }
+    }
+
+    /// The label or text in a row; None where it is NULL.
+    pub(crate) fn text(&self, row: u32, place: usize) -> Option<String> {
+        match &self.columns[place] {
+            Cells::Label(..) => self.columns[place].show(row as usize),
+            Cells::Text(values) => values.get(row as usize).and_then(|text| text.as_deref()).map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    /// The label of the column of that name in a row.
+    pub(crate) fn label(&self, row: u32, name: &str) -> Option<String> {
+        self.text(row, self.table.index_of(name)?)
+    }
+
+    /// Whether a row has a value in a column.
+    pub(crate) fn has(&self, row: u32, place: usize) -> bool {
+        match &self.columns[place] {
+            Cells::F64(_) => self.number(row, place).is_some(),
+            Cells::I64(_) => self.integer(row, place).is_some(),
+            _ => self.text(row, place).is_some(),
+        }
+    }
+
+    /// Whether two rows say the same, whenever they do.
+    pub(crate) fn differ_in_time_only(&self, a: u32, b: u32) -> bool {
+        (0..self.columns.len()).filter(|place| ![T, DT].contains(place)).all(|place| match &self.columns[place] {
+            Cells::Text(_) => self.text(a, place) == self.text(b, place),
+            cells => cells.bits(a as usize) == cells.bits(b as usize),
+        })
     }
 
     /// The host of `row` and its keys as `key=value,…`; keys that are NULL are left out.

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The index's own version; another one is thrown away.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Index {
@@ -54,6 +54,8 @@ struct Entry {
     params: BTreeMap<String, String>,
     #[serde(rename = "t", default, skip_serializing_if = "BTreeMap::is_empty")]
     tags: BTreeMap<String, String>,
+    #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
+    made_of: Vec<RunId>,
     #[serde(rename = "b")]
     bytes: u64,
     /// Number among the index's kinds, and rows.
@@ -129,6 +131,7 @@ impl Index {
             missed_ticks: m.missed_ticks,
             params: m.params,
             tags: m.tags,
+            made_of: m.made_of,
             bytes,
             tables,
         }
@@ -185,12 +188,25 @@ impl Index {
             rows: tables.iter().filter(|(table, _, _)| table != "stats").map(|(_, _, rows)| rows).sum(),
             bytes: e.bytes,
             tables,
+            made_of: e.made_of.clone(),
             labels,
         }
     }
 }
 
 impl Store {
+    /// What a listing needs of one run, which may be one that is in no list.
+    ///
+    /// # Errors
+    /// When there is no such run, or it cannot be read.
+    pub fn summary(&self, id: &RunId) -> Result<Summary, StoreError> {
+        let labels = self.read_labels(id)?;
+        let mut index = Index::default();
+        let entry = index.entry(self.manifest(id)?, &mut FxHashMap::default());
+        let summary = index.summary(id, &entry);
+        Ok(Summary { labels: labels.unwrap_or(summary.labels), ..summary })
+    }
+
     /// What a listing needs of all sealed runs, newest first, from the index.
     ///
     /// # Errors

@@ -228,6 +228,9 @@ pub struct Manifest {
     /// What was imported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<InputEntry>,
+    /// The runs of which it was made, one after another in time. They are gone, or about to be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made_of: Vec<RunId>,
     /// Every file of the run but this one.
     pub files: Vec<FileEntry>,
 }
@@ -371,6 +374,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Tables it holds (also `stats`): name, fingerprint, rows.
     pub tables: Vec<(String, String, u64)>,
+    /// The runs of which it was made, see [`Manifest::made_of`].
+    pub made_of: Vec<RunId>,
     /// The labels that hold now.
     pub labels: Labels,
 }

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use fenxi_model::{Rows, RunId, TABLES};
+use fenxi_model::{Rows, RunId, TABLES, Table};
 use fs_err as fs;
 use rustix::fs::{FlockOperation, flock};
 
@@ -23,7 +23,7 @@ use crate::{
     fs::{HashingFile, sync_dir, write_synced},
     gather::Gather,
     seal::{IMPORT, Opened, RAW, Recording, give_up, is_made_again},
-    stream::{Shared, TableStream},
+    stream::{Shared, TableStream, Written},
     table_seal::{Limits, Sealing},
 };
 
@@ -115,30 +115,27 @@ impl OpenRun {
     /// Takes all rows out of `rows` and writes them: one write a table.
     ///
     /// # Errors
-    /// When a file cannot be written, or could not be made durable; what was written before stays.
+    /// When a file cannot be written, or could not be made durable; what was written before stays. Rows that were not
+    /// written are written by the next call, in their order.
     pub fn append(&mut self, rows: &mut Rows) -> Result<(), StoreError> {
         if let Some(chunks) = &mut self.import {
             return chunks.append(rows, &self.dir, self.import_limit);
         }
         let mut first_error = None;
+        for place in 0..self.streams.len() {
+            let written = self.streams[place].as_mut().map(TableStream::retry);
+            first_error = first_error.or(written.and_then(|written| self.note_written(TABLES[place], written).err()));
+        }
+        if let Some(error) = first_error {
+            return Err(error);
+        }
         for table in rows.tables_mut() {
-            let place = table.table().id as usize;
-            let stream = self.streams[place]
-                .get_or_insert_with(|| TableStream::new(&self.dir, table.table(), self.store.modes()));
-            match stream.append(table) {
-                Ok((batch, begun)) => {
-                    if let Some(file) = begun {
-                        self.syncer.add(file);
-                    }
-                    if let (Some(batch), Some(live)) = (batch, &mut self.live) {
-                        let gather = live[place].get_or_insert_with(|| Gather::new(table.table()));
-                        // A column that the catalogue does not know cannot come from `Rows`.
-                        let _ = gather.push(&batch);
-                    }
-                }
-                // The other tables' rows are still worth writing.
-                Err(error) => first_error = first_error.or(Some(error)),
-            }
+            let known = table.table();
+            let stream = self.streams[known.id as usize]
+                .get_or_insert_with(|| TableStream::new(&self.dir, known, self.store.modes()));
+            let written = stream.append(table);
+            // The other tables' rows are still worth writing.
+            first_error = first_error.or(self.note_written(known, written).err());
         }
         let held = |live: &Vec<Option<Gather>>| live.iter().flatten().map(|g| g.bytes).sum::<usize>();
         if self.live.as_ref().is_some_and(|live| held(live) > self.live_limit) {
@@ -148,6 +145,24 @@ impl OpenRun {
             Some(error) => Err(error),
             None => self.syncer.error(&self.dir),
         }
+    }
+
+    fn note_written(&mut self, table: &'static Table, written: Result<Written, StoreError>) -> Result<(), StoreError> {
+        let (batch, begun) = written?;
+        if let Some(file) = begun {
+            self.syncer.add(file);
+        }
+        if let (Some(batch), Some(live)) = (batch, &mut self.live) {
+            let gather = live[table.id as usize].get_or_insert_with(|| Gather::new(table));
+            // A column that the catalogue does not know cannot come from `Rows`.
+            let _ = gather.push(&batch);
+        }
+        Ok(())
+    }
+
+    /// Forgets rows that could not be written.
+    pub fn lose_unwritten(&mut self) {
+        self.streams.iter_mut().flatten().for_each(TableStream::forget_unwritten);
     }
 
     /// Takes all rows out of `rows` and keeps them apart from the others, as tables `<prefix>.<table>`:

@@ -23,6 +23,7 @@ use crate::{
     stats::{ALL, StatsFile},
     stream::{Read, Recorded, recorded},
     table_seal::{Limits, Sealed, seal_apart, seal_chunked, seal_table},
+    thinned::{HIGHEST, LOWEST},
 };
 
 /// The kind of run that keeps inputs, and has no streams to recover it from.
@@ -41,7 +42,7 @@ pub const BOOT: &str = "boot";
 /// `spread.cpu`.
 pub const SPREAD: &str = "spread";
 /// All that may stand before the point of tables that are kept apart.
-pub const APART: [&str; 2] = [BOOT, SPREAD];
+pub const APART: [&str; 4] = [BOOT, SPREAD, LOWEST, HIGHEST];
 /// The directory of an import's inputs within a run.
 pub(crate) const RAW: &str = "raw";
 
@@ -225,6 +226,7 @@ impl Recording<'_> {
             missed_ticks: end.as_ref().map(|e| e.missed_ticks),
             seal_cpu_s: None,
             inputs,
+            made_of: Vec::new(),
             files: tables.files,
         }
     }

@@ -20,6 +20,7 @@ impl Store {
                 self.summaries()?.into_iter().filter(wears).map(|s| s.id).collect()
             }
             Selector::Name(name) => self.named(&name)?,
+            Selector::Range { of, range } => vec![self.range(selector, of.as_deref(), &range)?],
         };
         if found.is_empty() { Err(self.unknown(selector)) } else { Ok(found) }
     }

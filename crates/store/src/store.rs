@@ -92,9 +92,21 @@ impl Store {
         self.path.join("runs")
     }
 
-    /// The directory of the sealed run `id`, whether it exists or not.
+    /// The directory of the sealed run `id`, whether it exists or not. That of a range of time is in the cache, unless it
+    /// was imported as a run.
     pub fn run_dir(&self, id: &RunId) -> PathBuf {
+        let own = self.own_dir(id);
+        self.range_dir(id).filter(|_| !own.exists()).unwrap_or(own)
+    }
+
+    /// The directory of the run `id` among the runs.
+    pub(crate) fn own_dir(&self, id: &RunId) -> PathBuf {
         self.path.join("runs").join(format!("run={id}"))
+    }
+
+    /// An error where `id` is a range of time, which nobody can change.
+    fn not_a_range(&self, id: &RunId) -> Result<(), StoreError> {
+        if id.is_range() && !self.own_dir(id).exists() { Err(StoreError::IsRange { id: id.clone() }) } else { Ok(()) }
     }
 
     /// The mode with which a file is made in the store, before the process's umask.
@@ -235,6 +247,7 @@ impl Store {
         change: impl FnOnce(&mut RunEntry) -> Result<T, E>,
     ) -> Result<T, E> {
         let _turn = self.changing()?;
+        self.not_a_range(id)?;
         if !self.run_dir(id).is_dir() {
             return Err(self.unknown(id.as_str()).into());
         }
@@ -251,6 +264,7 @@ impl Store {
     /// When there is no such run or the store cannot be written.
     pub fn set_labels(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
         let _turn = self.changing()?;
+        self.not_a_range(id)?;
         if !self.run_dir(id).is_dir() {
             return Err(self.unknown(id.as_str()));
         }
@@ -272,6 +286,7 @@ impl Store {
     /// # Errors
     /// When there is no such run, it is still being recorded, or the store cannot be written.
     pub fn remove(&self, id: &RunId) -> Result<(), StoreError> {
+        self.not_a_range(id)?;
         let dir = self.run_dir(id);
         if !dir.is_dir() {
             if self.is_recording(id) {

@@ -35,6 +35,9 @@ pub(crate) struct Shared {
     pub(crate) dirty: AtomicBool,
 }
 
+/// The rows that were written, if there were any, and their file where it is a new one.
+pub(crate) type Written = (Option<RecordBatch>, Option<Arc<Shared>>);
+
 /// The writing end of one table.
 #[derive(Debug)]
 pub(crate) struct TableStream {
@@ -48,6 +51,8 @@ pub(crate) struct TableStream {
     /// The schema of the rows last taken; the common case is the same pointer again.
     last: Option<SchemaRef>,
     segment: Option<Segment>,
+    /// Rows that could not be written yet.
+    unwritten: Option<RecordBatch>,
 }
 
 struct Segment {
@@ -67,33 +72,53 @@ impl std::fmt::Debug for Segment {
 impl TableStream {
     pub(crate) fn new(dir: &Path, table: &'static Table, modes: Modes) -> TableStream {
         let seen = vec![false; table.columns.len()];
-        TableStream { dir: dir.to_owned(), modes, table, segments: 0, seen, last: None, segment: None }
+        TableStream { dir: dir.to_owned(), modes, table, segments: 0, seen, last: None, segment: None, unwritten: None }
     }
 
     /// Takes the rows and writes them. Gives the batch written and the file when it is a new one.
     pub(crate) fn append(
         &mut self,
         rows: &mut TableRows,
-    ) -> Result<(Option<RecordBatch>, Option<Arc<Shared>>), StoreError> {
+    ) -> Result<Written, StoreError> {
         let schema = rows.schema();
         let Some(batch) = rows.take() else { return Ok((None, None)) };
         let batch = self.fit(schema, batch)?;
+        self.write(batch)
+    }
+
+    /// Writes the rows that could not be written before, if there are any.
+    pub(crate) fn retry(&mut self) -> Result<Written, StoreError> {
+        match self.unwritten.take() {
+            Some(batch) => self.write(batch),
+            None => Ok((None, None)),
+        }
+    }
+
+    /// Forgets rows that could not be written.
+    pub(crate) fn forget_unwritten(&mut self) {
+        self.unwritten = None;
+    }
+
+    fn write(&mut self, batch: RecordBatch) -> Result<Written, StoreError> {
         let mut begun = None;
-        if self.segment.is_none() {
-            let segment = self.begin()?;
-            begun = Some(Arc::clone(&segment.shared));
-            self.segment = Some(segment);
-        }
         let written = match &mut self.segment {
-            Some(segment) => segment.write(&batch),
-            None => Ok(()),
+            Some(segment) => segment.write(&batch).map_err(|error| self.error(error)),
+            None => self.begin().and_then(|mut segment| {
+                begun = Some(Arc::clone(&segment.shared));
+                let written = segment.write(&batch).map_err(|error| self.error(error));
+                self.segment = Some(segment);
+                written
+            }),
         };
-        if let Err(error) = written {
-            // What the writer believes to have sent is no longer what the file holds.
-            self.segment = None;
-            return Err(self.error(error));
+        match written {
+            Ok(()) => Ok((Some(batch), begun)),
+            Err(error) => {
+                // What the writer believes to have sent is no longer what the file holds.
+                self.segment = None;
+                self.unwritten = Some(batch);
+                Err(error)
+            }
         }
-        Ok((Some(batch), begun))
     }
 
     /// Makes the batch fit the segment: a new column ends the segment, a missing one is NULL.

@@ -217,7 +217,7 @@ impl Part {
         }
         store.make_dir("runs")?;
         store.modes().apply_all(&self.run_dir(&id))?;
-        match fs::rename(self.run_dir(&id), store.run_dir(&id)) {
+        match fs::rename(self.run_dir(&id), store.own_dir(&id)) {
             Ok(()) => sync_dir(&store.runs_dir())?,
             // Somebody else took it in meanwhile, or another one of its id.
             Err(e) => {

@@ -264,7 +264,7 @@ impl<'a> OneRun<'a> {
             match stage {
                 Stage::Began { .. } => self.tell(watch, "running", 0.0),
                 Stage::Tick { progress, .. } => self.tell(watch, "running", progress.elapsed_s),
-                Stage::SinceBoot { .. } | Stage::Sealing => {}
+                Stage::SinceBoot { .. } | Stage::Rolled { .. } | Stage::Sealing => {}
             }
             ControlFlow::Continue(())
         })?;

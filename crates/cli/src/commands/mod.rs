@@ -75,6 +75,7 @@ commands! {
         findings       Findings(FindingsArgs)        "Flag problems in a run, with evidence and advice";
         report         Report(ReportArgs)            "Write runs as one self-contained HTML page";
         serve          Serve(ServeArgs)              "Serve the store as web pages and a JSON API";
+        mcp            Mcp(McpArgs)                  "Answer language models over the Model Context Protocol";
     }
     "Compare runs" {
         compare        Compare(CompareArgs)          "Compare groups of runs: effect sizes, confidence intervals";

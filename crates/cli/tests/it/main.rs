@@ -20,6 +20,7 @@ mod import;
 mod load;
 mod load_team;
 mod manual;
+mod mcp;
 mod memstat;
 mod mpstat;
 mod nicstat;

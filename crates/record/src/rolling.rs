@@ -1,0 +1,184 @@
+//! Runs that follow one another: at a boundary the open run gives way to the next, and no interval is lost or counted twice.
+
+use fenxi_model::Rows;
+use fenxi_store::StoreError;
+
+use crate::{
+    kept::{Ending, Kept, Moment},
+    plan::Plan,
+    recorder::{Outcome, Stage, Watch, cpu_of},
+    recording::{Broken, Recording},
+    roll::{Grid, Roll, SHORT, is_over},
+    sampler::{Round, Sampler},
+    tend,
+    time::Time,
+};
+
+/// Differences between the clocks below this are noise of reading them one after the other, in microseconds.
+const NOISE_US: i64 = 10_000;
+
+impl<T: Time> Recording<T> {
+    /// Begins the next run when the tick that was just taken is the last one of the open run.
+    pub(crate) fn roll_when_due(&mut self, watch: &mut Watch<'_>) -> Result<(), Broken> {
+        let t = self.time_at(self.last_tick);
+        let interval_s = self.plan.interval_s;
+        let every_s = self.plan.roll.as_ref().map(|roll| roll.every_s);
+        match every_s {
+            Some(every_s) if is_over(every_s, interval_s, self.kept.began().wall, t) => self.roll(None, watch),
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins a run anew on SIGHUP, with options that are read again.
+    pub(crate) fn begin_anew(&mut self, watch: &mut Watch<'_>) -> Result<(), Broken> {
+        // The rest of the interval belongs to the run that ends; it is made long enough to mean something.
+        let until = self.last_tick + self.plan.interval_s * SHORT;
+        while self.time.monotonic() < until && self.interrupted.is_none() {
+            self.wait(until)?;
+        }
+        self.reload = false;
+        let _ = self.tick(Round::Last, watch)?;
+        let read = self.plan.roll.as_mut().and_then(|roll| roll.reload.as_mut()).map(|reload| reload());
+        let plan = match read {
+            Some(Err(why)) => {
+                let text = format!("options were not read, those before hold: {why}");
+                self.rows.event(self.time_at(self.last_tick), "not reloaded", "recorder", &text);
+                None
+            }
+            Some(Ok(plan)) => Some(plan),
+            None => None,
+        };
+        self.roll(plan, watch)?;
+        self.grid = self.grid_from_now();
+        Ok(())
+    }
+
+    /// Lets the open run give way to the next at the last tick: with the collectors at work, so that counters go on, or
+    /// with those of another plan.
+    fn roll(&mut self, plan: Option<Plan>, watch: &mut Watch<'_>) -> Result<(), Broken> {
+        let t = self.time_at(self.last_tick);
+        let mut rows = Rows::new(plan.as_ref().map_or(&self.plan.host, |plan| &plan.host));
+        let mut sampler = None;
+        if let Some(plan) = &plan {
+            match Sampler::start(&plan.sources, &plan.root, &mut rows) {
+                Ok(started) => sampler = Some(started),
+                Err(why) => self.rows.event(t, "not reloaded", "recorder", &why.to_string()),
+            }
+        }
+        // A plan whose sources cannot start changes nothing.
+        let plan = plan.filter(|_| sampler.is_some());
+        let at = self.follow_clock();
+        let next = match self.begin_next(plan.as_ref(), sampler.as_ref(), at) {
+            Ok(next) => next,
+            Err(error) => {
+                // The open run goes on; it is tried again after the next tick.
+                self.rows.event(t, "not kept", "recorder", &format!("the next run could not be begun: {error}"));
+                return Ok(());
+            }
+        };
+        self.sampler.sample_facts(&self.time, t, &mut self.rows);
+        let last_rows = std::mem::replace(&mut self.rows, rows);
+        let ended = std::mem::replace(&mut self.kept, next);
+        let elapsed_s = self.last_tick - ended.began().steady;
+        let how = Ending { at: t, exit_status: None, signal: None, outcome: self.told(), beside_work: false };
+        let ended = ended.end(&mut self.sampler, last_rows, elapsed_s, how);
+        match sampler {
+            Some(sampler) => self.sampler = sampler,
+            None => self.sampler.begin_next(&mut self.rows),
+        }
+        self.sampler.sample_facts(&self.time, at.wall, &mut self.rows);
+        if let Some(plan) = plan {
+            self.plan = plan;
+            // Its counters are remembered from now on.
+            self.sampler.sample(&self.time, at.wall, Round::First, &mut self.rows);
+            self.last_tick = self.time.monotonic();
+        }
+        self.runs += 1;
+        let _ = watch(Stage::Rolled { run: self.kept.id(), rows: &self.rows });
+        self.append()?;
+        if let Some(keeper) = &self.keeper {
+            keeper.seal(ended);
+        }
+        self.tend();
+        Ok(())
+    }
+
+    /// The next run; where the disk is full, the oldest run of the series makes room for it.
+    fn begin_next(&self, plan: Option<&Plan>, sampler: Option<&Sampler>, at: Moment) -> Result<Kept, StoreError> {
+        let plan = plan.unwrap_or(&self.plan);
+        loop {
+            match Kept::begin(plan, sampler.unwrap_or(&self.sampler), at, cpu_of(plan)) {
+                Err(error) if error.is_full() && self.make_room() => {}
+                begun => return begun,
+            }
+        }
+    }
+
+    /// Keeps the rows that were gathered. Where the disk is full, the oldest runs of the series make room; where there are
+    /// none, the rows of this tick are lost, and said to be.
+    pub(crate) fn append(&mut self) -> Result<(), Broken> {
+        loop {
+            let error = match self.kept.append(&mut self.rows) {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            if self.plan.roll.is_none() || !error.is_full() {
+                return Err(Broken::Store(error));
+            }
+            if !self.make_room() {
+                self.kept.lose_rows();
+                self.progress.missed += 1;
+                self.kept.count_missed(1);
+                let text = format!("the rows of a tick are lost: {error}");
+                self.rows.clear();
+                self.rows.event(self.time_at(self.last_tick), "not kept", "recorder", &text);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes the oldest run of the series; false when there is none that may go.
+    fn make_room(&self) -> bool {
+        let (Some(store), Some(roll)) = (&self.plan.store, &self.plan.roll) else { return false };
+        tend::make_room(store, &roll.series).unwrap_or(false)
+    }
+
+    /// Lets old runs be merged and removed beside sampling.
+    pub(crate) fn tend(&mut self) {
+        let now = self.time.wall();
+        if let (Some(store), Some(Roll { series, keep, .. }), Some(keeper)) =
+            (&self.plan.store, &self.plan.roll, &self.keeper)
+        {
+            keeper.tend(store, series, keep, now);
+        }
+    }
+
+    /// The moment of the last tick, at which the next run begins. Its own time follows the wall clock where that has stepped.
+    fn follow_clock(&mut self) -> Moment {
+        let now = self.time.monotonic();
+        let off_us = self.time.wall().0 - self.time_at(now).0;
+        if off_us.abs() > NOISE_US {
+            self.origin.wall.0 += off_us;
+            self.grid = self.grid_from_now();
+            // The number is that of the tick just taken, as it is everywhere after a tick.
+            self.grid.n -= 1;
+        }
+        Moment { wall: self.time_at(self.last_tick), steady: self.last_tick }
+    }
+
+    fn grid_from_now(&self) -> Grid {
+        Grid::aligned(self.time.wall(), self.time.monotonic(), self.plan.interval_s)
+    }
+
+    fn told(&self) -> Outcome {
+        Outcome {
+            run: None,
+            runs: self.runs,
+            exit_code: None,
+            interrupted: None,
+            out_of_time: false,
+            progress: self.progress.clone(),
+            cpu_s: 0.0,
+        }
+    }
+}

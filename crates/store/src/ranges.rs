@@ -1,0 +1,275 @@
+//! Ranges of time: what a recording has between two moments, put together of its runs as one run.
+//!
+//! It is one observation, however many runs it was cut from. It lies in the cache under an id that tells what it was made
+//! of, so that a second look costs nothing; deleting it is harmless.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    hash::Hasher,
+    sync::atomic::AtomicBool,
+    time::{Duration, SystemTime},
+};
+
+use arrow_array::RecordBatch;
+use fenxi_model::{Micros, RunId, TimeRange};
+use fs_err as fs;
+use rustc_hash::FxHasher;
+
+use crate::{
+    FORMAT, Manifest, Stitch, Store, StoreError, Summary,
+    fs::names,
+    stitch::Piece,
+};
+
+/// Where ranges are kept.
+const RANGES: &str = "cache/ranges";
+/// The tag by which runs of one recording belong together.
+pub const SERIES: &str = "series";
+/// Ranges that are kept, and their bytes: those that were looked at last.
+const KEPT: (usize, u64) = (32, 2 << 30);
+/// How long a range stays in any case: somebody may be reading it.
+const FRESH: Duration = Duration::from_secs(600);
+
+/// A run that has something of a range.
+struct Candidate {
+    id: RunId,
+    /// What tells its recording from others.
+    series: String,
+    is_rolled: bool,
+    name: String,
+    start: Micros,
+    /// None while it is recorded.
+    end: Option<Micros>,
+}
+
+impl Store {
+    /// Whether the name of a range is that of one, and where it is kept.
+    pub(crate) fn range_dir(&self, id: &RunId) -> Option<std::path::PathBuf> {
+        id.is_range().then(|| self.path().join(RANGES).join(format!("run={id}")))
+    }
+
+    /// The runs that a run stands for: those that a range was cut from, or itself.
+    ///
+    /// # Errors
+    /// When there is no such run.
+    pub fn pieces_of(&self, id: &RunId) -> Result<Vec<RunId>, StoreError> {
+        if id.is_range() { Ok(self.manifest(id)?.made_of) } else { Ok(vec![id.clone()]) }
+    }
+
+    /// What was recorded in `range`, as one run; of the runs that the selector `of` names, if there is one.
+    pub(crate) fn range(&self, text: &str, of: Option<&str>, range: &TimeRange) -> Result<RunId, StoreError> {
+        let now = now();
+        let Some(span) = range.resolve(now) else { return Err(StoreError::EmptyRange { range: text.to_owned() }) };
+        let all = self.candidates(of)?;
+        let within = |c: &&Candidate| c.start < span.1 && c.end.unwrap_or(now) > span.0;
+        let mut found: Vec<&Candidate> = all.iter().filter(within).collect();
+        // Recordings without an end are what ranges are asked of; others count where there is none.
+        if found.iter().any(|c| c.is_rolled) {
+            found.retain(|c| c.is_rolled);
+        }
+        found.sort_by(|a, b| (a.start, &a.id).cmp(&(b.start, &b.id)));
+        let series: BTreeSet<&str> = found.iter().map(|c| c.series.as_str()).collect();
+        let Some(first) = found.first() else { return Err(no_such(text, span, &all, now)) };
+        if series.len() > 1 {
+            let names = found.iter().map(|c| if c.is_rolled { c.series.clone() } else { c.id.to_string() });
+            let names = names.collect::<BTreeSet<_>>().into_iter().collect();
+            return Err(StoreError::SeveralSeries { range: text.to_owned(), series: names });
+        }
+        if let [only] = found.as_slice()
+            && only.end.is_some_and(|end| span.0 <= only.start && end <= span.1)
+        {
+            return Ok(only.id.clone());
+        }
+        let last = found.iter().map(|c| c.end.unwrap_or(now)).max().unwrap_or(span.1);
+        let span = (span.0.max(first.start), span.1.min(last));
+        let name = if first.is_rolled { &first.series } else { &first.name };
+        self.range_of(&found, span, name)
+    }
+
+    /// The runs that could have something of a range, without those that others have taken the place of.
+    fn candidates(&self, of: Option<&str>) -> Result<Vec<Candidate>, StoreError> {
+        let live = self.recordings()?;
+        let is_named = |tags: &BTreeMap<String, String>, name: Option<&str>, of: &str| match of.split_once('=') {
+            Some((key, value)) => tags.get(key).is_some_and(|v| v == value),
+            None => name == Some(of) || tags.get(SERIES).is_some_and(|series| series == of),
+        };
+        let summaries = self.summaries()?;
+        let replaced: BTreeSet<&RunId> = summaries.iter().flat_map(|run| &run.made_of).collect();
+        let chosen = |run: &&Summary| match of {
+            Some(of) => is_named(&run.labels.tags, run.labels.name.as_deref(), of),
+            None => true,
+        };
+        let mut runs: Vec<&Summary> = summaries.iter().filter(chosen).collect();
+        let live: Vec<_> = live
+            .into_iter()
+            .filter(|run| of.is_none_or(|of| is_named(&run.begin.tags, run.begin.name.as_deref(), of)))
+            .collect();
+        if let Some(of) = of
+            && runs.is_empty()
+            && live.is_empty()
+        {
+            let ids = self.select(of)?;
+            runs = summaries.iter().filter(|run| ids.contains(&run.id)).collect();
+        }
+        runs.retain(|run| !replaced.contains(&run.id));
+        let name_of = |name: &Option<String>, id: &RunId| name.clone().unwrap_or_else(|| id.to_string());
+        let sealed = runs.into_iter().map(|run| Candidate {
+            series: run.labels.tags.get(SERIES).cloned().unwrap_or_else(|| run.id.to_string()),
+            is_rolled: run.labels.tags.contains_key(SERIES),
+            name: name_of(&run.labels.name, &run.id),
+            start: run.start,
+            end: Some(run.end),
+            id: run.id.clone(),
+        });
+        let open = live.into_iter().map(|run| Candidate {
+            series: run.begin.tags.get(SERIES).cloned().unwrap_or_else(|| run.id.to_string()),
+            is_rolled: run.begin.tags.contains_key(SERIES),
+            name: name_of(&run.begin.name, &run.id),
+            start: run.begin.start,
+            end: None,
+            id: run.id,
+        });
+        let mut all: Vec<Candidate> = sealed.collect();
+        // Sealed since the others were listed.
+        let sealed: BTreeSet<RunId> = all.iter().map(|c| c.id.clone()).collect();
+        all.extend(open.filter(|c| !sealed.contains(&c.id)));
+        Ok(all)
+    }
+
+    /// The run of what `found` have within `span`: the one that was made before, or a new one.
+    fn range_of(&self, found: &[&Candidate], span: (Micros, Micros), name: &str) -> Result<RunId, StoreError> {
+        let mut hash = FxHasher::default();
+        hash.write_i64(span.0.0);
+        hash.write_i64(span.1.0);
+        for candidate in found {
+            hash.write(candidate.id.as_str().as_bytes());
+            // What is still recorded has more at each look.
+            hash.write_u64(if candidate.end.is_some() { 0 } else { self.open_bytes(&candidate.id) });
+        }
+        // The end of a multiplicative hash is in its upper bits.
+        let number = hash.finish() >> 40;
+        let id = RunId::of_range(span.0, span.1, name, number);
+        let dir = self.run_dir(&id);
+        if dir.join("run.json").exists() {
+            // Looked at again: it stays longer. Where that cannot be written, nothing is lost.
+            let _ = fs::File::open(&dir).map(|dir| dir.file().set_modified(SystemTime::now()));
+            return Ok(id);
+        }
+        self.make_dir(RANGES)?;
+        let mut pieces = Vec::with_capacity(found.len());
+        for candidate in found {
+            pieces.push(self.piece(candidate)?);
+        }
+        let ids: Vec<RunId> = found.iter().map(|c| c.id.clone()).collect();
+        let stitch = Stitch { pieces: &ids, span: Some(span), step_s: 0.0, stop: &AtomicBool::new(false) };
+        let title = title(name, span);
+        self.put_together(&pieces, &stitch, id.clone(), title)?;
+        self.forget_ranges();
+        Ok(id)
+    }
+
+    fn piece(&self, candidate: &Candidate) -> Result<Piece, StoreError> {
+        if candidate.end.is_none() {
+            match self.live_piece(&candidate.id) {
+                // Its recorder has sealed it since it was listed.
+                Err(StoreError::Unknown { .. }) => {}
+                piece => return piece,
+            }
+        }
+        Ok(Piece { manifest: self.manifest(&candidate.id)?, live: None })
+    }
+
+    /// What a run that is being recorded has so far.
+    fn live_piece(&self, id: &RunId) -> Result<Piece, StoreError> {
+        let of = |recordings: Vec<crate::Recorded>| recordings.into_iter().find(|run| run.id == *id);
+        let unknown = || StoreError::Unknown { selector: id.to_string(), near: Vec::new() };
+        let begin = of(self.recordings()?).ok_or_else(unknown)?.begin;
+        let mut live: BTreeMap<&'static str, Vec<RecordBatch>> = BTreeMap::new();
+        for (table, batch) in self.follow(id)?.advance()?.unwrap_or_default() {
+            live.entry(table.name).or_default().push(batch);
+        }
+        let manifest = Manifest {
+            format: FORMAT,
+            digest: String::new(),
+            id: id.clone(),
+            name: begin.name,
+            kind: begin.kind,
+            hosts: vec![begin.host],
+            start: begin.start,
+            end: now(),
+            interval_s: begin.interval_s,
+            command: begin.command,
+            exit_status: None,
+            signal: None,
+            recovered: false,
+            params: begin.params,
+            tags: begin.tags,
+            windows: Vec::new(),
+            sources: begin.sources,
+            costs: Vec::new(),
+            ticks: None,
+            missed_ticks: None,
+            seal_cpu_s: None,
+            inputs: Vec::new(),
+            made_of: Vec::new(),
+            files: Vec::new(),
+        };
+        Ok(Piece { manifest, live: Some(live) })
+    }
+
+    /// Forgets the ranges that were not looked at for longest, where there are many.
+    fn forget_ranges(&self) {
+        let dir = self.path().join(RANGES);
+        let mut kept: Vec<(SystemTime, u64, RunId)> = Vec::new();
+        for name in names(&dir).unwrap_or_default() {
+            let Some(id) = name.strip_prefix("run=").and_then(RunId::parse) else { continue };
+            let Ok(modified) = fs::metadata(dir.join(&name)).and_then(|meta| meta.modified()) else { continue };
+            let files = names(&dir.join(&name)).unwrap_or_default();
+            let size = |file: &String| fs::metadata(dir.join(&name).join(file)).map_or(0, |meta| meta.len());
+            kept.push((modified, files.iter().map(size).sum(), id));
+        }
+        kept.sort_by(|a, b| b.0.cmp(&a.0));
+        let mut bytes = 0_u64;
+        for (place, (modified, size, id)) in kept.iter().enumerate() {
+            bytes += size;
+            let is_fresh = modified.elapsed().is_ok_and(|age| age < FRESH);
+            if is_fresh || place < KEPT.0 && bytes <= KEPT.1 {
+                continue;
+            }
+            // Out of sight first, so that nobody finds a part of it. What stays is tried again another time.
+            if let Ok(scratch) = self.scratch()
+                && fs::rename(self.run_dir(id), scratch.path("range")).is_ok()
+            {
+                self.forget_derived(id);
+            }
+        }
+    }
+}
+
+/// What a range is called.
+fn title(name: &str, (from, to): (Micros, Micros)) -> String {
+    let (from, to) = (from.to_the_second(), to.to_the_second());
+    let to = if from.get(..10) == to.get(..10) { to.get(11..).unwrap_or_default() } else { &to };
+    format!("{name} {from}..{to}")
+}
+
+fn now() -> Micros {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    Micros(now.tv_sec * 1_000_000 + now.tv_nsec / 1_000)
+}
+
+/// The error for a range of which nothing is there, with what there is.
+fn no_such(text: &str, span: (Micros, Micros), all: &[Candidate], now: Micros) -> StoreError {
+    let rolled = || all.iter().filter(|c| c.is_rolled);
+    let begin = rolled().map(|c| c.start).min();
+    let end = rolled().map(|c| c.end.unwrap_or(now)).max();
+    let there = match (begin, end) {
+        (Some(begin), Some(end)) => {
+            format!("recordings with --roll reach from {} to {} UTC", begin.to_the_second(), end.to_the_second())
+        }
+        _ => "no recording with --roll is there; `fenxi runs` lists what is".to_owned(),
+    };
+    let shown = |t: Micros| if t.0 == i64::MIN { "the begin".to_owned() } else { t.to_the_second() };
+    let asked = format!("{} to {} UTC", shown(span.0), shown(span.1));
+    StoreError::NothingInRange { range: text.to_owned(), asked, there }
+}

@@ -198,7 +198,20 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_ranges() {
-        for text in ["", "..", "60s..540s", "oltp..x", "a..", "..+5m", "+5m..", "25:00..26:00", "3..4", "03:1x..", "20261124", "today.."] {
+        for text in [
+            "",
+            "..",
+            "60s..540s",
+            "oltp..x",
+            "a..",
+            "..+5m",
+            "+5m..",
+            "25:00..26:00",
+            "3..4",
+            "03:1x..",
+            "20261124",
+            "today..",
+        ] {
             assert_eq!(TimeRange::parse(text).is_some(), text == "today..", "{text}");
         }
         assert_eq!(said("-1h..-2h"), None, "it has no length");

@@ -157,7 +157,12 @@ pub(crate) fn observe_in(time: impl Time, plan: Plan, watch: &mut Watch<'_>) -> 
 
     let started = Moment { wall: time.wall(), steady: time.monotonic() };
     let uptime_s = if plan.since_boot { uptime(&plan.root) } else { None };
-    sampler.sample(&time, started.wall, uptime_s.map_or(Round::First, |seconds| Round::SinceBoot { seconds }), &mut rows);
+    sampler.sample(
+        &time,
+        started.wall,
+        uptime_s.map_or(Round::First, |seconds| Round::SinceBoot { seconds }),
+        &mut rows,
+    );
     let mut flow = ControlFlow::Continue(());
     if let Some(dt) = uptime_s {
         flow = watch(Stage::SinceBoot { t: started.wall, dt, rows: &rows });
@@ -189,4 +194,3 @@ pub(crate) fn cpu_of(plan: &Plan) -> f64 {
 fn uptime(root: &Root) -> Option<f64> {
     root.read_text("/proc/uptime")?.split_ascii_whitespace().next()?.parse().ok()
 }
-

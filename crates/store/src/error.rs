@@ -81,7 +81,9 @@ pub enum StoreError {
         series: Vec<String>,
     },
     /// A range of time where a run is wanted that can be changed.
-    #[error("`{id}` is a range of time, which was cut from runs and is no run of its own: name the runs, `fenxi runs` lists them")]
+    #[error(
+        "`{id}` is a range of time, which was cut from runs and is no run of its own: name the runs, `fenxi runs` lists them"
+    )]
     IsRange {
         /// The range.
         id: RunId,

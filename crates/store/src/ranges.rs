@@ -15,11 +15,7 @@ use fenxi_model::{Micros, RunId, TimeRange};
 use fs_err as fs;
 use rustc_hash::FxHasher;
 
-use crate::{
-    FORMAT, Manifest, Stitch, Store, StoreError, Summary,
-    fs::names,
-    stitch::Piece,
-};
+use crate::{FORMAT, Manifest, Stitch, Store, StoreError, Summary, fs::names, stitch::Piece};
 
 /// Where ranges are kept.
 const RANGES: &str = "cache/ranges";

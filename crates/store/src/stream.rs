@@ -76,10 +76,7 @@ impl TableStream {
     }
 
     /// Takes the rows and writes them. Gives the batch written and the file when it is a new one.
-    pub(crate) fn append(
-        &mut self,
-        rows: &mut TableRows,
-    ) -> Result<Written, StoreError> {
+    pub(crate) fn append(&mut self, rows: &mut TableRows) -> Result<Written, StoreError> {
         let schema = rows.schema();
         let Some(batch) = rows.take() else { return Ok((None, None)) };
         let batch = self.fit(schema, batch)?;

@@ -58,12 +58,7 @@ struct Folded {
 impl Thinner {
     pub(crate) fn new(table: &'static Table, step_s: f64) -> Thinner {
         let rules = (N_COMMON + table.n_keys..table.columns.len()).map(|place| (place, rule(table, place)));
-        Thinner {
-            table,
-            step_us: ((step_s * 1e6) as i64).max(1),
-            gather: Gather::new(table),
-            rules: rules.collect(),
-        }
+        Thinner { table, step_us: ((step_s * 1e6) as i64).max(1), gather: Gather::new(table), rules: rules.collect() }
     }
 
     pub(crate) fn push(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {

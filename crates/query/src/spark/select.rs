@@ -6,6 +6,109 @@ use super::{Place, Unportable, Writer, Written, is, list, quoted, refuse, word};
 
 /// The column that says whether a row stays, where QUALIFY is no word.
 const STAYS: &str = "fenxi_stays";
+/// What columns are called that only an order needs.
+const ORDER: &str = "fenxi_order_";
+
+/// A query around another one: where rows are chosen by what QUALIFY says, and where an order or HAVING looks at more than
+/// columns. There names in these are taken for the answer's columns first, here for those of the tables.
+struct Outer<'a> {
+    is_needed: bool,
+    /// What decides whether a row stays.
+    stays: Option<&'a Json>,
+    /// Whether that is HAVING.
+    takes_having: bool,
+    /// Orders by what is no column of the answer.
+    hidden: Vec<&'a Json>,
+    /// The columns that it gives; None where one has no name.
+    kept: Option<String>,
+}
+
+impl<'a> Outer<'a> {
+    fn of(node: &'a Json, place: Place) -> Outer<'a> {
+        let items = list(node, "select_list");
+        let is_star = items.iter().any(|item| word(item, "class") == "STAR");
+        let (qualify, having) = (&node["qualify"], &node["having"]);
+        let kept = kept(items, place);
+        let is_column = |order: &Json| matches!(word(&order["expression"], "class"), "COLUMN_REF" | "CONSTANT");
+        let orders = || {
+            let modifiers = list(node, "modifiers").iter().filter(|m| word(m, "type") == "ORDER_MODIFIER");
+            modifiers.flat_map(|modifier| list(modifier, "orders"))
+        };
+        let can = kept.is_some() && !is_star;
+        let takes_having = can && having.is_object() && !qualify.is_object() && mentions_alias(having, items);
+        let is_needed = qualify.is_object() || takes_having || can && orders().any(|order| !is_column(order));
+        let stays = if takes_having { Some(having) } else { Some(qualify).filter(|q| q.is_object()) };
+        let hidden = if is_needed && !is_star {
+            orders().filter(|order| !is_output(&order["expression"], items)).collect()
+        } else {
+            Vec::new()
+        };
+        Outer { is_needed, stays, takes_having, hidden, kept }
+    }
+}
+
+/// Whether an expression is a column of the answer.
+fn is_output(by: &Json, items: &[Json]) -> bool {
+    match (word(by, "class"), list(by, "column_names")) {
+        ("CONSTANT", _) => true,
+        ("COLUMN_REF", [name]) => items.iter().any(|item| output_name(item) == name.as_str()),
+        ("COLUMN_REF", names) => {
+            items.iter().any(|item| word(item, "alias").is_empty() && list(item, "column_names") == names)
+        }
+        _ => false,
+    }
+}
+
+/// Whether an expression has a column of the name of another expression in the answer.
+fn mentions_alias(node: &Json, items: &[Json]) -> bool {
+    match node {
+        Json::Object(members) => {
+            let named = list(node, "column_names").last();
+            let is_one =
+                named.is_some_and(|name| items.iter().any(|item| word(item, "alias") == name.as_str().unwrap_or("\0")));
+            is_one || members.values().any(|member| mentions_alias(member, items))
+        }
+        Json::Array(all) => all.iter().any(|one| mentions_alias(one, items)),
+        _ => false,
+    }
+}
+
+/// The columns of `table.* EXCLUDE (…)` one by one, where the catalogue has the table: not every server of the
+/// protocol has a word for it.
+fn expanded(item: &Json, from: &Json) -> Option<Vec<String>> {
+    let without = list(item, "exclude_list");
+    if word(item, "class") != "STAR" || without.is_empty() {
+        return None;
+    }
+    let relation = word(item, "relation_name");
+    let table = fenxi_model::table(&base_table(from, relation)?)?;
+    let names = std::iter::once("run").chain(table.columns.iter().map(|column| column.name));
+    let kept = names.filter(|name| !without.iter().any(|excluded| excluded.as_str() == Some(*name)));
+    Some(kept.map(|name| format!("{}.{}", quoted(relation), quoted(name))).collect())
+}
+
+/// The table that is called `relation` behind FROM.
+fn base_table(from: &Json, relation: &str) -> Option<String> {
+    match word(from, "type") {
+        "BASE_TABLE" => {
+            let name = word(from, "table_name");
+            let called = match word(from, "alias") {
+                "" => name,
+                alias => alias,
+            };
+            (called == relation).then(|| name.to_owned())
+        }
+        "JOIN" => base_table(&from["left"], relation).or_else(|| base_table(&from["right"], relation)),
+        _ => None,
+    }
+}
+
+/// An order. NULL comes last here in either direction, there in neither of the two by default.
+fn ordered(order: &Json, by: &str) -> String {
+    let direction = if word(order, "type") == "DESCENDING" { "DESC" } else { "ASC" };
+    let nulls = if word(order, "null_order") == "NULLS_FIRST" { "FIRST" } else { "LAST" };
+    format!("{by} {direction} NULLS {nulls}")
+}
 
 impl Writer<'_> {
     /// A query with what goes before and after it.
@@ -39,8 +142,14 @@ impl Writer<'_> {
             return Err(refuse("a sample has no equal"));
         }
         let items = list(node, "select_list");
-        let mut written: Vec<String> = items.iter().map(|item| self.item(item)).collect::<Result<_, _>>()?;
-        let modifiers = self.modifiers(node)?;
+        let from = &node["from_table"];
+        let mut written = Vec::with_capacity(items.len());
+        for item in items {
+            match expanded(item, from) {
+                Some(columns) => written.extend(columns),
+                None => written.push(self.item(item)?),
+            }
+        }
         let distinct = match list(node, "modifiers").iter().find(|m| word(m, "type") == "DISTINCT_MODIFIER") {
             None => "",
             Some(on) if !list(on, "distinct_on_targets").is_empty() => {
@@ -48,30 +157,58 @@ impl Writer<'_> {
             }
             Some(_) => "DISTINCT ",
         };
-        let qualify = &node["qualify"];
-        if qualify.is_object() {
-            written.push(format!("({}) AS {STAYS}", self.expression(qualify)?));
+        let outer = Outer::of(node, place);
+        if outer.is_needed && !distinct.is_empty() {
+            return Err(refuse("DISTINCT beside QUALIFY or an order of expressions has no equal"));
+        }
+        if let Some(condition) = outer.stays {
+            written.push(format!("({}) AS {STAYS}", self.expression(condition)?));
+        }
+        for (i, order) in outer.hidden.iter().enumerate() {
+            written.push(format!("{} AS {ORDER}{i}", self.expression(&order["expression"])?));
         }
         let mut out = format!("SELECT {distinct}{}", written.join(", "));
-        if word(&node["from_table"], "type") != "EMPTY" {
-            out += &format!(" FROM {}", self.from(&node["from_table"])?);
+        if word(from, "type") != "EMPTY" {
+            out += &format!(" FROM {}", self.from(from)?);
         }
         if node["where_clause"].is_object() {
             out += &format!(" WHERE {}", self.expression(&node["where_clause"])?);
         }
         out += &self.groups(node)?;
-        if node["having"].is_object() {
+        if node["having"].is_object() && !outer.takes_having {
             out += &format!(" HAVING {}", self.expression(&node["having"])?);
         }
-        if qualify.is_object() {
-            if !distinct.is_empty() {
-                return Err(refuse("DISTINCT beside QUALIFY has no equal"));
-            }
-            let kept =
-                kept(items, place).ok_or_else(|| refuse("QUALIFY beside a column without a name has no equal"))?;
-            out = format!("SELECT {kept} FROM ({out}) AS fenxi_qualified WHERE {STAYS}");
+        if !outer.is_needed {
+            return Ok(out + &self.modifiers(node)?);
         }
-        Ok(out + &modifiers)
+        let kept = outer.kept.as_ref().ok_or_else(|| refuse("QUALIFY beside a column without a name has no equal"))?;
+        out = format!("SELECT {kept} FROM ({out}) AS fenxi_inner");
+        if outer.stays.is_some() {
+            out += &format!(" WHERE {STAYS}");
+        }
+        Ok(out + &self.outer_modifiers(node, &outer)?)
+    }
+
+    /// ORDER BY and LIMIT of a query around the one that they were written for.
+    fn outer_modifiers(&self, node: &Json, outer: &Outer<'_>) -> Written {
+        let mut out = String::new();
+        for modifier in list(node, "modifiers") {
+            if word(modifier, "type") != "ORDER_MODIFIER" {
+                continue;
+            }
+            let mut parts = Vec::new();
+            for order in list(modifier, "orders") {
+                let hidden = outer.hidden.iter().position(|hidden| std::ptr::eq(*hidden, order));
+                let by = match (hidden, list(&order["expression"], "column_names").last().and_then(Json::as_str)) {
+                    (Some(place), _) => format!("{ORDER}{place}"),
+                    (None, Some(name)) => quoted(name),
+                    (None, None) => self.expression(&order["expression"])?,
+                };
+                parts.push(ordered(order, &by));
+            }
+            out += &format!(" ORDER BY {}", parts.join(", "));
+        }
+        Ok(out + &self.limits(node)?)
     }
 
     /// A column of a query with its name.
@@ -132,32 +269,34 @@ impl Writer<'_> {
         for modifier in list(node, "modifiers") {
             match word(modifier, "type") {
                 "ORDER_MODIFIER" => out += &format!(" ORDER BY {}", self.orders(list(modifier, "orders"))?),
-                "LIMIT_MODIFIER" => {
-                    if modifier["limit"].is_object() {
-                        out += &format!(" LIMIT {}", self.expression(&modifier["limit"])?);
-                    }
-                    if modifier["offset"].is_object() {
-                        out += &format!(" OFFSET {}", self.expression(&modifier["offset"])?);
-                    }
+                "LIMIT_MODIFIER" | "DISTINCT_MODIFIER" => {}
+                other => return Err(no_equal(other)),
+            }
+        }
+        Ok(out + &self.limits(node)?)
+    }
+
+    fn limits(&self, node: &Json) -> Written {
+        let mut out = String::new();
+        for modifier in list(node, "modifiers").iter().filter(|m| word(m, "type") == "LIMIT_MODIFIER") {
+            for (member, name) in [("limit", "LIMIT"), ("offset", "OFFSET")] {
+                if modifier[member].is_object() {
+                    out += &format!(" {name} {}", self.expression(&modifier[member])?);
                 }
-                "DISTINCT_MODIFIER" => {}
-                other => return Err(refuse(&format!("{} has no equal", readable(other)))),
             }
         }
         Ok(out)
     }
 
-    /// What rows are ordered by. NULL comes last here in either direction, there in neither of the two by default.
+    /// What rows are ordered by.
     pub(super) fn orders(&self, orders: &[Json]) -> Written {
         let mut parts = Vec::with_capacity(orders.len());
         for order in orders {
-            let direction = if word(order, "type") == "DESCENDING" { "DESC" } else { "ASC" };
-            let nulls = if word(order, "null_order") == "NULLS_FIRST" { "FIRST" } else { "LAST" };
             let by = &order["expression"];
             if word(by, "class") == "STAR" {
                 return Err(refuse("ORDER BY ALL has no equal"));
             }
-            parts.push(format!("{} {direction} NULLS {nulls}", self.expression(by)?));
+            parts.push(ordered(order, &self.expression(by)?));
         }
         Ok(parts.join(", "))
     }

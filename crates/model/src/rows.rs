@@ -125,7 +125,16 @@ impl Rows {
         for from in other.tables() {
             let place = from.table().id as usize;
             let into = self.tables[place].get_or_insert_with(|| TableRows::new(from.table()));
-            into.append(from, &self.host, shift);
+            into.append(from, Some(&self.host), shift);
+        }
+    }
+
+    /// Adds the rows of another gathering as they are: each keeps its host and its time.
+    pub fn absorb(&mut self, other: &Rows) {
+        for from in other.tables() {
+            let place = from.table().id as usize;
+            let into = self.tables[place].get_or_insert_with(|| TableRows::new(from.table()));
+            into.append(from, None, Micros(0));
         }
     }
 

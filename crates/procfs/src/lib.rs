@@ -12,6 +12,7 @@ pub mod reading;
 mod root;
 pub mod scan;
 pub mod servers;
+mod shared;
 pub mod sockets;
 pub mod stat;
 pub mod status;
@@ -20,4 +21,5 @@ pub mod wait;
 
 pub use processes::{FileId, Open, Processes, Refused, id, is_cached_kind};
 pub use root::{Given, ProcFile, Root, online_cpus};
+pub use shared::SharedFile;
 pub use ticks::{TICK_NS, USER_HZ};

@@ -13,7 +13,10 @@ use fenxi_model::parse_cpus;
 use rustc_hash::FxHashMap;
 use rustix::fs::FileType;
 
-use crate::reading::{self, Last};
+use crate::{
+    reading::{self, Last},
+    shared::{SharedFile, SharedFiles},
+};
 
 /// Where `/proc` and `/sys` are looked for.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub struct Root {
     path: PathBuf,
     /// Contents that were given, instead of files.
     given: Option<Given>,
+    /// Files that several collectors have open.
+    shared: SharedFiles,
 }
 
 /// Contents of files by their absolute paths, for collectors that read saved text: what was not
@@ -45,18 +50,18 @@ impl Given {
 impl Root {
     /// The running system.
     pub fn live() -> Root {
-        Root { path: PathBuf::from("/"), given: None }
+        Root { path: PathBuf::from("/"), given: None, shared: SharedFiles::default() }
     }
 
     /// A saved copy below `path`: `path/proc/stat`, `path/sys/class/net` and so on.
     pub fn saved(path: impl Into<PathBuf>) -> Root {
-        Root { path: path.into(), given: None }
+        Root { path: path.into(), given: None, shared: SharedFiles::default() }
     }
 
     /// Contents that are set as they come, without a file system.
     pub fn given(given: &Given) -> Root {
         // Nothing can stand below what is no folder, on any system.
-        Root { path: PathBuf::from("/dev/null"), given: Some(given.clone()) }
+        Root { path: PathBuf::from("/dev/null"), given: Some(given.clone()), shared: SharedFiles::default() }
     }
 
     /// Whether this is the running system, where system calls may be used besides files.
@@ -79,6 +84,14 @@ impl Root {
         }
         let file = self.open_file(absolute)?;
         Ok(ProcFile { from: From::File(file, self.path(absolute)), bytes: vec![0; 4096] })
+    }
+
+    /// Opens a file that other collectors read at the same moments; clones of this root share it.
+    ///
+    /// # Errors
+    /// As [`Root::open`].
+    pub fn open_shared(&self, absolute: &str) -> io::Result<SharedFile> {
+        self.shared.get(absolute, || self.open(absolute))
     }
 
     /// Reads a small text file once, trimmed; None when it is missing, unreadable or not text.

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fenxi_model::{Micros, RunId, Shape, TABLES, Table, Type, schema_of};
+use fenxi_model::{Micros, RunId, Shape, TABLES, Table, Type, catalog::event, schema_of};
 use fenxi_store::{APART, Store, TableFile};
 use parquet::{arrow::arrow_reader::ArrowReaderMetadata, file::statistics::Statistics};
 
@@ -18,6 +18,8 @@ use crate::{
     derived::{DERIVED, Derived},
     lex,
 };
+
+pub(crate) mod marks;
 
 /// Names whose mention asks for every view: they list tables or columns.
 const LISTINGS: [&str; 6] =
@@ -107,6 +109,9 @@ pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, 
         for group in groups.values() {
             parts.push(select(declared, group)?);
         }
+    }
+    if table == event::TABLE.name {
+        parts.extend(marks::rows(store, scope)?);
     }
     if parts.is_empty() {
         parts.push(empty(declared));

@@ -115,9 +115,14 @@ fn wait4(process: Pid) -> io::Result<Option<(ExitStatus, rusage)>> {
     Ok((found != 0).then(|| (ExitStatus::from_raw(status), usage)))
 }
 
+/// Lets a child of a thread that holds signals back receive them; it dies with that thread.
+pub fn let_signals_through(command: &mut Command) {
+    before_exec(command, true);
+}
+
 /// Lets the child receive the signals that the recorder holds back for itself; a contained one dies with it.
 #[allow(unsafe_code, reason = "only between fork and exec can the child's mask be set without a gap in the parent")]
-fn before_exec(command: &mut Command, contained: bool) {
+pub(crate) fn before_exec(command: &mut Command, contained: bool) {
     let prepare = move || {
         if contained {
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;

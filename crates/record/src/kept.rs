@@ -1,7 +1,7 @@
 //! Where the rows of a recording go: the run that is open, which gives way to the next while sampling goes on.
 
 use fenxi_model::{Micros, Rows, RunId, command_without_secrets};
-use fenxi_store::{Begin, End, OpenRun, SourceCost, StoreError};
+use fenxi_store::{Begin, End, OpenRun, SourceCost, StoreError, Window};
 
 use crate::{
     clock,
@@ -109,10 +109,11 @@ impl Kept {
 
     /// The run as it is at its end, not yet sealed; `rows` are its last ones, `elapsed_s` is how long it was sampled.
     pub(crate) fn end(self, sampler: &mut Sampler, rows: Rows, elapsed_s: f64, how: Ending) -> Observed {
-        let Ending { at, exit_status, signal, outcome, beside_work } = how;
+        let Ending { at, exit_status, signal, outcome, beside_work, windows, cost } = how;
         let of_threads = sampler.cpu_of_threads();
         let mut costs = sampler.take_costs();
         costs.push(self.cost);
+        costs.extend(cost);
         let cpu = if beside_work {
             Cpu::Known(clock::thread_cpu() - self.cpu_before + of_threads)
         } else {
@@ -122,6 +123,7 @@ impl Kept {
             exit_status,
             signal,
             costs,
+            windows,
             ticks: self.ticks,
             missed_ticks: self.missed,
             ..End::at(self.began.wall.max(at))
@@ -143,6 +145,10 @@ pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
     /// Whether the process does other work.
     pub(crate) beside_work: bool,
+    /// Its named parts.
+    pub(crate) windows: Vec<Window>,
+    /// What triggers cost.
+    pub(crate) cost: Option<SourceCost>,
 }
 
 fn begin(plan: &Plan, sampler: &Sampler, start: Micros) -> Begin {

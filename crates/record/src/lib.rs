@@ -13,20 +13,26 @@ mod recording;
 mod roll;
 mod rolling;
 mod sampler;
+mod sampling;
 mod sources;
 mod summary;
 mod tend;
 #[cfg(test)]
 mod tests;
 mod time;
+mod trigger;
 mod wake;
 
 pub use attend::{Attended, Cause, Hold, attend, pause};
-pub use command::Contained;
+pub use clock::StepWatch;
+pub use command::{Contained, let_signals_through};
 pub use observed::Observed;
 pub use plan::Plan;
 pub use recorder::{Outcome, RecordError, Stage, observe, record};
+pub use recording::missed;
 pub use roll::{Keep, Reload, Roll, Thin};
-pub use sources::{choose, is_observer, source, sources};
+pub use sampling::Sampling;
+pub use sources::{choose, fills, for_host, is_observer, source, sources, started};
 pub use summary::Progress;
 pub use tend::{KEEP, tend};
+pub use trigger::{Condition, Fired, Hook, Triggered, Triggers, Who};

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, sync::Arc};
 use fenxi_source::{Root, Source};
 use fenxi_store::Store;
 
-use crate::{command::Contained, roll::Roll};
+use crate::{command::Contained, roll::Roll, trigger::Triggers};
 
 /// What to record, where, how often and how long: [`Plan::new`], with what else is wanted.
 pub struct Plan {
@@ -43,6 +43,8 @@ pub struct Plan {
     pub beside_work: bool,
     /// Whether there is no end: runs of a fixed length follow one another, of which the oldest are removed.
     pub roll: Option<Roll>,
+    /// What to look for meanwhile, and what to do when it comes true.
+    pub triggers: Option<Triggers>,
 }
 
 impl Plan {
@@ -65,6 +67,7 @@ impl Plan {
             whole: false,
             beside_work: false,
             roll: None,
+            triggers: None,
         }
     }
 }

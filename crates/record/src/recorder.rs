@@ -16,6 +16,7 @@ use crate::{
     sampler::{Round, Sampler},
     summary::Progress,
     time::{SystemTime, Time},
+    trigger::Triggered,
 };
 
 /// What the recorder does at the moment, told to the caller.
@@ -79,6 +80,8 @@ pub struct Outcome {
     pub progress: Progress,
     /// CPU seconds the recorder used, all included.
     pub cpu_s: f64,
+    /// What became of the conditions that were looked at.
+    pub triggered: Vec<Triggered>,
 }
 
 /// Why a recording failed.

@@ -18,6 +18,7 @@ use crate::{
     sampler::{Round, Sampler},
     summary::Progress,
     time::Time,
+    trigger::Armed,
     wake::Wake,
 };
 
@@ -31,6 +32,8 @@ pub(crate) struct Recording<T: Time> {
     pub(crate) kept: Kept,
     /// What is done beside sampling where runs follow one another.
     pub(crate) keeper: Option<Keeper>,
+    /// What is looked for.
+    pub(crate) armed: Option<Armed>,
     pub(crate) command: Option<Running>,
     pub(crate) ended: Option<Ended>,
     /// When sampling began.
@@ -73,6 +76,7 @@ impl<T: Time> Recording<T> {
             None => Grid::from(steady),
         };
         let mut recording = Recording {
+            armed: Armed::of(&plan, kept.id(), steady),
             keeper: plan.roll.as_ref().map(|_| Keeper::start(time.flows())),
             progress: Progress { planned_s: plan.duration_s, ..Progress::default() },
             plan,
@@ -240,11 +244,20 @@ impl<T: Time> Recording<T> {
         }
         let dt = now - std::mem::replace(&mut self.last_tick, now);
         self.sampler.sample(&self.time, t, round, &mut self.rows);
+        if let Some(armed) = &mut self.armed {
+            armed.look(now, t, &mut self.sampler, &mut self.rows);
+        }
         self.progress.ticks += 1;
         self.kept.count_tick();
         self.progress.elapsed_s = now - self.started.steady;
         self.progress.look(&self.rows);
         let flow = watch(Stage::Tick { progress: &self.progress, t, dt, rows: &self.rows });
+        // Rows that waited for a trigger come before those of this tick.
+        for rows in self.armed.as_mut().map_or(Vec::new(), |armed| armed.keep(now, &mut self.rows)) {
+            let last = std::mem::replace(&mut self.rows, rows);
+            self.append()?;
+            self.rows = last;
+        }
         self.append()?;
         Ok(flow)
     }
@@ -303,6 +316,10 @@ impl<T: Time> Recording<T> {
         if let Some(ended) = &self.ended {
             ended.results(t, &mut self.rows);
         }
+        let rest = self.armed.as_mut().map_or(Vec::new(), |armed| armed.end(t, &mut self.rows));
+        rest.iter().for_each(|rows| self.rows.append(rows, Micros(0)));
+        let (windows, cost) =
+            self.armed.as_mut().map_or_else(Default::default, |armed| armed.told_of(self.kept.began().wall, t));
         let outcome = Outcome {
             run: None,
             runs: self.runs,
@@ -311,6 +328,7 @@ impl<T: Time> Recording<T> {
             out_of_time: self.out_of_time,
             progress: self.progress,
             cpu_s: 0.0,
+            triggered: self.armed.as_ref().map_or(Vec::new(), Armed::triggered),
         };
         let how = Ending {
             at: t,
@@ -318,6 +336,8 @@ impl<T: Time> Recording<T> {
             signal: self.ended.as_ref().and_then(Ended::signal),
             outcome,
             beside_work: self.plan.beside_work,
+            windows,
+            cost,
         };
         let elapsed_s = (self.last_tick - self.kept.began().steady).max(0.0);
         let observed = self.kept.end(&mut self.sampler, self.rows, elapsed_s, how);
@@ -326,7 +346,7 @@ impl<T: Time> Recording<T> {
 }
 
 /// How many deadlines from number `next` on are past saving when `elapsed_s` have gone by.
-fn missed(elapsed_s: f64, interval_s: f64, next: u64) -> u64 {
+pub fn missed(elapsed_s: f64, interval_s: f64, next: u64) -> u64 {
     let behind = elapsed_s / interval_s - next as f64;
     (behind + 0.5).floor().max(0.0) as u64
 }

@@ -12,6 +12,7 @@ use crate::{
     sampler::{Round, Sampler},
     tend,
     time::Time,
+    trigger::Armed,
 };
 
 /// Differences between the clocks below this are noise of reading them one after the other, in microseconds.
@@ -77,10 +78,14 @@ impl<T: Time> Recording<T> {
             }
         };
         self.sampler.sample_facts(&self.time, t, &mut self.rows);
+        self.armed.iter_mut().for_each(|armed| armed.roll(t, &mut self.rows, next.id()));
         let last_rows = std::mem::replace(&mut self.rows, rows);
         let ended = std::mem::replace(&mut self.kept, next);
         let elapsed_s = self.last_tick - ended.began().steady;
-        let how = Ending { at: t, exit_status: None, signal: None, outcome: self.told(), beside_work: false };
+        let (windows, cost) =
+            self.armed.as_mut().map_or_else(Default::default, |armed| armed.told_of(ended.began().wall, t));
+        let (exit_status, signal, outcome) = (None, None, self.told());
+        let how = Ending { at: t, exit_status, signal, outcome, beside_work: false, windows, cost };
         let ended = ended.end(&mut self.sampler, last_rows, elapsed_s, how);
         match sampler {
             Some(sampler) => self.sampler = sampler,
@@ -89,6 +94,7 @@ impl<T: Time> Recording<T> {
         self.sampler.sample_facts(&self.time, at.wall, &mut self.rows);
         if let Some(plan) = plan {
             self.plan = plan;
+            self.armed = Armed::of(&self.plan, self.kept.id(), self.last_tick);
             // Its counters are remembered from now on.
             self.sampler.sample(&self.time, at.wall, Round::First, &mut self.rows);
             self.last_tick = self.time.monotonic();
@@ -179,6 +185,7 @@ impl<T: Time> Recording<T> {
             out_of_time: false,
             progress: self.progress.clone(),
             cpu_s: 0.0,
+            triggered: Vec::new(),
         }
     }
 }

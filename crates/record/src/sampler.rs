@@ -23,6 +23,8 @@ struct Active {
     /// CPU seconds of the collector's own threads that are part of a cost already.
     counted_cpu_s: f64,
     noted: BTreeSet<String>,
+    /// That of a source that came later, by which it is removed.
+    number: u64,
 }
 
 /// All sources of a recording.
@@ -31,6 +33,10 @@ pub struct Sampler {
     active: Vec<Active>,
     /// Sources that could not start, and why.
     refused: Vec<(&'static str, String)>,
+    /// How many came later.
+    added: u64,
+    /// What those cost that were removed.
+    gone: Vec<SourceCost>,
 }
 
 /// Which round of a recording this is.
@@ -55,20 +61,12 @@ impl Sampler {
     /// # Errors
     /// When there are sources and none of them can: each with why.
     pub fn start(sources: &[Arc<dyn Source>], root: &Root, rows: &mut Rows) -> Result<Sampler, RecordError> {
-        let mut sampler = Sampler { root: root.clone(), active: Vec::new(), refused: Vec::new() };
+        let (active, refused, gone) = (Vec::new(), Vec::new(), Vec::new());
+        let mut sampler = Sampler { root: root.clone(), active, refused, added: 0, gone };
         for source in sources {
             let spec = source.spec();
             match source.start(root) {
-                Ok(collector) => sampler.active.push(Active {
-                    name: spec.name,
-                    take: spec.take,
-                    source: Arc::clone(source),
-                    collector,
-                    last: None,
-                    cost: no_cost(spec.name),
-                    counted_cpu_s: 0.0,
-                    noted: BTreeSet::new(),
-                }),
+                Ok(collector) => sampler.active.push(Active::new(Arc::clone(source), collector, 0)),
                 Err(e) => sampler.refused.push((spec.name, e.to_string())),
             }
         }
@@ -142,7 +140,35 @@ impl Sampler {
             let cost = std::mem::replace(&mut active.cost, no_cost(active.name));
             SourceCost { cpu_s: cost.cpu_s + of_threads, ..cost }
         };
-        self.active.iter_mut().map(take).collect()
+        let mut costs: Vec<SourceCost> = self.active.iter_mut().map(take).collect();
+        costs.append(&mut self.gone);
+        costs
+    }
+
+    /// Adds a source that has started meanwhile, and samples it for the first time; gives its number.
+    pub fn add(
+        &mut self,
+        source: Arc<dyn Source>,
+        collector: Box<dyn Collector>,
+        (now, t): (f64, Micros),
+        rows: &mut Rows,
+    ) -> u64 {
+        self.added += 1;
+        let mut active = Active::new(source, collector, self.added);
+        active.sample(now, t, Round::First, rows);
+        self.active.push(active);
+        self.added
+    }
+
+    /// Samples an added source for the last time and ends it.
+    pub fn remove(&mut self, number: u64, now: f64, t: Micros, rows: &mut Rows) {
+        let Some(place) = self.active.iter().position(|active| active.number == number) else { return };
+        let mut active = self.active.remove(place);
+        if active.last.is_none_or(|last| last < now) {
+            active.sample(now, t, Round::Last, rows);
+        }
+        let of_threads = active.cpu_of_threads();
+        self.gone.push(SourceCost { cpu_s: active.cost.cpu_s + of_threads, ..active.cost });
     }
 }
 
@@ -151,6 +177,12 @@ pub(crate) fn no_cost(source: &str) -> SourceCost {
 }
 
 impl Active {
+    fn new(source: Arc<dyn Source>, collector: Box<dyn Collector>, number: u64) -> Active {
+        let (name, take) = (source.spec().name, source.spec().take);
+        let (cost, noted) = (no_cost(name), BTreeSet::new());
+        Active { name, take, source, collector, last: None, cost, counted_cpu_s: 0.0, noted, number }
+    }
+
     fn cpu_of_threads(&self) -> f64 {
         (self.collector.cpu_of_threads() - self.counted_cpu_s).max(0.0)
     }

@@ -62,6 +62,42 @@ pub fn choose(list: &[String]) -> Result<Vec<Arc<dyn Source>>, String> {
     if chosen.is_empty() { Err("no source is left to record".to_owned()) } else { Ok(chosen) }
 }
 
+/// The sources that the elements of a list name, which are started besides those that run; for the process `pid` only, if one is
+/// given, where a source can observe single processes: whether it does is told beside it.
+///
+/// # Errors
+/// In words: there is no such source or option.
+pub fn started(list: &[String], pid: Option<u32>) -> Result<Vec<(Arc<dyn Source>, bool)>, String> {
+    let mut chosen = Vec::new();
+    for mut named in read(list) {
+        if named.sign == Sign::Less {
+            return Err(format!("`-{}` cannot be started", named.name));
+        }
+        let declared = source(named.name).map_or(&[][..], |source| source.options());
+        let has = |name: &str| declared.iter().any(|option| option.name == name && option.changes != Changes::View);
+        let narrow = pid.filter(|_| has("pid") && !named.options.iter().any(|(name, _)| *name == "pid"));
+        if let Some(pid) = narrow {
+            // An option that excludes it would make it no observation of this process.
+            named.options.retain(|(name, _)| *name != "server");
+            named.options.push(("pid", Some(pid.to_string())));
+            if has("slower") && !named.options.iter().any(|(name, _)| *name == "slower") {
+                // Each statement of one session is worth an event of its own.
+                named.options.push(("slower", Some("1us".to_owned())));
+            }
+        }
+        chosen.push((with_options(&named)?, narrow.is_some()));
+    }
+    if chosen.is_empty() { Err("no source is named".to_owned()) } else { Ok(chosen) }
+}
+
+/// The collector that fills a table and puts nothing into the kernel; None when only an observer or a database does.
+pub fn fills(table: &str) -> Option<&'static dyn Source> {
+    let fills = |source: &&'static dyn Source| source.spec().tables.iter().any(|filled| filled.name == table);
+    let mut collectors = fenxi_source::SOURCES.iter().copied().filter(fills);
+    let first = collectors.next()?;
+    Some(if first.spec().default { first } else { collectors.find(|source| source.spec().default).unwrap_or(first) })
+}
+
 /// Elements of a list: commas stand between sources and between options of one as well.
 fn read(list: &[String]) -> Vec<Named<'_>> {
     let mut all: Vec<Named<'_>> = Vec::new();
@@ -88,6 +124,29 @@ fn read(list: &[String]) -> Vec<Named<'_>> {
         all.push(Named { sign, name, options: option.into_iter().collect() });
     }
     all
+}
+
+/// The elements of a list that hold for `host`: those behind `NAME:` are for that one of the `hosts` alone, the others for
+/// all.
+pub fn for_host(list: &[String], hosts: &[&str], host: &str) -> Vec<String> {
+    let mut own = Vec::new();
+    let mut whose = None;
+    // The elements of one source: what follows may be a further option of it.
+    let mut source: Vec<String> = Vec::new();
+    for element in list {
+        let named = element.split_once(':').filter(|(name, _)| hosts.contains(name));
+        let goes_on = named.is_none() && read(&source).last().is_some_and(|last| goes_on(last, element));
+        if !goes_on {
+            whose = named.map(|(name, _)| name);
+            source.clear();
+        }
+        let bare = named.map_or(element.as_str(), |(_, bare)| bare);
+        source.push(bare.to_owned());
+        if whose.is_none_or(|whose| whose == host) {
+            own.push(bare.to_owned());
+        }
+    }
+    own
 }
 
 fn is_number(text: &str) -> bool {
@@ -169,6 +228,15 @@ mod tests {
         assert_eq!(read, expected);
         assert_eq!(names("iopattern:pid=42,43,cpu"), ["iopattern", "cpu"]);
         assert_eq!(names("plockstat:holds,all-waits,mem"), ["plockstat", "mem"]);
+    }
+
+    #[test]
+    fn a_host_has_the_elements_for_all_and_its_own() {
+        let texts = list("-disk,db1:+querystat,db1:+iopattern:pid=42,43,store:mem,+profile:frequency=49,off-cpu");
+        let of = |host: &str| for_host(&texts, &["db1", "store"], host).join(",");
+        assert_eq!(of("db1"), "-disk,+querystat,+iopattern:pid=42,43,+profile:frequency=49,off-cpu");
+        assert_eq!(of("store"), "-disk,mem,+profile:frequency=49,off-cpu");
+        assert_eq!(of("driver"), "-disk,+profile:frequency=49,off-cpu");
     }
 
     #[test]

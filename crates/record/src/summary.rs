@@ -1,8 +1,8 @@
 //! Progress summary of a running recording.
 
 use fenxi_model::{
-    Place, Rows, RowsOf,
-    catalog::{cpu, disk, net},
+    Place, Rows, RowsOf, TableRows,
+    catalog::{HOST, cpu, disk, net},
     place::F64,
 };
 
@@ -26,19 +26,22 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Takes the small summary out of the rows of one tick, before they are stored.
+    /// Takes the small summary of this host out of the rows of one tick, before they are stored.
     pub fn look(&mut self, rows: &Rows) {
+        let ours = |table: &TableRows, row: &usize| table.str(*row, HOST) == Some(rows.host());
         if let Some(cpus) = rows.of(&cpu::TABLE) {
-            let all = (0..cpus.n_rows()).find(|row| cpus.str(*row, cpu::cpu).is_none());
+            let all = (0..cpus.n_rows()).find(|row| ours(&cpus, row) && cpus.str(*row, cpu::cpu).is_none());
             self.cpu_busy = all.and_then(|row| busy(|place| cpus.f64(row, place)));
         }
         if let Some(disks) = rows.of(&disk::TABLE) {
-            let whole = (0..disks.n_rows()).filter(|row| disks.str(*row, disk::class) == Some("disk"));
+            let whole =
+                (0..disks.n_rows()).filter(|row| ours(&disks, row) && disks.str(*row, disk::class) == Some("disk"));
             let places = [disk::read_bytes_per_s, disk::write_bytes_per_s];
             self.disk_bytes_per_s = Some(whole.map(|row| sum(disks, row, places)).sum());
         }
         if let Some(interfaces) = rows.of(&net::TABLE) {
-            let real = (0..interfaces.n_rows()).filter(|row| interfaces.str(*row, net::class) != Some("loopback"));
+            let real = (0..interfaces.n_rows())
+                .filter(|row| ours(&interfaces, row) && interfaces.str(*row, net::class) != Some("loopback"));
             let places = [net::rx_bytes_per_s, net::tx_bytes_per_s];
             self.net_bytes_per_s = Some(real.map(|row| sum(interfaces, row, places)).sum());
         }

@@ -1,6 +1,7 @@
 //! The recording loop in a made-up time: nothing here sleeps.
 
 mod rolled;
+mod trigger;
 
 use std::{
     collections::VecDeque,

@@ -25,6 +25,7 @@ mod leftovers;
 mod locks;
 mod manifest;
 mod mark;
+mod marks;
 mod open;
 mod own_text;
 mod pages;
@@ -58,6 +59,7 @@ pub use manifest::{
     Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Part, Problem, Recovered, RunEntry, SourceCost,
     Summary, TableFile, Window,
 };
+pub use marks::Mark;
 pub use open::{OpenRun, RawFile};
 pub use ranges::SERIES;
 pub use read::SeriesStat;

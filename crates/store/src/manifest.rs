@@ -6,6 +6,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use fenxi_model::{Micros, RunId};
 use serde::{Deserialize, Serialize};
 
+use crate::Mark;
+
 /// The format version that this code writes and the latest that it reads.
 pub const FORMAT: u32 = 1;
 
@@ -306,6 +308,9 @@ pub struct Labels {
     /// Parts that were named after the run, in place of those of the same name that it was made with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<Window>,
+    /// Moments that were named, in order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
 }
 
 impl Labels {

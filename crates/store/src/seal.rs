@@ -130,6 +130,9 @@ impl Recording<'_> {
         self.link_inputs(part)?;
         self.store.modes().apply_all(part)?;
         sync_dir(part)?;
+        // Whoever sets a mark now waits, and finds the sealed run.
+        let _turn = self.store.changing()?;
+        self.store.settle_marks(&id, &self.dir, manifest.first_labels())?;
         fs::rename(part, &shown)?;
         sync_dir(&runs)?;
         // From here on the run is there. A leftover in `open/` is removed by the next recovery.

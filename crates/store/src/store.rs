@@ -26,7 +26,7 @@ pub struct Store {
 /// Above so many runs, a whole look at the index is cheaper than one look at each manifest.
 pub(crate) const MANY: usize = 64;
 /// Members of labels that were written before they had a checksum.
-pub(crate) const OF_LABELS: &[&str] = &["name", "tags", "baseline", "remarks", "windows"];
+pub(crate) const OF_LABELS: &[&str] = &["name", "tags", "baseline", "remarks", "windows", "marks"];
 
 impl Store {
     /// Where the store is unless said otherwise: `$XDG_DATA_HOME/fenxi` or `~/.local/share/fenxi`.
@@ -271,7 +271,7 @@ impl Store {
         self.write_labels(id, labels)
     }
 
-    fn write_labels(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
+    pub(crate) fn write_labels(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
         self.make_dir("labels")?;
         self.put_json(&self.labels_path(id), labels)
     }

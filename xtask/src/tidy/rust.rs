@@ -22,6 +22,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/engine/src/template.rs", "fork has no safe interface"),
     ("crates/ingest/src/own/confine.rs", "what is done between fork and exec has no safe interface"),
     ("crates/record/src/command.rs", "a child's signal mask is set between fork and exec"),
+    ("crates/source/src/perf.rs", "perf_event_open(2), to count only"),
     ("crates/source/src/residency/pages.rs", "cachestat, and mincore over a mapping, have no safe wrapper"),
     ("crates/source/src/proc/facts/ethtool.rs", "an interface's offloads are told by an ioctl only"),
     ("crates/ebpf/src/cost.rs", "what libbpf-rs has no call for: measuring programs"),

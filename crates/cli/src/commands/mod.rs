@@ -63,6 +63,7 @@ macro_rules! commands {
 commands! {
     "Record and import" {
         record         Record(RecordArgs)            "Record this machine, optionally while a command runs";
+        mark           Mark(MarkArgs)                "Name a moment in a recording in progress, or in a run";
         import         Import(ImportArgs)            "Import output of other tools as a run, or archived runs";
         formats        Formats(FormatsArgs)          "List the formats that can be imported, or describe one";
         tables         Tables(TablesArgs)            "List the tables that can be recorded, or describe one";
@@ -112,6 +113,7 @@ commands! {
         completions    Completions(CompletionsArgs)  "Print a shell's completion script";
     }
     hidden {
+        agent          Agent(AgentArgs)              "Sample this host for `fenxi record --on` elsewhere";
         licenses       Licenses(LicensesArgs)        "What `--licenses` is";
     }
 }

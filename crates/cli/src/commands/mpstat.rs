@@ -41,7 +41,17 @@ Columns, in percent of the CPU's time (of all CPUs in the line `all`):
   %idle             idle, without such a wait
   intr/s, 24/s …    interrupts per second
 Saved Solaris output keeps its columns; rates in its line for all CPUs are per
-CPU.
+CPU. --solaris shows this machine, or a run of it, in these columns, per second:
+  minf mjf          minor and major page faults (*)
+  xcal              interrupts that other CPUs sent
+  intr ithr         interrupts; those handled by threads are unknown: -
+  csw icsw migr     context switches (*), involuntary ones, threads that came
+                    from another CPU (*)
+  smtx srw syscl    unknown without observers in the kernel: -
+  usr sys wt idl    percent; usr has %nice and guests, sys has %irq and %soft;
+                    st is there when time was stolen
+(*) counted for root, with CAP_PERFMON, or if sysctl kernel.perf_event_paranoid
+is 0 or less; - otherwise.
 
 Examples:
   fenxi mpstat 1                         each CPU and all together, every second
@@ -49,6 +59,7 @@ Examples:
   fenxi mpstat -P 0,2-5 1 10             these CPUs, ten times
   fenxi mpstat -a -P 0-7 1               one line for eight CPUs together
   fenxi mpstat -I SUM -y 1               interrupts per CPU
+  fenxi mpstat --solaris -y 1            faults, switches, migrations per CPU
   fenxi mpstat -a < mpstat.solaris.txt   one line per block of saved output,
                                          in floating point
   fenxi mpstat -y 1 --save before        also save it as a run
@@ -75,6 +86,9 @@ pub struct MpstatArgs {
     /// Omit idle CPUs; warn if a CPU or thread is saturated while the machine looks idle
     #[arg(short, long)]
     pub busy: bool,
+    /// Show the columns of Solaris: minf mjf xcal intr ithr csw icsw migr smtx srw syscl usr sys wt idl
+    #[arg(long, conflicts_with_all = ["interrupts", "everything", "utilization"])]
+    pub solaris: bool,
     /// Omit averages since boot
     #[arg(short = 'y', long, requires = "interval")]
     pub skip_boot: bool,
@@ -168,6 +182,7 @@ fn options(args: &MpstatArgs) -> Options {
         shares: args.utilization || args.everything || kind.is_none(),
         interrupts: Interrupts { sum: wants(Kind::Sum), hard: wants(Kind::Cpu), soft: wants(Kind::Scpu) },
         busy: args.busy,
+        solaris: args.solaris,
         skip_boot: args.skip_boot,
         system,
         zone: TimeZone::system(),

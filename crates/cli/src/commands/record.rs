@@ -10,7 +10,7 @@ use crate::{
     ending::exit_code,
     facts,
     machine::hostname,
-    options::{DbArgs, Global, RootArg, RunLabels, interval, key_value, seconds},
+    options::{DbArgs, Global, HostsArgs, RootArg, RunLabels, TriggerArgs, interval, key_value, seconds},
     print,
     progress::{Line, plural},
     sources, stores,
@@ -28,8 +28,13 @@ Examples:
   fenxi record --source cpu,disk,net --for 1m
   fenxi record --source +iopattern:pid=42 --for 1m
   fenxi record --db postgres:///shop --db mysql://mon@db1/ --for 5m
+  fenxi record --on db1 --on store=me@10.0.0.9 -- ./bench.sh
+  fenxi record --on 'pod=kubectl exec -i shop-0 --' --source pod:+profile
   fenxi record --fact build=a1b2c3 --fact my.cnf=@/etc/my.cnf -- ./bench.sh
-  fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m")]
+  fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m
+  fenxi record --when 'cpu.busy > 90 for 5s' --then +profile --after 30s
+  fenxi record --when 'sessions{user=app} reaches 10,20,30' --then +querystat --whom session
+  fenxi record --when \"event kind='oom kill'\" --before 60s --hook 'mail -s oom ops'")]
 #[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the command or host]")))]
 pub struct RecordArgs {
     /// Name and tags
@@ -42,16 +47,22 @@ pub struct RecordArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     pub duration: Option<f64>,
     /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one,
-    /// `NAME:OPTION=VALUE` sets options of observers
+    /// `NAME:OPTION=VALUE` sets options of observers, `HOST:` is for that host alone
     #[arg(long, short, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub source: Vec<String>,
     /// A fact to keep with the run, also compared: VALUE as it is, @FILE for a
     /// file's text, $(COMMAND) for what a shell command prints; can be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
     pub fact: Vec<(String, String)>,
+    /// Other hosts
+    #[command(flatten)]
+    pub hosts: HostsArgs,
     /// Database servers
     #[command(flatten)]
     pub db: DbArgs,
+    /// Triggers
+    #[command(flatten)]
+    pub triggers: TriggerArgs,
     /// The machine
     #[command(flatten)]
     pub machine: RootArg,
@@ -62,12 +73,14 @@ pub struct RecordArgs {
 
 /// Records, says what was kept, and exits with the command's status.
 pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
-    let mut sources = sources::choose(&args.source)?;
+    let root = args.machine.open()?;
+    let host = hostname(&root);
+    let mut sources = sources::choose(&args.hosts.own(&args.source, &host))?;
     sources.extend(facts::given(&args.fact)?);
     sources.extend(args.db.source(Vec::new(), args.interval)?);
-    let root = args.machine.open()?;
+    let triggers = args.triggers.triggers(&mut sources)?;
     let store = stores::create(global)?;
-    let host = hostname(&root);
+    sources.extend(args.hosts.connect(&args.source, args.interval, args.duration, &host, global.quiet)?);
     let plan = Plan {
         store: Some(store),
         name: args.labels.name.clone().unwrap_or_else(|| default_name(args, &host)),
@@ -75,6 +88,7 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         duration_s: args.duration,
         command: (!args.command.is_empty()).then(|| args.command.clone()),
         random: stores::random(),
+        triggers,
         ..Plan::new(sources, root, host, args.interval)
     };
     let line = Line::new(global.quiet, !args.command.is_empty(), args.duration);
@@ -113,6 +127,13 @@ fn describe(outcome: &Outcome) -> String {
     }
     if let Some(code) = outcome.exit_code.filter(|code| *code != 0) {
         text.push_str(&format!("; the command ended with status {code}"));
+    }
+    for triggered in &outcome.triggered {
+        let did = match &triggered.never {
+            Some(never) => never.clone(),
+            None => format!("fired {}", plural(u64::from(triggered.fired), "time")),
+        };
+        text.push_str(&format!("\n`{}` {did}", triggered.condition));
     }
     text.push_str("\nnext: fenxi explain @1, fenxi ask, fenxi report @1");
     text

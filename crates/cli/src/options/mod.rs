@@ -4,7 +4,9 @@
 mod answer;
 pub mod database;
 mod engine;
+mod hosts;
 mod live;
+mod trigger;
 mod values;
 
 use std::path::PathBuf;
@@ -16,7 +18,9 @@ use fenxi_source::Root;
 pub use answer::{AnswerArgs, Format};
 pub use database::DbArgs;
 pub use engine::EngineArgs;
+pub use hosts::HostsArgs;
 pub use live::LiveArgs;
+pub use trigger::TriggerArgs;
 pub use values::{cpu_list, interval, key_value, seconds, size};
 
 /// Options that every command has.

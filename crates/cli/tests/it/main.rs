@@ -16,6 +16,7 @@ mod fence;
 mod honesty;
 mod hostile;
 mod hostile_root;
+mod hosts;
 mod import;
 mod load;
 mod load_team;

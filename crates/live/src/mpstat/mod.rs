@@ -52,6 +52,8 @@ pub struct Options {
     pub interrupts: Interrupts,
     /// Only CPUs that are not idle, and who is saturated.
     pub busy: bool,
+    /// The columns of Solaris, also for rows that came from Linux.
+    pub solaris: bool,
     /// Leave out the averages since boot.
     pub skip_boot: bool,
     /// The system and its release, and the machine: `Linux 6.1.0`, `x86_64`.
@@ -139,7 +141,7 @@ impl View for Mpstat {
             self.soft.learn(frame.rows);
             return;
         }
-        if let Some(cpus) = cpus.filter(|cpus| solaris::are(*cpus)) {
+        if let Some(cpus) = cpus.filter(|cpus| self.options.solaris || solaris::are(*cpus)) {
             self.solaris.show(&self.options, &self.clock, frame, cpus, &self.order, out);
             return self.verdict(frame, cpus, out);
         }

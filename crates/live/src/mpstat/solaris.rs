@@ -1,6 +1,9 @@
 //! Solaris columns of mpstat, in floating point.
 //!
 //! The line of all CPUs gives rates per CPU, as shares are: `CPUs` in front says how many there are.
+//!
+//! Rows of Linux are shown in these columns when that is asked for: `usr` has lowered priorities and guests in it, `sys`
+//! has interrupts, and `st` is there when time was stolen. What Linux does not count is `-`.
 
 use std::fmt::Write;
 
@@ -31,6 +34,9 @@ const COLUMNS: [(&str, Place<cpu::Schema, F64>, usize); 16] = [
     ("idl", cpu::idle, 7),
 ];
 
+/// The columns of time at work.
+const USR: usize = 11;
+const SYS: usize = 12;
 /// The column of stolen time, which only some systems have.
 const STEAL: usize = 14;
 /// The column of idle time.
@@ -42,12 +48,30 @@ const REAL: Micros = Micros(86_400_000_000 * 366);
 
 type Line = [Option<f64>; COLUMNS.len()];
 
-/// Whether the rows have what only Solaris counts.
+/// Whether the rows have what only Solaris counts, and no time of Linux.
 pub fn are(cpus: RowsOf<'_, cpu::Schema>) -> bool {
     cpus.n_rows() > 0
+        && !is_linux(cpus)
         && [cpu::minor_faults_per_s, cpu::mutex_spins_per_s, cpu::cross_calls_per_s]
             .iter()
             .all(|place| (0..cpus.n_rows()).any(|row| cpus.f64(row, *place).is_some()))
+}
+
+/// Whether they have time that Solaris does not tell apart.
+fn is_linux(cpus: RowsOf<'_, cpu::Schema>) -> bool {
+    (0..cpus.n_rows()).any(|row| cpus.f64(row, cpu::softirq).is_some())
+}
+
+/// What a row has for each column.
+fn line_of(cpus: RowsOf<'_, cpu::Schema>, row: usize, is_linux: bool) -> Line {
+    let mut line = COLUMNS.map(|(_, place, _)| cpus.f64(row, place));
+    if is_linux {
+        let also =
+            |places: &[Place<cpu::Schema, F64>]| places.iter().filter_map(|place| cpus.f64(row, *place)).sum::<f64>();
+        line[USR] = line[USR].map(|usr| usr + also(&[cpu::nice, cpu::guest, cpu::guest_nice]));
+        line[SYS] = line[SYS].map(|sys| sys + also(&[cpu::irq, cpu::softirq]));
+    }
+    line
 }
 
 /// The report.
@@ -55,6 +79,8 @@ pub fn are(cpus: RowsOf<'_, cpu::Schema>) -> bool {
 pub struct Solaris {
     /// Lines since the last header.
     lines: usize,
+    /// Whether the last header had the column of stolen time.
+    steal: bool,
     time: String,
 }
 
@@ -74,8 +100,10 @@ impl Solaris {
             clock.moment(frame.t, &mut self.time);
         }
         let time = self.time.as_str();
-        let of = |row: usize| COLUMNS.map(|(_, place, _)| cpus.f64(row, place));
-        let steal = (0..cpus.n_rows()).any(|row| cpus.f64(row, cpu::steal).is_some());
+        let is_linux = is_linux(cpus);
+        let of = |row: usize| line_of(cpus, row, is_linux);
+        let stolen = |row| cpus.f64(row, cpu::steal).is_some_and(|steal| !is_linux || steal > 0.0);
+        let steal = (0..cpus.n_rows()).any(stolen);
         let chosen = || order.iter().filter(|(n, _)| options.cpus.has(*n));
         let all = if options.cpus.every() || !options.cpus.any() {
             row_of_all(cpus).map(|row| (per_cpu(of(row), order.len()), order.len()))
@@ -84,7 +112,8 @@ impl Solaris {
         };
         if options.aggregate {
             let Some((line, n)) = all else { return };
-            if self.lines.is_multiple_of(PAGE) {
+            if self.lines.is_multiple_of(PAGE) || std::mem::replace(&mut self.steal, steal) != steal {
+                self.lines = 0;
                 header("CPUs", time, steal, out);
             }
             self.lines += 1;

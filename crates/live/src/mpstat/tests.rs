@@ -15,6 +15,7 @@ fn options() -> Options {
         shares: true,
         interrupts: Interrupts::default(),
         busy: false,
+        solaris: false,
         skip_boot: false,
         system: ("Linux 6.1.0".to_owned(), Some("x86_64".to_owned())),
         zone: TimeZone::UTC,
@@ -242,4 +243,51 @@ fn columns_of_solaris_are_kept_and_rates_of_all_are_per_cpu() {
     let text = shown(Options { aggregate: true, ..options() }, &[(rows(), false)]);
     assert_eq!(words(text.lines().next().unwrap())[2], "CPUs");
     assert_eq!(words(text.lines().nth(1).unwrap())[2..4], ["2", "7.50"], "{text}");
+}
+
+/// A CPU of Linux with what perf and /proc/interrupts tell, and stolen time.
+fn add_counted(rows: &mut Rows, name: Option<&str>, steal: f64) {
+    let mut row = rows.row(&cpu::TABLE, T, 1.0);
+    row.str(cpu::cpu, name);
+    for (place, value) in [(cpu::usr, 10.0), (cpu::nice, 5.0), (cpu::guest, 1.0), (cpu::sys, 4.0), (cpu::irq, 1.0)] {
+        row.f64(place, value);
+    }
+    for (place, value) in [(cpu::softirq, 2.0), (cpu::iowait, 7.0), (cpu::steal, steal), (cpu::idle, 70.0 - steal)] {
+        row.f64(place, value);
+    }
+    let n = if name.is_none() { 2.0 } else { 1.0 };
+    for (place, value) in [(cpu::minor_faults_per_s, 300.0), (cpu::major_faults_per_s, 1.0), (cpu::intr_per_s, 900.0)] {
+        row.f64(place, value * n);
+    }
+    for (place, value) in
+        [(cpu::cross_calls_per_s, 80.0), (cpu::context_switches_per_s, 1200.0), (cpu::migrations_per_s, 9.0)]
+    {
+        row.f64(place, value * n);
+    }
+}
+
+#[test]
+fn linux_is_shown_in_the_columns_of_solaris_when_asked() {
+    let rows = |steal| {
+        let mut rows = Rows::new("db1");
+        for name in [Some("0"), Some("1"), None] {
+            add_counted(&mut rows, name, steal);
+        }
+        rows
+    };
+    assert_eq!(
+        shown(Options { solaris: true, ..options() }, &[(rows(0.0), false)]),
+        "\
+2026-11-21 14:35:53  CPU     minf    mjf     xcal     intr     ithr      csw     icsw     migr     smtx    srw     syscl    usr    sys     wt    idl
+2026-11-21 14:35:53    0   300.00   1.00    80.00   900.00        -  1200.00        -     9.00        -      -         -  16.00   7.00   7.00  70.00
+2026-11-21 14:35:53    1   300.00   1.00    80.00   900.00        -  1200.00        -     9.00        -      -         -  16.00   7.00   7.00  70.00
+2026-11-21 14:35:53  all   300.00   1.00    80.00   900.00        -  1200.00        -     9.00        -      -         -  16.00   7.00   7.00  70.00
+"
+    );
+    let stolen =
+        shown(Options { solaris: true, aggregate: true, ..options() }, &[(rows(0.0), false), (rows(3.0), false)]);
+    let headers: Vec<_> =
+        stolen.lines().filter(|line| line.contains("minf")).map(|line| line.contains(" st ")).collect();
+    assert_eq!(headers, [false, true], "{stolen}");
+    assert!(shown(options(), &[(rows(0.0), false)]).contains("%usr"), "not unless asked");
 }

@@ -411,7 +411,7 @@ tables! {
     database_work: db_lock, db_io, db_wal, db_checkpoint, db_replication, db_progress, db_pool;
     observers: syscall, lock, pin, io_pattern, block_io, run_queue, query, preemption, stack;
     results: load, histogram, metric, result;
-    facts: text, event, note;
+    facts: text, event, agent, note;
 }
 
 #[cfg(test)]

@@ -54,20 +54,20 @@ impl TableRows {
         TableRows { table: self.table, n_rows: self.n_rows, columns, schema: self.schema.clone() }
     }
 
-    /// Adds the rows of `from`, which are of the same table, with another host and later times.
-    pub(super) fn append(&mut self, from: &TableRows, host: &str, shift: Micros) {
+    /// Adds the rows of `from`, which are of the same table, later by `shift`, and with another host if one is given.
+    pub(super) fn append(&mut self, from: &TableRows, host: Option<&str>, shift: Micros) {
         for row in 0..from.n_rows {
             self.begin();
             for (place, column) in from.table.columns.iter().enumerate() {
-                match column.ty {
-                    _ if place == HOST => self.set_str(HOST, host),
-                    Type::F64 => from.f64(row, place).into_iter().for_each(|value| self.set_f64(place, value)),
-                    Type::I64 => from.i64(row, place).into_iter().for_each(|value| self.set_i64(place, value)),
-                    Type::Time => {
+                match (column.ty, host) {
+                    (_, Some(host)) if place == HOST => self.set_str(HOST, host),
+                    (Type::F64, _) => from.f64(row, place).into_iter().for_each(|value| self.set_f64(place, value)),
+                    (Type::I64, _) => from.i64(row, place).into_iter().for_each(|value| self.set_i64(place, value)),
+                    (Type::Time, _) => {
                         let moment = from.micros(row, place).map(|at| Micros(at.0.saturating_add(shift.0)));
                         moment.into_iter().for_each(|moment| self.set_time(place, moment));
                     }
-                    Type::Label | Type::Text => {
+                    (Type::Label | Type::Text, _) => {
                         from.str(row, place).into_iter().for_each(|value| self.set_str(place, value));
                     }
                 }

@@ -69,3 +69,15 @@ fn notes_and_events_are_rows() {
     let tables: Vec<_> = rows.tables().map(|t| t.table().name).collect();
     assert_eq!(tables, ["event", "note"]);
 }
+
+#[test]
+fn rows_of_other_hosts_are_taken_as_they_are_or_become_ours() {
+    let mut theirs = Rows::new("db1");
+    theirs.event(Micros(9), "mark", "x", "here");
+    let mut ours = Rows::new("driver");
+    ours.absorb(&theirs);
+    ours.append(&theirs, Micros(2));
+    let events = ours.of(&event::TABLE).unwrap();
+    let seen = |row| (events.str(row, event::host).unwrap().to_owned(), events.micros(row, event::t).unwrap());
+    assert_eq!([seen(0), seen(1)], [("db1".to_owned(), Micros(9)), ("driver".to_owned(), Micros(11))]);
+}

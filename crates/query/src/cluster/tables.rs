@@ -2,18 +2,20 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use fenxi_connect::{Source, Table as Sent};
-use fenxi_model::{Micros, RunId, Shape, Table, Type};
+use fenxi_model::{Micros, RunId, Shape, Table, Type, catalog::event};
 use fenxi_store::{Store, TableFile};
+use fenxi_worker::Cell;
 
-use super::{ClusterOptions, rows};
+use super::{ClusterOptions, Kind, rows};
 use crate::{
     Part, QueryError, Scope, costs,
     engine::Dialect,
     runs,
     spark::{apart, literal, quoted},
-    views::{self, Mentions},
+    views::{self, Mentions, marks::Marked},
 };
 
 /// The list of runs, made of [`runs::rows`].
@@ -94,8 +96,30 @@ impl Tables<'_> {
         if let Some(part) = scope.part.filter(|_| declared.is_some_and(|t| t.shape != Shape::Facts)) {
             sql = format!("SELECT * FROM ({sql}) WHERE {}", self.within(&files, part)?);
         }
+        if table == event::TABLE.name
+            && let Some(marks) = self.marks(scope)?
+        {
+            sent.push(Sent { name: "fenxi_marks".to_owned(), source: Source::Rows(marks) });
+            let row = |(column, ty): &(&str, &str)| match *column {
+                "t" => ", timestamp_micros(us) AS `t`".to_owned(),
+                "kind" => ", 'mark' AS `kind`".to_owned(),
+                "host" | "message" => format!(", {}", quoted(column)),
+                column => format!(", CAST(NULL AS {ty}) AS {}", quoted(column)),
+            };
+            let row: String = columns.iter().map(row).collect();
+            sql = format!("{sql} UNION ALL SELECT run{row} FROM fenxi_marks");
+        }
         sent.push(Sent { name: name.to_owned(), source: Source::Sql(sql) });
         Ok(())
+    }
+
+    /// Moments that people named; None where there are none. They are kept beside the runs.
+    fn marks(&self, scope: &Scope) -> Result<Option<RecordBatch>, QueryError> {
+        let columns = [("run", Kind::Text), ("host", Kind::Text), ("us", Kind::I64), ("message", Kind::Text)];
+        let marked = views::marks::marked(self.store, scope)?;
+        let row = |mark: Marked| vec![Cell::Text(mark.run), mark.host.into(), Cell::Int(mark.t.0), mark.text.into()];
+        let rows: Vec<Vec<Cell>> = marked.into_iter().map(row).collect();
+        if rows.is_empty() { Ok(None) } else { rows::batch(&columns, &rows).map(Some) }
     }
 
     /// Files that can be read as one: of the same types, and of one run where the server does not find out by itself.

@@ -1,8 +1,9 @@
-//! Write operations on the store: labels, windows, runs, averages, questions, uploads. One list, from which paths and
+//! Write operations on the store: labels, marks, windows, runs, averages, questions, uploads. One list, from which paths and
 //! the OpenAPI description are made.
 
 mod average;
 mod labels;
+mod mark;
 mod question;
 mod run;
 mod sql;
@@ -65,6 +66,8 @@ pub(crate) enum Takes {
 pub(crate) const OPERATIONS: &[&Operation] = &[
     &labels::PUT,
     &run::DELETE,
+    &mark::POST,
+    &mark::DELETE,
     &window::PUT,
     &window::DELETE,
     &average::POST,

@@ -9,12 +9,19 @@
 //!   other step back is a reset: the CPU's row is NULL for this interval, with an event.
 //! * A CPU without any tick in an interval that had room for several slept all the time with its tick
 //!   stopped: it is 100 % idle. In a shorter interval nothing is known and the row is NULL.
+//! * Switches, migrations, faults, interrupts and the frequency come from other places, see `beside`.
 //! * The row for all CPUs adds up the CPUs that were online at both ends of the interval. (The
 //!   kernel's own sum jumps when a CPU goes offline.)
 
 use fenxi_model::{Place, Row, Rows, catalog::cpu, place::F64};
 use fenxi_procfs::USER_HZ;
 
+mod beside;
+mod counted;
+mod frequency;
+mod interrupts;
+
+use self::beside::Beside;
 use super::{
     keyed::Resets,
     scan::{lines, number, words},
@@ -26,7 +33,7 @@ pub static SOURCE: Cpu = Cpu;
 
 static SPEC: Spec = Spec {
     name: "cpu",
-    summary: "how each CPU spent its time (user, system, iowait, idle …)",
+    summary: "how each CPU spent its time (user, system, iowait, idle …), switches, migrations, faults, interrupts",
     tables: &[&cpu::TABLE],
     take: Take::EveryTick,
     default: true,
@@ -43,7 +50,8 @@ impl Source for Cpu {
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let stat = root.open("/proc/stat")?;
-        Ok(Box::new(Cpus { stat, all: State::default(), cpus: Vec::new(), noted: false, begun: false }))
+        let (all, beside) = (State::default(), Beside::new(root));
+        Ok(Box::new(Cpus { stat, all, cpus: Vec::new(), beside, noted: false, begun: false }))
     }
 }
 
@@ -179,13 +187,14 @@ struct Cpus {
     stat: ProcFile,
     all: State,
     cpus: Vec<State>,
+    beside: Beside,
     noted: bool,
     begun: bool,
 }
 
 impl Collector for Cpus {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
-        let Cpus { stat, all, cpus, noted, begun } = self;
+        let Cpus { stat, all, cpus, noted, begun, .. } = self;
         cpus.iter_mut().for_each(|c| c.seen = false);
         all.spent = None;
         // The lines of CPUs come first.
@@ -212,11 +221,17 @@ impl Collector for Cpus {
         }
         *begun = true;
         self.told_changes(tick, rows);
+        self.beside.sample(online(&self.cpus), tick, rows);
         if let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) {
             self.add_rows(tick, dt, rows);
         }
         Ok(())
     }
+}
+
+/// The numbers of the CPUs that are online.
+fn online(cpus: &[State]) -> impl Iterator<Item = usize> + Clone {
+    cpus.iter().enumerate().filter(|(_, cpu)| cpu.online).map(|(n, _)| n)
 }
 
 /// The state of CPU `n`, made when it is seen for the first time.
@@ -246,9 +261,10 @@ impl Cpus {
     fn add_rows(&self, tick: Tick, dt: f64, rows: &mut Rows) {
         let mut all = Ticks::default();
         let room = dt * USER_HZ as f64;
-        for state in self.cpus.iter().filter(|c| c.online) {
+        for (n, state) in self.cpus.iter().enumerate().filter(|(_, c)| c.online) {
             let mut row = rows.row(&cpu::TABLE, tick.t, dt);
             row.str(cpu::cpu, &state.name["cpu".len()..]);
+            self.beside.fill(n, &mut row);
             if let Some(Spent::Ticks(mut ticks)) = state.spent {
                 if ticks.total() == 0 && room >= ROOM_FOR_TICKS {
                     ticks.of[IDLE] = room as u64;
@@ -261,7 +277,9 @@ impl Cpus {
         if let (0, Some(Spent::Ticks(ticks))) = (all.n, self.all.spent) {
             all = ticks;
         }
-        all.fill(&mut rows.row(&cpu::TABLE, tick.t, dt));
+        let mut row = rows.row(&cpu::TABLE, tick.t, dt);
+        all.fill(&mut row);
+        self.beside.fill_all(online(&self.cpus), &mut row);
     }
 }
 

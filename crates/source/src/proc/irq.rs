@@ -4,9 +4,10 @@
 //! a fall to zero is seen, and the many pairs that never fire cost nothing. No row means zero.
 
 use fenxi_model::{Rows, catalog::irq};
+use fenxi_procfs::SharedFile;
 
 use super::grid::Grid;
-use crate::{Collector, ProcFile, Root, Source, SourceError, Spec, Take, Tick};
+use crate::{Collector, Root, Source, SourceError, Spec, Take, Tick};
 
 /// The `irq` source.
 pub static SOURCE: Irq = Irq;
@@ -29,25 +30,30 @@ impl Source for Irq {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        Ok(Box::new(Interrupts { file: root.open("/proc/interrupts")?, grid: Grid::new("/proc/interrupts", "irq") }))
+        // `cpu` adds up what is read here line by line.
+        let file = root.open_shared("/proc/interrupts")?;
+        Ok(Box::new(Interrupts { file, grid: Grid::new("/proc/interrupts", "irq") }))
     }
 }
 
 struct Interrupts {
-    file: ProcFile,
+    file: SharedFile,
     grid: Grid,
 }
 
 impl Collector for Interrupts {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
-        self.grid.sample(self.file.read()?, tick, rows, |rows, pair| {
-            let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) else { return };
-            rows.row(&irq::TABLE, tick.t, dt)
-                .str(irq::irq, pair.label)
-                .str(irq::cpu, pair.cpu)
-                .str(irq::name, (!pair.about.is_empty()).then_some(pair.about))
-                .f64(irq::intr_per_s, pair.grown.map(|n| n as f64 / dt));
-        });
+        let Interrupts { file, grid } = self;
+        file.read_at(tick.t.0, |content| {
+            grid.sample(content, tick, rows, |rows, pair| {
+                let Some(dt) = tick.dt.filter(|dt| *dt > 0.0) else { return };
+                rows.row(&irq::TABLE, tick.t, dt)
+                    .str(irq::irq, pair.label)
+                    .str(irq::cpu, pair.cpu)
+                    .str(irq::name, (!pair.about.is_empty()).then_some(pair.about))
+                    .f64(irq::intr_per_s, pair.grown.map(|n| n as f64 / dt));
+            });
+        })?;
         Ok(())
     }
 }

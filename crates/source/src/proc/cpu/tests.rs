@@ -130,3 +130,149 @@ fn a_damaged_line_is_noted_once() {
     assert_eq!(seen.keys("cpu"), [["0"], [""]]);
     assert!(seen.notes().is_empty(), "told at the first sample");
 }
+
+#[test]
+fn interrupts_are_added_up_by_cpu_and_null_when_a_line_came() {
+    let machine = Machine::new();
+    machine.put("/proc/stat", "cpu0 1 0 0 1\ncpu1 1 0 0 1\n");
+    let lines = |a, b| format!("  CPU0 CPU1\n 24: {a} 5 edge eth0\nRES: 7 {b} Rescheduling interrupts\nERR: {a}\n");
+    machine.put("/proc/interrupts", lines(100, 50));
+    let mut session = machine.start(&SOURCE);
+    session.tick(None);
+    session.machine.put("/proc/interrupts", lines(300, 60));
+    let seen = session.tick(2.0);
+    let value = |seen: &Observed, column: &str| ["0", "1", ""].map(|cpu| seen.value("cpu", column, &[cpu]));
+    assert_eq!(value(&seen, "intr_per_s"), [Some(100.0), Some(5.0), Some(105.0)]);
+    assert_eq!(value(&seen, "cross_calls_per_s"), [Some(0.0), Some(5.0), Some(5.0)]);
+    assert_eq!(value(&seen, "migrations_per_s"), [None; 3], "of a saved system nothing is counted");
+    session.machine.put("/proc/interrupts", lines(400, 70) + "25: 900 900 edge new\n");
+    assert_eq!(value(&session.tick(2.0), "intr_per_s"), [None; 3]);
+    session.machine.put("/proc/interrupts", lines(500, 70) + "25: 900 902 edge new\n");
+    assert_eq!(value(&session.tick(2.0), "intr_per_s"), [Some(50.0), Some(1.0), Some(51.0)]);
+}
+
+#[test]
+fn the_frequency_of_all_cpus_is_the_mean() {
+    let machine = Machine::new();
+    machine.put("/proc/stat", "cpu0 1 0 0 1\ncpu1 1 0 0 1\n").put("/proc/sys/kernel/osrelease", "6.1.0");
+    for (cpu, khz) in [(0, "2000000\n"), (1, "3000000\n")] {
+        machine.put(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq"), khz);
+    }
+    machine.put("/sys/devices/system/cpu/cpufreq/boost", "1\n");
+    let mut session = machine.start(&SOURCE);
+    session.tick(None);
+    let seen = session.tick(1.0);
+    assert_eq!(["0", "1", ""].map(|cpu| seen.value("cpu", "freq_hz", &[cpu])), [Some(2e9), Some(3e9), Some(2.5e9)]);
+}
+
+mod counted {
+    //! On the running kernel, against its other accounts.
+
+    use fenxi_model::{Micros, Rows, catalog::cpu};
+    use nix::{
+        sched::{CpuSet, sched_getaffinity, sched_setaffinity},
+        unistd::Pid,
+    };
+
+    use crate::{Collector, Root, Source, Tick, perf};
+
+    struct Live {
+        collector: Box<dyn Collector>,
+        t: i64,
+    }
+
+    impl Live {
+        fn start() -> Live {
+            Live { collector: super::SOURCE.start(&Root::live()).unwrap(), t: 0 }
+        }
+
+        /// Counts in the interval, by CPU and then all together.
+        fn tick(
+            &mut self,
+            dt: Option<f64>,
+            place: fenxi_model::Place<cpu::Schema, fenxi_model::place::F64>,
+        ) -> Vec<(String, f64)> {
+            self.t += 1;
+            let mut rows = Rows::new("here");
+            self.collector.sample(Tick::new(Micros(self.t), dt), &mut rows).unwrap();
+            let Some(cpus) = rows.of(&cpu::TABLE) else { return Vec::new() };
+            (0..cpus.n_rows())
+                .filter_map(|row| Some((cpus.str(row, cpu::cpu).unwrap_or("").to_owned(), cpus.f64(row, place)?)))
+                .collect()
+        }
+    }
+
+    fn may() -> bool {
+        let may = perf::Group::on_cpu(0, &[perf::MIGRATIONS]).is_ok();
+        if !may {
+            eprintln!("SKIPPED counters of CPUs: this kernel or user may not count all processes");
+        }
+        may
+    }
+
+    /// The CPUs this thread may use, and a way to go to one.
+    fn cpus() -> Vec<usize> {
+        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap()).collect()
+    }
+
+    fn go_to(cpu: usize) {
+        let mut one = CpuSet::new();
+        one.set(cpu).unwrap();
+        sched_setaffinity(Pid::from_raw(0), &one).unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_is_moved_around_is_counted_where_it_comes_to() {
+        let cpus = cpus();
+        if !may() || cpus.len() < 2 {
+            return;
+        }
+        std::thread::spawn(move || {
+            let mut live = Live::start();
+            live.tick(None, cpu::migrations_per_s);
+            go_to(cpus[0]);
+            live.tick(Some(1.0), cpu::migrations_per_s);
+            let rounds = 50;
+            for _ in 0..rounds {
+                cpus.iter().skip(1).chain(cpus.first()).for_each(|cpu| go_to(*cpu));
+            }
+            let seen = live.tick(Some(1.0), cpu::migrations_per_s);
+            // Others are moved as well meanwhile.
+            for cpu in &cpus {
+                let came = seen.iter().find(|(name, _)| *name == cpu.to_string()).unwrap().1;
+                assert!(came >= f64::from(rounds), "{came} came to CPU {cpu}: {seen:?}");
+            }
+            let (all, each): (Vec<_>, Vec<_>) = seen.iter().partition(|(name, _)| name.is_empty());
+            assert_eq!(all[0].1, each.iter().map(|(_, n)| n).sum::<f64>());
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn context_switches_add_up_to_those_that_proc_stat_has() {
+        if !may() {
+            return;
+        }
+        let ctxt = || -> f64 {
+            let text = Root::live().read_text("/proc/stat").unwrap();
+            let line = text.lines().find(|line| line.starts_with("ctxt ")).unwrap();
+            line["ctxt ".len()..].parse().unwrap()
+        };
+        let mut live = Live::start();
+        live.tick(None, cpu::context_switches_per_s);
+        let before = ctxt();
+        live.tick(Some(1.0), cpu::context_switches_per_s);
+        let begin = ctxt();
+        for _ in 0..1000 {
+            std::thread::sleep(std::time::Duration::from_micros(50));
+        }
+        let end = ctxt();
+        let seen = live.tick(Some(1.0), cpu::context_switches_per_s);
+        let after = ctxt();
+        let all = seen.iter().find(|(name, _)| name.is_empty()).unwrap().1;
+        assert!(all >= end - begin && all <= after - before, "{} ≤ {all} ≤ {}", end - begin, after - before);
+        assert!(all >= 1000.0, "{all}");
+    }
+}

@@ -52,13 +52,14 @@ pub fn topology(root: &Root, facts: &mut Facts) {
     ] {
         facts.add_file(root, "cpu", name, &format!("{CPUS}/{file}"));
     }
-    let (mut sockets, mut cores, mut threads) = (BTreeSet::new(), BTreeSet::new(), 0_usize);
+    let (mut sockets, mut cores, mut threads) = (BTreeSet::new(), BTreeMap::new(), 0_usize);
     for cpu in names(root, CPUS).iter().filter(|n| is_cpu(n)) {
         let get = |file: &str| root.read_text(&format!("{CPUS}/{cpu}/topology/{file}"));
         let (Some(socket), Some(core)) = (get("physical_package_id"), get("core_id")) else { continue };
         threads += 1;
         // Core ids are unique within a die only.
-        cores.insert((socket.clone(), get("die_id"), core));
+        let of_core: &mut Vec<u32> = cores.entry((socket.clone(), get("die_id"), core)).or_default();
+        of_core.extend(cpu["cpu".len()..].parse::<u32>().ok());
         sockets.insert(socket);
     }
     if threads > 0 {
@@ -67,6 +68,12 @@ pub fn topology(root: &Root, facts: &mut Facts) {
         facts.add("cpu", "threads", threads.to_string());
         let per_core = threads as f64 / cores.len().max(1) as f64;
         facts.add("cpu", "threads per core", per_core.to_string());
+        // By these a utilisation of CPUs can be turned into one of cores.
+        let mut lists: Vec<Vec<u32>> = cores.into_values().collect();
+        lists.iter_mut().for_each(|list| list.sort_unstable());
+        lists.sort_unstable();
+        let list = |cpus: Vec<u32>| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        facts.add("cpu", "threads of cores", lists.into_iter().map(list).collect::<Vec<_>>().join(" "));
     }
 }
 

@@ -87,6 +87,7 @@ fn topology_is_counted_by_socket_die_and_core() {
     let get = |name| fact(&seen, "cpu", name).unwrap();
     assert_eq!((get("sockets"), get("cores"), get("threads")), ("2".into(), "4".into(), "8".into()));
     assert_eq!(get("threads per core"), "2");
+    assert_eq!(get("threads of cores"), "0,4 1,5 2,6 3,7");
     let governor = fact(&seen, "cpufreq", "scaling_governor").unwrap();
     assert_eq!(governor, "performance (CPU 0,1,2,4,5,6,7); powersave (CPU 3)");
 }

@@ -1,0 +1,110 @@
+//! What a recording is to look for, and what to do when it comes true.
+
+use std::sync::Arc;
+
+use anyhow::{anyhow, bail};
+use clap::{Args, ValueEnum};
+use fenxi_record::{Condition, Hook, Triggers, Who, fills, started};
+use fenxi_source::Source;
+use regex::Regex;
+
+use super::seconds;
+
+/// Conditions, and what follows.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Triggers")]
+pub struct TriggerArgs {
+    /// Act when this comes true, such as `cpu.busy > 90 for 5s`, `sessions reaches 10,20,30`, `event kind='oom kill'`
+    /// or `disk.await_ms unusual`; can be repeated
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
+    pub when: Vec<Condition>,
+    /// Sources to start then, as +profile,+querystat
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, requires = "when")]
+    pub then: Vec<String>,
+    /// Keep only what is around a trigger, from so long before it; without it, everything is recorded
+    #[arg(long, value_name = "TIME", value_parser = seconds, requires = "when")]
+    pub before: Option<f64>,
+    /// How long after a trigger what --then started runs, and what --before keeps is kept
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
+    pub after: f64,
+    /// What the started sources observe: all they can, or the session that came to the level
+    #[arg(long, value_name = "WHO", default_value = "all", requires = "then")]
+    pub whom: Whom,
+    /// Act so many times at most
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub at_most: u32,
+    /// How long a condition (a level, a series of it) does not act again
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
+    pub calm: f64,
+    /// Also run a command, which gets JSON on standard input, or post it to http://…; can be repeated
+    #[arg(long, value_name = "COMMAND", value_parser = Hook::parse, requires = "when")]
+    pub hook: Vec<Hook>,
+    /// Make a mark of each log line that matches this regular expression
+    #[arg(long, value_name = "REGEX", value_parser = Regex::new)]
+    pub mark_on: Option<Regex>,
+}
+
+/// What is observed after a trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Whom {
+    /// Whatever the sources observe otherwise
+    All,
+    /// The session of PostgreSQL that came to the level
+    Session,
+}
+
+impl TriggerArgs {
+    /// What to look for; None when nothing is. Adds sources that conditions need.
+    pub fn triggers(&self, sources: &mut Vec<Arc<dyn Source>>) -> anyhow::Result<Option<Triggers>> {
+        if self.when.is_empty() && self.mark_on.is_none() {
+            return Ok(None);
+        }
+        for condition in &self.when {
+            for table in condition.tables().into_iter().filter(|table| *table != "event") {
+                need(table, &condition.text, sources)?;
+            }
+        }
+        if self.mark_on.is_some() {
+            need_source("log", sources);
+        }
+        if !self.then.is_empty() {
+            started(&self.then, None).map_err(|why| anyhow!("--then: {why}"))?;
+        }
+        let who = match self.whom {
+            Whom::All => Who::All,
+            Whom::Session => Who::Session,
+        };
+        Ok(Some(Triggers {
+            then: self.then.clone(),
+            who,
+            before_s: self.before,
+            after_s: self.after,
+            at_most: self.at_most,
+            calm_s: self.calm,
+            hooks: self.hook.clone(),
+            marks: self.mark_on.clone(),
+            ..Triggers::new(self.when.clone())
+        }))
+    }
+}
+
+/// Sees to it that something that is recorded fills a table.
+fn need(table: &str, condition: &str, sources: &mut Vec<Arc<dyn Source>>) -> anyhow::Result<()> {
+    if sources.iter().any(|source| source.spec().tables.iter().any(|filled| filled.name == table)) {
+        return Ok(());
+    }
+    match fills(table) {
+        Some(source) => sources.push(Arc::new(source)),
+        None if table.starts_with("db") => {
+            bail!("`{condition}`: `{table}` is what a database server tells; name one with --db")
+        }
+        None => bail!("`{condition}`: nothing that is recorded fills `{table}`; add its source with --source +NAME"),
+    }
+    Ok(())
+}
+
+fn need_source(name: &str, sources: &mut Vec<Arc<dyn Source>>) {
+    if let Some(source) = fenxi_record::source(name).filter(|_| !sources.iter().any(|s| s.spec().name == name)) {
+        sources.push(Arc::new(source));
+    }
+}

@@ -1,0 +1,352 @@
+//! What the thread that keeps a host connected and the recorder share.
+
+use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use fenxi_model::{Micros, Rows, catalog::text, command_without_secrets};
+use nix::sys::signal::SigSet;
+
+use crate::{
+    frame::{Began, Order, ToAgent, send},
+    pipe::Input,
+    program::Programs,
+    session::{self, Ended},
+    target::Target,
+};
+
+/// The first pause before a host is connected to again, and the longest.
+const PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A connection that lasted so long was a good one: the next pause is short again.
+const GOOD: Duration = Duration::from_secs(60);
+/// How long the recorder waits for a pipe to take a word.
+const WORD: Duration = Duration::from_secs(1);
+/// Lines of a transport that are kept as notes.
+const LINES: usize = 20;
+
+/// How far a host is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It is being connected to, for the first time or again.
+    Connecting,
+    /// It samples, or would if the recording had begun.
+    Live,
+    /// It was told that the recording has ended.
+    Ending,
+    /// Nothing more will come.
+    Ended,
+}
+
+/// A host of a recording.
+pub struct Link {
+    /// What it is called, and how it is reached.
+    pub target: Target,
+    /// What it has to do.
+    pub order: Order,
+    /// Programs that can be sent there.
+    pub programs: Arc<Programs>,
+    /// Whether it is tried again though it could not be reached at first.
+    pub is_patient: bool,
+    /// The way to it.
+    pub input: Input,
+    state: Mutex<State>,
+    /// Rung when the state changes.
+    bell: Condvar,
+}
+
+struct State {
+    phase: Phase,
+    began: Option<Began>,
+    /// Rows that the recorder has not taken yet.
+    rows: Rows,
+    /// What happened, and when: a kind of event and what is to be said.
+    events: Vec<(Instant, &'static str, String)>,
+    notes: Vec<String>,
+    lines: usize,
+    /// What whoever waits for the host may be told.
+    messages: Vec<String>,
+    /// Why it is not there.
+    why: Option<String>,
+    /// Whether it was there at all.
+    was_live: bool,
+    is_lost: bool,
+    closed: bool,
+    heard: Instant,
+    bytes: u64,
+}
+
+impl Link {
+    /// A host that is not connected yet.
+    pub fn new(target: Target, order: Order, programs: Arc<Programs>, is_patient: bool) -> Link {
+        let state = State {
+            phase: Phase::Connecting,
+            began: None,
+            rows: Rows::new(&target.name),
+            events: Vec::new(),
+            notes: Vec::new(),
+            lines: 0,
+            messages: Vec::new(),
+            why: None,
+            was_live: false,
+            is_lost: false,
+            closed: false,
+            heard: Instant::now(),
+            bytes: 0,
+        };
+        let (input, bell) = (Input::default(), Condvar::new());
+        Link { target, order, programs, is_patient, input, state: Mutex::new(state), bell }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A thread that panicked leaves rows that are whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let changed = change(&mut self.lock());
+        self.bell.notify_all();
+        changed
+    }
+
+    /// Keeps the host connected until the recording ends: the work of a thread of its own.
+    pub fn keep(&self) {
+        // A signal is for the thread that records.
+        let _ = SigSet::all().thread_block();
+        let mut pause = PAUSE;
+        loop {
+            let began = Instant::now();
+            let ended = session::run(self);
+            let is_over = {
+                let state = self.lock();
+                state.closed || state.phase == Phase::Ending
+            };
+            match ended {
+                Ended::Done => break,
+                Ended::Lost(why) => {
+                    self.lost(&why, Instant::now());
+                    let gives_up = !self.lock().was_live && !self.is_patient;
+                    if is_over || gives_up {
+                        break;
+                    }
+                }
+                Ended::Refused(why) => {
+                    self.lost(&why, Instant::now());
+                    if is_over || !self.is_patient {
+                        break;
+                    }
+                }
+            }
+            self.unplug();
+            if began.elapsed() >= GOOD {
+                pause = PAUSE;
+            }
+            if !self.pause(pause) {
+                break;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        self.change(|state| state.phase = Phase::Ended);
+    }
+
+    /// Waits before the next attempt; false when there is to be none.
+    fn pause(&self, pause: Duration) -> bool {
+        let until = Instant::now() + pause;
+        let mut state = self.lock();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if state.closed || state.phase == Phase::Ending {
+                return false;
+            }
+            if left.is_zero() {
+                return true;
+            }
+            state = self.bell.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Its sources have started; gives when the recording began, if it has.
+    pub fn ready(&self) -> Option<Began> {
+        self.change(|state| {
+            state.phase = if state.phase == Phase::Connecting { Phase::Live } else { state.phase };
+            state.was_live = true;
+            state.why = None;
+            if std::mem::take(&mut state.is_lost) {
+                state.events.push((Instant::now(), "host back", "it is recorded again".to_owned()));
+            }
+            state.began
+        })
+    }
+
+    /// It is not heard any more since `at`.
+    pub fn lost(&self, why: &str, at: Instant) {
+        self.change(|state| {
+            state.why = Some(why.to_owned());
+            let was_there = state.phase == Phase::Live;
+            if was_there && !std::mem::replace(&mut state.is_lost, true) {
+                state.events.push((at, "host lost", why.to_owned()));
+            } else if !was_there || state.lines < LINES {
+                state.lines += 1;
+                state.notes.push(format!("not connected: {why}"));
+            }
+        });
+    }
+
+    /// The connection has ended: what comes next is a new one.
+    fn unplug(&self) {
+        self.change(|state| {
+            if state.phase == Phase::Live {
+                state.phase = Phase::Connecting;
+            }
+        });
+    }
+
+    /// It is heard again, over the same connection.
+    pub fn back(&self) {
+        self.change(|state| {
+            if std::mem::take(&mut state.is_lost) {
+                let text = "it is heard again; what it sampled meanwhile follows".to_owned();
+                state.events.push((Instant::now(), "host back", text));
+            }
+        });
+    }
+
+    /// Adds rows that came in so many bytes.
+    pub fn take_in(&self, rows: &Rows, bytes: usize) {
+        let mut state = self.lock();
+        state.rows.absorb(rows);
+        state.heard = Instant::now();
+        state.bytes += bytes as u64;
+    }
+
+    /// Tells whoever waits for the host.
+    pub fn tell(&self, message: &str) {
+        self.change(|state| state.messages.push(format!("{}: {message}", self.target.name)));
+    }
+
+    /// Keeps what the transport said about itself.
+    pub fn tell_lines(&self, lines: Vec<String>) {
+        if lines.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        for line in lines {
+            if state.lines < LINES {
+                state.lines += 1;
+                state.notes.push(format!("the transport says: {line}"));
+            }
+        }
+    }
+
+    /// How far it is.
+    pub fn phase(&self) -> Phase {
+        self.lock().phase
+    }
+
+    /// Whether it samples.
+    pub fn is_live(&self) -> bool {
+        self.lock().was_live
+    }
+
+    /// Whether nothing more is wanted of it.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Why it is not there, if it is known.
+    pub fn why(&self) -> Option<String> {
+        self.lock().why.clone()
+    }
+
+    /// What whoever waits for it may be told.
+    pub fn take_messages(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().messages)
+    }
+
+    /// Tells it that the recording began.
+    pub fn begin(&self, began: Began) {
+        let is_live = self.change(|state| {
+            state.began = Some(began);
+            state.phase == Phase::Live
+        });
+        if is_live {
+            self.say(&ToAgent::Begin(began));
+        }
+    }
+
+    /// Tells it that the recording has ended; the rest of its rows comes then.
+    pub fn stop(&self) {
+        let was_live = self.change(|state| {
+            let was_live = state.phase == Phase::Live && !state.is_lost;
+            if was_live {
+                state.phase = Phase::Ending;
+            } else if state.phase != Phase::Ending {
+                state.closed = true;
+            }
+            was_live
+        });
+        if was_live {
+            self.say(&ToAgent::Stop);
+        }
+    }
+
+    /// Wants nothing more of it.
+    pub fn close(&self) {
+        self.change(|state| state.closed = true);
+        self.input.close();
+    }
+
+    fn say(&self, message: &ToAgent) {
+        let mut bytes = Vec::new();
+        // Who takes no word is lost, which its thread notices.
+        let _ = send(&mut bytes, message).and_then(|()| self.input.write(&bytes, WORD));
+    }
+
+    /// Waits until nothing more will come, as long as something does every `patience`, and for `longest` at most; false when it
+    /// was in vain.
+    pub fn wait_for_end(&self, patience: Duration, longest: Duration) -> bool {
+        let begun = Instant::now();
+        let mut state = self.lock();
+        while state.phase != Phase::Ended && !state.closed {
+            let silent = state.heard.max(begun).elapsed();
+            if silent >= patience || begun.elapsed() >= longest {
+                return false;
+            }
+            state = self.bell.wait_timeout(state, patience - silent).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// Moves what has come to `rows`; `t` is now.
+    pub fn take(&self, t: Micros, rows: &mut Rows) {
+        let (came, events, notes) = {
+            let mut state = self.lock();
+            (state.rows.take(), std::mem::take(&mut state.events), std::mem::take(&mut state.notes))
+        };
+        rows.absorb(&came);
+        let own = rows.host().to_owned();
+        rows.set_host(&self.target.name);
+        for (at, kind, why) in events {
+            let ago = i64::try_from(at.elapsed().as_micros()).unwrap_or(0);
+            rows.event(Micros(t.0 - ago), kind, &self.target.name, &why);
+            rows.note("", None, &format!("{kind}: {why}"));
+        }
+        for note in notes {
+            rows.note("", None, &note);
+        }
+        rows.set_host(&own);
+    }
+
+    /// Facts about the way to it.
+    pub fn facts(&self, rows: &mut Rows) {
+        let own = rows.host().to_owned();
+        rows.set_host(&self.target.name);
+        let way = command_without_secrets(&self.target.transport).join(" ");
+        rows.row(&text::TABLE, None, None)
+            .str(text::topic, "agent")
+            .str(text::name, "transport")
+            .text(text::value, way.as_str());
+        rows.set_host(&own);
+    }
+}

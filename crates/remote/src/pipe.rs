@@ -1,0 +1,216 @@
+//! A transport at work: the process, and its three pipes, none of which is ever waited for without an end.
+
+use std::{
+    io::{self, Read},
+    os::{fd::OwnedFd, unix::process::CommandExt},
+    process::{Child, ChildStderr, ChildStdout, Command, Stdio},
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{OFlags, fcntl_setfl},
+    io::Errno,
+};
+
+/// Bytes that are read at once.
+const AT_ONCE: usize = 64 << 10;
+/// How long a transport may take to end once nobody talks to it, and after it was asked to.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// The way to a host; several threads may write to it.
+#[derive(Debug, Default)]
+pub struct Input(Mutex<Option<OwnedFd>>);
+
+impl Input {
+    /// Writes all of `bytes`; `patience` is how long nothing may be taken.
+    ///
+    /// # Errors
+    /// When the other side takes nothing, or there is none.
+    pub fn write(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
+        let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(fd) = &*guard else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        let mut taken = Instant::now();
+        while !bytes.is_empty() {
+            match rustix::io::write(fd, bytes) {
+                Ok(n) => {
+                    bytes = &bytes[n..];
+                    taken = Instant::now();
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    let left = patience.checked_sub(taken.elapsed()).ok_or(io::ErrorKind::TimedOut)?;
+                    wait(&mut [PollFd::new(fd, PollFlags::OUT)], left)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the other side that nothing more will come.
+    pub fn close(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    fn open(&self, fd: OwnedFd) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(fd);
+    }
+}
+
+/// A process that carries bytes to a host and back.
+#[derive(Debug)]
+pub struct Transport {
+    child: Child,
+    output: Option<ChildStdout>,
+    errors: Option<ChildStderr>,
+    /// The last that it said about itself.
+    said: String,
+    /// Lines of that which were not taken yet.
+    lines: Vec<String>,
+}
+
+/// What a transport had to say.
+#[derive(Debug)]
+pub enum Came {
+    /// These bytes of the other side.
+    Bytes(Vec<u8>),
+    /// Nothing in that time.
+    Nothing,
+    /// The other side has ended.
+    End,
+}
+
+impl Transport {
+    /// Starts `words` with `sh` behind; `input` leads to it from then on.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(words: &[String], input: &Input) -> io::Result<Transport> {
+        let (program, rest) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(program);
+        // Signals of a terminal are for the recorder, which ends its agents itself.
+        command.args(rest).arg("sh").process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        fenxi_record::let_signals_through(&mut command);
+        let mut child = command.spawn()?;
+        let (output, errors) = (child.stdout.take(), child.stderr.take());
+        if let Some(stdin) = child.stdin.take() {
+            let fd = OwnedFd::from(stdin);
+            fcntl_setfl(&fd, OFlags::NONBLOCK)?;
+            input.open(fd);
+        }
+        Ok(Transport { child, output, errors, said: String::new(), lines: Vec::new() })
+    }
+
+    /// Waits for bytes of the other side, at most so long.
+    ///
+    /// # Errors
+    /// When the pipe cannot be read.
+    pub fn read(&mut self, patience: Duration) -> io::Result<Came> {
+        let Some(output) = &mut self.output else { return Ok(Came::End) };
+        let (has_output, has_errors) = {
+            let mut fds = vec![PollFd::new(output, PollFlags::IN)];
+            if let Some(errors) = &self.errors {
+                fds.push(PollFd::new(errors, PollFlags::IN));
+            }
+            wait(&mut fds, patience)?;
+            let is_ready = |fd: Option<&PollFd<'_>>| fd.is_some_and(|fd| !fd.revents().is_empty());
+            (is_ready(fds.first()), is_ready(fds.get(1)))
+        };
+        let mut came = Came::Nothing;
+        if has_output {
+            let mut bytes = vec![0; AT_ONCE];
+            let n = output.read(&mut bytes)?;
+            bytes.truncate(n);
+            came = if n == 0 { Came::End } else { Came::Bytes(bytes) };
+        }
+        if has_errors {
+            self.hear_errors();
+        }
+        Ok(came)
+    }
+
+    fn hear_errors(&mut self) {
+        let Some(errors) = &mut self.errors else { return };
+        let mut bytes = [0; 4096];
+        match errors.read(&mut bytes) {
+            Ok(n) if n > 0 => {
+                self.said.push_str(&String::from_utf8_lossy(&bytes[..n]));
+                while let Some(end) = self.said.find('\n') {
+                    let line: String = self.said.drain(..=end).collect();
+                    self.lines.push(line.trim().to_owned());
+                }
+                // A line without an end is no reason to grow.
+                if self.said.len() > 4096 {
+                    self.lines.push(std::mem::take(&mut self.said));
+                }
+            }
+            _ => self.errors = None,
+        }
+    }
+
+    /// What it said about itself since the last call, in lines.
+    pub fn take_lines(&mut self) -> Vec<String> {
+        self.lines.drain(..).filter(|line| !line.is_empty()).collect()
+    }
+
+    /// Ends it, if it has not ended by itself: gently, then not. Gives how it ended.
+    pub fn end(mut self, input: &Input, is_wanted: bool) -> String {
+        input.close();
+        let patience = if is_wanted { FAREWELL } else { Duration::ZERO };
+        if !self.has_ended(patience) {
+            self.kill(Signal::SIGTERM);
+            if !self.has_ended(FAREWELL / 4) {
+                self.kill(Signal::SIGKILL);
+            }
+        }
+        let status = self.child.wait();
+        while self.errors.is_some() && matches!(self.read_errors(), Ok(true)) {}
+        let mut lines = self.take_lines();
+        lines.extend((!self.said.trim().is_empty()).then(|| self.said.trim().to_owned()));
+        let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+        if lines.is_empty() { status } else { format!("{status}: {}", lines.join("; ")) }
+    }
+
+    /// Reads what is there of the standard error; whether that was something.
+    fn read_errors(&mut self) -> io::Result<bool> {
+        let Some(errors) = &self.errors else { return Ok(false) };
+        let mut fds = [PollFd::new(errors, PollFlags::IN)];
+        wait(&mut fds, Duration::ZERO)?;
+        let is_ready = !fds[0].revents().is_empty();
+        if is_ready {
+            self.hear_errors();
+        }
+        Ok(is_ready)
+    }
+
+    fn has_ended(&mut self, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if Instant::now() >= until {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+
+    fn kill(&self, signal: Signal) {
+        // It is not reaped yet, so that its number is no other group's.
+        let _ = killpg(Pid::from_raw(self.child.id() as i32), signal);
+    }
+}
+
+fn wait(fds: &mut [PollFd<'_>], patience: Duration) -> io::Result<()> {
+    let patience = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
+    match poll(fds, Some(&patience)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -343,16 +343,24 @@ impl Engine {
         let pruned = self.prune(asked.sql, asked.scope);
         let scope = pruned.as_ref().unwrap_or(asked.scope);
         let most = self.options.answer_bytes;
-        let (mut columns, mut bytes) = (None, 0);
-        let schema = self.answers.answer(asked, scope, &mut |batch| {
-            let columns = columns.get_or_insert_with(|| columns_of(&batch.schema()));
-            bytes += weight(columns, &batch);
-            match most.filter(|most| bytes > *most) {
-                Some(most) => Err(QueryError::TooLarge(most)),
-                None => take(columns, batch),
+        loop {
+            let layout = self.store.layout()?;
+            let (mut columns, mut bytes) = (None, 0);
+            let outcome = self.answers.answer(asked, scope, &mut |batch| {
+                let columns = columns.get_or_insert_with(|| columns_of(&batch.schema()));
+                bytes += weight(columns, &batch);
+                match most.filter(|most| bytes > *most) {
+                    Some(most) => Err(QueryError::TooLarge(most)),
+                    None => take(columns, batch),
+                }
+            });
+            // Tables moved into files of many runs, or out of them, while this looked for their files.
+            let again = columns.is_none() && !matches!(outcome, Ok(_) | Err(QueryError::Interrupted));
+            if !again || self.store.layout()? == layout {
+                let schema = outcome?;
+                return Ok((columns.unwrap_or_else(|| columns_of(&schema)), schema));
             }
-        })?;
-        Ok((columns.unwrap_or_else(|| columns_of(&schema)), schema))
+        }
     }
 
     /// A narrower scope than all runs, when `sql` itself says that it concerns one run only.

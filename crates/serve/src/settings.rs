@@ -4,6 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use fenxi_model::Micros;
 use fenxi_query::{ClusterOptions, Options};
+use fenxi_source::Source;
 use fenxi_store::Store;
 
 use crate::{Access, Tls};
@@ -29,6 +30,8 @@ pub struct Settings {
     pub carried: bool,
     /// The cluster that answers instead of this machine.
     pub cluster: Option<ClusterOptions>,
+    /// Database servers that may be watched; None: none.
+    pub databases: Option<Arc<dyn Source>>,
     /// What a request may use.
     pub limits: Limits,
     /// The name of this machine, as live values carry it.

@@ -60,7 +60,14 @@ fn hosts_with_wrong_clocks_are_one_run_on_one_clock() {
     let fenxi = Fenxi::new();
     let common = "fenxi-test: seen by all";
     let child = fenxi.spawn(&[
-        "record", "--interval", "200ms", "--on", "b=env FENXI_AGENT_CLOCK=3,200", "--on", "c=env FENXI_AGENT_CLOCK=-3", "--source",
+        "record",
+        "--interval",
+        "200ms",
+        "--on",
+        "b=env FENXI_AGENT_CLOCK=3,200",
+        "--on",
+        "c=env FENXI_AGENT_CLOCK=-3",
+        "--source",
         "log,mem,c:+cpu",
     ]);
     wait_for_agent(&fenxi);
@@ -68,7 +75,8 @@ fn hosts_with_wrong_clocks_are_one_run_on_one_clock() {
     let before = streamed(&fenxi, "agent");
     wait_for("some more samples", || streamed(&fenxi, "agent") > before + 8000);
     end(child);
-    let hosts = fenxi.sql("select host, count(*) as n, min(t) as begun, max(t) as ended from mem group by host order by host");
+    let hosts =
+        fenxi.sql("select host, count(*) as n, min(t) as begun, max(t) as ended from mem group by host order by host");
     let of = |name: &str| hosts.iter().find(|row| row["host"] == name).unwrap()["n"].as_f64().unwrap();
     assert_eq!(hosts.len(), 3, "{hosts:?}");
     assert!(of("b") >= 3.0 && of("c") >= 3.0, "{hosts:?}");
@@ -76,7 +84,8 @@ fn hosts_with_wrong_clocks_are_one_run_on_one_clock() {
     let apart = "select quantile_cont(apart, 0.5) as a from (select min(abs(epoch(a.t) - epoch(b.t))) as apart from mem a, mem b \
                  where a.host in ('b', 'c') and b.host not in ('b', 'c') group by a.host, a.t)";
     assert!(fenxi.number(apart) < 0.03, "{}", fenxi.number(apart));
-    let offset = |host: &str| fenxi.number(&format!("select median(clock_offset_s) as o from agent where host = '{host}'"));
+    let offset =
+        |host: &str| fenxi.number(&format!("select median(clock_offset_s) as o from agent where host = '{host}'"));
     assert!((offset("b") - 3.0).abs() < 0.02 && (offset("c") + 3.0).abs() < 0.02, "{} {}", offset("b"), offset("c"));
     assert!(fenxi.number("select max(clock_uncertainty_s) as u from agent") < 0.1);
     // A list of one host is its own.
@@ -85,12 +94,17 @@ fn hosts_with_wrong_clocks_are_one_run_on_one_clock() {
     assert!(found.contains("host-clock-wrong"), "{found}");
     match told {
         Ok(()) => {
-            let seen = format!("select epoch(max(t)) - epoch(min(t)) as s, count(*) as n from event where message like '%{common}%'");
+            let seen = format!(
+                "select epoch(max(t)) - epoch(min(t)) as s, count(*) as n from event where message like '%{common}%'"
+            );
             let seen = &fenxi.sql(&seen)[0];
             assert_eq!(seen["n"], 3, "{seen}");
             assert!(seen["s"].as_f64().unwrap() < 0.005, "{seen}");
         }
-        Err(error) => skipped("hosts_with_wrong_clocks_are_one_run_on_one_clock", &format!("no line for the kernel's log: {error}")),
+        Err(error) => skipped(
+            "hosts_with_wrong_clocks_are_one_run_on_one_clock",
+            &format!("no line for the kernel's log: {error}"),
+        ),
     }
 }
 
@@ -170,7 +184,18 @@ fn hosts_that_cannot_be_reached_are_told_before_anything_is_recorded() {
     assert!(said.contains("host b: no source is called `nothing`"), "{said}");
     assert_eq!(fenxi.ok(&["runs", "--json"]).trim(), "", "nothing was recorded");
     // Wanted all the same.
-    let partial = ["record", "--for", "300ms", "--interval", "100ms", "--source", "mem", "--partial", "--on", "b=sh -c 'exit 3' x"];
+    let partial = [
+        "record",
+        "--for",
+        "300ms",
+        "--interval",
+        "100ms",
+        "--source",
+        "mem",
+        "--partial",
+        "--on",
+        "b=sh -c 'exit 3' x",
+    ];
     let output = fenxi.run(&partial);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("not recorded yet: host b"), "{}", text(&output.stderr));
@@ -212,7 +237,10 @@ fn the_program_is_sent_where_there_is_none_and_kept_there() {
     let third = text(&fenxi.run(&record).stderr);
     assert!(third.contains("sends the program"), "{third}");
     // Who has no place of his own leaves nothing.
-    let nowhere = on.replace(&format!("XDG_CACHE_HOME={}", cache.display()), &format!("-u HOME -u XDG_CACHE_HOME TMPDIR={}", dir.display()));
+    let nowhere = on.replace(
+        &format!("XDG_CACHE_HOME={}", cache.display()),
+        &format!("-u HOME -u XDG_CACHE_HOME TMPDIR={}", dir.display()),
+    );
     let record: Vec<&str> = record.iter().map(|word| if *word == on { nowhere.as_str() } else { word }).collect();
     let output = fenxi.run(&record);
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use fenxi_connect::{Source, Table as Sent};
 use fenxi_model::{Micros, RunId, Shape, Table, Type, catalog::event};
-use fenxi_store::{Store, TableFile};
+use fenxi_store::{Holds, Store, TableFile};
 use fenxi_worker::Cell;
 
 use super::{ClusterOptions, Kind, rows};
@@ -80,11 +80,12 @@ impl Tables<'_> {
         for (place, group) in self.groups(&files, &columns)?.into_iter().enumerate() {
             let source = format!("fenxi_{name}_{place}");
             let paths = group.files.iter().map(|file| self.path_there(&file.path)).collect::<Result<_, _>>()?;
-            parts.push(format!("SELECT {} FROM {}", group.selected(&columns), quoted(&source)));
-            let (schema, base) = match group.run {
-                Some(_) => (None, None),
-                None => (Some(group.schema(&columns)), Some(self.path_there(&self.store.path().join("runs"))?)),
-            };
+            let condition = group.condition.as_ref().map(|c| format!(" WHERE {c}")).unwrap_or_default();
+            parts.push(format!("SELECT {} FROM {}{condition}", group.selected(&columns), quoted(&source)));
+            // The folder tells the run of an own file; a file of many runs has it as a column.
+            let schema = self.is_spark.then(|| group.schema(&columns));
+            let is_told = self.is_spark && !group.is_shared;
+            let base = is_told.then(|| self.path_there(&self.store.path().join("runs"))).transpose()?;
             sent.push(Sent { name: source, source: Source::Files { schema, paths, base } });
         }
         if parts.is_empty() {
@@ -135,14 +136,19 @@ impl Tables<'_> {
                 types.insert(&file.fingerprint, types_of(&file.path, columns)?);
             }
             let mut types = types[file.fingerprint.as_str()].clone();
-            let run = (!self.is_spark).then_some(&file.run);
+            let run = match &file.holds {
+                Holds::Run(run) if !self.is_spark => Some(run),
+                _ => None,
+            };
+            let (is_shared, condition) = (matches!(file.holds, Holds::Runs { .. }), views::condition(file));
             if self.is_spark {
                 // What is there as it should be, or is not there, is read the same way.
                 types.retain(|name, ty| columns.iter().any(|(column, wanted)| column == name && wanted != ty));
             }
-            match groups.iter_mut().find(|group| group.types == types && group.run == run) {
+            let like = Group { types, run, is_shared, condition, is_spark: self.is_spark, files: vec![file] };
+            match groups.iter_mut().find(|group| group.is_like(&like)) {
                 Some(group) => group.files.push(file),
-                None => groups.push(Group { types, run, files: vec![file] }),
+                None => groups.push(like),
             }
         }
         Ok(groups)
@@ -151,9 +157,9 @@ impl Tables<'_> {
     /// The condition that holds for rows within `part` of their run: the middle of an interval decides.
     fn within(&self, files: &[TableFile], part: Part) -> Result<String, QueryError> {
         let mut starts: BTreeMap<&RunId, Micros> = BTreeMap::new();
-        for file in files {
-            if !starts.contains_key(&file.run) {
-                starts.insert(&file.run, self.store.run(&file.run)?.manifest.start);
+        for run in files.iter().flat_map(TableFile::runs) {
+            if !starts.contains_key(run) {
+                starts.insert(run, self.store.run(run)?.manifest.start);
             }
         }
         let moment = |us: i64| {
@@ -206,10 +212,21 @@ struct Group<'a> {
     types: BTreeMap<&'static str, &'static str>,
     /// The run, where it is not told by the files' places.
     run: Option<&'a RunId>,
+    /// Whether they hold many runs each.
+    is_shared: bool,
+    /// The condition that holds for the rows that are asked for.
+    condition: Option<String>,
+    /// Whether columns come as they are declared.
+    is_spark: bool,
     files: Vec<&'a TableFile>,
 }
 
 impl Group<'_> {
+    fn is_like(&self, other: &Group<'_>) -> bool {
+        (&self.types, self.run, self.is_shared, &self.condition)
+            == (&other.types, other.run, other.is_shared, &other.condition)
+    }
+
     /// The columns that the server is told to read.
     fn schema(&self, columns: &[(&'static str, &'static str)]) -> String {
         let one = |(column, ty): &(&'static str, &'static str)| {
@@ -220,15 +237,18 @@ impl Group<'_> {
 
     /// The catalogue's columns, made of those of the files.
     fn selected(&self, columns: &[(&'static str, &'static str)]) -> String {
-        let run = self.run.map_or("run".to_owned(), |run| format!("{} AS run", literal(run.as_str())));
+        let run = match self.run {
+            Some(run) => format!("{} AS run", literal(run.as_str())),
+            None => "CAST(run AS STRING) AS run".to_owned(),
+        };
         let one = |(column, ty): &(&'static str, &'static str)| {
             let name = quoted(column);
-            match (self.types.get(column), self.run) {
+            match (self.types.get(column), self.is_spark) {
                 // A label may have come as a dictionary.
-                (Some(found), Some(_)) if found == ty && *ty != "STRING" => format!(", {name}"),
+                (Some(found), false) if found == ty && *ty != "STRING" => format!(", {name}"),
                 (Some(_), _) => format!(", CAST({name} AS {ty}) AS {name}"),
-                (None, None) => format!(", {name}"),
-                (None, Some(_)) => format!(", CAST(NULL AS {ty}) AS {name}"),
+                (None, true) => format!(", {name}"),
+                (None, false) => format!(", CAST(NULL AS {ty}) AS {name}"),
             }
         };
         run + &columns.iter().map(one).collect::<String>()

@@ -11,7 +11,7 @@ use fenxi_store::Store;
 use serde_json::json;
 
 use crate::{
-    answers,
+    answers::{self, Statement},
     options::{AnswerArgs, Format, Global, key_value},
     print, stores,
 };
@@ -121,7 +121,7 @@ fn answer(store: &Store, global: &Global, args: &AskArgs, question: &Question) -
         print::message(&format!("{}: {}", question.title, question.about));
     }
     let params = question.bind(&args.param)?;
-    answers::answer(&engine, &question.sql, &params, &scope, args.answer.format)
+    answers::answer(&engine, &Statement::Question(&question.sql, &params), &scope, args.answer.format)
 }
 
 fn list(all: &[Question], format: Format) -> String {

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use fenxi_compare::{Diagnosis, Explained};
-use fenxi_query::{Engine, Options, Scope};
+use fenxi_query::{Engine, Scope};
 use serde_json::json;
 
 use crate::{
     answer, differs,
-    options::{Global, RangeArgs, WindowArg},
+    options::{EngineArgs, Global, RangeArgs, WindowArg},
     parts, print, stores,
 };
 
@@ -61,12 +61,15 @@ pub struct ExplainArgs {
     /// Print a Markdown table
     #[arg(long)]
     pub markdown: bool,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// Names the bottleneck of the runs, and shows where their time went.
 pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    let engine = Engine::on_demand(&store, &Options::default())?;
+    let engine = Engine::on_demand(&store, &args.engine.options())?;
     let explained = Explained::of(&engine, [args.range.of(&args.runs, &[]).join(",")], &args.part.window)?;
     if explained.split.is_none() {
         print::message("these runs show neither the latency of transactions nor the elapsed time of a command");

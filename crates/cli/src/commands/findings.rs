@@ -4,10 +4,14 @@ use std::{io, process::ExitCode};
 
 use clap::Args;
 use fenxi_compare::Diagnosis;
-use fenxi_query::{Engine, Finding, Found, Kind, Occurrence, Options, findings};
+use fenxi_query::{Engine, Finding, Found, Kind, Occurrence, findings};
 use serde_json::{Map, json};
 
-use crate::{answer, answers, options::{Global, RangeArgs}, print, stores};
+use crate::{
+    answer, answers,
+    options::{EngineArgs, Global, RangeArgs},
+    print, stores,
+};
 
 /// Occurrences of one finding that are printed; the others are counted.
 const SHOWN: usize = 3;
@@ -42,6 +46,9 @@ pub struct FindingsArgs {
     /// Print a Markdown document
     #[arg(long)]
     pub markdown: bool,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// Says what stands out in runs, or lists the rules.
@@ -52,7 +59,7 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let scope = answers::scope(&store, &args.range.of(&args.runs, &["@1"]))?;
-    let engine = Engine::on_demand(&store, &Options::default())?;
+    let engine = Engine::on_demand(&store, &args.engine.options())?;
     let Diagnosis { answer, found: all } = Diagnosis::of(&engine, &scope)?;
     let runs = scope.runs.map_or(0, |runs| runs.len());
     let text = if args.json {

@@ -15,7 +15,7 @@ use fenxi_store::Store;
 use fs_err as fs;
 
 use crate::{
-    options::{Global, RangeArgs},
+    options::{EngineArgs, Global, RangeArgs},
     print,
     progress::plural,
     stores, whole,
@@ -44,13 +44,16 @@ pub struct ReportArgs {
     /// Omit custom questions that imported runs carry
     #[arg(long)]
     pub no_carried: bool,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// Draws runs, or the page of an address, into one HTML file.
 pub fn run(global: &Global, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let (address, what) = page(&store, &args.range.of(&args.runs, &["@1"]))?;
-    let engine = Engine::open(&store, &Options { carried: !args.no_carried, ..Options::default() })?;
+    let engine = Engine::open(&store, &Options { carried: !args.no_carried, ..args.engine.options() })?;
     let context = Context { store: &store, engine: &engine, read_only: true };
     let html = fenxi_report::page_file(&context, &address)?;
     if args.output == Path::new("-") {

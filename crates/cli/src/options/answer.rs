@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::RangeArgs;
+use super::{EngineArgs, RangeArgs};
 
 /// How an answer is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -38,6 +38,9 @@ pub struct AnswerArgs {
     /// Threads of the SQL engine [default: one per CPU]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 impl AnswerArgs {

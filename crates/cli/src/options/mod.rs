@@ -3,6 +3,7 @@
 
 mod answer;
 pub mod database;
+mod engine;
 mod hosts;
 mod live;
 mod range;
@@ -18,6 +19,7 @@ use fenxi_source::Root;
 
 pub use answer::{AnswerArgs, Format};
 pub use database::DbArgs;
+pub use engine::EngineArgs;
 pub use hosts::HostsArgs;
 pub use live::LiveArgs;
 pub use range::RangeArgs;

@@ -17,6 +17,8 @@ pub const HEAD_BYTES: usize = 64 << 10;
 pub const MAX_LINE: usize = 1 << 20;
 /// Lines at the beginning among which remarks of `script`, `sudo` and their like are looked for.
 const FIRST_LINES: usize = 8;
+/// Lines at the end of a short input among which they are looked for.
+const LAST_LINES: usize = 3;
 /// How much is read at once.
 const CHUNK: usize = 256 << 10;
 
@@ -111,7 +113,8 @@ impl<'r> Input<'r> {
         let bytes = self.head_bytes();
         let head = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
         let head = if self.escapes && has_escape(bytes) { Cow::Owned(terminal::plain(&head)) } else { head };
-        if !head.lines().take(FIRST_LINES).any(|line| terminal::is_around(line.as_bytes())) {
+        let mut ends = head.lines().take(FIRST_LINES).chain(head.lines().rev().take(LAST_LINES));
+        if !ends.any(|line| terminal::is_around(line.as_bytes())) {
             return head;
         }
         head.split_inclusive('\n').filter(|line| !terminal::is_around(line.trim_ascii_end().as_bytes())).collect()

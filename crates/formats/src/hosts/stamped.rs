@@ -86,7 +86,7 @@ fn counted_end(text: &str, hints: &Hints) -> Option<(Micros, f64)> {
         When::Time(time) => Some(When::Time(time).seconds()),
         _ => None,
     };
-    counted(text.lines().next()?).filter(|seconds| *seconds < 1.0)?;
+    counted(text.lines().find(|line| in_front(line).is_some())?).filter(|seconds| *seconds < 1.0)?;
     Some((hints.modified?, text.lines().rev().find_map(counted)?))
 }
 

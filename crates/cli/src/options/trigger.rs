@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
+use fenxi_model::parse_seconds;
 use fenxi_record::{Condition, Hook, Triggers, Who, fills, started};
 use fenxi_source::Source;
-use fenxi_model::parse_seconds;
 use regex::Regex;
 
 use super::seconds;

@@ -403,7 +403,9 @@ fn marks_beside_a_run_are_rows_of_event() {
     let mut all = texts(&Scope::all());
     all.sort();
     assert_eq!(all, ["mark began", "mark it's ready", "mark its own"], "one that is set twice is one");
-    s.store.change_labels(&first, |entry| Ok::<_, fenxi_store::StoreError>(entry.labels.remove_marks("it's ready", None))).unwrap();
+    s.store
+        .change_labels(&first, |entry| Ok::<_, fenxi_store::StoreError>(entry.labels.remove_marks("it's ready", None)))
+        .unwrap();
     assert_eq!(texts(&of(&first)), ["mark its own"]);
 }
 

@@ -80,8 +80,7 @@ impl Sessions {
         let holds = |session: &&Session| {
             matches.iter().all(|m| m.holds(Some(if m.label == "user" { &session.user } else { &session.database })))
         };
-        let mut chosen: Vec<_> =
-            self.known.values().filter_map(|known| known.session.as_ref()).filter(holds).collect();
+        let mut chosen: Vec<_> = self.known.values().filter_map(|known| known.session.as_ref()).filter(holds).collect();
         chosen.sort_by_key(|session| (session.began, session.pid));
         chosen
     }

@@ -103,7 +103,9 @@ fn moments_are_marked_and_forgotten() {
     let target = format!("/api/v1/runs/{id}/marks");
     let mark = served.change("POST", &target, r#"{"at_s":2.5,"text":" failover begins "}"#).json();
     assert_eq!(mark, json!({ "at_s": 2.5, "text": "failover begins", "host": null }));
-    for body in [r#"{"at_s":-1,"text":"x"}"#, r#"{"at_s":1,"text":" "}"#, r#"{"at_s":1e300,"text":"x"}"#, r#"{"at_s":1}"#] {
+    for body in
+        [r#"{"at_s":-1,"text":"x"}"#, r#"{"at_s":1,"text":" "}"#, r#"{"at_s":1e300,"text":"x"}"#, r#"{"at_s":1}"#]
+    {
         error(&served, "POST", &target, body, 400);
     }
     assert_eq!(served.store.marks(&id).unwrap().len(), 1);

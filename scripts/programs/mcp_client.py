@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import os
 import sys
 
 from mcp import ClientSession, StdioServerParameters
@@ -10,7 +11,7 @@ from mcp.client.stdio import stdio_client
 
 
 async def main(fenxi, store):
-    server = StdioServerParameters(command=fenxi, args=["mcp", "--store", store])
+    server = StdioServerParameters(command=fenxi, args=["mcp", "--store", store], env=dict(os.environ))
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
         hello = await session.initialize()
         assert hello.server_info.name == "fenxi", hello

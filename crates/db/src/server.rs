@@ -125,7 +125,8 @@ impl Server {
             Dialect::Postgres => {
                 // Before anything is set: it would be set for whoever has the session next.
                 if postgres::shares_sessions(&mut client, || Client::connect(target, LOGIN))? {
-                    let why = "a pooler answers that gives sessions of the server to others between two statements; name the server itself";
+                    let why = "a pooler answers that gives sessions of the server to others between two statements; name the server itself, \
+                               and the pooler's own database `pgbouncer` to see who waits in it";
                     return Err(ServerError::Unfit { server: self.name.clone(), why: why.to_owned() });
                 }
                 postgres::settle(&mut client)?;

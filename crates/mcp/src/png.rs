@@ -88,7 +88,8 @@ impl Canvas {
         const LINES: usize = 4;
         let (least, most) =
             points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), p| (a.min(p.1), b.max(p.1)));
-        if !(least <= most) {
+        // Of no points, and of such that are nowhere, there is nothing to fill.
+        if points.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) || least > most {
             return;
         }
         let rows = least.clamp(0.0, self.height as f64) as usize..most.ceil().clamp(0.0, self.height as f64) as usize;

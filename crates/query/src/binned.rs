@@ -4,6 +4,7 @@ mod pyramid;
 mod timewise;
 
 use fenxi_model::{Micros, RunId};
+use fenxi_store::{Holds, TableFile};
 
 use crate::{
     Answer, Engine, Part, QueryError, Question, Scope, Value,
@@ -105,9 +106,11 @@ impl Engine {
         }
         let files = self.store().files(timewise.table.name, Some(ids))?;
         for file in &files {
-            let start = runs.iter().find(|(id, _)| *id == file.run).map_or(0, |(_, start)| start.0);
-            let Some(last) = last_us(&file.path)? else { return Ok(None) };
-            end_us = end_us.max(last.saturating_sub(start));
+            for id in file.runs() {
+                let start = runs.iter().find(|(known, _)| known == id).map_or(0, |(_, start)| start.0);
+                let Some(last) = self.last_us(timewise, file, id)? else { return Ok(None) };
+                end_us = end_us.max(last.saturating_sub(start));
+            }
         }
         let Some(step_s) = self.step(timewise, ids, scope)? else { return Ok(None) };
         let part = scope.part.unwrap_or_default();
@@ -121,6 +124,16 @@ impl Engine {
         let last =
             scope.part.and_then(|p| p.to_us).map(|us| (((us as f64 / 1e6) / width_s).ceil() as u64).max(first + 1) - 1);
         Ok(Some(Grid { runs, step_s, intervals, width_s, first, last, is_large }))
+    }
+
+    /// The latest moment of a run in a file, in microseconds since 1970; None when that cannot be told.
+    fn last_us(&self, timewise: &Timewise<'_>, file: &TableFile, run: &RunId) -> Result<Option<i64>, QueryError> {
+        if let Holds::Run(_) = file.holds {
+            return last_us(&file.path);
+        }
+        let sql = format!("SELECT max(epoch_us(t)) AS last FROM {}", identifier(timewise.table.name));
+        let answer = self.ours(&sql, &[], &Scope::of([run.clone()]))?;
+        Ok(answer.f64s("last").first().copied().flatten().map(|last| last as i64))
     }
 
     /// The sampling interval of the table: the longest of the runs' own.

@@ -172,6 +172,8 @@ pub struct Engine {
 struct Worker {
     session: Session,
     made: BTreeMap<String, Scope>,
+    /// Where tables were when it was started; it may read no file that came since.
+    layout: u64,
 }
 
 /// What [`Engine::each`] hands batches to, with the columns they have.
@@ -225,7 +227,8 @@ impl Engine {
             return Ok(known.to_vec());
         }
         let mut ours = self.ours.borrow_mut();
-        Ok(self.worker(Author::Ours, &mut ours, &Scope::all(), &[])?.session.confined().to_vec())
+        let layout = self.store.layout()?;
+        Ok(self.worker(Author::Ours, &mut ours, &Scope::all(), &[], layout)?.session.confined().to_vec())
     }
 
     /// Answers `sql`, which anybody may have written, over the runs of `scope`, with the whole answer in memory.
@@ -299,12 +302,27 @@ impl Engine {
         };
         let pruned = self.prune(asked.sql, asked.scope);
         let scope = pruned.as_ref().unwrap_or(asked.scope);
-        let worker = self.worker(asked.author, slot, scope, asked.files)?;
-        let outcome = self.asked_of(worker, asked, scope, take);
-        if !worker.session.is_fit() {
+        loop {
+            let layout = self.store.layout()?;
+            if slot.as_ref().is_some_and(|worker| worker.layout != layout) {
+                *slot = None;
+            }
+            let mut taken = false;
+            let worker = self.worker(asked.author, slot, scope, asked.files, layout)?;
+            let outcome = self.asked_of(worker, asked, scope, &mut |columns, batch| {
+                taken = true;
+                take(columns, batch)
+            });
+            if !worker.session.is_fit() {
+                *slot = None;
+            }
+            // Tables moved into files of many runs, or out of them, while this looked for their files.
+            let again = !taken && !matches!(outcome, Ok(_) | Err(QueryError::Interrupted));
+            if !again || self.store.layout()? == layout {
+                return outcome;
+            }
             *slot = None;
         }
-        outcome
     }
 
     fn asked_of(
@@ -351,12 +369,13 @@ impl Engine {
         slot: &'a mut Option<Worker>,
         scope: &Scope,
         files: &[PathBuf],
+        layout: u64,
     ) -> Result<&'a mut Worker, QueryError> {
         let worker = match slot.take() {
             Some(worker) => worker,
             None => {
                 let session = self.workers.session(&self.setup(author, scope, files)?)?;
-                Worker { session, made: BTreeMap::new() }
+                Worker { session, made: BTreeMap::new(), layout }
             }
         };
         self.interrupt.set(worker.session.stop());
@@ -366,11 +385,16 @@ impl Engine {
     /// What the worker of a statement may use.
     fn setup(&self, author: Author, scope: &Scope, files: &[PathBuf]) -> Result<Setup, QueryError> {
         let whole = author == Author::Ours || scope.runs.is_none();
-        let mut read_dirs = Vec::new();
+        let (mut read_dirs, mut read_files) = (Vec::new(), files.to_vec());
         if whole {
-            read_dirs.push(self.store.path().join("runs"));
+            read_dirs.extend([self.store.path().join("runs"), self.store.compacted_dir()]);
         } else {
-            read_dirs.extend(scope.runs.iter().flatten().map(|id| self.store.run_dir(id)));
+            let runs = scope.runs.as_deref().unwrap_or_default();
+            read_dirs.extend(runs.iter().map(|id| self.store.run_dir(id)));
+            for file in self.store.shared_files(runs)? {
+                let canonical = fs_err::canonicalize(&file).ok().filter(|real| *real != file);
+                read_files.extend(canonical.into_iter().chain([file]));
+            }
         }
         if author == Author::Ours {
             // Coarse bins that are made on the way are read by statements after.
@@ -388,7 +412,7 @@ impl Engine {
         }
         Ok(Setup {
             read_dirs: real,
-            read_files: files.to_vec(),
+            read_files,
             spill: None,
             spill_limit: self.options.spill_limit.clone(),
             memory_limit: self.options.memory_limit.clone(),
@@ -406,7 +430,7 @@ impl Engine {
     /// Makes the views that `sql` needs, unless they stand already.
     fn make_views(&self, worker: &mut Worker, sql: &str, scope: &Scope) -> Result<(), QueryError> {
         let mentions = Mentions::of(sql);
-        let Worker { session, made } = worker;
+        let Worker { session, made, .. } = worker;
         // Sealed runs do not change, but all runs may become more: only named runs are remembered.
         let stands = |made: &BTreeMap<String, Scope>, name: &str| scope.runs.is_some() && made.get(name) == Some(scope);
         let mut ddl = String::new();

@@ -10,7 +10,7 @@ use std::{
 };
 
 use fenxi_model::{Micros, RunId, Shape, TABLES, Table, catalog::event, schema_of};
-use fenxi_store::{APART, Store, TableFile};
+use fenxi_store::{APART, Holds, RunFilter, Store, TableFile};
 use parquet::{arrow::arrow_reader::ArrowReaderMetadata, file::statistics::Statistics};
 
 use crate::{
@@ -80,16 +80,23 @@ pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, 
     if let (Some(part), Some(declared)) = (part, declared) {
         let starts = starts(store, scope)?;
         for file in &files {
-            let Some(start) = starts.get(&file.run) else { continue };
-            parts.push(select(Some(declared), &[file])? + &within(&file.path, *start, part)?);
+            for run in file.runs() {
+                let Some(start) = starts.get(run) else { continue };
+                let own = matches!(file.holds, Holds::Run(_));
+                let of_run = if own { "true".to_owned() } else { format!("run = {}", literal(run.as_str())) };
+                let within = within(&file.path, *start, part)?;
+                parts.push(format!("{} WHERE {of_run} AND {within}", select(Some(declared), &[file])?));
+            }
         }
     } else {
-        let mut groups: BTreeMap<&str, Vec<&TableFile>> = BTreeMap::new();
+        let mut groups: BTreeMap<(&str, bool, Option<String>), Vec<&TableFile>> = BTreeMap::new();
         for file in &files {
-            groups.entry(&file.fingerprint).or_default().push(file);
+            let own = matches!(file.holds, Holds::Run(_));
+            groups.entry((&file.fingerprint, own, condition(file))).or_default().push(file);
         }
-        for group in groups.values() {
-            parts.push(select(declared, group)?);
+        for ((_, _, condition), group) in &groups {
+            let condition = condition.as_ref().map(|c| format!(" WHERE {c}")).unwrap_or_default();
+            parts.push(select(declared, group)? + &condition);
         }
     }
     if table == event::TABLE.name {
@@ -116,6 +123,25 @@ fn starts(store: &Store, scope: &Scope) -> Result<BTreeMap<RunId, Micros>, Query
     }
 }
 
+/// The condition that holds for the rows of a file that are asked for; None for all of them.
+pub(crate) fn condition(file: &TableFile) -> Option<String> {
+    let list = |runs: &[RunId]| runs.iter().map(|run| literal(run.as_str())).collect::<Vec<_>>().join(", ");
+    let Holds::Runs { runs, filter } = &file.holds else { return None };
+    match (filter, runs.as_slice()) {
+        (RunFilter::All, _) => None,
+        (RunFilter::Only, [run]) => Some(format!("run = {}", literal(run.as_str()))),
+        // The ends are what row groups are left out by, whatever the engine makes of a long list.
+        (RunFilter::Only, [first, .., last]) => Some(format!(
+            "run BETWEEN {} AND {} AND run IN ({})",
+            literal(first.as_str()),
+            literal(last.as_str()),
+            list(runs)
+        )),
+        (RunFilter::Only, []) => Some("false".to_owned()),
+        (RunFilter::Except(gone), _) => Some(format!("run NOT IN ({})", list(gone))),
+    }
+}
+
 /// The condition that holds for rows within `part` of a run.
 ///
 /// The middle of an interval decides, as it does for windows; comparisons of `t` alone go before it, because by
@@ -136,7 +162,7 @@ fn within(path: &Path, start: Micros, part: Part) -> Result<String, QueryError> 
         }
         conditions.push(format!("{middle} <= {to}"));
     }
-    Ok(format!(" WHERE {}", conditions.join(" AND ")))
+    Ok(conditions.join(" AND "))
 }
 
 /// The longest interval of any row of the file, as its statistics have it; None when they do not say.
@@ -184,13 +210,16 @@ fn footer(path: &Path) -> Result<ArrowReaderMetadata, QueryError> {
 fn select(declared: Option<&Table>, group: &[&TableFile]) -> Result<String, QueryError> {
     let list: Vec<String> = group.iter().map(|f| literal(&f.path.to_string_lossy())).collect();
     let columns = match declared {
-        None => "*".to_owned(),
+        // Of a file of many runs the first column is `run`, of another one the last.
+        None => "* EXCLUDE (run), run".to_owned(),
         Some(table) => columns(table, &group[0].path)?,
     };
-    Ok(format!(
-        "SELECT {columns} FROM read_parquet([{}], hive_partitioning = true, hive_types = {{'run': VARCHAR}})",
-        list.join(",")
-    ))
+    // The folder tells the run of an own file; a file of many runs has it as a column, whatever folders are called.
+    let how = match group[0].holds {
+        Holds::Run(_) => "hive_partitioning = true, hive_types = {'run': VARCHAR}",
+        Holds::Runs { .. } => "hive_partitioning = false",
+    };
+    Ok(format!("SELECT {columns} FROM read_parquet([{}], {how})", list.join(",")))
 }
 
 /// The catalogue's columns as the file at `path` has them, or NULL where it does not.

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use fenxi_model::Micros;
 use fenxi_query::Options;
+use fenxi_source::Source;
 use fenxi_store::Store;
 
 use crate::{Access, Tls};
@@ -27,6 +28,8 @@ pub struct Settings {
     pub read_only: bool,
     /// Whether questions that runs bring with them are asked.
     pub carried: bool,
+    /// Database servers that may be watched; None: none.
+    pub databases: Option<Arc<dyn Source>>,
     /// What a request may use.
     pub limits: Limits,
     /// The name of this machine, as live values carry it.

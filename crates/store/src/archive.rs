@@ -22,7 +22,7 @@ use fs_err as fs;
 use serde::{Deserialize, Serialize};
 use tar::{Builder, EntryType, Header};
 
-use crate::{FileEntry, Store, StoreError, seal::manifest_is_intact};
+use crate::{FileEntry, Store, StoreError};
 
 /// The version of archives that this code writes, and the latest that it reads.
 pub(crate) const ARCHIVE: u32 = 1;
@@ -125,38 +125,31 @@ impl Store {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(e.into()),
         }
-        let manifest = self.manifest(id)?;
-        let path = self.run_dir(id).join("run.json");
-        let text = fs::read(&path)?;
-        if !manifest_is_intact(&String::from_utf8_lossy(&text), &manifest.digest) {
-            return Err(StoreError::damaged(path, "it was changed: its digest does not fit"));
-        }
-        append(archive, &run_file(id, "run.json"), text.len() as u64, &text[..])?;
-        let mut files: Vec<&FileEntry> = manifest.files.iter().collect();
-        files.sort_by(|a, b| a.name.cmp(&b.name));
-        for file in &files {
-            self.export_file(id, file, archive)?;
+        let whole = self.whole(id)?;
+        let text = whole.manifest_text();
+        append(archive, &run_file(id, "run.json"), text.len() as u64, text)?;
+        for (file, path) in whole.files() {
+            export_file(id, file, &path, archive)?;
         }
         exported.runs += 1;
-        exported.files += files.len() as u64 + 1;
-        exported.bytes += manifest.bytes() + text.len() as u64;
+        exported.files += whole.manifest().files.len() as u64 + 1;
+        exported.bytes += whole.manifest().bytes() + text.len() as u64;
         Ok(())
     }
+}
 
-    fn export_file(&self, id: &RunId, file: &FileEntry, archive: &mut Builder<impl Write>) -> Result<(), StoreError> {
-        let path = self.run_dir(id).join(&file.name);
-        let open = fs::File::open(&path)?;
-        let bytes = open.metadata()?.len();
-        if bytes != file.bytes {
-            return Err(StoreError::damaged(path, format!("it has {bytes} bytes, {} were sealed", file.bytes)));
-        }
-        let mut reader = Hashed { inner: open.take(file.bytes), hasher: blake3::Hasher::new() };
-        append(archive, &run_file(id, &file.name), file.bytes, &mut reader)?;
-        if reader.hasher.finalize().to_hex().as_str() != file.blake3 {
-            return Err(StoreError::damaged(path, "its BLAKE3 is not the one in the manifest"));
-        }
-        Ok(())
+fn export_file(id: &RunId, file: &FileEntry, path: &Path, archive: &mut Builder<impl Write>) -> Result<(), StoreError> {
+    let open = fs::File::open(path)?;
+    let bytes = open.metadata()?.len();
+    if bytes != file.bytes {
+        return Err(StoreError::damaged(path, format!("it has {bytes} bytes, {} were sealed", file.bytes)));
     }
+    let mut reader = Hashed { inner: open.take(file.bytes), hasher: blake3::Hasher::new() };
+    append(archive, &run_file(id, &file.name), file.bytes, &mut reader)?;
+    if reader.hasher.finalize().to_hex().as_str() != file.blake3 {
+        return Err(StoreError::damaged(path, "its BLAKE3 is not the one in the manifest"));
+    }
+    Ok(())
 }
 
 /// Adds a file of `size` bytes.

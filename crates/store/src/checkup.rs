@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::{
     Labels, Problem, Store, StoreError,
+    compacted::{COPY, Compacted, MANIFEST},
     digest::{self, Carries},
     fs::{Modes, names},
     own_text::Origin,
@@ -71,6 +72,7 @@ impl Store {
             let path = self.path().join(&name);
             match name.as_str() {
                 "runs" => self.look_at_runs(&left, &mut found)?,
+                "compacted" => self.look_at_compacted(&mut found)?,
                 "open" => self.look_at_open(&left, &mut found)?,
                 "labels" => self.look_at_labels(&left, &mut found)?,
                 "questions" => self.look_at_questions(&left, &mut found)?,
@@ -102,6 +104,37 @@ impl Store {
             let is_run = name.strip_prefix("run=").and_then(RunId::parse).is_some() && path.is_dir();
             if !is_run && !left.contains(&path) {
                 found.unknown(&path);
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at_compacted(&self, found: &mut Checkup) -> Result<(), StoreError> {
+        let dir = self.compacted_dir();
+        for name in [MANIFEST, COPY] {
+            let path = dir.join(name);
+            if path.exists() {
+                found.json::<Compacted>(&path, &[]);
+            }
+        }
+        for name in names(&dir)? {
+            let path = dir.join(&name);
+            if !path.is_dir() && ![MANIFEST, COPY].contains(&name.as_str()) {
+                found.unknown(&path);
+            }
+        }
+        for path in self.unnamed_packed()? {
+            found.remark(&path, "is in use no longer; the next `fenxi compact` removes it");
+        }
+        for file in &self.compacted()?.files {
+            let path = self.packed_path(file);
+            match self.verify_packed(file) {
+                Err(what) => found.problem(&path, what),
+                // What was read now is not read again for each of its runs.
+                Ok(()) => self.packed().set_verified(&file.name),
+            }
+            if file.unswept {
+                found.remark(&path, "is of a compaction that was interrupted; the next `fenxi compact` finishes it");
             }
         }
         Ok(())
@@ -256,7 +289,7 @@ impl Store {
 
     fn look_at_locks(&self, found: &mut Checkup) -> Result<(), StoreError> {
         let dir = self.path().join("locks");
-        let is_known = |name: &str| ["begin", "changes"].contains(&name) || name.starts_with("series-");
+        let is_known = |name: &str| ["begin", "changes", "compact"].contains(&name) || name.starts_with("series-");
         for name in names(&dir)?.iter().filter(|name| !is_known(name)) {
             found.unknown(&dir.join(name));
         }

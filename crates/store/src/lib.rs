@@ -15,6 +15,8 @@ mod bounds;
 mod cached;
 mod checked;
 mod checkup;
+mod compact;
+mod compacted;
 mod digest;
 mod error;
 mod follow;
@@ -22,6 +24,7 @@ mod fs;
 mod gather;
 mod index;
 mod leftovers;
+mod located;
 mod locks;
 mod manifest;
 mod mark;
@@ -33,6 +36,8 @@ mod parquet_file;
 mod ranges;
 mod read;
 mod recover;
+mod restore;
+mod rows;
 mod said;
 mod seal;
 mod select;
@@ -52,17 +57,20 @@ mod chunk_tests;
 
 pub use archive::{Exported, is_archive};
 pub use checkup::Checkup;
+pub use compact::{CompactWish, Compaction};
 pub use error::StoreError;
 pub use follow::{Follow, Recorded};
+pub use located::{Holds, RunFilter, TableFile};
 pub use locks::{Scratch, SeriesLock};
 pub use manifest::{
     Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Part, Problem, Recovered, RunEntry, SourceCost,
-    Summary, TableFile, Window,
+    Summary, Window,
 };
 pub use marks::Mark;
 pub use open::{OpenRun, RawFile};
 pub use ranges::SERIES;
 pub use read::SeriesStat;
+pub use restore::WholeRun;
 pub use said::{RunResult, label};
 pub use seal::{APART, AVERAGE, BOOT, IMPORT, SPREAD};
 pub use stitch::Stitch;

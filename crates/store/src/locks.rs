@@ -113,6 +113,11 @@ impl Store {
         self.wait("changes", FlockOperation::NonBlockingLockExclusive, PATIENCE)
     }
 
+    /// The right to do what only one process does at a time; nobody waits for it.
+    pub(crate) fn only_one(&self, name: &str) -> Result<Held, StoreError> {
+        self.wait(name, FlockOperation::NonBlockingLockExclusive, Duration::ZERO)
+    }
+
     /// Held while a hidden directory is made, until it is locked itself or has got its own name.
     pub(crate) fn beginning(&self) -> Result<Held, StoreError> {
         self.wait("begin", FlockOperation::NonBlockingLockShared, PATIENCE)

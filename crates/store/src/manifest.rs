@@ -410,18 +410,3 @@ impl std::fmt::Display for Problem {
         write!(f, "{}: {}", self.path.display(), self.what)
     }
 }
-
-/// A Parquet file of one table of one run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TableFile {
-    /// The run.
-    pub run: RunId,
-    /// The whole path.
-    pub path: PathBuf,
-    /// Equal for two files with the same columns and types.
-    pub fingerprint: String,
-    /// Rows in it.
-    pub rows: u64,
-    /// Its BLAKE3, where the manifest was read; [`Store::check`](crate::Store::check) finds it otherwise.
-    pub blake3: Option<String>,
-}

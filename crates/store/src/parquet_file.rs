@@ -107,6 +107,16 @@ impl ParquetFile {
         Ok(())
     }
 
+    /// Rows of the row group that is gathered.
+    pub(crate) fn rows_in_group(&self) -> usize {
+        self.in_group
+    }
+
+    /// Bytes of the row groups that were written.
+    pub(crate) fn bytes_written(&self) -> u64 {
+        self.writer.bytes_written() as u64
+    }
+
     /// Encodes rows of the row group that is gathered.
     fn encode(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         let group = match &mut self.group {

@@ -43,13 +43,10 @@ impl Store {
     /// When there is no such run, or its file cannot be read.
     pub fn read(&self, run: &RunId, table: &str) -> Result<Vec<RecordBatch>, StoreError> {
         // The manifest tells whether a table is missing on purpose, and what it must be.
-        match self.manifest(run)?.file(table) {
+        self.settled(|| match self.manifest(run)?.file(table) {
             None => Ok(Vec::new()),
-            Some(entry) => {
-                self.check_file(run, entry)?;
-                batches(&self.run_dir(run).join(&entry.name))
-            }
-        }
+            Some(entry) => self.rows(run, entry, None)?.collect(),
+        })
     }
 
     /// Shows the summary of every series of a run, over `window` or the whole of it, to `take`, in no
@@ -63,17 +60,24 @@ impl Store {
         window: Option<&Window>,
         mut take: impl FnMut(SeriesStat<'_>),
     ) -> Result<(), StoreError> {
-        let path = match window {
+        let (path, all) = match window {
             None => {
-                let manifest = self.manifest(run)?;
                 let path = self.run_dir(run).join("stats.parquet");
-                let entry = manifest.file("stats").ok_or_else(|| StoreError::damaged(&path, "it is missing"))?;
-                self.check_file(run, entry)?;
-                path
+                let read = || -> Result<Vec<RecordBatch>, StoreError> {
+                    let manifest = self.manifest(run)?;
+                    let entry = manifest.file("stats").ok_or_else(|| StoreError::damaged(&path, "it is missing"))?;
+                    self.rows(run, entry, None)?.collect()
+                };
+                let all = self.settled(read)?;
+                (path, all)
             }
-            Some(window) => self.window_stats(run, window)?,
+            Some(window) => {
+                let path = self.window_stats(run, window)?;
+                let all = batches(&path)?;
+                (path, all)
+            }
         };
-        for batch in batches(&path)? {
+        for batch in all {
             let column = |name: &str| {
                 batch.column_by_name(name).ok_or_else(|| StoreError::damaged(&path, format!("no column `{name}`")))
             };

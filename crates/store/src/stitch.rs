@@ -16,13 +16,11 @@ use arrow_array::{
 };
 use fenxi_model::{Micros, RunId, Shape, TABLES, Table};
 use fs_err as fs;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::{
     APART, BOOT, FORMAT, FileEntry, Manifest, SERIES, SourceCost, Store, StoreError,
     fs::{sync_dir, write_synced},
     gather::Gather,
-    parquet_file::parquet_error,
     seal::manifest_bytes,
     stats::{ALL, StatsFile},
     table_seal::{Limits, Sealing, places, seal_apart, seal_chunked},
@@ -243,15 +241,11 @@ impl Making<'_> {
             return Ok(!stopped());
         }
         let Some(entry) = piece.manifest.file(table) else { return Ok(!stopped()) };
-        self.store.check_file(&piece.manifest.id, entry)?;
-        let path = self.store.run_dir(&piece.manifest.id).join(&entry.name);
-        let fail = |e| parquet_error(&path, e);
-        let builder = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&path)?.into_file()).map_err(fail)?;
-        for batch in builder.with_batch_size(BATCH).build().map_err(fail)? {
+        for batch in self.store.rows_by(&piece.manifest.id, entry, None, BATCH)? {
             if stopped() {
                 return Ok(false);
             }
-            give(batch.map_err(|source| StoreError::Arrow { path: path.clone(), source })?)?;
+            give(batch?)?;
         }
         Ok(true)
     }

@@ -1,7 +1,6 @@
 //! The store: a directory of runs, and what is read and changed in it.
 
 use std::{
-    collections::BTreeSet,
     io::{self, Read},
     path::{Path, PathBuf},
     sync::Arc,
@@ -11,8 +10,8 @@ use fenxi_model::RunId;
 use fs_err as fs;
 
 use crate::{
-    Begin, FORMAT, Labels, Manifest, OpenRun, RunEntry, StoreError, TableFile, checked::Checked, digest, fs as files,
-    fs::Modes, mark, seal::manifest_is_intact,
+    Begin, FORMAT, Labels, Manifest, OpenRun, RunEntry, StoreError, checked::Checked, compacted::Known, digest,
+    fs as files, fs::Modes, mark, seal::manifest_is_intact,
 };
 
 /// A store of runs. A cheap handle: clones name the same directory, and know what one of them has checked.
@@ -21,6 +20,7 @@ pub struct Store {
     path: Arc<Path>,
     modes: Modes,
     checked: Arc<Checked>,
+    packed: Arc<Known>,
 }
 
 /// Above so many runs, a whole look at the index is cheaper than one look at each manifest.
@@ -54,7 +54,7 @@ impl Store {
             Err(e) => return Err(e.into()),
         };
         let modes = mark::read(&text, &file)?;
-        Ok(Store { path: path.into(), modes, checked: Arc::default() })
+        Ok(Store { path: path.into(), modes, checked: Arc::default(), packed: Arc::default() })
     }
 
     /// Opens the store at `path`; makes one where nothing is.
@@ -127,6 +127,11 @@ impl Store {
     /// What was compared with its checksum.
     pub(crate) fn checked(&self) -> &Checked {
         &self.checked
+    }
+
+    /// The manifest of files of many runs, as it was last read.
+    pub(crate) fn packed(&self) -> &Known {
+        &self.packed
     }
 
     /// Makes the directory `name` of the store if it is not there, with those above it within the store.
@@ -325,48 +330,11 @@ impl Store {
     /// Removes what is kept about a run that is no more.
     pub(crate) fn forget(&self, id: &RunId) -> Result<(), StoreError> {
         self.forget_derived(id);
+        self.drop_compacted(id)?;
         match fs::remove_file(self.labels_path(id)) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e.into()),
             _ => Ok(()),
         }
-    }
-
-    /// The Parquet files of `table` (also `stats`) in `runs`, or in all runs; newest run first.
-    ///
-    /// # Errors
-    /// When the store or a named run cannot be read.
-    pub fn files(&self, table: &str, runs: Option<&[RunId]>) -> Result<Vec<TableFile>, StoreError> {
-        let file = |run: &RunId, fingerprint: &str, rows, blake3| TableFile {
-            path: self.run_dir(run).join(format!("{table}.parquet")),
-            run: run.clone(),
-            fingerprint: fingerprint.to_owned(),
-            rows,
-            blake3,
-        };
-        let mut found = Vec::new();
-        match runs {
-            Some(few) if few.len() <= MANY => {
-                let mut started = Vec::with_capacity(few.len());
-                for id in few.iter().collect::<BTreeSet<_>>() {
-                    started.push(self.manifest(id)?);
-                }
-                started.sort_by(|a, b| (b.start, &b.id).cmp(&(a.start, &a.id)));
-                for manifest in &started {
-                    let entry = manifest.file(table);
-                    found.extend(entry.map(|e| file(&manifest.id, &e.fingerprint, e.rows, Some(e.blake3.clone()))));
-                }
-            }
-            chosen => {
-                let chosen: Option<BTreeSet<&RunId>> = chosen.map(|ids| ids.iter().collect());
-                for summary in self.summaries()? {
-                    if chosen.as_ref().is_none_or(|ids| ids.contains(&summary.id)) {
-                        let entry = summary.tables.iter().find(|(name, _, _)| name == table);
-                        found.extend(entry.map(|(_, print, rows)| file(&summary.id, print, *rows, None)));
-                    }
-                }
-            }
-        }
-        Ok(found)
     }
 }
 
@@ -382,5 +350,16 @@ pub(crate) fn way_out(id: &RunId) -> String {
 pub(crate) const REMOVED: &str = ".removed-";
 
 /// What a store's directory holds.
-pub(crate) const OWN: &[&str] =
-    &["store.json", "runs", "labels", "open", "cache", "locks", "questions", "formats", "studies"];
+pub(crate) const OWN: &[&str] = &[
+    "store.json",
+    "runs",
+    "labels",
+    "open",
+    "cache",
+    "locks",
+    "questions",
+    "formats",
+    "boards",
+    "studies",
+    "compacted",
+];

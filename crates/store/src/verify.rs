@@ -10,7 +10,9 @@ use fenxi_model::RunId;
 use fs_err as fs;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
-use crate::{FileEntry, Manifest, Problem, Store, StoreError, seal::manifest_is_intact};
+use crate::{
+    FileEntry, Manifest, Problem, Store, StoreError, compacted::PackedFile, rows::RUN, seal::manifest_is_intact,
+};
 
 impl Store {
     /// Compares every file of `id` with its manifest; an empty list means the run is as it was sealed.
@@ -49,10 +51,20 @@ impl Store {
         if manifest.id != *id {
             add(&path, format!("belongs to run {}", manifest.id));
         }
+        let compacted = self.compacted()?;
         for file in &manifest.files {
-            let path = dir.join(&file.name);
-            if let Err(what) = check(&path, file) {
-                add(&path, what);
+            match file.table.as_deref().and_then(|table| compacted.find(id, table)) {
+                Some(packed) => {
+                    if let Err(what) = self.check_packed(id, file, packed) {
+                        add(&self.packed_path(packed), what);
+                    }
+                }
+                None => {
+                    let path = dir.join(&file.name);
+                    if let Err(what) = check(&path, file) {
+                        add(&path, what);
+                    }
+                }
             }
         }
         let known: BTreeSet<&str> = manifest.files.iter().map(|f| f.name.as_str()).chain(["run.json"]).collect();
@@ -62,6 +74,36 @@ impl Store {
             add(&dir.join(name), "is not in the manifest".to_owned());
         }
         Ok(problems)
+    }
+}
+
+impl Store {
+    /// Checks a file of many runs, all of it once in the life of this handle, and that it has the rows of a run.
+    fn check_packed(&self, run: &RunId, entry: &FileEntry, packed: &PackedFile) -> Result<(), String> {
+        if !self.packed().was_verified(&packed.name) {
+            self.verify_packed(packed)?;
+            self.packed().set_verified(&packed.name);
+        }
+        let rows = self.rows(run, entry, Some(&[RUN])).map_err(|e| e.to_string())?.n_rows();
+        if rows == entry.rows {
+            Ok(())
+        } else {
+            Err(format!("has {rows} rows of {run}, its manifest says {}", entry.rows))
+        }
+    }
+
+    /// Compares a file of many runs with the manifest of these.
+    pub(crate) fn verify_packed(&self, packed: &PackedFile) -> Result<(), String> {
+        let entry = FileEntry {
+            name: packed.name.clone(),
+            table: Some(packed.table.clone()),
+            rows: packed.rows,
+            bytes: packed.bytes,
+            // The one in the manifest is of the columns without `run`.
+            fingerprint: String::new(),
+            blake3: packed.blake3.clone(),
+        };
+        check(&self.packed_path(packed), &entry)
     }
 }
 

@@ -16,12 +16,10 @@ use fenxi_model::{
     table,
 };
 use fs_err as fs;
-use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
 
 use crate::{
     FileEntry, Store, StoreError, Window,
     gather::Gather,
-    parquet_file::{ROW_GROUP, parquet_error},
     stats::StatsFile,
     table_seal::{chunk_stats, has_series, places},
 };
@@ -64,15 +62,55 @@ impl Store {
     }
 
     fn make_window_stats(&self, run: &RunId, window: &Window, path: &Path) -> Result<(), StoreError> {
+        self.settled(|| match fs::remove_file(path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e.into()),
+            _ => self.try_window_stats(run, window, path),
+        })
+    }
+
+    fn try_window_stats(&self, run: &RunId, window: &Window, path: &Path) -> Result<(), StoreError> {
         let mut stats = StatsFile::create(path, &window.name)?;
         for file in &self.run(run)?.manifest.files {
             let known = file.table.as_deref().and_then(table).filter(|table| has_series(table));
             if let Some(table) = known {
-                self.check_file(run, file)?;
-                table_stats(table, &self.run_dir(run).join(&file.name), file, window, &mut stats)?;
+                self.table_stats(table, (run, file), window, &mut stats)?;
             }
         }
         stats.finish().map(|_| ())
+    }
+
+    /// Adds the statistics of one table.
+    fn table_stats(
+        &self,
+        table: &'static Table,
+        (run, entry): (&RunId, &FileEntry),
+        window: &Window,
+        stats: &mut StatsFile,
+    ) -> Result<(), StoreError> {
+        let schema = self.rows(run, entry, Some(&[]))?.schema_of_file();
+        let held: Vec<usize> = schema.fields().iter().filter_map(|f| table.index_of(f.name())).collect();
+        let is_key = |p: &usize| [T, DT].contains(p) || (HOST..N_COMMON + table.n_keys).contains(p);
+        let values: Vec<usize> = held.iter().copied().filter(|p| table.columns[*p].is_value()).collect();
+        let at_once = usize::try_from(VALUES / entry.rows.max(1)).unwrap_or(1).max(1);
+        for columns in values.chunks(at_once) {
+            let wanted = held.iter().filter(|p| is_key(p)).chain(columns).map(|p| table.columns[*p].name);
+            let wanted: Vec<&str> = wanted.collect();
+            let mut gather = Gather::new(table);
+            let rows = self.rows(run, entry, Some(&wanted))?;
+            let path = rows.path().to_owned();
+            for batch in rows {
+                let batch = batch?;
+                for rows in within(&batch, window) {
+                    if !gather.push(&batch.slice(rows.start, rows.len())) {
+                        return Err(StoreError::damaged(path, "it has columns that this fenxi does not know"));
+                    }
+                }
+            }
+            let order = gather.order();
+            let keys: Vec<_> = order.groups.iter().map(|g| gather.key(order.order[g.start])).collect();
+            chunk_stats(&gather, &order, &places(&gather.in_use()), &keys, stats)?;
+        }
+        Ok(())
     }
 
     /// Forgets what is derived from a run that is no more.
@@ -85,43 +123,6 @@ impl Store {
             }
         }
     }
-}
-
-/// Adds the statistics of one table.
-fn table_stats(
-    table: &'static Table,
-    path: &Path,
-    entry: &FileEntry,
-    window: &Window,
-    stats: &mut StatsFile,
-) -> Result<(), StoreError> {
-    let fail = |e| parquet_error(path, e);
-    let open = || -> Result<_, StoreError> {
-        ParquetRecordBatchReaderBuilder::try_new(fs::File::open(path)?.into_file()).map_err(fail)
-    };
-    let held: Vec<usize> = open()?.schema().fields().iter().filter_map(|f| table.index_of(f.name())).collect();
-    let is_key = |p: &usize| [T, DT].contains(p) || (HOST..N_COMMON + table.n_keys).contains(p);
-    let values: Vec<usize> = held.iter().copied().filter(|p| table.columns[*p].is_value()).collect();
-    let at_once = usize::try_from(VALUES / entry.rows.max(1)).unwrap_or(1).max(1);
-    for columns in values.chunks(at_once) {
-        let wanted = held.iter().filter(|p| is_key(p)).chain(columns).map(|p| table.columns[*p].name);
-        let builder = open()?;
-        let mask = ProjectionMask::columns(builder.parquet_schema(), wanted);
-        let reader = builder.with_projection(mask).with_batch_size(ROW_GROUP).build().map_err(fail)?;
-        let mut gather = Gather::new(table);
-        for batch in reader {
-            let batch = batch.map_err(|source| StoreError::Arrow { path: path.to_owned(), source })?;
-            for rows in within(&batch, window) {
-                if !gather.push(&batch.slice(rows.start, rows.len())) {
-                    return Err(StoreError::damaged(path, "it has columns that this fenxi does not know"));
-                }
-            }
-        }
-        let order = gather.order();
-        let keys: Vec<_> = order.groups.iter().map(|g| gather.key(order.order[g.start])).collect();
-        chunk_stats(&gather, &order, &places(&gather.in_use()), &keys, stats)?;
-    }
-    Ok(())
 }
 
 /// The rows of a batch that lie within a window, as ranges.

@@ -15,8 +15,10 @@ use thiserror::Error;
 use crate::{
     About, Dialect, Event, Mode, Reply, Row, ServerError, Session, Statement, WireError,
     channel::{Channel, Received},
+    login::Tls,
     protocol::cancellation,
     target::{Endpoint, Target, TargetError},
+    tls,
 };
 
 /// SQLSTATEs of a prepared statement that is none any more: a changed result, an unknown or known name, a confused protocol.
@@ -130,7 +132,15 @@ impl Client {
         let mut last = io::Error::other("no address");
         for endpoint in target.endpoints()? {
             match establish(&endpoint, patience) {
-                Ok(channel) => return Client::log_in(target, channel, endpoint, patience),
+                Ok(channel) => match Client::log_in(target, channel, endpoint, patience) {
+                    // A server may offer encryption and know no method that is still safe.
+                    Err(ClientError::Lost { source, .. })
+                        if target.login.tls == Tls::Prefer && tls::is_failure(&source) =>
+                    {
+                        return Client::connect(&target.in_clear(), patience);
+                    }
+                    done => return done,
+                },
                 Err(error) => last = error,
             }
         }

@@ -204,6 +204,11 @@ impl Target {
         self.with(|login| login.application = name.to_owned())
     }
 
+    /// The same target without encryption.
+    pub(crate) fn in_clear(&self) -> Target {
+        Target { tls: None, ..self.with(|login| login.tls = Tls::Disable) }
+    }
+
     /// Another database of the same server.
     #[must_use]
     pub fn to_database(&self, name: &str) -> Target {

@@ -143,6 +143,11 @@ impl ServerCertVerifier for Anyone {
     }
 }
 
+/// Whether a connection was lost because no encryption could be agreed upon.
+pub(crate) fn is_failure(error: &std::io::Error) -> bool {
+    error.get_ref().is_some_and(|error| error.is::<rustls::Error>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -67,7 +67,8 @@ function TreePanel({ run, state }: { run: Run; state: Looked }) {
   );
 }
 
-function Trees({ all }: { all: Waiting[] }) {
+/** Each session with those that wait for it below it. */
+export function Trees({ all }: { all: Waiting[] }) {
   return (
     <ul class="block-tree">
       {all.map((node) => (

@@ -6,7 +6,7 @@ import type { Run } from "../payload";
 import { refine } from "../router";
 import { clock } from "../units";
 import { useRanged } from "./ranged";
-import { type Dimension, DIMENSIONS, type Looked, MACHINE } from "./state";
+import { type Below, type Dimension, DIMENSIONS, type Looked, MACHINE } from "./state";
 import { Step } from "./step";
 
 /** Which dimension the chart shows; those of which one is chosen are left to the chips. */
@@ -25,8 +25,12 @@ export function DimensionPicker({ state }: { state: Looked }) {
 
 /** What is chosen, each with the way to give it up. */
 export function Chips({ run, state }: { run: Run; state: Looked }) {
+  return <ChipsOf state={state} text={useStatement(run, state.filters.statement)} />;
+}
+
+/** The same, where the text of the statement is known. */
+export function ChipsOf({ state, text }: { state: Looked; text: string | null }) {
   const chosen = Object.entries(state.filters) as [Dimension, string][];
-  const text = useStatement(run, state.filters.statement);
   if (chosen.length === 0 && state.at === null) return null;
   const said = (name: Dimension, value: string) =>
     name === "statement" ? (text ?? value) : name === "class" ? (partOf(value) ?? value) : value;
@@ -81,7 +85,7 @@ function useStatement(run: Run, digest: string | undefined): string | null {
 }
 
 /** From a class down to a disk: each step is an address. */
-export function Steps({ state }: { state: Looked }) {
+export function Steps({ state, machine = MACHINE }: { state: Looked; machine?: readonly Below[] }) {
   return (
     <nav class="steps" aria-label="drill down">
       <ol>
@@ -96,7 +100,7 @@ export function Steps({ state }: { state: Looked }) {
             </Step>
           </li>
         ))}
-        {MACHINE.map((name) => (
+        {machine.map((name) => (
           <li key={name}>
             <Step to={{ below: name }} current={state.below === name}>
               {name}

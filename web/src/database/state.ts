@@ -103,3 +103,6 @@ export const hasDatabase = (run: Held): boolean => run.tables.some((t) => /^db(_
 
 /** Whether a run has rows in one of these tables. */
 export const holds = (run: Held, tables: string[]): boolean => run.tables.some((t) => tables.includes(t.table) && t.rows > 0);
+
+/** Whether anything is chosen. */
+export const narrowedBy = (filters: Filters): boolean => Object.keys(filters).length > 0;

@@ -18,6 +18,10 @@ export interface Top {
 /** In words, where there is nothing of a kind. */
 const NONE: Partial<Record<Dimension, string>> = { event: "no wait: on a CPU, or runnable", statement: "no statement known" };
 
+/** What is read where the address says `id`. */
+export const nameOf = (by: Dimension, id: string): string =>
+  id === "(none)" ? (NONE[by] ?? "none named") : (by === "class" && partOf(id)) || id;
+
 /** The rows of an answer of `db-top-activity`. */
 export function tops(table: TableData, by: Dimension): Top[] {
   const place = (name: string) => table.columns.findIndex((c) => c.name === name);
@@ -30,7 +34,7 @@ export function tops(table: TableData, by: Dimension): Top[] {
       const [part, value] = [partOf(c.name), number(row[i])];
       return part && value ? [{ part, sessions: value }] : [];
     });
-    const named = id === "(none)" ? (NONE[by] ?? "none named") : (by === "class" && partOf(id)) || id;
+    const named = nameOf(by, id);
     return {
       who: id,
       name: by === "statement" && said ? said : named,

@@ -10,7 +10,7 @@ import { type Dimension, type Looked, listed, narrowed, parameters } from "./sta
 import { Step } from "./step";
 import { type Top, tops } from "./toplist";
 
-const TITLES: Record<Dimension, string> = {
+export const TITLES: Record<Dimension, string> = {
   class: "Classes",
   event: "Wait events",
   statement: "Statements",
@@ -50,7 +50,6 @@ function TopList({ run, by, state }: { run: Run; by: Dimension; state: Looked })
 }
 
 function Rows({ panel, by, state }: { panel: Panel; by: Dimension; state: Looked }) {
-  useShared(theme);
   if (panel.error)
     return (
       <p class="error" role="alert">
@@ -58,7 +57,12 @@ function Rows({ panel, by, state }: { panel: Panel; by: Dimension; state: Looked
       </p>
     );
   if (!panel.table || panel.quiet) return <p class="quiet">No sample of a session at work in this time range.</p>;
-  const rows = tops(panel.table, by);
+  return <TopRows rows={tops(panel.table, by)} by={by} state={state} />;
+}
+
+/** A list of the largest, each a step down. */
+export function TopRows({ rows, by, state }: { rows: Top[]; by: Dimension; state: Looked }) {
+  useShared(theme);
   const most = Math.max(...rows.map((r) => r.sessions), 1e-300);
   return (
     <ol class="top-rows">

@@ -41,6 +41,11 @@ export function trees(table: TableData): Waiting[] {
       below: [],
     };
   });
+  return plant(all);
+}
+
+/** Puts each below the session that it waits for. */
+export function plant(all: Waiting[]): Waiting[] {
   const key = (server: string, session: string) => `${server} ${session}`;
   const nodes = new Map(all.map((node) => [key(node.server, node.session), node]));
   const top: Waiting[] = [];

@@ -24,13 +24,26 @@ interface Props {
   meaning: (stream: Stream) => string | undefined;
   /** Takes a whole row. */
   wide: boolean;
+  /** In the place of the usual colours, one for each series. */
+  paints?: string[];
+  /** A line over all that is stacked, with its name. */
+  limit?: { name: string; value: number };
+  /** What is drawn by dragging, seconds since the epoch; it stays marked as it slides. */
+  range?: [number, number] | null;
+  onRange?: (range: [number, number] | null) => void;
 }
+
+/** A limit over stacked areas. */
+const LIMIT = "#7d8590";
+/** Moves of the pointer up to this are a click, not a time range, pixels. */
+const STILL = 3;
 
 function nameOf(stream: Stream, several: boolean, unit: string): string {
   return [stream.label, several || !stream.label ? words(stream.column, unit) : ""].filter(Boolean).join(" ");
 }
 
-export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, meaning, wide }: Props) {
+export function LiveChart(props: Props) {
+  const { title, streams, data, turn, unit, stacked, span_s, meaning, wide, paints, limit, range = null, onRange } = props;
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const near = useNear(box);
@@ -42,8 +55,9 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
   const shown = useMemo(() => new Set(streams.map((_, i) => i).filter((i) => i < SHOWN && !hidden.has(i))), [keys, hidden]);
   const several = new Set(streams.map((s) => s.column)).size > 1;
   const drawn = [...shown];
-  const latest = useRef({ streams, data, drawn });
-  latest.current = { streams, data, drawn };
+  const paint = (i: number) => paints?.[i] ?? colour(i);
+  const latest = useRef({ streams, data, drawn, range, onRange });
+  latest.current = { streams, data, drawn, range, onRange };
 
   useEffect(() => {
     const target = box.current;
@@ -62,15 +76,27 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
         series: [
           {},
           ...drawn.map((i) => ({
-            stroke: colour(i),
+            stroke: paint(i),
             width: stacked ? 0.5 : 1.6,
             points: { show: false },
-            ...(stacked ? { fill: colour(i) } : {}),
+            ...(stacked ? { fill: paint(i) } : {}),
           })),
+          ...(limit ? [{ stroke: LIMIT, dash: [7, 4], width: 2, points: { show: false } }] : []),
         ],
-        cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+        cursor: { y: false, points: { show: false }, drag: { x: Boolean(onRange), y: false, setScale: false, dist: STILL } },
+        hooks: {
+          draw: [(u) => latest.current.range && mark(u, latest.current.range)],
+          setSelect: [
+            (u) => {
+              if (u.select.width <= STILL) return;
+              const at = (x: number) => u.posToVal(x, "x");
+              latest.current.onRange?.([at(u.select.left), at(u.select.left + u.select.width)]);
+              u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            },
+          ],
+        },
       },
-      [[], ...drawn.map(() => [])],
+      [[], ...drawn.map(() => []), ...(limit ? [[]] : [])],
       target,
     );
     const hover = (e: MouseEvent) => {
@@ -79,12 +105,13 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
       const at = data.times[place];
       if (at === undefined) return tip.set(null);
       const rows = drawn.map((i) => ({
-        colour: colour(i),
+        colour: paint(i),
         name: nameOf(streams[i], several, unit),
         raw: streams[i].values[place] ?? null,
         i,
       }));
-      rows.sort((a, b) => (b.raw ?? -1) - (a.raw ?? -1));
+      if (!paints) rows.sort((a, b) => (b.raw ?? -1) - (a.raw ?? -1));
+      else rows.reverse();
       tip.set({
         x: e.clientX,
         y: e.clientY,
@@ -102,21 +129,22 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
       tip.set(null);
       built.destroy();
     };
-  }, [near, width, mode, clock, keys, drawn.join(), unit]);
+  }, [near, width, mode, clock, keys, drawn.join(), unit, paints?.join(), limit?.name]);
 
   useEffect(() => {
     const built = chart.current;
     if (!built || data.times.length === 0) return;
     const end = data.times[data.times.length - 1];
     built.batch(() => {
-      built.setData([data.times, ...rowsOf(streams, drawn, stacked)] as uPlot.AlignedData, false);
+      const line = limit ? [data.times.map(() => limit.value)] : [];
+      built.setData([data.times, ...rowsOf(streams, drawn, stacked), ...line] as uPlot.AlignedData, false);
       built.setScale("x", { min: end - span_s, max: end });
     });
   });
 
   const entries: Entry[] = streams.map((s, i) => ({
     name: nameOf(s, several, unit),
-    colour: colour(i),
+    colour: paint(i),
     dashed: false,
     value: human(s.values[s.values.length - 1], unit),
     title: meaning(s) ?? s.key,
@@ -140,8 +168,26 @@ export function LiveChart({ title, streams, data, turn, unit, stacked, span_s, m
         onChange={(next) => setHidden(new Set(next ? entries.map((_, i) => i).filter((i) => !next.has(i)) : []))}
         first={SHOWN}
       />
+      {limit && (
+        <p class="quiet limit">
+          <span class="swatch" style={{ background: LIMIT }} /> {`${limit.name}: ${human(limit.value, "")}`}
+        </p>
+      )}
     </article>
   );
+}
+
+/** Marks the time range that was chosen. */
+function mark(u: uPlot, [from, to]: [number, number]): void {
+  const { left, top, width, height } = u.bbox;
+  const x = (t: number) => Math.min(left + width, Math.max(left, u.valToPos(t, "x", true)));
+  const [begin, end] = [x(from), x(to)];
+  if (end <= begin) return;
+  u.ctx.save();
+  u.ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--accent").trim();
+  u.ctx.globalAlpha = 0.14;
+  u.ctx.fillRect(begin, top, end - begin, height);
+  u.ctx.restore();
 }
 
 /** Values to draw; stacked ones become sums, the highest first. */

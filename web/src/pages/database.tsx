@@ -2,11 +2,12 @@
 // sessions that were chosen.
 
 import { useEffect, useRef } from "preact/hooks";
-import { embedded, useAnswer } from "../api";
+import { embedded, offline, useAnswer } from "../api";
 import { Machine, Tabs } from "../database/below";
 import { Blocking } from "../database/blocking";
 import "../database/database.css";
 import { Chips, DimensionPicker, ServerPicker, Steps } from "../database/filters";
+import { LiveDatabases } from "../database/live";
 import { Asked, useRanged } from "../database/ranged";
 import { hasDatabase, holds, type Looked, looked, parameters } from "../database/state";
 import { Tops } from "../database/tops";
@@ -24,6 +25,8 @@ export const database: Page = { path: "/database", View: DatabasePage };
 function DatabasePage({ query }: { query: URLSearchParams }) {
   const wanted = query.get("run");
   const answer = useAnswer("run", wanted ? { run: [wanted] } : null);
+  const status = useAnswer("status", wanted || offline ? null : {}).data;
+  if (!wanted && status?.sources.some((s) => s.name === "db")) return <LiveDatabases query={query} />;
   if (answer.data && hasDatabase(answer.data.runs[0])) return <OpenedRun opened={answer.data} query={query} />;
   return (
     <main id="main" tabIndex={-1}>
@@ -37,7 +40,8 @@ function DatabasePage({ query }: { query: URLSearchParams }) {
       ) : !wanted ? (
         <Empty title="Which run?">
           <p>
-            Choose one from <a href="/">the list of runs</a>.
+            Choose one from <a href="/">the list of runs</a>. Servers that are named when this one is started are watched here as they work:{" "}
+            <code>fenxi serve --db URL</code>.
           </p>
         </Empty>
       ) : answer.error ? (

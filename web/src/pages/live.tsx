@@ -42,6 +42,11 @@ function LivePage({ query }: { query: URLSearchParams }) {
           {run && connection === "open" ? "as it is recorded" : WORDS[connection]}
         </span>
         <div class="page-tools">
+          {!run && status?.sources.some((s) => s.name === "db") && (
+            <a class="plain" href="/database">
+              Databases
+            </a>
+          )}
           {!run && <Sources status={status} chosen={source} />}
           <select aria-label="time range shown" value={span} onChange={(e) => refine({ span: e.currentTarget.value })}>
             {SPANS.map((s) => (

@@ -71,6 +71,7 @@ const fn share_of(whole: &'static str, of: Kind) -> Kind {
 pub static KINDS: &[Kind] = &[
     kind(name::LAG, &[], "From the intended start to the actual one although a connection was free"),
     kind(name::CONNECTION, &[], "From the intended start until a connection was free"),
+    kind("waiting in a pool", &["pool"], "Until a connection pooler had a connection to the server"),
     kind(name::CPU, &["cpu", "on cpu", "db cpu"], "The server's sessions on a CPU"),
     share_of(name::CPU, kind(name::USER, &[], "The server's sessions on a CPU, in user code")),
     share_of(name::CPU, kind(name::SYSTEM, &[], "The server's sessions on a CPU, in the kernel")),

@@ -105,6 +105,9 @@ commands! {
         tag            Tag(TagArgs)                  "Change the name, tags or remarks of runs";
         rm             Rm(RmArgs)                    "Remove runs";
         verify         Verify(VerifyArgs)            "Verify runs against their checksums";
+        compact        Compact(CompactArgs)          "Move tables of many runs into few large files, reversibly";
+        push           Push(PushArgs)                "Copy runs to S3-compatible storage or a directory, incrementally";
+        pull           Pull(PullArgs)                "Fetch runs from there";
         export         Export(ExportArgs)            "Export runs to one archive file";
     }
     "Other" {

@@ -10,6 +10,7 @@ use fenxi_store::{SERIES, SeriesLock, Store};
 
 use super::Command;
 use crate::{
+    answers,
     args::Cli,
     ending::exit_code,
     facts,
@@ -102,6 +103,9 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         Ok(outcome) => {
             if !global.quiet {
                 print::messages(&describe(&outcome, series.as_deref()));
+            }
+            if let (Some(run), Ok(store)) = (&outcome.run, stores::open(global)) {
+                answers::prepare(&store, run);
             }
             Ok(exit_code(outcome.exit_code.unwrap_or(0)))
         }

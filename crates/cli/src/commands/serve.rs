@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     machine::hostname,
-    options::{Global, seconds, size},
+    options::{Global, database::DbArgs, seconds, size},
     print, stores,
 };
 
@@ -40,7 +40,8 @@ Examples:
   fenxi serve --listen 0.0.0.0:7070 --token-file ~/.fenxi-token \\
       --tls-cert cert.pem --tls-key key.pem
   fenxi serve --host perf.example.com --token-file token      (behind a proxy)
-  fenxi serve --listen '[::1]:0' --read-only")]
+  fenxi serve --listen '[::1]:0' --read-only
+  fenxi serve --db postgres://mon@db1/shop            (page Database, live)")]
 pub struct ServeArgs {
     /// Address and port to listen on; port 0 picks a free one (repeatable)
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070")]
@@ -72,6 +73,8 @@ pub struct ServeArgs {
     /// Time limit per answer
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = seconds)]
     pub time_limit: f64,
+    #[command(flatten)]
+    pub databases: DbArgs,
     /// Maximum number of rows per SQL answer
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub rows: usize,
@@ -165,6 +168,7 @@ fn settings(global: &Global, args: &ServeArgs) -> anyhow::Result<Settings> {
         tls,
         read_only: args.read_only,
         carried: !args.no_carried,
+        databases: args.databases.source(Vec::new(), 1.0)?,
         limits,
         host: hostname(&Root::live()),
         audit: audit(global, args)?,

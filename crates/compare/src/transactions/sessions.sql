@@ -55,26 +55,58 @@ told AS (
     )
     GROUP BY run, server
 ),
--- Who else is connected, an application that holds locks or a change of the schema, is no part of the load's transactions: of each
--- class, the share that clients have who do a quarter of the work and more, where samples tell them apart.
-clients AS (
-    SELECT d.run, d.server, coalesce(d.application, '') AS application, coalesce(d.user, '') AS name_of, coalesce(d.client, '') AS address,
-        lower(d.activity) AS word, count(*) AS samples
+-- Who else is connected, an application that holds locks, an analyst, a bulk load, is no part of the load's transactions. Sessions of
+-- Fenxi's own load have its name; of another one they are those of clients who do a quarter of the work and more.
+named AS (
+    SELECT d.run, d.server, d.pid, d.tid, d.kind, lower(d.activity) AS word, coalesce(d.application, '') AS application,
+        coalesce(d.user, '') AS name_of, coalesce(d.client, '') AS address
     FROM db_session d JOIN span s USING (run)
-    WHERE d.activity IS NOT NULL AND coalesce(d.kind, 'client') LIKE 'client%' AND epoch_us(d.t) BETWEEN s.begin_us AND s.end_us
+    WHERE d.activity IS NOT NULL AND (coalesce(d.kind, 'client') LIKE 'client%' OR d.kind = 'parallel worker')
+        AND epoch_us(d.t) BETWEEN s.begin_us AND s.end_us
+),
+clients AS (
+    SELECT run, server, application, name_of, address, word, count(*) AS samples
+    FROM named WHERE coalesce(kind, 'client') LIKE 'client%'
     GROUP BY ALL
 ),
 works AS (
-    SELECT *, sum(samples) FILTER (word NOT IN ('idle', 'idle in transaction')) OVER (PARTITION BY run, server, application, name_of, address)
-        >= 0.25 * sum(samples) FILTER (word NOT IN ('idle', 'idle in transaction')) OVER (PARTITION BY run, server) AS is_load
+    SELECT *, CASE WHEN bool_or(application = 'fenxi') OVER (PARTITION BY run, server) THEN application = 'fenxi'
+        ELSE sum(samples) FILTER (word NOT IN ('idle', 'idle in transaction')) OVER (PARTITION BY run, server, application, name_of, address)
+            >= 0.25 * sum(samples) FILTER (word NOT IN ('idle', 'idle in transaction')) OVER (PARTITION BY run, server) END AS is_load
     FROM clients
 ),
 shares AS (
     SELECT run, server, word, coalesce(sum(samples) FILTER (is_load), 0) / sum(samples) AS of_load FROM works GROUP BY run, server, word
+),
+-- Where each session has a process of its own, the kernel tells whose the CPU time and the run queue were.
+owners AS (
+    SELECT n.run, n.server, n.pid, bool_or(coalesce(w.is_load, false)) AS is_load
+    FROM named n JOIN works w USING (run, server, application, name_of, address)
+    WHERE n.tid IS NULL AND n.pid IS NOT NULL
+    GROUP BY n.run, n.server, n.pid
+),
+of_kernel AS (
+    SELECT o.run, o.server, sum(p.cpu * p.dt) FILTER (is_load) / nullif(sum(p.cpu * p.dt), 0) AS cpu,
+        sum(p.run_queue_wait * p.dt) FILTER (is_load) / nullif(sum(p.run_queue_wait * p.dt), 0) AS run_queue
+    FROM owners o JOIN process p ON p.run = o.run AND p.pid = o.pid JOIN span s ON s.run = o.run
+    WHERE epoch_us(p.t) - coalesce(p.dt, 0) * 5e5 BETWEEN s.begin_us AND s.end_us
+    GROUP BY o.run, o.server
 )
-SELECT t.run, measured, t.word, sum(time * coalesce(if(measured = 'sampled' OR t.word = 'idle in transaction', h.of_load, NULL), 1)) AS time, count(DISTINCT t.server) AS servers
+SELECT t.run, measured, t.word, sum(time * coalesce(CASE
+        WHEN measured = 'os' AND t.word = 'cpu' THEN k.cpu
+        WHEN measured = 'os' AND t.word = 'run queue' THEN k.run_queue
+        WHEN measured = 'sampled' OR t.word = 'idle in transaction' THEN h.of_load
+    END, 1)) AS time, count(DISTINCT t.server) AS servers
 FROM told t LEFT JOIN shares h ON h.run = t.run AND h.server IS NOT DISTINCT FROM t.server AND h.word = lower(t.word)
+LEFT JOIN of_kernel k ON k.run = t.run AND k.server IS NOT DISTINCT FROM t.server
 WHERE time IS NOT NULL AND (
     EXISTS (FROM busy b WHERE b.run = t.run AND b.server = t.server) OR NOT EXISTS (FROM busy b WHERE b.run = t.run)
 )
-GROUP BY t.run, measured, t.word ORDER BY ALL
+GROUP BY t.run, measured, t.word
+UNION ALL
+-- Who waited in a pooler that the load went through was with no server.
+SELECT p.run, 'server', 'pool', sum(wait_time * p.dt) / sum(p.dt), 0
+FROM db_pool p JOIN span s USING (run)
+WHERE p.user IS NULL AND wait_time IS NOT NULL AND epoch_us(p.t) - coalesce(p.dt, 0) * 5e5 BETWEEN s.begin_us AND s.end_us
+GROUP BY p.run HAVING sum(p.transactions_per_s * p.dt) / sum(p.dt) >= 0.1 * any_value(s.per_s)
+ORDER BY ALL

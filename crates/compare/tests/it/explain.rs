@@ -1,7 +1,9 @@
 //! Where the time of transactions went, by hand calculation over made-up runs.
 
 use fenxi_compare::{Chosen, Explained, Group, Request, SideBySide, Split};
-use fenxi_model::catalog::{cgroup, cpu, db, db_setting, db_wait, disk, load, process, query, sched};
+use fenxi_model::catalog::{
+    cgroup, cpu, db, db_pool, db_session, db_setting, db_wait, disk, load, process, query, sched,
+};
 
 use crate::runs::{Made, Runs};
 
@@ -139,6 +141,64 @@ fn waits_are_those_of_client_sessions_and_os_beats_samples() {
         ("other (residual)", 1.7, ""),
     ];
     assert_eq!(parts(&split), expected, "{:#?}", split.notes);
+}
+
+/// What samples saw one session do, ten times a second.
+fn session(run: &mut Made, (pid, application): (i64, &str), activity: &str) {
+    for tenth in 0..250 {
+        let t = run.at(f64::from(tenth) / 10.0);
+        let mut row = run.rows.row(&db_session::TABLE, t, 0.1);
+        row.str(db_session::server, "s").i64(db_session::session, pid).i64(db_session::pid, pid);
+        row.str(db_session::kind, "client backend").str(db_session::application, application);
+        row.str(db_session::activity, activity);
+    }
+}
+
+#[test]
+fn who_else_is_connected_is_no_part_of_the_latency_nor_is_its_cpu_time() {
+    let split = explained(|run| {
+        load(run);
+        postgres(run);
+        samples(run, "s", 1000.0);
+        waits(run, "s", "sampled", "client", &[("lock", 4.0), ("client", 2.0)]);
+        waits(run, "s", "os", "client", &[("cpu", 2.0), ("run queue", 1.0)]);
+        session(run, (110, "fenxi"), "lock");
+        // Copies a table, and does as much as the load.
+        session(run, (111, "psql"), "client");
+        session(run, (111, "psql"), "lock");
+    });
+    let expected = [
+        ("on CPU, user", 1.125, "os"),
+        ("on CPU, system", 0.375, "os"),
+        ("run queue", 0.6, "os"),
+        ("lock", 2.0, "sampled"),
+        ("other (residual)", 5.9, ""),
+    ];
+    assert_eq!(parts(&split), expected, "{:#?}", split.notes);
+}
+
+#[test]
+fn who_waits_in_a_pooler_is_with_no_server() {
+    let pooled = |transactions: f64| {
+        explained(|run| {
+            load(run);
+            samples(run, "s", 1000.0);
+            waits(run, "s", "sampled", "client", &[("lock", 2.0)]);
+            for second in 0..25 {
+                let t = run.at(f64::from(second) + 1.0);
+                let mut row = run.rows.row(&db_pool::TABLE, t, 1.0);
+                row.str(db_pool::server, "p:6432").str(db_pool::database, "shop");
+                row.f64(db_pool::transactions_per_s, transactions).f64(db_pool::wait_time, 6.0);
+                // Those of each user are in it.
+                let mut row = run.rows.row(&db_pool::TABLE, t, 1.0);
+                row.str(db_pool::server, "p:6432").str(db_pool::database, "shop").str(db_pool::user, "web");
+            }
+        })
+    };
+    let expected = [("waiting in a pool", 6.0, "server"), ("lock", 2.0, "sampled"), ("other (residual)", 2.0, "")];
+    assert_eq!(parts(&pooled(1000.0)), expected);
+    // The load does not go through it.
+    assert_eq!(parts(&pooled(20.0))[0], ("lock", 2.0, "sampled"));
 }
 
 #[test]

@@ -35,11 +35,21 @@ impl Threads {
         let file = |name: &str| self.root.read_text(&format!("/proc/{}/task/{tid}/{name}", self.listener.pid()));
         let Some(function) = file("wchan") else { return };
         let wait = Wait::of_thread(function.trim(), || system_call(file("syscall")?.as_bytes()));
-        let Some(found) = activity_of(wait) else { return };
+        let found = match activity_of(wait) {
+            // MySQL 8 has no state for it: threads of the log write, and who commits waits for them.
+            Some(class::CONCURRENCY) if commits(session) => class::COMMIT,
+            Some(found) => found,
+            None => return,
+        };
         session.activity = found;
         put(&mut session.wait_class, Some(activity::wait_class(found)));
         put(&mut session.wait_event, Some(wait.word()));
     }
+}
+
+/// Whether a session executes what ends a transaction.
+fn commits(session: &Session) -> bool {
+    session.statement.as_ref().is_some_and(|text| text.form.starts_with("commit"))
 }
 
 /// The class of a kernel's wait within a statement; None where it is none of the server's.

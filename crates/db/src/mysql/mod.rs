@@ -1,4 +1,4 @@
-//! MySQL and MariaDB. MariaDB 10.11 is what was tried; of MySQL columns and views are known from its documentation.
+//! MySQL and MariaDB. MariaDB 10.11 and 11.4 and MySQL 8.0.12 are what was tried; of others, columns and views are known from documentation.
 
 mod activity;
 mod kernel;

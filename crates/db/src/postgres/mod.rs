@@ -1,6 +1,6 @@
 //! PostgreSQL 12 and later, primaries and standbys.
 
-mod activity;
+pub mod activity;
 mod locks;
 mod poller;
 mod readings;

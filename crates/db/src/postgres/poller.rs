@@ -11,7 +11,7 @@ use super::{
     relations,
     roster::Roster,
     settings::Settings,
-    statements::Statements,
+    statements::{HIDDEN, Statements},
 };
 use crate::{
     check::{Finding, Seen as SeenAs, timed},
@@ -213,8 +213,13 @@ impl gather::Poller for Postgres {
         let relations = timed("tables, indexes", f64::from(SELDOM_S), || self.read_relations(about, rows))?;
         let settings =
             timed("settings", 0.0, || self.settings.read(&mut self.client, about.server, about.interval.t, rows))?;
-        if self.statements.is_none() {
-            statements.seen = SeenAs::Missing;
+        match self.statements.as_ref().map(|seen| seen.statements.hidden) {
+            None => statements.seen = SeenAs::Missing,
+            Some(0) => {}
+            Some(hidden) => {
+                statements.seen = SeenAs::Partly;
+                statements.why = Some(format!("{hidden} statements of others are hidden: {HIDDEN}"));
+            }
         }
         all.extend([statements, relations, settings]);
         all.extend(self.missing.iter().map(|(what, why)| Finding::missing(what, why)));

@@ -61,6 +61,9 @@ const COLUMNS: &[Growing] = &[
     ),
 ];
 
+/// What shows statements of others.
+pub const HIDDEN: &str = "GRANT pg_monitor shows them";
+
 /// Statements at work.
 pub struct Statements {
     view: String,
@@ -75,6 +78,8 @@ pub struct Statements {
     evicted: Option<Number>,
     /// Entries evicted between the last two readings, until somebody takes them.
     pub lost: Option<f64>,
+    /// Entries of others in the last reading, which show neither a number nor a text.
+    pub hidden: usize,
 }
 
 impl Statements {
@@ -101,6 +106,7 @@ impl Statements {
             learn_from: None,
             evicted: None,
             lost: None,
+            hidden: 0,
         })
     }
 
@@ -132,10 +138,14 @@ impl Statements {
         let long_ago = about.is_last || self.learn_from.is_none_or(|from| about.interval.t >= from);
         // Whether texts can be asked for behind this reading.
         let asks = long_ago || !self.has_last;
-        let Statements { sql, columns, seen, texts, has_last, .. } = self;
+        let had_hidden = std::mem::take(&mut self.hidden) > 0;
+        let Statements { sql, columns, seen, texts, has_last, hidden, .. } = self;
         client.each_again(sql, &mut |row| {
             // An entry of somebody whose statements we may not see has no number.
-            let Some(id) = row.text(0) else { return };
+            let Some(id) = row.text(0) else {
+                *hidden += 1;
+                return;
+            };
             let nested = row.is_yes(5);
             let entry =
                 format!("{id}/{}/{}/{nested:?}", row.text(1).unwrap_or_default(), row.text(3).unwrap_or_default());
@@ -162,6 +172,9 @@ impl Statements {
             }
             now.insert(entry.into(), values);
         })?;
+        if self.hidden > 0 && !had_hidden {
+            rows.note(about.server, None, &format!("{} statements of others are not seen: {HIDDEN}", self.hidden));
+        }
         self.seen = now;
         let was_first = !std::mem::replace(&mut self.has_last, true);
         if was_first || (unknown && asks) {

@@ -5,6 +5,7 @@
 mod auto;
 mod extensions;
 mod mysql;
+mod mysql_versions;
 mod observe;
 mod oracles;
 mod pooler;

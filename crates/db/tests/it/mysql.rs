@@ -31,6 +31,11 @@ const SCHEMA: &str = "--performance-schema=ON";
 #[test]
 fn statements_and_commits_are_as_many_as_the_driver_made() {
     let Some(server) = server(&[SCHEMA]) else { return };
+    all_that_was_done_is_counted(&server, "MariaDB");
+}
+
+/// What a driver did is what is read.
+pub fn all_that_was_done_is_counted(server: &Server, vendor_is: &str) {
     let program = server.program("tpcb_like", &[("scale", "1")]);
     server.prepare(&program).unwrap();
     let mut observation = begin(&server.url("test"), 20).unwrap();
@@ -64,7 +69,7 @@ fn statements_and_commits_are_as_many_as_the_driver_made() {
     assert!(inserted >= done - 1e-6, "{inserted} of {done}");
     let settings = rows.of(&db_setting::TABLE).unwrap();
     let vendor = places(&rows, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("vendor"));
-    assert_eq!(settings.str(vendor[0], db_setting::value), Some("MariaDB"));
+    assert_eq!(settings.str(vendor[0], db_setting::value), Some(vendor_is));
     assert!(notes(&rows).iter().all(|note| !note.contains(" read: ")), "{:?}", notes(&rows));
 }
 
@@ -103,8 +108,7 @@ fn prepared_statements_are_seen_by_samples_and_it_is_told_that_no_digest_counts_
 }
 
 /// A row lock is held for two seconds, with and without the performance schema.
-fn a_row_is_waited_for(more: &[&str]) {
-    let Some(server) = server(more) else { return };
+pub fn a_row_is_waited_for(server: &Server, more: &[&str]) {
     let mut holder = server.client("test");
     holder.run("CREATE TABLE a (id int PRIMARY KEY, n int) ENGINE=InnoDB").unwrap();
     holder.run("INSERT INTO a VALUES (1, 0)").unwrap();
@@ -141,10 +145,47 @@ fn a_row_is_waited_for(more: &[&str]) {
     });
 }
 
+/// Three sessions wait for a row that a fourth one has changed.
+pub fn a_queue_for_a_row_has_its_root(server: &Server) {
+    let mut holder = server.client("test");
+    holder.run("CREATE TABLE q (id int PRIMARY KEY, n int) ENGINE=InnoDB").unwrap();
+    holder.run("INSERT INTO q VALUES (1, 0)").unwrap();
+    holder.run("BEGIN").unwrap();
+    holder.run("UPDATE q SET n = 1 WHERE id = 1").unwrap();
+    let root = i64::from(holder.about().number);
+    let mut observation = begin(&server.url("test"), 10).unwrap();
+    thread::scope(|scope| {
+        let mut waiters = std::collections::BTreeSet::new();
+        for n in 2..5 {
+            let mut client = server.client("test");
+            waiters.insert(i64::from(client.about().number));
+            scope.spawn(move || client.run(&format!("UPDATE q SET n = {n} WHERE id = 1")).unwrap());
+        }
+        observation.go_on(4.0);
+        holder.run("COMMIT").unwrap();
+        observation.go_on(0.5);
+        let rows = observation.end();
+        let edges = rows.of(&db_lock::TABLE).unwrap();
+        let of_root = |row: &usize| edges.i64(*row, db_lock::root) == Some(root);
+        let found = (0..edges.n_rows()).filter(of_root).filter_map(|row| edges.i64(row, db_lock::waiter)).collect();
+        assert_eq!(waiters, found);
+        let waited = (0..edges.n_rows()).filter_map(|row| edges.f64(row, db_lock::waited_s)).fold(0.0, f64::max);
+        assert!((1.0..8.0).contains(&waited), "{waited}");
+    });
+}
+
+#[test]
+fn a_queue_of_mariadb_has_its_root() {
+    let Some(server) = server(&[SCHEMA]) else { return };
+    a_queue_for_a_row_has_its_root(&server);
+}
+
 #[test]
 fn a_row_lock_is_a_lock_whatever_the_state_says() {
-    a_row_is_waited_for(&[SCHEMA]);
-    a_row_is_waited_for(&["--performance-schema=OFF"]);
+    for more in [SCHEMA, "--performance-schema=OFF"] {
+        let Some(server) = server(&[more]) else { return };
+        a_row_is_waited_for(&server, &[more]);
+    }
 }
 
 #[test]

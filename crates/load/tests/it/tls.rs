@@ -128,3 +128,22 @@ fn mariadb_is_encrypted_and_known_by_its_certificate() {
     let Some(plain) = Server::mariadb_with(&["--skip-ssl"]) else { return };
     assert!(connect(&format!("{}?ssl-mode=require", plain.url("test"))).unwrap_err().contains("offers no TLS"));
 }
+
+#[test]
+fn who_only_prefers_encryption_goes_without_where_none_can_be_agreed_upon() {
+    let Some(certificates) = Certificates::make("postgres") else {
+        return skipped("PostgreSQL with TLS", "openssl is not installed here");
+    };
+    let (pem, key) = (certificates.path("server.pem"), certificates.path("server.key"));
+    let (pem, key) = (format!("ssl_cert_file={}", pem.display()), format!("ssl_key_file={}", key.display()));
+    // A cipher without forward secrecy, as servers of old have.
+    let old = ["-c", "ssl_ciphers=AES128-SHA256", "-c", "ssl_max_protocol_version=TLSv1.2"];
+    let Some(server) = Server::postgres_with(&[&["-c", "ssl=on", "-c", &pem, "-c", &key], &old[..]].concat()) else {
+        return skipped("PostgreSQL with TLS", "it is not installed here");
+    };
+    let url = |mode: &str| format!("{}?sslmode={mode}", server.url(server.database()));
+    let encrypted = "SELECT count(*) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl";
+    assert_eq!(connect(&url("prefer")).unwrap().number(encrypted).unwrap(), Some(0));
+    let refused = connect(&url("require")).unwrap_err();
+    assert!(refused.contains("HandshakeFailure"), "{refused}");
+}

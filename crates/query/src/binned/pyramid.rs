@@ -16,7 +16,7 @@ use parquet::{
 };
 
 use super::{BinSql, timewise::Timewise};
-use crate::{Engine, Part, QueryError, Question, Scope, engine::Asked, views::last_us};
+use crate::{Engine, Part, QueryError, Question, Scope, engine::Asked};
 
 /// Sampling intervals in a bin of each level, the finest first; each is a multiple of the one before.
 const LEVELS: [u64; 2] = [8, 64];
@@ -87,7 +87,7 @@ impl Source<'_> {
         let start = store.run(run)?.manifest.start;
         let Some(file) = store.files(self.timewise.table.name, Some(&whole))?.pop() else { return Ok(Vec::new()) };
         let width_us = self.step_s * 1e6 * level as f64;
-        let end_us = last_us(&file.path)?.unwrap_or(start.0).saturating_sub(start.0) as f64;
+        let end_us = self.engine.last_us(self.timewise, &file, run)?.unwrap_or(start.0).saturating_sub(start.0) as f64;
         let slices = file.rows.div_ceil(self.engine.coarse_from.max(1)).max(1);
         let bins = ((end_us / width_us).ceil() as u64).div_ceil(slices).max(1);
         let mut files = Vec::new();

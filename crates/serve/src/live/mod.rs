@@ -3,6 +3,7 @@
 //! Of this machine: one sampler for all listeners of the same sources (`sampler.rs`). Of a run that is being recorded: its
 //! streams are read as they grow.
 
+mod databases;
 mod follow;
 pub(crate) mod sampler;
 pub(crate) mod status;

@@ -14,7 +14,10 @@ use serde_json::json;
 use tokio::sync::broadcast;
 use tokio_stream::wrappers::BroadcastStream;
 
-use super::values;
+use super::{
+    databases::{self, Databases},
+    values,
+};
 use crate::{app::Shared, reply::Failure};
 
 /// Seconds between two samples.
@@ -45,7 +48,7 @@ impl Samplers {
 
 /// Ticks of this machine: of one source, or of those that are live.
 pub(super) fn ticks(shared: &Shared, source: Option<&str>) -> Result<impl Stream<Item = Event> + use<>, Failure> {
-    let key = source.map(|name| Ok::<_, Failure>(named(shared, name)?.spec().name)).transpose()?;
+    let key = source.map(|name| key_of(shared, name)).transpose()?;
     let mut samplers = shared.samplers.lock();
     if samplers.len() >= MOST && !samplers.contains_key(&key) {
         return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many sources are watched; try again soon"));
@@ -59,6 +62,18 @@ pub(super) fn ticks(shared: &Shared, source: Option<&str>) -> Result<impl Stream
     // Who was too slow goes on with what is next.
     let told = BroadcastStream::new(sender.subscribe()).filter_map(|told| async { told.ok() });
     Ok(told.map(|(name, data)| Event::default().event(name).data(&*data)))
+}
+
+/// What is sampled when a source of this name is asked for, if it may be.
+fn key_of(shared: &Shared, name: &str) -> Result<&'static str, Failure> {
+    match &shared.settings.databases {
+        Some(databases) if databases.spec().name == name => Ok(databases.spec().name),
+        None if name == fenxi_db::SOURCE_NAME => Err(Failure::new(
+            StatusCode::FORBIDDEN,
+            "this server watches no database: name them when it is started (`fenxi serve --db URL`)",
+        )),
+        _ => Ok(named(shared, name)?.spec().name),
+    }
 }
 
 /// The source of this name, if it may be watched here.
@@ -84,9 +99,15 @@ pub(super) fn may_be_watched(shared: &Shared, source: &dyn Source) -> Result<(),
 fn sample(shared: &Shared, key: Key) {
     let wanted = |source: &&'static dyn Source| {
         let spec = source.spec();
-        key.map_or(spec.live, |name| spec.name == name)
+        // How many CPUs there are stands beside what databases do.
+        let beside = key == Some(fenxi_db::SOURCE_NAME) && spec.name == "sched";
+        key.map_or(spec.live, |name| spec.name == name || beside)
     };
-    let sources = fenxi_record::sources().filter(wanted).map(|source| Arc::new(source) as Arc<dyn Source>).collect();
+    let mut sources: Vec<_> =
+        fenxi_record::sources().filter(wanted).map(|source| Arc::new(source) as Arc<dyn Source>).collect();
+    let named = shared.settings.databases.as_ref().filter(|databases| key == Some(databases.spec().name));
+    sources.extend(named.cloned());
+    let mut seen = Databases::default();
     let plan = Plan::new(sources, Root::live(), shared.settings.host.clone(), INTERVAL_S);
     let outcome = fenxi_record::record(plan, &mut |stage| {
         let Stage::Tick { t, rows, .. } = stage else { return ControlFlow::Continue(()) };
@@ -98,6 +119,9 @@ fn sample(shared: &Shared, key: Key) {
             return ControlFlow::Break(());
         };
         let _ = sender.send(("tick", values::of_rows(t, rows).into()));
+        if let Some(text) = seen.take(t, rows) {
+            let _ = sender.send((databases::EVENT, text.into()));
+        }
         ControlFlow::Continue(())
     });
     match outcome {

@@ -60,7 +60,8 @@ pub(crate) async fn get(State(shared): State<Shared>) -> Result<Response, Failur
     };
     let recordings = recordings.into_iter().map(recording).collect();
     let allowed = fenxi_record::sources().filter(|source| may_be_watched(&shared, *source).is_ok());
-    let sources = allowed.map(|source| source.spec());
+    let databases = shared.settings.databases.iter().map(|databases| databases.spec());
+    let sources = allowed.map(|source| source.spec()).chain(databases);
     let sources = sources.map(|spec| Watched { name: spec.name, summary: spec.summary, live: spec.live }).collect();
     let status = Status { machine: shared.settings.host.clone(), recordings, sources };
     Ok(json_reply(StatusCode::OK, serde_json::to_string(&status).map_err(ApiError::from)?))

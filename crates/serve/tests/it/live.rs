@@ -15,10 +15,10 @@ use crate::{
 };
 
 /// An open stream of events.
-struct Events(BufReader<TcpStream>);
+pub struct Events(BufReader<TcpStream>);
 
 impl Events {
-    fn open(served: &Served, target: &str) -> Events {
+    pub fn open(served: &Served, target: &str) -> Events {
         let mut stream = TcpStream::connect(served.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         // Of HTTP/1.0, as chunks would cut long lines.
@@ -38,7 +38,7 @@ impl Events {
     }
 
     /// Name and data of the next event.
-    fn next(&mut self) -> (String, Value) {
+    pub fn next(&mut self) -> (String, Value) {
         let name = self.line("event: ");
         (name, serde_json::from_str(&self.line("data: ")).unwrap())
     }

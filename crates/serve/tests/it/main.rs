@@ -4,6 +4,11 @@
 #![allow(clippy::print_stdout, reason = "a test tells what it measured")]
 
 mod changes;
+#[allow(clippy::print_stderr, reason = "a test says why a server did not start")]
+#[allow(dead_code, reason = "the load's tests use all of it")]
+#[path = "../../../load/tests/it/server.rs"]
+mod database;
+mod databases;
 mod description;
 mod flood;
 mod limits;

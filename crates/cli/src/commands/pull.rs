@@ -1,0 +1,64 @@
+//! `fenxi pull`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use fenxi_model::Unit;
+use fenxi_carry::{Transfer, open, pull};
+use serde_json::json;
+
+use crate::{
+    options::Global,
+    print,
+    progress::{Steps, plural},
+    stores,
+};
+
+/// `fenxi pull`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Fetches runs that `fenxi push` put at an address, as far as they are not here. Each
+file is compared with its checksum, and a run appears whole. Addresses are those of
+`fenxi push`.
+
+Examples:
+  fenxi pull s3://perf/team
+  fenxi pull s3://perf/team 20261121 --dry-run
+  fenxi pull /mnt/share/fenxi 20261121T142233-oltp-k3f9")]
+pub struct PullArgs {
+    /// Address of the other store
+    #[arg(value_name = "ADDRESS")]
+    pub from: String,
+    /// Runs to fetch, by id or the beginning of ids [default: all]
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Only print what would be fetched
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Pulls runs.
+pub fn run(global: &Global, args: &PullArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::create(global)?;
+    let place = open(&args.from, stores::now)?;
+    let line = Steps::new(global.quiet, "pulling");
+    let watch = |done: usize, all: usize, bytes: u64| line.show(&Unit::Bytes.human(bytes as f64).to_string(), done, all);
+    let transfer = Transfer { dry_run: args.dry_run, threads: 1, watch: &watch };
+    let pulled = pull(&store, place.as_ref(), &args.ids, &transfer);
+    line.clear();
+    let pulled = pulled?;
+    if args.json {
+        let told = json!({ "dry_run": args.dry_run, "from": place.name(), "runs": pulled.runs,
+            "known_runs": pulled.known, "bytes": pulled.bytes });
+        print::json(&format!("{told}\n"))?;
+    } else if !global.quiet {
+        let did = if args.dry_run { "would pull" } else { "pulled" };
+        let (runs, bytes) = (plural(pulled.runs as u64, "run"), Unit::Bytes.human(pulled.bytes as f64));
+        let known = plural(pulled.known as u64, "run");
+        print::message(&format!("{did} {runs} ({bytes}) from {}; {known} here already", place.name()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,73 @@
+//! `fenxi push`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use fenxi_model::Unit;
+use fenxi_carry::{Transfer, open, push};
+use serde_json::json;
+
+use crate::{
+    options::Global,
+    print,
+    progress::{Steps, plural},
+    stores,
+};
+
+/// `fenxi push`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The address is s3://BUCKET/PREFIX, file:///DIRECTORY or a directory. S3 and what
+speaks its protocol is configured as for other tools: AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL.
+
+Only what is missing there is sent; a run's manifest goes last, so that a run is
+whole or not there. Without RUN everything is pushed, also questions, studies and
+files of `fenxi compact`. Runs that were removed here stay there.
+
+Examples:
+  fenxi push s3://perf/team --dry-run
+  fenxi push s3://perf/team
+  fenxi push /mnt/share/fenxi branch=main
+  AWS_ENDPOINT_URL=http://minio:9000 fenxi push s3://perf/team @1")]
+pub struct PushArgs {
+    /// Address of the other store
+    #[arg(value_name = "ADDRESS")]
+    pub to: String,
+    /// Runs to push [default: the whole store]
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Only print what would be sent
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Runs on their way at the same time
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub parallel: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Pushes runs.
+pub fn run(global: &Global, args: &PushArgs) -> anyhow::Result<ExitCode> {
+    let store = stores::open(global)?;
+    let chosen = if args.runs.is_empty() { None } else { Some(store.select_all(&args.runs)?) };
+    let place = open(&args.to, stores::now)?;
+    let line = Steps::new(global.quiet, "pushing");
+    let watch = |done: usize, all: usize, bytes: u64| line.show(&Unit::Bytes.human(bytes as f64).to_string(), done, all);
+    let transfer = Transfer { dry_run: args.dry_run, threads: args.parallel, watch: &watch };
+    let pushed = push(&store, place.as_ref(), chosen.as_deref(), &transfer);
+    line.clear();
+    let pushed = pushed?;
+    if args.json {
+        let told = json!({ "dry_run": args.dry_run, "to": place.name(), "runs": pushed.runs, "known_runs": pushed.known,
+            "files": pushed.files, "bytes": pushed.bytes, "removed_files": pushed.removed });
+        print::json(&format!("{told}\n"))?;
+    } else if !global.quiet {
+        let did = if args.dry_run { "would push" } else { "pushed" };
+        let (runs, files) = (plural(pushed.runs as u64, "run"), plural(pushed.files, "file"));
+        let (bytes, known) = (Unit::Bytes.human(pushed.bytes as f64), plural(pushed.known as u64, "run"));
+        print::message(&format!("{did} {runs} ({files}, {bytes}) to {}; {known} there already", place.name()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

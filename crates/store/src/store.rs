@@ -350,5 +350,16 @@ pub(crate) fn way_out(id: &RunId) -> String {
 pub(crate) const REMOVED: &str = ".removed-";
 
 /// What a store's directory holds.
-pub(crate) const OWN: &[&str] =
-    &["store.json", "runs", "labels", "open", "cache", "locks", "questions", "formats", "boards", "studies", "compacted"];
+pub(crate) const OWN: &[&str] = &[
+    "store.json",
+    "runs",
+    "labels",
+    "open",
+    "cache",
+    "locks",
+    "questions",
+    "formats",
+    "boards",
+    "studies",
+    "compacted",
+];

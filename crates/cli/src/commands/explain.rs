@@ -77,7 +77,7 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
     let scope = Scope::of(ids);
     let diagnosis = Diagnosis::of(&engine, &scope)?;
-    let different = match args.runs.as_slice() {
+    let different = match wanted.as_slice() {
         [run] => differs::within(&engine, run, &args.part.window)?,
         _ => None,
     };

@@ -70,7 +70,8 @@ pub struct ExplainArgs {
 pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let engine = Engine::on_demand(&store, &args.engine.options())?;
-    let explained = Explained::of(&engine, [args.range.of(&args.runs, &[]).join(",")], &args.part.window)?;
+    let wanted = args.range.of(&args.runs, &[]);
+    let explained = Explained::of(&engine, [wanted.join(",")], &args.part.window)?;
     if explained.split.is_none() {
         print::message("these runs show neither the latency of transactions nor the elapsed time of a command");
     }

@@ -9,8 +9,10 @@
 -- yes: vm refaults_file_per_s=5000 *30
 -- no: vm refaults_file_per_s=3 *30
 -- A thousand pages are 4 MiB a second that memory would have saved; a tenth of the run.
-SELECT run, host, sum(CASE WHEN refaults_file_per_s >= 1000 THEN dt ELSE 0 END) AS bad_s, sum(dt) AS seen_s, wmean(refaults_file_per_s, dt) AS refaults
-FROM vm
-GROUP BY run, host
+-- Where the recorder started a command, or observed a database, that hardly waited for a disk, or read less than a fifth of what was read again, it is the cache of others: a fact.
+SELECT v.run, v.host, sum(CASE WHEN refaults_file_per_s >= 1000 THEN dt ELSE 0 END) AS bad_s, sum(dt) AS seen_s, wmean(refaults_file_per_s, dt) AS refaults,
+    CASE WHEN any_value(m.disk) < 5 OR any_value(m.read_bytes) < 0.2 * 4096 * sum(refaults_file_per_s * dt) THEN 'info' ELSE 'warning' END AS severity
+FROM vm v LEFT JOIN measured_wait m ON m.run = v.run AND m.host = v.host
+GROUP BY v.run, v.host
 HAVING sum(CASE WHEN refaults_file_per_s >= 1000 THEN dt ELSE 0 END) >= greatest(3, 0.1 * sum(dt))
-ORDER BY refaults DESC, run, host
+ORDER BY refaults DESC, v.run, v.host

@@ -16,9 +16,10 @@
 -- no: pressure resource=cpu some=0 *28 @2
 -- PSI counts also the microseconds before a wake-up is served, so that a few percent are normal; a quarter of the
 -- whole run is not.
-SELECT run, host, wmean(p.some, dt) AS stalled
-FROM pressure p
+-- Where the recorder started a command, or observed a database, that waited for a CPU hardly ever, it is what others had: a fact.
+SELECT p.run, p.host, wmean(p.some, dt) AS stalled, CASE WHEN any_value(m.cpu) < 5 THEN 'info' ELSE 'warning' END AS severity
+FROM pressure p LEFT JOIN measured_wait m ON m.run = p.run AND m.host = p.host
 WHERE resource = 'cpu'
-GROUP BY run, host
+GROUP BY p.run, p.host
 HAVING wmean(p.some, dt) >= 25 AND sum(dt) >= 3
-ORDER BY stalled DESC, run, host
+ORDER BY stalled DESC, p.run, p.host

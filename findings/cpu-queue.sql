@@ -16,13 +16,14 @@
 -- no: sched runnable=30 *30
 -- The run queue above the number of CPUs is saturation in the USE method. The gauge is one moment a sample, so that
 -- only a mean above the CPUs counts together with a tenth of the run beyond twice as many.
+-- Where the recorder started a command, or observed a database, that waited for a CPU hardly ever, it is what others had: a fact.
 WITH queues AS (
     SELECT run, host, wmean(runnable, dt) AS queue, CAST(max(cpus_online) AS BIGINT) AS cpus,
         sum(CASE WHEN runnable > 2 * cpus_online THEN dt ELSE 0 END) AS long_s, sum(dt) AS seen_s
     FROM sched
     GROUP BY run, host
 )
-SELECT run, host, queue, cpus, long_s, seen_s
-FROM queues
+SELECT q.run, q.host, queue, cpus, long_s, seen_s, CASE WHEN m.cpu < 5 THEN 'info' ELSE 'warning' END AS severity
+FROM queues q LEFT JOIN measured_wait m ON m.run = q.run AND m.host = q.host
 WHERE queue > cpus AND long_s >= 0.1 * seen_s AND long_s >= 3
-ORDER BY queue / cpus DESC, run, host
+ORDER BY queue / cpus DESC, q.run, q.host

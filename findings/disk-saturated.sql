@@ -18,6 +18,7 @@
 -- no: disk device=sda class=disk util=1 queue_depth=0.1 *28 @2
 -- Utilisation with a queue behind it (USE method): one request at a time keeps a device busy but lets nobody wait, so
 -- that two in flight are asked for. A tenth of the run, so that one burst is none.
+-- Where the recorder started a command, or observed a database, that waited for a disk hardly ever, it is what others had: a fact.
 WITH disks AS (
     SELECT run, host, device, sum(CASE WHEN util >= 95 AND queue_depth >= 2 THEN dt ELSE 0 END) AS full_s, sum(dt) AS seen_s,
         sum(CASE WHEN util >= 95 THEN queue_depth * dt END) / nullif(sum(CASE WHEN util >= 95 THEN dt END), 0) AS depth
@@ -25,7 +26,7 @@ WITH disks AS (
     WHERE coalesce(class, 'disk') = 'disk'
     GROUP BY run, host, device
 )
-SELECT run, host, device, full_s, seen_s, depth
-FROM disks
+SELECT d.run, d.host, device, full_s, seen_s, depth, CASE WHEN m.disk < 5 THEN 'info' ELSE 'warning' END AS severity
+FROM disks d LEFT JOIN measured_wait m ON m.run = d.run AND m.host = d.host
 WHERE full_s >= 0.1 * seen_s AND full_s >= 3
-ORDER BY full_s DESC, depth DESC, run, host, device
+ORDER BY full_s DESC, depth DESC, d.run, d.host, device

@@ -17,6 +17,7 @@
 -- no: disk device=sda class=disk await_ms=60 reads_per_s=0.5 *6 @60
 -- Against its own median: five times as long, and more than 10 ms, which a person's work begins to feel when it adds
 -- up. Moments with hardly any request (below 5 a second) say little and are left out. Three seconds at least.
+-- Where the recorder started a command, or observed a database, that waited for a disk hardly ever, it is what others had: a fact.
 WITH moments AS (
     SELECT run, host, device, dt, coalesce(await_ms, greatest(read_await_ms, write_await_ms)) AS ms
     FROM disk
@@ -28,7 +29,7 @@ WITH moments AS (
     FROM moments JOIN usual USING (run, host, device)
     GROUP BY run, host, device, usual_ms, limit_ms
 )
-SELECT run, host, device, worst_ms, limit_ms, slow_s, seen_s, usual_ms
-FROM disks
+SELECT d.run, d.host, device, worst_ms, limit_ms, slow_s, seen_s, usual_ms, CASE WHEN m.disk < 5 THEN 'info' ELSE 'warning' END AS severity
+FROM disks d LEFT JOIN measured_wait m ON m.run = d.run AND m.host = d.host
 WHERE slow_s >= 3
-ORDER BY slow_s * worst_ms DESC, run, host, device
+ORDER BY slow_s * worst_ms DESC, d.run, d.host, device

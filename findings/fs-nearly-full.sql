@@ -1,7 +1,7 @@
 -- title: A file system is nearly full
 -- severity: warning
 -- section: disk
--- says: {mount} was {full_pct:%} full at the end, with {left_bytes:B} left.
+-- says: {mount} was up to {full_pct:%} full, with {left_bytes:B} left.
 -- advice: Writes slow down and then fail; free space, or make sure that the run does not fill it. Space reserved for root counts as used.
 -- ask: fs-usage
 -- yes: fs mount=/data fstype=ext4 used=93 total_bytes=1e11 available_bytes=7e9 *3
@@ -11,14 +11,14 @@
 --
 -- no: fs mount=/snap/x fstype=squashfs used=100 total_bytes=1e8 available_bytes=0 *3
 -- 90 % is where most file systems begin to have trouble to find room in one piece; at 98 % the next large file fails.
--- Images that are read only are full by nature.
-WITH latest AS (
+-- Images that are read only are full by nature. At its fullest: what a program deletes when it fails is not there at the end.
+WITH fullest AS (
     SELECT run, host, mount, greatest(coalesce(used, 0), coalesce(inodes_used, 0)) AS full_pct, available_bytes AS left_bytes
     FROM fs
     WHERE coalesce(fstype, '') NOT IN ('squashfs', 'iso9660', 'erofs', 'udf', 'cramfs', 'efivarfs', 'overlay') AND coalesce(total_bytes, 1) > 0
-    QUALIFY row_number() OVER (PARTITION BY run, host, mount ORDER BY t DESC) = 1
+    QUALIFY row_number() OVER (PARTITION BY run, host, mount ORDER BY greatest(coalesce(used, 0), coalesce(inodes_used, 0)) DESC, t DESC) = 1
 )
 SELECT run, host, mount, full_pct, left_bytes, CASE WHEN full_pct >= 98 THEN 'critical' ELSE 'warning' END AS severity
-FROM latest
+FROM fullest
 WHERE full_pct >= 90
 ORDER BY full_pct DESC, run, host, mount

@@ -12,10 +12,11 @@
 --
 -- no: pressure resource=cpu some=45 full=30 *30
 -- A fifth of the run for one task is worth a look; when all stood still for half of it, the machine did little else.
-SELECT run, host, wmean(p.some, dt) AS stalled, coalesce(wmean(p.full, dt), 0) AS all_stalled,
-    CASE WHEN wmean(p.full, dt) >= 50 THEN 'critical' ELSE 'warning' END AS severity
-FROM pressure p
+-- Where the recorder started a command, or observed a database, that waited for a disk hardly ever, it is what others had: a fact.
+SELECT p.run, p.host, wmean(p.some, dt) AS stalled, coalesce(wmean(p.full, dt), 0) AS all_stalled,
+    CASE WHEN any_value(m.disk) < 5 THEN 'info' WHEN wmean(p.full, dt) >= 50 THEN 'critical' ELSE 'warning' END AS severity
+FROM pressure p LEFT JOIN measured_wait m ON m.run = p.run AND m.host = p.host
 WHERE resource = 'io'
-GROUP BY run, host
+GROUP BY p.run, p.host
 HAVING wmean(p.some, dt) >= 20 AND sum(dt) >= 3
-ORDER BY stalled DESC, run, host
+ORDER BY stalled DESC, p.run, p.host

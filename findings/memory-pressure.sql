@@ -11,10 +11,11 @@
 --
 -- no: pressure resource=io some=22 full=14 *30
 -- Services that watch PSI act at about 10 % (systemd-oomd's default is 60 % of full over 30 s); full time is work lost.
-SELECT run, host, wmean(p.some, dt) AS stalled, coalesce(wmean(p.full, dt), 0) AS all_stalled,
-    CASE WHEN wmean(p.full, dt) >= 10 THEN 'critical' ELSE 'warning' END AS severity
-FROM pressure p
+-- Where the recorder started a command, or observed a database, that waited for memory or a disk hardly ever, it is what others had: a fact.
+SELECT p.run, p.host, wmean(p.some, dt) AS stalled, coalesce(wmean(p.full, dt), 0) AS all_stalled,
+    CASE WHEN any_value(m.disk + m.memory) < 5 THEN 'info' WHEN wmean(p.full, dt) >= 10 THEN 'critical' ELSE 'warning' END AS severity
+FROM pressure p LEFT JOIN measured_wait m ON m.run = p.run AND m.host = p.host
 WHERE resource = 'memory'
-GROUP BY run, host
+GROUP BY p.run, p.host
 HAVING wmean(p.some, dt) >= 5 AND sum(dt) >= 3
-ORDER BY stalled DESC, run, host
+ORDER BY stalled DESC, p.run, p.host

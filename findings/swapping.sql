@@ -15,14 +15,15 @@
 -- no: vm swap_out_pages_per_s=900 *30
 -- Only swapping in, which somebody waits for; a tenth of the run, so that one burst is none. A thousand pages a
 -- second for half of the run is a machine that thrashes.
+-- Where the recorder started a command, or observed a database, that waited for memory or a disk hardly ever, it is what others had: a fact.
 WITH hosts AS (
     SELECT run, host, sum(CASE WHEN swap_in_pages_per_s >= 10 THEN dt ELSE 0 END) AS bad_s, sum(dt) AS seen_s,
         wmean(swap_in_pages_per_s, dt) AS pages_in, coalesce(wmean(swap_out_pages_per_s, dt), 0) AS pages_out
     FROM vm
     GROUP BY run, host
 )
-SELECT run, host, bad_s, seen_s, pages_in, pages_out,
-    CASE WHEN bad_s >= 0.5 * seen_s AND pages_in >= 1000 THEN 'critical' ELSE 'warning' END AS severity
-FROM hosts
+SELECT h.run, h.host, bad_s, seen_s, pages_in, pages_out,
+    CASE WHEN m.disk + m.memory < 5 THEN 'info' WHEN bad_s >= 0.5 * seen_s AND pages_in >= 1000 THEN 'critical' ELSE 'warning' END AS severity
+FROM hosts h LEFT JOIN measured_wait m ON m.run = h.run AND m.host = h.host
 WHERE bad_s >= 0.1 * seen_s AND bad_s >= 3
-ORDER BY pages_in DESC, run, host
+ORDER BY pages_in DESC, h.run, h.host

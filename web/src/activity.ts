@@ -23,6 +23,23 @@ const PAINT: Record<string, string> = {
   protocol: "#3b7f7a",
   "other waits": "#5b6470",
   "idle in transaction": "#a0741a",
+  // What commands wait for.
+  disk: "#1d5fc4",
+  flush: "#b0641a",
+  "dirty pages": "#8a5a2b",
+  memory: "#5d4fb0",
+  "file lock": "#a3324a",
+  "kernel lock": "#7a1f2b",
+  receive: "#77733f",
+  send: "#5f6a2f",
+  connect: "#3b7f7a",
+  accept: "#4a7070",
+  pipe: "#2680a8",
+  poll: "#6b5a4d",
+  sleep: "#6f7885",
+  child: "#7a5c3e",
+  "file server": "#3f5fa0",
+  stopped: "#8b3fa0",
 };
 const REST = "#8b939d";
 

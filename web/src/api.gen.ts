@@ -3,6 +3,8 @@
 /** The answer of each request. */
 export interface Answers {
   about: About;
+  board: BoardAnswer;
+  boards: Boards;
   catalogue: Catalogue;
   compare: SideBySide;
   explain: Explained;
@@ -12,6 +14,7 @@ export interface Answers {
   notes: Notes;
   panel: Panel;
   questions: Questions;
+  range: InRange;
   representative: Representative;
   run: Opened;
   runs: RunList;
@@ -26,12 +29,14 @@ export interface Answers {
 
 /** Parameters of each request in the order in which its text has them. */
 export const ORDER: Record<string, string> = {
+  board: "name run",
   compare: "a b margin window by per force all",
   explain: "run window",
   facts: "run topic differ",
   findings: "run",
   notes: "run limit",
   panel: "question sql chart x y series unit run from to bins rows lines",
+  range: "run from to rows",
   representative: "run window",
   run: "run",
   runs: "where text host from to sort desc limit offset sparkline",
@@ -43,7 +48,20 @@ export const ORDER: Record<string, string> = {
 };
 
 /** Answers that change while a page is open; the others are those of sealed runs. */
-export const CHANGING = ["about", "metrics", "questions", "run", "runs", "select", "status", "studies", "study", "trend"];
+export const CHANGING = [
+  "about",
+  "board",
+  "boards",
+  "metrics",
+  "questions",
+  "run",
+  "runs",
+  "select",
+  "status",
+  "studies",
+  "study",
+  "trend",
+];
 
 /** The program and what it allows. */
 export interface About {
@@ -92,6 +110,43 @@ export interface BestCell {
 
 /** Which direction is good */
 export type Better = "higher" | "lower" | "neither";
+
+/** A board laid out. */
+export interface BoardAnswer {
+  blocks: BoardBlock[];
+  name: string;
+  /** All runs that its questions are about. */
+  runs: Run[];
+  title: string;
+}
+
+/** A question of a board. */
+export interface BoardAsks {
+  /** Why it cannot be asked. */
+  error?: string;
+  /** Those of the question that is drawn over it. */
+  over?: [string, string][];
+  /** The question's name; absent of one that the board brings with it. */
+  question?: string;
+  /** Names and values of the request `panel` that answers it. */
+  request: [string, string][];
+  /** Places of its runs among those of the board. */
+  runs: number[];
+  /** Its heading on the board. */
+  title?: string;
+}
+
+/** Text, or a question. */
+export interface BoardBlock {
+  asks?: BoardAsks;
+  /** Markdown. */
+  text?: string;
+}
+
+/** The boards of the store. */
+export interface Boards {
+  boards: ListedBoard[];
+}
 
 /** The tables of a run. */
 export interface Catalogue {
@@ -306,9 +361,13 @@ export interface Header {
   lines?: string[];
   /** What the live page shows of it. */
   live?: LiveSeries;
+  /** The question that is drawn over this one, with an axis of its own. */
+  over?: string;
   /** Written by the user, not shipped. */
   own: boolean;
   params: QuestionParam[];
+  /** How values lie on the axis; absent where the values decide. */
+  scale?: "linear" | "log";
   section: string;
   /** Column that tells series apart. */
   series?: string;
@@ -342,6 +401,24 @@ export interface Impact {
 export interface Imported {
   /** Their ids. */
   runs: string[];
+}
+
+/** What is different in a time range of a run. */
+export interface InRange {
+  /** Those that differ, what changed most first. */
+  changed: RangeChange[];
+  /** Begin of the range, seconds since the begin of the run, widened to whole bins. */
+  from_s: number;
+  /** How many series were looked at. */
+  looked: number;
+  /** Series that differ and are not among these. */
+  more: number;
+  /** The run. */
+  run: string;
+  /** Length of a bin, over which values are averaged first. */
+  step_s: number;
+  /** Its end. */
+  to_s: number;
 }
 
 /** Two factors whose effects depend on each other. */
@@ -405,6 +482,14 @@ export interface Line {
   verdict: Verdict;
 }
 
+/** A board by its name. */
+export interface ListedBoard {
+  /** What is wrong with its file. */
+  error?: string;
+  name: string;
+  title: string;
+}
+
 /** A run of the list. */
 export interface ListedRun {
   baseline: boolean;
@@ -457,6 +542,13 @@ export interface LiveSeries {
   series: "all" | "total" | "each";
   /** The table of its values. */
   table: string;
+}
+
+/** A mark of a run, seconds since its start. */
+export interface Mark {
+  at_s: number;
+  host: string | null;
+  text: string;
 }
 
 /** What a column means, from the catalogue. */
@@ -557,11 +649,15 @@ export interface Panel {
   lines?: string[];
   /** What the live page shows of it. */
   live?: LiveSeries;
+  /** The question that is drawn over this one, with an axis of its own. */
+  over?: string;
   /** Written by the user, not shipped. */
   own: boolean;
   params: QuestionParam[];
   /** Why there is nothing to draw. */
   quiet?: Quiet;
+  /** How values lie on the axis; absent where the values decide. */
+  scale?: "linear" | "log";
   section: string;
   /** Column that tells series apart. */
   series?: string;
@@ -619,6 +715,36 @@ export interface Questions {
 
 /** Why a panel is folded away. */
 export type Quiet = "empty" | "zero";
+
+/** A series that is another one in the range. */
+export interface RangeChange {
+  /** Which direction is good. */
+  better: Better;
+  /** Change against the rest, 1 for twice as much; None where the rest is 0 or of another sign. */
+  change: number | null;
+  /** The column; `use` of a resource. */
+  column: string;
+  /** What the column means. */
+  doc: string;
+  /** Cliff's delta, from -1 to 1: how surely a value tells on which side it was. */
+  effect: number;
+  /** Mean in the range. */
+  inside: number;
+  /** What it is about: the values of the table's keys. */
+  key: string;
+  /** p, adjusted for the number of series that were looked at. */
+  p: number;
+  /** Mean in the rest of the run. */
+  rest: number;
+  /** What it belongs to. */
+  section: string;
+  /** Whether it is more than such a series wanders by itself. */
+  sure: boolean;
+  /** The table, `resource` for how full a resource was. */
+  table: string;
+  /** The unit of the means. */
+  unit: string;
+}
 
 /** Something to know before believing a comparison. */
 export interface Reason {

@@ -43,6 +43,7 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
         height={height}
         cells={cells}
         names={names}
+        only={only}
         told={told}
       />
       <HeatScale minimum="0" most={most}>

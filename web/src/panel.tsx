@@ -3,6 +3,7 @@
 import { useContext, useRef } from "preact/hooks";
 import { offline, useAnswer, type Values } from "./api";
 import { TABLE_CHARTS, TableChart } from "./charts/answers";
+import { Beside, useLog, useOver } from "./charts/axis";
 import { sheetOf } from "./charts/sheet";
 import { TakeAway } from "./charts/takeaway";
 import { Compact } from "./compact";
@@ -37,7 +38,10 @@ export function PanelView({ base, runs, wide, params }: PanelProps) {
   const part = range && !offline && seen ? { from: round(range[0]), to: round(range[1]) } : null;
   const run = runs.map((r) => r.id);
   const finer = useAnswer("panel", part && { question: base.id, run, ...part, ...params });
-  const panel = part && finer.data && !finer.stale ? { ...finer.data, title: base.title } : base;
+  const panel = part && finer.data && !finer.stale ? { ...finer.data, title: base.title, over: base.over } : base;
+  const [overName] = useOver(base);
+  const canLie = !!base.time && base.chart !== "heatmap" && base.chart !== "summary";
+  const over = useAnswer("panel", overName && canLie ? { question: overName, run, ...part } : null).data;
   const compact = useContext(Compact);
   return (
     <article ref={box} class={wide ? "panel wide" : "panel"} id={`panel-${base.id}`} aria-busy={part && finer.stale ? "true" : undefined}>
@@ -63,7 +67,7 @@ export function PanelView({ base, runs, wide, params }: PanelProps) {
         <p class="quiet">{panel.quiet === "zero" ? "All values are zero in this time range." : "No rows in this time range."}</p>
       ) : (
         <div ref={drawing}>
-          <Drawing panel={panel} runs={runs} />
+          <Drawing panel={panel} runs={runs} over={over?.time ? over : undefined} />
         </div>
       )}
       {!!panel.time?.left_out && <p class="quiet">{`${panel.time.left_out} more series with lower values are not shown.`}</p>}
@@ -83,6 +87,7 @@ function PanelTools({
 }: Omit<PanelProps, "base" | "wide"> & { panel: Panel; chart: { current: HTMLElement | null } }) {
   return (
     <div class="panel-tools">
+      <Axes panel={panel} />
       {!offline && (
         <a
           href={link("/ask", { question: panel.id, run: runs.map((r) => r.id), ...params })}
@@ -96,8 +101,43 @@ function PanelTools({
   );
 }
 
-/** The answer alone. */
-export function Drawing({ panel, runs }: { panel: Panel; runs: Run[] }) {
+/** How the values of a chart over time lie, and what is drawn over it. */
+function Axes({ panel }: { panel: Panel }) {
+  const beside = useContext(Beside);
+  const [log, turn] = useLog(panel);
+  const [over, choose] = useOver(panel);
+  if (!panel.time || !["line", "stacked"].includes(panel.chart)) return null;
+  const offered = beside.filter((other) => other.id !== panel.id);
+  return (
+    <>
+      {panel.chart === "line" && (
+        <button type="button" class="link" aria-pressed={log} title="Equal steps for equal ratios: a logarithmic axis" onClick={turn}>
+          log
+        </button>
+      )}
+      {(offered.length > 0 || over) && (
+        <select
+          class="over"
+          aria-label={`draw over ${panel.title}`}
+          title="Draw another question over this one, with an axis on the right"
+          value={over ?? ""}
+          onChange={(e) => choose(e.currentTarget.value || null)}
+        >
+          <option value="">over …</option>
+          {over && !offered.some((o) => o.id === over) && <option value={over}>{over}</option>}
+          {offered.map((o) => (
+            <option key={o.id} value={o.id}>
+              {o.title}
+            </option>
+          ))}
+        </select>
+      )}
+    </>
+  );
+}
+
+/** The answer alone; `over` is drawn over a chart over time. */
+export function Drawing({ panel, runs, over }: { panel: Panel; runs: Run[]; over?: Panel }) {
   const { time, table } = panel;
   if (panel.error)
     return (
@@ -108,7 +148,7 @@ export function Drawing({ panel, runs }: { panel: Panel; runs: Run[] }) {
   if (panel.chart === "summary" && (time || table)) return <Summary panel={panel} runs={runs} />;
   if (time) {
     if (panel.chart === "line" || (panel.chart === "stacked" && runs.length === 1))
-      return <TimeChart panel={panel} time={time} runs={runs} />;
+      return <TimeChart panel={panel} time={time} runs={runs} over={over} />;
     // Stacks and heat maps of several runs cannot lie over each other: one chart each.
     const present = [...new Set(time.series.map((s) => s.run))].sort((a, b) => a - b);
     return (
@@ -123,7 +163,7 @@ export function Drawing({ panel, runs }: { panel: Panel; runs: Run[] }) {
             {panel.chart === "heatmap" ? (
               <HeatMap panel={panel} time={time} runs={runs} only={r} />
             ) : (
-              <TimeChart panel={panel} time={time} runs={runs} only={r} />
+              <TimeChart panel={panel} time={time} runs={runs} only={r} over={over} />
             )}
           </div>
         ))}

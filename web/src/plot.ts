@@ -3,7 +3,8 @@
 import uPlot from "uplot";
 import { RIGHT } from "./charts/axes";
 import { drawable } from "./charts/plotsvg";
-import { BYTE_STEPS, tickTexts } from "./charts/scale";
+import { BYTE_STEPS, logarithmic, tickTexts } from "./charts/scale";
+import { drawMoments, type Moment } from "./marks";
 import { cursor, extent, zoom } from "./shared";
 import { clock } from "./units";
 
@@ -16,8 +17,14 @@ export interface PlotSpec {
   data: uPlot.AlignedData;
   series: uPlot.Series[];
   bands: uPlot.Band[];
+  /** Whether equal steps of the axis are equal ratios. */
+  log?: boolean;
+  /** The axis on the right, of the series whose scale is `right`. */
+  right?: { unit: string; log: boolean };
   /** Parts of the time that have a name; they lie in pale colours behind the lines. */
   shades: Shade[];
+  /** What happened at moments. */
+  moments?: Moment[];
   /** Called when the pointer of this chart moves: the place in the data, or null when it left. */
   onHover: (place: number | null, chart: uPlot, event: MouseEvent | null) => void;
 }
@@ -43,15 +50,38 @@ function range(unit: string): uPlot.Range.Function {
   };
 }
 
+/** The same of a logarithmic axis: a little beyond the values above 0. What is 0 lies below it. */
+const logRange: uPlot.Range.Function = (_, min, max) => {
+  if (!(min > 0) || !(max > 0)) return [0.1, 10];
+  const [low, high] = max / min < 2 ? [min / 2, max * 2] : [min, max];
+  return [low / 1.15, high * 1.15];
+};
+
+const scaleOf = (unit: string, log: boolean): uPlot.Scale => (log ? { distr: 3, log: 10, range: logRange } : { range: range(unit) });
+
+/** Where values have ticks, and what stands there. */
+function ticksOf(unit: string, log: boolean, height: number): Partial<uPlot.Axis> {
+  const texts: Partial<uPlot.Axis> = { values: (_, splits) => tickTexts(splits, unit) };
+  if (!log) return unit.startsWith("B") ? { ...texts, incrs: BYTE_STEPS } : texts;
+  const splits = (_: uPlot, __: number, min: number, max: number) => logarithmic([min, max], [height, 0]).ticks;
+  return { ...texts, splits, filter: (_, splits) => splits };
+}
+
 /** The axes of every chart over time: `times` writes the moments. */
-export function axes(unit: string, times: (splits: number[], step: number) => string[]): uPlot.Axis[] {
+export function axes(
+  unit: string,
+  times: (splits: number[], step: number) => string[],
+  { log = false, right, height = 200 }: { log?: boolean; right?: PlotSpec["right"]; height?: number } = {},
+): uPlot.Axis[] {
   const grid = { stroke: css("--grid"), width: 1 };
   const axis = { stroke: css("--muted"), font: FONT, grid, ticks: { ...grid, size: 4 } };
-  const bytes = unit.startsWith("B") ? { incrs: BYTE_STEPS } : {};
-  return [
+  const all: uPlot.Axis[] = [
     { ...axis, space: 70, size: 28, incrs: STEPS, values: (_, splits, __, ___, step) => times(splits, step) },
-    { ...axis, size: 76, space: 32, ...bytes, values: (_, splits) => tickTexts(splits, unit) },
+    { ...axis, size: 76, space: 32, ...ticksOf(unit, log, height) },
   ];
+  if (right)
+    all.push({ ...axis, scale: "right", side: 1, size: 70, space: 32, ...ticksOf(right.unit, right.log, height), grid: { show: false } });
+  return all;
 }
 
 /** Draws the shades: before the lines their pale ground, after them a bar on top with their names. */
@@ -92,10 +122,14 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
     {
       width: spec.width,
       height: spec.height,
-      padding: [8, RIGHT, 0, 0],
+      padding: [8, spec.right ? 0 : RIGHT, 0, 0],
       legend: { show: false },
-      scales: { x: { time: false }, y: { range: range(spec.unit) } },
-      axes: axes(spec.unit, (splits, step) => splits.map((s) => clock(s, step < 1))),
+      scales: {
+        x: { time: false },
+        y: scaleOf(spec.unit, spec.log === true),
+        ...(spec.right ? { right: scaleOf(spec.right.unit, spec.right.log) } : {}),
+      },
+      axes: axes(spec.unit, (splits, step) => splits.map((s) => clock(s, step < 1)), { ...spec, height: spec.height - 36 }),
       series: [{}, ...spec.series],
       bands: spec.bands,
       cursor: {
@@ -111,7 +145,10 @@ export function plot(target: HTMLElement, spec: PlotSpec): { chart: uPlot; destr
       },
       hooks: {
         drawClear: [(u) => shade(u, spec.shades, "ground")],
-        draw: [(u) => shade(u, spec.shades, "name")],
+        draw: [
+          (u) => shade(u, spec.shades, "name"),
+          (u) => drawMoments(u.ctx, spec.moments ?? [], (t) => u.valToPos(t, "x", true), u.bbox, devicePixelRatio || 1),
+        ],
         setSelect: [
           (u) => {
             if (u.select.width > 3) {

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, peek, request, useAnswers } from "./api";
 import { guess, PanelView, Sql } from "./panel";
 import type { Header, Panel, Run, Section } from "./payload";
-import { useNear, useShared, zoom } from "./shared";
+import { everything, useNear, useShared, zoom } from "./shared";
 import { clock } from "./units";
 
 const ids = (runs: Run[]) => runs.map((r) => r.id);
@@ -182,16 +182,12 @@ function PanelGrid({ panels, runs }: { panels: Panel[]; runs: Run[] }) {
 /** Panels that are drawn when they are asked for, by their line, by a link to one of them, or for the printer. */
 function Folded({ panels, runs }: { panels: Panel[]; runs: Run[] }) {
   const names = (hash: string) => panels.some((p) => hash === `#panel-${p.id}`);
-  const [open, setOpen] = useState(names(location.hash));
+  const [opened, setOpen] = useState(names(location.hash));
+  const open = useShared(everything) || opened;
   useEffect(() => {
     const followed = () => names(location.hash) && setOpen(true);
-    const printed = () => setOpen(true);
     addEventListener("hashchange", followed);
-    addEventListener("beforeprint", printed);
-    return () => {
-      removeEventListener("hashchange", followed);
-      removeEventListener("beforeprint", printed);
-    };
+    return () => removeEventListener("hashchange", followed);
   }, [panels.map((p) => p.id).join()]);
   return (
     <details class="more" open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>

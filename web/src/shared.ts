@@ -79,6 +79,10 @@ theme.on(applyTheme);
 export const zone = new Shared<"utc" | "local">(remembered("zone", ["utc", "local"]) ?? "utc");
 zone.on((z) => remember("zone", z));
 
+/** Whether charts show the moments at which something happened. */
+export const marked = new Shared<"on" | "off">(remembered("marks", ["on", "off"]) ?? "on");
+marked.on((m) => remember("marks", m));
+
 document.addEventListener("keydown", (e) => {
   if (e.key === "Escape") zoom.set(null);
 });
@@ -161,9 +165,13 @@ export function diverging(share: number): [number, number, number] {
   return between(DIVERGING, (share + 1) / 2);
 }
 
+/** Whether all of the page is drawn, wherever the window stands: for the printer. */
+export const everything = new Shared(false);
+
 /** Whether an element has come within `margin` pixels of the window; once it has, it stays so. Printing shows all. */
 export function useNear(ref: { current: Element | null }, margin = 600): boolean {
   const [near, setNear] = useState(false);
+  const all = useShared(everything);
   useEffect(() => {
     const element = ref.current;
     if (!element || near) return;
@@ -176,7 +184,7 @@ export function useNear(ref: { current: Element | null }, margin = 600): boolean
       removeEventListener("beforeprint", show);
     };
   }, [near]);
-  return near;
+  return near || all;
 }
 
 /** Whether an element is in the window, or nearly. */

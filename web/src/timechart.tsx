@@ -3,10 +3,12 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { paintsOf, partOf } from "./activity";
+import { resampled, suitsLog, useLog } from "./charts/axis";
 import { lonePoints } from "./charts/lone";
 import { useHeight } from "./compact";
 import { useShown } from "./hidden";
 import { Legend, type Entry } from "./legend";
+import { moments, REACH, told } from "./marks";
 import { type Numbers, type Panel, type Run, type SeriesData, type TimeData, unpack } from "./payload";
 import { chartKeys, plot, type Shade } from "./plot";
 import { colour, theme, useNear, useShared, useWidth } from "./shared";
@@ -15,6 +17,8 @@ import { clock, human, moment, words } from "./units";
 
 /** So many series are shown at first; the others wait in the legend. */
 const SHOWN = 12;
+/** So many series of a question that is drawn over another one are shown. */
+const OVER = 6;
 /** A limit over stacked areas. */
 const LIMIT = "#7d8590";
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
@@ -25,6 +29,8 @@ interface Props {
   runs: Run[];
   /** Series of one run, when the chart shows only that. */
   only?: number;
+  /** Another question over time, drawn over this one with an axis on the right. */
+  over?: Panel;
 }
 
 export function timesOf(time: TimeData): number[] {
@@ -44,44 +50,66 @@ export function meaning(panel: Panel, name: string): string | undefined {
 const isZero = (s: SeriesData) => s.stats.min === 0 && s.stats.max === 0;
 
 /** Ranked by mean, the most first; those of one name together when runs are compared. */
-function ranked(series: SeriesData[]): SeriesData[] {
+function ranked(series: readonly SeriesData[]): SeriesData[] {
   const most = new Map<string, number>();
   for (const s of series) most.set(s.name, Math.max(most.get(s.name) ?? -Infinity, s.stats.avg ?? -Infinity));
   return [...series].sort((a, b) => most.get(b.name)! - most.get(a.name)! || a.name.localeCompare(b.name) || a.run - b.run);
 }
 
-export function TimeChart({ panel, time, runs, only }: Props) {
+/** The series of what is drawn over a chart, the greatest first. */
+function seriesOver(over: Panel | undefined, only: number | undefined): SeriesData[] {
+  const all = over?.time?.series.filter((s) => (only === undefined || s.run === only) && !isZero(s)) ?? [];
+  return ranked(all).slice(0, OVER);
+}
+
+export function TimeChart({ panel, time, runs, only, over }: Props) {
   const stacked = panel.chart === "stacked";
   const box = useRef<HTMLDivElement>(null);
   const near = useNear(box);
   const width = useWidth(box);
   const height = useHeight(width);
   const mode = useShared(theme);
-  const series = useMemo(() => {
+  const [log] = useLog(panel);
+  const happened = useShared(moments).filter((m) => only === undefined || m.run === only);
+  const [series, lower] = useMemo(() => {
     const mine = only === undefined ? time.series : time.series.filter((s) => s.run === only);
-    return stacked || (mine.length <= SHOWN && !mine.some(isZero)) ? mine : ranked(mine);
-  }, [time, only]);
-  const times = useMemo(() => timesOf(time), [time]);
+    const own = stacked || (mine.length <= SHOWN && !mine.some(isZero)) ? mine : ranked(mine);
+    return [[...own, ...seriesOver(over, only)], own.length] as [SeriesData[], number];
+  }, [time, only, over]);
+  // The finer bins of the two: a coarse value holds for all of them.
+  const grid = over?.time && over.time.step < time.step ? over.time : time;
+  const times = useMemo(() => timesOf(grid), [grid]);
+  const isOver = (i: number) => i >= lower;
+  const unitOf = (i: number) => (isOver(i) ? (over?.unit ?? "") : panel.unit);
+  const values = (i: number, packed = series[i].avg): Numbers => {
+    const from = isOver(i) && over?.time ? over.time : time;
+    return from === grid ? unpack(packed) : resampled(unpack(packed), from, times);
+  };
   const usual = useMemo(() => {
-    const loud = series.map((_, i) => i).filter((i) => !isZero(series[i]));
-    return new Set((loud.length > 0 ? loud : [...series.keys()]).slice(0, SHOWN));
+    const own = [...series.keys()].slice(0, lower);
+    const loud = own.filter((i) => !isZero(series[i]));
+    return new Set([...(loud.length > 0 ? loud : own).slice(0, SHOWN), ...[...series.keys()].slice(lower)]);
   }, [series]);
-  const keys = series.map((s) => (runs.length > 1 ? `${s.name}@${s.run}` : s.name));
+  const keys = series.map((s, i) => (isOver(i) ? `${over?.id}:` : "") + (runs.length > 1 ? `${s.name}@${s.run}` : s.name));
   const [shown, setShown] = useShown(panel.id, keys, usual);
-  const alone = new Set(series.map((s) => s.name)).size === 1;
+  const alone = !over && new Set(series.map((s) => s.name)).size === 1;
   const distinct = [...new Set(series.map((s) => s.name))];
   const byRun = runs.length > 1 && only === undefined;
   // Of several servers a series has the server's name before that of its column.
   const columnOf = (s: SeriesData) => panel.y.find((y) => s.name === y || s.name.endsWith(` ${y}`)) ?? s.name;
-  const isLine = series.map((s) => stacked && (panel.lines ?? []).includes(columnOf(s)));
+  const isLine = series.map((s, i) => stacked && (isOver(i) || (panel.lines ?? []).includes(columnOf(s))));
   const own = paintsOf(series.map(columnOf), isLine);
   // Classes of activity are called as the field calls them; one server need not be named with each of them.
   const servers = new Set(series.map((s) => s.name.slice(0, s.name.length - columnOf(s).length)));
   const names = series.map((s, i) => {
-    const part = own && !byRun && servers.size === 1 && (partOf(columnOf(s)) ?? (isLine[i] ? words(columnOf(s), s.unit) : undefined));
+    const part =
+      own && !byRun && !isOver(i) && servers.size === 1 && (partOf(columnOf(s)) ?? (isLine[i] ? words(columnOf(s), s.unit) : undefined));
     return part || seriesName(s, only === undefined ? runs : [runs[0]], alone);
   });
   const look = (i: number) => {
+    // Over areas of any colour only that of the text is seen.
+    if (isOver(i) && stacked) return { stroke: mode === "dark" ? "#ffffff" : "#111111", dash: DASHES[1 + ((i - lower) % 3)] };
+    if (isOver(i)) return { stroke: colour(byRun ? series[i].run : i), dash: DASHES[1] };
     if (isLine[i]) return { stroke: LIMIT, dash: DASHES[1] };
     if (stacked && own && !byRun) return { stroke: own[i], dash: DASHES[0] };
     const place = distinct.indexOf(series[i].name);
@@ -94,27 +122,28 @@ export function TimeChart({ panel, time, runs, only }: Props) {
     const target = box.current;
     if (!near || !target || width < 60) return;
     const drawn = series.map((_, i) => i).filter((i) => shown.has(i));
-    const areas = drawn.filter((i) => !isLine[i]);
-    const built = stacked ? stack(series, areas, look) : lines(series, drawn, look);
-    for (const i of drawn.filter((i) => isLine[i])) {
+    const areas = drawn.filter((i) => !isLine[i] && !isOver(i));
+    const built = stacked ? stack(areas, values, look) : lines(series, areas, values, look);
+    for (const i of drawn.filter((i) => isLine[i] || isOver(i))) {
       const { stroke, dash } = look(i);
-      built.data.push(unpack(series[i].avg));
-      built.series.push({ stroke, dash, width: 2, points: { show: false } });
+      built.data.push(values(i));
+      built.series.push({ stroke, dash, width: isOver(i) ? 1.6 : 2, points: { show: false }, ...(isOver(i) ? { scale: "right" } : {}) });
     }
     const onHover = (place: number | null, chart: uPlot, event: MouseEvent | null) => {
       if (place === null || !event) return tip.set(null);
-      const rows = drawn.map((i) => ({ i, value: unpack(series[i].avg)[place] }));
+      const rows = drawn.map((i) => ({ i, value: values(i)[place] ?? null }));
       const y = chart.posToVal(event.clientY - chart.over.getBoundingClientRect().top, "y");
       let nearest = drawn[0];
       if (!stacked) {
         let best = Infinity;
+        const top = event.clientY - chart.over.getBoundingClientRect().top;
         for (const r of rows) {
-          const gap = r.value === null ? Infinity : Math.abs(r.value - y);
+          const gap = r.value === null ? Infinity : Math.abs(chart.valToPos(r.value, isOver(r.i) ? "right" : "y") - top);
           if (gap < best) [best, nearest] = [gap, r.i];
         }
       } else {
         let sum = 0;
-        for (const r of rows.filter((r) => !isLine[r.i])) {
+        for (const r of rows.filter((r) => !isLine[r.i] && !isOver(r.i))) {
           sum += r.value ?? 0;
           nearest = r.i;
           if (sum >= y) break;
@@ -123,23 +152,30 @@ export function TimeChart({ panel, time, runs, only }: Props) {
       if (!stacked) rows.sort((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity));
       else rows.reverse();
       const lines = rows.slice(0, SHOWN).map(({ i, value }) => {
-        const [lo, hi] = [series[i].min, series[i].max].map((p) => (p ? unpack(p)[place] : null));
-        const spread = lo !== null && hi !== null && !stacked && hi > lo ? ` (${human(lo, panel.unit)} … ${human(hi, panel.unit)})` : "";
-        return { colour: look(i).stroke, name: names[i], value: human(value, panel.unit) + spread, near: i === nearest };
+        const [lo, hi] = [series[i].min, series[i].max].map((p) => (p ? (values(i, p)[place] ?? null) : null));
+        const spread = lo !== null && hi !== null && !stacked && hi > lo ? ` (${human(lo, unitOf(i))} … ${human(hi, unitOf(i))})` : "";
+        return { colour: look(i).stroke, name: names[i], value: human(value, unitOf(i)) + spread, near: i === nearest };
       });
+      const second = chart.posToVal(REACH, "x") - chart.posToVal(0, "x");
+      const pointer = chart.posToVal(event.clientX - chart.over.getBoundingClientRect().left, "x");
       tip.set({
         x: event.clientX,
         y: event.clientY,
-        head: head(times[place], time.step, runs, only),
+        head: head(times[place], grid.step, runs, only),
         lines,
+        notes: told(happened, pointer, second, runs),
         more: rows.length > SHOWN ? `and ${rows.length - SHOWN} more` : undefined,
-        meaning: nearest === undefined ? undefined : meaning(panel, series[nearest].name),
+        meaning: nearest === undefined ? undefined : meaning(isOver(nearest) && over ? over : panel, series[nearest].name),
       });
     };
+    const hasRight = drawn.some(isOver);
     const { destroy } = plot(target, {
       width,
       height,
       unit: panel.unit,
+      log,
+      right: over && hasRight ? { unit: over.unit, log: suitsLog(over, over.time) } : undefined,
+      moments: happened,
       data: [times, ...built.data] as uPlot.AlignedData,
       series: built.series,
       bands: built.bands,
@@ -150,17 +186,18 @@ export function TimeChart({ panel, time, runs, only }: Props) {
       tip.set(null);
       destroy();
     };
-  }, [near, width, mode, shown, series]);
+  }, [near, width, mode, shown, series, log, happened.length]);
 
   const entries: Entry[] = series.map((s, i) => ({
     name: names[i],
     colour: look(i).stroke,
     dashed: look(i).dash.length > 0,
-    value: human(s.stats.avg, panel.unit),
+    value: human(s.stats.avg, unitOf(i)) + (isOver(i) ? " →" : ""),
     zero: isZero(s),
     title: [
-      `average ${human(s.stats.avg, panel.unit)}, min ${human(s.stats.min, panel.unit)}, max ${human(s.stats.max, panel.unit)}`,
-      meaning(panel, s.name),
+      `average ${human(s.stats.avg, unitOf(i))}, min ${human(s.stats.min, unitOf(i))}, max ${human(s.stats.max, unitOf(i))}`,
+      isOver(i) && "on the right axis",
+      meaning(isOver(i) && over ? over : panel, s.name),
     ]
       .filter(Boolean)
       .join(". "),
@@ -204,7 +241,10 @@ interface Built {
   bands: uPlot.Band[];
 }
 
-function lines(series: SeriesData[], drawn: number[], look: Look): Built {
+/** The values of a series by place, or of one of its packed limits. */
+type Values = (i: number, packed?: SeriesData["avg"]) => Numbers;
+
+function lines(series: SeriesData[], drawn: number[], values: Values, look: Look): Built {
   const built: Built = { data: [], series: [], bands: [] };
   // Bands of many lines would hide each other.
   const banded = drawn.length <= 4;
@@ -213,23 +253,24 @@ function lines(series: SeriesData[], drawn: number[], look: Look): Built {
     const { stroke, dash } = look(i);
     if (banded && s.min && s.max) {
       const at = built.data.length + 1;
-      built.data.push(unpack(s.max), unpack(s.min));
+      built.data.push(values(i, s.max), values(i, s.min));
       const edge = { stroke: "transparent", width: 0, points: { show: false } };
       built.series.push(edge, edge);
       built.bands.push({ series: [at, at + 1], fill: `${stroke}2e` });
     }
-    built.data.push(unpack(s.avg));
-    built.series.push({ stroke, dash, width: 1.6, points: lonePoints(unpack(s.avg), stroke) });
+    built.data.push(values(i));
+    built.series.push({ stroke, dash, width: 1.6, points: lonePoints(values(i), stroke) });
   }
   return built;
 }
 
-function stack(series: SeriesData[], drawn: number[], look: Look): Built {
+function stack(drawn: number[], values: Values, look: Look): Built {
   const built: Built = { data: [], series: [], bands: [] };
   let below: Numbers | null = null;
   for (const i of drawn) {
-    const values = unpack(series[i].avg);
-    const sum: Numbers = values.map((v, k) => (v === null && (below === null || below[k] === null) ? null : (v ?? 0) + (below?.[k] ?? 0)));
+    const sum: Numbers = values(i).map((v, k) =>
+      v === null && (below === null || below[k] === null) ? null : (v ?? 0) + (below?.[k] ?? 0),
+    );
     below = sum;
     const { stroke } = look(i);
     // The highest sum is drawn first, each smaller one over it.

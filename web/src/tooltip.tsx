@@ -7,6 +7,8 @@ export interface Tip {
   y: number;
   head: string;
   lines: { colour?: string; name: string; value: string; near?: boolean }[];
+  /** What happened then. */
+  notes?: string[];
   more?: string;
   meaning?: string;
 }
@@ -31,6 +33,11 @@ export function Tooltip() {
           {l.colour && <span class="swatch" style={{ background: l.colour }} />}
           <span class="tip-name">{l.name}</span>
           <span class="tip-value">{l.value}</span>
+        </div>
+      ))}
+      {t.notes?.map((note) => (
+        <div class="tip-note" key={note}>
+          {note}
         </div>
       ))}
       {t.more && <div class="tip-more">{t.more}</div>}

@@ -69,6 +69,8 @@ pub struct RunSummary {
     pub facts: BTreeMap<(String, String), String>,
     /// Its transactions and where their time went; None where it shows none.
     pub transactions: Option<Transactions>,
+    /// Seconds that its command waited, by what for (`sleep`, `receive` …), of looks at it; `run queue` as the kernel counts it.
+    pub waits: BTreeMap<String, f64>,
 }
 
 impl RunSummary {

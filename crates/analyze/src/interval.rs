@@ -79,7 +79,7 @@ fn normal_tail(z: f64) -> f64 {
 
 /// The probability that a variable with Student's distribution of `freedom` degrees is greater than
 /// `t`, not negative (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4).
-fn student_tail(t: f64, freedom: usize) -> f64 {
+pub(crate) fn student_tail(t: f64, freedom: usize) -> f64 {
     // The sums have a term for every other degree; long before, it is the normal distribution.
     if freedom > 10_000 {
         return normal_tail(t);

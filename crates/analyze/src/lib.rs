@@ -16,6 +16,7 @@ mod group;
 mod interaction;
 mod interval;
 mod medoid;
+mod moved;
 mod outlier;
 mod paired;
 mod per;
@@ -43,6 +44,7 @@ pub use group::{Caveat, Comparison, FactDifference, Line, Metric, Outcome, RunSu
 pub use interaction::{Interaction, interaction};
 pub use interval::{Interval, bootstrap};
 pub use medoid::{Distances, representative};
+pub use moved::{Moved, moved};
 pub use outlier::{Outlier, outliers};
 pub use paired::{mean_interval, paired_ratio};
 pub use per::per_transaction;

@@ -6,7 +6,9 @@ use std::{
 };
 
 use anyhow::bail;
+use fenxi_model::RunId;
 use fenxi_query::{Engine, Options, Scope, Value, render};
+use fenxi_report::api::Context;
 use fenxi_store::Store;
 
 use crate::{
@@ -33,6 +35,13 @@ pub fn engine(store: &Store, args: &AnswerArgs) -> anyhow::Result<Engine> {
     let engine = Engine::open(store, &options)?;
     interrupt_on_signal(&engine)?;
     Ok(engine)
+}
+
+/// Asks what the page of a large run shows first, so that it is there when somebody looks; where no statement can be answered, nothing.
+pub fn prepare(store: &Store, run: &RunId) {
+    if let Ok(engine) = Engine::on_demand(store, &Options::default()) {
+        fenxi_report::prepare(&Context { store, engine: &engine, read_only: true }, run);
+    }
 }
 
 /// What the process that answers may take when the engine is told to keep to `mib`: functions take some besides.

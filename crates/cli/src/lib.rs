@@ -8,6 +8,7 @@ mod answers;
 mod args;
 mod commands;
 mod demo;
+mod differs;
 mod distances;
 mod ending;
 mod facts;

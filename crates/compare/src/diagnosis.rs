@@ -1,6 +1,6 @@
 //! The answer first: what was found in the order of what it explains, and one sentence that names the bottleneck.
 
-use fenxi_analyze::{KINDS, RESIDUAL};
+use fenxi_analyze::{KINDS, RESIDUAL, kind_name};
 use fenxi_model::RunId;
 use fenxi_query::{Engine, Found, Kind, QueryError, Scope, rank};
 use schemars::JsonSchema;
@@ -121,10 +121,18 @@ fn answer(engine: &Engine, scope: &Scope, found: &[Found], split: Option<&Split>
 fn most_of(split: &Split) -> Option<String> {
     let share = |part: &Part| part.shares[0].unwrap_or(0.0);
     if split.what == "elapsed" {
-        let on_cpu: f64 = split.parts.iter().filter(|part| part.name != RESIDUAL).map(share).sum();
+        let is_cpu = |part: &&Part| part.name.starts_with(kind_name::CPU);
+        let on_cpu: f64 = split.parts.iter().filter(is_cpu).map(share).sum();
+        let waited = split.parts.iter().filter(|part| !is_cpu(part));
+        let most = waited.max_by(|a, b| share(a).total_cmp(&share(b))).filter(|part| share(part) >= 0.1);
         let times = format!("CPU time is {} of the elapsed time", percent(on_cpu));
-        let waits = "; for what the command waited, `fenxi trace profile -- COMMAND` shows";
-        return Some(if on_cpu < 0.8 { format!("{times}{waits}.") } else { format!("{times}.") });
+        return Some(match most {
+            Some(part) if part.name == RESIDUAL => {
+                format!("{times}; for what the command waited, `fenxi trace profile -- COMMAND` shows.")
+            }
+            Some(part) => format!("{times}, {} of it {}.", percent(share(part)), part.name),
+            None => format!("{times}."),
+        });
     }
     let greatest = split.parts.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let of = percent(share(greatest));

@@ -48,6 +48,7 @@ pub(crate) fn summary_over(
         caveats: Vec::new(),
         facts: store.facts(run)?,
         transactions: None,
+        waits: BTreeMap::new(),
     })
 }
 

@@ -11,7 +11,13 @@ use std::{
 
 use fenxi_model::Table;
 
-use super::{Format, Head, Input, Out, Sure, detect::surest, document::is_document, formats, hosts::by_host};
+use super::{
+    Format, Head, Input, Out, Sure,
+    detect::surest,
+    document::is_document,
+    formats,
+    hosts::{self, by_host},
+};
 
 /// A format that a store brings.
 pub trait OwnFormat: Debug + Send + Sync {
@@ -170,7 +176,7 @@ impl Formats {
         if is_document(head.text) {
             return None;
         }
-        let shipped = surest(head, formats().filter(|format| format.name != by_host::FORMAT.name));
+        let shipped = surest(head, formats().filter(|format| !hosts::is_of_parts(format)));
         let certain = shipped.filter(|(sure, _)| *sure == Sure::Certain).map(|(_, format)| format.name);
         let own = self.own.iter().map(|format| (format, format.about())).find(|(format, about)| {
             let may = certain.is_none_or(|shipped| about.instead_of.as_deref() == Some(shipped));

@@ -1,5 +1,7 @@
 //! Files that are no text: what each is, and how to get text of it.
 
+use crate::terminal::is_screens;
+
 /// A kind of file that is not read, by what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
@@ -43,6 +45,12 @@ const KINDS: &[(Magic, &str, &str)] = &[
     ((0, b"PK\x05\x06"), "an empty zip archive", ""),
 ];
 
+/// What a terminal was sent by `watch`, `htop` and their like.
+const SCREENS: Foreign = Foreign {
+    what: "a recording of screens, in which only what changed is drawn",
+    way_out: "top -b, or the tool in a loop (while date; do free; sleep 5; done)",
+};
+
 /// Characters of control that no text has: below blank, without tabs, ends of lines and pages, backspaces and escapes.
 fn is_binary(byte: u8) -> bool {
     matches!(byte, 0x00..=0x06 | 0x0e..=0x1a | 0x1c..=0x1f)
@@ -63,6 +71,9 @@ pub fn foreign(head: &[u8]) -> Option<Foreign> {
         if head.iter().any(|byte| is_binary(*byte)) || head.len() < 16 || head.is_ascii() {
             return Some(Foreign { what, way_out });
         }
+    }
+    if is_screens(head) {
+        return Some(SCREENS);
     }
     // A stray one is somebody's slip, as of a tool that was killed.
     let strange = head.iter().filter(|byte| is_binary(**byte)).count();

@@ -6,19 +6,26 @@ use std::{
     io::{self, Read},
 };
 
-use crate::utf16::{self, Utf16};
+use crate::{
+    terminal,
+    utf16::{self, Utf16},
+};
 
 /// How much of an input is looked at to recognise its format.
 pub const HEAD_BYTES: usize = 64 << 10;
 /// The longest line that is kept whole; what is beyond is skipped and counted.
 pub const MAX_LINE: usize = 1 << 20;
+/// Lines at the beginning among which remarks of `script`, `sudo` and their like are looked for.
+const FIRST_LINES: usize = 8;
+/// Lines at the end of a short input among which they are looked for.
+const LAST_LINES: usize = 3;
 /// How much is read at once.
 const CHUNK: usize = 256 << 10;
 
 /// An input being read: text of any size, line by line, or as a stream of bytes.
 ///
 /// Line ends may be LF or CR LF; a byte order mark is skipped, UTF-16 that begins with one is decoded; bytes that are no UTF-8 are
-/// replaced.
+/// replaced. Colours and titles that a tool sends to a terminal are left out of lines.
 pub struct Input<'r> {
     reader: Box<dyn Read + 'r>,
     /// Bytes read and not yet given: `buffer[begin..end]`.
@@ -26,13 +33,17 @@ pub struct Input<'r> {
     begin: usize,
     end: usize,
     at_end: bool,
+    /// Whether any escape character was read: most texts have none, and none of their lines is looked through for one.
+    escapes: bool,
     /// Where the current line stands in `buffer`, without its terminator.
     current: (usize, usize),
-    /// The current line when it is not valid UTF-8 as it stands, made when it is asked for.
+    /// The current line when it is not as it stands (no UTF-8, or colours in it), made when it is asked for.
     repaired: OnceCell<String>,
     number: u64,
     repeat: bool,
     long_lines: u64,
+    /// Lines around the output that were left out.
+    around: u64,
     error: Option<io::Error>,
 }
 
@@ -60,13 +71,16 @@ impl<'r> Input<'r> {
             end: buffer.len(),
             buffer,
             at_end,
+            escapes: false,
             current: (0, 0),
             repaired: OnceCell::new(),
             number: 0,
             repeat: false,
             long_lines: 0,
+            around: 0,
             error: None,
         };
+        input.escapes = has_escape(&input.buffer[..input.end]);
         input.fill_head();
         if let Some(order) = utf16::order(&input.buffer[..input.end]) {
             let begun = input.buffer[..input.end].to_vec();
@@ -97,7 +111,13 @@ impl<'r> Input<'r> {
     pub fn head(&self) -> Cow<'_, str> {
         // What is valid is told more quickly so.
         let bytes = self.head_bytes();
-        std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+        let head = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
+        let head = if self.escapes && has_escape(bytes) { Cow::Owned(terminal::plain(&head)) } else { head };
+        let mut ends = head.lines().take(FIRST_LINES).chain(head.lines().rev().take(LAST_LINES));
+        if !ends.any(|line| terminal::is_around(line.as_bytes())) {
+            return head;
+        }
+        head.split_inclusive('\n').filter(|line| !terminal::is_around(line.trim_ascii_end().as_bytes())).collect()
     }
 
     /// The next line without its terminator; None at the end of the input.
@@ -107,7 +127,16 @@ impl<'r> Input<'r> {
 
     /// Goes to the next line; false at the end of the input.
     fn step(&mut self) -> bool {
-        std::mem::take(&mut self.repeat) || self.advance()
+        if std::mem::take(&mut self.repeat) {
+            return true;
+        }
+        while self.advance() {
+            if !terminal::is_around(&self.buffer[self.current.0..self.current.1]) {
+                return true;
+            }
+            self.around += 1;
+        }
+        false
     }
 
     /// Hands on every line with its number.
@@ -117,13 +146,18 @@ impl<'r> Input<'r> {
         }
     }
 
-    /// The line that was given last.
+    /// The line that was given last, without what only a terminal minds.
     pub fn text(&self) -> &str {
         let bytes = &self.buffer[self.current.0..self.current.1];
         match std::str::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(_) => self.repaired.get_or_init(|| String::from_utf8_lossy(bytes).into_owned()),
+            Ok(text) if !self.escapes || !has_escape(bytes) => text,
+            _ => self.repaired.get_or_init(|| terminal::plain(&String::from_utf8_lossy(bytes))),
         }
+    }
+
+    /// The line that was given last with what controls a terminal, for a tool that draws screens.
+    pub fn drawn(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.buffer[self.current.0..self.current.1])
     }
 
     /// Lets the next call of [`Input::line`] give the same line once more.
@@ -139,6 +173,11 @@ impl<'r> Input<'r> {
     /// Lines that were longer than [`MAX_LINE`] and were cut.
     pub fn long_lines(&self) -> u64 {
         self.long_lines
+    }
+
+    /// Lines that were left out, as they are no part of an output: remarks of `script`, `sudo` and shells, empty prompts.
+    pub fn around(&self) -> u64 {
+        self.around
     }
 
     /// Why reading ended before the end of the input, if it did.
@@ -198,7 +237,8 @@ impl<'r> Input<'r> {
     /// Makes `begin..line_end` the current line and goes on at `next`.
     fn take(&mut self, line_end: usize, next: usize, cut: bool) {
         let mut end = if cut { line_end.min(self.begin + MAX_LINE) } else { line_end };
-        if end > self.begin && self.buffer[end - 1] == b'\r' {
+        // Several where a terminal's line ends were recorded.
+        while end > self.begin && self.buffer[end - 1] == b'\r' {
             end -= 1;
         }
         self.current = (self.begin, end);
@@ -227,7 +267,10 @@ impl<'r> Input<'r> {
         loop {
             match self.reader.read(&mut self.buffer[self.end..]) {
                 Ok(0) => self.at_end = true,
-                Ok(n) => self.end += n,
+                Ok(n) => {
+                    self.escapes |= has_escape(&self.buffer[self.end..self.end + n]);
+                    self.end += n;
+                }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => {
                     self.error = Some(e);
@@ -237,6 +280,10 @@ impl<'r> Input<'r> {
             return before;
         }
     }
+}
+
+fn has_escape(bytes: &[u8]) -> bool {
+    memchr::memchr(terminal::ESCAPE, bytes).is_some()
 }
 
 /// The rest of an input as bytes.
@@ -291,6 +338,18 @@ mod tests {
         }
         assert!(lines(b"", 1).is_empty());
         assert_eq!(lines(b"\n", 1), [""]);
+    }
+
+    #[test]
+    fn what_only_a_terminal_minds_is_left_out() {
+        let text = b"\x1b[32;22m  all\x1b[0m\x1b[K 5\r\r\nplain\n\x1b]0;title\x07caf\xe9 \x1b[1m6\x1b(B\x1b[m\n";
+        for step in [1, 3, 1000] {
+            assert_eq!(lines(text, step), ["  all 5", "plain", "caf\u{fffd} 6"]);
+        }
+        let mut input = Input::of(text.to_vec());
+        assert_eq!(input.head(), "  all 5\r\r\nplain\ncaf\u{fffd} 6\n");
+        input.line();
+        assert_eq!(input.drawn(), "\u{1b}[32;22m  all\u{1b}[0m\u{1b}[K 5");
     }
 
     #[test]

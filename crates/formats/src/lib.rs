@@ -13,6 +13,8 @@ mod date;
 pub mod detect;
 mod document;
 #[cfg(test)]
+mod dressed;
+#[cfg(test)]
 mod example;
 mod fields;
 #[cfg(test)]
@@ -30,6 +32,7 @@ mod out;
 mod overrun;
 mod own;
 mod stamp;
+mod terminal;
 mod utf16;
 mod zone;
 

@@ -123,6 +123,8 @@ pub struct Out<'a> {
     notes: u64,
     assumed: BTreeSet<String>,
     timed_by_writing: bool,
+    /// Whether what has no times comes after a time that the input told, and not after its last writing.
+    anchored: bool,
     hosts: BTreeSet<String>,
     names_host_first: bool,
     /// The number in the whole input of each line of the part that is read.
@@ -168,6 +170,7 @@ impl<'a> Out<'a> {
             notes: 0,
             assumed: BTreeSet::new(),
             timed_by_writing: false,
+            anchored: false,
             hosts: BTreeSet::new(),
             names_host_first: false,
             lines: Vec::new(),
@@ -215,6 +218,13 @@ impl<'a> Out<'a> {
         self.since_boot(false);
         self.set_source(source);
         self.lines = Vec::new();
+    }
+
+    /// What has no times is of the latest time of the rows before it: another part of the input told that.
+    pub(crate) fn anchor(&mut self) {
+        if self.last.is_some() && !self.timed_by_writing {
+            (self.hints.modified, self.hints.overrun_s, self.anchored) = (self.last, Some(0.0), true);
+        }
     }
 
     fn set_source(&mut self, source: &'static str) {
@@ -360,7 +370,9 @@ impl<'a> Out<'a> {
 
     /// Something was assumed that neither the content nor the user said; each is kept once.
     pub fn assume(&mut self, message: &str) {
-        if self.assumed.insert(message.to_owned()) {
+        let told = "the last time of the outputs above";
+        let message = if self.anchored { message.replace("the file's last writing", told) } else { message.to_owned() };
+        if self.assumed.insert(message.clone()) {
             self.rows.note(&self.hints.file, None, &format!("assumed: {message}"));
         }
     }
@@ -372,7 +384,7 @@ impl<'a> Out<'a> {
 
     /// When the file was last written: times are taken from it.
     pub fn modified(&mut self) -> Option<Micros> {
-        self.timed_by_writing |= self.hints.modified.is_some();
+        self.timed_by_writing |= self.hints.modified.is_some() && !self.anchored;
         self.hints.modified
     }
 

@@ -114,6 +114,16 @@ pub fn stamp(line: &str) -> Option<Stamp<'_>> {
     Some(Stamp { when, rest })
 }
 
+/// The time stamp that a tool such as `ts` or a container's log put in front of `line`, and the line as it was before.
+pub(crate) fn in_front(line: &str) -> Option<Stamp<'_>> {
+    let (text, bracket) = line.strip_prefix('[').map_or((line, false), |text| (text, true));
+    let (when, rest) = epoch(text).or_else(|| iso(text)).or_else(|| words(text)).or_else(|| time_of_day(text))?;
+    let rest = if bracket { rest.strip_prefix(']')? } else { rest.strip_prefix(':').unwrap_or(rest) };
+    // Nothing follows where blanks at the ends of lines were removed.
+    let rest = if rest.is_empty() { rest } else { rest.strip_prefix([' ', '\t'])? };
+    Some(Stamp { when, rest })
+}
+
 fn opens(c: char) -> bool {
     c.is_ascii_whitespace() || matches!(c, '[' | '(' | '#' | '*' | '=' | '<' | '-' | '@')
 }
@@ -325,6 +335,17 @@ mod tests {
         for text in ["1795249143.25", "2026-11-21T08:19:03.250+00:00", "2026-11-21 08:19:03,250", "08:19:03.25"] {
             assert_eq!(read(&format!("{text} x")), Some((fraction.iso(), "x")), "{text}");
         }
+    }
+
+    #[test]
+    fn a_stamp_in_front_leaves_the_line_as_it_was() {
+        for stamp in
+            ["Nov 21 08:19:03", "2026-11-21T08:19:03.123456789Z", "[2026-11-21 08:19:03]", "1795249143.5", "08:19:03"]
+        {
+            assert_eq!(in_front(&format!("{stamp}  r  b\t")).map(|s| s.rest), Some(" r  b\t"), "{stamp}");
+            assert_eq!(in_front(stamp).map(|s| s.rest), Some(""), "{stamp}");
+        }
+        assert_eq!(in_front("[08:19:03 x"), None);
     }
 
     #[test]

@@ -42,6 +42,12 @@ pub(crate) fn read_into(
     if let Some(guessed) = guessed.filter(|_| format.is_some() && !out.names_host()) {
         out.assume(&guessed);
     }
+    if input.around() > 0 {
+        out.assume(&format!(
+            "{} lines of script, sudo or a shell are around the output and no part of it",
+            input.around()
+        ));
+    }
     if input.long_lines() > 0 {
         out.note(None, &format!("{} lines are longer than 1 MiB and were cut", input.long_lines()));
     }

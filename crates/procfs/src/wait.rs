@@ -40,6 +40,10 @@ words! {
         Child = "child",
         /// A lock of the kernel.
         KernelLock = "kernel lock",
+        /// An answer of a file system that a program or another host serves (FUSE, NFS, SMB).
+        FileServer = "file server",
+        /// Nothing: it is stopped by a signal, by what traces it, or frozen with its group.
+        Stopped = "stopped",
         /// Something else.
         Other = "other",
     }
@@ -158,7 +162,28 @@ const FUNCTIONS: &[(&str, Wait)] = &[
     ("iterate_dir", Wait::KernelLock),
     ("lookup_slow", Wait::KernelLock),
     ("walk_component", Wait::KernelLock),
-    // and of a file.
+    // Who traces, stops or freezes a process holds it here.
+    ("ptrace_stop", Wait::Stopped),
+    ("ptrace_", Wait::Stopped),
+    ("do_signal_stop", Wait::Stopped),
+    ("do_jobctl_trap", Wait::Stopped),
+    ("get_signal", Wait::Stopped),
+    ("do_freezer_trap", Wait::Stopped),
+    ("__refrigerator", Wait::Stopped),
+    ("request_wait_answer", Wait::FileServer),
+    ("fuse_", Wait::FileServer),
+    ("__fuse_", Wait::FileServer),
+    ("rpc_wait_bit", Wait::FileServer),
+    ("rpc_", Wait::FileServer),
+    ("nfs_", Wait::FileServer),
+    ("nfs4_", Wait::FileServer),
+    ("wait_for_response", Wait::FileServer),
+    ("cifs_", Wait::FileServer),
+    ("smb2_", Wait::FileServer),
+    ("ceph_", Wait::FileServer),
+    ("v9fs_", Wait::FileServer),
+    ("p9_client_rpc", Wait::FileServer),
+    // Locks of the kernel on a file.
     ("ext4_buffered_write_iter", Wait::KernelLock),
     ("generic_file_write_iter", Wait::KernelLock),
     ("xfs_ilock", Wait::KernelLock),

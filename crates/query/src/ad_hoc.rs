@@ -47,6 +47,8 @@ impl AdHoc {
             y: self.y,
             lines: Vec::new(),
             top: None,
+            scale: None,
+            over: None,
             series: self.series,
             unit: self.unit.unwrap_or(Unit::None),
             params: self.params.iter().map(|(name, value)| Param::of(name, value)).collect(),

@@ -71,7 +71,7 @@ impl Answer {
     }
 
     /// A column of lists of numbers, empty for NULL; empty when there is no such column or it holds no such lists.
-    pub(crate) fn lists(&self, name: &str) -> Vec<Vec<Option<f64>>> {
+    pub fn lists(&self, name: &str) -> Vec<Vec<Option<f64>>> {
         let Some(place) = self.index_of(name) else { return Vec::new() };
         let mut out = Vec::with_capacity(self.n_rows());
         for batch in &self.batches {

@@ -26,6 +26,7 @@ derived! {
     "db_statement_mean",
     "db_text",
     "measured_process",
+    "measured_wait",
     "resource_use",
     "subject_process",
     "thread_wait_mean",

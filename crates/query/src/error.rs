@@ -51,6 +51,14 @@ pub enum QueryError {
         /// Playbooks with a similar name.
         near: Vec<String>,
     },
+    /// No board has this name.
+    #[error("there is no board `{name}` in the store's folder `boards`{}", hint_near(.near))]
+    UnknownBoard {
+        /// The name asked for.
+        name: String,
+        /// Boards with a similar name.
+        near: Vec<String>,
+    },
     /// The question's header is wrong.
     #[error("{file}: line {line}: {message}")]
     Question {

@@ -10,7 +10,7 @@
 //! SELECT ... LIMIT $n
 //! ```
 //! Further keys: `x`, `y` (comma list), `lines` (columns drawn as lines over stacked areas, such as a limit), `series`, `unit`,
-//! `live` (see [`Live`]). A parameter's type is that of its default.
+//! `scale` and `over` (see [`Question`]), `live` (see [`Live`]). A parameter's type is that of its default.
 
 use std::collections::BTreeMap;
 
@@ -48,6 +48,16 @@ words! {
         Histogram = "histogram",
         /// A value and the ends of its interval (`y`, three columns) against a name or number (`x`).
         Interval = "interval",
+    }
+}
+
+words! {
+    /// How values lie on the axis of a chart over time.
+    Axis {
+        /// Equal steps for equal differences.
+        Linear = "linear",
+        /// Equal steps for equal ratios.
+        Log = "log",
     }
 }
 
@@ -102,6 +112,10 @@ pub struct Question {
     pub lines: Vec<String>,
     /// Value at the upper end of the scale of a heat map; None for the maximum that there is.
     pub top: Option<f64>,
+    /// How values lie on its axis; None where the values decide.
+    pub scale: Option<Axis>,
+    /// Another question over time, which is drawn over this one with an axis of its own.
+    pub over: Option<String>,
     /// Column that tells lines apart.
     pub series: Option<String>,
     /// Unit of the values in `y`.
@@ -142,6 +156,8 @@ impl Question {
             y: Vec::new(),
             lines: Vec::new(),
             top: None,
+            scale: None,
+            over: None,
             series: None,
             unit: Unit::None,
             params: Vec::new(),
@@ -187,6 +203,10 @@ impl Question {
             "y" => self.y = list(value),
             "lines" => self.lines = list(value),
             "top" => self.top = Some(value.parse().map_err(|_| format!("top: `{value}` is not a number"))?),
+            "scale" => {
+                self.scale = Some(Axis::parse(value).ok_or_else(|| words(Axis::WORDS))?);
+            }
+            "over" => self.over = text(),
             "series" => self.series = text(),
             "unit" => self.unit = Unit::from_symbol(value),
             "order" => self.order = value.parse().map_err(|_| format!("order: `{value}` is not a whole number"))?,
@@ -194,8 +214,8 @@ impl Question {
             "param" => self.params.push(param(value)?),
             _ => {
                 return Err(format!(
-                    "unknown key `{key}`: one of title, about, section, chart, x, y, lines, top, series, unit, order, live, \
-                     param"
+                    "unknown key `{key}`: one of title, about, section, chart, x, y, lines, top, scale, over, series, unit, \
+                     order, live, param"
                 ));
             }
         }

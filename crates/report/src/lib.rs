@@ -8,6 +8,7 @@ pub mod api;
 mod data;
 mod findings;
 mod html;
+mod kept;
 mod pack;
 mod pages;
 mod panel;
@@ -26,6 +27,17 @@ pub use study_asks::study_asks;
 pub fn page_of_runs(runs: &[RunId]) -> String {
     let pairs = runs.iter().map(|id| ("run".to_owned(), id.to_string()));
     format!("/run?{}", Query::of(pairs).text())
+}
+
+/// Asks what the first screen of a large run shows, so that it is there when somebody looks; a small one is quick anyway. What fails
+/// fails again, and is said, when somebody looks.
+pub fn prepare(context: &Context<'_>, run: &RunId) {
+    if kept::rows(context.store, run) < kept::LARGE {
+        return;
+    }
+    for (path, query) in pages::first_of_run(run) {
+        let _ = api::answer(context, path, &query);
+    }
 }
 
 /// Makes a file of the page at `address` (`/run?run=before`, or the whole address of a page on a server): the same

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fenxi_compare::BetterWord;
-use fenxi_query::{Kind, LiveSeries, Question, Severity, Value};
+use fenxi_query::{Axis, Kind, LiveSeries, Question, Severity, Value};
 use fenxi_store::RunEntry;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -157,6 +157,13 @@ pub(crate) struct Header {
     /// Value at the upper end of the scale of a heat map.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top: Option<f64>,
+    /// How values lie on the axis; absent where the values decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = Axis::WORDS))]
+    pub scale: Option<&'static str>,
+    /// The question that is drawn over this one, with an axis of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
     pub params: Vec<Param>,
     pub sql: String,
     /// What the live page shows of it.
@@ -233,6 +240,8 @@ impl Header {
             y: question.y.clone(),
             lines: question.lines.clone(),
             top: question.top,
+            scale: question.scale.map(Axis::word),
+            over: question.over.clone(),
             params: question.params.iter().map(param).collect(),
             sql: question.sql.trim().to_owned(),
             live: question.live.as_ref().map(Live::of),

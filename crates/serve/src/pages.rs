@@ -16,7 +16,8 @@ use crate::{
 const HTML: &str = "text/html; charset=utf-8";
 
 /// Paths of the front end's pages; what they show is in their query.
-pub(crate) const PAGES: &[&str] = &["/", "/run", "/database", "/compare", "/study", "/trend", "/ask", "/live"];
+pub(crate) const PAGES: &[&str] =
+    &["/", "/run", "/database", "/compare", "/study", "/trend", "/ask", "/board", "/live"];
 
 /// A page of the front end.
 pub(crate) async fn shell(State(shared): State<Shared>) -> Response {

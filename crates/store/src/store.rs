@@ -342,4 +342,4 @@ pub(crate) const REMOVED: &str = ".removed-";
 
 /// What a store's directory holds.
 pub(crate) const OWN: &[&str] =
-    &["store.json", "runs", "labels", "open", "cache", "locks", "questions", "formats", "studies", "compacted"];
+    &["store.json", "runs", "labels", "open", "cache", "locks", "questions", "formats", "boards", "studies", "compacted"];

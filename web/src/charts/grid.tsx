@@ -2,6 +2,7 @@
 // histograms, the difference of two runs).
 
 import { useEffect, useRef } from "preact/hooks";
+import { drawMoments, moments, REACH, told as toldMoments } from "../marks";
 import { chartKeys } from "../plot";
 import { cursor, extent, theme, useNear, useShared, useWidth, zoom } from "../shared";
 import { type Tip, tip } from "../tooltip";
@@ -30,6 +31,8 @@ interface Props {
   cells: Iterable<Cell>;
   /** Names at the left: where and what. */
   names: [number, string][];
+  /** The run that it shows, where there are several; moments of others are not drawn. */
+  only?: number;
   /** What is under the pointer. */
   told: (t: number, y: number) => Omit<Tip, "x" | "y"> | null;
 }
@@ -65,7 +68,7 @@ function fitting(g: CanvasRenderingContext2D, name: string, room: number): strin
 const BELOW = 22;
 const STEPS = [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 86400];
 
-export function Grid({ label, times, span, height, cells, names, told }: Props) {
+export function Grid({ label, times, span, height, cells, names, only, told }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const line = useRef<HTMLDivElement>(null);
@@ -79,6 +82,7 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
   const inner = Math.max(10, width - LEFT - RIGHT);
   const xs = linear(range, [LEFT, LEFT + inner]);
   const [from, to] = range;
+  const happened = useShared(moments).filter((m) => only === undefined || m.run === only);
 
   useEffect(() => {
     const c = canvas.current;
@@ -94,6 +98,7 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
       g.fillStyle = `rgb(${cell.rgb.join(",")})`;
       g.fillRect(left, cell.top, right - left + 0.6, cell.height);
     }
+    drawMoments(g, happened, xs.at, { left: LEFT, top: 0, width: inner, height }, 1);
     g.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--muted");
     g.font = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
     g.textBaseline = "middle";
@@ -103,7 +108,7 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
     const step = STEPS.find((s) => ((to - from) / s) * 70 <= inner) ?? 86400;
     for (let t = Math.ceil(from / step) * step; t <= to; t += step)
       g.fillText(clock(t, step < 1), Math.min(xs.at(t), width - 20), height + 13);
-  }, [near, width, mode, from, to, cells, names, height]);
+  }, [near, width, mode, from, to, cells, names, height, happened.length]);
 
   useEffect(
     () =>
@@ -125,7 +130,8 @@ export function Grid({ label, times, span, height, cells, names, told }: Props) 
     if (begin !== null && select.current)
       Object.assign(select.current.style, { display: "block", left: `${Math.min(px, begin)}px`, width: `${Math.abs(px - begin)}px` });
     const said = told(t, e.clientY - frame.top);
-    tip.set(said && { x: e.clientX, y: e.clientY, ...said });
+    const second = (REACH * (to - from)) / inner;
+    tip.set(said && { x: e.clientX, y: e.clientY, notes: toldMoments(happened, t, second, []), ...said });
   };
   const drop = (e?: MouseEvent) => {
     const begin = drag.current;

@@ -14,19 +14,22 @@ function drawing(u: uPlot): SVGElement {
   const ratio = devicePixelRatio || 1;
   const [left, top, width, height] = [u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height].map((v) => v / ratio);
   const x = (v: number) => left + u.valToPos(v, "x");
-  const y = (v: number) => top + u.valToPos(v, "y");
+  const of = (scale: string) => (v: number) => top + u.valToPos(v, scale);
+  const y = of("y");
   const root = shape("g", {});
   const paint = (of: unknown) => String((typeof of === "function" ? (of as (u: uPlot, i: number) => unknown)(u, 0) : of) ?? "none");
   u.axes.forEach((axis, i) => {
-    const [scale, across] = i === 0 ? [u.scales.x, x] : [u.scales.y, y];
+    const name = axis.scale ?? (i === 0 ? "x" : "y");
+    const [scale, across] = i === 0 ? [u.scales.x, x] : [u.scales[name], of(name)];
     const splits = (axis as unknown as { _splits?: number[] })._splits ?? [];
     const values = (axis as unknown as { _values?: (string | null)[] })._values ?? [];
     splits.forEach((split, k) => {
       if (scale.min === undefined || split < scale.min! || split > scale.max!) return;
       const at = across(split);
       const line = i === 0 ? { x1: at, x2: at, y1: top, y2: top + height } : { x1: left, x2: left + width, y1: at, y2: at };
-      root.append(shape("line", { ...line, stroke: paint(axis.grid?.stroke), "stroke-width": 1 }));
-      const place = i === 0 ? { x: at, y: top + height + 18, "text-anchor": "middle" } : { x: left - 8, y: at + 4, "text-anchor": "end" };
+      if (axis.grid?.show !== false) root.append(shape("line", { ...line, stroke: paint(axis.grid?.stroke), "stroke-width": 1 }));
+      const beside = axis.side === 1 ? { x: left + width + 8, "text-anchor": "start" } : { x: left - 8, "text-anchor": "end" };
+      const place = i === 0 ? { x: at, y: top + height + 18, "text-anchor": "middle" } : { ...beside, y: at + 4 };
       root.append(
         shape("text", { ...place, "font-family": "system-ui, sans-serif", "font-size": 12, fill: paint(axis.stroke) }, values[k] ?? ""),
       );
@@ -45,6 +48,7 @@ function drawing(u: uPlot): SVGElement {
   u.series.forEach((series, i) => {
     if (i === 0 || !series.show) return;
     const [stroke, fill] = [paint(series.stroke), paint(series.fill)];
+    const along = of(series.scale ?? "y");
     if (fill !== "none") {
       const floor = points(i).map(([t, v]) => [t, v === null || v === undefined ? v : (u.scales.y.min ?? 0)] as const);
       for (const d of areas(points(i), floor, x, y)) inner.append(shape("path", { d, fill }));
@@ -53,7 +57,7 @@ function drawing(u: uPlot): SVGElement {
     const dash = (series.dash ?? []).join(" ");
     inner.append(
       shape("path", {
-        d: line(points(i), x, y),
+        d: line(points(i), x, along),
         fill: "none",
         stroke,
         "stroke-width": series.width ?? 1,

@@ -33,8 +33,10 @@ function shiftsOf(query: URLSearchParams): Map<string, number> {
   );
 }
 
-export function Charts({ found, query }: { found: Comparison; query: URLSearchParams }) {
-  const ids = useMemo(() => [...new Set([...found.a.runs, ...found.b.runs].map((r) => r.id))], [found]);
+export function Charts({ found, more, query }: { found: Comparison; more: Comparison[]; query: URLSearchParams }) {
+  const groups = [found.a, found.b, ...more.map((m) => m.b)];
+  const text = [...new Set(groups.flatMap((g) => g.runs.map((r) => r.id)))].join();
+  const ids = useMemo(() => text.split(","), [text]);
   const opened = useAnswer("run", { run: ids });
   const runs = opened.data?.runs ?? [];
   const shifts = shiftsOf(query);
@@ -43,7 +45,10 @@ export function Charts({ found, query }: { found: Comparison; query: URLSearchPa
     name: r.name,
     duration: r.duration_s,
     shift: shifts.get(r.id) ?? 0,
-    side: found.a.runs.some((m) => m.id === r.id) ? 0 : 1,
+    side: Math.max(
+      0,
+      groups.findIndex((g) => g.runs.some((m) => m.id === r.id)),
+    ),
   }));
   const onShift = (id: string, seconds: number) => {
     if (seconds === 0) shifts.delete(id);
@@ -207,6 +212,7 @@ function Distributions({ panel, table, timed, runs }: { panel: Panel; table: Non
   const all = new Map<string, { unit: string; sides: [Map<string, Bucket>, Map<string, Bucket>] }>();
   for (const row of table.rows) {
     const side = timed[runs.findIndex((r) => r.name === row[run])]?.side ?? 0;
+    if (side > 1) continue;
     const one = all.get(String(row[what])) ?? { unit: String(row[unit] ?? ""), sides: [new Map(), new Map()] };
     all.set(String(row[what]), one);
     const key = `${row[lo]} ${row[hi]}`;

@@ -13,6 +13,7 @@ import { colour, theme, useNear, useShared, useWidth } from "../shared";
 import { meaning } from "../timechart";
 import { tip } from "../tooltip";
 import { clock, human, words } from "../units";
+import { LETTERS } from "./more";
 import type { Timed } from "./shifts";
 
 /** So many series are shown at first. */
@@ -24,7 +25,7 @@ const FEW = 20;
 
 interface Line {
   name: string;
-  side: 0 | 1;
+  side: number;
   mean: Numbers;
   low: Numbers;
   high: Numbers;
@@ -42,6 +43,7 @@ export function Overlay({ panel, time, runs }: { panel: Panel; time: TimeData; r
   const usual = useMemo(() => new Set([...names.keys()].filter((i) => i < SHOWN)), [names]);
   const [shown, setShown] = useShown(panel.id, names, usual);
   const single = names.length === 1;
+  const sides = [...new Set(lines.map((l) => l.side))].sort((a, b) => a - b);
   const look = (line: Line) => ({ stroke: colour(line.side), dash: DASHES[names.indexOf(line.name) % DASHES.length] });
 
   useEffect(() => {
@@ -74,7 +76,7 @@ export function Overlay({ panel, time, runs }: { panel: Panel; time: TimeData; r
           const span = lo !== null && hi !== null && hi > lo ? ` (${human(lo, panel.unit)} … ${human(hi, panel.unit)})` : "";
           return {
             colour: look(l).stroke,
-            name: `${"AB"[l.side]} ${single ? "" : words(l.name, panel.unit)}`.trim(),
+            name: `${LETTERS[l.side]} ${single ? "" : words(l.name, panel.unit)}`.trim(),
             value: human(v, panel.unit) + span,
           };
         }),
@@ -98,12 +100,12 @@ export function Overlay({ panel, time, runs }: { panel: Panel; time: TimeData; r
   }, [near, width, mode, shown, lines]);
 
   const entries = names.map((name, i) => {
-    const of = (side: 0 | 1) => human(lines.find((l) => l.name === name && l.side === side)?.average, panel.unit);
+    const of = (side: number) => human(lines.find((l) => l.name === name && l.side === side)?.average, panel.unit);
     return {
       name: words(name, panel.unit),
       colour: "var(--muted)",
       dashed: i % DASHES.length > 0,
-      value: `A ${of(0)}, B ${of(1)}`,
+      value: sides.map((side) => `${LETTERS[side]} ${of(side)}`).join(", "),
       title: meaning(panel, name) ?? name,
     };
   });
@@ -114,15 +116,11 @@ export function Overlay({ panel, time, runs }: { panel: Panel; time: TimeData; r
         ref={box}
         tabIndex={0}
         role="img"
-        aria-label={`${panel.title}: A and B over time. Arrows move the pointer, plus and minus zoom, Escape shows all.`}
+        aria-label={`${panel.title}: the groups over time. Arrows move the pointer, plus and minus zoom, Escape shows all.`}
         onKeyDown={chartKeys(times)}
         style={{ minHeight: `${HEIGHT}px` }}
       />
-      <Key
-        entries={([0, 1] as const)
-          .filter((side) => lines.some((l) => l.side === side))
-          .map((side) => ({ name: "AB"[side], colour: colour(side) }))}
-      />
+      <Key entries={sides.map((side) => ({ name: LETTERS[side], colour: colour(side) }))} />
       <Legend entries={entries} shown={shown} onChange={setShown} first={5} />
     </div>
   );
@@ -142,9 +140,10 @@ function gather(time: TimeData, runs: Timed[]): { times: number[]; lines: Line[]
   }
   // What both groups have comes first.
   const sides = (name: string) => new Set(time.series.filter((s) => s.name === name).map((s) => runs[s.run]?.side)).size;
+  const all = [...new Set(runs.map((r) => r.side))].sort((a, b) => a - b);
   const names = [...weight.keys()].sort((a, b) => sides(b) - sides(a) || weight.get(b)! - weight.get(a)!);
   const lines = names.flatMap((name) =>
-    ([0, 1] as const).flatMap((side): Line[] => {
+    all.flatMap((side): Line[] => {
       const mine = time.series.filter((s) => s.name === name && runs[s.run]?.side === side);
       if (mine.length === 0) return [];
       const values = mine.map((s) => {

@@ -3,12 +3,13 @@
 import { useRef, useState } from "preact/hooks";
 import { colour, theme, useShared, useWidth } from "../shared";
 import { clock } from "../units";
+import { LETTERS } from "./more";
 
 export interface Timed {
   id: string;
   name: string;
-  /** 0 for A, 1 for B. */
-  side: 0 | 1;
+  /** 0 for A, 1 for B, and so on. */
+  side: number;
   duration: number;
   /** Seconds to the right. */
   shift: number;
@@ -79,7 +80,7 @@ function Bar({ run, name, scale, minimum, onShift }: BarProps) {
   };
   return (
     <div class="shift-row">
-      <span class="shift-name" style={{ width: `${name}px` }} title={run.name}>{`${"AB"[run.side]} ${run.name}`}</span>
+      <span class="shift-name" style={{ width: `${name}px` }} title={run.name}>{`${LETTERS[run.side]} ${run.name}`}</span>
       <div
         class="shift-bar"
         role="slider"

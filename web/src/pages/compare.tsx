@@ -1,10 +1,11 @@
 // Two groups of runs side by side: whether that is fair, where the time went, what surely differs, and how it looked.
 
 import { useEffect } from "preact/hooks";
-import { embedded, lists, offline, useAnswer } from "../api";
+import { ApiError, embedded, lists, offline, useAnswer } from "../api";
 import { asked } from "../compare/asked";
 import { Charts } from "../compare/charts";
 import { Facts } from "../compare/facts";
+import { AllGroups, LETTERS, MoreChooser, useMore } from "../compare/more";
 import { Chooser, Gate, Groups, Share } from "../compare/head";
 import { Offers } from "../compare/offers";
 import { type Comparison, titles } from "../compare/types";
@@ -23,6 +24,7 @@ function ComparePage({ query }: { query: URLSearchParams }) {
   const one = query.get("a") ?? query.get("b");
   const answer = useAnswer("compare", ready ? asked(query) : null);
   const found = answer.data;
+  const { answers } = useMore(query, ready);
   useEffect(() => {
     if (!embedded && found) document.title = `${titles(found).join(" and ")} · Fenxi`;
   }, [found]);
@@ -31,6 +33,7 @@ function ComparePage({ query }: { query: URLSearchParams }) {
       <div class="top">
         <h1>{found && ready ? titles(found).join(" and ") : "Compare"}</h1>
         {!offline && <Chooser query={query} labels={found ? [...found.a.labels, ...found.b.labels] : []} />}
+        {found && ready && <MoreChooser query={query} />}
         {found && ready && <Groups found={found} />}
         {found && ready && <Share found={found} address={link("/compare", lists(query))} />}
       </div>
@@ -50,7 +53,7 @@ function ComparePage({ query }: { query: URLSearchParams }) {
         )}
         {answer.error && <Failure error={answer.error} />}
         {ready && !found && !answer.error && <Pending what="Comparing" />}
-        {found && ready && !answer.error && <Body found={found} query={query} />}
+        {found && ready && !answer.error && <Body found={found} query={query} answers={answers} />}
       </main>
       <footer>
         {embedded ? `${embedded.generator}. ` : ""}The run is the unit of replication: samples within a run are not independent.
@@ -73,13 +76,26 @@ export function marginOf(text: string | null): number {
   return value >= 0 && value < 1 ? value : 0.02;
 }
 
-function Body({ found, query }: { found: Comparison; query: URLSearchParams }) {
+interface BodyProps {
+  found: Comparison;
+  query: URLSearchParams;
+  /** Further groups compared with A. */
+  answers: (Comparison | ApiError | undefined)[];
+}
+
+function Body({ found, query, answers }: BodyProps) {
+  const more = answers.filter((one): one is Comparison => !!one && !(one instanceof ApiError));
+  // Bars of all groups: their runs with commas between them are one group each.
+  const groups = [found.a, found.b, ...more.map((m) => m.b)].map((g) => g.runs.map((r) => r.id).join(","));
+  const all = useAnswer("explain", more.length > 0 ? { run: groups } : null).data?.split;
+  const split = more.length > 0 ? (all ?? found.split) : found.split;
   return (
     <>
       <Gate found={found} />
-      {found.split && <WhereTheTimeWent split={found.split} names={["A", "B"]} />}
+      <AllGroups found={found} query={query} answers={answers} />
+      {split && <WhereTheTimeWent split={split} names={[...LETTERS].slice(0, split.whole.means.length)} />}
       {found.comparison && <Verdicts found={found.comparison} query={query} margin={marginOf(query.get("margin"))} />}
-      {found.comparison && <Charts found={found} query={query} />}
+      {found.comparison && <Charts found={found} more={more} query={query} />}
       {found.comparison && <Facts facts={found.comparison.facts} />}
     </>
   );

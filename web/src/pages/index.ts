@@ -2,6 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { ask } from "./ask";
+import { board } from "./board";
 import { compare } from "./compare";
 import { database } from "./database";
 import { live } from "./live";
@@ -18,4 +19,4 @@ export interface Page {
   View: ComponentType<{ query: URLSearchParams }>;
 }
 
-export const PAGES: readonly Page[] = [runs, run, database, compare, study, trend, ask, live];
+export const PAGES: readonly Page[] = [runs, run, database, compare, study, trend, ask, board, live];

@@ -1,16 +1,21 @@
 // One run, or several over each other: the answer first, on one screen; below it sections of panels.
 
 import { useEffect, useReducer, useState } from "preact/hooks";
+import { AnyColumn } from "../anycolumn";
 import { embedded, offline, useAnswer } from "../api";
+import { Beside } from "../charts/axis";
 import { Findings } from "../findings";
 import { FirstScreen, shownFirst, TheAnswer, useFirst } from "../first";
+import { Different } from "../inrange";
+import { MARKS, moments, momentsOf } from "../marks";
 import { Empty, Failure, Pending } from "../parts";
-import type { Opened } from "../payload";
+import type { Opened, Run, Section } from "../payload";
 import { link } from "../router";
 import { RunFacts } from "../runs/facts";
 import { RunTools } from "../runs/tools";
 import { SaveWindow } from "../runs/windows";
 import { Navigation, SectionView, silent, SilentSection } from "../sections";
+import { marked, settled, useShared } from "../shared";
 import { useWritable } from "../shell";
 import { moment } from "../units";
 import { useZoomInLink } from "../zoomlink";
@@ -74,6 +79,9 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   }, [opened.title]);
   const all = opened.sections.filter((s) => s.panels.length > 0);
   const first = useFirst(all, runs);
+  const range = useShared(settled);
+  const isMarked = useMoments(all, runs);
+  const beside = all.flatMap((s) => s.panels).filter((p) => p.x === "t" && p.chart === "line");
   const above = shownFirst(first, split !== null);
   const left = all.map((s) => ({ ...s, panels: s.panels.filter((p) => !above.has(p.id)) }));
   const sections = left.filter((s) => s.panels.length > 0);
@@ -93,23 +101,37 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
         <RunFacts runs={runs} writable={writable} />
       </div>
       <Navigation
-        sections={[{ id: "answer", title: "Answer" }, { id: "findings", title: "Findings" }, ...told]}
+        sections={[
+          { id: "answer", title: "Answer" },
+          ...(range && runs.length === 1 && !offline ? [{ id: "different", title: "Different here" }] : []),
+          { id: "findings", title: "Findings" },
+          ...told,
+        ]}
         drawn={ready}
-        tools={writable && <SaveWindow runs={runs} />}
+        tools={
+          <>
+            {isMarked && <MarksSwitch />}
+            {writable && <SaveWindow runs={runs} />}
+          </>
+        }
       />
       <main id="main" tabIndex={-1}>
-        <section id="section-answer">
-          {findings.data ? <TheAnswer answer={findings.data.answer} /> : !findings.error && <Pending what="Looking for the bottleneck" />}
-          {findings.error && <Failure error={findings.error} />}
-          {first && <FirstScreen first={first} runs={runs} split={split} windows={windows} />}
-        </section>
-        {findings.data && <Findings all={findings.data} panels={all.flatMap((s) => s.panels)} runs={runs} />}
-        {ready &&
-          told.map((s) => (
-            <SectionView key={`${s.id} ${ids.join()}`} section={s} runs={runs} evidence={evidence} onKnown={() => look(0)} />
-          ))}
-        {ready && still.map((s) => <SilentSection key={s.id} section={s} runs={runs} />)}
-        {all.length === 0 && <p class="quiet">There are no questions for this run.</p>}
+        <Beside.Provider value={beside}>
+          <section id="section-answer">
+            {findings.data ? <TheAnswer answer={findings.data.answer} /> : !findings.error && <Pending what="Looking for the bottleneck" />}
+            {findings.error && <Failure error={findings.error} />}
+            {first && <FirstScreen first={first} runs={runs} split={split} windows={windows} />}
+          </section>
+          {!offline && <Different runs={runs} />}
+          {findings.data && <Findings all={findings.data} panels={all.flatMap((s) => s.panels)} runs={runs} />}
+          {ready &&
+            told.map((s) => (
+              <SectionView key={`${s.id} ${ids.join()}`} section={s} runs={runs} evidence={evidence} onKnown={() => look(0)} />
+            ))}
+          {ready && still.map((s) => <SilentSection key={s.id} section={s} runs={runs} />)}
+          {ready && <AnyColumn runs={runs} query={query} />}
+          {all.length === 0 && <p class="quiet">There are no questions for this run.</p>}
+        </Beside.Provider>
       </main>
       {ready && (
         <footer>
@@ -117,6 +139,33 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
         </footer>
       )}
     </>
+  );
+}
+
+/** Lets charts show what happened at moments of the runs; whether there are any. */
+function useMoments(sections: Section[], runs: Run[]): boolean {
+  const has = sections.some((s) => s.panels.some((p) => p.id === MARKS));
+  const answer = useAnswer("panel", has ? { question: MARKS, run: runs.map((r) => r.id) } : null).data;
+  const shown = useShared(marked);
+  const found = momentsOf(answer, runs);
+  useEffect(() => {
+    moments.set(shown === "on" ? found : []);
+    return () => moments.set([]);
+  }, [answer, shown]);
+  return found.length > 0;
+}
+
+function MarksSwitch() {
+  const shown = useShared(marked);
+  return (
+    <button
+      type="button"
+      aria-pressed={shown === "on"}
+      title="Show in all charts when something happened: marks, phases, errors in logs, other events"
+      onClick={() => marked.set(shown === "on" ? "off" : "on")}
+    >
+      {shown === "on" ? "▾ marks" : "marks"}
+    </button>
   );
 }
 

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { hasDatabase } from "../database/state";
 import { Menu } from "../dialog";
 import type { Run } from "../payload";
+import { printWhole } from "../printing";
 import { go, link, place } from "../router";
 import { useShared } from "../shared";
 import { DeleteDialog, exportOf, LabelDialog } from "./actions";
@@ -52,6 +53,9 @@ export function RunTools({ runs, writable }: { runs: Run[]; writable: boolean })
               {runs.length > 1 ? `Archive of ${r.name}` : "Archive of the run"}
             </a>
           ))}
+          <button type="button" class="link" onClick={() => void printWhole()}>
+            Print all of the page
+          </button>
         </div>
       </Menu>
       {writable && (

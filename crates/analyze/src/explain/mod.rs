@@ -150,16 +150,68 @@ fn join_shares(groups: &mut [Vec<Known>]) {
     }
 }
 
-/// The CPU times of a command and what remains of its elapsed time, in seconds.
+/// What a command waits for: the word of looks at its threads, the part, and what it is; the first one is no look.
+const WAITS: &[(&str, &str, &str)] = &[
+    ("run queue", kinds::name::RUN_QUEUE, "The command runnable without a CPU"),
+    ("disk", "disk", "Waiting for reads and writes of disks"),
+    ("flush", "flush", "Waiting for data to be on disk (fsync)"),
+    ("dirty pages", "dirty pages", "Held back until written pages are on disk"),
+    ("memory", "memory", "Waiting for memory to be reclaimed or read back"),
+    ("lock", "lock", "Waiting for locks of the program (futex)"),
+    ("file lock", "file lock", "Waiting for locks of files"),
+    ("kernel lock", "kernel lock", "Waiting for locks of the kernel"),
+    ("receive", "receive", "Waiting for data from a socket"),
+    ("send", "send", "Waiting until a socket takes more data"),
+    ("connect", "connect", "Waiting for a connection"),
+    ("accept", "accept", "Waiting for somebody to connect"),
+    ("pipe", "pipe", "Waiting for the other end of a pipe"),
+    ("poll", "poll", "Waiting for one of several events"),
+    ("sleep", "sleep", "Asleep for a time that the program chose"),
+    ("child", "child", "Waiting for a process that was not seen at anything"),
+    ("file server", "file server", "Waiting for a file system that a program or another host serves"),
+    ("stopped", "stopped", "Stopped by a signal, or by what traces it"),
+    ("other", "other waits", "Waiting for something else"),
+];
+
+/// The CPU times of a command, what it waited for, and what remains of its elapsed time, in seconds.
 fn elapsed(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
-    let parts = [(kinds::name::USER, "user_time"), (kinds::name::SYSTEM, "system_time")];
+    let on_cpu = [(kinds::name::USER, "user_time"), (kinds::name::SYSTEM, "system_time")];
     let known = |run: &RunSummary| -> Option<Known> {
         let result = |name: &str| run.results.get(name).filter(|o| o.unit == "s").map(|o| o.value);
         let part = |(name, of): (&'static str, &str)| Some((name, (result(of)?, Measured::Os.word().to_owned())));
-        Some(Known { whole: result("elapsed")?, parts: parts.into_iter().filter_map(part).collect(), overlap: 0.0 })
+        let whole = result("elapsed")?;
+        let mut parts: BTreeMap<&'static str, (f64, String)> = on_cpu.into_iter().filter_map(part).collect();
+        let mut rest = whole - parts.values().map(|(time, _)| time).sum::<f64>();
+        // Looks come first: the queue is that of all threads, of which several may wait at once.
+        let (queue, looks) = WAITS.split_at(1);
+        for &(word, name, _) in looks.iter().chain(queue) {
+            let Some(time) = run.waits.get(word).map(|time| time.min(rest)).filter(|time| *time > 0.0) else {
+                continue;
+            };
+            let how = if name == kinds::name::RUN_QUEUE { Measured::Os } else { Measured::Sampled };
+            parts.insert(name, (time, how.word().to_owned()));
+            rest -= time;
+        }
+        Some(Known { whole, parts, overlap: 0.0 })
     };
-    let known = read(groups, known)?;
-    let split = split("elapsed", Unit::Seconds, &known, &parts.map(|(name, _)| name), |_| "CPU time of the command");
+    let mut known = read(groups, known)?;
+    // What one run of several waited for and another did not took no time there.
+    let names: BTreeSet<&'static str> = known.iter().flatten().flat_map(|run| run.parts.keys().copied()).collect();
+    let looked = |run: &RunSummary| !run.waits.is_empty();
+    if groups.iter().all(|(_, runs)| runs.iter().all(looked)) {
+        for run in known.iter_mut().flatten() {
+            for (_, name, _) in WAITS.iter().filter(|(_, name, _)| names.contains(name)) {
+                run.parts.entry(name).or_insert_with(|| (0.0, Measured::Sampled.word().to_owned()));
+            }
+        }
+    }
+    let order: Vec<&'static str> =
+        on_cpu.iter().map(|(name, _)| *name).chain(WAITS.iter().map(|(_, name, _)| *name)).collect();
+    let about = |name: &str| {
+        let wait = WAITS.iter().find(|(_, of, _)| *of == name);
+        wait.map_or("CPU time of the command", |(_, _, about)| *about)
+    };
+    let split = split("elapsed", Unit::Seconds, &known, &order, about);
     (split.parts.len() > 1).then_some(split)
 }
 

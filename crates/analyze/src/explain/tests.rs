@@ -41,6 +41,29 @@ fn the_parts_of_a_command_add_up_to_its_elapsed_time() {
 }
 
 #[test]
+fn what_a_command_waited_for_is_no_more_than_its_elapsed_time() {
+    let outcome = |value| Outcome { value, unit: "s".to_owned(), better: Better::Lower };
+    let results = [("elapsed", 10.0), ("user_time", 1.0), ("system_time", 1.0)];
+    let waits = [("sleep", 4.0), ("receive", 3.0), ("run queue", 9.0)];
+    let run = RunSummary {
+        results: results.into_iter().map(|(name, v)| (name.to_owned(), outcome(v))).collect(),
+        waits: waits.into_iter().map(|(name, time)| (name.to_owned(), time)).collect(),
+        ..RunSummary::default()
+    };
+    let split = explain(&[("A", &[run])]).unwrap();
+    // The queue of all threads together is longer than what is left.
+    let expected = [
+        ("on CPU, user", 1.0),
+        ("on CPU, system", 1.0),
+        ("run queue", 1.0),
+        ("receive", 3.0),
+        ("sleep", 4.0),
+        (RESIDUAL, 0.0),
+    ];
+    assert_eq!(means(&split, 0), expected);
+}
+
+#[test]
 fn latency_is_what_the_servers_sessions_spent_over_the_transactions_of_a_second() {
     // 400 a second of 20 ms are 8 sessions. 2.4 of them are on a CPU: 6 ms each.
     let os = source(Measured::Os, &[("on CPU, user", 1.6), ("on CPU, system", 0.8), ("run queue", 0.4)]);

@@ -1,11 +1,12 @@
 //! `fenxi ask`.
 
+mod board;
 mod playbook;
 
 use std::process::ExitCode;
 
 use clap::Args;
-use fenxi_query::{Question, playbooks, question, questions};
+use fenxi_query::{Question, boards, playbooks, question, questions};
 use fenxi_store::Store;
 use serde_json::json;
 
@@ -24,9 +25,11 @@ Examples:
   fenxi ask top-processes -r @1 -r @2    for two runs
   fenxi ask hot-disks --sql              print its SQL
   fenxi ask --playbooks                  list orders of questions
-  fenxi ask --playbook cpu-is-full @2    go through one for a run")]
+  fenxi ask --playbook cpu-is-full @2    go through one for a run
+  fenxi ask --boards                     list the store's boards
+  fenxi ask --board orders @1            text and answers of one")]
 pub struct AskArgs {
-    /// Question to answer; with `--playbook`, a run
+    /// Question to answer; with `--playbook` or `--board`, a run
     pub question: Option<String>,
     /// Answer the questions of a playbook in its order, with what to look for and what follows
     #[arg(long, value_name = "NAME", conflicts_with_all = ["sql", "param"])]
@@ -34,6 +37,12 @@ pub struct AskArgs {
     /// List the playbooks
     #[arg(long, conflicts_with_all = ["question", "playbook", "sql", "param"])]
     pub playbooks: bool,
+    /// Print a board of the store: its text, and the first rows of each answer
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["playbook", "playbooks", "sql", "param"])]
+    pub board: Option<String>,
+    /// List the boards of the store, text with questions in it (`boards/NAME.md`)
+    #[arg(long, conflicts_with_all = ["question", "playbook", "playbooks", "board", "sql", "param"])]
+    pub boards: bool,
     /// Parameter of the question (repeatable)
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = key_value)]
     pub param: Vec<(String, String)>,
@@ -56,6 +65,14 @@ pub fn run(global: &Global, args: &AskArgs) -> anyhow::Result<ExitCode> {
     }
     if let Some(name) = &args.playbook {
         print::put(form, through(&store, args, name)?.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.boards {
+        print::put(form, board::list(&boards(&store)?, format).as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(name) = &args.board {
+        print::put(form, of_board(&store, args, name)?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some(name) = &args.question else {
@@ -82,6 +99,20 @@ fn through(store: &Store, args: &AskArgs, name: &str) -> anyhow::Result<String> 
     let engine = answers::engine(store, &args.answer)?;
     let asking = playbook::Asking { store, engine: &engine, scope: &scope, runs: &runs };
     asking.tell(&playbook, args.answer.format, print::width(&std::io::stdout()))
+}
+
+/// A board with its answers: over the runs given, or those that it names.
+fn of_board(store: &Store, args: &AskArgs, name: &str) -> anyhow::Result<String> {
+    let board = fenxi_query::board(store, name)?;
+    let mut runs: Vec<String> = args.question.iter().chain(&args.answer.run).cloned().collect();
+    if runs.is_empty() {
+        let own = board.run.as_deref().unwrap_or("@1");
+        runs.extend(own.split(',').map(|run| run.trim().to_owned()));
+    }
+    let scope = answers::scope(store, &runs)?;
+    let engine = answers::engine(store, &args.answer)?;
+    let asking = playbook::Asking { store, engine: &engine, scope: &scope, runs: &runs };
+    asking.board(&board, args.answer.format, print::width(&std::io::stdout()))
 }
 
 fn answer(store: &Store, global: &Global, args: &AskArgs, question: &Question) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use fenxi_query::{Engine, Options, Scope};
 use serde_json::json;
 
 use crate::{
-    answer,
+    answer, differs,
     options::{Global, WindowArg},
     parts, print, stores,
 };
@@ -29,6 +29,10 @@ transactions, the elapsed time of its command. Other programs on the machine do
 not count. Several runs are repeats of one experiment: each part has the 95 %
 confidence interval of its mean.
 
+With `--window` of one run, what is different in it comes last: the change of
+every series against the rest of the run, ranked, with a test that allows for
+samples that depend on their neighbours.
+
 Column `measured`: exact (every context switch), os (the kernel's accounting of
 the server's processes and cgroup), server (its own sums), sampled (samples of
 its sessions), driver (the load generator). Each part is taken from the best of
@@ -38,6 +42,7 @@ them. What is unknown is in the residual; the lines below say what would tell:
 Examples:
   fenxi explain @1
   fenxi explain kernel=6.18
+  fenxi explain @1 --window 120s..150s
   fenxi explain r1 r2 r3 r4 --window 60s..540s --json")]
 pub struct ExplainArgs {
     /// A run, or repeated runs of the same experiment
@@ -65,15 +70,20 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
     let scope = Scope::of(ids);
     let diagnosis = Diagnosis::of(&engine, &scope)?;
+    let different = match args.runs.as_slice() {
+        [run] => differs::within(&engine, run, &args.part.window)?,
+        _ => None,
+    };
     let text = if args.json {
         let line = json!({ "kind": "answer", "names": diagnosis.answer.names, "text": diagnosis.answer.text,
             "detail": diagnosis.answer.detail, "finding": diagnosis.answer.finding });
-        format!("{line}\n{}", explained.json_lines())
+        format!("{line}\n{}{}", explained.json_lines(), different.iter().map(differs::json_lines).collect::<String>())
     } else {
         let width = print::width(&std::io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH);
         let width = if args.markdown { usize::MAX } else { width };
         let head = answer::first_screen(&engine, &scope, &diagnosis, width, args.markdown)?;
-        let blocks = [head, text(&explained, args.markdown)];
+        let different = different.map_or_else(String::new, |found| differs::text(&found, args.markdown));
+        let blocks = [head, text(&explained, args.markdown), different];
         blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;

@@ -14,7 +14,7 @@ use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use serde_json::json;
 
 use crate::{
-    formats,
+    answers, formats,
     options::{Global, RunLabels, seconds},
     print,
     progress::{Bar, plural},
@@ -114,6 +114,9 @@ pub fn run(global: &Global, args: &ImportArgs) -> anyhow::Result<ExitCode> {
                 print::text(&summary(&outcome.inputs))?;
             }
             print::messages(&describe(&outcome));
+        }
+        if let Some(run) = &outcome.run {
+            answers::prepare(&store, run);
         }
     }
     Ok(ExitCode::SUCCESS)

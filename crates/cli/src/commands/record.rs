@@ -7,6 +7,7 @@ use fenxi_model::{RunId, Unit};
 use fenxi_record::{Outcome, Plan, RecordError};
 
 use crate::{
+    answers,
     ending::exit_code,
     facts,
     machine::hostname,
@@ -101,6 +102,9 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         Ok(outcome) => {
             if !global.quiet {
                 print::messages(&describe(&outcome));
+            }
+            if let (Some(run), Ok(store)) = (&outcome.run, stores::open(global)) {
+                answers::prepare(&store, run);
             }
             Ok(exit_code(outcome.exit_code.unwrap_or(0)))
         }

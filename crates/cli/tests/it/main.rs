@@ -7,6 +7,7 @@ mod agree;
 mod answers;
 mod archive;
 mod average;
+mod boards;
 mod compact;
 mod compare;
 mod crash;

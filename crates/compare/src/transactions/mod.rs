@@ -3,6 +3,7 @@
 //! Which of the sources a part is taken from is decided in `fenxi_analyze`; here stands what each of them says. Only the time in
 //! which the load ran counts, and only sessions and processes of the server that it loaded.
 
+mod command;
 mod server;
 
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ impl Row {
     }
 }
 
-/// Finds out for each run that shows transactions where their time went; `summaries` are those of `runs`.
+/// Finds out for each run that shows transactions where their time went, and for each command what it waited for; `summaries` are those of `runs`.
 ///
 /// # Errors
 /// When the engine or the store fails.
@@ -86,7 +87,7 @@ pub fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary]) -> R
             summaries[i].transactions = told.transactions(&summaries[i]);
         }
     }
-    Ok(())
+    command::add(engine, runs, summaries)
 }
 
 /// What is asked of those runs that have something to say, by run.

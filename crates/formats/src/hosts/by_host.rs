@@ -1,18 +1,21 @@
-//! What `pdsh`, `ansible` and `pssh -i` print: outputs of one tool on several hosts, in one text.
+//! What `pdsh`, `ansible`, `pssh -i`, `docker compose logs` and `kubectl logs --prefix` print: outputs of one tool on several hosts
+//! or in several containers, in one text.
 //!
 //! pdsh puts `db1: ` in front of every line, and the lines of hosts alternate; ansible puts `db1 | CHANGED | rc=0 >>` above
-//! each host's output, pssh `[1] 08:19:03 [SUCCESS] db1`. The text is split by host, and each host's part is read in the
+//! each host's output, pssh `[1] 08:19:03 [SUCCESS] db1`. Compose puts `web-1  | ` in front of every line, kubectl
+//! `[pod/web-0/app] `: the container or pod is the host. The text is split by host, and each host's part is read in the
 //! format that recognises it, shipped or of a store. It is held in memory, within a limit. Only a text whose every line has
 //! its host, and of which a format recognises the rest with certainty, is taken for one.
 
 use std::sync::Arc;
 
-use crate::{AnyFormat, Family, Format, Formats, HEAD_BYTES, Head, Input, Out, OwnFormat, Sure};
+use super::{part::Part, prompt::is_host};
+use crate::{AnyFormat, Family, Format, Formats, Head, Input, Out, OwnFormat, Sure};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
     name: "by-host",
-    summary: "pdsh, ansible and pssh -i: outputs of any other format from several hosts in one text",
+    summary: "pdsh, ansible, pssh -i, docker compose logs, kubectl logs --prefix: outputs of any other format by host or container",
     family: Family::Generic,
     tables: fenxi_model::TABLES,
     example: "\
@@ -39,23 +42,26 @@ const LEAST_LINES: usize = 2;
 enum Style {
     /// In front of every line.
     Prefix,
+    /// In front of every line, filled up with blanks: a container.
+    Compose,
+    /// In front of every line, in brackets: a pod and its container.
+    Pod,
     /// On a line above its output.
     Ansible,
     /// As ansible, in another form.
     Pssh,
 }
 
-/// Whether a word can be the name or the address of a host.
-fn is_host(word: &str) -> bool {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
-    word.len() <= 255 && word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.bytes().all(plain)
-}
-
 impl Style {
     /// The style of a text by its first line that is not blank.
     fn of(head: &str) -> Option<Style> {
         let first = head.lines().find(|line| !line.trim().is_empty())?;
-        [Style::Ansible, Style::Pssh, Style::Prefix].into_iter().find(|style| style.host(first).is_some())
+        [Style::Ansible, Style::Pssh, Style::Pod, Style::Compose, Style::Prefix].into_iter().find(|style| style.host(first).is_some())
+    }
+
+    /// Whether hosts are named on lines of their own.
+    fn is_above(self) -> bool {
+        matches!(self, Style::Ansible | Style::Pssh)
     }
 
     /// The host that a line names, and what follows the name on the line.
@@ -65,6 +71,14 @@ impl Style {
                 let (host, rest) = line.split_once(':')?;
                 // A blank follows, or nothing where blanks at the ends of lines were removed.
                 (host, if rest.is_empty() { "" } else { rest.strip_prefix(' ')? })
+            }
+            Style::Compose => {
+                let (host, rest) = line.split_once(" |")?;
+                (host.trim_end(), if rest.is_empty() { "" } else { rest.strip_prefix(' ')? })
+            }
+            Style::Pod => {
+                let (pod, rest) = line.strip_prefix("[pod/")?.split_once(']')?;
+                (pod.split('/').next()?, if rest.is_empty() { "" } else { rest.strip_prefix(' ')? })
             }
             Style::Ansible => {
                 let (host, rest) = line.split_once(" | ")?;
@@ -82,14 +96,6 @@ impl Style {
         };
         is_host(host).then_some((host, rest))
     }
-}
-
-/// What one host printed.
-struct Part {
-    host: String,
-    text: String,
-    /// The number in the whole text of each line.
-    lines: Vec<u64>,
 }
 
 /// Splits lines by host.
@@ -111,21 +117,18 @@ impl Parts {
         let mut text = line;
         if let Some((host, rest)) = self.style.host(line) {
             self.current = self.at(host);
-            if self.style != Style::Prefix {
+            if self.style.is_above() {
                 return self.current.is_some();
             }
             text = rest;
-        } else if self.style == Style::Prefix {
+        } else if !self.style.is_above() {
             return line.trim().is_empty();
         }
         let Some(part) = self.current.and_then(|at| self.parts.get_mut(at)) else { return line.trim().is_empty() };
-        self.bytes += text.len() + 1;
         if self.bytes > MOST_BYTES {
             return false;
         }
-        part.text.push_str(text);
-        part.text.push('\n');
-        part.lines.push(number);
+        self.bytes += part.add(number, text);
         true
     }
 
@@ -135,15 +138,9 @@ impl Parts {
         if found.is_some() || self.parts.len() >= MOST_HOSTS {
             return found;
         }
-        self.parts.push(Part { host: host.to_owned(), text: String::new(), lines: Vec::new() });
+        self.parts.push(Part { host: host.to_owned(), ..Part::default() });
         Some(self.parts.len() - 1)
     }
-}
-
-/// The format of one host's part.
-fn format_of(formats: &Formats, part: &Part) -> Option<(Sure, AnyFormat)> {
-    let end = (0..=part.text.len().min(HEAD_BYTES)).rev().find(|end| part.text.is_char_boundary(*end))?;
-    formats.detect_part(&Head { text: part.text.get(..end)? })
 }
 
 /// The parts of a text that begins so, if every line has its host.
@@ -160,7 +157,7 @@ fn parts_of(head: &Head<'_>) -> Option<Vec<Part>> {
         }
     }
     // Names in front of figures are of many texts: hosts are few, and each has several lines.
-    if style == Style::Prefix && (parts.parts.len() * LEAST_LINES) as u64 > number {
+    if !style.is_above() && (parts.parts.len() * LEAST_LINES) as u64 > number {
         return None;
     }
     parts.parts.retain(|part| part.lines.len() >= LEAST_LINES);
@@ -169,7 +166,7 @@ fn parts_of(head: &Head<'_>) -> Option<Vec<Part>> {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let parts = parts_of(head).unwrap_or_default();
-    let format = parts.first().and_then(|part| format_of(&Formats::default(), part));
+    let format = parts.first().and_then(|part| part.format(&Formats::default()));
     Sure::Certain.when(format.is_some_and(|(sure, _)| sure == Sure::Certain))
 }
 
@@ -180,7 +177,7 @@ pub(crate) fn own_of(formats: &Formats, head: &Head<'_>, hosts: usize) -> Option
     }
     let mut found: Vec<Arc<dyn OwnFormat>> = Vec::new();
     for part in parts_of(head).filter(|parts| parts.len() >= hosts)? {
-        if let Some((_, AnyFormat::Own(own))) = format_of(formats, &part)
+        if let Some((_, AnyFormat::Own(own))) = part.format(formats)
             && !found.iter().any(|known| known.about().name == own.about().name)
         {
             found.push(own);
@@ -209,7 +206,7 @@ pub(crate) fn read_among(formats: &Formats, input: &mut Input<'_>, out: &mut Out
         if part.text.trim().is_empty() {
             continue;
         }
-        match format_of(formats, &part) {
+        match part.format(formats) {
             Some((sure, format)) if sure > Sure::Perhaps => {
                 out.begin_part(format.name(), &part.host, part.lines);
                 format.read(&mut Input::new(part.text.as_bytes()), out);
@@ -314,10 +311,14 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
     }
 
     #[test]
-    fn hosts_are_named_in_three_ways() {
+    fn hosts_are_named_in_several_ways() {
         assert_eq!(Style::Prefix.host("db1.x: a b"), Some(("db1.x", "a b")));
         assert_eq!(Style::Prefix.host("db1:"), Some(("db1", "")));
         assert_eq!(Style::Prefix.host("vmstat.txt:a"), None);
+        assert_eq!(Style::Compose.host("web-1    |  r  b"), Some(("web-1", " r  b")));
+        assert_eq!(Style::Compose.host("web-1    |"), Some(("web-1", "")));
+        assert_eq!(Style::Compose.host(" 39   6| 205M"), None);
+        assert_eq!(Style::Pod.host("[pod/web-0/app]  r  b"), Some(("web-0", " r  b")));
         assert_eq!(Style::Ansible.host("db1 | CHANGED | rc=0 >>"), Some(("db1", "")));
         assert_eq!(Style::Pssh.host("[1] 08:19:03 [SUCCESS] root@db1:22"), Some(("db1", "")));
         assert_eq!(Style::Pssh.host("[1] x"), None);

@@ -1,5 +1,16 @@
-//! Outputs of several hosts in one text, with the host in front of each line or above each part.
+//! Outputs of several hosts or of several commands in one text, or with a time in front of each line: what is left is read in the
+//! format that recognises it.
+
+mod part;
+mod prompt;
 
 formats! {
     by_host,
+    stamped,
+    session,
+}
+
+/// Whether a format leaves a text or its parts to other formats. A part is not split again.
+pub(crate) fn is_of_parts(format: &crate::Format) -> bool {
+    FORMATS.iter().any(|known| known.name == format.name)
 }

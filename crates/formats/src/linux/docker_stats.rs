@@ -5,8 +5,6 @@
 //! are totals since the container began, rounded to three digits, so no rates are made of them. The limit of memory is
 //! the machine's memory where the container has none; so it is a metric and not the cgroup's limit.
 
-use std::borrow::Cow;
-
 use fenxi_model::{Micros, catalog::cgroup};
 
 use crate::{
@@ -15,6 +13,7 @@ use crate::{
     json, number,
     procps::moments::{Moments, is_prompt},
     scaled, stamp,
+    terminal::ESCAPE,
 };
 
 /// What this file reads.
@@ -69,22 +68,6 @@ fn column(title: &str) -> Option<Column> {
     COLUMNS.iter().find(|(_, titles)| titles.contains(&title)).map(|(column, _)| *column)
 }
 
-/// The line without what moves a cursor or clears a screen.
-fn plain(line: &str) -> Cow<'_, str> {
-    if !line.contains('\u{1b}') {
-        return Cow::Borrowed(line);
-    }
-    let mut text = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some((before, after)) = rest.split_once('\u{1b}') {
-        text.push_str(before);
-        let end = after.find(|c: char| c.is_ascii_alphabetic()).map_or(after.len(), |end| end + 1);
-        rest = after.get(end..).unwrap_or("");
-    }
-    text.push_str(rest);
-    Cow::Owned(text)
-}
-
 /// Cells between runs of two blanks or more; one blank is within a cell.
 fn cells(line: &str) -> Vec<&str> {
     line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
@@ -99,8 +82,7 @@ fn titles(line: &str) -> Option<Vec<Column>> {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let own = |line: &str| {
-        let line = plain(line);
-        titles(stamp(&line).map_or(&*line, |stamp| stamp.rest)).is_some()
+        titles(stamp(line).map_or(line, |stamp| stamp.rest)).is_some()
             || line.contains("\"CPUPerc\":") && line.contains("\"MemUsage\":") && line.trim_start().starts_with('{')
     };
     let podman = head.text.trim_start().starts_with('[')
@@ -142,9 +124,7 @@ struct Reader {
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut reader =
         Reader { moments: Moments::new(out), columns: Vec::new(), now: None, first: None, podman: false, samples: 0 };
-    let head = input.head();
-    let (drawn, list) = (head.contains('\u{1b}'), head.trim_start().starts_with('['));
-    drop(head);
+    let (drawn, list) = (input.head_bytes().contains(&ESCAPE), input.head().trim_start().starts_with('['));
     if list {
         return reader.list(input, out);
     }
@@ -152,14 +132,10 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         reader.moments.set_interval(REDRAW_S);
     }
     let mut frames = Frames::default();
-    input.each_line(|number, line| {
-        if frames.is_repeated(line) {
-            return;
-        }
-        let line = plain(line);
-        let line = line.trim();
-        if line.is_empty() || reader.line(number, line, out) {
-            return;
+    while input.line().is_some() {
+        let (number, line) = (input.number(), input.text().trim());
+        if frames.is_repeated(&input.drawn()) || line.is_empty() || reader.line(number, line, out) {
+            continue;
         }
         match stamp(line).map(|stamp| stamp.rest.trim().to_owned()) {
             Some(rest) => {
@@ -174,7 +150,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             None if is_prompt(line, "docker") || is_prompt(line, "podman") => {}
             None => out.unknown(number, line, "no container under the titles"),
         }
-    });
+    }
 }
 
 impl Reader {
@@ -280,13 +256,12 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::{FORMAT, cells, plain, titles};
+    use super::{FORMAT, cells, titles};
     use crate::{Head, Sure, fixtures::read};
 
     #[test]
-    fn lines_are_cut_at_two_blanks_and_have_no_escapes() {
+    fn lines_are_cut_at_two_blanks() {
         assert_eq!(cells("a b   c / d  e"), ["a b", "c / d", "e"]);
-        assert_eq!(plain("\u{1b}[2J\u{1b}[Hweb\u{1b}[K"), "web");
         assert!(titles("NAME      CPU %     MEM %").is_some());
         assert!(titles("NAME      READY     STATUS").is_none());
     }

@@ -29,6 +29,7 @@ formats! {
     dcgmi,
     syslog,
     journal_json,
+    pcp2json,
     dmesg,
 }
 

@@ -52,6 +52,18 @@ formats! {
     uperf,
     lkp,
     pbench,
+    ping,
+    ioping,
+    time,
+    h2load,
+    httperf,
+    sockperf,
+    qperf,
+    cyclictest,
+    dbench,
+    bonnie,
+    dd,
+    requests_csv,
 }
 
 #[cfg(test)]

@@ -15,15 +15,15 @@ pub struct Name {
     better: &'static str,
 }
 
-const fn higher(name: &'static str, unit: &'static str) -> Name {
+pub(super) const fn higher(name: &'static str, unit: &'static str) -> Name {
     Name { name, unit, better: "higher" }
 }
 
-const fn lower(name: &'static str, unit: &'static str) -> Name {
+pub(super) const fn lower(name: &'static str, unit: &'static str) -> Name {
     Name { name, unit, better: "lower" }
 }
 
-const fn neither(name: &'static str, unit: &'static str) -> Name {
+pub(super) const fn neither(name: &'static str, unit: &'static str) -> Name {
     Name { name, unit, better: "neither" }
 }
 

@@ -88,20 +88,6 @@ fn is_day_first(head: &str) -> bool {
     commas || long_year && !halves
 }
 
-const ESCAPE: u8 = 0x1b;
-
-/// The line without the colours that `S_COLORS=always` or `script` leave in a file.
-#[cold]
-fn without_colours(line: &str) -> String {
-    let mut pieces = line.split('\x1b');
-    let mut plain = pieces.next().unwrap_or("").to_owned();
-    for piece in pieces {
-        let codes = piece.bytes().take_while(|b| matches!(b, b'[' | b';' | b'0'..=b'9')).count();
-        plain.push_str(piece[codes..].strip_prefix('m').unwrap_or(&piece[codes..]));
-    }
-    plain
-}
-
 /// What is known of the time in one kind of section since the last restart.
 pub(super) struct Pace {
     pub(super) clock: Clock,
@@ -156,10 +142,6 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 
 impl Reader {
     fn line(&mut self, number: u64, line: &str, splitter: &mut Splitter, out: &mut Out<'_>) {
-        if memchr::memchr(ESCAPE, line.as_bytes()).is_some() {
-            self.line(number, &without_colours(line), splitter, out);
-            return;
-        }
         let Some(stamp) = Stamp::find(line) else {
             self.untimed(number, line, out);
             return;

@@ -5,6 +5,7 @@
 //! bytes, nearly always of JSON.
 
 mod about;
+pub(crate) mod board;
 mod catalogue;
 pub(crate) mod chosen;
 mod compare;
@@ -16,6 +17,7 @@ mod notes;
 mod panel;
 mod query;
 mod questions;
+mod range;
 mod reply;
 mod representative;
 pub(crate) mod run;
@@ -49,12 +51,15 @@ pub const ENDPOINTS: &[&Endpoint] = &[
     &stacks::STACKS_ENDPOINT,
     &compare::COMPARE,
     &explain::EXPLAIN,
+    &range::RANGE,
     &representative::REPRESENTATIVE,
     &trend::TREND,
     &metrics::METRICS,
     &studies::STUDIES,
     &studies::STUDY,
     &questions::QUESTIONS,
+    &board::BOARDS,
+    &board::BOARD,
     &catalogue::CATALOGUE,
     &sql::SQL,
 ];
@@ -155,7 +160,9 @@ impl From<QueryError> for ApiError {
         match error {
             QueryError::Interrupted => ApiError::Interrupted,
             QueryError::Crashed(_) => ApiError::Crashed(error.to_string()),
-            QueryError::UnknownQuestion { .. } => ApiError::Unknown(error.to_string()),
+            QueryError::UnknownQuestion { .. } | QueryError::UnknownBoard { .. } => {
+                ApiError::Unknown(error.to_string())
+            }
             QueryError::Store(error) => error.into(),
             QueryError::Io(_) | QueryError::File { .. } | QueryError::Engine(_) | QueryError::NotInstalled(_) => {
                 ApiError::Failed(error.to_string())

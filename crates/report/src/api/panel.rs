@@ -5,6 +5,7 @@ use fenxi_query::{AdHoc, Chart, QueryError, Question, Scope, question};
 
 use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
 use crate::{
+    kept,
     panel::{Wish, panel},
     payload::Panel,
 };
@@ -53,7 +54,19 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         rows: query.count("rows")?.unwrap_or(ROWS).min(MOST_ROWS),
         lines: query.count("lines")?.unwrap_or(LINES),
     };
-    Reply::json(&panel(context.engine, &asked, &scope, &shown, &wish)?)
+    // A part of a run is another answer for each part.
+    let whole =
+        scope.part.is_none().then(|| kept::place(context.store, &asked, &shown, &format!("{wish:?}"))).flatten();
+    if let Some(bytes) = whole.as_ref().and_then(|path| kept::read(context.store, path)) {
+        return Ok(Reply { content_type: Reply::JSON, bytes });
+    }
+    let answered = panel(context.engine, &asked, &scope, &shown, &wish)?;
+    let failed = answered.error.is_some();
+    let reply = Reply::json(&answered)?;
+    if let Some(path) = whole.filter(|_| !failed) {
+        kept::keep(context.store, &path, &reply.bytes);
+    }
+    Ok(reply)
 }
 
 fn params(query: &Query) -> Vec<(String, String)> {

@@ -50,7 +50,7 @@ pub(crate) struct Section {
 /// A run with its windows, costs and tables.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "Run")]
-struct Details {
+pub(crate) struct Details {
     #[serde(flatten)]
     run: Run,
     /// Named parts.
@@ -107,12 +107,16 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
 
 /// What there is to see of `ids`.
 pub(crate) fn open(context: &Context<'_>, ids: &[RunId]) -> Result<Opened, ApiError> {
+    let runs = all(context, ids)?;
+    let title = runs.iter().map(|r| r.run.name.as_str()).collect::<Vec<_>>().join(" and ");
+    Ok(Opened { title, runs, sections: sections(context, &Scope::of(ids.iter().cloned()))? })
+}
+
+/// What is known of `ids` without data.
+pub(crate) fn all(context: &Context<'_>, ids: &[RunId]) -> Result<Vec<Details>, ApiError> {
     let entries = ids.iter().map(|id| context.store.run(id)).collect::<Result<Vec<_>, _>>()?;
     let runs = Run::all(&entries);
-    let title = runs.iter().map(|r| r.name.as_str()).collect::<Vec<_>>().join(" and ");
-    let runs = runs.into_iter().zip(&entries).map(|(run, entry)| details(context.store, run, entry));
-    let runs = runs.collect::<Result<Vec<_>, _>>()?;
-    Ok(Opened { title, runs, sections: sections(context, &Scope::of(ids.iter().cloned()))? })
+    runs.into_iter().zip(&entries).map(|(run, entry)| details(context.store, run, entry)).collect()
 }
 
 fn details(store: &Store, run: Run, entry: &RunEntry) -> Result<Details, ApiError> {

@@ -13,6 +13,19 @@ pub(super) fn page(context: &Context<'_>, query: &Query) -> Result<Page, ApiErro
     let mut requests = vec![request(query)];
     let mut ids: Vec<RunId> = chosen::named(context.store, a)?;
     ids.extend(chosen::named(context.store, b)?);
+    // Further groups are compared with A one by one, and all of them explained together.
+    let further: Vec<&str> = query.all("c").collect();
+    let mut groups = vec![joined(&chosen::named(context.store, a)?), joined(&chosen::named(context.store, b)?)];
+    for group in &further {
+        requests.push(against(query, group));
+        let runs = chosen::named(context.store, group)?;
+        groups.push(joined(&runs));
+        ids.extend(runs);
+    }
+    if !further.is_empty() {
+        let groups = groups.iter().map(|group| ("run".to_owned(), group.clone()));
+        requests.push(("/api/v1/explain", Query::of(groups)));
+    }
     let mut seen = Vec::new();
     ids.retain(|id| {
         !seen.contains(id) && {
@@ -28,6 +41,17 @@ pub(super) fn page(context: &Context<'_>, query: &Query) -> Result<Page, ApiErro
         requests.push(about("/api/v1/stacks", [], &ids));
     }
     Ok(Page { address: format!("/compare?{}", query.text()), title: format!("{a} and {b}"), requests })
+}
+
+/// Runs as one group of a request.
+fn joined(runs: &[RunId]) -> String {
+    runs.iter().map(RunId::as_str).collect::<Vec<_>>().join(",")
+}
+
+/// The request for the comparison of a further group with A.
+fn against(query: &Query, group: &str) -> Request {
+    let other = query.pairs().filter(|(name, _)| *name != "b").map(|(n, v)| (n.to_owned(), v.to_owned()));
+    request(&Query::of(other.chain([("b".to_owned(), group.to_owned())])))
 }
 
 /// The request for the comparison; every line is asked for, what is shown is chosen on the page.

@@ -4,6 +4,7 @@
 //! parameters in the order in which the endpoint lists them, what says nothing left out.
 
 mod ask;
+mod board;
 mod compare;
 mod database;
 mod run;
@@ -30,6 +31,8 @@ pub(crate) type Request = (&'static str, Query);
 /// What a file asks for besides, so that it stays small: path, parameter, value.
 pub(crate) const IN_A_FILE: &[(&str, &str, &str)] = &[("/api/v1/panel", "lines", "40")];
 
+pub(crate) use run::first_of_run;
+
 type Asks = fn(&Context<'_>, &Query) -> Result<Page, ApiError>;
 
 /// Every page that can be a file.
@@ -40,6 +43,7 @@ const PAGES: &[(&str, Asks)] = &[
     ("/study", study::page),
     ("/trend", trend::page),
     ("/ask", ask::page),
+    ("/board", board::page),
 ];
 
 /// The page at `address`: a path with its query, or the whole address of a page on a server.

@@ -1,7 +1,30 @@
 //! `/run`: charts of one run, or of several overlaid.
 
-use super::{Page, about, by_id, runs};
+use fenxi_model::RunId;
+
+use super::{Page, Request, about, by_id, runs};
 use crate::api::{ApiError, Context, Query, run};
+
+/// Questions of the first screen: `HEADLINE`, `LANES` and `CHARTS` of `web/src/first.tsx`, and what charts mark.
+const FIRST: [&str; 10] = [
+    "headline",
+    "resource-strip",
+    "load-throughput",
+    "load-latency-over-time",
+    "db-activity",
+    "cpu-time",
+    "run-queue",
+    "disk-throughput",
+    "memory-breakdown",
+    "marks",
+];
+
+/// What the first screen of a run asks.
+pub(crate) fn first_of_run(run: &RunId) -> Vec<Request> {
+    let id = std::slice::from_ref(run);
+    let whole = ["/api/v1/findings", "/api/v1/explain"].map(|path| about(path, [], id));
+    whole.into_iter().chain(FIRST.map(|name| about("/api/v1/panel", [("question", name)], id))).collect()
+}
 
 pub(super) fn page(context: &Context<'_>, query: &Query) -> Result<Page, ApiError> {
     let ids = runs(context, query)?;

@@ -1,6 +1,6 @@
 //! `fenxi ask --playbook`: every step of a playbook with its answer, what to look for, and where it leads.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use fenxi_query::{Answer, Engine, Next, Playbook, Question, Scope, Step, question, render};
 use fenxi_store::Store;
@@ -11,7 +11,8 @@ use crate::{options::Format, print};
 /// Rows of an answer that are printed.
 const ROWS: usize = 10;
 
-/// A playbook at work on runs.
+/// Questions at work on runs.
+#[derive(Clone, Copy)]
 pub struct Asking<'a> {
     /// Where questions are.
     pub store: &'a Store,
@@ -24,10 +25,10 @@ pub struct Asking<'a> {
 }
 
 /// An answer, as far as it is shown.
-struct Shown {
-    answer: Answer,
+pub(super) struct Shown {
+    pub(super) answer: Answer,
     /// Whether there are further rows.
-    has_more: bool,
+    pub(super) has_more: bool,
 }
 
 impl Asking<'_> {
@@ -51,7 +52,7 @@ impl Asking<'_> {
         }
         for (place, step) in playbook.steps.iter().enumerate() {
             let question = question(self.store, &step.ask)?;
-            let shown = self.answer(step, &question)?;
+            let shown = self.answer(&step.param, &question)?;
             let mut rows = Vec::new();
             render::write(&shown.answer, form, render::Style { width }, &mut rows)?;
             let rows = String::from_utf8_lossy(&rows).into_owned();
@@ -95,8 +96,8 @@ impl Asking<'_> {
     }
 
     /// The first rows of the answer; of one over time, a row for each line with its mean, minimum and maximum.
-    fn answer(&self, step: &Step, question: &Question) -> anyhow::Result<Shown> {
-        let given: Vec<(String, String)> = step.param.clone().into_iter().collect();
+    pub(super) fn answer(&self, params: &BTreeMap<String, String>, question: &Question) -> anyhow::Result<Shown> {
+        let given: Vec<(String, String)> = params.clone().into_iter().collect();
         let params = question.bind(&given)?;
         let inner = question.sql.trim_end().trim_end_matches(';');
         let sql = match question.x.as_deref() {

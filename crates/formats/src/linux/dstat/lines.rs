@@ -1,7 +1,5 @@
 //! Lines of dstat as columns and cells.
 
-use std::borrow::Cow;
-
 use super::columns::{Cells, Plan};
 use crate::Splitter;
 
@@ -10,29 +8,10 @@ pub(super) fn unquoted(cell: &str) -> &str {
     cell.trim().trim_matches('"')
 }
 
-/// The line without colours and other commands to a terminal, and without what it overwrote.
-pub(super) fn plain(line: &str) -> Cow<'_, str> {
+/// The line without what it overwrote and what a terminal cuts off.
+pub(super) fn plain(line: &str) -> &str {
     let line = line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or(line);
-    let line = line.split(" missed ").next().unwrap_or(line);
-    let mut text = Cow::Borrowed(line);
-    if line.contains('\x1b') {
-        let mut bare = String::with_capacity(line.len());
-        let mut rest = line;
-        while let Some(at) = rest.find('\x1b') {
-            bare.push_str(&rest[..at]);
-            rest = &rest[at + 1..];
-            rest = rest.strip_prefix('[').map_or(rest, |command| {
-                let end = command.find(|c: char| c.is_ascii_alphabetic()).map_or(command.len(), |end| end + 1);
-                &command[end..]
-            });
-        }
-        bare.push_str(rest);
-        text = Cow::Owned(bare);
-    }
-    match text {
-        Cow::Borrowed(text) => Cow::Borrowed(text.trim_end().trim_end_matches('>')),
-        Cow::Owned(text) => Cow::Owned(text.trim_end().trim_end_matches('>').to_owned()),
-    }
+    line.split(" missed ").next().unwrap_or(line).trim_end().trim_end_matches('>')
 }
 
 /// Whether a line is the upper line of titles: `----system---- -dsk/total-`.

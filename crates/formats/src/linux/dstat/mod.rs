@@ -70,7 +70,7 @@ fn sniff(head: &Head<'_>) -> Sure {
                 return Sure::Certain;
             }
         }
-        titles = is_titles(&text) || groups_of_csv(line);
+        titles = is_titles(text) || groups_of_csv(line);
     }
     Sure::No
 }
@@ -124,7 +124,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             csv_cells(line, &mut splitter, &mut reader.cells);
             reader.figures(number, line, out);
         } else {
-            reader.text(number, &plain(line), out);
+            reader.text(number, plain(line), out);
         }
     }
 }

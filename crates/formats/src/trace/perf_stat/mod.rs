@@ -76,7 +76,8 @@ fn is_of_perf(reading: &Reading) -> bool {
     let event = reading.event.split(':').next().unwrap_or("");
     let cached =
         ["L1-dcache-", "L1-icache-", "LLC-", "dTLB-", "iTLB-", "branch-", "node-", "topdown-", "stalled-cycles-"];
-    let has_run = reading.running.is_some_and(|share| share <= 100.0) && !reading.event.contains(' ');
+    let is_word = !reading.event.contains(' ') && reading.event.bytes().any(|b| b.is_ascii_alphabetic());
+    let has_run = reading.running.is_some_and(|share| share <= 100.0) && is_word;
     has_run || EVENTS.contains(&event) || cached.iter().any(|family| event.starts_with(family))
 }
 

@@ -1,0 +1,128 @@
+//! Whether a series is another one within a range of time than in the rest of its run, although neighbouring samples depend on
+//! each other.
+
+use std::ops::Range;
+
+use crate::{cliffs_delta, effective_size, interval::student_tail, sample::mean};
+
+/// Ratios beyond two to this power count no more.
+const MOST_POWER: f64 = 4.0;
+/// This share of the greatest value is added to both means before their ratio is taken, so that next to nothing is no great change.
+const FLOOR: f64 = 0.05;
+
+/// How a series differs within a range of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moved {
+    /// Mean within the range.
+    pub inside: f64,
+    /// Mean in the rest.
+    pub rest: f64,
+    /// How seldom a range of such a series differs so much by chance, in both directions; not adjusted for many series, nor for the
+    /// choice of the range.
+    pub p: f64,
+    /// Cliff's delta of the range against the rest, from -1 to 1: how surely a value tells on which side it was.
+    pub effect: f64,
+    /// How much the eye should see it first: effect times the power of two by which the mean changed, at most 4.
+    pub weight: f64,
+}
+
+/// Compares the values in `range` with all others; missing values are left out. None where one side has fewer than two.
+///
+/// Student's t with Welch's degrees of freedom, each side counted as its effective number of independent samples: its own samples
+/// divided by the time over which they depend on each other, which is taken from the side where it is longer. The level of each
+/// side is taken out before, so that a step is no dependence. p is never below what a permutation of so many independent samples
+/// could give.
+pub fn moved(values: &[Option<f64>], range: Range<usize>) -> Option<Moved> {
+    let known = |at: &[Option<f64>]| at.iter().flatten().copied().filter(|v| v.is_finite()).collect::<Vec<f64>>();
+    let range = range.start.min(values.len())..range.end.min(values.len());
+    let (before, after) = (known(&values[..range.start]), known(&values[range.end..]));
+    let inside = known(&values[range.clone()]);
+    let rest: Vec<f64> = before.iter().chain(&after).copied().collect();
+    if inside.len() < 2 || rest.len() < 2 {
+        return None;
+    }
+    let (m_in, m_rest) = (mean(&inside), mean(&rest));
+    let dependence = |side: &[f64]| side.len() as f64 / effective_size(side);
+    let tau = [&inside, &before, &after].into_iter().filter(|s| s.len() > 3).map(|s| dependence(s)).fold(1.0, f64::max);
+    let size = |n: usize| (n as f64 / tau).max(1.0);
+    let (n_in, n_rest) = (size(inside.len()), size(rest.len()));
+    let spread = |side: &[f64], center: f64| {
+        side.iter().map(|v| (v - center).powi(2)).sum::<f64>() / (side.len() - 1).max(1) as f64
+    };
+    let (v_in, v_rest) = (spread(&inside, m_in) / n_in, spread(&rest, m_rest) / n_rest);
+    let p = if m_in == m_rest {
+        1.0
+    } else if v_in + v_rest <= 0.0 {
+        0.0
+    } else {
+        let t = (m_in - m_rest).abs() / (v_in + v_rest).sqrt();
+        let parts = v_in.powi(2) / (n_in - 1.0).max(0.5) + v_rest.powi(2) / (n_rest - 1.0).max(0.5);
+        let freedom = ((v_in + v_rest).powi(2) / parts).floor().max(1.0) as usize;
+        2.0 * student_tail(t, freedom)
+    };
+    let effect = cliffs_delta(&rest, &inside);
+    let most = inside.iter().chain(&rest).fold(0.0_f64, |most, v| most.max(v.abs()));
+    let lifted = |v: f64| v.abs() + FLOOR * most;
+    let power = if most > 0.0 { (lifted(m_in) / lifted(m_rest)).log2().abs().min(MOST_POWER) } else { 0.0 };
+    Some(Moved {
+        inside: m_in,
+        rest: m_rest,
+        p: p.clamp(least(n_in, n_rest), 1.0),
+        effect,
+        weight: effect.abs() * power,
+    })
+}
+
+/// One over the number of ways in which so many of all samples can be chosen.
+fn least(inside: f64, rest: f64) -> f64 {
+    let ways = libm::lgamma(inside + rest + 1.0) - libm::lgamma(inside + 1.0) - libm::lgamma(rest + 1.0);
+    (-ways).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moved;
+    use crate::Random;
+
+    /// An AR(1) series of n values about 10, with the coefficient `a`.
+    fn series(n: usize, a: f64, seed: u64) -> Vec<Option<f64>> {
+        let mut random = Random::new(seed);
+        let mut last = 0.0;
+        let mut next = || {
+            last = a * last + random.unit() - 0.5;
+            Some(10.0 + last)
+        };
+        (0..n).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn a_step_is_seen_and_has_its_size() {
+        let mut values = series(200, 0.5, 1);
+        values[80..120].iter_mut().flatten().for_each(|v| *v += 20.0);
+        let found = moved(&values, 80..120).unwrap();
+        assert!((found.inside - 30.0).abs() < 0.5 && (found.rest - 10.0).abs() < 0.5, "{found:?}");
+        assert!(found.p <= 0.01 && found.effect == 1.0 && found.weight > 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn what_only_wanders_is_rarely_called_different() {
+        // A fixed share of series without any change: at 5 % about one in twenty is called different, however strongly neighbours
+        // depend on each other. Plain t tests call most of these different.
+        let share = |a: f64| {
+            let called = |seed: &u64| moved(&series(300, a, *seed), 120..180).unwrap().p < 0.05;
+            (1..=300).filter(called).count() as f64 / 300.0
+        };
+        assert!(share(0.0) < 0.08, "{}", share(0.0));
+        assert!(share(0.8) < 0.12, "{}", share(0.8));
+        assert!(share(0.95) < 0.2, "{}", share(0.95));
+    }
+
+    #[test]
+    fn too_little_says_nothing_and_gaps_are_left_out() {
+        assert_eq!(moved(&[Some(1.0), None, None, Some(2.0)], 1..2), None);
+        let found = moved(&[Some(1.0), Some(1.0), None, Some(5.0), Some(5.0), Some(1.0)], 2..5).unwrap();
+        assert_eq!((found.inside, found.rest, found.effect), (5.0, 1.0, 1.0));
+        assert!((found.p - 0.1).abs() < 1e-9, "two of five can be chosen in ten ways: {found:?}");
+        assert_eq!(moved(&[Some(3.0); 6], 2..4).unwrap().p, 1.0);
+    }
+}

@@ -25,7 +25,12 @@ impl Elsewhere {
     ///
     /// # Errors
     /// In words: it cannot be reached, or no program runs there.
-    pub fn run(target: &Target, programs: &Programs, words: &[String], tell: &dyn Fn(&str)) -> Result<Elsewhere, String> {
+    pub fn run(
+        target: &Target,
+        programs: &Programs,
+        words: &[String],
+        tell: &dyn Fn(&str),
+    ) -> Result<Elsewhere, String> {
         let name = &target.name;
         let input = Input::default();
         let mut transport = Transport::start(&target.transport, &input).map_err(|error| {

@@ -232,8 +232,7 @@ fn patterns(root: &Reader<'_>, key: &'static str, factors: &[Factor]) -> Result<
 }
 
 fn recording(root: &Reader<'_>) -> Result<Recording, PlanError> {
-    let default =
-        Recording { interval_s: INTERVAL_S, sources: Vec::new(), databases: Vec::new(), hosts: Vec::new() };
+    let default = Recording { interval_s: INTERVAL_S, sources: Vec::new(), databases: Vec::new(), hosts: Vec::new() };
     let Some(value) = root.get("record") else { return Ok(default) };
     let reader = Reader::table(root.text, value, "`[record]`")?;
     let interval_s = reader.seconds("interval")?.unwrap_or(INTERVAL_S);

@@ -156,7 +156,9 @@ fn plan(store: &Store, args: &RecordArgs, quiet: bool) -> anyhow::Result<Plan> {
 /// The right to record a series.
 fn turn(store: &Store, series: &str) -> anyhow::Result<SeriesLock> {
     store.lock_series(series)?.with_context(|| {
-        format!("another fenxi is recording `{series}` into this store: stop it, or give this recording a --name of its own")
+        format!(
+            "another fenxi is recording `{series}` into this store: stop it, or give this recording a --name of its own"
+        )
     })
 }
 
@@ -170,7 +172,9 @@ fn reload(store: Store, series: String) -> Reload {
         let mut plan = plan(&store, args, cli.global.quiet).map_err(|error| format!("{error:#}"))?;
         match &mut plan.roll {
             Some(roll) if roll.series == series => roll.reload = Some(reload(store.clone(), series.clone())),
-            Some(roll) => return Err(format!("the series would be `{}` and no longer `{series}`: start it anew", roll.series)),
+            Some(roll) => {
+                return Err(format!("the series would be `{}` and no longer `{series}`: start it anew", roll.series));
+            }
             None => return Err("there is no --roll any more: stop it instead".to_owned()),
         }
         Ok(plan)

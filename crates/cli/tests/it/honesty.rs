@@ -26,7 +26,6 @@ fn part(all: &Group, places: &[usize]) -> Group {
         runs: places.iter().map(|i| all.runs[*i].clone()).collect(),
         series: places.iter().map(|i| all.series[*i].clone()).collect(),
         summaries: places.iter().map(|i| all.summaries[*i].clone()).collect(),
-        series: places.iter().map(|i| all.series[*i].clone()).collect(),
     }
 }
 

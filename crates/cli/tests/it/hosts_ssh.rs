@@ -89,7 +89,17 @@ impl Net {
     fn record(&self, fenxi: &Fenxi, words: &[&str]) -> Child {
         let on = ["database", "storage"].map(|host| format!("{host}=ssh -F {} {host}", self.path("config").display()));
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.names[0], env!("CARGO_BIN_EXE_fenxi"), "record", "--on", &on[0], "--on", &on[1]]);
+        command.args([
+            "netns",
+            "exec",
+            &self.names[0],
+            env!("CARGO_BIN_EXE_fenxi"),
+            "record",
+            "--on",
+            &on[0],
+            "--on",
+            &on[1],
+        ]);
         command.args(words).env("FENXI_STORE", fenxi.path()).stdin(Stdio::null()).stderr(Stdio::piped());
         command.spawn().unwrap()
     }

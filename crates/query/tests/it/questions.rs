@@ -82,6 +82,7 @@ fn every_shipped_question_runs_on_an_empty_store_and_on_a_full_one() {
             "cpu-summary",
             "cpu-time",
             "headline",
+            "hosts-compared",
             "interrupts-that-pin",
             "io-files",
             "log",

@@ -5,7 +5,7 @@ DESTDIR ?=
 RUN := . scripts/env &&
 SHELL := /bin/bash
 
-.PHONY: help build demo test check package install uninstall reference web bench screenshot clean
+.PHONY: help build demo test test-cluster check package install uninstall reference web bench screenshot clean
 
 help:
 	@echo "make demo                   build, record this machine for 10 s under load, write report.html"
@@ -14,6 +14,7 @@ help:
 	@echo "make package                a .deb, a tar archive and an OCI image layout, in packages/"
 	@echo "make check                  format, lints, tidiness, generated pages: the quick part of the tests"
 	@echo "make test                   everything that must hold"
+	@echo "make test-cluster           questions and findings on a local Spark (installs it once: 1.1 GB, needs Java 17)"
 	@echo "make bench                  side-by-side measurements into bench/results/ (bench/README.md)"
 	@echo "make web                    rebuild the report's bundle (web/dist)"
 	@echo "make reference              rewrite the generated pages"
@@ -28,6 +29,9 @@ demo: build
 
 test:
 	@scripts/test
+
+test-cluster:
+	@scripts/test-cluster
 
 check:
 	@scripts/setup build

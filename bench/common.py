@@ -149,8 +149,9 @@ def spread(values, scale=1.0, digits=1):
     return f"{middle:.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
 
 
-def synth(name, runs, seconds, cpus, full=False):
-    """A store of made-up runs, made once and kept in the cache; gives its folder."""
+def synth(name, runs, seconds, cpus, full=False, rolled=None):
+    """A store of made-up runs, made once and kept in the cache; gives its folder. With `rolled` seconds between samples, the
+    runs follow one another."""
     store = DATA / f"{name}-{runs}x{seconds}s-{cpus}cpu"
     done = store / ".complete"
     if not done.exists():
@@ -158,7 +159,7 @@ def synth(name, runs, seconds, cpus, full=False):
         DATA.mkdir(parents=True, exist_ok=True)
         print(f"making {runs} runs of {seconds} s with {cpus} CPUs in {store}", file=sys.stderr)
         argv = ["cargo", "run", "--locked", "--quiet", "-p", "fenxi-store", "--example", "synth", "--",
-                store, runs, seconds, cpus] + (["full"] if full else [])
+                store, runs, seconds, cpus] + (["full"] if full else []) + (["rolled", rolled] if rolled else [])
         measure(argv, cwd=ROOT, stderr=None)
         done.touch()
     return store

@@ -17,9 +17,9 @@ WITH told AS (
 ), cached AS (
     SELECT run, host, place, t, sum(cached_bytes) AS page_cache_bytes FROM page_cache WHERE place IS NOT NULL GROUP BY run, host, place, t
 )
-SELECT k.run, k.host, k.t, k.dt, k.server, k.private_bytes, t.shared_bytes AS cache_bytes,
-    (SELECT arg_max(c.page_cache_bytes, c.t) FROM cached c WHERE c.run = k.run AND c.host = k.host AND c.place = rtrim(t.folder, '/') AND c.t <= k.t) AS page_cache_bytes,
-    t.max_connections
+SELECT k.run, k.host, k.t, k.dt, k.server, k.private_bytes, s.shared_bytes AS cache_bytes, arg_max(c.page_cache_bytes, c.t) AS page_cache_bytes, s.max_connections
 FROM taken k
-LEFT JOIN told t ON t.run = k.run AND t.host = k.host AND t.server = k.server
+LEFT JOIN told s ON s.run = k.run AND s.host = k.host AND s.server = k.server
+LEFT JOIN cached c ON c.run = k.run AND c.host = k.host AND c.place = rtrim(s.folder, '/') AND c.t <= k.t
+GROUP BY k.run, k.host, k.t, k.dt, k.server, k.private_bytes, s.shared_bytes, s.max_connections
 ORDER BY k.run, k.host, k.server, k.t

@@ -31,7 +31,7 @@ WITH one_tick AS (
 ), binned AS (
     SELECT l.run, l.host, place, resource, metric, unit, value, dt, t,
         least(floor(greatest((epoch_us(t) - epoch_us(r.start)) / 1e6 - coalesce(dt, 0) / 2, 0) / nullif(r.duration_s, 0) * $points), $points - 1) AS bin
-    FROM long l JOIN runs r USING (run)
+    FROM long l JOIN runs r ON r.run = l.run
 ), points AS (
     SELECT run, host, place, resource, metric, unit, bin, wmean(value, dt) AS point FROM binned GROUP BY ALL
 ), lines AS (

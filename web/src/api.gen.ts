@@ -48,7 +48,20 @@ export const ORDER: Record<string, string> = {
 };
 
 /** Answers that change while a page is open; the others are those of sealed runs. */
-export const CHANGING = ["about", "board", "boards", "metrics", "questions", "run", "runs", "select", "status", "studies", "study", "trend"];
+export const CHANGING = [
+  "about",
+  "board",
+  "boards",
+  "metrics",
+  "questions",
+  "run",
+  "runs",
+  "select",
+  "status",
+  "studies",
+  "study",
+  "trend",
+];
 
 /** The program and what it allows. */
 export interface About {

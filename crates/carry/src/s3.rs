@@ -89,22 +89,17 @@ impl S3 {
 
     /// Asks, several times where that may help; `path` and `query` are encoded.
     fn ask(&self, method: &str, path: &str, query: &str, payload: Payload<'_>) -> Result<Response<Body>, CarryError> {
-        let what = || format!("{method} {}{path}", self.base);
         let mut pause = PAUSE;
-        for attempt in 1.. {
-            let failed = match self.once(method, path, query, payload) {
-                Ok(response) if response.status().is_server_error() && attempt < ATTEMPTS => {
-                    response.status().to_string()
-                }
-                Ok(response) => return Ok(response),
-                Err(error) if attempt < ATTEMPTS => error.to_string(),
-                Err(error) => return Err(error),
-            };
-            let _ = (failed, what());
-            std::thread::sleep(pause);
+        for _ in 1..ATTEMPTS {
+            match self.once(method, path, query, payload) {
+                Ok(response) if !response.status().is_server_error() => return Ok(response),
+                // A file that cannot be read here is no fault of the storage.
+                Err(CarryError::Io(error)) => return Err(error.into()),
+                _ => std::thread::sleep(pause),
+            }
             pause *= 2;
         }
-        Err(CarryError::Storage { what: what(), why: "it was given up".to_owned() })
+        self.once(method, path, query, payload)
     }
 
     fn once(&self, method: &str, path: &str, query: &str, payload: Payload<'_>) -> Result<Response<Body>, CarryError> {

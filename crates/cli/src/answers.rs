@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::bail;
 use fenxi_model::RunId;
-use fenxi_query::{Engine, Options, Scope, Value, render};
+use fenxi_query::{AnswerColumn, Engine, Options, Scope, Value, render};
 use fenxi_report::api::Context;
 use fenxi_store::Store;
 
@@ -30,7 +30,7 @@ pub fn engine(store: &Store, args: &AnswerArgs) -> anyhow::Result<Engine> {
         memory_limit: Some(format!("{}MiB", args.memory.max(64))),
         process_bytes: Some(process_bytes(args.memory)),
         threads: args.threads,
-        ..Options::default()
+        ..args.engine.options()
     };
     let engine = Engine::open(store, &options)?;
     interrupt_on_signal(&engine)?;
@@ -71,21 +71,27 @@ fn interrupt_on_signal(engine: &Engine) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Answers `sql` on stdout, batch by batch where the format allows it.
-pub fn answer(
-    engine: &Engine,
-    sql: &str,
-    params: &[(&str, Value)],
-    scope: &Scope,
-    format: Format,
-) -> anyhow::Result<()> {
+/// What is answered.
+pub enum Statement<'a> {
+    /// One in the SQL of questions, with values of its parameters.
+    Question(&'a str, &'a [(&'a str, Value)]),
+    /// One in the engine's own SQL.
+    Own(&'a str),
+}
+
+/// Answers `statement` on stdout, batch by batch where the format allows it.
+pub fn answer(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format: Format) -> anyhow::Result<()> {
     let stdout = io::stdout();
     if format == Format::Parquet && stdout.is_terminal() {
         bail!("Parquet is binary; redirect it to a file: … -o parquet > answer.parquet");
     }
     let style = render::Style { width: print::width(&stdout) };
     let mut writer = render::Writer::new(renderer(format), style, print::Stdout::new(form(format)));
-    let (columns, schema) = engine.each(sql, params, scope, &mut |columns, batch| writer.batch(columns, &batch))?;
+    let mut take = |columns: &[AnswerColumn], batch| writer.batch(columns, &batch);
+    let (columns, schema) = match statement {
+        Statement::Question(sql, params) => engine.each(sql, params, scope, &mut take)?,
+        Statement::Own(sql) => engine.each_own(sql, scope, &mut take)?,
+    };
     writer.finish(&columns, &schema)?;
     Ok(())
 }

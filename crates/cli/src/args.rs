@@ -9,7 +9,8 @@ use crate::{commands::Command, options::Global};
 #[command(name = "fenxi", version, max_term_width = 100, propagate_version = true)]
 #[command(after_help = "\
 Select runs by id (or a unique prefix), name, `@N` (`@1` is the latest) or
-`tag=value`. `fenxi help COMMAND` describes a command.
+`tag=value`, and recordings with --roll by time: `03:10..03:25`, `yesterday`,
+`-2h..`. `fenxi help COMMAND` describes a command.
 
 Examples:
   fenxi record -- make -j8            record this machine while a command runs

@@ -10,6 +10,7 @@ mod commands;
 mod demo;
 mod differs;
 mod distances;
+mod elsewhere;
 mod ending;
 mod facts;
 mod formats;
@@ -45,6 +46,13 @@ fn arguments() -> Vec<OsString> {
         words.insert(1, name);
     }
     commands::licenses::as_command(&mut words);
+    for word in words.iter_mut().skip(1).take_while(|word| *word != "--") {
+        // A range that begins before now would pass for options: `-2h..`.
+        let text = word.to_string_lossy();
+        if text.starts_with('-') && fenxi_model::TimeRange::parse(&text).is_some() {
+            *word = format!("now{text}").into();
+        }
+    }
     // Nothing was typed: whoever looks what this is gets the first page of help, not an error.
     if words.len() == 1 {
         words.push("--help".into());
@@ -55,8 +63,16 @@ fn arguments() -> Vec<OsString> {
 /// Reads the command line, does `work`, and turns its outcome into messages and an exit code.
 fn finish(work: impl FnOnce(&Cli) -> anyhow::Result<ExitCode>) -> ExitCode {
     let words = arguments();
-    match overview::parse(&words) {
-        Ok(cli) => ending::of(work(&cli)),
+    let read = options::with_config(&words);
+    let all = match read {
+        Ok(all) => all,
+        Err(error) => return ending::of(Err(error)),
+    };
+    match overview::parse(&all) {
+        Ok(cli) => ending::of(match cli.command.elsewhere() {
+            Some(target) => elsewhere::run(target, &words),
+            None => work(&cli),
+        }),
         Err(error) => ending::of_words(&words, &error),
     }
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use fenxi_analyze::RunSummary;
 use fenxi_model::{Keys, RunId, Shape, Table, table};
 use fenxi_query::Engine;
-use fenxi_store::{RunEntry, Store, Window};
+use fenxi_store::{RunEntry, SERIES, Store, Window};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Chosen, CompareError, caveats, settings, summaries::summary_over, transactions, windows};
+use crate::{Chosen, CompareError, Reason, caveats, settings, summaries::summary_over, transactions, windows};
 
 /// One run of a group.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -43,6 +43,9 @@ pub struct Group {
     /// What is known of each, in the same order.
     #[serde(skip)]
     pub summaries: Vec<RunSummary>,
+    /// Of each that is a part of a recording without an end, the series of that, in the same order.
+    #[serde(skip)]
+    pub series: Vec<Option<String>>,
 }
 
 impl Group {
@@ -84,7 +87,27 @@ impl Group {
         }
         transactions::add(engine, &parts, &mut summaries)?;
         let settings = settings::alike(parts.iter().map(|(entry, _)| entry));
-        Ok((Group { title: selectors.to_owned(), runs, settings, summaries, labels }, parts))
+        let series = parts.iter().map(|(entry, _)| entry.manifest.tags.get(SERIES).cloned()).collect();
+        Ok((Group { title: selectors.to_owned(), runs, settings, summaries, series, labels }, parts))
+    }
+}
+
+impl Group {
+    /// What forbids to take its runs as repetitions, or is to be known of them: parts of one recording are one observation.
+    pub(crate) fn as_observations(&self) -> Option<Reason> {
+        let known: BTreeSet<&String> = self.series.iter().flatten().collect();
+        let several = known.iter().find(|name| self.series.iter().flatten().filter(|s| s == *name).count() > 1);
+        if let Some(name) = several {
+            let text = format!(
+                "runs of `{}` follow one another in the recording `{name}`: they are one observation and no repetitions; \
+                 compare ranges of time, as `yesterday today`",
+                self.title
+            );
+            return Some(Reason { refuses: true, text });
+        }
+        let range = self.runs.iter().find(|run| run.id.is_range())?;
+        let text = format!("`{}` is one observation, of whatever length: nothing is said of chance", range.name);
+        Some(Reason { refuses: false, text })
     }
 }
 

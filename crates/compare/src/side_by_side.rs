@@ -95,7 +95,8 @@ impl<'g> SideBySide<'g> {
         let (of_a, of_b) = (&a.summaries, &b.summaries);
         let changed = changed(&a.settings, &b.settings);
         let reasons = gate(of_a, of_b).into_iter().map(|r| Reason { refuses: r.refuses, text: r.text });
-        let reasons: Vec<Reason> = reasons.collect();
+        let mut reasons: Vec<Reason> = reasons.chain([a, b].into_iter().filter_map(Group::as_observations)).collect();
+        reasons.sort_by_key(|reason| !reason.refuses);
         if reasons.iter().any(|r| r.refuses) && !request.force {
             return Ok(SideBySide { a, b, changed, reasons, refused: true, comparison: None, split: None });
         }

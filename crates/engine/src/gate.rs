@@ -39,6 +39,20 @@ pub(crate) fn check(database: &Database<'_>, sql: &str) -> Result<(), Failure> {
     prepared(database, sql, 1)
 }
 
+/// The tree of one reading statement, as JSON; what does not read has none.
+pub(crate) fn statement(database: &Database<'_>, sql: &str) -> Result<String, Failure> {
+    let tree = tree(database, sql)?;
+    if tree.starts_with(r#"{"error":false"#) {
+        return Ok(tree);
+    }
+    if tree.contains(NOT_SELECT) {
+        return Err(Failure::NotReadOnly);
+    }
+    // The parser says where the mistake is.
+    prepared(database, sql, 1)?;
+    Err(Failure::Engine("the statement has no tree".to_owned()))
+}
+
 /// The parser's tree of a text, as JSON.
 fn tree(database: &Database<'_>, sql: &str) -> Result<String, Failure> {
     let asked = database.con().query_row("SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", [sql], |row| row.get(0));

@@ -35,6 +35,7 @@ pub(crate) fn serve(socket: OwnedFd, template: &Template) -> io::Result<()> {
             Request::Run(sql) => session.run(&sql),
             Request::Fill { table, rows } => session.fill(&table, &rows),
             Request::Ask(statement) => session.ask(&statement),
+            Request::Tree(sql) => session.tree(&sql),
         };
         match outcome {
             Ok(answered) => message::write_json(&mut stream, Kind::Done, &answered)?,
@@ -82,12 +83,16 @@ impl Session<'_> {
         let setup = Setup { spill: setup.spill.clone().filter(|_| confined.may_spill), ..setup.clone() };
         self.database.narrow(&setup).map_err(Failure::Engine)?;
         self.is_set_up = true;
-        Ok(Answered { confined: confined.by })
+        Ok(Answered { confined: confined.by, ..Answered::default() })
     }
 
     fn run(&self, sql: &str) -> Result<Answered, Trouble> {
         self.database.con().execute_batch(sql)?;
         Ok(Answered::default())
+    }
+
+    fn tree(&self, sql: &str) -> Result<Answered, Trouble> {
+        Ok(Answered { tree: gate::statement(self.database, sql)?, ..Answered::default() })
     }
 
     fn fill(&self, table: &str, rows: &[Vec<Cell>]) -> Result<Answered, Trouble> {

@@ -8,7 +8,7 @@ use fenxi_store::{Holds, TableFile};
 
 use crate::{
     Answer, Engine, Part, QueryError, Question, Scope, Value,
-    engine::{Asked, FILES},
+    engine::{Asked, Dialect, FILES},
     lex,
     question::question,
     views::{identifier, last_us, literal},
@@ -93,7 +93,14 @@ impl Engine {
         }
         let from_s = scope.part.and_then(|p| p.from_us).map_or(0.0, |us| us.max(0) as f64 / 1e6);
         let sql = lists(question, &of_any_question(question, bins.max(1), from_s));
-        let asked = Asked { author: question.author(), sql: &sql, params: &params, scope, files: &[] };
+        let asked = Asked {
+            author: question.author(),
+            dialect: Dialect::Questions,
+            sql: &sql,
+            params: &params,
+            scope,
+            files: &[],
+        };
         Ok(gather(question, &self.whole(&asked)?, |width| (from_s / width) as usize))
     }
 
@@ -117,7 +124,7 @@ impl Engine {
         let from_s = part.from_us.unwrap_or(0).max(0) as f64 / 1e6;
         let to_s = part.to_us.unwrap_or(i64::MAX).min(end_us) as f64 / 1e6;
         let intervals = ((to_s - from_s) / step_s / bins as f64 - 1e-3).ceil().max(1.0) as u64;
-        let is_large = files.iter().map(|f| f.rows).sum::<u64>() >= self.coarse_from;
+        let is_large = self.keeps_files() && files.iter().map(|f| f.rows).sum::<u64>() >= self.coarse_from;
         let intervals = if is_large { rounded(intervals) } else { intervals };
         let width_s = step_s * intervals as f64;
         let first = (from_s / width_s).floor() as u64;
@@ -170,8 +177,14 @@ impl Engine {
         };
         let sql = lists(question, &sql.means(&sums, grid));
         let scope = Scope { runs: Some(ids), part: grid.part() };
-        let answer =
-            self.whole(&Asked { author: question.author(), sql: &sql, params, scope: &scope, files: &files })?;
+        let answer = self.whole(&Asked {
+            author: question.author(),
+            dialect: Dialect::Questions,
+            sql: &sql,
+            params,
+            scope: &scope,
+            files: &files,
+        })?;
         Ok(gather(question, &answer, |_| grid.first as usize))
     }
 }

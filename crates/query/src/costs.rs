@@ -3,15 +3,32 @@
 use fenxi_store::Store;
 use fenxi_worker::{Cell, Request};
 
-use crate::{QueryError, Scope, runs::whole};
+use crate::{QueryError, Scope, cluster::Kind, runs::whole};
 
 const TABLE: &str = "
 CREATE OR REPLACE TABLE cost (
     run VARCHAR, source VARCHAR, samples BIGINT, cpu_s DOUBLE, elapsed_s DOUBLE, longest_s DOUBLE,
     failures BIGINT, n_rows BIGINT);";
 
-/// What makes the `cost` table of the runs in `scope`. It stands in the manifests, so each is read.
+/// What makes the `cost` table of the runs in `scope`.
 pub(crate) fn fill(store: &Store, scope: &Scope) -> Result<[Request; 2], QueryError> {
+    Ok([Request::Run(TABLE.to_owned()), Request::Fill { table: "cost".to_owned(), rows: rows(store, scope)? }])
+}
+
+/// Its columns.
+pub(crate) const COLUMNS: [(&str, Kind); 8] = [
+    ("run", Kind::Text),
+    ("source", Kind::Text),
+    ("samples", Kind::I64),
+    ("cpu_s", Kind::F64),
+    ("elapsed_s", Kind::F64),
+    ("longest_s", Kind::F64),
+    ("failures", Kind::I64),
+    ("n_rows", Kind::I64),
+];
+
+/// Its rows. They stand in the manifests, so each is read.
+pub(crate) fn rows(store: &Store, scope: &Scope) -> Result<Vec<Vec<Cell>>, QueryError> {
     let all = match &scope.runs {
         Some(runs) => runs.clone(),
         None => store.summaries()?.into_iter().map(|s| s.id).collect(),
@@ -31,5 +48,5 @@ pub(crate) fn fill(store: &Store, scope: &Scope) -> Result<[Request; 2], QueryEr
             ]);
         }
     }
-    Ok([Request::Run(TABLE.to_owned()), Request::Fill { table: "cost".to_owned(), rows }])
+    Ok(rows)
 }

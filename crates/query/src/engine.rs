@@ -1,11 +1,8 @@
-//! SQL over the runs of a store: which views a statement needs, and the worker that answers it.
+//! SQL over the runs of a store, whoever answers: workers of this machine (`embedded.rs`) or a cluster (`cluster.rs`).
 //!
-//! Nothing is executed here. Statements of Fenxi's own share one worker; each statement of anybody else has one of its own,
-//! which can read the runs that are asked and is then thrown away ([`fenxi_worker`]).
+//! Nothing is executed here. Both are an [`Answers`]: a statement and what it may see in, batches out.
 
 use std::{
-    cell::RefCell,
-    collections::BTreeMap,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -14,13 +11,14 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use fenxi_model::RunId;
 use fenxi_store::Store;
-use fenxi_worker::{Cell, Request, Session, Setup, Statement, Stop, Workers, message::Explain};
+use fenxi_worker::Workers;
 
 use crate::{
     Answer, AnswerColumn, QueryError, Value,
     answer::columns_of,
-    costs, lex, program, prune, runs,
-    views::{self, Mentions},
+    cluster::{Cluster, ClusterOptions},
+    embedded::Embedded,
+    lex, program, prune,
 };
 
 /// From so many rows on, binning them takes longer than people like to wait.
@@ -53,6 +51,8 @@ pub struct Options {
     pub spill_limit: Option<String>,
     /// Whether questions that runs bring with them are asked.
     pub carried: bool,
+    /// The cluster that answers instead of this machine.
+    pub cluster: Option<ClusterOptions>,
 }
 
 impl Default for Options {
@@ -66,6 +66,7 @@ impl Default for Options {
             temp_dir: None,
             spill_limit: None,
             carried: true,
+            cluster: None,
         }
     }
 }
@@ -129,9 +130,19 @@ pub(crate) enum Author {
     Other,
 }
 
+/// In which SQL a statement is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// In that of questions, which every engine answers.
+    Questions,
+    /// In the engine's own.
+    Own,
+}
+
 /// A statement and what it may see.
 pub(crate) struct Asked<'a> {
     pub author: Author,
+    pub dialect: Dialect,
     pub sql: &'a str,
     pub params: &'a [(&'a str, Value)],
     pub scope: &'a Scope,
@@ -139,41 +150,59 @@ pub(crate) struct Asked<'a> {
     pub files: &'a [PathBuf],
 }
 
+/// An engine: it answers one statement at a time.
+pub(crate) trait Answers {
+    /// Hands the answer to `asked` over the runs of `scope` to `take`, batch by batch; gives the columns.
+    fn answer(
+        &self,
+        asked: &Asked<'_>,
+        scope: &Scope,
+        take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
+    ) -> Result<SchemaRef, QueryError>;
+
+    /// What confines the processes that answer, in words.
+    fn confined(&self) -> Result<Vec<String>, QueryError>;
+
+    /// Whether statements may read files besides the runs.
+    fn reads_files(&self) -> bool;
+}
+
 /// Stops the query that an engine runs, from another thread.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<Mutex<Option<Stop>>>);
 
+/// What stops a statement where it is answered.
+#[derive(Clone, Debug)]
+pub(crate) enum Stop {
+    /// In a process of this machine.
+    Worker(fenxi_worker::Stop),
+    /// In a cluster.
+    Cluster(fenxi_connect::Stop),
+}
+
 impl Interrupt {
     /// Stops the query in flight, whatever it does; it ends with [`QueryError::Interrupted`].
     pub fn interrupt(&self) {
-        if let Some(stop) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            stop.stop();
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some(Stop::Worker(stop)) => stop.stop(),
+            Some(Stop::Cluster(stop)) => stop.stop(),
+            None => {}
         }
     }
 
-    fn set(&self, stop: Stop) {
+    pub(crate) fn set(&self, stop: Stop) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
     }
 }
 
 /// SQL over the runs of one store. One engine serves one request at a time.
 pub struct Engine {
-    workers: Workers,
+    answers: Box<dyn Answers + Send>,
     store: Store,
     pub(crate) options: Options,
     /// Rows of a table from which on coarse bins of it are kept.
     pub(crate) coarse_from: u64,
-    /// The worker of our own statements.
-    ours: RefCell<Option<Worker>>,
     interrupt: Interrupt,
-}
-
-/// A session, and for which runs its views stand, by table.
-struct Worker {
-    session: Session,
-    made: BTreeMap<String, Scope>,
-    /// Where tables were when it was started; it may read no file that came since.
-    layout: u64,
 }
 
 /// What [`Engine::each`] hands batches to, with the columns they have.
@@ -196,15 +225,19 @@ impl Engine {
         Ok(Engine::with(program::on_demand(options.temp_dir.clone())?, store, options))
     }
 
-    /// An engine on `store` that shares `workers` with others.
+    /// An engine on `store` that shares `workers` with others. Where a cluster answers they only parse.
     pub fn with(workers: Workers, store: &Store, options: &Options) -> Engine {
+        let interrupt = Interrupt::default();
+        let answers: Box<dyn Answers + Send> = match &options.cluster {
+            None => Box::new(Embedded::new(workers, store, options, interrupt.clone())),
+            Some(cluster) => Box::new(Cluster::new(cluster, workers, store, options, interrupt.clone())),
+        };
         Engine {
-            workers,
+            answers,
             store: store.clone(),
             options: options.clone(),
             coarse_from: options.coarse_from.unwrap_or(COARSE_FROM),
-            ours: RefCell::default(),
-            interrupt: Interrupt::default(),
+            interrupt,
         }
     }
 
@@ -223,12 +256,12 @@ impl Engine {
     /// # Errors
     /// When none can be had.
     pub fn confined(&self) -> Result<Vec<String>, QueryError> {
-        if let Some(known) = self.workers.confined() {
-            return Ok(known.to_vec());
-        }
-        let mut ours = self.ours.borrow_mut();
-        let layout = self.store.layout()?;
-        Ok(self.worker(Author::Ours, &mut ours, &Scope::all(), &[], layout)?.session.confined().to_vec())
+        self.answers.confined()
+    }
+
+    /// Whether what is made of rows can be kept in files and asked again.
+    pub(crate) fn keeps_files(&self) -> bool {
+        self.answers.reads_files()
     }
 
     /// Answers `sql`, which anybody may have written, over the runs of `scope`, with the whole answer in memory.
@@ -244,7 +277,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::query`]; also for a `$name` without a value.
     pub fn query_with(&self, sql: &str, params: &[(&str, Value)], scope: &Scope) -> Result<Answer, QueryError> {
-        self.whole(&Asked { author: Author::Other, sql, params, scope, files: &[] })
+        self.whole(&Asked { author: Author::Other, dialect: Dialect::Questions, sql, params, scope, files: &[] })
     }
 
     /// Answers a statement of Fenxi's own: no part of its text may come from anybody else, but values of `params`.
@@ -252,7 +285,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::query`].
     pub fn ours(&self, sql: &str, params: &[(&str, Value)], scope: &Scope) -> Result<Answer, QueryError> {
-        self.whole(&Asked { author: Author::Ours, sql, params, scope, files: &[] })
+        self.whole(&Asked { author: Author::Ours, dialect: Dialect::Questions, sql, params, scope, files: &[] })
     }
 
     /// Hands the answer to what anybody may have written over batch by batch, so that it may be larger than memory.
@@ -269,7 +302,21 @@ impl Engine {
         scope: &Scope,
         take: &mut Take<'_>,
     ) -> Result<(Vec<AnswerColumn>, SchemaRef), QueryError> {
-        self.pieces(&Asked { author: Author::Other, sql, params, scope, files: &[] }, take)
+        self.pieces(&Asked { author: Author::Other, dialect: Dialect::Questions, sql, params, scope, files: &[] }, take)
+    }
+
+    /// Like [`Engine::each`] for a statement in the engine's own SQL: a cluster's is not that of questions.
+    ///
+    /// # Errors
+    /// As [`Engine::query`], and whatever `take` fails with.
+    pub fn each_own(
+        &self,
+        sql: &str,
+        scope: &Scope,
+        take: &mut Take<'_>,
+    ) -> Result<(Vec<AnswerColumn>, SchemaRef), QueryError> {
+        let dialect = Dialect::Own;
+        self.pieces(&Asked { author: Author::Other, dialect, sql, params: &[], scope, files: &[] }, take)
     }
 
     /// Asks with the whole answer in memory, which is bounded.
@@ -290,135 +337,30 @@ impl Engine {
         asked: &Asked<'_>,
         take: &mut Take<'_>,
     ) -> Result<(Vec<AnswerColumn>, SchemaRef), QueryError> {
-        let mut kept = self.ours.borrow_mut();
-        let mut own = None;
-        let slot = match asked.author {
-            Author::Ours => &mut *kept,
-            Author::Other => {
-                // Of one engine only one process uses memory.
-                *kept = None;
-                &mut own
-            }
-        };
-        let pruned = self.prune(asked.sql, asked.scope);
-        let scope = pruned.as_ref().unwrap_or(asked.scope);
-        loop {
-            let layout = self.store.layout()?;
-            if slot.as_ref().is_some_and(|worker| worker.layout != layout) {
-                *slot = None;
-            }
-            let mut taken = false;
-            let worker = self.worker(asked.author, slot, scope, asked.files, layout)?;
-            let outcome = self.asked_of(worker, asked, scope, &mut |columns, batch| {
-                taken = true;
-                take(columns, batch)
-            });
-            if !worker.session.is_fit() {
-                *slot = None;
-            }
-            // Tables moved into files of many runs, or out of them, while this looked for their files.
-            let again = !taken && !matches!(outcome, Ok(_) | Err(QueryError::Interrupted));
-            if !again || self.store.layout()? == layout {
-                return outcome;
-            }
-            *slot = None;
-        }
-    }
-
-    fn asked_of(
-        &self,
-        worker: &mut Worker,
-        asked: &Asked<'_>,
-        scope: &Scope,
-        take: &mut Take<'_>,
-    ) -> Result<(Vec<AnswerColumn>, SchemaRef), QueryError> {
         if lex::is_empty(asked.sql) {
             return Err(QueryError::Empty);
         }
-        self.make_views(worker, asked.sql, scope)?;
-        if !asked.files.is_empty() {
-            worker.session.request(&Request::Run(views::of_files(FILES, asked.files)))?;
-        }
-        let (explain, sql) = match lex::explained(asked.sql) {
-            Some((true, inner)) => (Explain::Analyze, inner),
-            Some((false, inner)) => (Explain::Plan, inner),
-            None => (Explain::No, asked.sql),
-        };
-        let params = asked.params.iter().map(|(name, value)| ((*name).to_owned(), Cell::from(value))).collect();
-        let statement = Statement { sql: lex::without_end(sql).to_owned(), explain, params };
+        let pruned = self.prune(asked.sql, asked.scope);
+        let scope = pruned.as_ref().unwrap_or(asked.scope);
         let most = self.options.answer_bytes;
-        let (mut columns, mut bytes) = (None, 0);
-        let schema = worker
-            .session
-            .ask(statement, most, &mut |batch| {
+        loop {
+            let layout = self.store.layout()?;
+            let (mut columns, mut bytes) = (None, 0);
+            let outcome = self.answers.answer(asked, scope, &mut |batch| {
                 let columns = columns.get_or_insert_with(|| columns_of(&batch.schema()));
                 bytes += weight(columns, &batch);
                 match most.filter(|most| bytes > *most) {
                     Some(most) => Err(QueryError::TooLarge(most)),
                     None => take(columns, batch),
                 }
-            })
-            .map_err(|e: QueryError| e.about(sql))?;
-        Ok((columns.unwrap_or_else(|| columns_of(&schema)), schema))
-    }
-
-    /// The worker for a statement, fresh where there is none.
-    fn worker<'a>(
-        &self,
-        author: Author,
-        slot: &'a mut Option<Worker>,
-        scope: &Scope,
-        files: &[PathBuf],
-        layout: u64,
-    ) -> Result<&'a mut Worker, QueryError> {
-        let worker = match slot.take() {
-            Some(worker) => worker,
-            None => {
-                let session = self.workers.session(&self.setup(author, scope, files)?)?;
-                Worker { session, made: BTreeMap::new(), layout }
-            }
-        };
-        self.interrupt.set(worker.session.stop());
-        Ok(slot.insert(worker))
-    }
-
-    /// What the worker of a statement may use.
-    fn setup(&self, author: Author, scope: &Scope, files: &[PathBuf]) -> Result<Setup, QueryError> {
-        let whole = author == Author::Ours || scope.runs.is_none();
-        let (mut read_dirs, mut read_files) = (Vec::new(), files.to_vec());
-        if whole {
-            read_dirs.extend([self.store.path().join("runs"), self.store.compacted_dir()]);
-        } else {
-            let runs = scope.runs.as_deref().unwrap_or_default();
-            read_dirs.extend(runs.iter().map(|id| self.store.run_dir(id)));
-            for file in self.store.shared_files(runs)? {
-                let canonical = fs_err::canonicalize(&file).ok().filter(|real| *real != file);
-                read_files.extend(canonical.into_iter().chain([file]));
+            });
+            // Tables moved into files of many runs, or out of them, while this looked for their files.
+            let again = columns.is_none() && !matches!(outcome, Ok(_) | Err(QueryError::Interrupted));
+            if !again || self.store.layout()? == layout {
+                let schema = outcome?;
+                return Ok((columns.unwrap_or_else(|| columns_of(&schema)), schema));
             }
         }
-        if author == Author::Ours {
-            // Coarse bins that are made on the way are read by statements after.
-            read_dirs.push(self.store.path().join("cache"));
-        }
-        read_dirs.retain(|dir| dir.is_dir());
-        let mut real = Vec::with_capacity(2 * read_dirs.len());
-        for dir in read_dirs {
-            // Under both names: views have the store's own, the engine compares what that leads to.
-            let canonical = fs_err::canonicalize(&dir)?;
-            if canonical != dir {
-                real.push(canonical);
-            }
-            real.push(dir);
-        }
-        Ok(Setup {
-            read_dirs: real,
-            read_files,
-            spill: None,
-            spill_limit: self.options.spill_limit.clone(),
-            memory_limit: self.options.memory_limit.clone(),
-            data_bytes: self.options.process_bytes,
-            threads: self.options.threads.unwrap_or_else(threads),
-        })
     }
 
     /// A narrower scope than all runs, when `sql` itself says that it concerns one run only.
@@ -426,55 +368,6 @@ impl Engine {
         let run = if scope.runs.is_none() { prune::only_run(sql)? } else { return None };
         self.store.run_dir(&run).is_dir().then(|| Scope { runs: Some(vec![run]), part: scope.part })
     }
-
-    /// Makes the views that `sql` needs, unless they stand already.
-    fn make_views(&self, worker: &mut Worker, sql: &str, scope: &Scope) -> Result<(), QueryError> {
-        let mentions = Mentions::of(sql);
-        let Worker { session, made, .. } = worker;
-        // Sealed runs do not change, but all runs may become more: only named runs are remembered.
-        let stands = |made: &BTreeMap<String, Scope>, name: &str| scope.runs.is_some() && made.get(name) == Some(scope);
-        let mut ddl = String::new();
-        let plain = mentions.tables.iter().map(|name| (*name).to_owned());
-        let apart =
-            mentions.apart.iter().flat_map(|schema| mentions.tables.iter().map(move |t| format!("{schema}.{t}")));
-        for name in plain.chain(apart).chain(mentions.stats.then(|| "stats".to_owned())) {
-            if stands(made, &name) {
-                // The view stands, but its files may have changed since.
-                self.store.check(&self.store.files(&name, scope.runs.as_deref())?)?;
-            } else {
-                ddl += &views::view(&self.store, &name, scope)?;
-                made.insert(name, scope.clone());
-            }
-        }
-        for view in mentions.derived.iter().filter(|view| !stands(made, view.name)) {
-            ddl += &view.view();
-        }
-        made.extend(mentions.derived.iter().map(|view| (view.name.to_owned(), scope.clone())));
-        let mut requests = Vec::new();
-        if !ddl.is_empty() {
-            requests.push(Request::Run(ddl));
-        }
-        // What the table holds besides, labels, may have changed since.
-        if mentions.runs {
-            requests.extend(runs::fill(&self.store, scope)?);
-        }
-        if mentions.costs && !stands(made, "cost") {
-            requests.extend(costs::fill(&self.store, scope)?);
-            made.insert("cost".to_owned(), scope.clone());
-        }
-        for request in &requests {
-            if let Err(e) = session.request(request) {
-                made.clear();
-                return Err(e.into());
-            }
-        }
-        Ok(())
-    }
-}
-
-/// One for each CPU that this process may use.
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(2, usize::from)
 }
 
 /// What a batch takes in memory, also once its cells are values of another kind.

@@ -32,7 +32,7 @@ pub use rank::{Impact, ImpactColumn, Kind, rank};
 
 use crate::{
     Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope,
-    engine::{Asked, Author},
+    engine::{Asked, Author, Dialect},
 };
 use fixture::Cases;
 use rank::order;
@@ -323,7 +323,7 @@ impl Engine {
     pub fn find(&self, finding: &Finding, scope: &Scope) -> Result<Vec<Occurrence>, QueryError> {
         let author = if finding.own { Author::Other } else { Author::Ours };
         let answer = self
-            .whole(&Asked { author, sql: &finding.sql, params: &[], scope, files: &[] })
+            .whole(&Asked { author, dialect: Dialect::Questions, sql: &finding.sql, params: &[], scope, files: &[] })
             .map_err(|e| QueryError::Finding { file: finding.file(), source: Box::new(e) })?;
         finding.occurrences(&answer)
     }

@@ -3,13 +3,18 @@
 //! Statements are answered by workers, processes of the crate `engine` (DuckDB), which this crate tells what there
 //! is to see: views over the files of runs. A statement is executed only when the engine's own parser says that it is
 //! a SELECT or an EXPLAIN of one, in a process that can read the runs asked for and write nothing.
+//!
+//! A cluster can answer instead ([`ClusterOptions`]): then a worker only parses, the statement is written again in the
+//! cluster's SQL (`spark/`), and goes there with the files that it reads (`cluster.rs`).
 
 mod ad_hoc;
 mod answer;
 mod binned;
 mod board;
+mod cluster;
 mod costs;
 mod derived;
+mod embedded;
 mod engine;
 mod error;
 mod finding;
@@ -23,14 +28,17 @@ mod question;
 pub mod render;
 mod runs;
 mod shipped;
+mod spark;
 mod views;
 
 pub use ad_hoc::AdHoc;
 pub use answer::{Answer, AnswerColumn, Value};
 pub use binned::{Binned, Series};
 pub use board::{Asks, Block, Board, What, board, boards};
+pub use cluster::ClusterOptions;
 pub use engine::{Engine, Interrupt, Options, Part, Scope, Take};
 pub use error::{Place, QueryError};
+pub use fenxi_connect::Target;
 pub use fenxi_model::Section;
 pub use fenxi_worker::Workers;
 pub use finding::{Case, Finding, Found, Impact, ImpactColumn, Kind, Occurrence, Severity, Validity, findings, rank};

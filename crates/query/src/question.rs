@@ -19,7 +19,7 @@ use fenxi_store::Store;
 
 use crate::{
     Answer, Engine, Live, QueryError, SHIPPED, Scope, Value,
-    engine::{Asked, Author},
+    engine::{Asked, Author, Dialect},
 };
 
 words! {
@@ -371,8 +371,14 @@ impl Engine {
     ) -> Result<Answer, QueryError> {
         let params = question.bind(params)?;
         let scope = &question.scope(scope);
-        let mut answer =
-            self.whole(&Asked { author: question.author(), sql: &question.sql, params: &params, scope, files: &[] })?;
+        let mut answer = self.whole(&Asked {
+            author: question.author(),
+            dialect: Dialect::Questions,
+            sql: &question.sql,
+            params: &params,
+            scope,
+            files: &[],
+        })?;
         for column in answer.columns.iter_mut().filter(|c| question.y.contains(&c.name)) {
             column.unit = question.unit;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fenxi_store::{Store, Summary};
 use fenxi_worker::{Cell, Request};
 
-use crate::{Part, QueryError, Scope};
+use crate::{Part, QueryError, Scope, cluster::Kind};
 
 const TABLE: &str = "
 CREATE OR REPLACE TABLE fenxi_runs (
@@ -23,6 +23,33 @@ FROM fenxi_runs;";
 
 /// What makes the `runs` table of the runs in `scope`.
 pub(crate) fn fill(store: &Store, scope: &Scope) -> Result<[Request; 2], QueryError> {
+    let rows = rows(store, scope)?;
+    Ok([Request::Run(format!("{TABLE}{VIEW}")), Request::Fill { table: "fenxi_runs".to_owned(), rows }])
+}
+
+/// The columns of what the table is made of.
+pub(crate) const COLUMNS: [(&str, Kind); 17] = [
+    ("run", Kind::Text),
+    ("name", Kind::Text),
+    ("kind", Kind::Text),
+    ("host", Kind::Text),
+    ("start_us", Kind::I64),
+    ("end_us", Kind::I64),
+    ("seen_us", Kind::I64),
+    ("command", Kind::Text),
+    ("exit_status", Kind::I64),
+    ("recovered", Kind::Bool),
+    ("baseline", Kind::Bool),
+    ("samples", Kind::I64),
+    ("missed_samples", Kind::I64),
+    ("n_rows", Kind::I64),
+    ("bytes", Kind::I64),
+    ("tags", Kind::Text),
+    ("params", Kind::Text),
+];
+
+/// Its rows.
+pub(crate) fn rows(store: &Store, scope: &Scope) -> Result<Vec<Vec<Cell>>, QueryError> {
     let wanted: Option<BTreeSet<&str>> = scope.runs.as_ref().map(|r| r.iter().map(|r| r.as_str()).collect());
     let mut rows = Vec::new();
     // A range of time is no run of the store's: it is in no list.
@@ -58,7 +85,7 @@ pub(crate) fn fill(store: &Store, scope: &Scope) -> Result<[Request; 2], QueryEr
             json(&s.params).into(),
         ]);
     }
-    Ok([Request::Run(format!("{TABLE}{VIEW}")), Request::Fill { table: "fenxi_runs".to_owned(), rows }])
+    Ok(rows)
 }
 
 /// A count as the engine has whole numbers.

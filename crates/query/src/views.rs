@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fenxi_model::{Micros, RunId, Shape, TABLES, Table, catalog::event, schema_of};
+use fenxi_model::{Micros, RunId, Shape, TABLES, Table, Type, catalog::event, schema_of};
 use fenxi_store::{APART, Holds, RunFilter, Store, TableFile};
 use parquet::{arrow::arrow_reader::ArrowReaderMetadata, file::statistics::Statistics};
 
@@ -19,11 +19,29 @@ use crate::{
     lex,
 };
 
-mod marks;
+pub(crate) mod marks;
 
 /// Names whose mention asks for every view: they list tables or columns.
 const LISTINGS: [&str; 6] =
     ["tables", "information_schema", "duckdb_views", "duckdb_columns", "duckdb_tables", "pg_catalog"];
+
+/// Columns of the statistics that the store keeps beside each run's tables.
+pub(crate) const STATS: [(&str, Type); 14] = [
+    ("table_name", Type::Text),
+    ("host", Type::Text),
+    ("key", Type::Text),
+    ("column_name", Type::Text),
+    ("window_name", Type::Text),
+    ("n", Type::I64),
+    ("seconds", Type::F64),
+    ("mean", Type::F64),
+    ("sd", Type::F64),
+    ("min", Type::F64),
+    ("max", Type::F64),
+    ("p50", Type::F64),
+    ("p95", Type::F64),
+    ("p99", Type::F64),
+];
 
 /// What a query mentions of what the store offers.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -200,7 +218,7 @@ fn greatest(path: &Path, column: &str) -> Result<Option<f64>, QueryError> {
 }
 
 /// What stands at the end of a file: its columns, and statistics of its row groups.
-fn footer(path: &Path) -> Result<ArrowReaderMetadata, QueryError> {
+pub(crate) fn footer(path: &Path) -> Result<ArrowReaderMetadata, QueryError> {
     let file = fs_err::File::open(path)?.into_parts().0;
     ArrowReaderMetadata::load(&file, Default::default())
         .map_err(|e| QueryError::File { path: path.to_owned(), message: e.to_string() })
@@ -248,22 +266,16 @@ fn empty(declared: Option<&Table>) -> String {
                 out += &format!(", CAST(NULL AS {}) AS {}", sql_type(column.ty), identifier(column.name));
             }
         }
-        // The statistics that the store keeps beside each run's tables.
         None => {
-            for name in ["table_name", "host", "key", "column_name", "window_name"] {
-                out += &format!(", CAST(NULL AS VARCHAR) AS {}", identifier(name));
-            }
-            out += ", CAST(NULL AS BIGINT) AS n";
-            for name in ["seconds", "mean", "sd", "min", "max", "p50", "p95", "p99"] {
-                out += &format!(", CAST(NULL AS DOUBLE) AS {}", identifier(name));
+            for (name, ty) in STATS {
+                out += &format!(", CAST(NULL AS {}) AS {}", sql_type(ty), identifier(name));
             }
         }
     }
     out + " WHERE false"
 }
 
-fn sql_type(ty: fenxi_model::Type) -> &'static str {
-    use fenxi_model::Type;
+fn sql_type(ty: Type) -> &'static str {
     match ty {
         Type::F64 => "DOUBLE",
         Type::I64 => "BIGINT",

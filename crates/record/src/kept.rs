@@ -128,7 +128,7 @@ impl Kept {
             missed_ticks: self.missed,
             ..End::at(self.began.wall.max(at))
         };
-        Observed { open: self.open, rows, began: self.began.wall, end, elapsed_s, outcome, cpu, keeper: None }
+        Observed { open: self.open, rows, began: self.began.wall, end, elapsed_s, outcome, cpu, of: None, keeper: None }
     }
 }
 

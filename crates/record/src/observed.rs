@@ -1,12 +1,13 @@
 //! A finished recording before it is sealed, to which data that is known only at the end is added.
 
-use fenxi_model::{Micros, Rows};
-use fenxi_store::{End, InputEntry, OpenRun, SourceCost, StoreError};
+use fenxi_model::{Micros, Rows, RunId};
+use fenxi_store::{End, InputEntry, OpenRun, SourceCost, Store, StoreError};
 
 use crate::{
     clock,
     keeper::Keeper,
     recorder::{Outcome, RecordError},
+    tend,
 };
 
 /// A recording that has ended and is not sealed; dropped, it is left for the next recovery.
@@ -20,6 +21,8 @@ pub struct Observed {
     pub(crate) elapsed_s: f64,
     pub(crate) outcome: Outcome,
     pub(crate) cpu: Cpu,
+    /// The series that it is of, where older runs make room for it.
+    pub(crate) of: Option<(Store, String)>,
     /// What may still be sealing the runs before it; waited for when this is dropped.
     pub(crate) keeper: Option<Keeper>,
 }
@@ -93,13 +96,47 @@ impl Observed {
             wall_s: self.elapsed_s,
             ..SourceCost::default()
         });
-        if let Some(mut open) = self.open {
-            open.append(&mut self.rows)?;
-            self.outcome.run = Some(open.seal(self.end)?);
+        if let Some(open) = self.open {
+            self.outcome.run = Some(match self.of {
+                Some((store, series)) => seal_in_series(open, &mut self.rows, self.end, &store, &series)?,
+                None => seal(open, &mut self.rows, self.end)?,
+            });
         }
         // Runs before it may still be sealed beside.
         drop(self.keeper);
         self.outcome.cpu_s = self.cpu.now();
         Ok(self.outcome)
+    }
+}
+
+fn seal(mut open: OpenRun, rows: &mut Rows, end: End) -> Result<RunId, StoreError> {
+    open.append(rows)?;
+    open.seal(end)
+}
+
+/// Seals a run of a series; where the disk is full, older ones go for it. Its last rows are lost where none may go.
+fn seal_in_series(
+    mut open: OpenRun,
+    rows: &mut Rows,
+    end: End,
+    store: &Store,
+    series: &str,
+) -> Result<RunId, StoreError> {
+    while let Err(error) = open.append(rows) {
+        if !error.is_full() {
+            return Err(error);
+        }
+        if !tend::make_room(store, series)? {
+            open.lose_unwritten();
+            break;
+        }
+    }
+    let id = open.id().clone();
+    match open.seal(end) {
+        Err(error) if error.is_full() => {
+            tend::recover(store, series)?;
+            if store.run_dir(&id).exists() { Ok(id) } else { Err(error) }
+        }
+        sealed => sealed,
     }
 }

@@ -70,4 +70,9 @@ impl Plan {
             triggers: None,
         }
     }
+
+    /// The series that its runs are of, and where.
+    pub(crate) fn series(&self) -> Option<(Store, String)> {
+        Some((self.store.clone()?, self.roll.as_ref()?.series.clone()))
+    }
 }

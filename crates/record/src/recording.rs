@@ -341,7 +341,7 @@ impl<T: Time> Recording<T> {
         };
         let elapsed_s = (self.last_tick - self.kept.began().steady).max(0.0);
         let observed = self.kept.end(&mut self.sampler, self.rows, elapsed_s, how);
-        Observed { keeper: self.keeper, ..observed }
+        Observed { keeper: self.keeper, of: self.plan.series(), ..observed }
     }
 }
 

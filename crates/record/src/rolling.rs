@@ -5,6 +5,7 @@ use fenxi_store::StoreError;
 
 use crate::{
     kept::{Ending, Kept, Moment},
+    observed::Observed,
     plan::Plan,
     recorder::{Outcome, Stage, Watch, cpu_of},
     recording::{Broken, Recording},
@@ -86,7 +87,8 @@ impl<T: Time> Recording<T> {
             self.armed.as_mut().map_or_else(Default::default, |armed| armed.told_of(ended.began().wall, t));
         let (exit_status, signal, outcome) = (None, None, self.told());
         let how = Ending { at: t, exit_status, signal, outcome, beside_work: false, windows, cost };
-        let ended = ended.end(&mut self.sampler, last_rows, elapsed_s, how);
+        let of = self.plan.series();
+        let ended = Observed { of, ..ended.end(&mut self.sampler, last_rows, elapsed_s, how) };
         match sampler {
             Some(sampler) => self.sampler = sampler,
             None => self.sampler.begin_next(&mut self.rows),

@@ -13,7 +13,7 @@ use std::{
 };
 
 use fenxi_model::{Micros, RunId};
-use fenxi_store::{RunEntry, SERIES, Stitch, Store, StoreError, Summary};
+use fenxi_store::{Begin, Labels, Recovered, RunEntry, SERIES, Stitch, Store, StoreError, Summary};
 
 use crate::roll::{Keep, Thin};
 
@@ -29,7 +29,7 @@ const DAY_US: i64 = 86_400_000_000;
 /// When the store cannot be read or written.
 pub fn tend(store: &Store, series: &str, keep: &Keep, now: Micros, hurry: &AtomicBool) -> Result<(), StoreError> {
     // What a recorder left that was killed: nobody else may open this store for weeks.
-    store.recover()?;
+    recover(store, series)?;
     let runs = of_series(store, series)?;
     remove_all(store, replaced(&runs), hurry)?;
     remove_all(store, too_old(&runs, keep, now), hurry)?;
@@ -76,7 +76,7 @@ fn mergeable(store: &Store, runs: &[Summary], thin: &Thin, now: Micros) -> Resul
             Err(StoreError::Unknown { .. }) => continue,
             entry => entry?,
         };
-        if stays(run) || entry.labels != entry.manifest.first_labels() {
+        if stays(run) || !is_plain(&entry) {
             goes_on = false;
             continue;
         }
@@ -98,6 +98,11 @@ fn mergeable(store: &Store, runs: &[Summary], thin: &Thin, now: Micros) -> Resul
     Ok(groups.into_iter().filter(is_due).map(ids).collect())
 }
 
+/// Whether nobody gave a run any label but marks, which a merged run has too.
+fn is_plain(entry: &RunEntry) -> bool {
+    Labels { marks: Vec::new(), ..entry.labels.clone() } == entry.manifest.first_labels()
+}
+
 /// The interval of a run once it is thinned, in microseconds.
 fn coarse(manifest: &fenxi_store::Manifest, thin: &Thin) -> i64 {
     (manifest.interval_s.unwrap_or(0.0).max(thin.step_s) * 1e6) as i64
@@ -108,28 +113,51 @@ fn merge(store: &Store, group: &[RunId], thin: &Thin, hurry: &AtomicBool) -> Res
     // The id ends in what tells it from that of the first run.
     let random = first.as_str().bytes().fold(group.len() as u64, |hash, byte| hash.rotate_left(5) ^ u64::from(byte));
     let stitch = Stitch { pieces: group, span: None, step_s: thin.step_s, stop: hurry };
-    if store.stitch(&stitch, random)?.is_none() {
-        return Ok(());
-    }
+    let Some(merged) = store.stitch(&stitch, random)? else { return Ok(()) };
+    let known = store.marks(&merged)?;
     for id in group {
-        match store.run(id) {
-            // Labelled meanwhile: it stays beside.
-            Ok(entry) if entry.labels != entry.manifest.first_labels() => {}
-            _ => remove(store, id)?,
+        let entry = match store.run(id) {
+            Err(StoreError::Unknown { .. }) => continue,
+            entry => entry?,
+        };
+        // Marked or labelled meanwhile: a mark goes over, what has another label stays beside.
+        for mark in entry.labels.marks.iter().filter(|mark| !known.contains(mark)) {
+            store.mark(&merged, mark.clone())?;
+        }
+        if is_plain(&entry) {
+            remove(store, id)?;
         }
     }
     Ok(())
 }
 
-/// Removes the oldest run of a series that may go; false when there is none.
+/// Seals what recorders left; where the disk is full, the oldest runs of the series make room for it.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn recover(store: &Store, series: &str) -> Result<(), StoreError> {
+    loop {
+        let is_full = |run: &Recovered| run.error.as_ref().is_some_and(StoreError::is_full);
+        if !store.recover()?.iter().any(is_full) || !make_room(store, series)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Removes the oldest run of a series that may go, sealed or left by a dead recorder; false when there is none.
 ///
 /// # Errors
 /// When the store cannot be read or written.
 pub fn make_room(store: &Store, series: &str) -> Result<bool, StoreError> {
     let runs = of_series(store, series)?;
-    match runs.iter().find(|run| !stays(run)) {
-        Some(oldest) => remove(store, &oldest.id).map(|()| true),
-        None => Ok(false),
+    let sealed = runs.iter().find(|run| !stays(run));
+    let is_own = |begin: &Begin| begin.tags.get(SERIES).is_some_and(|s| s == series);
+    let left = store.left()?.into_iter().find(|(_, begin)| is_own(begin));
+    match (sealed, left) {
+        (Some(run), Some((_, begin))) if run.start <= begin.start => remove(store, &run.id).map(|()| true),
+        (_, Some((id, _))) => store.give_up(&id),
+        (Some(run), None) => remove(store, &run.id).map(|()| true),
+        (None, None) => Ok(false),
     }
 }
 

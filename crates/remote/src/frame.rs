@@ -191,6 +191,13 @@ impl Inbox {
         self.bytes.len() - self.read
     }
 
+    /// Everything that was not read yet.
+    pub fn rest(&mut self) -> Vec<u8> {
+        let rest = self.bytes.split_off(self.read);
+        (self.bytes, self.read) = (Vec::new(), 0);
+        rest
+    }
+
     /// The next whole line, without its end.
     pub fn line(&mut self) -> Option<String> {
         let rest = &self.bytes[self.read..];

@@ -67,9 +67,14 @@ pub enum HostsError {
     Thread(#[from] std::io::Error),
 }
 
-/// Hosts that are connected; they are let go when this is dropped.
+/// Hosts that are connected; they are let go when this is dropped. As a source they can be started more than once, as a study does:
+/// each time they are connected to anew.
 pub struct Hosts {
-    crew: Arc<Crew>,
+    targets: Vec<(Target, Order)>,
+    programs: Arc<Programs>,
+    is_patient: bool,
+    /// Connected, and not recorded yet.
+    crew: Mutex<Option<Arc<Crew>>>,
 }
 
 struct Crew {
@@ -89,9 +94,33 @@ impl Hosts {
         tell: &mut dyn FnMut(&str) -> bool,
     ) -> Result<Hosts, HostsError> {
         let orders = orders(targets, &wanted, host).map_err(HostsError::Named)?;
-        let programs = Arc::new(Programs::new(wanted.programs));
-        let links = targets.iter().zip(orders).map(|(target, order)| {
-            Arc::new(Link::new(target.clone(), order, Arc::clone(&programs), wanted.is_patient))
+        let hosts = Hosts {
+            targets: targets.iter().cloned().zip(orders).collect(),
+            programs: Arc::new(Programs::new(wanted.programs)),
+            is_patient: wanted.is_patient,
+            crew: Mutex::default(),
+        };
+        let crew = hosts.reach(tell)?;
+        *hosts.crew.lock().unwrap_or_else(PoisonError::into_inner) = Some(crew);
+        Ok(hosts)
+    }
+
+    /// All of them, as one source.
+    pub fn source(self) -> Arc<dyn Source> {
+        Arc::new(self)
+    }
+
+    /// Hosts that cannot be reached at the moment, each with why.
+    pub fn missing(&self) -> Vec<String> {
+        let crew = self.crew.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = crew.iter().flat_map(|crew| &crew.links).filter(|link| link.phase() != Phase::Live);
+        missing.map(|link| format!("host {}: {}", link.target.name, link.why().unwrap_or_default())).collect()
+    }
+
+    /// Connects to all of them.
+    fn reach(&self, tell: &mut dyn FnMut(&str) -> bool) -> Result<Arc<Crew>, HostsError> {
+        let links = self.targets.iter().map(|(target, order)| {
+            Arc::new(Link::new(target.clone(), order.clone(), Arc::clone(&self.programs), self.is_patient))
         });
         let crew = Arc::new(Crew { links: links.collect(), threads: Mutex::default() });
         for link in &crew.links {
@@ -100,15 +129,16 @@ impl Hosts {
             let thread = thread.spawn(move || link.keep())?;
             crew.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         }
-        let hosts = Hosts { crew };
-        hosts.wait(tell)?;
-        Ok(hosts)
+        crew.wait(tell)?;
+        Ok(crew)
     }
+}
 
+impl Crew {
     /// Waits until every host samples, or cannot be reached.
     fn wait(&self, tell: &mut dyn FnMut(&str) -> bool) -> Result<(), HostsError> {
         loop {
-            let links = &self.crew.links;
+            let links = &self.links;
             let messages: Vec<String> = links.iter().flat_map(|link| link.take_messages()).collect();
             let goes_on = messages.iter().all(|message| tell(message)) && tell("");
             let is_waiting = |link: &Arc<Link>| match link.phase() {
@@ -121,7 +151,6 @@ impl Hosts {
             std::thread::sleep(LOOK);
         }
         let lines: Vec<String> = self
-            .crew
             .links
             .iter()
             .filter(|link| link.phase() == Phase::Ended || (link.phase() != Phase::Live && !link.is_patient))
@@ -130,17 +159,6 @@ impl Hosts {
             })
             .collect();
         if lines.is_empty() { Ok(()) } else { Err(HostsError::Unreachable(lines.join("\n"))) }
-    }
-
-    /// All of them, as one source.
-    pub fn source(self) -> Arc<dyn Source> {
-        Arc::new(self)
-    }
-
-    /// Hosts that cannot be reached at the moment, each with why.
-    pub fn missing(&self) -> Vec<String> {
-        let missing = self.crew.links.iter().filter(|link| link.phase() != Phase::Live);
-        missing.map(|link| format!("host {}: {}", link.target.name, link.why().unwrap_or_default())).collect()
     }
 }
 
@@ -173,7 +191,12 @@ impl Source for Hosts {
     }
 
     fn start(&self, _root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        Ok(Box::new(Gathering { crew: Arc::clone(&self.crew), has_begun: false }))
+        let connected = self.crew.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let crew = match connected {
+            Some(crew) => crew,
+            None => self.reach(&mut |_| true).map_err(|error| SourceError::Refused(error.to_string()))?,
+        };
+        Ok(Box::new(Gathering { crew, has_begun: false }))
     }
 }
 

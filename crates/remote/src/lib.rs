@@ -8,7 +8,9 @@
 pub mod agent;
 mod clock;
 mod codec;
+mod elsewhere;
 mod frame;
+mod greet;
 mod hosts;
 mod link;
 mod pipe;
@@ -18,7 +20,8 @@ mod session;
 mod target;
 mod words;
 
+pub use elsewhere::Elsewhere;
 pub use frame::id;
 pub use hosts::{Hosts, HostsError, Wanted};
-pub use program::hash;
+pub use program::{Programs, hash};
 pub use target::Target;

@@ -123,7 +123,7 @@ impl Link {
                 state.closed || state.phase == Phase::Ending
             };
             match ended {
-                Ended::Done => break,
+                Ended::Done | Ended::ByItself => break,
                 Ended::Lost(why) => {
                     self.lost(&why, Instant::now());
                     let gives_up = !self.lock().was_live && !self.is_patient;

@@ -2,14 +2,17 @@
 
 use std::{
     io::{self, Read},
-    os::{fd::OwnedFd, unix::process::CommandExt},
-    process::{Child, ChildStderr, ChildStdout, Command, Stdio},
+    os::{
+        fd::OwnedFd,
+        unix::process::{CommandExt, ExitStatusExt},
+    },
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use nix::{
-    sys::signal::{Signal, killpg},
+    sys::signal::{SigSet, Signal, killpg},
     unistd::Pid,
 };
 use rustix::{
@@ -56,6 +59,16 @@ impl Input {
     /// Tells the other side that nothing more will come.
     pub fn close(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// The pipe itself, whose writer waits again.
+    ///
+    /// # Errors
+    /// When there is none, or the kernel refuses.
+    pub fn take_blocking(&self) -> io::Result<ChildStdin> {
+        let fd = self.0.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or(io::ErrorKind::BrokenPipe)?;
+        fcntl_setfl(&fd, OFlags::empty())?;
+        Ok(ChildStdin::from(fd))
     }
 
     fn open(&self, fd: OwnedFd) {
@@ -158,6 +171,37 @@ impl Transport {
     /// What it said about itself since the last call, in lines.
     pub fn take_lines(&mut self) -> Vec<String> {
         self.lines.drain(..).filter(|line| !line.is_empty()).collect()
+    }
+
+    /// Its output, for whoever reads that alone; the process is left to end by itself.
+    ///
+    /// # Errors
+    /// When it was closed.
+    pub fn into_output(mut self) -> io::Result<ChildStdout> {
+        let output = self.output.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut child = self.child;
+        // What it says about itself is read on, so that it does not hang in it, and it is reaped.
+        let errors = self.errors.take();
+        std::thread::Builder::new().name("transport".to_owned()).spawn(move || {
+            let _ = SigSet::all().thread_block();
+            let _ = errors.map(|mut errors| io::copy(&mut errors, &mut io::sink()));
+            let _ = child.wait();
+        })?;
+        Ok(output)
+    }
+
+    /// Waits for its end after that of its output; gives its exit status, as a shell does, and the last that it said.
+    pub fn wait(mut self, input: &Input) -> (i32, Vec<String>) {
+        input.close();
+        if !self.has_ended(FAREWELL) {
+            self.kill(Signal::SIGTERM);
+        }
+        let status = self.child.wait().ok();
+        while self.errors.is_some() && matches!(self.read_errors(), Ok(true)) {}
+        let mut lines = self.take_lines();
+        lines.extend((!self.said.trim().is_empty()).then(|| self.said.trim().to_owned()));
+        let code = status.map_or(1, |status| status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
+        (code, lines)
     }
 
     /// Ends it, if it has not ended by itself: gently, then not. Gives how it ended.

@@ -18,7 +18,7 @@ hash() {
     if command -v sha256sum >/dev/null 2>&1; then set -- $(sha256sum <"$1"); echo "$1"
     else "$1" agent --hash 2>/dev/null; fi
 }
-try() { if [ "$("$1" agent --id 2>/dev/null)" = "$id" ]; then exec "$1" agent; fi; }
+try() { if [ "$("$1" agent --id 2>/dev/null)" = "$id" ]; then exec "$1" agent @WORDS@; fi; }
 if [ -n "$cache" ]; then
     for file in "$cache/agent-$id-"*; do
         if [ -x "$file" ] && [ "$(hash "$file")" = "${file##*-}" ]; then try "$file"; fi
@@ -48,8 +48,8 @@ fi
 mv -f "$new" "$to"
 why=$("$to" agent --id 2>&1)
 if [ "$why" = "$id" ]; then
-    if [ -n "$left" ]; then exec "$to" agent --remove; fi
-    exec "$to" agent
+    if [ -n "$left" ]; then exec "$to" agent --remove @WORDS@; fi
+    exec "$to" agent @WORDS@
 fi
 rm -rf "$to" $left
 say failed "the program does not run there:" $why
@@ -57,10 +57,13 @@ exit 1
 }
 "#;
 
-/// The script, for a program of `id`; `own` is where it lies here, in case that is the same file system.
-pub fn script(id: &str, own: &str) -> String {
+/// The script, for a program of `id` with the words behind `agent`; `own` is where it lies here, in case that is the same file
+/// system.
+pub fn script(id: &str, own: &str, words: &[String]) -> String {
     let own = if own.contains('\'') { "" } else { own };
-    SCRIPT.replace("@ID@", id).replace("@OWN@", own).replace("@MARK@", MARK)
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+    // The words last: they are whatever somebody typed.
+    SCRIPT.replace("@ID@", id).replace("@OWN@", own).replace("@MARK@", MARK).replace("@WORDS@", &quoted.join(" "))
 }
 
 /// What the script says.
@@ -99,6 +102,13 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_quoted_for_the_shell() {
+        let script = script("1", "/it's/fenxi", &["tool".to_owned(), "it's @ID@".to_owned()]);
+        assert!(script.contains(r#"exec "$to" agent 'tool' 'it'\''s @ID@'"#), "{script}");
+        assert!(script.contains("own=''"), "{script}");
+    }
 
     #[test]
     fn answers_are_told_from_what_a_login_prints() {

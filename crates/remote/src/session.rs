@@ -10,27 +10,18 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{
     codec::Decoder,
-    frame::{FromAgent, Hello, Inbox, Said, ToAgent, id, send},
+    frame::{FromAgent, Inbox, Said, ToAgent, send},
+    greet::{Greeter, LOOK, STUCK, Unmet},
     link::{Link, Phase},
     pipe::{Came, Transport},
-    script::{Answer, script},
 };
 
-/// How long a host may take to say its first word.
-const FIRST_WORD: Duration = Duration::from_secs(30);
 /// How long sources may take to start there.
 const START: Duration = Duration::from_secs(60);
 /// After so long without a word a host counts as lost, though it may come back.
 pub const LOST: Duration = Duration::from_secs(5);
 /// After so long it is connected to anew.
 const ANEW: Duration = Duration::from_secs(20);
-/// How long a host may take nothing of what it is sent.
-const STUCK: Duration = Duration::from_secs(20);
-/// What a login may print before the first word.
-const NOISE: usize = 1 << 20;
-/// How long the bell of the end may be missed.
-const LOOK: Duration = Duration::from_secs(1);
-
 /// How a connection ended.
 #[derive(Debug)]
 pub enum Ended {
@@ -40,6 +31,8 @@ pub enum Ended {
     Lost(String),
     /// The other side cannot do what it is told, and never will.
     Refused(String),
+    /// The transport has ended by itself: how, is known when it was reaped.
+    ByItself,
 }
 
 /// Connects to the host of `link` and takes its rows until it ends.
@@ -51,15 +44,34 @@ pub fn run(link: &Link) -> Ended {
             return Ended::Refused(format!("cannot run `{program}`: {error}"));
         }
     };
-    let mut session = Session { link, inbox: Inbox::default(), heard: Instant::now(), is_silent: false };
-    let ended = session.greet(&mut transport).and_then(|()| session.listen(&mut transport));
+    let ended = meet(link, &mut transport).and_then(|mut session| session.listen(&mut transport));
     link.tell_lines(transport.take_lines());
     let is_done = matches!(ended, Err(Ended::Done));
     let how = transport.end(&link.input, is_done);
     match ended {
-        Ok(()) => Ended::Lost(format!("the transport ended: {how}")),
+        Ok(()) | Err(Ended::ByItself) => Ended::Lost(format!("the transport ended: {how}")),
         Err(ended) => ended,
     }
+}
+
+/// Gets an agent to run there, and tells it what to do.
+fn meet<'a>(link: &'a Link, transport: &mut Transport) -> Result<Session<'a>, Ended> {
+    let greeter = Greeter {
+        programs: &link.programs,
+        words: &[],
+        tell: &|message| link.tell(message),
+        is_unwanted: &|| link.is_closed(),
+    };
+    let inbox = match greeter.greet(transport, &link.input) {
+        Ok(inbox) => inbox,
+        Err(Unmet::Lost(why)) => return Err(Ended::Lost(why)),
+        Err(Unmet::Refused(why)) => return Err(Ended::Refused(why)),
+        Err(Unmet::Ended) => return Err(Ended::ByItself),
+        Err(Unmet::Unwanted) => return Err(Ended::Done),
+    };
+    let session = Session { link, inbox, heard: Instant::now(), is_silent: false };
+    session.say(&ToAgent::Order(link.order.clone()))?;
+    Ok(session)
 }
 
 struct Session<'a> {
@@ -69,7 +81,6 @@ struct Session<'a> {
     is_silent: bool,
 }
 
-/// Where a transport has ended, how is known afterwards.
 type Step = Result<(), Ended>;
 
 fn lost(error: io::Error) -> Ended {
@@ -77,57 +88,6 @@ fn lost(error: io::Error) -> Ended {
 }
 
 impl Session<'_> {
-    /// Gets an agent to run there.
-    fn greet(&mut self, transport: &mut Transport) -> Step {
-        let own = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
-        self.link.input.write(script(&id(), &own).as_bytes(), FIRST_WORD).map_err(lost)?;
-        let mut until = Instant::now() + FIRST_WORD;
-        loop {
-            while let Some(line) = self.inbox.line() {
-                match Answer::read(&line) {
-                    None => {}
-                    Some(Answer::Hello(hello)) => return self.hello(&hello),
-                    Some(Answer::Failed(why)) => return Err(Ended::Refused(why)),
-                    Some(Answer::Wants { machine, packed }) => {
-                        self.send_program(&machine, packed)?;
-                        until = Instant::now() + FIRST_WORD;
-                    }
-                }
-            }
-            if Instant::now() >= until || self.link.is_closed() {
-                let seconds = FIRST_WORD.as_secs();
-                return Err(Ended::Lost(format!("no shell and no agent answered within {seconds} s")));
-            }
-            match transport.read(LOOK).map_err(lost)? {
-                Came::Bytes(bytes) => self.inbox.add(&bytes),
-                Came::Nothing => {}
-                Came::End => return Ok(()),
-            }
-            if self.inbox.waiting() > NOISE {
-                return Err(Ended::Refused("it prints without an end, and no agent answers".to_owned()));
-            }
-        }
-    }
-
-    fn send_program(&self, machine: &str, packed: bool) -> Step {
-        let program = self.link.programs.of(machine).map_err(Ended::Refused)?;
-        let bytes = if packed { &program.packed } else { &program.bytes };
-        self.link.tell(&format!("sends the program, {:.1} MB", bytes.len() as f64 / 1e6));
-        let head = format!("{} {} {}\n", bytes.len(), program.hash, if packed { "gzip" } else { "" });
-        self.link.input.write(head.as_bytes(), STUCK).map_err(lost)?;
-        self.link.input.write(bytes, STUCK).map_err(lost)
-    }
-
-    fn hello(&mut self, hello: &str) -> Step {
-        let hello: Hello = serde_json::from_str(hello)
-            .map_err(|error| Ended::Refused(format!("an agent answers that cannot be understood: {error}")))?;
-        if hello.id != id() {
-            return Err(Ended::Refused(format!("its program is of another version: {}, not {}", hello.id, id())));
-        }
-        self.heard = Instant::now();
-        self.say(&ToAgent::Order(self.link.order.clone()))
-    }
-
     fn say(&self, message: &ToAgent) -> Step {
         let mut bytes = Vec::new();
         send(&mut bytes, message).and_then(|()| self.link.input.write(&bytes, STUCK)).map_err(lost)

@@ -71,7 +71,7 @@ impl Deref for Shared {
 /// Everything that is served, by a server whose first port is `port`.
 pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken, house: Arc<House>) -> Router {
     let shared = Shared(Arc::new(Inner {
-        pool: Pool::new(settings.store.clone(), settings.limits.clone(), settings.carried, log(&settings)),
+        pool: Pool::new(&settings, log(&settings)),
         assets: assets::Assets::new(),
         door: access::Door::default(),
         metrics: Metrics::default(),

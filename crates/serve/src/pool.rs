@@ -18,7 +18,7 @@ use fenxi_report::api::{ApiError, Context};
 use fenxi_store::Store;
 use tokio::sync::Semaphore;
 
-use crate::Limits;
+use crate::{Limits, Settings};
 
 /// Between two attempts to interrupt: an interruption between two statements of one request is lost.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(10);
@@ -64,12 +64,13 @@ struct Shared {
 }
 
 impl Pool {
-    /// Engines of `store` within `limits`; `carried` says whether questions that runs bring with them are asked.
-    pub(crate) fn new(store: Store, limits: Limits, carried: bool, log: Log) -> Pool {
+    /// Engines as `settings` say.
+    pub(crate) fn new(settings: &Settings, log: Log) -> Pool {
+        let limits = settings.limits.clone();
         let engines = limits.engines.max(2);
         let pool = Pool(Arc::new(Shared {
-            store,
-            options: limits.options(engines, carried),
+            store: settings.store.clone(),
+            options: Options { cluster: settings.cluster.clone(), ..limits.options(engines, settings.carried) },
             workers: OnceLock::new(),
             idle: Mutex::default(),
             log,

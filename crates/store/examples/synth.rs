@@ -1,6 +1,7 @@
-//! Makes runs of any size for measurements: `synth STORE RUNS SECONDS CPUS [full]`.
+//! Makes runs of any size for measurements: `synth STORE RUNS SECONDS CPUS [full [rolled INTERVAL]]`.
 //!
-//! Each run has one sample a second, a `cpu` row for every CPU and one for all of them; with
+//! With `rolled` the runs follow one another as those of a recording without an end, with a sample every INTERVAL
+//! seconds. Otherwise each run has one sample a second, a `cpu` row for every CPU and one for all of them; with
 //! `full` also what a real recording has besides: scheduler, memory, disks, interfaces, soft
 //! interrupts and processes. Values wander as real ones do (they compress as badly), but are
 //! the same at every call, so that two engines can be asked the same.
@@ -13,7 +14,7 @@ use fenxi_model::{
     Micros, Rows,
     catalog::{cpu, disk, mem, net, process, sched, softirq},
 };
-use fenxi_store::{Begin, End, Store, StoreError};
+use fenxi_store::{Begin, End, SERIES, Store, StoreError};
 
 /// 2026-01-01 00:00:00 UTC.
 const FIRST_START: i64 = 1_767_225_600_000_000;
@@ -29,8 +30,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let full = arguments.get(4).is_some_and(|a| a == "full");
+    let rolled = arguments.get(5).is_some_and(|a| a == "rolled").then(|| number(6).unwrap_or(10).max(1));
     for run in 0..runs {
-        if let Err(error) = write_run(path, run, seconds, cpus, full) {
+        if let Err(error) = write_run(path, run, seconds, cpus, full, rolled) {
             eprintln!("synth: {error}");
             return ExitCode::FAILURE;
         }
@@ -41,48 +43,56 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn write_run(path: &str, run: i64, seconds: i64, cpus: i64, full: bool) -> Result<(), StoreError> {
+fn write_run(path: &str, run: i64, seconds: i64, cpus: i64, full: bool, rolled: Option<i64>) -> Result<(), StoreError> {
     let store = Store::open_or_create(path)?;
-    let start = Micros(FIRST_START + run * (seconds + 60) * 1_000_000);
+    let interval = rolled.unwrap_or(1);
+    let gap = if rolled.is_some() { 0 } else { 60 };
+    let start = Micros(FIRST_START + run * (seconds + gap) * 1_000_000);
+    let mut tags = BTreeMap::from([("set".to_owned(), (run % 10).to_string())]);
+    if rolled.is_some() {
+        tags = BTreeMap::from([(SERIES.to_owned(), "synth".to_owned())]);
+    }
     let mut open = store.begin(Begin {
-        name: Some(format!("synth-{run}")),
+        name: Some(if rolled.is_some() { "synth".to_owned() } else { format!("synth-{run}") }),
         kind: "record".to_owned(),
         host: "synth".to_owned(),
         command: Vec::new(),
         params: BTreeMap::new(),
-        tags: BTreeMap::from([("set".to_owned(), (run % 10).to_string())]),
+        tags,
         start,
-        interval_s: Some(1.0),
+        interval_s: Some(interval as f64),
         random: run as u64,
         sources: vec!["synth".to_owned()],
     })?;
-    let mut machine = Machine::new(run, cpus);
+    let mut machine = Machine::new(run, cpus, interval as f64);
     let mut rows = Rows::new("synth");
-    for second in 1..=seconds {
-        let t = Micros(start.0 + second * 1_000_000);
+    let ticks = seconds / interval;
+    for tick in 1..=ticks {
+        let t = Micros(start.0 + tick * interval * 1_000_000);
         machine.processors(t, &mut rows);
         if full {
             machine.rest(t, &mut rows);
         }
-        if second % BATCH == 0 || second == seconds {
+        if tick % BATCH == 0 || tick == ticks {
             open.append(&mut rows)?;
         }
     }
-    open.seal(End { ticks: seconds as u64, ..End::at(Micros(start.0 + seconds * 1_000_000)) })?;
+    open.seal(End { ticks: ticks as u64, ..End::at(Micros(start.0 + seconds * 1_000_000)) })?;
     Ok(())
 }
 
 /// A machine whose figures wander.
 struct Machine {
     random: u64,
+    dt: f64,
     busy: Vec<f64>,
     names: Vec<String>,
 }
 
 impl Machine {
-    fn new(run: i64, cpus: i64) -> Machine {
+    fn new(run: i64, cpus: i64, dt: f64) -> Machine {
         let random = 0x9e37_79b9_7f4a_7c15 ^ (run as u64).wrapping_mul(0xd134_2543_de82_ef95);
-        Machine { random, busy: vec![30.0; cpus as usize], names: (0..cpus).map(|c| c.to_string()).collect() }
+        Machine { random, dt, busy: vec![30.0; cpus as usize], names: (0..cpus).map(|c| c.to_string()).collect() }
     }
 
     /// From 0 up to 1; xorshift, as no quality is needed.
@@ -111,29 +121,29 @@ impl Machine {
             for (sum, value) in total.iter_mut().zip([usr, sys, iowait, idle]) {
                 *sum += value;
             }
-            let row = &mut rows.row(&cpu::TABLE, t, 1.0);
+            let row = &mut rows.row(&cpu::TABLE, t, self.dt);
             row.str(cpu::cpu, self.names[i].as_str());
             states(row, [usr, sys, iowait, idle]);
         }
         let n = self.busy.len() as f64;
-        states(&mut rows.row(&cpu::TABLE, t, 1.0), total.map(|sum| sum / n));
+        states(&mut rows.row(&cpu::TABLE, t, self.dt), total.map(|sum| sum / n));
     }
 
     fn rest(&mut self, t: Micros, rows: &mut Rows) {
         let load = self.uniform() * self.busy.len() as f64;
-        rows.row(&sched::TABLE, t, 1.0)
+        rows.row(&sched::TABLE, t, self.dt)
             .f64(sched::runnable, load.round())
             .f64(sched::load1, load)
             .f64(sched::context_switches_per_s, self.uniform() * 1e5);
         let used = 4e9 + self.uniform() * 1e9;
-        rows.row(&mem::TABLE, t, 1.0)
+        rows.row(&mem::TABLE, t, self.dt)
             .f64(mem::total_bytes, 64e9)
             .f64(mem::used_bytes, used)
             .f64(mem::available_bytes, 64e9 - used)
             .f64(mem::cached_bytes, 20e9);
         for device in ["nvme0n1", "nvme1n1", "sda", "sdb"] {
             let (reads, writes) = (self.uniform() * 5e3, self.uniform() * 2e3);
-            rows.row(&disk::TABLE, t, 1.0)
+            rows.row(&disk::TABLE, t, self.dt)
                 .str(disk::device, device)
                 .f64(disk::reads_per_s, reads)
                 .f64(disk::writes_per_s, writes)
@@ -144,7 +154,7 @@ impl Machine {
                 .f64(disk::util, self.percent(100.0));
         }
         for interface in ["eth0", "lo"] {
-            rows.row(&net::TABLE, t, 1.0)
+            rows.row(&net::TABLE, t, self.dt)
                 .str(net::interface, interface)
                 .f64(net::rx_bytes_per_s, self.uniform() * 1e8)
                 .f64(net::tx_bytes_per_s, self.uniform() * 1e8)
@@ -154,7 +164,7 @@ impl Machine {
         for i in 0..self.names.len() {
             for kind in ["NET_RX", "TIMER", "SCHED", "RCU"] {
                 let rate = self.uniform() * 1e3;
-                rows.row(&softirq::TABLE, t, 1.0)
+                rows.row(&softirq::TABLE, t, self.dt)
                     .str(softirq::softirq, kind)
                     .str(softirq::cpu, self.names[i].as_str())
                     .f64(softirq::softirqs_per_s, rate);
@@ -162,7 +172,7 @@ impl Machine {
         }
         for pid in 100..150 {
             let (usr, sys) = (self.percent(60.0), self.percent(20.0));
-            rows.row(&process::TABLE, t, 1.0)
+            rows.row(&process::TABLE, t, self.dt)
                 .i64(process::pid, pid)
                 .str(process::comm, if pid % 3 == 0 { "postgres" } else { "java" })
                 .str(process::user, "app")

@@ -240,8 +240,24 @@ impl Store {
                     }
                 }
                 "windows" => self.look_at_cached(&path, left, found)?,
+                "ranges" => self.look_at_ranges(&path, found)?,
                 "uploads" => {}
                 _ if left.contains(&path) => {}
+                _ => found.unknown(&path),
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at_ranges(&self, dir: &Path, found: &mut Checkup) -> Result<(), StoreError> {
+        for name in names(dir)? {
+            let path = dir.join(&name);
+            match name.strip_prefix("run=").and_then(RunId::parse) {
+                Some(id) if path.is_dir() => {
+                    for problem in self.verify(&id)? {
+                        found.problem(&problem.path, problem.what);
+                    }
+                }
                 _ => found.unknown(&path),
             }
         }
@@ -273,7 +289,8 @@ impl Store {
 
     fn look_at_locks(&self, found: &mut Checkup) -> Result<(), StoreError> {
         let dir = self.path().join("locks");
-        for name in names(&dir)?.iter().filter(|name| !["begin", "changes", "compact"].contains(&name.as_str())) {
+        let is_known = |name: &str| ["begin", "changes", "compact"].contains(&name) || name.starts_with("series-");
+        for name in names(&dir)?.iter().filter(|name| !is_known(name)) {
             found.unknown(&dir.join(name));
         }
         Ok(())

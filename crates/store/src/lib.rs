@@ -61,7 +61,7 @@ pub use compact::{CompactWish, Compaction};
 pub use error::StoreError;
 pub use follow::{Follow, Recorded};
 pub use located::{Holds, RunFilter, TableFile};
-pub use locks::Scratch;
+pub use locks::{Scratch, SeriesLock};
 pub use manifest::{
     Begin, End, FORMAT, FileEntry, InputEntry, Labels, Manifest, Part, Problem, Recovered, RunEntry, SourceCost,
     Summary, Window,

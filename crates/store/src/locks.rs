@@ -57,7 +57,26 @@ impl Drop for Scratch {
     }
 }
 
+/// The right to record a series, as long as the value lives.
+#[derive(Debug)]
+pub struct SeriesLock {
+    _held: Held,
+}
+
 impl Store {
+    /// The right to record a series and to remove old runs of it; None when another process has it.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn lock_series(&self, series: &str) -> Result<Option<SeriesLock>, StoreError> {
+        let name: String = series.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        match self.wait(&format!("series-{name}"), FlockOperation::NonBlockingLockExclusive, Duration::ZERO) {
+            Ok(held) => Ok(Some(SeriesLock { _held: held })),
+            Err(StoreError::Busy { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// A directory for what is not yet finished.
     ///
     /// # Errors

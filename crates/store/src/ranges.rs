@@ -11,11 +11,11 @@ use std::{
 };
 
 use arrow_array::RecordBatch;
-use fenxi_model::{Micros, RunId, TimeRange};
+use fenxi_model::{Micros, RunId, Selector, TimeRange};
 use fs_err as fs;
 use rustc_hash::FxHasher;
 
-use crate::{FORMAT, Manifest, Stitch, Store, StoreError, Summary, fs::names, stitch::Piece};
+use crate::{FORMAT, Labels, Manifest, Stitch, Store, StoreError, Summary, fs::names, stitch::Piece};
 
 /// Where ranges are kept.
 const RANGES: &str = "cache/ranges";
@@ -23,6 +23,8 @@ const RANGES: &str = "cache/ranges";
 pub const SERIES: &str = "series";
 /// Ranges that are kept, and their bytes: those that were looked at last.
 const KEPT: (usize, u64) = (32, 2 << 30);
+/// How often it is tried while a recorder changes the runs below.
+const TRIES: usize = 3;
 /// How long a range stays in any case: somebody may be reading it.
 const FRESH: Duration = Duration::from_secs(600);
 
@@ -44,42 +46,79 @@ impl Store {
         id.is_range().then(|| self.path().join(RANGES).join(format!("run={id}")))
     }
 
-    /// The runs that a run stands for: those that a range was cut from, or itself.
-    ///
-    /// # Errors
-    /// When there is no such run.
-    pub fn pieces_of(&self, id: &RunId) -> Result<Vec<RunId>, StoreError> {
-        if id.is_range() { Ok(self.manifest(id)?.made_of) } else { Ok(vec![id.clone()]) }
-    }
-
     /// What was recorded in `range`, as one run; of the runs that the selector `of` names, if there is one.
     pub(crate) fn range(&self, text: &str, of: Option<&str>, range: &TimeRange) -> Result<RunId, StoreError> {
-        let now = now();
-        let Some(span) = range.resolve(now) else { return Err(StoreError::EmptyRange { range: text.to_owned() }) };
-        let all = self.candidates(of)?;
-        let within = |c: &&Candidate| c.start < span.1 && c.end.unwrap_or(now) > span.0;
-        let mut found: Vec<&Candidate> = all.iter().filter(within).collect();
-        // Recordings without an end are what ranges are asked of; others count where there is none.
-        if found.iter().any(|c| c.is_rolled) {
-            found.retain(|c| c.is_rolled);
+        for _ in 1..TRIES {
+            let (found, span) = self.within(text, of, range)?;
+            let is_gone = |c: &Candidate| c.end.is_some() && !self.run_dir(&c.id).exists();
+            match self.range_in(&found, span) {
+                // A recorder merged some of them, or removed the oldest, since they were listed.
+                Err(_) if found.iter().any(is_gone) => {}
+                made => return made,
+            }
         }
-        found.sort_by(|a, b| (a.start, &a.id).cmp(&(b.start, &b.id)));
-        let series: BTreeSet<&str> = found.iter().map(|c| c.series.as_str()).collect();
-        let Some(first) = found.first() else { return Err(no_such(text, span, &all, now)) };
-        if series.len() > 1 {
-            let names = found.iter().map(|c| if c.is_rolled { c.series.clone() } else { c.id.to_string() });
-            let names = names.collect::<BTreeSet<_>>().into_iter().collect();
-            return Err(StoreError::SeveralSeries { range: text.to_owned(), series: names });
-        }
-        if let [only] = found.as_slice()
+        let (found, span) = self.within(text, of, range)?;
+        self.range_in(&found, span)
+    }
+
+    fn range_in(&self, found: &[Candidate], span: (Micros, Micros)) -> Result<RunId, StoreError> {
+        if let [only] = found
             && only.end.is_some_and(|end| span.0 <= only.start && end <= span.1)
         {
             return Ok(only.id.clone());
         }
+        let name = found.first().map_or("", |first| if first.is_rolled { &first.series } else { &first.name });
+        self.range_of(found, span, name)
+    }
+
+    /// The runs that selectors name as they lie in the store, each once, in that order: of a range of time those that have
+    /// something of it, also one that is being recorded.
+    ///
+    /// # Errors
+    /// As [`Store::select`].
+    pub fn select_runs(&self, selectors: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Vec<RunId>, StoreError> {
+        let mut ids: Vec<RunId> = Vec::new();
+        for selector in selectors {
+            let selector = selector.as_ref();
+            let found = match selector.parse()? {
+                Selector::Range { of, range } => {
+                    self.within(selector, of.as_deref(), &range)?.0.into_iter().map(|c| c.id).collect()
+                }
+                _ => self.select(selector)?,
+            };
+            ids.extend(found);
+        }
+        let mut seen = BTreeSet::new();
+        ids.retain(|id| seen.insert(id.clone()));
+        Ok(ids)
+    }
+
+    /// The runs of one recording that have something of a range, in their order, and the part of it that they have.
+    fn within(
+        &self,
+        text: &str,
+        of: Option<&str>,
+        range: &TimeRange,
+    ) -> Result<(Vec<Candidate>, (Micros, Micros)), StoreError> {
+        let now = now();
+        let Some(span) = range.resolve(now) else { return Err(StoreError::EmptyRange { range: text.to_owned() }) };
+        let all = self.candidates(of)?;
+        let is_in = |c: &Candidate| c.start < span.1 && c.end.unwrap_or(now) > span.0;
+        // Recordings without an end are what ranges are asked of; others count where there is none.
+        let rolled = all.iter().any(|c| c.is_rolled && is_in(c));
+        if !all.iter().any(is_in) {
+            return Err(no_such(text, span, &all, now));
+        }
+        let mut found: Vec<Candidate> = all.into_iter().filter(|c| is_in(c) && c.is_rolled == rolled).collect();
+        found.sort_by(|a, b| (a.start, &a.id).cmp(&(b.start, &b.id)));
+        let names: BTreeSet<&String> = found.iter().map(|c| &c.series).collect();
+        if names.len() > 1 {
+            let series = names.into_iter().cloned().collect();
+            return Err(StoreError::SeveralSeries { range: text.to_owned(), series });
+        }
+        let first = found.iter().map(|c| c.start).min().unwrap_or(span.0);
         let last = found.iter().map(|c| c.end.unwrap_or(now)).max().unwrap_or(span.1);
-        let span = (span.0.max(first.start), span.1.min(last));
-        let name = if first.is_rolled { &first.series } else { &first.name };
-        self.range_of(&found, span, name)
+        Ok((found, (span.0.max(first), span.1.min(last))))
     }
 
     /// The runs that could have something of a range, without those that others have taken the place of.
@@ -133,7 +172,7 @@ impl Store {
     }
 
     /// The run of what `found` have within `span`: the one that was made before, or a new one.
-    fn range_of(&self, found: &[&Candidate], span: (Micros, Micros), name: &str) -> Result<RunId, StoreError> {
+    fn range_of(&self, found: &[Candidate], span: (Micros, Micros), name: &str) -> Result<RunId, StoreError> {
         let mut hash = FxHasher::default();
         hash.write_i64(span.0.0);
         hash.write_i64(span.1.0);
@@ -211,6 +250,20 @@ impl Store {
             files: Vec::new(),
         };
         Ok(Piece { manifest, live: Some(live) })
+    }
+
+    /// The labels of a range: the marks of its runs that lie within it, as they are now.
+    pub(crate) fn labels_of_range(&self, id: &RunId) -> Result<Labels, StoreError> {
+        let manifest = self.manifest(id)?;
+        let mut labels = manifest.first_labels();
+        for piece in &manifest.made_of {
+            // Runs that were merged or removed since have none.
+            let marks = self.marks(piece).unwrap_or_default().into_iter();
+            marks
+                .filter(|mark| mark.t >= manifest.start && mark.t < manifest.end)
+                .for_each(|mark| labels.add_mark(mark));
+        }
+        Ok(labels)
     }
 
     /// Forgets the ranges that were not looked at for longest, where there are many.

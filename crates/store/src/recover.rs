@@ -8,7 +8,7 @@ use rustix::fs::{FlockOperation, flock};
 use std::os::unix::fs::MetadataExt;
 
 use crate::{
-    FORMAT, Recovered, Store, StoreError,
+    Begin, FORMAT, Recovered, Store, StoreError,
     fs::names,
     seal::{Opened, Recording, SEALING, give_up, is_made_again},
     table_seal::Limits,
@@ -42,6 +42,37 @@ impl Store {
             self.clear_open();
         }
         Ok(done)
+    }
+
+    /// What dead recorders left, oldest first: what was known when each began. Those that were killed while they were removed
+    /// are not told.
+    ///
+    /// # Errors
+    /// When `open/` cannot be read.
+    pub fn left(&self) -> Result<Vec<(RunId, Begin)>, StoreError> {
+        let mut found = Vec::new();
+        for name in names(&self.open_dir())? {
+            let dir = self.open_dir().join(&name);
+            let Some(id) = RunId::parse(&name) else { continue };
+            let Ok(Some(_lock)) = lock(&dir) else { continue };
+            let Ok(text) = fs::read_to_string(dir.join("begin.json")) else { continue };
+            if let Ok(opened) = serde_json::from_str::<Opened>(&text) {
+                found.push((id, opened.begin));
+            }
+        }
+        found.sort_by(|a, b| (a.1.start, &a.0).cmp(&(b.1.start, &b.0)));
+        Ok(found)
+    }
+
+    /// Gives up what a dead recorder left; false when there is no such recording, or its recorder lives.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn give_up(&self, id: &RunId) -> Result<bool, StoreError> {
+        let dir = self.open_dir().join(id.as_str());
+        let Some(_lock) = dir.is_dir().then(|| lock(&dir)).transpose()?.flatten() else { return Ok(false) };
+        give_up(&dir)?;
+        Ok(true)
     }
 
     /// None when the run is alive, or is already there.

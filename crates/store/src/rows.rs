@@ -17,7 +17,7 @@ use parquet::{
         ProjectionMask,
         arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection},
     },
-    file::statistics::Statistics,
+    file::{reader::ChunkReader, statistics::Statistics},
 };
 
 use crate::{
@@ -140,7 +140,7 @@ impl Store {
     }
 }
 
-fn mask(builder: &ParquetRecordBatchReaderBuilder<std::fs::File>, columns: Option<&[&str]>) -> ProjectionMask {
+fn mask<F: ChunkReader>(builder: &ParquetRecordBatchReaderBuilder<F>, columns: Option<&[&str]>) -> ProjectionMask {
     match columns {
         Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().copied()),
         None => ProjectionMask::all(),
@@ -148,11 +148,11 @@ fn mask(builder: &ParquetRecordBatchReaderBuilder<std::fs::File>, columns: Optio
 }
 
 /// The row groups that hold a run, and its rows among theirs.
-fn places(
+fn places<F: ChunkReader + 'static>(
     run: &RunId,
     metadata: &ArrowReaderMetadata,
     path: &Path,
-    builder: ParquetRecordBatchReaderBuilder<std::fs::File>,
+    builder: ParquetRecordBatchReaderBuilder<F>,
 ) -> Result<(Vec<usize>, Vec<Range<usize>>), StoreError> {
     let column = metadata.parquet_schema().columns().iter().position(|c| c.name() == RUN);
     let column = column.ok_or_else(|| StoreError::damaged(path, "it has no column `run`"))?;
@@ -174,8 +174,7 @@ fn places(
         let (keys, values) = runs.ok_or_else(|| StoreError::damaged(path, "its column `run` is no text"))?;
         let wanted: Vec<i32> =
             (0..values.len()).filter(|i| values.value(*i) == run.as_str()).map(|i| i as i32).collect();
-        for (row, key) in keys.values().iter().enumerate().filter(|(_, key)| wanted.contains(key)) {
-            let _ = key;
+        for (row, _) in keys.values().iter().enumerate().filter(|(_, key)| wanted.contains(key)) {
             match ranges.last_mut() {
                 Some(last) if last.end == at + row => last.end += 1,
                 _ => ranges.push(at + row..at + row + 1),

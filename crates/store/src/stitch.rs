@@ -101,6 +101,9 @@ impl Store {
         write_synced(&part.join("run.json"), &manifest_bytes(&mut manifest)?)?;
         self.modes().apply_all(&part)?;
         sync_dir(&part)?;
+        if !id.is_range() {
+            self.hand_on_marks(pieces, &manifest)?;
+        }
         let shown = self.run_dir(&id);
         match fs::rename(&part, &shown) {
             // Somebody else made the same at the same moment.
@@ -111,6 +114,17 @@ impl Store {
             sync_dir(parent)?;
         }
         Ok(true)
+    }
+}
+
+impl Store {
+    /// Gives a run the marks of those that it is made of, before it is shown.
+    fn hand_on_marks(&self, pieces: &[Piece], manifest: &Manifest) -> Result<(), StoreError> {
+        let mut labels = manifest.first_labels();
+        for piece in pieces {
+            self.marks(&piece.manifest.id)?.into_iter().for_each(|mark| labels.add_mark(mark));
+        }
+        if labels.marks.is_empty() { Ok(()) } else { self.set_labels_of_new(&manifest.id, &labels) }
     }
 }
 
@@ -184,7 +198,7 @@ impl Making<'_> {
                     return Ok(None);
                 }
             }
-            if table.shape == Shape::Facts && self.pieces.len() > 1 {
+            if table.shape == Shape::Facts && rows.gather.len() > 0 {
                 rows.gather = without_repeats(rows.gather, self.part)?;
             }
             if !rows.is_empty() {
@@ -354,7 +368,7 @@ fn whole(pieces: &[Piece], stitch: &Stitch<'_>, id: RunId, name: String, files: 
         recovered: manifests().any(|m| m.recovered),
         params,
         tags,
-        windows: Vec::new(),
+        windows: manifests().flat_map(|m| m.windows.clone()).filter(|w| w.start < to && w.end > from).collect(),
         sources: manifests().flat_map(|m| m.sources.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
         costs: if is_all { costs(manifests()) } else { Vec::new() },
         // How many were taken of a part, nobody counted.

@@ -233,6 +233,9 @@ impl Store {
 
     /// The labels that were set for `id`; None when they never were.
     pub(crate) fn read_labels(&self, id: &RunId) -> Result<Option<Labels>, StoreError> {
+        if id.is_range() && !self.own_dir(id).exists() {
+            return self.labels_of_range(id).map(Some);
+        }
         let path = self.labels_path(id);
         match fs::read(&path) {
             Ok(text) => digest::value_of(&text, &path, OF_LABELS).map(|(labels, _)| Some(labels)),
@@ -273,6 +276,12 @@ impl Store {
         if !self.run_dir(id).is_dir() {
             return Err(self.unknown(id.as_str()));
         }
+        self.write_labels(id, labels)
+    }
+
+    /// Writes the labels of a run that is about to be shown.
+    pub(crate) fn set_labels_of_new(&self, id: &RunId, labels: &Labels) -> Result<(), StoreError> {
+        let _turn = self.changing()?;
         self.write_labels(id, labels)
     }
 
@@ -341,5 +350,16 @@ pub(crate) fn way_out(id: &RunId) -> String {
 pub(crate) const REMOVED: &str = ".removed-";
 
 /// What a store's directory holds.
-pub(crate) const OWN: &[&str] =
-    &["store.json", "runs", "labels", "open", "cache", "locks", "questions", "formats", "boards", "studies", "compacted"];
+pub(crate) const OWN: &[&str] = &[
+    "store.json",
+    "runs",
+    "labels",
+    "open",
+    "cache",
+    "locks",
+    "questions",
+    "formats",
+    "boards",
+    "studies",
+    "compacted",
+];

@@ -63,7 +63,7 @@ impl Store {
 
     fn make_window_stats(&self, run: &RunId, window: &Window, path: &Path) -> Result<(), StoreError> {
         self.settled(|| match fs::remove_file(path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e.into()),
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e.into()),
             _ => self.try_window_stats(run, window, path),
         })
     }

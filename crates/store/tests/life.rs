@@ -247,3 +247,20 @@ fn a_run_without_rows_is_a_run() {
     let id = open.seal(end(1)).unwrap();
     assert_eq!(store.run(&id).unwrap().manifest.file("vm").unwrap().rows, 1);
 }
+
+#[test]
+fn marks_that_are_set_while_a_run_is_recorded_are_beside_it_when_it_is_sealed() {
+    let (_dir, store) = store();
+    let mark = |t: i64, text: &str| fenxi_store::Mark { t: Micros(t), text: text.to_owned(), host: None };
+    let open = store.begin(begin("x", 1)).unwrap();
+    let id = open.id().clone();
+    store.mark(&id, mark(START.0 + 2, "second")).unwrap();
+    store.mark(&id, mark(START.0 + 1, "first")).unwrap();
+    assert_eq!(store.marks(&id).unwrap().len(), 2);
+    open.seal(end(3)).unwrap();
+    store.mark(&id, mark(START.0 + 3, "third")).unwrap();
+    let labels = store.run(&id).unwrap().labels;
+    assert_eq!(labels.marks.iter().map(|m| m.text.as_str()).collect::<Vec<_>>(), ["first", "second", "third"]);
+    assert_eq!(labels.name.as_deref(), Some("x"), "it has what it was made with");
+    assert!(store.mark(&RunId::new(Micros(0), "none", 1), mark(0, "x")).is_err());
+}

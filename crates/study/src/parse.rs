@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fenxi_model::{Better, near};
+use fenxi_remote::Target;
 use regex::Regex;
 use toml::de::{DeTable, DeValue};
 
@@ -231,16 +232,28 @@ fn patterns(root: &Reader<'_>, key: &'static str, factors: &[Factor]) -> Result<
 }
 
 fn recording(root: &Reader<'_>) -> Result<Recording, PlanError> {
-    let default = Recording { interval_s: INTERVAL_S, sources: Vec::new(), databases: Vec::new() };
+    let default = Recording { interval_s: INTERVAL_S, sources: Vec::new(), databases: Vec::new(), hosts: Vec::new() };
     let Some(value) = root.get("record") else { return Ok(default) };
     let reader = Reader::table(root.text, value, "`[record]`")?;
     let interval_s = reader.seconds("interval")?.unwrap_or(INTERVAL_S);
     if interval_s < 0.01 {
         return Err(reader.error_at("interval", "`interval` has to be at least 10ms"));
     }
+    let mut hosts = Vec::new();
+    for value in reader.array("on", "hosts, as `fenxi record --on` takes them")?.unwrap_or_default() {
+        let host = plain(value.get_ref()).unwrap_or_default();
+        let target = Target::parse(&host).map_err(|why| root.text.error(value.span().start, why))?;
+        hosts.push((target.name, host));
+    }
     let mut sources = Vec::new();
     for value in reader.array("sources", "names of sources")?.unwrap_or_default() {
         let name = plain(value.get_ref()).unwrap_or_default();
+        let for_one = name.split_once(':').filter(|(host, _)| hosts.iter().any(|(name, _)| name == host));
+        if for_one.is_some() {
+            // What it names is known once its host is connected to.
+            sources.push(name);
+            continue;
+        }
         let names = fenxi_record::sources().map(|s| s.spec().name);
         let (bare, options) = name.split_once(':').map_or((name.as_str(), None), |(bare, rest)| (bare, Some(rest)));
         let bare = bare.trim_start_matches(['+', '-']);
@@ -270,7 +283,8 @@ fn recording(root: &Reader<'_>) -> Result<Recording, PlanError> {
         databases.push(url);
     }
     reader.finish()?;
-    Ok(Recording { interval_s, sources, databases })
+    let hosts = hosts.into_iter().map(|(_, host)| host).collect();
+    Ok(Recording { interval_s, sources, databases, hosts })
 }
 
 fn importing(root: &Reader<'_>) -> Result<Import, PlanError> {

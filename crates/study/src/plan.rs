@@ -157,6 +157,8 @@ pub struct Recording {
     pub sources: Vec<String>,
     /// URLs of database servers to observe, without passwords.
     pub databases: Vec<String>,
+    /// Other hosts to record, as `fenxi record --on` takes them.
+    pub hosts: Vec<String>,
 }
 
 /// How the measured command's output becomes rows.

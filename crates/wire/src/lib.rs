@@ -11,7 +11,7 @@ pub mod login;
 mod protocol;
 mod row;
 pub mod target;
-mod tls;
+pub mod tls;
 
 pub use protocol::{
     About, Dialect, Event, LONGEST_MESSAGE, Mode, Reply, ServerError, Session, Statement, Value, WireError, decimal,

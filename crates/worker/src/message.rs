@@ -61,6 +61,8 @@ pub enum Request {
     },
     /// Answers one statement that only reads.
     Ask(Statement),
+    /// Gives the parser's tree of a statement, which does not run.
+    Tree(String),
 }
 
 /// What a session may use.
@@ -162,6 +164,9 @@ impl From<bool> for Cell {
 pub struct Answered {
     /// After a setup: what confines the session, in words.
     pub confined: Vec<String>,
+    /// After a question for a tree: JSON.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tree: String,
 }
 
 /// Why a request was not carried out.

@@ -1,14 +1,23 @@
 //! `fenxi agent`: the other end of `--on`, started by a script at the other host and hidden from help.
 
-use std::{io, process::ExitCode};
+use std::{
+    ffi::OsString,
+    io::{self, Read},
+    os::unix::process::CommandExt,
+    process::{Command, ExitCode, Stdio},
+};
 
 use anyhow::Context;
 use clap::Args;
 use fenxi_remote::agent::{self, AgentError};
 use fenxi_source::Root;
 use fs_err as fs;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 
-use crate::{options::Global, print};
+use crate::{ending::exit_code, options::Global, print};
 
 /// `fenxi agent`
 #[derive(Debug, Args)]
@@ -22,7 +31,19 @@ pub struct AgentArgs {
     /// Remove this program's file and its folder first
     #[arg(long)]
     pub remove: bool,
+    /// Be this command instead, with the same standard input and output
+    #[arg(long)]
+    pub exec: bool,
+    /// Run this command, until it ends or standard input does
+    #[arg(long, conflicts_with = "exec")]
+    pub tool: bool,
+    /// The command's words
+    #[arg(last = true, value_name = "WORD")]
+    pub words: Vec<OsString>,
 }
+
+/// This program, also where its file was removed.
+const OWN: &str = "/proc/self/exe";
 
 /// Serves the recorder at the other end of standard input and output.
 pub fn run(_global: &Global, args: &AgentArgs) -> anyhow::Result<ExitCode> {
@@ -42,10 +63,31 @@ pub fn run(_global: &Global, args: &AgentArgs) -> anyhow::Result<ExitCode> {
     }
     // Not line by line, as standard output would be.
     let output = rustix::stdio::stdout().try_clone_to_owned().context("standard output")?;
-    let output = fs::File::from_parts(output.into(), "standard output");
+    let mut output = fs::File::from_parts(output.into(), "standard output");
+    if args.exec {
+        agent::hello(&mut output)?;
+        return Err(Command::new(OWN).arg0("fenxi").args(&args.words).exec().into());
+    }
+    if args.tool {
+        agent::hello(&mut output)?;
+        return tool(&args.words);
+    }
     match agent::run(io::stdin(), output, &Root::live()) {
         // The recorder knows, or is no more.
         Ok(()) | Err(AgentError::Refused(_)) => Ok(ExitCode::SUCCESS),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Runs a command of this program; the end of standard input ends it as Ctrl-C would.
+fn tool(words: &[OsString]) -> anyhow::Result<ExitCode> {
+    let mut child = Command::new(OWN).arg0("fenxi").args(words).stdin(Stdio::null()).spawn()?;
+    let process = Pid::from_raw(child.id() as i32);
+    std::thread::spawn(move || {
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+        // It is reaped by the end of this process only, so that its number is no other's.
+        let _ = kill(process, Signal::SIGINT);
+    });
+    let status = child.wait()?;
+    Ok(exit_code(status.code().unwrap_or(1)))
 }

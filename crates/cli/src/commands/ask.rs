@@ -11,7 +11,7 @@ use fenxi_store::Store;
 use serde_json::json;
 
 use crate::{
-    answers,
+    answers::{self, Statement},
     options::{AnswerArgs, Format, Global, key_value},
     print, stores,
 };
@@ -23,6 +23,7 @@ Examples:
   fenxi ask                              list the questions
   fenxi ask hottest-cpu                  answer one for the latest run
   fenxi ask top-processes -r @1 -r @2    for two runs
+  fenxi ask top-processes -r 03:10..03:25
   fenxi ask hot-disks --sql              print its SQL
   fenxi ask --playbooks                  list orders of questions
   fenxi ask --playbook cpu-is-full @2    go through one for a run
@@ -91,10 +92,8 @@ pub fn run(global: &Global, args: &AskArgs) -> anyhow::Result<ExitCode> {
 /// All steps of a playbook, answered.
 fn through(store: &Store, args: &AskArgs, name: &str) -> anyhow::Result<String> {
     let playbook = fenxi_query::playbook(store, name)?;
-    let mut runs: Vec<String> = args.question.iter().chain(&args.answer.run).cloned().collect();
-    if runs.is_empty() {
-        runs.push("@1".to_owned());
-    }
+    let runs: Vec<String> = args.question.iter().chain(&args.answer.run).cloned().collect();
+    let runs = args.answer.range.of(&runs, &["@1"]);
     let scope = answers::scope(store, &runs)?;
     let engine = answers::engine(store, &args.answer)?;
     let asking = playbook::Asking { store, engine: &engine, scope: &scope, runs: &runs };
@@ -116,15 +115,13 @@ fn of_board(store: &Store, args: &AskArgs, name: &str) -> anyhow::Result<String>
 }
 
 fn answer(store: &Store, global: &Global, args: &AskArgs, question: &Question) -> anyhow::Result<()> {
-    let latest = ["@1".to_owned()];
-    let selectors = if args.answer.run.is_empty() { &latest } else { args.answer.run.as_slice() };
-    let scope = answers::scope(store, selectors)?;
+    let scope = answers::scope(store, &args.answer.runs(&["@1"]))?;
     let engine = answers::engine(store, &args.answer)?;
     if args.answer.format == Format::Table && !global.quiet {
         print::message(&format!("{}: {}", question.title, question.about));
     }
     let params = question.bind(&args.param)?;
-    answers::answer(&engine, &question.sql, &params, &scope, args.answer.format)
+    answers::answer(&engine, &Statement::Question(&question.sql, &params), &scope, args.answer.format)
 }
 
 fn list(all: &[Question], format: Format) -> String {

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use fenxi_analyze::Verdict;
 use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide};
-use fenxi_query::{Engine, Options};
+use fenxi_query::Engine;
 
 use crate::{
-    options::{Global, WindowArg},
+    options::{EngineArgs, Global, WindowArg},
     print, stores,
 };
 use page::Page;
@@ -34,6 +34,7 @@ Examples:
   fenxi compare before after
   fenxi compare kernel=6.17 kernel=6.18 --margin 1%
   fenxi compare a1,a2,a3,a4 b1,b2,b3,b4 --fail-on worse
+  fenxi compare yesterday today
   fenxi compare @2 @1 --per result.transactions
   fenxi compare @2 @1 --by cpu --all --window 60s..540s")]
 pub struct CompareArgs {
@@ -70,6 +71,9 @@ pub struct CompareArgs {
     /// Print Markdown tables
     #[arg(long)]
     pub markdown: bool,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// What makes a comparison fail.
@@ -88,7 +92,7 @@ fn share(text: &str) -> Result<f64, String> {
 /// Compares each other group with the first.
 pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    let engine = Engine::on_demand(&store, &Options::default())?;
+    let engine = Engine::on_demand(&store, &args.engine.options())?;
     let chosen = Chosen { by: &args.by, window: &args.part.window };
     let first = Group::read(&engine, &args.first, chosen)?;
     let mut failed = false;

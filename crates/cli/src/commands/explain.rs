@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use fenxi_compare::{Diagnosis, Explained};
-use fenxi_query::{Engine, Options, Scope};
+use fenxi_query::{Engine, Scope};
 use serde_json::json;
 
 use crate::{
     answer, differs,
-    options::{Global, WindowArg},
+    options::{EngineArgs, Global, RangeArgs, WindowArg},
     parts, print, stores,
 };
 
@@ -43,11 +43,15 @@ Examples:
   fenxi explain @1
   fenxi explain kernel=6.18
   fenxi explain @1 --window 120s..150s
+  fenxi explain 03:10..03:25
   fenxi explain r1 r2 r3 r4 --window 60s..540s --json")]
 pub struct ExplainArgs {
-    /// A run, or repeated runs of the same experiment
-    #[arg(required = true, value_name = "RUN")]
+    /// A run, repeated runs of the same experiment, or a range of time
+    #[arg(required_unless_present_any = ["from", "to"], value_name = "RUN")]
     pub runs: Vec<String>,
+    /// When
+    #[command(flatten)]
+    pub range: RangeArgs,
     /// Which part of the runs
     #[command(flatten)]
     pub part: WindowArg,
@@ -57,20 +61,24 @@ pub struct ExplainArgs {
     /// Print a Markdown table
     #[arg(long)]
     pub markdown: bool,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// Names the bottleneck of the runs, and shows where their time went.
 pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    let engine = Engine::on_demand(&store, &Options::default())?;
-    let explained = Explained::of(&engine, [args.runs.join(",")], &args.part.window)?;
+    let engine = Engine::on_demand(&store, &args.engine.options())?;
+    let wanted = args.range.of(&args.runs, &[]);
+    let explained = Explained::of(&engine, [wanted.join(",")], &args.part.window)?;
     if explained.split.is_none() {
         print::message("these runs show neither the latency of transactions nor the elapsed time of a command");
     }
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
     let scope = Scope::of(ids);
     let diagnosis = Diagnosis::of(&engine, &scope)?;
-    let different = match args.runs.as_slice() {
+    let different = match wanted.as_slice() {
         [run] => differs::within(&engine, run, &args.part.window)?,
         _ => None,
     };

@@ -4,10 +4,14 @@ use std::{io, process::ExitCode};
 
 use clap::Args;
 use fenxi_compare::Diagnosis;
-use fenxi_query::{Engine, Finding, Found, Kind, Occurrence, Options, findings};
+use fenxi_query::{Engine, Finding, Found, Kind, Occurrence, findings};
 use serde_json::{Map, json};
 
-use crate::{answer, answers, options::Global, print, stores};
+use crate::{
+    answer, answers,
+    options::{EngineArgs, Global, RangeArgs},
+    print, stores,
+};
 
 /// Occurrences of one finding that are printed; the others are counted.
 const SHOWN: usize = 3;
@@ -24,11 +28,15 @@ store.
 Examples:
   fenxi findings                  check the latest run
   fenxi findings before after     check two runs
+  fenxi findings 03:10..03:25     check a time of a recording with --roll
   fenxi findings --all            list the rules")]
 pub struct FindingsArgs {
-    /// Runs to check
-    #[arg(default_value = "@1", value_name = "RUN")]
+    /// Runs or ranges of time to check [default: @1]
+    #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
+    /// When
+    #[command(flatten)]
+    pub range: RangeArgs,
     /// List the rules and what each detects
     #[arg(long)]
     pub all: bool,
@@ -38,6 +46,9 @@ pub struct FindingsArgs {
     /// Print a Markdown document
     #[arg(long)]
     pub markdown: bool,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// Says what stands out in runs, or lists the rules.
@@ -47,8 +58,8 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
         print::put(print::Form::json_if(args.json), rules(&findings(&store)?, args).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let scope = answers::scope(&store, &args.runs)?;
-    let engine = Engine::on_demand(&store, &Options::default())?;
+    let scope = answers::scope(&store, &args.range.of(&args.runs, &["@1"]))?;
+    let engine = Engine::on_demand(&store, &args.engine.options())?;
     let Diagnosis { answer, found: all } = Diagnosis::of(&engine, &scope)?;
     let runs = scope.runs.map_or(0, |runs| runs.len());
     let text = if args.json {

@@ -28,7 +28,7 @@ Examples:
   fenxi mark 'ramp ends' --run @1 --at 90s
   fenxi mark --run @1                     list marks
   fenxi mark 'ramp ends' --run @1 --remove
-  fenxi sql \"SELECT t, message FROM event WHERE kind = 'mark'\" @1")]
+  fenxi sql -r @1 \"SELECT t, message FROM event WHERE kind = 'mark'\"")]
 pub struct MarkArgs {
     /// What the moment is; omit it to list marks
     #[arg(value_name = "TEXT")]

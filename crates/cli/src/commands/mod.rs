@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use fenxi_remote::Target;
 
 use crate::options::Global;
 
@@ -58,6 +59,22 @@ macro_rules! commands {
     };
     (@) => { false };
     (@ own_name) => { true };
+}
+
+impl Command {
+    /// The other host at which a live tool is to run, if one is named.
+    pub fn elsewhere(&self) -> Option<&Target> {
+        match self {
+            Command::Mpstat(args) => args.live.on.as_ref(),
+            Command::Nicstat(args) => args.live.on.as_ref(),
+            Command::Pstime(args) => args.live.on.as_ref(),
+            Command::Util(args) => args.accounts.live.on.as_ref(),
+            Command::Memstat(args) => args.live.on.as_ref(),
+            Command::Dbstat(args) => args.live.on.as_ref(),
+            Command::Trace(args) => args.on(),
+            _ => None,
+        }
+    }
 }
 
 commands! {

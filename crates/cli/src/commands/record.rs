@@ -1,17 +1,23 @@
 //! `fenxi record`.
 
-use std::{ffi::OsString, ops::ControlFlow, path::Path, process::ExitCode};
+use std::{collections::BTreeMap, ffi::OsString, ops::ControlFlow, path::Path, process::ExitCode};
 
-use clap::Args;
-use fenxi_model::{RunId, Unit};
-use fenxi_record::{Outcome, Plan, RecordError};
+use anyhow::{Context, bail};
+use clap::{Args, Parser};
+use fenxi_model::Unit;
+use fenxi_record::{Outcome, Plan, RecordError, Reload, Roll};
+use fenxi_store::{SERIES, SeriesLock, Store};
 
+use super::Command;
 use crate::{
     answers,
+    args::Cli,
     ending::exit_code,
     facts,
     machine::hostname,
-    options::{DbArgs, Global, HostsArgs, RootArg, RunLabels, TriggerArgs, interval, key_value, seconds},
+    options::{
+        DbArgs, Global, HostsArgs, RollArgs, RootArg, RunLabels, TriggerArgs, interval, key_value, seconds, with_config,
+    },
     print,
     progress::{Line, plural},
     sources, stores,
@@ -35,7 +41,9 @@ Examples:
   fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m
   fenxi record --when 'cpu.busy > 90 for 5s' --then +profile --after 30s
   fenxi record --when 'sessions{user=app} reaches 10,20,30' --then +querystat --whom session
-  fenxi record --when \"event kind='oom kill'\" --before 60s --hook 'mail -s oom ops'")]
+  fenxi record --when \"event kind='oom kill'\" --before 60s --hook 'mail -s oom ops'
+  fenxi record --roll 1h --keep 14d,20GB --interval 10s    without an end
+  fenxi record --config /etc/fenxi/record.conf             as its unit does")]
 #[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the command or host]")))]
 pub struct RecordArgs {
     /// Name and tags
@@ -55,6 +63,9 @@ pub struct RecordArgs {
     /// file's text, $(COMMAND) for what a shell command prints; can be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
     pub fact: Vec<(String, String)>,
+    /// Whether it has an end
+    #[command(flatten)]
+    pub roll: RollArgs,
     /// Other hosts
     #[command(flatten)]
     pub hosts: HostsArgs,
@@ -74,24 +85,14 @@ pub struct RecordArgs {
 
 /// Records, says what was kept, and exits with the command's status.
 pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
-    let root = args.machine.open()?;
-    let host = hostname(&root);
-    let mut sources = sources::choose(&args.hosts.own(&args.source, &host))?;
-    sources.extend(facts::given(&args.fact)?);
-    sources.extend(args.db.source(Vec::new(), args.interval)?);
-    let triggers = args.triggers.triggers(&mut sources)?;
     let store = stores::create(global)?;
-    sources.extend(args.hosts.connect(&args.source, args.interval, args.duration, &host, global.quiet)?);
-    let plan = Plan {
-        store: Some(store),
-        name: args.labels.name.clone().unwrap_or_else(|| default_name(args, &host)),
-        tags: args.labels.tag.iter().cloned().collect(),
-        duration_s: args.duration,
-        command: (!args.command.is_empty()).then(|| args.command.clone()),
-        random: stores::random(),
-        triggers,
-        ..Plan::new(sources, root, host, args.interval)
-    };
+    let mut plan = plan(&store, args, global.quiet)?;
+    // Held to the end: two recorders of one series would remove each other's runs.
+    let _turn = plan.roll.as_ref().map(|roll| turn(&store, &roll.series)).transpose()?;
+    if let Some(roll) = &mut plan.roll {
+        roll.reload = Some(reload(store, roll.series.clone()));
+    }
+    let series = plan.roll.as_ref().map(|roll| roll.series.clone());
     let line = Line::new(global.quiet, !args.command.is_empty(), args.duration);
     let outcome = fenxi_record::record(plan, &mut |stage| {
         line.show(&stage);
@@ -101,7 +102,7 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     match outcome {
         Ok(outcome) => {
             if !global.quiet {
-                print::messages(&describe(&outcome));
+                print::messages(&describe(&outcome, series.as_deref()));
             }
             if let (Some(run), Ok(store)) = (&outcome.run, stores::open(global)) {
                 answers::prepare(&store, run);
@@ -117,9 +118,82 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn describe(outcome: &Outcome) -> String {
+/// What is to be recorded.
+fn plan(store: &Store, args: &RecordArgs, quiet: bool) -> anyhow::Result<Plan> {
+    let root = args.machine.open()?;
+    let host = hostname(&root);
+    let mut sources = sources::choose(&args.hosts.own(&args.source, &host))?;
+    sources.extend(facts::given(&args.fact)?);
+    sources.extend(args.db.source(Vec::new(), args.interval)?);
+    let triggers = args.triggers.triggers(&mut sources)?;
+    sources.extend(args.hosts.connect(&args.source, args.interval, args.duration, &host, quiet)?);
+    let name = args.labels.name.clone().unwrap_or_else(|| default_name(args, &host));
+    let mut tags: BTreeMap<String, String> = args.labels.tag.iter().cloned().collect();
+    let roll = match args.roll.roll {
+        Some(every_s) => {
+            let intervals = every_s / args.interval;
+            if intervals < 0.5 || (intervals - intervals.round()).abs() > 1e-6 {
+                bail!("--roll must be a whole number of intervals: {every_s} s is no multiple of {} s", args.interval);
+            }
+            let series = tags.entry(SERIES.to_owned()).or_insert_with(|| name.clone()).clone();
+            Some(Roll { every_s, series, keep: args.roll.kept()?, reload: None })
+        }
+        None => None,
+    };
+    Ok(Plan {
+        store: Some(store.clone()),
+        name,
+        tags,
+        duration_s: args.duration,
+        command: (!args.command.is_empty()).then(|| args.command.clone()),
+        random: stores::random(),
+        triggers,
+        roll,
+        ..Plan::new(sources, root, host, args.interval)
+    })
+}
+
+/// The right to record a series.
+fn turn(store: &Store, series: &str) -> anyhow::Result<SeriesLock> {
+    store.lock_series(series)?.with_context(|| {
+        format!(
+            "another fenxi is recording `{series}` into this store: stop it, or give this recording a --name of its own"
+        )
+    })
+}
+
+/// Reads the command line and its file of options anew.
+fn reload(store: Store, series: String) -> Reload {
+    Box::new(move || {
+        let words: Vec<OsString> = std::env::args_os().collect();
+        let words = with_config(&words).map_err(|error| format!("{error:#}"))?;
+        let cli = Cli::try_parse_from(words).map_err(|error| first_line(&error))?;
+        let Command::Record(args) = &cli.command else { return Err("the command is another one".to_owned()) };
+        let mut plan = plan(&store, args, cli.global.quiet).map_err(|error| format!("{error:#}"))?;
+        match &mut plan.roll {
+            Some(roll) if roll.series == series => roll.reload = Some(reload(store.clone(), series.clone())),
+            Some(roll) => {
+                return Err(format!("the series would be `{}` and no longer `{series}`: start it anew", roll.series));
+            }
+            None => return Err("there is no --roll any more: stop it instead".to_owned()),
+        }
+        Ok(plan)
+    })
+}
+
+/// What is wrong with a command line, without the advice on how to type it.
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+fn describe(outcome: &Outcome, series: Option<&str>) -> String {
     let progress = &outcome.progress;
-    let run = outcome.run.as_ref().map_or("nothing", RunId::as_str);
+    let run = match (&outcome.run, series) {
+        (Some(run), Some(series)) => format!("{} of `{series}`, the last one {run}", plural(outcome.runs, "run")),
+        (Some(run), None) => run.to_string(),
+        (None, _) => "nothing".to_owned(),
+    };
     let mut text = format!(
         "recorded {run}: {} in {}, recorder used {} of CPU time",
         plural(progress.ticks, "sample"),
@@ -139,7 +213,10 @@ fn describe(outcome: &Outcome) -> String {
         };
         text.push_str(&format!("\n`{}` {did}", triggered.condition));
     }
-    text.push_str("\nnext: fenxi explain @1, fenxi ask, fenxi report @1");
+    text.push_str(match series {
+        Some(_) => "\nnext: fenxi show -1h.., fenxi compare yesterday today",
+        None => "\nnext: fenxi explain @1, fenxi ask, fenxi report @1",
+    });
     text
 }
 

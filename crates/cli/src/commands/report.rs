@@ -14,7 +14,12 @@ use fenxi_report::api::Context;
 use fenxi_store::Store;
 use fs_err as fs;
 
-use crate::{options::Global, print, progress::plural, stores, whole};
+use crate::{
+    options::{EngineArgs, Global, RangeArgs},
+    print,
+    progress::plural,
+    stores, whole,
+};
 
 /// `fenxi report`
 #[derive(Debug, Args)]
@@ -22,25 +27,33 @@ use crate::{options::Global, print, progress::plural, stores, whole};
 Examples:
   fenxi report @1 -o report.html                the latest run
   fenxi report before after -o both.html        two runs, overlaid
+  fenxi report yesterdayT03:10..03:25           of a recording with --roll
   fenxi report '/run?run=before&from=10&to=20'  a page, by its URL under
                                                 `fenxi serve`")]
 pub struct ReportArgs {
-    /// Runs to plot (several are overlaid, aligned at their start), or the URL of a page
-    #[arg(default_value = "@1", value_name = "RUN")]
+    /// Runs or ranges of time to plot (several are overlaid, aligned at their
+    /// start), or the URL of a page [default: @1]
+    #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
+    /// When
+    #[command(flatten)]
+    pub range: RangeArgs,
     /// File to write; `-` is standard output
     #[arg(long, short, default_value = "report.html", value_name = "FILE")]
     pub output: PathBuf,
     /// Omit custom questions that imported runs carry
     #[arg(long)]
     pub no_carried: bool,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// Draws runs, or the page of an address, into one HTML file.
 pub fn run(global: &Global, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    let (address, what) = page(&store, &args.runs)?;
-    let engine = Engine::open(&store, &Options { carried: !args.no_carried, ..Options::default() })?;
+    let (address, what) = page(&store, &args.range.of(&args.runs, &["@1"]))?;
+    let engine = Engine::open(&store, &Options { carried: !args.no_carried, ..args.engine.options() })?;
     let context = Context { store: &store, engine: &engine, read_only: true };
     let html = fenxi_report::page_file(&context, &address)?;
     if args.output == Path::new("-") {

@@ -49,7 +49,7 @@ pub fn run(global: &Global, args: &RunsArgs) -> anyhow::Result<ExitCode> {
 fn listed(store: &Store, selectors: &[String]) -> anyhow::Result<Vec<Summary>> {
     let mut summaries = store.summaries()?;
     if !selectors.is_empty() {
-        let ids = store.select_all(selectors)?;
+        let ids = store.select_runs(selectors)?;
         summaries.retain(|s| ids.contains(&s.id));
     }
     Ok(summaries)

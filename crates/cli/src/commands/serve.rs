@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     machine::hostname,
-    options::{Global, database::DbArgs, seconds, size},
+    options::{EngineArgs, Global, database::DbArgs, seconds, size},
     print, stores,
 };
 
@@ -90,6 +90,9 @@ pub struct ServeArgs {
     /// Open the store in a browser
     #[arg(long)]
     pub open: bool,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// Serves the store until Ctrl-C.
@@ -168,6 +171,7 @@ fn settings(global: &Global, args: &ServeArgs) -> anyhow::Result<Settings> {
         tls,
         read_only: args.read_only,
         carried: !args.no_carried,
+        cluster: args.engine.cluster(),
         databases: args.databases.source(Vec::new(), 1.0)?,
         limits,
         host: hostname(&Root::live()),

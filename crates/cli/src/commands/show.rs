@@ -9,17 +9,36 @@ use fenxi_query::{Engine, Options, Scope};
 use fenxi_store::{Manifest, RunEntry, Store};
 use serde_json::json;
 
-use crate::{answer, options::Global, print, progress::plural, stores};
+use crate::{
+    answer,
+    options::{Global, RangeArgs},
+    print,
+    progress::plural,
+    stores,
+};
 
 /// Width of text where there is no terminal.
 const WIDTH: usize = 100;
 
 /// `fenxi show`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A range of time is what a recording with --roll has of it, as one run; times
+are UTC.
+
+Examples:
+  fenxi show                           the latest run
+  fenxi show 03:10..03:25              the last time it was so late
+  fenxi show yesterdayT03:10..03:25
+  fenxi show -2h..
+  fenxi show --from 03:10 --to 03:25   as sar's -s and -e
+  fenxi show db1/2026-11-24            a day of one of several recordings")]
 pub struct ShowArgs {
-    /// Run to show
-    #[arg(default_value = "@1")]
-    pub run: String,
+    /// Run to show, or a range of time: 03:10..03:25, yesterday [default: @1]
+    pub run: Option<String>,
+    /// When
+    #[command(flatten)]
+    pub range: RangeArgs,
     /// Leave out the results and findings, which need the query engine
     #[arg(long)]
     pub no_answer: bool,
@@ -31,7 +50,9 @@ pub struct ShowArgs {
 /// Shows one run: what it is, its results and what was found, then its tables and what recording it cost.
 pub fn run(global: &Global, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    let entry = store.run(&store.select_one(&args.run)?)?;
+    let given: Vec<String> = args.run.iter().cloned().collect();
+    let wanted = args.range.of(&given, &["@1"]);
+    let entry = store.run(&store.select_one(wanted.first().map_or("@1", String::as_str))?)?;
     let text = if args.json {
         serde_json::to_string_pretty(&json!({ "manifest": entry.manifest, "labels": entry.labels }))? + "\n"
     } else {

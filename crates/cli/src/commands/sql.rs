@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 
 use crate::{
-    answers,
+    answers::{self, Statement},
     options::{AnswerArgs, Global},
     stores,
 };
@@ -18,11 +18,14 @@ use crate::{
 #[command(after_help = "\
 Every table of `fenxi tables` covers all runs and has a column `run`. The table
 `runs` has names, hosts, times and tags of runs, `cost` the recording overhead.
-`-` reads the statement from standard input.
+`-` reads the statement from standard input. With --engine the statement is in
+the cluster's SQL (Spark SQL), where `boot.cpu` is `boot_cpu`.
 
 Examples:
   fenxi sql \"select run, avg(usr) from cpu where cpu is null group by run\"
-  fenxi sql --run @1 -o csv \"select * from disk\"")]
+  fenxi sql --run 03:10..03:25 \"select max(usr) from cpu\"
+  fenxi sql --run @1 -o csv \"select * from disk\"
+  fenxi sql --engine sc://localhost:15002 \"select count(*) from cpu\"")]
 pub struct SqlArgs {
     /// SQL statement
     pub statement: String,
@@ -42,8 +45,8 @@ pub fn run(global: &Global, args: &SqlArgs) -> anyhow::Result<ExitCode> {
         }
         text => text.to_owned(),
     };
-    let scope = answers::scope(&store, &args.answer.run)?;
+    let scope = answers::scope(&store, &args.answer.runs(&[]))?;
     let engine = answers::engine(&store, &args.answer)?;
-    answers::answer(&engine, &statement, &[], &scope, args.answer.format)?;
+    answers::answer(&engine, &Statement::Own(&statement), &scope, args.answer.format)?;
     Ok(ExitCode::SUCCESS)
 }

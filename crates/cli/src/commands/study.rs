@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::{
     machine::hostname,
-    options::{DbArgs, Global},
+    options::{DbArgs, Global, HostsArgs},
     print,
     progress::{StudyLine, plural},
     sources, stores,
@@ -114,7 +114,11 @@ pub fn run(global: &Global, args: &StudyArgs) -> anyhow::Result<ExitCode> {
     if !plan.directory.is_dir() {
         bail!("{}: `directory` is {}, which is no directory", path.display(), plan.directory.display());
     }
-    let mut sources = sources::choose(&plan.record.sources).with_context(|| path.display().to_string())?;
+    let root = Root::live();
+    let host = hostname(&root);
+    let hosts = HostsArgs::of(&plan.record.hosts)?;
+    let own = hosts.own(&plan.record.sources, &host);
+    let mut sources = sources::choose(&own).with_context(|| path.display().to_string())?;
     let db = DbArgs::of(plan.record.databases.clone());
     sources.extend(db.source(Vec::new(), plan.record.interval_s).with_context(|| path.display().to_string())?);
     let store = stores::create(global)?;
@@ -131,8 +135,7 @@ pub fn run(global: &Global, args: &StudyArgs) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         return dry_run(&store, &plan, &record, args.json);
     }
-    let root = Root::live();
-    let host = hostname(&root);
+    sources.extend(hosts.connect(&plan.record.sources, plan.record.interval_s, None, &host, global.quiet)?);
     let means = Means {
         store: &store,
         host: &host,

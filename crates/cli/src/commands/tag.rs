@@ -30,7 +30,7 @@ pub struct TagArgs {
 /// Changes what may change of runs: name, tags, remarks.
 pub fn run(global: &Global, args: &TagArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    for id in store.select_all([&args.run])? {
+    for id in store.select_runs([&args.run])? {
         let labels = store.change_labels(&id, |entry| {
             change(&mut entry.labels, args);
             Ok::<_, StoreError>(entry.labels.clone())

@@ -9,6 +9,7 @@ use std::{ffi::OsString, io, process::ExitCode};
 use clap::Args;
 use fenxi_ebpf::{Observer, Setting, util::HIDING};
 use fenxi_live::trace::When;
+use fenxi_remote::Target;
 use fenxi_source::Options;
 
 use crate::{
@@ -61,6 +62,16 @@ pub struct ObserverArgs {
     options: Options,
     live: LiveArgs,
     command: Vec<OsString>,
+}
+
+impl TraceArgs {
+    /// The other host at which it is to run.
+    pub fn on(&self) -> Option<&Target> {
+        match &self.command {
+            TraceCommand::Check(_) => None,
+            TraceCommand::Observe(args) => args.live.on.as_ref(),
+        }
+    }
 }
 
 /// Observes.

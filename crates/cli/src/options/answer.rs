@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
+use super::{EngineArgs, RangeArgs};
+
 /// How an answer is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -20,9 +22,13 @@ pub enum Format {
 /// What `sql` and `ask` share.
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
-    /// Restrict the query to these runs (repeatable), which also speeds it up
+    /// Restrict the query to these runs or ranges of time (repeatable), which also
+    /// speeds it up
     #[arg(long, short, value_name = "RUN")]
     pub run: Vec<String>,
+    /// When
+    #[command(flatten)]
+    pub range: RangeArgs,
     /// Output format
     #[arg(long, short = 'o', value_enum, default_value = "table")]
     pub format: Format,
@@ -32,4 +38,14 @@ pub struct AnswerArgs {
     /// Threads of the SQL engine [default: one per CPU]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    /// The engine that answers
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+impl AnswerArgs {
+    /// The runs that are meant; `latest` where none is named.
+    pub fn runs(&self, latest: &[&str]) -> Vec<String> {
+        self.range.of(&self.run, latest)
+    }
 }

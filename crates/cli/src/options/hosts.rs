@@ -25,6 +25,15 @@ pub struct HostsArgs {
 }
 
 impl HostsArgs {
+    /// These hosts, as `--on` takes them.
+    ///
+    /// # Errors
+    /// When one is named wrongly.
+    pub fn of(hosts: &[String]) -> anyhow::Result<HostsArgs> {
+        let on = hosts.iter().map(|host| Target::parse(host)).collect::<Result<_, _>>().map_err(anyhow::Error::msg)?;
+        Ok(HostsArgs { on, agent_binary: None, partial: false })
+    }
+
     /// Connects to them all; None when none is named. `list` is what `--source` says, `host` this one's name.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! What all live tools have in common: when they sample, what they show, and in which form.
 
 use clap::Args;
+use fenxi_remote::Target;
 
 use super::{RootArg, interval, key_value};
 
@@ -25,6 +26,9 @@ pub struct LiveArgs {
     /// Host to show, of a run with several
     #[arg(long, value_name = "NAME", requires = "run")]
     pub host: Option<String>,
+    /// Run at this host and print here: HOST by ssh, or NAME=COMMAND that reaches it
+    #[arg(long, value_name = "HOST", value_parser = Target::parse, conflicts_with_all = ["run", "save"])]
+    pub on: Option<Target>,
     /// Print JSON Lines, one object per row
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,

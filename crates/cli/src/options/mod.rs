@@ -3,8 +3,11 @@
 
 mod answer;
 pub mod database;
+mod engine;
 mod hosts;
 mod live;
+mod range;
+mod roll;
 mod trigger;
 mod values;
 
@@ -16,8 +19,11 @@ use fenxi_source::Root;
 
 pub use answer::{AnswerArgs, Format};
 pub use database::DbArgs;
+pub use engine::EngineArgs;
 pub use hosts::HostsArgs;
 pub use live::LiveArgs;
+pub use range::RangeArgs;
+pub use roll::{RollArgs, with_config};
 pub use trigger::TriggerArgs;
 pub use values::{cpu_list, interval, key_value, seconds, size};
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
+use fenxi_model::parse_seconds;
 use fenxi_record::{Condition, Hook, Triggers, Who, fills, started};
 use fenxi_source::Source;
 use regex::Regex;
@@ -34,7 +35,7 @@ pub struct TriggerArgs {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub at_most: u32,
     /// How long a condition (a level, a series of it) does not act again
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = calm)]
     pub calm: f64,
     /// Also run a command, which gets JSON on standard input, or post it to http://…; can be repeated
     #[arg(long, value_name = "COMMAND", value_parser = Hook::parse, requires = "when")]
@@ -85,6 +86,14 @@ impl TriggerArgs {
             marks: self.mark_on.clone(),
             ..Triggers::new(self.when.clone())
         }))
+    }
+}
+
+/// A time, perhaps none.
+fn calm(text: &str) -> Result<f64, String> {
+    match parse_seconds(text) {
+        Some(seconds) if seconds == 0.0 => Ok(0.0),
+        _ => seconds(text),
     }
 }
 

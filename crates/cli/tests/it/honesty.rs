@@ -24,6 +24,7 @@ fn part(all: &Group, places: &[usize]) -> Group {
         title: String::new(),
         labels: all.labels.clone(),
         runs: places.iter().map(|i| all.runs[*i].clone()).collect(),
+        series: places.iter().map(|i| all.series[*i].clone()).collect(),
         summaries: places.iter().map(|i| all.summaries[*i].clone()).collect(),
     }
 }

@@ -16,7 +16,10 @@ use parquet::{
 };
 
 use super::{BinSql, timewise::Timewise};
-use crate::{Engine, Part, QueryError, Question, Scope, engine::Asked};
+use crate::{
+    Engine, Part, QueryError, Question, Scope,
+    engine::{Asked, Dialect},
+};
 
 /// Sampling intervals in a bin of each level, the finest first; each is a multiple of the one before.
 const LEVELS: [u64; 2] = [8, 64];
@@ -122,7 +125,8 @@ impl Source<'_> {
         let store = self.engine.store();
         let scratch = store.scratch()?;
         let part = scratch.path("bins");
-        let asked = Asked { author: self.question.author(), sql, params: &[], scope, files };
+        let asked =
+            Asked { author: self.question.author(), dialect: Dialect::Questions, sql, params: &[], scope, files };
         self.write(&asked, &part)?;
         Ok(store.keep_cached(&part, path)?)
     }

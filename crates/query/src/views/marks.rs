@@ -6,8 +6,38 @@ use fenxi_store::{Mark, Store};
 use super::literal;
 use crate::{Part, QueryError, Scope};
 
+/// A mark, as a row.
+pub(crate) struct Marked {
+    /// The run's id.
+    pub run: String,
+    /// The host that it is about.
+    pub host: String,
+    /// The moment.
+    pub t: Micros,
+    /// What the moment is.
+    pub text: String,
+}
+
 /// What selects the marks of the runs of `scope`; None when they have none.
 pub(super) fn rows(store: &Store, scope: &Scope) -> Result<Option<String>, QueryError> {
+    let row = |mark: &Marked| {
+        let (run, host, text) = (literal(&mark.run), literal(&mark.host), literal(&mark.text));
+        format!("({run}, {host}, CAST({} AS BIGINT), {text})", mark.t.0)
+    };
+    let rows: Vec<String> = marked(store, scope)?.iter().map(row).collect();
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "SELECT run, host, make_timestamptz(us) AS t, CAST(NULL AS DOUBLE) AS dt, 'mark' AS kind, \
+         CAST(NULL AS VARCHAR) AS subject, CAST(NULL AS VARCHAR) AS priority, message \
+         FROM (VALUES {}) AS marks(run, host, us, message)",
+        rows.join(", ")
+    )))
+}
+
+/// The marks of the runs of `scope`.
+pub(crate) fn marked(store: &Store, scope: &Scope) -> Result<Vec<Marked>, QueryError> {
     let mut rows = Vec::new();
     match &scope.runs {
         Some(runs) => {
@@ -24,25 +54,16 @@ pub(super) fn rows(store: &Store, scope: &Scope) -> Result<Option<String>, Query
             }
         }
     }
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(format!(
-        "SELECT run, host, make_timestamptz(us) AS t, CAST(NULL AS DOUBLE) AS dt, 'mark' AS kind, \
-         CAST(NULL AS VARCHAR) AS subject, CAST(NULL AS VARCHAR) AS priority, message \
-         FROM (VALUES {}) AS marks(run, host, us, message)",
-        rows.join(", ")
-    )))
+    Ok(rows)
 }
 
-fn add(rows: &mut Vec<String>, run: &RunId, host: &str, start: Micros, marks: &[Mark], part: Option<Part>) {
+fn add(rows: &mut Vec<Marked>, run: &RunId, host: &str, start: Micros, marks: &[Mark], part: Option<Part>) {
     let is_in = |t: Micros| {
         let since = t.0.saturating_sub(start.0);
         part.is_none_or(|part| part.from_us.is_none_or(|from| since >= from) && part.to_us.is_none_or(|to| since <= to))
     };
     for mark in marks.iter().filter(|mark| is_in(mark.t)) {
-        let host = mark.host.as_deref().unwrap_or(host);
-        let text = literal(&mark.text);
-        rows.push(format!("({}, {}, CAST({} AS BIGINT), {text})", literal(run.as_str()), literal(host), mark.t.0));
+        let host = mark.host.as_deref().unwrap_or(host).to_owned();
+        rows.push(Marked { run: run.to_string(), host, t: mark.t, text: mark.text.clone() });
     }
 }

@@ -1,5 +1,6 @@
 //! The query crate against real stores of known rows.
 
+mod cluster;
 mod databases;
 mod engine;
 mod findings;

@@ -383,3 +383,58 @@ fn a_store_can_have_questions_of_its_own_and_replace_shipped_ones() {
     let bad = questions(&s.store).unwrap_err().to_string();
     assert!(bad.starts_with("bad.sql: line 2: `pie` is not a chart: one of table, line,"), "{bad}");
 }
+
+#[test]
+fn marks_beside_a_run_are_rows_of_event() {
+    let mut s = TestStore::new();
+    let first = s.run("first", 10.0, |rows| rows.event(at(6.0), "mark", "me", "its own"));
+    let second = s.run("second", 10.0, |_| {});
+    let mark = |seconds, text: &str| fenxi_store::Mark { t: at(seconds), text: text.to_owned(), host: None };
+    s.store.mark(&first, mark(5.0, "it's ready")).unwrap();
+    s.store.mark(&second, mark(2.0, "began")).unwrap();
+    s.store.mark(&second, mark(2.0, "began")).unwrap();
+    let engine = s.engine();
+    let of = |run: &fenxi_model::RunId| Scope { runs: Some(vec![run.clone()]), ..Scope::all() };
+    let texts = |scope: &Scope| {
+        let sql = "SELECT kind, message FROM event WHERE host = 'h1' ORDER BY run, t";
+        cells(&engine.query(sql, scope).unwrap()).into_iter().map(|row| row.join(" ")).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&of(&first)), ["mark it's ready", "mark its own"]);
+    let mut all = texts(&Scope::all());
+    all.sort();
+    assert_eq!(all, ["mark began", "mark it's ready", "mark its own"], "one that is set twice is one");
+    s.store
+        .change_labels(&first, |entry| Ok::<_, fenxi_store::StoreError>(entry.labels.remove_marks("it's ready", None)))
+        .unwrap();
+    assert_eq!(texts(&of(&first)), ["mark its own"]);
+}
+
+#[test]
+fn a_busy_thread_is_told_from_a_busy_core() {
+    let mut s = TestStore::new();
+    s.run("smt", 2.0, |rows| {
+        let mut fact = |phase: &str| {
+            rows.row(&text::TABLE, at(0.0), None)
+                .str(text::topic, "cpu")
+                .str(text::name, "threads of cores")
+                .str(text::phase, phase)
+                .text(text::value, "0,2 1,3");
+        };
+        fact("start");
+        fact("end");
+        for t in [1.0, 2.0] {
+            // The first core: one thread at its limit. The second: both at work.
+            for (cpu_name, idle) in [("0", 0.0), ("2", 100.0), ("1", 20.0), ("3", 40.0)] {
+                rows.row(&cpu::TABLE, at(t), 1.0).str(cpu::cpu, cpu_name).f64(cpu::idle, idle);
+            }
+        }
+    });
+    let rows: Vec<String> = s.ask("cpu-cores").into_iter().map(|row| row.join(" ")).collect();
+    assert_eq!(
+        rows,
+        [
+            "0,2 50 100 100 0 100 0 one thread has the core: the idle one is no second core",
+            "1,3 70 80 100 0 0 100 its threads share the core: each runs slower than alone",
+        ]
+    );
+}

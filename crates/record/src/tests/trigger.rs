@@ -79,7 +79,7 @@ fn what_never_fired_is_said_and_without_before_all_is_kept() {
     let run = outcome.run.unwrap();
     assert_eq!(kept.seconds(&run, "sched").len(), 61, "one before the first interval");
     let never = outcome.triggered[0].never.clone().unwrap();
-    assert!(never.starts_with("never fired: the greatest value seen was 61 at "), "{never}");
+    assert!(never.starts_with("never fired: the largest value seen was 61 at "), "{never}");
     assert_eq!(kept.seconds(&run, "event"), [60.0], "it is an event as well");
 }
 

@@ -211,7 +211,7 @@ mod tests {
         );
         assert!(matches!(read("event kind='oom kill'").what, What::Event(m) if m.len() == 1));
         assert!(matches!(read("cpu.busy unusual").what, What::Unusual(_, Direction::Either, 6.0)));
-        let low = read("load.throughput_per_s unusually low by 4 for 10s");
+        let low = read("load.latency_p99_ms unusually low by 4 for 10s");
         assert!(matches!(low.what, What::Unusual(_, Direction::Low, 4.0)));
         read("disk.await_ms[device=sda] > 20 for 10s");
         read("max(disk.await_ms) > 20");

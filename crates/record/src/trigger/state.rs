@@ -7,7 +7,7 @@ use fenxi_model::{Micros, Rows};
 use super::{
     condition::{Condition, Direction, What},
     metric::events,
-    unusual::Hour,
+    unusual::{ENOUGH, Hour},
 };
 
 /// A level is armed again when the value has fallen so far below it.
@@ -136,12 +136,15 @@ impl Watched {
                 return "never fired: its parts did not hold together".to_owned();
             }
             What::Compare(parts) if parts[0].1.is_downward() => "the smallest value seen was",
-            What::Compare(_) | What::Reaches(..) => "the greatest value seen was",
+            What::Compare(_) | What::Reaches(..) => "the largest value seen was",
         };
         match &self.extreme {
             Some(Extreme { value, series, t }) => {
                 let of = if series.is_empty() { String::new() } else { format!(" of {series}") };
                 format!("never fired: {what} {}{of} at {}", number(*value), t.iso())
+            }
+            None if matches!(self.condition.what, What::Unusual(..)) => {
+                format!("never fired: the last hour had less than {ENOUGH} values to compare with")
             }
             None => "never fired: no value was seen".to_owned(),
         }

@@ -8,7 +8,7 @@ const HOUR_S: f64 = 3600.0;
 /// Values this close together count once, as their mean, so that an hour of ticks of 10 ms is no more than 3600 values.
 const LEAST_S: f64 = 1.0;
 /// With fewer values nothing is unusual yet.
-const ENOUGH: usize = 60;
+pub(super) const ENOUGH: usize = 60;
 /// The median absolute deviation of a normal distribution is so much of its standard deviation.
 const OF_SD: f64 = 0.674_489_75;
 /// No deviation counts as smaller than this share of the median: a flat line makes nothing unusual by its flatness.
@@ -18,8 +18,8 @@ const FLAT: f64 = 0.01;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hour {
     values: VecDeque<(f64, f64)>,
-    /// Begin, sum and number of the values that become the next one.
-    next: Option<(f64, f64, u32)>,
+    /// Sum and number of the values that become the next one.
+    next: (f64, u32),
     sorted: Vec<f64>,
     /// Median and deviation of the values as they are.
     known: Option<(f64, f64)>,
@@ -34,13 +34,12 @@ impl Hour {
             self.known = None;
         }
         let distance = self.distance_of(value);
-        let (begin, sum, n) = self.next.unwrap_or((now, 0.0, 0));
-        let (sum, n) = (sum + value, n + 1);
-        self.next = Some((begin, sum, n));
-        // The first tick of a second is as good an end as its last.
-        if now - begin >= LEAST_S - 0.005 || self.values.is_empty() {
+        let (sum, n) = (self.next.0 + value, self.next.1 + 1);
+        self.next = (sum, n);
+        // A tick that comes a little early is in time.
+        if self.values.back().is_none_or(|(t, _)| now - t >= LEAST_S - 0.005) {
             self.values.push_back((now, sum / f64::from(n)));
-            (self.next, self.known) = (None, None);
+            (self.next, self.known) = ((0.0, 0), None);
         }
         distance
     }

@@ -10,7 +10,9 @@ use fenxi_source::Root;
 use super::metric::Match;
 
 /// How often servers are looked for, in looks.
-const SERVERS_EVERY: u32 = 50;
+const SERVERS_EVERY: u32 = 100;
+/// A session names its client as soon as it has read the first message; what does not so many looks later is none.
+const TRIES: u32 = 50;
 
 /// One session.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,13 +30,22 @@ impl fmt::Display for Session {
     }
 }
 
+/// A child of a server.
+#[derive(Debug, Default)]
+struct Known {
+    /// None: it is no session, or its title does not name a client yet.
+    session: Option<Session>,
+    /// How often its title was looked at.
+    tries: u32,
+}
+
 /// The sessions that are there.
 #[derive(Debug)]
 pub(super) struct Sessions {
     root: Root,
     servers: Vec<u32>,
-    /// Children by process id; None: no session, or its title does not name a client yet.
-    known: BTreeMap<u32, (u64, Option<Session>)>,
+    /// Children of the servers by process id.
+    known: BTreeMap<u32, Known>,
     looks: u32,
 }
 
@@ -53,13 +64,13 @@ impl Sessions {
         self.looks = self.looks.wrapping_add(1);
         let mut seen = BTreeMap::new();
         for child in self.servers.iter().flat_map(|pid| children(&self.root, *pid)) {
-            let Some(began) = began(&self.root, child) else { continue };
-            let known = self.known.remove(&child).filter(|(of, session)| *of == began && session.is_some());
-            let session = match known {
-                Some((_, session)) => session,
-                None => title(&self.root, child).and_then(|title| session(child, began, &title)),
-            };
-            seen.insert(child, (began, session));
+            let mut known = self.known.remove(&child).unwrap_or_default();
+            if known.session.is_none() && known.tries < TRIES {
+                known.tries += 1;
+                let title = title(&self.root, child);
+                known.session = title.and_then(|title| session(child, began(&self.root, child)?, &title));
+            }
+            seen.insert(child, known);
         }
         self.known = seen;
     }
@@ -69,8 +80,7 @@ impl Sessions {
         let holds = |session: &&Session| {
             matches.iter().all(|m| m.holds(Some(if m.label == "user" { &session.user } else { &session.database })))
         };
-        let mut chosen: Vec<_> =
-            self.known.values().filter_map(|(_, session)| session.as_ref()).filter(holds).collect();
+        let mut chosen: Vec<_> = self.known.values().filter_map(|known| known.session.as_ref()).filter(holds).collect();
         chosen.sort_by_key(|session| (session.began, session.pid));
         chosen
     }

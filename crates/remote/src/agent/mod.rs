@@ -108,6 +108,24 @@ impl Shared {
     }
 }
 
+/// Says that a program of this version runs here.
+///
+/// # Errors
+/// When nobody takes it.
+pub fn hello(output: &mut impl Write) -> io::Result<()> {
+    let uname = rustix::system::uname();
+    let hello = Hello {
+        id: id(),
+        nodename: uname.nodename().to_string_lossy().into_owned(),
+        machine: uname.machine().to_string_lossy().into_owned(),
+        uid: rustix::process::getuid().as_raw(),
+        program: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default(),
+    };
+    let hello = serde_json::to_string(&hello)?;
+    output.write_all(format!("{MARK}hello {hello}\n").as_bytes())?;
+    output.flush()
+}
+
 /// Serves the recorder at the other end of `input` and `output` until it ends.
 ///
 /// # Errors
@@ -117,17 +135,7 @@ pub fn run(
     mut output: impl Write + Send + 'static,
     root: &Root,
 ) -> Result<(), AgentError> {
-    let uname = rustix::system::uname();
-    let hello = Hello {
-        id: id(),
-        nodename: uname.nodename().to_string_lossy().into_owned(),
-        machine: uname.machine().to_string_lossy().into_owned(),
-        uid: rustix::process::getuid().as_raw(),
-        program: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default(),
-    };
-    let hello = serde_json::to_string(&hello).map_err(io::Error::from)?;
-    output.write_all(format!("{MARK}hello {hello}\n").as_bytes())?;
-    output.flush()?;
+    hello(&mut output)?;
     let shared = Arc::new(Shared {
         clock: OwnClock::of_environment(),
         bell: Condvar::new(),

@@ -59,7 +59,7 @@ fn first(context: &Context<'_>, query: &Query) -> Result<First, ApiError> {
     let scope = chosen::scope(&chosen::runs(context, query)?, query)?;
     let limit = query.count("limit")?.unwrap_or(ROWS).min(MOST_ROWS);
     let (mut batches, mut rows, mut cut) = (Vec::new(), 0, None);
-    let asked = context.engine.each(query.required("q")?, &[], &scope, &mut |columns, batch| {
+    let asked = context.engine.each_own(query.required("q")?, &scope, &mut |columns, batch| {
         let part = batch.num_rows().min(limit - rows);
         let schema = batch.schema();
         let more = part < batch.num_rows();

@@ -97,6 +97,24 @@ fn windows_are_named_and_forgotten() {
 }
 
 #[test]
+fn moments_are_marked_and_forgotten() {
+    let served = serve();
+    let id = run(&served.store, "first", 1);
+    let target = format!("/api/v1/runs/{id}/marks");
+    let mark = served.change("POST", &target, r#"{"at_s":2.5,"text":" failover begins "}"#).json();
+    assert_eq!(mark, json!({ "at_s": 2.5, "text": "failover begins", "host": null }));
+    for body in
+        [r#"{"at_s":-1,"text":"x"}"#, r#"{"at_s":1,"text":" "}"#, r#"{"at_s":1e300,"text":"x"}"#, r#"{"at_s":1}"#]
+    {
+        error(&served, "POST", &target, body, 400);
+    }
+    assert_eq!(served.store.marks(&id).unwrap().len(), 1);
+    assert_eq!(served.change("DELETE", &format!("{target}/failover%20begins"), "").status, 200);
+    error(&served, "DELETE", &format!("{target}/failover%20begins"), "", 404);
+    assert_eq!(served.store.marks(&id).unwrap(), []);
+}
+
+#[test]
 fn runs_are_averaged() {
     let served = serve();
     let ids = [run(&served.store, "a", 1), run(&served.store, "b", 2)];
@@ -212,6 +230,8 @@ fn a_server_that_is_read_only_changes_nothing() {
         ("DELETE", format!("/api/v1/runs/{id}")),
         ("PUT", format!("/api/v1/runs/{id}/windows/steady")),
         ("DELETE", format!("/api/v1/runs/{id}/windows/steady")),
+        ("POST", format!("/api/v1/runs/{id}/marks")),
+        ("DELETE", format!("/api/v1/runs/{id}/marks/x")),
         ("POST", "/api/v1/average".to_owned()),
         ("PUT", "/api/v1/questions/mine".to_owned()),
         ("DELETE", "/api/v1/questions/mine".to_owned()),

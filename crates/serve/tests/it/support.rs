@@ -83,6 +83,7 @@ pub fn settings(store: &Store, audit: Audit) -> Settings {
         tls: None,
         read_only: false,
         carried: true,
+        cluster: None,
         databases: None,
         limits: Limits { engines: 2, ..Limits::default() },
         host: "here".to_owned(),

@@ -34,7 +34,7 @@ use serde_json::json;
 use super::{Where, exporter::Exporter, resolve, team::TeamArgs, workload_text};
 use crate::{
     machine::hostname,
-    options::{DbArgs, Global, RunLabels, cpu_list, interval, seconds},
+    options::{DbArgs, Global, HostsArgs, RunLabels, cpu_list, interval, seconds},
     print, sources,
     stop::Stop,
     stores,
@@ -86,9 +86,12 @@ Examples:
   fenxi load run mysql://root@127.0.0.1/test -w oltp_net -c 10000 \\
       --set idle_pct=90 --connect-rate 2000
   fenxi load run mysql://root@db1/test -w oltp_read_only -c 20000 \\
-      --workers 127.0.0.1:7071,host2:7071")]
+      --workers 127.0.0.1:7071,host2:7071
+  fenxi load run mysql://root@db1/test -w oltp_read_only -c 20000 \\
+      --worker-on driver2 --worker-on driver3 --record --on db1")]
 #[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the workload]").requires("record")))]
 #[command(mut_arg("tag", |arg| arg.requires("record")))]
+#[command(mut_arg("on", |arg| arg.requires("record")))]
 pub struct RunArgs {
     /// Database and workload
     #[command(flatten)]
@@ -163,6 +166,9 @@ pub struct RunArgs {
     /// Sources to record; `+NAME` adds one to the defaults, `-NAME` removes one
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, requires = "record")]
     pub source: Vec<String>,
+    /// Other hosts to record
+    #[command(flatten)]
+    pub hosts: HostsArgs,
     /// Further database servers; the loaded one is observed anyway
     #[command(flatten)]
     pub db: DbArgs,
@@ -367,8 +373,9 @@ fn recorded(
 ) -> anyhow::Result<Outcome> {
     let root = Root::live();
     let host = hostname(&root);
-    let mut sources = sources::choose(&args.source)?;
+    let mut sources = sources::choose(&args.hosts.own(&args.source, &host))?;
     sources.extend(args.db.source(vec![fenxi_db::Server::new(&plan.target)], args.interval)?);
+    sources.extend(args.hosts.connect(&args.source, args.interval, None, &host, global.quiet)?);
     let record = fenxi_record::Plan {
         store: Some(stores::create(global)?),
         name: args.labels.name.clone().unwrap_or_else(|| workload.name.rsplit('/').next().unwrap_or("load").to_owned()),

@@ -12,6 +12,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 use fenxi_load::team::{self, Link};
+use fenxi_remote::{Elsewhere, Programs, Target};
 use fenxi_serve::{Tokens, own_token};
 
 use crate::{options::Global, print, stop::Stop};
@@ -28,6 +29,10 @@ pub struct TeamArgs {
     /// Distribute the load over this many local processes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub processes: Option<u16>,
+    /// Distribute the load over a worker at this host: HOST by ssh, or NAME=COMMAND
+    /// that reaches it; can be repeated
+    #[arg(long, value_name = "HOST", value_parser = Target::parse, conflicts_with_all = ["workers", "processes"])]
+    pub worker_on: Vec<Target>,
     /// File whose first token authenticates to the workers
     #[arg(long, value_name = "FILE", requires = "workers")]
     pub token_file: Option<PathBuf>,
@@ -97,7 +102,8 @@ pub struct Team {
 impl TeamArgs {
     /// How many make the load; None when this process alone does.
     pub fn count(&self) -> Option<usize> {
-        self.processes.map(usize::from).or(Some(self.workers.len()).filter(|count| *count > 0))
+        let others = self.workers.len() + self.worker_on.len();
+        self.processes.map(usize::from).or(Some(others).filter(|count| *count > 0))
     }
 
     /// Finds the workers, or starts them; None when this process makes the load alone.
@@ -105,6 +111,10 @@ impl TeamArgs {
         let mut children = Children::default();
         let links = match self.processes {
             Some(count) => (1..=count).map(|n| child(n, &mut children)).collect::<anyhow::Result<_>>()?,
+            None if !self.worker_on.is_empty() => {
+                let programs = Programs::default();
+                self.worker_on.iter().map(|target| elsewhere(target, &programs)).collect::<anyhow::Result<_>>()?
+            }
             None if self.workers.is_empty() => return Ok(None),
             None => {
                 let token = self.token_file.as_deref().map(own_token).transpose()?;
@@ -128,6 +138,14 @@ fn child(number: u16, children: &mut Children) -> anyhow::Result<Link> {
     children.0.push(child);
     let (Some(output), Some(input)) = (output, input) else { bail!("a worker has no pipes") };
     Ok(Link::child(&number.to_string(), output, input)?)
+}
+
+/// Starts a worker at another host, which ends when its pipe is closed.
+fn elsewhere(target: &Target, programs: &Programs) -> anyhow::Result<Link> {
+    let words = ["--exec", "--", "load", "worker", "--pipe"].map(str::to_owned);
+    let worker = Elsewhere::run(target, programs, &words, &print::message).map_err(anyhow::Error::msg)?;
+    let (output, input) = worker.into_pipes()?;
+    Ok(Link::child(&target.name, output, input)?)
 }
 
 /// Processes that end when nobody talks to them.

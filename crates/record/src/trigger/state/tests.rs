@@ -85,7 +85,7 @@ fn all_cpus_are_meant_unless_one_or_any_is_named() {
         idle(rows, None, 46.0);
     };
     let fired = |text: &str| Made::new(text, 0.0).look(rows);
-    assert_eq!(fired("cpu.busy > 50"), []);
+    assert_eq!(fired("cpu.busy > 60"), []);
     let [one] = fired("cpu.busy{cpu=*} > 50").try_into().unwrap();
     assert_eq!(
         (one.series.as_str(), one.value, one.message.as_str()),
@@ -94,7 +94,7 @@ fn all_cpus_are_meant_unless_one_or_any_is_named() {
     assert_eq!(fired("cpu.busy{cpu=1} > 50"), []);
     assert_eq!(fired("max(cpu.busy{cpu=*}) > 97")[0].value, Some(98.0));
     assert_eq!(fired("count(cpu{cpu=*}) >= 2")[0].value, Some(2.0));
-    assert_eq!(fired("cpu.busy > 50 and cpu.busy{cpu=*} > 50"), []);
+    assert_eq!(fired("cpu.busy > 60 and cpu.busy{cpu=*} > 50"), []);
     assert_eq!(fired("cpu.busy > 40 and cpu.busy{cpu=*} > 50").len(), 1);
 }
 
@@ -157,13 +157,17 @@ fn a_condition_that_never_fired_says_what_came_nearest() {
     };
     assert_eq!(
         never("sched.runnable > 50", &[3.0, 7.5, 4.0]),
-        "never fired: the greatest value seen was 7.50 at 1970-01-01T00:00:02.000000Z"
+        "never fired: the largest value seen was 7.50 at 1970-01-01T00:00:02.000000Z"
     );
     assert_eq!(
         never("sched.runnable < 2", &[3.0, 7.0]),
         "never fired: the smallest value seen was 3 at 1970-01-01T00:00:01.000000Z"
     );
     assert_eq!(never("sched.runnable > 50", &[]), "never fired: no value was seen");
+    assert_eq!(
+        never("sched.runnable unusual", &[1.0]),
+        "never fired: the last hour had less than 60 values to compare with"
+    );
     assert_eq!(never("event kind=x", &[1.0]), "never fired: there was no such event");
 }
 

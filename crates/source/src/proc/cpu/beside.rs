@@ -48,7 +48,7 @@ impl Beside {
     pub fn new(root: &Root) -> Beside {
         Beside {
             counted: root.is_live().then(|| Counted::new(root)),
-            interrupts: root.open_shared("/proc/interrupts").ok().map(Interrupts::new),
+            interrupts: Interrupts::new(root),
             frequencies: Frequencies::new(root),
             values: Vec::new(),
         }

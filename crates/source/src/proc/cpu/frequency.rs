@@ -76,11 +76,15 @@ impl Frequencies {
 
 /// Whether the kernel is one that waits 10 ms to tell the frequency of a CPU: that of x86 before 5.18.
 fn is_slow(root: &Root) -> bool {
-    let release = root.read_text("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let mut numbers = release.split(['.', '-', '+']).map_while(|word| word.parse::<u32>().ok());
-    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     let is_x86 = root.read_text("/proc/cpuinfo").is_none_or(|text| text.contains("vendor_id"));
-    is_x86 && version < (5, 18)
+    is_x86 && kernel(root).is_none_or(|version| version < (5, 18))
+}
+
+/// The first two numbers of the kernel's release.
+pub fn kernel(root: &Root) -> Option<(u32, u32)> {
+    let release = root.read_text("/proc/sys/kernel/osrelease")?;
+    let mut numbers = release.split(['.', '-', '+']).map_while(|word| word.parse::<u32>().ok());
+    Some((numbers.next()?, numbers.next()?))
 }
 
 #[cfg(test)]

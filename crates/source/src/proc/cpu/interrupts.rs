@@ -2,6 +2,9 @@
 //!
 //! A CPU's interrupts are the sum of its column. When a line comes or goes (a device is added, a driver leaves) the sum
 //! means nothing for an interval and is NULL; each line by itself is in `irq`.
+//!
+//! x86 counts an interrupt that makes a CPU forget translations in `TLB` and, from Linux 4.9 on, in `CAL` as well: it is
+//! added up once, as the kernel does in /proc/stat.
 
 use std::hash::{Hash, Hasher};
 
@@ -10,7 +13,7 @@ use rustc_hash::FxHasher;
 
 use super::beside::{CROSS_CALLS, INTERRUPTS, Values};
 use crate::{
-    Counter, Step, Tick, Width,
+    Counter, Root, Step, Tick, Width,
     proc::scan::{lines, next_number, number, words},
 };
 
@@ -18,6 +21,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Interrupts {
     file: SharedFile,
+    /// Whether `TLB` is part of another line.
+    tlb_is_in_cal: bool,
     /// Which lines and columns there were.
     known: u64,
     /// The CPU of each column.
@@ -36,15 +41,17 @@ struct Sum {
 }
 
 impl Interrupts {
-    /// Reads `file`.
-    pub fn new(file: SharedFile) -> Interrupts {
-        Interrupts { file, known: 0, columns: Vec::new(), sums: Vec::new(), counters: Vec::new() }
+    /// Reads it at `root`; None where there is none.
+    pub fn new(root: &Root) -> Option<Interrupts> {
+        let file = root.open_shared("/proc/interrupts").ok()?;
+        let tlb_is_in_cal = super::frequency::kernel(root).is_none_or(|version| version >= (4, 9));
+        Some(Interrupts { file, tlb_is_in_cal, known: 0, columns: Vec::new(), sums: Vec::new(), counters: Vec::new() })
     }
 
     /// Sets the columns of all CPUs.
     pub fn sample(&mut self, tick: Tick, values: &mut [Values]) {
-        let Interrupts { file, columns, sums, .. } = self;
-        let Ok(known) = file.read_at(tick.t.0, |content| add_up(content, columns, sums)) else { return };
+        let Interrupts { file, tlb_is_in_cal, columns, sums, .. } = self;
+        let Ok(known) = file.read_at(tick.t.0, |content| add_up(content, *tlb_is_in_cal, columns, sums)) else { return };
         if std::mem::replace(&mut self.known, known) != known {
             self.counters.clear();
         }
@@ -64,7 +71,7 @@ impl Interrupts {
 }
 
 /// Adds up the columns; gives which lines and columns there were.
-fn add_up(content: &[u8], columns: &mut Vec<usize>, sums: &mut Vec<Sum>) -> u64 {
+fn add_up(content: &[u8], tlb_is_in_cal: bool, columns: &mut Vec<usize>, sums: &mut Vec<Sum>) -> u64 {
     columns.clear();
     sums.clear();
     let mut hasher = FxHasher::default();
@@ -78,7 +85,7 @@ fn add_up(content: &[u8], columns: &mut Vec<usize>, sums: &mut Vec<Sum>) -> u64 
         let Some(colon) = memchr::memchr(b':', line) else { continue };
         let label = line[..colon].trim_ascii();
         // Sums of all CPUs: errors, which are no interrupts.
-        if matches!(label, b"ERR" | b"MIS" | b"Err") {
+        if matches!(label, b"ERR" | b"MIS" | b"Err") || tlb_is_in_cal && label == b"TLB" {
             continue;
         }
         label.hash(&mut hasher);
@@ -106,9 +113,9 @@ fn is_cross_call(label: &[u8], line: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn sums(text: &str) -> (Vec<usize>, Vec<Sum>) {
+    fn sums(text: &str, tlb_is_in_cal: bool) -> (Vec<usize>, Vec<Sum>) {
         let (mut columns, mut sums) = (Vec::new(), Vec::new());
-        add_up(text.as_bytes(), &mut columns, &mut sums);
+        add_up(text.as_bytes(), tlb_is_in_cal, &mut columns, &mut sums);
         (columns, sums)
     }
 
@@ -117,19 +124,20 @@ mod tests {
         let text = "      CPU0  CPU2\n 24: 10 0  PCI-MSI 5-edge  eth0\nRES: 3 4 Rescheduling interrupts\n\
                     CAL: 5 6 Function call interrupts\nTLB: 7 8 TLB shootdowns\nLOC: 100 200 Local timer\nERR: 9\nMIS: 1\n";
         let expected = vec![Sum { all: 125, cross: 15 }, Sum { all: 218, cross: 18 }];
-        assert_eq!(sums(text), (vec![0, 2], expected));
+        assert_eq!(sums(text, false), (vec![0, 2], expected));
+        assert_eq!(sums(text, true).1, [Sum { all: 118, cross: 8 }, Sum { all: 210, cross: 10 }]);
     }
 
     #[test]
     fn cross_calls_of_arm_have_numbers() {
         let text = "  CPU0 CPU1\nIPI0: 1 2 Rescheduling interrupts\nIPI1: 10 20 Function call interrupts\n\
                     IPI2: 100 200 CPU stop interrupts\nIPI4: 5 5 Timer broadcast interrupts\n";
-        assert_eq!(sums(text).1, [Sum { all: 116, cross: 11 }, Sum { all: 227, cross: 22 }]);
+        assert_eq!(sums(text, true).1, [Sum { all: 116, cross: 11 }, Sum { all: 227, cross: 22 }]);
     }
 
     #[test]
     fn which_lines_there_are_is_noticed() {
-        let of = |text: &str| add_up(text.as_bytes(), &mut Vec::new(), &mut Vec::new());
+        let of = |text: &str| add_up(text.as_bytes(), true, &mut Vec::new(), &mut Vec::new());
         assert_eq!(of("CPU0\n1: 5 a\n"), of("CPU0\n1: 7 b\n"));
         assert_ne!(of("CPU0\n1: 5 a\n"), of("CPU0\n1: 5 a\n2: 5 a\n"));
         assert_ne!(of("CPU0\n1: 5 a\n"), of("CPU0 CPU1\n1: 5 0 a\n"));

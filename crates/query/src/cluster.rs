@@ -1,0 +1,221 @@
+//! A cluster's engine: any server of the protocol Spark Connect, over the same files.
+//!
+//! A statement in the SQL of questions is parsed by a worker of this machine and written again (`spark/`); one in the
+//! cluster's own SQL goes as it is, between parentheses, where nothing but a query can stand. With it go the tables that it
+//! mentions (`cluster/tables.rs`), so that the cluster keeps nothing between two statements and no command is sent.
+
+mod gate;
+mod rows;
+mod tables;
+
+use std::{cell::RefCell, sync::Arc};
+
+use arrow_array::{RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use fenxi_connect::{ConnectError, Plan, Session, Source, Table, Target};
+use fenxi_store::Store;
+use fenxi_worker::{Request, Setup, Workers};
+
+use crate::{
+    Interrupt, Options, QueryError, Scope, Value,
+    engine::{Answers, Asked, Dialect, Stop},
+    lex,
+    spark::{self, Unportable},
+};
+
+pub(crate) use rows::Kind;
+
+/// A cluster that answers instead of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterOptions {
+    /// Its address.
+    pub target: Target,
+    /// Where it finds the store, as a path or a URL; None where it is at the same path as here.
+    pub store: Option<String>,
+}
+
+/// The engine of a cluster.
+pub(crate) struct Cluster {
+    options: ClusterOptions,
+    store: Store,
+    workers: Workers,
+    answer_bytes: Option<u64>,
+    /// Who parses.
+    parser: RefCell<Option<fenxi_worker::Session>>,
+    session: RefCell<Option<Session>>,
+    interrupt: Interrupt,
+}
+
+impl Answers for Cluster {
+    fn answer(
+        &self,
+        asked: &Asked<'_>,
+        scope: &Scope,
+        take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
+    ) -> Result<SchemaRef, QueryError> {
+        if !asked.files.is_empty() {
+            return Err(QueryError::Engine("files beside the runs are not read by a cluster".to_owned()));
+        }
+        let (explains, sql) = match lex::explained(asked.sql) {
+            Some((true, _)) => {
+                return Err(QueryError::NotReadOnly { what: "EXPLAIN ANALYZE in a cluster".to_owned() });
+            }
+            Some((false, inner)) => (true, inner),
+            None => (false, asked.sql),
+        };
+        let sql = lex::without_end(sql);
+        let written = match asked.dialect {
+            Dialect::Questions => self.written(sql, asked.params)?,
+            Dialect::Own => gate::wrapped(sql)?,
+        };
+        let mentions = tables::mentions(sql, asked.dialect);
+        let mut derived = Vec::with_capacity(mentions.derived.len());
+        for view in &mentions.derived {
+            derived.push(Table { name: view.name.to_owned(), source: Source::Sql(self.written(view.sql, &[])?) });
+        }
+        let mut slot = self.session.borrow_mut();
+        let session = self.session(&mut slot)?;
+        let tables = tables::Tables { store: &self.store, cluster: &self.options, is_spark: session.is_spark() };
+        let mut tables = tables.of(&mentions, scope)?;
+        tables.extend(derived);
+        let plan = Plan { sql: written, tables };
+        let outcome = match explains {
+            true => session.explain(&plan).map_err(QueryError::from).and_then(|text| explained(&text, take)),
+            false => answered(session, &plan, self.answer_bytes, take),
+        };
+        if !session.is_fit() || matches!(outcome, Err(QueryError::Engine(_))) {
+            *slot = None;
+        }
+        outcome.map_err(|e| self.hinted(e, asked.dialect))
+    }
+
+    fn confined(&self) -> Result<Vec<String>, QueryError> {
+        let mut slot = self.session.borrow_mut();
+        let session = self.session(&mut slot)?;
+        Ok(vec![format!("statements are queries in the cluster {} ({})", self.options.target, session.version())])
+    }
+
+    fn reads_files(&self) -> bool {
+        false
+    }
+}
+
+impl Cluster {
+    pub(crate) fn new(
+        cluster: &ClusterOptions,
+        workers: Workers,
+        store: &Store,
+        options: &Options,
+        interrupt: Interrupt,
+    ) -> Cluster {
+        Cluster {
+            options: cluster.clone(),
+            store: store.clone(),
+            workers,
+            answer_bytes: options.answer_bytes,
+            parser: RefCell::default(),
+            session: RefCell::default(),
+            interrupt,
+        }
+    }
+
+    fn session<'a>(&self, slot: &'a mut Option<Session>) -> Result<&'a mut Session, QueryError> {
+        let session = match slot.take() {
+            Some(session) => session,
+            None => Session::open(&self.options.target)?,
+        };
+        self.interrupt.set(Stop::Cluster(session.stop()));
+        Ok(slot.insert(session))
+    }
+
+    /// A statement in the SQL of questions, in the cluster's.
+    fn written(&self, sql: &str, params: &[(&str, Value)]) -> Result<String, QueryError> {
+        let mut slot = self.parser.borrow_mut();
+        let mut parser = match slot.take() {
+            Some(parser) => parser,
+            // It reads nothing at all.
+            None => self.workers.session(&Setup { threads: 1, ..Setup::default() })?,
+        };
+        let tree = parser.request(&Request::Tree(sql.to_owned()));
+        if parser.is_fit() {
+            *slot = Some(parser);
+        }
+        let tree = tree.map_err(|e| QueryError::from(e).about(sql))?.tree;
+        Ok(spark::write(&tree, params)?)
+    }
+
+    /// An error with the way out, where it is known.
+    fn hinted(&self, error: QueryError, dialect: Dialect) -> QueryError {
+        let QueryError::Sql { message, place, hint: None } = error else { return error };
+        let store = tables::store_there(&self.store, &self.options);
+        let hint = if message.contains("PATH_NOT_FOUND") || message.contains("No such file") {
+            Some(format!(
+                "the cluster looks for the store at {store}; `--engine-store PATH` says where it finds it, and every \
+                 machine of it must"
+            ))
+        } else if dialect == Dialect::Own {
+            Some("a statement for a cluster is written in the cluster's own SQL".to_owned())
+        } else {
+            None
+        };
+        QueryError::Sql { message, place, hint }
+    }
+}
+
+impl From<Unportable> for QueryError {
+    fn from(Unportable(what): Unportable) -> QueryError {
+        QueryError::Sql {
+            message: format!("a cluster cannot be asked this: {what}"),
+            place: None,
+            hint: Some("without `--engine` this machine answers it".to_owned()),
+        }
+    }
+}
+
+impl From<ConnectError> for QueryError {
+    fn from(error: ConnectError) -> QueryError {
+        match error {
+            ConnectError::Refused(message) => QueryError::Sql { message, place: None, hint: None },
+            ConnectError::Stopped => QueryError::Interrupted,
+            ConnectError::TooLarge(bytes) => QueryError::TooLarge(bytes),
+            ConnectError::Io(error) => QueryError::Io(error),
+            ConnectError::Unreachable { .. } | ConnectError::BrokenOff { .. } | ConnectError::Malformed(_) => {
+                QueryError::Engine(error.to_string())
+            }
+        }
+    }
+}
+
+fn answered(
+    session: &mut Session,
+    plan: &Plan,
+    most: Option<u64>,
+    take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
+) -> Result<SchemaRef, QueryError> {
+    let schema = session.ask(plan, most, &mut |batch| take(plain(&batch)?))?;
+    Ok(plain(&RecordBatch::new_empty(schema))?.schema())
+}
+
+/// The plan of a statement as an answer of one column.
+fn explained(text: &str, take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>) -> Result<SchemaRef, QueryError> {
+    let schema = Arc::new(Schema::new(vec![Field::new("plan", DataType::Utf8, false)]));
+    let lines: StringArray = text.lines().map(Some).collect();
+    take(RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(lines)])?)?;
+    Ok(schema)
+}
+
+/// A batch whose texts have the one form that everything here knows.
+fn plain(batch: &RecordBatch) -> Result<RecordBatch, QueryError> {
+    let is_text = |ty: &DataType| matches!(ty, DataType::LargeUtf8 | DataType::Utf8View | DataType::Null);
+    let schema = batch.schema();
+    if !schema.fields().iter().any(|field| is_text(field.data_type())) {
+        return Ok(batch.clone());
+    }
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (field, column) in schema.fields().iter().zip(batch.columns()) {
+        let ty = if is_text(field.data_type()) { DataType::Utf8 } else { field.data_type().clone() };
+        columns.push(arrow_cast::cast(column, &ty)?);
+        fields.push(Field::new(field.name(), ty, true));
+    }
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
+}

@@ -1,0 +1,182 @@
+//! Questions and findings in the words of a cluster: all of them can be written, and where a cluster is told
+//! (`FENXI_TEST_CLUSTER`, as `make test-cluster` does) all of them are answered as this machine answers them.
+
+use std::collections::BTreeMap;
+
+use fenxi_model::{Rows, RunId};
+use fenxi_query::{
+    Answer, ClusterOptions, Engine, Finding, Options, QueryError, Question, SHIPPED, SHIPPED_FINDINGS, Scope,
+};
+
+use crate::store::{TestStore, at, fill_everything};
+
+/// An address at which nobody listens: what reaches the network was written before.
+const NOBODY: &str = "sc://127.0.0.1:9";
+
+fn cluster(store: &TestStore, target: &str) -> Engine {
+    let cluster = Some(ClusterOptions { target: target.parse().unwrap(), store: None });
+    Engine::open(&store.store, &Options { cluster, ..Options::default() }).unwrap()
+}
+
+#[test]
+fn every_question_and_finding_can_be_written_for_a_cluster() {
+    let store = TestStore::new();
+    let engine = cluster(&store, NOBODY);
+    let reached = |what: &str, outcome: Result<(), QueryError>| match outcome {
+        Err(e) if e.to_string().contains("cannot be reached") => {}
+        other => panic!("{what}: {other:?}"),
+    };
+    for (name, text) in SHIPPED {
+        let question = Question::parse(name, text).unwrap();
+        reached(name, engine.answer(&question, &[], &Scope::of([])).map(drop));
+        if question.x.as_deref() == Some("t") {
+            reached(name, engine.answer_binned(&question, &[], &Scope::of([]), 10).map(drop));
+        }
+    }
+    for (name, text) in SHIPPED_FINDINGS {
+        let finding = Finding::parse(name, text).unwrap();
+        reached(
+            name,
+            engine.find(&finding, &Scope::of([])).map(drop).map_err(|e| match e {
+                QueryError::Finding { source, .. } => *source,
+                other => other,
+            }),
+        );
+    }
+}
+
+#[test]
+fn what_has_no_equal_in_a_cluster_is_refused_by_name() {
+    let store = TestStore::new();
+    let engine = cluster(&store, NOBODY);
+    for (sql, what) in [
+        ("SELECT * FROM cpu ASOF JOIN disk USING (t)", "asof"),
+        ("SELECT DISTINCT ON (run) run, t FROM cpu", "DISTINCT ON"),
+        ("SELECT * FROM range(3)", "function behind FROM"),
+        ("SELECT json_extract('{}', 'a')", "`json_extract`"),
+        ("SELECT COLUMNS('a.*') FROM cpu", "COLUMNS"),
+        ("SELECT any_value(x ORDER BY t) FROM (SELECT 1 AS x, 2 AS t)", "ORDER BY within"),
+        ("PIVOT cpu ON host USING avg(usr)", "pivot"),
+    ] {
+        let error = engine.query(sql, &Scope::of([])).unwrap_err().to_string();
+        assert!(error.to_lowercase().contains(&what.to_lowercase()), "{sql}: {error}");
+    }
+    assert!(matches!(engine.query("DROP VIEW cpu", &Scope::all()), Err(QueryError::NotReadOnly { .. })));
+}
+
+/// A store with a run for each case of each finding, by the finding's name, one of everything, and one of nothing.
+fn cases(wanted: impl Fn(&str) -> bool) -> (TestStore, BTreeMap<&'static str, Vec<RunId>>) {
+    let mut store = TestStore::new();
+    let mut runs: BTreeMap<&str, Vec<RunId>> = BTreeMap::new();
+    for (name, text) in SHIPPED_FINDINGS.iter().filter(|(name, _)| wanted(name)) {
+        for (i, case) in Finding::parse(name, text).unwrap().cases.iter().enumerate() {
+            let length = case.fill(&mut Rows::new("h1"), at(0.0));
+            let end = fenxi_store::End {
+                exit_status: case.exit_status,
+                ticks: case.samples.unwrap_or(length as u64),
+                missed_ticks: case.missed,
+                costs: case.costs.clone(),
+                ..fenxi_store::End::at(at(length))
+            };
+            let run = store.run_with(&format!("{name}-{i}"), |rows| _ = case.fill(rows, at(0.0)), end);
+            runs.entry(name).or_default().push(run);
+        }
+    }
+    let others = vec![store.run("everything", 2.0, fill_everything), store.run("nothing", 2.0, |_| {})];
+    for runs in runs.values_mut() {
+        runs.extend(others.iter().cloned());
+    }
+    runs.insert("", others);
+    (store, runs)
+}
+
+/// Runs for a question: those of findings about the same things.
+fn for_question(question: &Question, runs: &BTreeMap<&'static str, Vec<RunId>>) -> Scope {
+    let of_section = |name: &&&str| {
+        let text = SHIPPED_FINDINGS.iter().find(|(known, _)| *known == **name);
+        text.is_some_and(|(name, text)| Finding::parse(name, text).unwrap().section == question.section)
+    };
+    let some = runs.keys().filter(of_section).take(6).flat_map(|name| runs[name].iter().take(2).cloned());
+    Scope::of(some.chain(runs[""].iter().cloned()))
+}
+
+/// Rows as texts and numbers, in an order that does not depend on who answered.
+fn rows(answer: &Answer) -> Vec<Vec<(String, Option<f64>)>> {
+    let columns: Vec<Vec<(String, Option<f64>)>> = answer
+        .columns
+        .iter()
+        .map(|column| {
+            if column.ty.is_numeric() {
+                let text = |v: &Option<f64>| v.map_or("-".to_owned(), |_| "#".to_owned());
+                answer.f64s(&column.name).iter().map(|v| (text(v), *v)).collect()
+            } else {
+                answer.strings(&column.name).into_iter().map(|v| (v.unwrap_or("-".to_owned()), None)).collect()
+            }
+        })
+        .collect();
+    (0..answer.n_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect()
+}
+
+/// Where two answers differ; approximate figures may by a hundredth.
+fn difference(here: &Answer, there: &Answer, share: f64) -> Option<String> {
+    let names = |a: &Answer| a.columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+    if names(here) != names(there) {
+        return Some(format!("columns {:?} are {:?}", names(here), names(there)));
+    }
+    if here.n_rows() != there.n_rows() {
+        return Some(format!("{} rows are {}", here.n_rows(), there.n_rows()));
+    }
+    let key = |row: &Vec<(String, Option<f64>)>| {
+        row.iter().map(|(text, value)| value.map_or(text.clone(), |v| format!("{v:.6e}"))).collect::<Vec<_>>()
+    };
+    let [mut a, mut b] = [rows(here), rows(there)];
+    let close = |a: &(String, Option<f64>), b: &(String, Option<f64>)| match (a.1, b.1) {
+        (Some(a), Some(b)) => a == b || (a - b).abs() <= share * a.abs().max(b.abs()) || (a - b).abs() < 1e-9,
+        _ => a.0 == b.0,
+    };
+    let differ = |a: &[Vec<(String, Option<f64>)>], b: &[Vec<(String, Option<f64>)>]| {
+        a.iter()
+            .zip(b)
+            .find(|(a, b)| !a.iter().zip(b.iter()).all(|(a, b)| close(a, b)))
+            .map(|(a, b)| format!("{a:?}\n   is {b:?}"))
+    };
+    differ(&a, &b)?;
+    // Rows that an order leaves equal come in any order.
+    a.sort_by_key(key);
+    b.sort_by_key(key);
+    differ(&a, &b)
+}
+
+#[test]
+fn a_cluster_answers_as_this_machine_does() {
+    let Ok(target) = std::env::var("FENXI_TEST_CLUSTER") else {
+        eprintln!("SKIPPED a cluster: none is named by FENXI_TEST_CLUSTER; `make test-cluster` starts one");
+        return;
+    };
+    let only = std::env::var("FENXI_TEST_ONLY").ok().filter(|only| !only.is_empty());
+    let wanted = |name: &str| only.as_ref().is_none_or(|only| name.contains(only.as_str()));
+    let (store, runs) = cases(|name| only.is_none() || wanted(name));
+    let (here, there) = (store.engine(), cluster(&store, &target));
+    let mut wrong = Vec::new();
+    let mut compare = |what: &str, a: Result<Answer, QueryError>, b: Result<Answer, QueryError>| {
+        let found = match (a, b) {
+            (Ok(a), Ok(b)) => difference(&a, &b, if what.contains("steadiness") { 0.01 } else { 1e-9 }),
+            (a, b) => Some(format!("{:?} {:?}", a.err().map(|e| e.to_string()), b.err().map(|e| e.to_string()))),
+        };
+        if let Some(found) = found {
+            eprintln!("{what}: {found}");
+            wrong.push(what.to_owned());
+        }
+    };
+    for (name, text) in SHIPPED.iter().filter(|(name, _)| wanted(name)) {
+        let question = Question::parse(name, text).unwrap();
+        let scope = for_question(&question, &runs);
+        compare(name, here.answer(&question, &[], &scope), there.answer(&question, &[], &scope));
+    }
+    for (name, text) in SHIPPED_FINDINGS.iter().filter(|(name, _)| wanted(name)) {
+        let finding = Finding::parse(name, text).unwrap();
+        let scope = Scope::of(runs[name].iter().cloned());
+        compare(name, here.query(&finding.sql, &scope), there.query(&finding.sql, &scope));
+    }
+    assert!(wrong.is_empty(), "{} of {}: {wrong:?}", wrong.len(), SHIPPED.len() + SHIPPED_FINDINGS.len());
+}

@@ -10,7 +10,7 @@ from programs import python
 TITLE = "I/O limit on a program"
 FINDINGS = {"disk-limited"}
 ROOT = pathlib.Path("/sys/fs/cgroup")
-SIZE = 64 << 20
+SIZE = 8 << 20
 # Past the page cache, in sequence and at random.
 READER = """
 import mmap, os, random, sys

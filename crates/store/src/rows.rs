@@ -140,7 +140,7 @@ impl Store {
     }
 }
 
-fn mask(builder: &ParquetRecordBatchReaderBuilder<std::fs::File>, columns: Option<&[&str]>) -> ProjectionMask {
+fn mask<F: ChunkReader>(builder: &ParquetRecordBatchReaderBuilder<F>, columns: Option<&[&str]>) -> ProjectionMask {
     match columns {
         Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().copied()),
         None => ProjectionMask::all(),

@@ -78,6 +78,7 @@ fn every_shipped_question_runs_on_an_empty_store_and_on_a_full_one() {
         // These choose rows by words that no made-up row has.
         let chooses = [
             "compression-front",
+            "cpu-cores",
             "cpu-summary",
             "cpu-time",
             "headline",

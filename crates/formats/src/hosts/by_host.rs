@@ -56,7 +56,9 @@ impl Style {
     /// The style of a text by its first line that is not blank.
     fn of(head: &str) -> Option<Style> {
         let first = head.lines().find(|line| !line.trim().is_empty())?;
-        [Style::Ansible, Style::Pssh, Style::Pod, Style::Compose, Style::Prefix].into_iter().find(|style| style.host(first).is_some())
+        [Style::Ansible, Style::Pssh, Style::Pod, Style::Compose, Style::Prefix]
+            .into_iter()
+            .find(|style| style.host(first).is_some())
     }
 
     /// Whether hosts are named on lines of their own.

@@ -168,7 +168,7 @@ fn named(line: &str) -> Option<Begin<'_>> {
     let path = path.trim();
     let is_path = path.is_empty() || path.starts_with(['~', '/']) || !path.contains(' ') && path.len() < 40;
     let (user, host) = name.split_once('@').map_or((None, name), |(user, host)| (Some(user), host));
-    let user_fits = user.is_none_or(|user| is_host(user));
+    let user_fits = user.is_none_or(is_host);
     let shell = ["bash-", "sh-"].iter().any(|shell| host.starts_with(shell)) || matches!(host, "bash" | "sh" | "root");
     // Without a user's name, only a tool that is known tells a prompt from other text.
     let fits = is_host(host) && user_fits && is_path && (user.is_some() || is_known(command));

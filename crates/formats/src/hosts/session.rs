@@ -12,7 +12,10 @@ use super::{
     part::Part,
     prompt::{begin, first_line},
 };
-use crate::{detect::surest, AnyFormat, Family, Format, Formats, HEAD_BYTES, Head, Hints, Input, Out, Sure, banner, stamp, survey};
+use crate::{
+    AnyFormat, Family, Format, Formats, HEAD_BYTES, Head, Hints, Input, Out, Sure, banner, detect::surest, stamp,
+    survey,
+};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -135,7 +138,9 @@ fn sniff(head: &Head<'_>) -> Sure {
     let formats = Formats::default();
     let mut known: Vec<&str> = Vec::new();
     for output in parts.parts.iter().filter(|output| !output.is_blank()).take(LOOKED_AT) {
-        known.extend(output.part.format(&formats).filter(|(sure, _)| *sure > Sure::Perhaps).map(|(_, format)| format.name()));
+        known.extend(
+            output.part.format(&formats).filter(|(sure, _)| *sure > Sure::Perhaps).map(|(_, format)| format.name()),
+        );
     }
     // A format may know its own outputs with prompts between them.
     let others = || crate::formats().filter(|format| !super::is_of_parts(format));

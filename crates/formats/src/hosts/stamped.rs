@@ -5,14 +5,12 @@
 //! such lines by itself is not asked here.
 
 use fenxi_model::Micros;
+use rustc_hash::FxHashMap;
 
 use super::part::Part;
 use crate::{
-    AnyFormat, Clock, Family, Format, Formats, HEAD_BYTES, Head, Hints, Input, Out, Sure, When,
-    detect::surest,
-    formats,
-    stamp::in_front,
-    survey,
+    AnyFormat, Clock, Family, Format, Formats, HEAD_BYTES, Head, Hints, Input, Out, Sure, When, detect::surest,
+    formats, stamp::in_front, survey,
 };
 
 /// What this file reads.
@@ -92,7 +90,7 @@ fn counted_end(text: &str, hints: &Hints) -> Option<(Micros, f64)> {
 
 /// The first line that comes again as it is, and holds words.
 fn first_repeated<'l>(lines: &[&'l str]) -> Option<&'l str> {
-    let mut seen = std::collections::HashMap::new();
+    let mut seen = FxHashMap::default();
     for line in lines.iter().filter(|line| line.bytes().any(|b| b.is_ascii_alphabetic())) {
         *seen.entry(*line).or_insert(0u32) += 1;
     }
@@ -111,7 +109,8 @@ fn sniff(head: &Head<'_>) -> Sure {
     let mut strangers = 0;
     let bare = Bare::of(head.text, |_| Micros(0), |_, _| strangers += 1);
     // The last line may be cut.
-    let certain = strangers <= 1 && bare.part.format(&Formats::default()).is_some_and(|(sure, _)| sure == Sure::Certain);
+    let certain =
+        strangers <= 1 && bare.part.format(&Formats::default()).is_some_and(|(sure, _)| sure == Sure::Certain);
     Sure::Certain.when(certain)
 }
 

@@ -45,7 +45,8 @@ fn sniff(head: &Head<'_>) -> Sure {
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     // What it is doing stands above the document, each remark an object of its own.
     let whole = input.whole(MOST_BYTES);
-    let document = whole.as_deref().and_then(|text| Some(&text[text.find("{\n  \"@pcp\"").or_else(|| text.find("{\"@pcp\""))?..]));
+    let document =
+        whole.as_deref().and_then(|text| Some(&text[text.find("{\n  \"@pcp\"").or_else(|| text.find("{\"@pcp\""))?..]));
     let Some(document) = document.and_then(|text| json::object(text.trim_end())) else {
         out.note(None, "no whole document of pcp2json, or more than is held in memory (shorten it with -S and -T)");
         return;
@@ -60,7 +61,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             clock.set_zone(TimeZone::UTC);
         }
         let mut last: Option<Micros> = None;
-        for sample in host.get("@metrics").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object) {
+        for sample in host.get("@metrics").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
+        {
             let Some(stamp) = sample.get("@timestamp").and_then(Value::as_str).and_then(stamp) else {
                 out.note(None, "metrics without a time");
                 continue;

@@ -86,9 +86,31 @@ const RATES: [(&str, bool); 12] = [
 ];
 
 const LATENCIES: [&str; 12] = [
-    "write_chars", "write_blocks", "rewrite", "read_chars", "read_blocks", "seeks", "create", "stat", "delete",
-    "random_create", "random_stat", "random_delete",
+    "write_chars",
+    "write_blocks",
+    "rewrite",
+    "read_chars",
+    "read_blocks",
+    "seeks",
+    "create",
+    "stat",
+    "delete",
+    "random_create",
+    "random_stat",
+    "random_delete",
 ];
 
 /// Parts of lines that say what is being done, and of the table.
-const KNOWN: &[&str] = &["...done", "..done", "done", "Writing", "Reading", "Rewriting", "start '", "Create files", "Stat files", "Delete files", "format_version"];
+const KNOWN: &[&str] = &[
+    "...done",
+    "..done",
+    "done",
+    "Writing",
+    "Reading",
+    "Rewriting",
+    "start '",
+    "Create files",
+    "Stat files",
+    "Delete files",
+    "format_version",
+];

@@ -33,7 +33,8 @@ fn thread(line: &str) -> Option<(u32, [Option<f64>; 4])> {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let histogram = head.any(|l| l.starts_with("# Min Latencies:")) && head.any(|l| l == "# Histogram");
-    Sure::Certain.when(histogram || head.any(|line| thread(line).is_some()) || head.text.contains("# Histogram\n000000 "))
+    Sure::Certain
+        .when(histogram || head.any(|line| thread(line).is_some()) || head.text.contains("# Histogram\n000000 "))
 }
 
 #[derive(Default)]

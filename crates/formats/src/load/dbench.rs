@@ -51,10 +51,14 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             let clock = clock.get_or_insert_with(|| Relative::elapsed(out));
             let [clients, rate, seconds, latency] = second;
             let mut row = out.row(&load::TABLE, clock.after(seconds), None);
-            row.f64(load::clients, clients).f64(load::transfer_bytes_per_s, rate * MIB).f64(load::latency_max_ms, latency);
-        } else if table && operation(line, &mut results, out) || line.is_empty() {
-        } else if !KNOWN.iter().any(|known| line.contains(known)) {
-            out.unknown(at, line, "no line of dbench");
+            row.f64(load::clients, clients)
+                .f64(load::transfer_bytes_per_s, rate * MIB)
+                .f64(load::latency_max_ms, latency);
+        } else {
+            let known = line.is_empty() || table && operation(line, &mut results, out);
+            if !known && !KNOWN.iter().any(|known| line.contains(known)) {
+                out.unknown(at, line, "no line of dbench");
+            }
         }
     }
 }
@@ -62,7 +66,9 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 /// `2      6001    98.16 MB/sec  execute   1 sec  latency 534.093 ms`: clients, MB/s so far, second, latency.
 fn second(line: &str) -> Option<[f64; 4]> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    let [clients, _, rate, "MB/sec", "execute", seconds, "sec", "latency", latency, "ms"] = words[..] else { return None };
+    let [clients, _, rate, "MB/sec", "execute", seconds, "sec", "latency", latency, "ms"] = words[..] else {
+        return None;
+    };
     Some([number(clients)?, number(rate)?, number(seconds)?, number(latency)?])
 }
 
@@ -79,9 +85,8 @@ fn operation(line: &str, results: &mut Results, out: &mut Out<'_>) -> bool {
 
 /// `Throughput 106.093 MB/sec  2 clients  2 procs  max_latency=534.093 ms`
 fn total(line: &str, results: &mut Results, out: &mut Out<'_>) {
-    let mut words = line.split_ascii_whitespace().peekable();
     let mut last = "";
-    while let Some(word) = words.next() {
+    for word in line.split_ascii_whitespace() {
         match word {
             "MB/sec" => results.set(out, names::TRANSFER_BYTES_PER_S, number(last).map(|v| v * MIB)),
             "clients" => results.set(out, names::CLIENTS, number(last)),

@@ -41,7 +41,8 @@ fn last_state(line: &str) -> &str {
 }
 
 fn sniff(head: &Head<'_>) -> Sure {
-    Sure::Certain.when(head.any(|line| copied(last_state(line)).is_some()) && head.any(|line| records(last_state(line))))
+    Sure::Certain
+        .when(head.any(|line| copied(last_state(line)).is_some()) && head.any(|line| records(last_state(line))))
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {

@@ -23,7 +23,8 @@ time for request:      354us      9.19ms      1.99ms      1.54ms    85.00%
 };
 
 fn sniff(head: &Head<'_>) -> Sure {
-    let requests = |line: &str| line.starts_with("requests: ") && line.contains(" started, ") && line.contains(" timeout");
+    let requests =
+        |line: &str| line.starts_with("requests: ") && line.contains(" started, ") && line.contains(" timeout");
     Sure::Certain.when(head.any(requests) || head.any(|line| line.starts_with("time for request:")))
 }
 
@@ -109,5 +110,16 @@ fn spread(line: &str, results: &mut Results, out: &mut Out<'_>) -> bool {
 }
 
 /// Beginnings of lines around the report.
-const KNOWN: &[&str] =
-    &["starting benchmark", "progress: ", "Application protocol", "TLS Protocol", "Cipher", "Server Temp Key", "UDP datagram", "min ", "Warm-up", "Main benchmark", "Stopped all clients"];
+const KNOWN: &[&str] = &[
+    "starting benchmark",
+    "progress: ",
+    "Application protocol",
+    "TLS Protocol",
+    "Cipher",
+    "Server Temp Key",
+    "UDP datagram",
+    "min ",
+    "Warm-up",
+    "Main benchmark",
+    "Stopped all clients",
+];

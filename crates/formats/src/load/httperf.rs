@@ -51,7 +51,8 @@ fn report(key: &str, rest: &str, results: &mut Results, out: &mut Out<'_>) -> bo
         let at = if before.is_empty() { Some(0) } else { words.iter().position(|w| w == before).map(|at| at + 1) };
         // `5xx=0` has its figure behind a sign.
         let joined = words.iter().find_map(|word| word.strip_prefix(before)?.strip_prefix('='));
-        let value = at.and_then(|at| words.get(at)).copied().or(joined).and_then(|word| number(word.trim_end_matches('%')));
+        let value =
+            at.and_then(|at| words.get(at)).copied().or(joined).and_then(|word| number(word.trim_end_matches('%')));
         results.of(out, *name, operation, value.map(|v| v * name_scale(key)));
     }
     true
@@ -90,10 +91,7 @@ const LINES: &[(&str, Figures)] = &[
         ],
     ),
     ("Request rate", &[("", names::THROUGHPUT, "")]),
-    (
-        "Reply time [ms]",
-        &[("response", names::LATENCY_MEAN, ""), ("transfer", names::LATENCY_MEAN, "transfer")],
-    ),
+    ("Reply time [ms]", &[("response", names::LATENCY_MEAN, ""), ("transfer", names::LATENCY_MEAN, "transfer")]),
     ("Reply size [B]", &[("content", names::neither("reply_bytes_mean", "B"), "")]),
     ("Reply status", &[("4xx", names::lower("status_4xx", ""), ""), ("5xx", names::lower("status_5xx", ""), "")]),
     ("CPU time [s]", &[("user", names::USER_MEAN, ""), ("system", names::SYSTEM_MEAN, "")]),

@@ -32,13 +32,16 @@ min/avg/max/mdev = 165.8 us / 165.8 us / 165.8 us / 0 ns
 const MOST_BYTES: usize = 64 << 20;
 
 fn sniff(head: &Head<'_>) -> Sure {
-    let own = |line: &str| line.starts_with("--- ") && line.ends_with(" ioping statistics ---") || request(line).is_some();
+    let own =
+        |line: &str| line.starts_with("--- ") && line.ends_with(" ioping statistics ---") || request(line).is_some();
     Sure::Certain.when(is_json(head.text) || head.any(own))
 }
 
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('[')
-        && ["\"localtime\":", "\"target\":", "\"fstype\":", "\"request\":", "\"ignored\":"].iter().all(|key| text.contains(key))
+        && ["\"localtime\":", "\"target\":", "\"fstype\":", "\"request\":", "\"ignored\":"]
+            .iter()
+            .all(|key| text.contains(key))
 }
 
 /// `4 KiB <<< /tmp (ext4 /dev/vda 252.0 GiB): request=2 time=165.8 us`: the operation and milliseconds, none of a warm-up.
@@ -52,7 +55,8 @@ fn request(line: &str) -> Option<(&'static str, Option<f64>)> {
         return None;
     };
     let time = rest.split_once(" time=")?.1;
-    let (time, counts) = time.split_once(" (").map_or((time, true), |(time, remark)| (time, !remark.starts_with("warmup")));
+    let (time, counts) =
+        time.split_once(" (").map_or((time, true), |(time, remark)| (time, !remark.starts_with("warmup")));
     Some((operation, Some(milliseconds(time)?).filter(|_| counts)))
 }
 
@@ -80,13 +84,18 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             for (name, value) in order.into_iter().zip(figures.split('/').map(milliseconds)) {
                 results.set(out, name, value);
             }
-        } else if !line.is_empty() && !(line.starts_with("generated ") && line.contains(" requests in ")) && line != "^C" {
+        } else if !is_known(line) {
             out.unknown(at, line, "no line of ioping");
         }
     }
     for (spread, operation) in spreads.iter().zip(["read", "write"]) {
         spread.write_buckets(out, &format!("operation={operation}"), 1e-6);
     }
+}
+
+/// Whether a line repeats what others tell.
+fn is_known(line: &str) -> bool {
+    line.is_empty() || line == "^C" || line.starts_with("generated ") && line.contains(" requests in ")
 }
 
 /// `19 requests completed in 8.76 ms, 76 KiB read, 2.17 k iops, 8.47 MiB/s`
@@ -120,10 +129,9 @@ fn document(input: &mut Input<'_>, out: &mut Out<'_>) {
     let mut runs = 0u32;
     let figure = |of: &Value, name: &str, scale: f64| of.get(name).and_then(Value::as_f64).map(|v| v * scale);
     for one in all {
-        if let Some(io) = one.get("io").filter(|io| io.get("ignored") == Some(&Value::Bool(false))) {
-            if let Some(ns) = io.get("time").and_then(Value::as_u64) {
-                spread.add(ns);
-            }
+        let io = one.get("io").filter(|io| io.get("ignored") == Some(&Value::Bool(false)));
+        if let Some(ns) = io.and_then(|io| io.get("time")).and_then(Value::as_u64) {
+            spread.add(ns);
         }
         let Some(stat) = one.get("stat") else { continue };
         runs = runs.saturating_add(1);

@@ -44,7 +44,13 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 }
 
 /// Hands on each row that has `columns` cells; others are noted.
-fn rows(input: &mut Input<'_>, out: &mut Out<'_>, separator: char, columns: usize, mut on: impl FnMut(&[&str], &mut Out<'_>) -> Option<()>) {
+fn rows(
+    input: &mut Input<'_>,
+    out: &mut Out<'_>,
+    separator: char,
+    columns: usize,
+    mut on: impl FnMut(&[&str], &mut Out<'_>) -> Option<()>,
+) {
     while input.line().is_some() {
         let (at, line) = (input.number(), input.text().trim());
         let cells: Vec<&str> = line.split(separator).collect();

@@ -51,7 +51,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 }
 
 fn report(line: &str, results: &mut Results, out: &mut Out<'_>) -> bool {
-    let after = |key: &str| line.split_once(key).and_then(|(_, rest)| number(rest.trim_start().split([' ', ';', ')']).next()?));
+    let after =
+        |key: &str| line.split_once(key).and_then(|(_, rest)| number(rest.trim_start().split([' ', ';', ')']).next()?));
     if line.starts_with("[Valid Duration] ") {
         let (seconds, sent, received) = (after("RunTime="), after("SentMessages="), after("ReceivedMessages="));
         results.set(out, names::ELAPSED, seconds);
@@ -68,7 +69,8 @@ fn report(line: &str, results: &mut Results, out: &mut Out<'_>) -> bool {
             results.set(out, names::LATENCY_MAX, value);
         } else if rest.starts_with("<MIN>") {
             results.set(out, names::LATENCY_MIN, value);
-        } else if let Some(percent) = rest.strip_prefix("percentile ").and_then(|rest| number(rest.split(' ').next()?)) {
+        } else if let Some(percent) = rest.strip_prefix("percentile ").and_then(|rest| number(rest.split(' ').next()?))
+        {
             results.percentile(out, percent, "", value);
         } else {
             return false;

@@ -27,7 +27,8 @@ fn sniff(head: &Head<'_>) -> Sure {
     }
     // Three lines of shells, one after the other, and nothing else but what the command printed.
     let lines: Vec<&str> = head.lines().take(200).collect();
-    let three = |w: &[&str]| matches!(w, [r, u, s] if shell(r, "real").and(shell(u, "user")).and(shell(s, "sys")).is_some());
+    let three =
+        |w: &[&str]| matches!(w, [r, u, s] if shell(r, "real").and(shell(u, "user")).and(shell(s, "sys")).is_some());
     Sure::Likely.when(lines.len() <= 12 && lines.windows(3).any(three))
 }
 
@@ -102,7 +103,9 @@ fn figure(line: &str, results: &mut Results, out: &mut Out<'_>) -> bool {
     match FIGURES.iter().find(|(name, ..)| *name == key) {
         Some((_, name, scale)) => results.set(out, *name, number(value.trim_end_matches('%')).map(|v| v * scale)),
         // What no Linux counts, and what says nothing of the run.
-        None => return ["Average ", "Swaps", "Signals", "Socket messages", "Page size"].iter().any(|k| key.starts_with(k)),
+        None => {
+            return ["Average ", "Swaps", "Signals", "Socket messages", "Page size"].iter().any(|k| key.starts_with(k));
+        }
     }
     true
 }

@@ -15,8 +15,11 @@ use crate::ProcFile;
 /// The files of a root that are shared at the moment.
 #[derive(Clone, Default)]
 pub(crate) struct SharedFiles {
-    open: Arc<Mutex<FxHashMap<Box<str>, Weak<Mutex<Kept>>>>>,
+    open: Arc<Mutex<Open>>,
 }
+
+/// The files that are open, by their absolute path.
+type Open = FxHashMap<Box<str>, Weak<Mutex<Kept>>>;
 
 impl fmt::Debug for SharedFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

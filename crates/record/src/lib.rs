@@ -32,7 +32,7 @@ pub use recorder::{Outcome, RecordError, Stage, observe, record};
 pub use recording::missed;
 pub use roll::{Keep, Reload, Roll, Thin};
 pub use sampling::Sampling;
-pub use sources::{choose, fills, for_host, is_observer, source, sources, started};
+pub use sources::{Started, choose, fills, for_host, is_observer, source, sources, started};
 pub use summary::Progress;
 pub use tend::{KEEP, tend};
 pub use trigger::{Condition, Fired, Hook, Triggered, Triggers, Who};

@@ -62,12 +62,15 @@ pub fn choose(list: &[String]) -> Result<Vec<Arc<dyn Source>>, String> {
     if chosen.is_empty() { Err("no source is left to record".to_owned()) } else { Ok(chosen) }
 }
 
+/// A source that is started besides those that run, and whether it observes the process asked for only.
+pub type Started = (Arc<dyn Source>, bool);
+
 /// The sources that the elements of a list name, which are started besides those that run; for the process `pid` only, if one is
 /// given, where a source can observe single processes: whether it does is told beside it.
 ///
 /// # Errors
 /// In words: there is no such source or option.
-pub fn started(list: &[String], pid: Option<u32>) -> Result<Vec<(Arc<dyn Source>, bool)>, String> {
+pub fn started(list: &[String], pid: Option<u32>) -> Result<Vec<Started>, String> {
     let mut chosen = Vec::new();
     for mut named in read(list) {
         if named.sign == Sign::Less {

@@ -1,6 +1,6 @@
 //! Answers of shipped questions about one large run, kept beside it: a sealed run never changes, and a page is quick the first time, too.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fenxi_model::RunId;
 use fenxi_query::Question;
@@ -36,12 +36,12 @@ pub(crate) fn place(store: &Store, question: &Question, runs: &[Run], wish: &str
 }
 
 /// The answer that is kept.
-pub(crate) fn read(store: &Store, path: &PathBuf) -> Option<Vec<u8>> {
+pub(crate) fn read(store: &Store, path: &Path) -> Option<Vec<u8>> {
     if store.has_cached(path) { fs::read(path).ok() } else { None }
 }
 
 /// Keeps an answer; a store that cannot be written is read all the same, only slower.
-pub(crate) fn keep(store: &Store, path: &PathBuf, bytes: &[u8]) {
+pub(crate) fn keep(store: &Store, path: &Path, bytes: &[u8]) {
     let kept = || -> Result<(), fenxi_store::StoreError> {
         store.make_derived()?;
         let scratch = store.scratch()?;

@@ -122,9 +122,9 @@ impl OpenRun {
             return chunks.append(rows, &self.dir, self.import_limit);
         }
         let mut first_error = None;
-        for place in 0..self.streams.len() {
+        for (place, table) in TABLES.iter().enumerate() {
             let written = self.streams[place].as_mut().map(TableStream::retry);
-            first_error = first_error.or(written.and_then(|written| self.note_written(TABLES[place], written).err()));
+            first_error = first_error.or(written.and_then(|written| self.note_written(table, written).err()));
         }
         if let Some(error) = first_error {
             return Err(error);

@@ -14,9 +14,15 @@ use arrow_array::RecordBatch;
 use fenxi_model::{Micros, RunId, Selector, TimeRange};
 use fs_err as fs;
 use rustc_hash::FxHasher;
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 
 use crate::{FORMAT, Labels, Manifest, Stitch, Store, StoreError, Summary, fs::names, stitch::Piece};
 
+/// The present moment as the time of the last change, by the kernel's own clock.
+const NOW: Timestamps = Timestamps {
+    last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+    last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+};
 /// Where ranges are kept.
 const RANGES: &str = "cache/ranges";
 /// The tag by which runs of one recording belong together.
@@ -187,7 +193,7 @@ impl Store {
         let dir = self.run_dir(&id);
         if dir.join("run.json").exists() {
             // Looked at again: it stays longer. Where that cannot be written, nothing is lost.
-            let _ = fs::File::open(&dir).map(|dir| dir.file().set_modified(SystemTime::now()));
+            let _ = fs::File::open(&dir).map(|dir| futimens(dir.file(), &NOW));
             return Ok(id);
         }
         self.make_dir(RANGES)?;
@@ -277,7 +283,7 @@ impl Store {
             let size = |file: &String| fs::metadata(dir.join(&name).join(file)).map_or(0, |meta| meta.len());
             kept.push((modified, files.iter().map(size).sum(), id));
         }
-        kept.sort_by(|a, b| b.0.cmp(&a.0));
+        kept.sort_by_key(|one| std::cmp::Reverse(one.0));
         let mut bytes = 0_u64;
         for (place, (modified, size, id)) in kept.iter().enumerate() {
             bytes += size;

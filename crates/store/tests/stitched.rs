@@ -117,7 +117,7 @@ fn who_stops_it_leaves_nothing() {
     let stitch = Stitch { pieces: &pieces, span: None, step_s: 0.0, stop: &AtomicBool::new(true) };
     assert_eq!(store.stitch(&stitch, 1).unwrap(), None);
     assert_eq!(store.ids().unwrap().len(), 2);
-    assert_eq!(std::fs::read_dir(store.path().join("open")).unwrap().count(), 0);
+    assert_eq!(fs_err::read_dir(store.path().join("open")).unwrap().count(), 0);
 }
 
 #[test]

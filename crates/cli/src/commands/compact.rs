@@ -93,7 +93,11 @@ fn said(done: &Compaction, dry_run: bool) -> String {
     match dry_run {
         true => format!("would compact {before} of {tables}"),
         false => {
-            format!("compacted {before} of {tables} into {} ({})", plural(done.files_after, "file"), bytes(done.bytes_after))
+            format!(
+                "compacted {before} of {tables} into {} ({})",
+                plural(done.files_after, "file"),
+                bytes(done.bytes_after)
+            )
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use fenxi_model::Unit;
 use fenxi_carry::{Transfer, open, pull};
+use fenxi_model::Unit;
 use serde_json::json;
 
 use crate::{
@@ -45,7 +45,8 @@ pub fn run(global: &Global, args: &PullArgs) -> anyhow::Result<ExitCode> {
     let store = stores::create(global)?;
     let place = open(&args.from, stores::now)?;
     let line = Steps::new(global.quiet, "pulling");
-    let watch = |done: usize, all: usize, bytes: u64| line.show(&Unit::Bytes.human(bytes as f64).to_string(), done, all);
+    let watch =
+        |done: usize, all: usize, bytes: u64| line.show(&Unit::Bytes.human(bytes as f64).to_string(), done, all);
     let transfer = Transfer { dry_run: args.dry_run, threads: 1, watch: &watch };
     let pulled = pull(&store, place.as_ref(), &args.ids, &transfer);
     line.clear();

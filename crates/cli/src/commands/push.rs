@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use fenxi_model::Unit;
 use fenxi_carry::{Transfer, open, push};
+use fenxi_model::Unit;
 use serde_json::json;
 
 use crate::{
@@ -54,7 +54,8 @@ pub fn run(global: &Global, args: &PushArgs) -> anyhow::Result<ExitCode> {
     let chosen = if args.runs.is_empty() { None } else { Some(store.select_all(&args.runs)?) };
     let place = open(&args.to, stores::now)?;
     let line = Steps::new(global.quiet, "pushing");
-    let watch = |done: usize, all: usize, bytes: u64| line.show(&Unit::Bytes.human(bytes as f64).to_string(), done, all);
+    let watch =
+        |done: usize, all: usize, bytes: u64| line.show(&Unit::Bytes.human(bytes as f64).to_string(), done, all);
     let transfer = Transfer { dry_run: args.dry_run, threads: args.parallel, watch: &watch };
     let pushed = push(&store, place.as_ref(), chosen.as_deref(), &transfer);
     line.clear();

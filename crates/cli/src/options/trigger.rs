@@ -92,7 +92,7 @@ impl TriggerArgs {
 /// A time, perhaps none.
 fn calm(text: &str) -> Result<f64, String> {
     match parse_seconds(text) {
-        Some(seconds) if seconds == 0.0 => Ok(0.0),
+        Some(0.0) => Ok(0.0),
         _ => seconds(text),
     }
 }

@@ -32,7 +32,7 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         |name: &str| ApiError::Wrong(format!("`{name}` is missing: a time in seconds since the start of the run"));
     let from = query.number("from")?.ok_or_else(|| wrong("from"))?;
     let to = query.number("to")?.ok_or_else(|| wrong("to"))?;
-    if !(from < to) {
+    if from.partial_cmp(&to) != Some(std::cmp::Ordering::Less) {
         return Err(ApiError::Wrong("`from` is not before `to`".to_owned()));
     }
     let most = query.count("rows")?.unwrap_or(SHOWN).min(MOST);

@@ -51,7 +51,9 @@ impl Interrupts {
     /// Sets the columns of all CPUs.
     pub fn sample(&mut self, tick: Tick, values: &mut [Values]) {
         let Interrupts { file, tlb_is_in_cal, columns, sums, .. } = self;
-        let Ok(known) = file.read_at(tick.t.0, |content| add_up(content, *tlb_is_in_cal, columns, sums)) else { return };
+        let Ok(known) = file.read_at(tick.t.0, |content| add_up(content, *tlb_is_in_cal, columns, sums)) else {
+            return;
+        };
         if std::mem::replace(&mut self.known, known) != known {
             self.counters.clear();
         }

@@ -202,6 +202,7 @@ mod counted {
         }
     }
 
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     fn may() -> bool {
         let may = perf::Group::on_cpu(0, &[perf::MIGRATIONS]).is_ok();
         if !may {

@@ -18,10 +18,10 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Tables of many runs become files of 128 to 512 MB, sorted by run, in the store's
-folder `compacted`; the runs' own files of these tables go. Manifests, inputs and
-facts stay with each run. Every command answers the same before, during and after,
-also when this one is killed; the next one continues. --undo gives runs their own
-files back.
+folder `compacted`; the runs' own files of these tables go. Manifests, inputs
+and facts stay with each run. Every command answers the same before, during and
+after, also when this one is killed; the next one continues. --undo gives runs
+their own files back.
 
 Examples:
   fenxi compact --older 7d

@@ -16,8 +16,8 @@ use crate::{options::Global, print, stores};
 #[command(after_help = "\
 A mark names a moment: charts show it, and SQL has it as a row of the table
 `event` whose kind is `mark`. Without --run, all recordings that are in progress
-in the store are marked now. A mark in a run that has ended needs --at. Marks are
-labels: the data of a run does not change, and a mark can be removed.
+in the store are marked now. A mark in a run that has ended needs --at. Marks
+are labels: the data of a run does not change, and a mark can be removed.
 
 TIME is a time since the start of the run (90s, 5m), a time of day here
 (14:30, 14:30:05.250), or a date and time (2026-11-21T14:30:05Z).

@@ -19,9 +19,9 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Speaks the Model Context Protocol on stdin and stdout, so that a client with a
-language model can ask about runs: list_runs, show_run, catalogue, questions, ask,
-chart (PNG or SVG), sql, findings, explain, compare, trend. Resources have the
-addresses of pages, such as fenxi:///run?run=@1. Nothing can be changed.
+language model can ask about runs: list_runs, show_run, catalogue, questions,
+ask, chart (PNG or SVG), sql, findings, explain, compare, trend. Resources have
+the addresses of pages, such as fenxi:///run?run=@1. Nothing can be changed.
 
 Examples:
   fenxi mcp --store /srv/fenxi          (as the command of a server in a client)

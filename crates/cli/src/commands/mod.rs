@@ -123,7 +123,7 @@ commands! {
         rm             Rm(RmArgs)                    "Remove runs";
         verify         Verify(VerifyArgs)            "Verify runs against their checksums";
         compact        Compact(CompactArgs)          "Move tables of many runs into few large files, reversibly";
-        push           Push(PushArgs)                "Copy runs to S3-compatible storage or a directory, incrementally";
+        push           Push(PushArgs)                "Copy what is missing to S3-compatible storage or a directory";
         pull           Pull(PullArgs)                "Fetch runs from there";
         export         Export(ExportArgs)            "Export runs to one archive file";
     }

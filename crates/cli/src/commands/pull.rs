@@ -17,9 +17,9 @@ use crate::{
 /// `fenxi pull`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Fetches runs that `fenxi push` put at an address, as far as they are not here. Each
-file is compared with its checksum, and a run appears whole. Addresses are those of
-`fenxi push`.
+Fetches runs that `fenxi push` put at an address, as far as they are not here.
+Each file is compared with its checksum, and a run appears whole. Addresses are
+those of `fenxi push`.
 
 Examples:
   fenxi pull s3://perf/team

@@ -22,8 +22,8 @@ speaks its protocol is configured as for other tools: AWS_ACCESS_KEY_ID,
 AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL.
 
 Only what is missing there is sent; a run's manifest goes last, so that a run is
-whole or not there. Without RUN everything is pushed, also questions, studies and
-files of `fenxi compact`. Runs that were removed here stay there.
+whole or not there. Without RUN everything is pushed, also questions, studies
+and files of `fenxi compact`. Runs that were removed here stay there.
 
 Examples:
   fenxi push s3://perf/team --dry-run

@@ -40,8 +40,10 @@ Examples:
   fenxi record --fact build=a1b2c3 --fact my.cnf=@/etc/my.cnf -- ./bench.sh
   fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m
   fenxi record --when 'cpu.busy > 90 for 5s' --then +profile --after 30s
-  fenxi record --when 'sessions{user=app} reaches 10,20,30' --then +querystat --whom session
-  fenxi record --when \"event kind='oom kill'\" --before 60s --hook 'mail -s oom ops'
+  fenxi record --when 'sessions{user=app} reaches 10,20,30' \\
+    --then +querystat --whom session
+  fenxi record --when \"event kind='oom kill'\" --before 60s \\
+    --hook 'mail -s oom ops'
   fenxi record --roll 1h --keep 14d,20GB --interval 10s    without an end
   fenxi record --config /etc/fenxi/record.conf             as its unit does")]
 #[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the command or host]")))]

@@ -45,7 +45,10 @@ pub fn run(link: &Link) -> Ended {
         }
     };
     let ended = meet(link, &mut transport).and_then(|mut session| session.listen(&mut transport));
-    link.tell_lines(transport.take_lines());
+    // Of one that ended by itself, what it said last is why.
+    if !matches!(ended, Ok(()) | Err(Ended::ByItself)) {
+        link.tell_lines(transport.take_lines());
+    }
     let is_done = matches!(ended, Err(Ended::Done));
     let how = transport.end(&link.input, is_done);
     match ended {

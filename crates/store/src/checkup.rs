@@ -77,7 +77,7 @@ impl Store {
                 "labels" => self.look_at_labels(&left, &mut found)?,
                 "questions" => self.look_at_questions(&left, &mut found)?,
                 // Files of people: what is wrong in one is said when it is used.
-                "formats" => {}
+                "formats" | "boards" => {}
                 "studies" => self.look_at_studies(&left, &mut found)?,
                 "findings" => self.look_at_findings(&mut found)?,
                 "cache" => self.look_at_cache(&left, &mut found)?,

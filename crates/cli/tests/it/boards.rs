@@ -2,7 +2,7 @@
 
 use crate::support::Fenxi;
 
-/// A minute of vmstat in which user time rises from the thirtieth second to the fortieth.
+/// A minute of vmstat in which user time rises from the 29th second to the 39th: the first row is since boot.
 fn imported() -> Fenxi {
     let fenxi = Fenxi::new();
     let mut text = String::from(
@@ -27,12 +27,12 @@ fn imported() -> Fenxi {
 #[test]
 fn what_is_different_in_a_range_is_ranked() {
     let fenxi = imported();
-    let out = fenxi.ok(&["explain", "minute", "--window", "30s..40s"]);
-    let at = out.find("Different in 30 s .. 40 s").unwrap_or_else(|| panic!("{out}"));
+    let out = fenxi.ok(&["explain", "minute", "--window", "29s..39s"]);
+    let at = out.find("Different in 29 s .. 39 s").unwrap_or_else(|| panic!("{out}"));
     let changes = &out[at..];
     assert!(changes.contains("cpu.usr") && changes.contains("×"), "{changes}");
     assert!(!changes.contains("mem.free"), "what stays the same is none: {changes}");
-    let json = fenxi.ok(&["explain", "minute", "--window", "30s..40s", "--json"]);
+    let json = fenxi.ok(&["explain", "minute", "--window", "29s..39s", "--json"]);
     let told: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let usr = told.iter().find(|line| line["kind"] == "different" && line["column"] == "usr").unwrap();
     assert_eq!((usr["inside"].as_f64(), usr["sure"].as_bool()), (Some(80.0), Some(true)), "{usr}");

@@ -186,6 +186,17 @@ impl Uses {
         self.add("tag", &["@1", "--remark", HOSTILE]);
         self.add("rm", &[HOSTILE_NAME]);
         self.add("rm", &["@99"]);
+        self.add("mark", &[HOSTILE, "--run", "@1", "--at", "0s"]);
+        self.add("mark", &[HOSTILE, "--run", HOSTILE_NAME]);
+        self.add("mark", &["--run", "@1"]);
+        self.add("compact", &["--dry-run"]);
+        self.add("compact", &[HOSTILE_NAME]);
+        self.add("push", &[&place.path("pushed"), "--dry-run"]);
+        self.add("push", &[&place.path("pushed")]);
+        self.add("push", &["s3://\u{1b}[6n"]);
+        self.add("pull", &[&place.path("pushed"), "--dry-run"]);
+        self.add("pull", &[HOSTILE, HOSTILE_NAME]);
+        self.add("mcp", &[HOSTILE]);
         self.add("verify", &[]);
         self.add("verify", &["--json"]);
         self.add("man", &[HOSTILE]);

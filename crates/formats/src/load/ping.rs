@@ -39,8 +39,18 @@ fn sniff(head: &Head<'_>) -> Sure {
             || target_of_statistics(line).is_some()
             || line.contains(" xmt/rcv/%loss = ")
     };
-    Sure::Certain.when(head.any(own))
+    // A document that quotes ping says much else before.
+    let mut strange = 0;
+    let mut lines = head.text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let found = lines.find(|line| {
+        strange += u32::from(!line.contains(" bytes") && !KNOWN.iter().any(|known| line.contains(known)));
+        own(line) || strange > REMARKS
+    });
+    Sure::Certain.when(found.is_some_and(own))
 }
+
+/// Lines of others that may stand before its first one: remarks of the shell or of ssh.
+const REMARKS: u32 = 4;
 
 /// `--- db1 ping statistics ---`
 fn target_of_statistics(line: &str) -> Option<&str> {

@@ -83,6 +83,7 @@ pub(super) const FUNCTIONS: &[(&str, &str)] = &[
     ("replace", "replace({0}, {1}, {2})"),
     ("right", "right({0}, {1})"),
     ("split_part", "split_part({0}, {1}, {2})"),
+    ("string_split", r"split({0}, concat('\\Q', {1}, '\\E'))"),
     ("starts_with", "startswith({0}, {1})"),
     ("strpos", "instr({0}, {1})"),
     ("substr", "substr({*})"),
@@ -98,6 +99,7 @@ pub(super) const FUNCTIONS: &[(&str, &str)] = &[
     // Lists: what is not in one has no place here, and the place 0 there.
     ("list_position", "nullif(array_position({0}, {1}), 0)"),
     ("list_value", "array({*})"),
+    ("isfinite", "(NOT isnan({0}) AND abs({0}) <> double('infinity'))"),
     ("unnest", "explode({0})"),
 ];
 

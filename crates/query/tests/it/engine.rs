@@ -173,7 +173,7 @@ fn wrong_sql_is_shown_with_its_place_and_near_names() {
     let e = error(&s, "SELECT 1; SELECT 2");
     assert!(e.contains("several statements"), "{e}");
     let e = s.engine().ask("hotest-cpu", &[], &Scope::all()).unwrap_err().to_string();
-    assert_eq!(e, "there is no question `hotest-cpu`; did you mean `hottest-cpu`?");
+    assert_eq!(e, "there is no question `hotest-cpu`; did you mean `hottest-cpu`, `hosts-cpu`?");
 }
 
 #[test]

@@ -83,6 +83,8 @@ fn every_shipped_question_runs_on_an_empty_store_and_on_a_full_one() {
             "cpu-time",
             "headline",
             "hosts-compared",
+            "hosts-cpu",
+            "hosts-network",
             "interrupts-that-pin",
             "io-files",
             "log",

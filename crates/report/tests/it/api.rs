@@ -72,6 +72,8 @@ fn every_endpoint_answers_and_refuses_what_it_does_not_know() {
         "trend?metric=transactions".to_owned(),
         "metrics".to_owned(),
         "studies".to_owned(),
+        "boards".to_owned(),
+        format!("range?run={a}&from=0&to=1"),
         "catalogue".to_owned(),
         "questions".to_owned(),
         "sql?q=SELECT+1+AS+one".to_owned(),
@@ -84,13 +86,14 @@ fn every_endpoint_answers_and_refuses_what_it_does_not_know() {
     for endpoint in ENDPOINTS {
         let short = endpoint.path.trim_start_matches("/api/v1/");
         let is_asked = |r: &String| r.split('?').next() == Some(short);
-        assert!(short == "study" || requests.iter().any(is_asked), "{short} is not tested");
+        assert!(["board", "study"].contains(&short) || requests.iter().any(is_asked), "{short} is not tested");
         let sentence = endpoint.about.ends_with('.') && !endpoint.about.contains("  ");
         assert!(sentence, "{}: {}", endpoint.path, endpoint.about);
     }
     assert!(matches!(asked.bytes("nothing"), Err(ApiError::Unknown(_))));
     assert!(matches!(asked.bytes("run?run=nothing"), Err(ApiError::Unknown(_))));
     assert!(matches!(asked.bytes("study?name=nothing"), Err(ApiError::Unknown(_))));
+    assert!(matches!(asked.bytes("board?name=nothing"), Err(ApiError::Unknown(_))));
     assert!(matches!(asked.bytes("panel?run=one"), Err(ApiError::Wrong(_))));
 }
 

@@ -76,7 +76,11 @@ impl<'a> Rows<'a> {
         if let Some(offset) = self.offset.filter(|offset| *offset != before) {
             return Err(bad(&format!("a batch begins with row {offset} where row {before} was due")));
         }
-        // The reader was written for streams that are right; a server is not believed.
+        // The reader was written for streams that are right, and makes room for what a message announces; a server is not
+        // believed.
+        if !announces_what_is_there(self.data) {
+            return Err(bad("a batch announces more than came"));
+        }
         let read = catch_unwind(AssertUnwindSafe(|| {
             let reader = StreamReader::try_new(Cursor::new(self.data), None)?;
             let schema = reader.schema();
@@ -89,6 +93,28 @@ impl<'a> Rows<'a> {
             return Err(bad(&format!("{rows} rows came where {} were announced", self.count)));
         }
         Ok((schema, batches))
+    }
+}
+
+/// Whether each message of an Arrow stream is as long as it says: four bytes of ones, the length of its metadata, these, and a body.
+fn announces_what_is_there(mut data: &[u8]) -> bool {
+    loop {
+        let Some((head, rest)) = data.split_first_chunk::<4>() else { return data.is_empty() };
+        let (length, rest) = if *head == [0xff; 4] {
+            let Some((length, rest)) = rest.split_first_chunk::<4>() else { return false };
+            (i32::from_le_bytes(*length), rest)
+        } else {
+            (i32::from_le_bytes(*head), rest)
+        };
+        if length == 0 {
+            return true;
+        }
+        let Some((metadata, rest)) = usize::try_from(length).ok().and_then(|n| rest.split_at_checked(n)) else {
+            return false;
+        };
+        let Ok(message) = arrow_ipc::root_as_message(metadata) else { return false };
+        let Some(after) = usize::try_from(message.bodyLength()).ok().and_then(|n| rest.get(n..)) else { return false };
+        data = after;
     }
 }
 

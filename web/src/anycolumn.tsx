@@ -85,7 +85,7 @@ export function AnyColumn({ runs, query }: { runs: Run[]; query: URLSearchParams
           </div>
           <p class="about">{column.doc}</p>
           {answer.error && <Failure error={answer.error} />}
-          {!panel && !answer.error && <Pending what="Asking" />}
+          {text !== null && !panel && !answer.error && <Pending what="Asking" />}
           {panel && (panel.quiet ? <p class="quiet">No values, or nothing but zeros.</p> : <Drawing panel={panel} runs={runs} />)}
         </div>
       </details>

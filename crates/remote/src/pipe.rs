@@ -197,9 +197,7 @@ impl Transport {
             self.kill(Signal::SIGTERM);
         }
         let status = self.child.wait().ok();
-        while self.errors.is_some() && matches!(self.read_errors(), Ok(true)) {}
-        let mut lines = self.take_lines();
-        lines.extend((!self.said.trim().is_empty()).then(|| self.said.trim().to_owned()));
+        let lines = self.last_lines();
         let code = status.map_or(1, |status| status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
         (code, lines)
     }
@@ -215,11 +213,17 @@ impl Transport {
             }
         }
         let status = self.child.wait();
+        let lines = self.last_lines();
+        let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+        if lines.is_empty() { status } else { format!("{status}: {}", lines.join("; ")) }
+    }
+
+    /// What it said about itself until its end, in lines, also one that it did not end.
+    fn last_lines(&mut self) -> Vec<String> {
         while self.errors.is_some() && matches!(self.read_errors(), Ok(true)) {}
         let mut lines = self.take_lines();
         lines.extend((!self.said.trim().is_empty()).then(|| self.said.trim().to_owned()));
-        let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
-        if lines.is_empty() { status } else { format!("{status}: {}", lines.join("; ")) }
+        lines
     }
 
     /// Reads what is there of the standard error; whether that was something.

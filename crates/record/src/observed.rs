@@ -98,7 +98,7 @@ impl Observed {
         });
         if let Some(open) = self.open {
             self.outcome.run = Some(match self.of {
-                Some((store, series)) => seal_in_series(open, &mut self.rows, self.end, &store, &series)?,
+                Some(of) => seal_in_series(open, &mut self.rows, self.end, &of, &mut self.keeper)?,
                 None => seal(open, &mut self.rows, self.end)?,
             });
         }
@@ -119,8 +119,8 @@ fn seal_in_series(
     mut open: OpenRun,
     rows: &mut Rows,
     end: End,
-    store: &Store,
-    series: &str,
+    (store, series): &(Store, String),
+    keeper: &mut Option<Keeper>,
 ) -> Result<RunId, StoreError> {
     while let Err(error) = open.append(rows) {
         if !error.is_full() {
@@ -134,6 +134,8 @@ fn seal_in_series(
     let id = open.id().clone();
     match open.seal(end) {
         Err(error) if error.is_full() => {
+            // What seals older runs beside could be about to recover this one too, and be given up for not having ended.
+            drop(keeper.take());
             tend::recover(store, series)?;
             if store.run_dir(&id).exists() { Ok(id) } else { Err(error) }
         }

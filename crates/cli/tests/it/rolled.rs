@@ -179,13 +179,14 @@ fn a_full_disk_costs_the_oldest_runs_and_not_the_recording() {
         [other, kept]
     };
     let before: BTreeSet<RunId> = fenxi.store().ids().unwrap().into_iter().collect();
-    let mut child = fenxi.spawn(&["record", "--roll", "1s", "--interval", "10ms", "--thin", "none", "--name", "night"]);
+    let child = fenxi.spawn(&["record", "--roll", "1s", "--interval", "10ms", "--thin", "none", "--name", "night"]);
     wait_for("old runs to make room", || {
         let left = fenxi.store().ids().unwrap_or_default();
         left.iter().filter(|id| before.contains(id)).count() < before.len() - 2
     });
     signal(&child, Signal::SIGTERM);
-    assert!(child.wait().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
     let left = fenxi.store().ids().unwrap();
     assert!(kept.iter().all(|id| left.contains(id)), "those of others and those that are to stay");
 }

@@ -228,6 +228,13 @@ impl Collector for Gathering {
         Ok(())
     }
 
+    fn begin_next(&mut self, _t: Micros, rows: &mut Rows) {
+        for link in &self.crew.links {
+            link.facts_anew();
+            link.facts(rows);
+        }
+    }
+
     fn reads_at_end(&self) -> bool {
         true
     }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use fenxi_model::{
-    Rows, Table,
+    Micros, Rows, Table,
     catalog::{agent, event, note, text},
 };
 use fenxi_record::{choose, for_host};

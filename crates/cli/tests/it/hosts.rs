@@ -314,7 +314,8 @@ fn hosts_of_one_role_are_compared_with_each_other() {
     assert!(said.contains("b has the role server"), "{said}");
     fenxi.ok(&[&record[..], &hosts[..], &roles[..]].concat());
     let rows = fenxi.sql("select host, name, value from text where topic in ('host', 'given') order by host, name");
-    let of = |row: &serde_json::Value| ["host", "name", "value"].map(|key| row[key].as_str().unwrap().to_owned()).join(" ");
+    let of =
+        |row: &serde_json::Value| ["host", "name", "value"].map(|key| row[key].as_str().unwrap().to_owned()).join(" ");
     let told: Vec<String> = rows.iter().map(of).collect();
     assert_eq!(told, ["b build a1", "b role server", "c role server", "d role client"]);
     let compared = fenxi.ok(&["ask", "hosts-compared", "--param", "least=0", "-o", "json"]);

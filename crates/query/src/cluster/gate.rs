@@ -56,8 +56,7 @@ pub(super) fn wrapped(sql: &str) -> Result<String, QueryError> {
 /// Whether anything between two backticks looks like a path, wherever these stand: servers do not agree on where a text or a
 /// comment ends.
 fn has_path(sql: &str) -> bool {
-    let between = sql.split('`').skip(1);
-    between.into_iter().any(|name| {
+    sql.split('`').skip(1).any(|name| {
         name.starts_with('/') || name.contains("://") || name.contains('/') && !name.contains(char::is_whitespace)
     })
 }

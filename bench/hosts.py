@@ -53,7 +53,7 @@ def collected(hosts, seconds):
     folder = fresh("hosts-sadc")
     children, readers = [], []
     for n in range(hosts):
-        child = subprocess.Popen([SADC, "-S", "XALL", "1", str(seconds), "-"], stdout=subprocess.PIPE, env=dict(os.environ, LC_ALL="C"))
+        child = subprocess.Popen([SADC, "-S", "XALL", "1", str(seconds)], stdout=subprocess.PIPE, env=dict(os.environ, LC_ALL="C"))
         with open(folder / f"{n}", "wb") as file:
             readers.append(subprocess.Popen(["cat"], stdin=child.stdout, stdout=file))
         child.stdout.close()

@@ -39,7 +39,9 @@ impl DbArgs {
             let server = server(url)?;
             if servers.iter().any(|known: &Server| known.is_same(&server)) {
                 let name = server.name();
-                print::message(&format!("{name} is observed once: several URLs name it, and the first shows all of its databases"));
+                print::message(&format!(
+                    "{name} is observed once: several URLs name it, and the first shows all of its databases"
+                ));
             } else {
                 servers.push(server);
             }

@@ -82,7 +82,11 @@ fn copies_and_models_are_free_of_it(fenxi: &Fenxi) {
     push.env("AWS_ACCESS_KEY_ID", secret("id")).env("AWS_SECRET_ACCESS_KEY", secret("key"));
     push.env("AWS_SESSION_TOKEN", secret("token")).env("AWS_ENDPOINT_URL", "http://127.0.0.1:1");
     let refused = push.output().unwrap();
-    assert!(!refused.status.success() && !holds(&refused.stdout) && !holds(&refused.stderr), "{}", text(&refused.stderr));
+    assert!(
+        !refused.status.success() && !holds(&refused.stdout) && !holds(&refused.stderr),
+        "{}",
+        text(&refused.stderr)
+    );
     let calls = [
         ("list_runs", "{}"),
         ("show_run", r#"{"run":["config"]}"#),
@@ -93,8 +97,7 @@ fn copies_and_models_are_free_of_it(fenxi: &Fenxi) {
         ("sql", r#"{"q":"SELECT name, value FROM db_setting","run":["config"]}"#),
     ];
     let mut command = fenxi.command(&["mcp"]);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     for (id, (tool, arguments)) in calls.iter().enumerate() {
         let call = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
@@ -102,7 +105,8 @@ fn copies_and_models_are_free_of_it(fenxi: &Fenxi) {
     }
     drop(input);
     let told = child.wait_with_output().unwrap().stdout;
-    let answered = text(&told).lines().filter(|line| line.contains("\"result\"") && !line.contains("\"isError\":true")).count();
+    let answered =
+        text(&told).lines().filter(|line| line.contains("\"result\"") && !line.contains("\"isError\":true")).count();
     assert!(answered == calls.len() && !holds(&told), "{}", if holds(&told) { around(&told) } else { text(&told) });
 }
 
@@ -116,12 +120,8 @@ fn fenxi_at_home(fenxi: &Fenxi, home: &Path, variables: &[(&str, &str)], args: &
     let watching = AtomicBool::new(true);
     let output = thread::scope(|scope| {
         let _until = Until(&watching);
-        let child = command
-            .envs(variables.iter().copied())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let child =
+            command.envs(variables.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let id = child.id();
         let watching = &watching;
         // What an open run holds stands in no sealed one, and what it starts is gone at its end.

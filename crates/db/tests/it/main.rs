@@ -11,8 +11,9 @@ mod observe;
 mod oracles;
 mod pooler;
 mod postgres;
-mod saved;
+mod resets;
 mod saturated;
+mod saved;
 #[allow(dead_code, reason = "the load's tests use all of it")]
 #[path = "../../../load/tests/it/server.rs"]
 mod server;

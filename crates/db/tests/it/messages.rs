@@ -28,14 +28,7 @@ pub struct Asking {
 
 impl Asking {
     pub fn new(dialect: Dialect) -> Asking {
-        Asking {
-            dialect,
-            bytes: Vec::new(),
-            is_in: false,
-            prepared: BTreeMap::new(),
-            preparing: None,
-            executed: None,
-        }
+        Asking { dialect, bytes: Vec::new(), is_in: false, prepared: BTreeMap::new(), preparing: None, executed: None }
     }
 
     /// What the server answers before anything is asked.

@@ -54,7 +54,7 @@ pub fn all_that_was_done_is_counted(server: &Server, (name, vendor): (&str, &str
 }
 
 /// What an observation shows during which so many transactions were done.
-pub fn is_counted(rows: &Rows, done: f64, vendor: &str) {
+pub fn is_counted(rows: &Rows, done: f64, vendor_is: &str) {
     let statements = rows.of(&db_statement::TABLE).unwrap();
     let calls = |begin: &str| {
         amount(rows, &db_statement::TABLE, (db_statement::dt, db_statement::calls_per_s), |row| {
@@ -80,7 +80,7 @@ pub fn is_counted(rows: &Rows, done: f64, vendor: &str) {
     assert!(inserted >= done - 1e-6, "{inserted} of {done}");
     let settings = rows.of(&db_setting::TABLE).unwrap();
     let vendor = places(rows, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("vendor"));
-    assert_eq!(settings.str(vendor[0], db_setting::value), Some(vendor));
+    assert_eq!(settings.str(vendor[0], db_setting::value), Some(vendor_is));
     assert!(notes(rows).iter().all(|note| !note.contains(" read: ")), "{:?}", notes(rows));
 }
 

@@ -8,7 +8,7 @@ use std::{
 use fenxi_wire::Dialect;
 
 use crate::{
-    mysql::{is_counted, a_queue_for_a_row_has_its_root, a_row_is_waited_for, all_that_was_done_is_counted},
+    mysql::{a_queue_for_a_row_has_its_root, a_row_is_waited_for, all_that_was_done_is_counted, is_counted},
     observe::begin,
     saved,
     server::{Server, as_user, free_port, quietly, skipped},

@@ -12,6 +12,7 @@
 -- yes: process pid=7 comm=app cpu=5 read_bytes_per_s=0 write_bytes_per_s=400000 *20
 -- yes: thread_wait pid=7 comm=app wait=flush threads=0.9 role=command *20
 -- yes: process pid=9 comm=dd cpu=20 read_bytes_per_s=0 write_bytes_per_s=300000000 *20
+--
 -- yes: sched cpus_online=4 *20
 -- yes: process pid=7 comm=postgres cpu=5 read_bytes_per_s=0 write_bytes_per_s=400000 *20
 -- yes: db server=localhost samples=10 *20
@@ -47,7 +48,7 @@ WITH spans AS (
     GROUP BY run, host
 ), victims AS (
     SELECT * FROM (SELECT * FROM programs UNION ALL SELECT * FROM sessions) WHERE at_work > 0
-    QUALIFY row_number() OVER (PARTITION BY run, host ORDER BY waiting / at_work DESC) = 1
+    QUALIFY row_number() OVER (PARTITION BY run, host ORDER BY waiting / at_work DESC, waiting DESC) = 1
 ), moved AS (
     SELECT run, host, comm, sum((coalesce(read_bytes_per_s, 0) + coalesce(write_bytes_per_s, 0)) * dt) AS moved,
         EXISTS (SELECT 1 FROM measured_process m WHERE m.run = p.run AND m.host = p.host AND m.pid = p.pid) AS is_measured

@@ -87,6 +87,8 @@ unit = "ms"
 better = "lower"
 "#;
 
+const BOARD: &str = "---\ntitle: Disks\n---\nWhat they did.\n\n```question\ncpu-time\n```\n";
+
 /// A study with a run of every cell in every block, and one that failed.
 fn study(store: &Store) {
     let plan = parse("scaling.toml".as_ref(), PLAN).unwrap();
@@ -142,6 +144,8 @@ fn of_study(store: &Store, start: Micros, params: std::collections::BTreeMap<Str
 fn every_answer_is_what_its_schema_says() {
     let (asked, ids) = Asked::with(&["one", "two"]);
     study(&asked.store);
+    fs_err::create_dir_all(asked.store.path().join("boards")).unwrap();
+    fs_err::write(asked.store.path().join("boards/disks.md"), BOARD).unwrap();
     let (a, b) = (&ids[0], &ids[1]);
     let mut schemas = Schemas::default();
     let of_endpoints: Vec<(&str, Value)> = ENDPOINTS.iter().map(|e| (e.path, schemas.add(e.schema))).collect();
@@ -155,6 +159,8 @@ fn every_answer_is_what_its_schema_says() {
         "trend?metric=throughput",
         "metrics",
         "studies",
+        "boards",
+        "board?name=disks",
         "study?name=scaling",
         "catalogue",
         "questions",
@@ -170,6 +176,7 @@ fn every_answer_is_what_its_schema_says() {
     let list = "SELECT [1.5, NULL] AS list, true AS truth, t, cpu, 'a' AS text, [['a']] AS lists FROM cpu LIMIT 3";
     requests.push(format!("sql?q={}", encoded(list)));
     requests.push("sql?q=SELECT+1+FROM+cpu&limit=1".to_owned());
+    requests.push(format!("range?run={a}&from=0&to=1"));
     requests.push(format!("panel?sql={}&chart=table", encoded(list)));
     for request in &requests {
         let path = format!("/api/v1/{}", request.split('?').next().unwrap());

@@ -81,7 +81,11 @@ pub fn is_counted(rows: &Rows, done: f64, vendor_is: &str) {
     let settings = rows.of(&db_setting::TABLE).unwrap();
     let vendor = places(rows, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("vendor"));
     assert_eq!(settings.str(vendor[0], db_setting::value), Some(vendor_is));
-    assert!(notes(rows).iter().all(|note| !note.contains(" read: ")), "{:?}", notes(rows));
+    assert!(
+        notes(rows).iter().all(|note| !note.contains(" read: ") && !note.contains(" saved to: ")),
+        "{:?}",
+        notes(rows)
+    );
 }
 
 #[test]

@@ -104,7 +104,9 @@ fn is_right(rows: &Rows, version: u32, done: f64) {
     let refused: Vec<_> = notes
         .iter()
         .flat_map(|notes| (0..notes.n_rows()).filter_map(|row| notes.str(row, note::message)))
-        .filter(|message| message.contains(" read: ") || message.contains("unexpectedly"))
+        .filter(|message| {
+            message.contains(" read: ") || message.contains(" saved to: ") || message.contains("unexpectedly")
+        })
         .collect();
     assert!(refused.is_empty(), "{version}: {refused:?}");
     let statements = rows.of(&db_statement::TABLE).unwrap();

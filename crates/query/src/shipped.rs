@@ -179,6 +179,7 @@ shipped! {
     "db-commit-wait",
     "db-connection-churn",
     "db-connections-full",
+    "db-consumer-behind",
     "db-contention",
     "db-counters-reset",
     "db-cpu-bound",

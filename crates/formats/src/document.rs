@@ -82,13 +82,7 @@ const EXPLAIN: &[&str] = &["# JMH version: ", "STREAM version $Revision: ", "poo
 /// Lines above that.
 const ABOVE: usize = 4;
 
-/// Words of people who talk with each other, which no tool prints of itself.
-const TALK: &[&str] = &["I", "I'm", "I've", "we", "our", "my", "you", "your"];
-/// Lines at the beginning that are looked at for talk.
-const TALK_LINES: usize = 6;
-
-/// Whether a text is a document or a source: it begins like one, has a fence of Markdown, talks at once, or has several
-/// lines of sentences.
+/// Whether a text is a document or a source: it begins like one, has a fence of Markdown, or several lines of sentences.
 pub(crate) fn is_document(text: &str) -> bool {
     let text = text.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
     if BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
@@ -96,10 +90,6 @@ pub(crate) fn is_document(text: &str) -> bool {
     }
     if text.lines().take(ABOVE).any(|line| EXPLAIN.iter().any(|begin| line.starts_with(begin))) {
         return false;
-    }
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    if lines.clone().take(TALK_LINES).any(talks) || lines.next().zip(lines.next()).is_some_and(underlined) {
-        return true;
     }
     // A tool may say the same several times.
     let mut sentences: Vec<&str> = Vec::new();
@@ -112,21 +102,6 @@ pub(crate) fn is_document(text: &str) -> bool {
         }
     }
     sentences.len() >= SENTENCES
-}
-
-/// Whether people talk in a line. What a login greets with and what a command is told is none of that.
-fn talks(line: &str) -> bool {
-    let is_said = line.starts_with("You have ") || line.contains(['$', '#', '=', '"', '\'', '|', '@', '{', '[']);
-    !is_said
-        && line.split_ascii_whitespace().filter(|word| TALK.contains(word)).count() > 0
-        && line.split(' ').count() > 3
-}
-
-/// Whether a title is underlined at its length, as in plain documents and reStructuredText.
-fn underlined((title, line): (&str, &str)) -> bool {
-    let sign = line.chars().next().filter(|sign| matches!(sign, '=' | '-' | '~'));
-    let is_line = sign.is_some_and(|sign| line.chars().all(|c| c == sign));
-    is_line && line.len() >= 5 && title.chars().count() == line.len() && !title.contains("  ") && !title.contains('\t')
 }
 
 /// Whether a line is prose: many words, nearly all of them of small letters, some of which sentences have, and no figures.
@@ -163,9 +138,7 @@ mod tests {
             "diff --git a/t/vmstat.out b/t/vmstat.out\n",
             "From: a@b.c\nSubject: iostat\n\nsda 1 2 3\n",
             "= Guide\n:toc:\n\n----\nvmstat 1\n",
-            "Benchmarks\n----------\n\n::\n\n    PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.\n",
             "const sample = `\nprocs -----------memory----------\n`\n",
-            "Ticket 4711: db1 slow\n14:02 Anna: see what I got on db1\n\nprocs ---memory---\n",
             "Hi Bob,\n\n 10:00:01 up 1 day,  2:03,  1 user,  load average: 9.10, 8.20, 7.30\n",
         ] {
             assert!(is_document(text), "{text}");

@@ -2,24 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use fenxi_formats::{AnyFormat, Foreign, Formats, Head, Hints, Input, foreign, survey};
+use fenxi_formats::{AnyFormat, Foreign, Formats, Head, Input, foreign};
 use fenxi_model::Micros;
 use fenxi_store::Store;
 use jiff::tz::TimeZone;
 
 use crate::Source;
-
-/// Texts up to this length are read once more where they are wordy.
-const SHORT: usize = 16 << 10;
-/// Words of sentences, of which no header of a tool's columns consists.
-const WORDS: &[&str] =
-    &["a", "an", "and", "are", "be", "by", "for", "if", "is", "it", "not", "of", "or", "that", "the", "this", "to"];
-
-/// Whether a line has a word of sentences, or a text is so short that reading it twice costs nothing.
-fn is_wordy(text: &str) -> bool {
-    let has = |line: &str| line.split_ascii_whitespace().any(|word| WORDS.contains(&word));
-    text.len() < 1024 || text.lines().take(40).any(has)
-}
 
 /// What to import, and what is known about it.
 #[derive(Debug)]
@@ -91,23 +79,10 @@ impl Plan {
             Some(foreign) => (None, Some(foreign)),
             None => {
                 let named = self.format.clone();
-                (named.or_else(|| self.found(&input.head())), None)
+                (named.or_else(|| self.formats.detect(&Head { text: &input.head() })), None)
             }
         }
     }
-
-    /// The format of a text that begins with `head`. Of a short text that is all of it, and reads as if somebody wrote around what
-    /// a tool printed, most lines must be the tool's.
-    fn found(&self, head: &str) -> Option<AnyFormat> {
-        let found = self.formats.detect(&Head { text: head })?;
-        if head.len() > SHORT || !found.surveys() || !is_wordy(head) {
-            return Some(found);
-        }
-        let tally = survey(&found, &mut Input::new(head.as_bytes()), &Hints::none(""));
-        let rows = tally.rows() + tally.boot_rows;
-        (tally.notes == 0 || rows > tally.notes).then_some(found)
-    }
-
     /// What the user said, to be able to read the input again in the same way.
     pub(crate) fn said(&self) -> BTreeMap<String, String> {
         let plan = self;

@@ -315,10 +315,10 @@ cmdstat_get:calls=1500,usec=6000,usec_per_call=4.00,rejected_calls=0,failed_call
         let read = read(&FORMAT, TWO.as_bytes());
         assert_eq!(read.tally.notes, 0, "{}", read.text);
         for line in [
-            "2026-11-25T12:55:41.000000Z\t10\tredis.total_commands_processed_per_s\t\t200\t/s",
-            "2026-11-25T12:55:41.000000Z\t10\tredis.command_calls_per_s\tcommand=get\t100\t/s",
-            "2026-11-25T12:55:41.000000Z\t10\tredis.command_time_per_s\tcommand=get\t0.0005\ts/s",
-            "2026-11-25T12:55:31.000000Z\t\tredis.instantaneous_input_kbps\t\t2048\tB/s",
+            "2026-11-25T12:55:41.000000Z\t10\tfixture\tredis.total_commands_processed_per_s\t\t200\t/s",
+            "2026-11-25T12:55:41.000000Z\t10\tfixture\tredis.command_calls_per_s\tcommand=get\t100\t/s",
+            "2026-11-25T12:55:41.000000Z\t10\tfixture\tredis.command_time_per_s\tcommand=get\t0.0005\ts/s",
+            "2026-11-25T12:55:31.000000Z\t\tfixture\tredis.instantaneous_input_kbps\t\t2048\tB/s",
         ] {
             assert!(read.text.contains(line), "{line}\n{}", read.text);
         }

@@ -1,5 +1,4 @@
-//! Output of another tool with a time in front of each line, as `ts`, `docker logs -t` and `kubectl logs --timestamps` put it there;
-//! or a time, a host and a program, as the system log and the journal keep what a service prints: `Nov 21 08:19:02 db1 vmstat[88]: …`.
+//! Output of another tool with a time in front of each line, as `ts`, `docker logs -t` and `kubectl logs --timestamps` put it there.
 //!
 //! The times are taken off, and the rest is read in the format that recognises it. Where its lines have no times of their own, the
 //! stamp of the first line of each report stands above the report, as `date` before a tool in a loop would. A format that reads
@@ -17,7 +16,7 @@ use crate::{
 /// What this file reads.
 pub static FORMAT: Format = Format {
     name: "stamped",
-    summary: "ts, docker logs -t, kubectl logs --timestamps, a service's lines in syslog or journal: any other format behind times",
+    summary: "ts, docker logs -t, kubectl logs --timestamps: any other format with a time in front of each line",
     family: Family::Generic,
     tables: fenxi_model::TABLES,
     example: "\
@@ -36,31 +35,6 @@ const MOST_BYTES: usize = 128 << 20;
 /// Lines that must have a time, at the beginning.
 const FIRST: usize = 4;
 
-/// Of whom lines of a system log are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Service<'l> {
-    host: &'l str,
-    program: &'l str,
-}
-
-/// `db1 vmstat[88]:  r  b   swpd`, as it stands behind the time: of whom it is, and the line as it was printed.
-fn of_service(rest: &str) -> Option<(Service<'_>, &str)> {
-    let (host, after) = rest.split_once(' ')?;
-    let (program, after) = after.split_once('[')?;
-    let (pid, line) = after.split_once("]:")?;
-    let plain = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.@".contains(&b));
-    let is_one = plain(host) && plain(program) && !pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit());
-    is_one.then(|| (Service { host, program }, line.strip_prefix(' ').unwrap_or(line)))
-}
-
-/// The service whose lines a text begins with.
-fn service(text: &str) -> Option<Service<'_>> {
-    let mut services = text.lines().filter(|line| !line.trim().is_empty()).take(FIRST);
-    let of = |line| of_service(in_front(line)?.rest).map(|(service, _)| service);
-    let first = of(services.next()?)?;
-    services.all(|line| of(line) == Some(first)).then_some(first)
-}
-
 /// The lines of a text without their times.
 #[derive(Default)]
 struct Bare {
@@ -73,18 +47,11 @@ impl Bare {
     /// All of `text`; the lines without a stamp are handed on and left out.
     fn of(text: &str, mut moment: impl FnMut(&When<'_>) -> Micros, mut without: impl FnMut(u64, &str)) -> Bare {
         let mut bare = Bare::default();
-        let service = service(text);
-        // What it printed, where it is of the service that the text is of.
-        let printed = |rest| match (service, of_service(rest)) {
-            (None, _) => Some(rest),
-            (Some(service), Some((of, line))) if of == service => Some(line),
-            _ => None,
-        };
         for (line, number) in text.lines().zip(1..) {
-            match in_front(line).and_then(|stamp| Some((stamp.when, printed(stamp.rest)?))) {
-                Some((when, rest)) => {
-                    bare.part.add(number, rest);
-                    bare.moments.push(moment(&when));
+            match in_front(line) {
+                Some(stamp) => {
+                    bare.part.add(number, stamp.rest);
+                    bare.moments.push(moment(&stamp.when));
                 }
                 None if line.trim().is_empty() => {}
                 None => without(number, line),
@@ -136,10 +103,7 @@ fn sniff(head: &Head<'_>) -> Sure {
         return Sure::No;
     }
     let others = || formats().filter(|format| !super::is_of_parts(format));
-    // As lines of a log they would be events.
-    let is_log = |format: &Format| format.tables.iter().all(|table| matches!(table.name, "event" | "text"));
-    let is_of_service = service(head.text).is_some();
-    if surest(head, others()).is_some_and(|(sure, format)| sure > Sure::Perhaps && !(is_of_service && is_log(format))) {
+    if surest(head, others()).is_some_and(|(sure, _)| sure > Sure::Perhaps) {
         return Sure::No;
     }
     let mut strangers = 0;
@@ -171,11 +135,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         return;
     };
     let part = chosen(bare, &format, out.hints());
-    let host = service(&text).map_or("", |service| service.host);
-    if !host.is_empty() {
-        out.set_host(host);
-    }
-    out.begin_part(format.name(), host, part.lines);
+    out.begin_part(format.name(), "", part.lines);
     format.read(&mut Input::new(part.text.as_bytes()), out);
     out.end_part(FORMAT.name);
 }
@@ -192,45 +152,4 @@ fn chosen(bare: Bare, format: &AnyFormat, hints: &Hints) -> Part {
     }
     let timed = bare.with_times();
     if head(&timed.text).notes > alone.notes { bare.part } else { timed }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{detect, fixtures::read};
-
-    #[test]
-    fn what_a_service_prints_is_read_from_the_system_log() {
-        let lines = [
-            "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----",
-            " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st",
-            " 1  0      0 123456   2048 654321    0    0     1     2  100  200  3  1 96  0  0",
-            " 2  0      0 123400   2048 654321    0    0     0     8  110  210  9  1 90  0  0",
-            " 3  0      0 123300   2048 654321    0    0     0     8  120  220  7  3 90  0  0",
-        ];
-        let text: String = lines
-            .iter()
-            .zip(0..)
-            .map(|(line, at)| format!("Nov 21 08:19:{:02} db1 vmstat[88]: {line}\n", 2 + i32::max(0, at - 2) * 5))
-            .collect();
-        assert_eq!(detect(&Head { text: &text }).unwrap().name, "stamped");
-        let read = read(&FORMAT, text.as_bytes());
-        assert_eq!(read.tally.notes, 0, "{}", read.text);
-        assert!(read.text.contains("08:19:07.000000Z\t5\tdb1"), "{}", read.text);
-        // Another service between its lines is said, and is not read.
-        let mixed = format!("{text}Nov 21 08:19:20 db1 sshd[9]: Accepted publickey for bob\n");
-        let read = crate::fixtures::read(&FORMAT, mixed.as_bytes());
-        assert_eq!(read.tally.notes, 1, "{}", read.text);
-    }
-
-    #[test]
-    fn a_log_of_one_service_stays_a_log() {
-        let text = "\
-Nov 21 08:19:02 db1 sshd[88]: Accepted publickey for bob
-Nov 21 08:19:03 db1 sshd[88]: session opened for user bob
-Nov 21 08:19:04 db1 sshd[88]: session closed for user bob
-Nov 21 08:19:05 db1 sshd[88]: Connection closed
-";
-        assert_eq!(detect(&Head { text }).unwrap().name, "syslog");
-    }
 }

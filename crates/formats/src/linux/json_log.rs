@@ -143,9 +143,9 @@ mod tests {
         let read = read(&FORMAT, text.as_bytes());
         let expected = "\
 # event
-t	host	kind	subject	message	priority
-2026-11-21T10:00:00.017000Z	h1	log	log	[657] hello	info
-2026-11-21T10:00:01.017000Z	h1	log	log	[657] broken	err
+t	host	kind	subject	priority	message
+2026-11-21T10:00:00.017000Z	h1	log	log	info	[657] hello
+2026-11-21T10:00:01.017000Z	h1	log	log	err	[657] broken
 ";
         assert_eq!(read.text.trim_end(), expected.trim_end());
         assert_eq!(read.tally.notes, 0);

@@ -5,7 +5,6 @@ mod joins;
 
 formats! {
     nicstat,
-    pstime,
     ifstat,
     bwm_ng,
     numactl,

@@ -51,7 +51,7 @@ fn header_of(line: &str) -> Option<Header> {
         return None;
     }
     // sysstat's pidstat has its time in front, and these columns.
-    let foreign = ["%usr", "%system", "kB_rd/s", "cswch/s", "minflt/s", "usr_ms", "RDDSK", "SYSCPU", "USED CPU", "%USR", "USR-s"];
+    let foreign = ["%usr", "%system", "kB_rd/s", "cswch/s", "minflt/s", "usr_ms", "RDDSK", "SYSCPU", "USED CPU"];
     if foreign.iter().any(|f| line.contains(f)) {
         return None;
     }

@@ -276,6 +276,7 @@ fn each_run_of_a_rolled_recording_has_the_facts_of_all_hosts() {
     let options = "roll 1s\ninterval 100ms\nsource mem,facts\nname night\non b=env A=b\nrole server=b\n";
     fs_err::write(&conf, options).unwrap();
     let child = fenxi.spawn(&["record", "--config", conf.to_str().unwrap()]);
+    fenxi.wait_until_recording();
     let runs = || fenxi.store().ids().unwrap().len();
     wait_for("two runs", || runs() >= 2);
     // Options that cannot be read leave the agents at work; those that can connect to them anew.

@@ -11,6 +11,10 @@
 -- yes: db_checkpoint server=localhost requested=3 timed=0 @59
 -- yes: db_setting server=localhost name=max_wal_size value=32 unit=MB
 -- yes: db_setting server=localhost name=checkpoint_timeout value=300 unit=s
+--
+-- yes: db server=localhost log_bytes_per_s=2e7 samples=10 *12
+-- yes: db_checkpoint server=localhost requested=1 timed=0 *12
+-- yes: db_setting server=localhost name=max_wal_size value=32 unit=MB
 -- no: db server=localhost log_bytes_per_s=2e6 samples=10 *60
 -- no: db_checkpoint server=localhost requested=0 timed=0 *59
 -- no: db_checkpoint server=localhost requested=6 timed=0 @59
@@ -25,7 +29,12 @@
 -- no: db server=localhost log_bytes_per_s=2e6 samples=10 dt=60 *6
 -- no: db_checkpoint server=localhost requested=2 timed=0 dt=60 *6
 -- no: db_setting server=localhost name=max_wal_size value=64 unit=MB
--- Three, less than 30 s apart (the default of checkpoint_warning). The log between two of them has to be near the share of max_wal_size
+--
+-- no: db server=localhost log_bytes_per_s=2e7 samples=10 *12
+-- no: db_checkpoint server=localhost requested=0 timed=0 *11
+-- no: db_checkpoint server=localhost requested=4 timed=0 @11
+-- no: db_setting server=localhost name=max_wal_size value=32 unit=MB
+-- Three in half a minute or more, or six in any time, less than 30 s apart (the default of checkpoint_warning). The log between two of them has to be near the share of max_wal_size
 -- at which the server begins one (a half, with checkpoint_completion_target at 0.9): somebody's CHECKPOINT counts as requested as well.
 WITH told AS (
     SELECT run, host, server, max(TRY_CAST(value AS DOUBLE)) FILTER (name = 'max_wal_size' AND s.unit = 'MB') * 1048576 AS limit_of,
@@ -39,5 +48,5 @@ SELECT m.run, m.host, m.server, m.requested, m.seen_s / m.requested AS apart_s, 
 FROM made m
 JOIN told t ON t.run = m.run AND t.host = m.host AND t.server IS NOT DISTINCT FROM m.server
 JOIN db_server s ON s.run = m.run AND s.host = m.host AND s.server IS NOT DISTINCT FROM m.server
-WHERE m.requested >= 3 AND m.seen_s / m.requested < 30 AND m.seen_s >= 30 AND s.log_bytes_per_s * m.seen_s / m.requested >= 0.4 * t.limit_of
+WHERE m.requested >= 3 AND m.seen_s / m.requested < 30 AND (m.seen_s >= 30 OR m.requested >= 6) AND s.log_bytes_per_s * m.seen_s / m.requested >= 0.4 * t.limit_of
 ORDER BY apart_s, m.run, m.host, m.server

@@ -18,6 +18,6 @@ WITH unused AS (
 SELECT u.run, u.host, u.server, u.database_name, u.relation, u.index_name, u.size_bytes, u.is_unique, u.is_valid, round(u.scans) AS scans, w.rows_written_per_s
 FROM unused u
 LEFT JOIN written w ON w.run = u.run AND w.host = u.host AND w.server IS NOT DISTINCT FROM u.server AND w.database_name IS NOT DISTINCT FROM u.database_name AND w.relation = u.relation
-QUALIFY u.scans = 0 OR row_number() OVER (PARTITION BY u.run, u.host ORDER BY u.scans) <= 1
+QUALIFY u.scans = 0 OR row_number() OVER (PARTITION BY u.run, u.host ORDER BY u.scans, u.size_bytes DESC NULLS LAST, u.index_name, u.relation, u.database_name, u.server) <= 1
 ORDER BY u.run, u.host, u.scans, u.size_bytes DESC NULLS LAST, u.index_name
 LIMIT $n

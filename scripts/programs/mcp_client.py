@@ -11,7 +11,7 @@ from mcp.client.stdio import stdio_client
 
 
 async def main(fenxi, store):
-    server = StdioServerParameters(command=fenxi, args=["mcp", "--store", store], env=dict(os.environ))
+    server = StdioServerParameters(command=fenxi, args=["mcp", "--store", store, "--time-limit", "300"], env=dict(os.environ))
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
         hello = await session.initialize()
         assert hello.server_info.name == "fenxi", hello

@@ -897,6 +897,8 @@ export interface Selected {
 /** One series of a chart. */
 export interface SeriesData {
   avg: Packed;
+  /** The host, when a run has several; it stands before the name. */
+  host?: string;
   max?: Packed;
   /** Absent, as is `max`, when every bin holds one value only. */
   min?: Packed;

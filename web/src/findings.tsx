@@ -81,7 +81,8 @@ function Row({ finding, panels, runs }: { finding: Finding; panels: Header[]; ru
 /** Where it was, as far as that is not the same everywhere. */
 function lead(finding: Finding, said: Said, runs: Run[]): string {
   const run = runs.length > 1 ? runs[said.run]?.name : undefined;
-  const host = finding.said.some((s) => s.host !== said.host) ? said.host : undefined;
+  const several = (runs[said.run]?.hosts.length ?? 0) > 1 || finding.said.some((s) => s.host !== said.host);
+  const host = several ? said.host : undefined;
   const where = [run, host].filter(Boolean).join(" ");
   return where ? `${where}: ` : "";
 }

@@ -147,10 +147,12 @@ export function Drawing({ panel, runs, over }: { panel: Panel; runs: Run[]; over
     );
   if (panel.chart === "summary" && (time || table)) return <Summary panel={panel} runs={runs} />;
   if (time) {
-    if (panel.chart === "line" || (panel.chart === "stacked" && runs.length === 1))
+    const hosts = [...new Set(time.series.flatMap((s) => s.host ?? []))];
+    if (panel.chart === "line" || (panel.chart === "stacked" && runs.length === 1 && hosts.length < 2))
       return <TimeChart panel={panel} time={time} runs={runs} over={over} />;
-    // Stacks and heat maps of several runs cannot lie over each other: one chart each.
+    // Stacks and heat maps of several runs cannot lie over each other, nor stacks of several hosts: one chart each.
     const present = [...new Set(time.series.map((s) => s.run))].sort((a, b) => a - b);
+    const of = (r: number) => hosts.filter((h) => time.series.some((s) => s.run === r && s.host === h));
     return (
       <>
         {present.map((r) => (
@@ -163,7 +165,12 @@ export function Drawing({ panel, runs, over }: { panel: Panel; runs: Run[]; over
             {panel.chart === "heatmap" ? (
               <HeatMap panel={panel} time={time} runs={runs} only={r} />
             ) : (
-              <TimeChart panel={panel} time={time} runs={runs} only={r} over={over} />
+              (hosts.length ? of(r) : [undefined]).map((host) => (
+                <div key={host}>
+                  {host && <h4>{host}</h4>}
+                  <TimeChart panel={panel} time={time} runs={runs} only={r} host={host} over={over} />
+                </div>
+              ))
             )}
           </div>
         ))}

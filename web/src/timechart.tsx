@@ -29,6 +29,8 @@ interface Props {
   runs: Run[];
   /** Series of one run, when the chart shows only that. */
   only?: number;
+  /** Series of one host, when a run has several and the chart shows only that. */
+  host?: string;
   /** Another question over time, drawn over this one with an axis on the right. */
   over?: Panel;
 }
@@ -62,7 +64,14 @@ function seriesOver(over: Panel | undefined, only: number | undefined): SeriesDa
   return ranked(all).slice(0, OVER);
 }
 
-export function TimeChart({ panel, time, runs, only, over }: Props) {
+/** The series of one run, or of one of its hosts, which their names need not say then. */
+function onlyOf(series: SeriesData[], only?: number, host?: string): SeriesData[] {
+  const mine = only === undefined ? series : series.filter((s) => s.run === only);
+  if (host === undefined) return mine;
+  return mine.filter((s) => s.host === host).map((s) => ({ ...s, name: s.name.slice(host.length + 1) }));
+}
+
+export function TimeChart({ panel, time, runs, only, host, over }: Props) {
   const stacked = panel.chart === "stacked";
   const box = useRef<HTMLDivElement>(null);
   const near = useNear(box);
@@ -72,10 +81,10 @@ export function TimeChart({ panel, time, runs, only, over }: Props) {
   const [log] = useLog(panel);
   const happened = useShared(moments).filter((m) => only === undefined || m.run === only);
   const [series, lower] = useMemo(() => {
-    const mine = only === undefined ? time.series : time.series.filter((s) => s.run === only);
+    const mine = onlyOf(time.series, only, host);
     const own = stacked || (mine.length <= SHOWN && !mine.some(isZero)) ? mine : ranked(mine);
     return [[...own, ...seriesOver(over, only)], own.length] as [SeriesData[], number];
-  }, [time, only, over]);
+  }, [time, only, host, over]);
   // The finer bins of the two: a coarse value holds for all of them.
   const grid = over?.time && over.time.step < time.step ? over.time : time;
   const times = useMemo(() => timesOf(grid), [grid]);

@@ -77,7 +77,7 @@ export async function visit(page, path) {
 /** Waits until nothing more is under way. */
 export async function quiet(page) {
   await page.waitForSelector("html[data-ready]");
-  await page.waitForFunction(() => !document.querySelector(".pending, [aria-busy=true]"), undefined, { timeout: 20_000 });
+  await page.waitForFunction(() => !document.querySelector(".pending, [aria-busy=true]"), undefined, { timeout: 60_000 });
   await page.waitForTimeout(150);
 }
 

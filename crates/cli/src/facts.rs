@@ -6,22 +6,25 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
-use fenxi_source::{GivenFacts, Source};
+use fenxi_source::{GivenFact, GivenFacts, Source};
 use fs_err as fs;
 
 /// Bytes of a fact that are kept.
 const MOST: usize = 64 << 10;
 
-/// The source that tells the facts, each a name and what was typed behind it; none without any.
+/// The source that tells the facts, each a name and what was typed behind it; none without any. A name behind `HOST:` is about that
+/// one of `hosts`.
 ///
 /// # Errors
 /// When a name is given twice, a file cannot be read, is no text or too long, or a command fails.
-pub fn given(typed: &[(String, String)]) -> anyhow::Result<Option<Arc<dyn Source>>> {
-    let mut facts: Vec<(String, String)> = Vec::with_capacity(typed.len());
-    for (name, text) in typed {
-        ensure!(!facts.iter().any(|(known, _)| known == name), "--fact {name} is given twice");
-        let value = value(text).with_context(|| format!("--fact {name}"))?;
-        facts.push((name.clone(), value));
+pub fn given(typed: &[(String, String)], hosts: &[&str]) -> anyhow::Result<Option<Arc<dyn Source>>> {
+    let mut facts: Vec<GivenFact> = Vec::with_capacity(typed.len());
+    for (typed, text) in typed {
+        let value = value(text).with_context(|| format!("--fact {typed}"))?;
+        let of_host = typed.split_once(':').filter(|(host, _)| hosts.contains(host));
+        let (host, name) = of_host.map_or((None, typed.as_str()), |(host, name)| (Some(host.to_owned()), name));
+        ensure!(!facts.iter().any(|fact| fact.host == host && fact.name == name), "--fact {typed} is given twice");
+        facts.push(GivenFact { host, name: name.to_owned(), value });
     }
     Ok((!facts.is_empty()).then(|| Arc::new(GivenFacts::new(facts)) as Arc<dyn Source>))
 }
@@ -76,6 +79,6 @@ mod tests {
         assert_eq!(said(""), "it is empty");
         assert!(said("$(head -c 70000 /dev/zero | tr '\\0' x)").starts_with("it has 70000 bytes"));
         let twice = [("a".to_owned(), "1".to_owned()), ("a".to_owned(), "2".to_owned())];
-        assert_eq!(given(&twice).err().unwrap().to_string(), "--fact a is given twice");
+        assert_eq!(given(&twice, &[]).err().unwrap().to_string(), "--fact a is given twice");
     }
 }

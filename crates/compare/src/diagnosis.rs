@@ -2,7 +2,7 @@
 
 use fenxi_analyze::{KINDS, RESIDUAL, kind_name};
 use fenxi_model::RunId;
-use fenxi_query::{Engine, Found, Kind, QueryError, Scope, rank};
+use fenxi_query::{Engine, Found, Kind, Occurrence, QueryError, Scope, rank};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,6 +14,8 @@ pub struct Diagnosis {
     pub answer: Answer,
     /// What was found: causes before symptoms, what explains most first.
     pub found: Vec<Found>,
+    /// Whether a run has several hosts, so that sentences must name theirs.
+    pub several_hosts: bool,
 }
 
 /// What an answer names.
@@ -56,8 +58,10 @@ impl Diagnosis {
             of.filter_map(|(_, split)| share_of(split, &found.finding.parts)).reduce(f64::max)
         };
         rank(&mut found, share);
-        let answer = answer(engine, scope, &found, splits.first().map(|(_, split)| split))?;
-        Ok(Diagnosis { answer, found })
+        let several_hosts =
+            runs.iter().any(|run| engine.store().run(run).is_ok_and(|entry| entry.manifest.hosts.len() > 1));
+        let answer = answer(engine, scope, &found, splits.first().map(|(_, split)| split), several_hosts)?;
+        Ok(Diagnosis { answer, found, several_hosts })
     }
 }
 
@@ -94,11 +98,17 @@ fn share_of(split: &Split, names: &[String]) -> Option<f64> {
     shares.map(|shares| shares.iter().sum::<f64>().clamp(0.0, 1.0))
 }
 
-fn answer(engine: &Engine, scope: &Scope, found: &[Found], split: Option<&Split>) -> Result<Answer, QueryError> {
+fn answer(
+    engine: &Engine,
+    scope: &Scope,
+    found: &[Found],
+    split: Option<&Split>,
+    several_hosts: bool,
+) -> Result<Answer, QueryError> {
     let first = |kind: Kind| found.iter().find(|found| found.outcome.is_ok() && found.kind() == kind);
     let (problem, symptom) = (first(Kind::Problem), first(Kind::Symptom));
     let Some(found) = problem.or(symptom) else {
-        let detail = busiest(engine, scope)?;
+        let detail = busiest(engine, scope, several_hosts)?;
         let text = split.and_then(most_of).map_or_else(String::new, |most| format!(" {most}"));
         return Ok(Answer {
             names: Names::Nothing,
@@ -113,7 +123,11 @@ fn answer(engine: &Engine, scope: &Scope, found: &[Found], split: Option<&Split>
         Some(_) => (Names::Bottleneck, format!("{title}.")),
         None => (Names::Symptom, format!("{title}. Its cause is not seen.")),
     };
-    let said = found.outcome.iter().flatten().next().map_or_else(String::new, |occurrence| occurrence.says.clone());
+    let said = |o: &Occurrence| match o.host.as_ref().filter(|_| several_hosts) {
+        Some(host) => format!("{host}: {}", o.says),
+        None => o.says.clone(),
+    };
+    let said = found.outcome.iter().flatten().next().map_or_else(String::new, said);
     Ok(Answer { names, text, detail: said, finding: Some(found.finding.name.clone()) })
 }
 
@@ -143,13 +157,14 @@ fn most_of(split: &Split) -> Option<String> {
 }
 
 /// The resources that were fullest, in words.
-fn busiest(engine: &Engine, scope: &Scope) -> Result<String, QueryError> {
-    let answer = engine.ours(
-        "SELECT resource, wmean(value, dt) AS mean, max(value) AS most FROM resource_use WHERE kind = 'utilisation' \
-         GROUP BY place, resource HAVING mean IS NOT NULL ORDER BY place NOT IN (10, 11), mean DESC, resource LIMIT 5",
-        &[],
-        scope,
-    )?;
+fn busiest(engine: &Engine, scope: &Scope, several_hosts: bool) -> Result<String, QueryError> {
+    let name = if several_hosts { "host || ': ' || resource" } else { "resource" };
+    let sql = format!(
+        "SELECT {name} AS resource, wmean(value, dt) AS mean, max(value) AS most FROM resource_use \
+         WHERE kind = 'utilisation' GROUP BY place, {name} HAVING mean IS NOT NULL \
+         ORDER BY place NOT IN (10, 11), mean DESC, resource LIMIT 5"
+    );
+    let answer = engine.ours(&sql, &[], scope)?;
     let (names, means, most) = (answer.strings("resource"), answer.f64s("mean"), answer.f64s("most"));
     let one = |((name, mean), most): ((Option<String>, Option<f64>), Option<f64>)| {
         Some(format!("{} {} (at most {})", name?, percent(mean? / 100.0), percent(most? / 100.0)))

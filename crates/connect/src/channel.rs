@@ -53,7 +53,13 @@ impl CallError {
 
 impl From<h2::Error> for CallError {
     fn from(error: h2::Error) -> CallError {
-        CallError::Broken(error.to_string())
+        CallError::Broken(match error.reason() {
+            // What came is no frame at all: another protocol's words, or those of TLS.
+            Some(h2::Reason::FRAME_SIZE_ERROR | h2::Reason::PROTOCOL_ERROR) if !error.is_remote() => {
+                "it does not speak Spark Connect, or wants TLS (`use_ssl=true`)".to_owned()
+            }
+            _ => error.to_string(),
+        })
     }
 }
 
@@ -70,7 +76,7 @@ impl Channel {
         let connected = timeout(CONNECT, TcpStream::connect((target.host.as_str(), target.port))).await;
         let stream = connected
             .map_err(|_| CallError::Broken(format!("it did not answer for {} s", CONNECT.as_secs())))?
-            .map_err(|e| broken(&e))?;
+            .map_err(|e| CallError::Broken(not_connected(&e)))?;
         stream.set_nodelay(true).map_err(|e| broken(&e))?;
         keep_alive(&stream).map_err(|e| broken(&e))?;
         let sender = if target.tls {
@@ -80,7 +86,7 @@ impl Channel {
             config.alpn_protocols = vec![b"h2".to_vec()];
             let secured = timeout(CONNECT, TlsConnector::from(Arc::new(config)).connect(name, stream)).await;
             let secured = secured.map_err(|_| CallError::Broken("TLS: it did not answer".to_owned()))?;
-            handshake(secured.map_err(|e| CallError::Broken(format!("TLS: {e}")))?).await?
+            handshake(secured.map_err(|e| CallError::Broken(insecure(&e)))?).await?
         } else {
             handshake(stream).await?
         };
@@ -130,7 +136,9 @@ impl Channel {
         if head.headers.contains_key("grpc-status") {
             status(&head.headers)?;
         } else if !head.status.is_success() {
-            return Err(CallError::Status { code: 2, message: format!("HTTP {}", head.status) });
+            // UNAUTHENTICATED, where what stands before the server says so; UNKNOWN.
+            let code = if matches!(head.status.as_u16(), 401 | 403) { 16 } else { 2 };
+            return Err(CallError::Status { code, message: format!("HTTP {}", head.status) });
         }
         Ok(Stream { body, buffer: BytesMut::new() })
     }
@@ -163,6 +171,28 @@ where
     // It ends with the last sender; what it fails with reaches the calls.
     tokio::spawn(async move { drop(connection.await) });
     Ok(sender)
+}
+
+/// Why nobody was reached.
+fn not_connected(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::ConnectionRefused => {
+            "nobody listens there (connection refused); Spark Connect's own port is 15002".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Why a connection could not be encrypted, with the way out.
+fn insecure(error: &std::io::Error) -> String {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    match cause {
+        Some(rustls::Error::InvalidMessage(_)) => "it does not speak TLS: leave out `use_ssl=true`".to_owned(),
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            format!("TLS: {error}; `sslrootcert=FILE` names the authority to trust")
+        }
+        _ => format!("TLS: {error}"),
+    }
 }
 
 /// Has the kernel try a connection on which nothing comes: a statement may take long, a dead server never answers.

@@ -26,8 +26,18 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How long one may take over what is only a courtesy.
 const BRIEF: Duration = Duration::from_secs(2);
-/// Settings that answers depend on.
-const SETTINGS: [(&str, &str); 1] = [("spark.sql.session.timeZone", "UTC")];
+/// Settings of the session: what answers depend on, and what keeps a statement to reading tables.
+const SETTINGS: [(&str, &str); 6] = [
+    ("spark.sql.session.timeZone", "UTC"),
+    // A file that is not there, or is damaged, is an error.
+    ("spark.sql.files.ignoreMissingFiles", "false"),
+    ("spark.sql.files.ignoreCorruptFiles", "false"),
+    // A path is no table.
+    ("spark.sql.runSQLOnFiles", "false"),
+    // A plan that is looked through must be whole, and planning must call nothing that running would call.
+    ("spark.sql.debug.maxToStringFields", "1000000"),
+    ("spark.sql.optimizer.excludedRules", "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"),
+];
 
 /// Stops a session's statement from another thread.
 #[derive(Clone, Default)]
@@ -102,7 +112,7 @@ impl Session {
         let version = session.block(async |link| {
             link.ready().await.map_err(|e| link.unreachable(e))?;
             let answer = link.analyze(|message| message.message(10, Message::default())).await?;
-            Ok(field_text(&answer, 9)?.unwrap_or_default())
+            Ok(field_text(&answer, 8)?.unwrap_or_default())
         })?;
         let own = session.own_version()?;
         session.server = Some((own.starts_with(&version) && !version.is_empty(), own));
@@ -304,7 +314,12 @@ impl Link {
 
     pub(crate) fn unreachable(&self, error: CallError) -> ConnectError {
         let why = match error {
-            CallError::Status { code: 16 | 7, message } => format!("it refuses who asks: {}", readable(&message)),
+            CallError::Status { code: 16 | 7, message } => {
+                let what = Some(readable(&message)).filter(|what| !what.is_empty());
+                format!("it refuses who asks{}", what.map(|what| format!(": {what}")).unwrap_or_default())
+            }
+            // UNIMPLEMENTED: another service of the same protocol below.
+            CallError::Status { code: 12, message } => format!("it is no Spark Connect: {}", readable(&message)),
             CallError::Status { message, .. } => readable(&message),
             CallError::Broken(why) => why,
         };

@@ -28,12 +28,17 @@ const CONSOLE: &str = "pgbouncer";
 /// How its version ends, where a server has its system.
 const VERSION: &str = "/bouncer";
 
+/// Whether a server's URL leads to what is the console, if it is a pooler.
+pub fn may_be_console(server: &Server) -> bool {
+    server.target().login.database == CONSOLE
+}
+
 /// A connection to the console of a pooler; None when the target is none.
 ///
 /// # Errors
 /// When what should be one cannot be reached or refuses.
 pub fn console(server: &Server) -> Result<Option<Client>, ServerError> {
-    if server.target().login.database != CONSOLE {
+    if !may_be_console(server) {
         return Ok(None);
     }
     let client = server.unsettled(server.target())?;

@@ -93,6 +93,8 @@ pub struct Reading<S: 'static> {
     pub counts_new: bool,
     /// Rows whose counters did not move are left out, but for the last time.
     pub movers_only: bool,
+    /// Counters of what is gone are gone, too: one that goes back is unknown, and no reset.
+    pub forgets: bool,
     /// What is too costly to be asked more often than at the end.
     pub at_end: Option<AtEnd<S>>,
     /// What stands behind FROM, with conditions.
@@ -368,7 +370,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
         })?;
         // What is gone and comes back has counters of its own.
         seen.retain(|_, seen| seen.round == *round);
-        if let Some(first) = went_back.first() {
+        if let Some(first) = went_back.first().filter(|_| !reading.forgets) {
             let more = if went_back.len() > 1 { format!(" and {} more", went_back.len() - 1) } else { String::new() };
             rows.event(
                 t,

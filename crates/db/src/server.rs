@@ -71,6 +71,11 @@ impl Server {
         &self.name
     }
 
+    /// Whether another one is this one: at the same address, and not the console of a pooler before it.
+    pub fn is_same(&self, other: &Server) -> bool {
+        self.name == other.name && pooler::may_be_console(self) == pooler::may_be_console(other)
+    }
+
     /// Where it is, and who logs in.
     pub fn target(&self) -> &Target {
         &self.target
@@ -156,5 +161,21 @@ impl Server {
             Dialect::Postgres => postgres::poller(self),
             Dialect::Mysql => mysql::poller(self),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fenxi_wire::target::{Surroundings, Target};
+
+    use super::*;
+
+    #[test]
+    fn two_databases_of_a_server_are_one_server_and_a_console_is_another() {
+        let server = |url: &str| Server::new(&Target::parse(url, &Surroundings::default()).unwrap());
+        let shop = server("postgres://a@db1:6432/shop");
+        assert!(shop.is_same(&server("postgres://b@db1:6432/app")));
+        assert!(!shop.is_same(&server("postgres://a@db1:5432/shop")));
+        assert!(!shop.is_same(&server("postgres://a@db1:6432/pgbouncer")));
     }
 }

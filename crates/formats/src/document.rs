@@ -53,6 +53,28 @@ const BEGINNINGS: &[&str] = &[
     "# -*- ",
     "{{",
     "{%",
+    "const ",
+    "export ",
+    "function ",
+    "def ",
+    "class ",
+    "fn ",
+    "func ",
+    "static ",
+    "diff --git ",
+    "Index: ",
+    "--- a/",
+    "From: ",
+    "Return-Path: ",
+    "Received: ",
+    "Delivered-To: ",
+    "Message-ID: ",
+    "= ",
+    "Hi ",
+    "Hello ",
+    "Hello,",
+    "Hallo ",
+    "Dear ",
 ];
 
 /// What outputs begin with of tools that explain their figures in sentences.
@@ -113,6 +135,11 @@ mod tests {
             "\n/* C */",
             ".TH LS 1\n",
             "# Notes\n\n```\nvmstat 1\n```\n",
+            "diff --git a/t/vmstat.out b/t/vmstat.out\n",
+            "From: a@b.c\nSubject: iostat\n\nsda 1 2 3\n",
+            "= Guide\n:toc:\n\n----\nvmstat 1\n",
+            "const sample = `\nprocs -----------memory----------\n`\n",
+            "Hi Bob,\n\n 10:00:01 up 1 day,  2:03,  1 user,  load average: 9.10, 8.20, 7.30\n",
         ] {
             assert!(is_document(text), "{text}");
         }

@@ -37,6 +37,8 @@ pub struct Binned {
 pub struct Series {
     /// The run's id.
     pub run: String,
+    /// The host, when a run has several.
+    pub host: Option<String>,
     /// What the line is: the value column, the series' value, or both when there are several of each;
     /// the host goes before it when a run has several.
     pub name: String,
@@ -357,7 +359,8 @@ fn gather(question: &Question, answer: &Answer, first: impl Fn(f64) -> usize) ->
                 (Some(_), 1) => label,
                 (Some(_), _) => format!("{label} {y}"),
             };
-            let host = hosts[row].clone().filter(|_| several_hosts).map(|h| format!("{h} ")).unwrap_or_default();
+            let host = hosts[row].clone().filter(|_| several_hosts);
+            let name = host.as_ref().map_or_else(|| name.clone(), |host| format!("{host} {name}"));
             let [min, avg, max] = values.each_ref().map(|lists| {
                 let mut line = vec![None; n_bins];
                 for (bin, value) in places.iter().zip(&lists[row]) {
@@ -365,7 +368,7 @@ fn gather(question: &Question, answer: &Answer, first: impl Fn(f64) -> usize) ->
                 }
                 line
             });
-            series.push(Series { run: runs[row].clone().unwrap_or_default(), name: host + &name, min, avg, max });
+            series.push(Series { run: runs[row].clone().unwrap_or_default(), host, name, min, avg, max });
         }
     }
     let t_rel_s = (1..=n_bins).map(|b| (first + b) as f64 * width).collect();

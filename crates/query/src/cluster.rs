@@ -6,6 +6,7 @@
 
 mod gate;
 mod rows;
+mod said;
 mod tables;
 
 use std::{cell::RefCell, sync::Arc};
@@ -75,18 +76,16 @@ impl Answers for Cluster {
         }
         let mut slot = self.session.borrow_mut();
         let session = self.session(&mut slot)?;
-        let tables = tables::Tables { store: &self.store, cluster: &self.options, is_spark: session.is_spark() };
+        let is_spark = session.is_spark();
+        let tables = tables::Tables { store: &self.store, cluster: &self.options, is_spark };
         let mut tables = tables.of(&mentions, scope)?;
         tables.extend(derived);
         let plan = Plan { sql: written, tables };
-        let outcome = match explains {
-            true => session.explain(&plan).map_err(QueryError::from).and_then(|text| explained(&text, take)),
-            false => answered(session, &plan, self.answer_bytes, take),
-        };
-        if !session.is_fit() || matches!(outcome, Err(QueryError::Engine(_))) {
+        let outcome = asked_of(session, &plan, asked.dialect, explains, self.answer_bytes, take);
+        if !session.is_fit() || matches!(outcome, Err(QueryError::Cluster(_))) {
             *slot = None;
         }
-        outcome.map_err(|e| self.hinted(e, asked.dialect))
+        outcome.map_err(|e| self.hinted(e, asked.dialect, sql, is_spark))
     }
 
     fn confined(&self) -> Result<Vec<String>, QueryError> {
@@ -97,6 +96,12 @@ impl Answers for Cluster {
 
     fn reads_files(&self) -> bool {
         false
+    }
+
+    fn program(&self) -> Result<Option<String>, QueryError> {
+        let mut slot = self.session.borrow_mut();
+        let session = self.session(&mut slot)?;
+        Ok(Some(format!("{} {}", if session.is_spark() { "spark" } else { "other" }, session.version())))
     }
 }
 
@@ -145,20 +150,21 @@ impl Cluster {
     }
 
     /// An error with the way out, where it is known.
-    fn hinted(&self, error: QueryError, dialect: Dialect) -> QueryError {
-        let QueryError::Sql { message, place, hint: None } = error else { return error };
-        let store = tables::store_there(&self.store, &self.options);
-        let hint = if message.contains("PATH_NOT_FOUND") || message.contains("No such file") {
+    fn hinted(&self, error: QueryError, dialect: Dialect, sql: &str, is_spark: bool) -> QueryError {
+        let QueryError::Sql { message: raw, place: None, hint: None } = error else { return error };
+        let said = said::Said::of(&raw, (dialect == Dialect::Own).then_some(sql));
+        let hint = if said::is_no_file(&raw, is_spark) {
+            let store = tables::store_there(&self.store, &self.options);
             Some(format!(
                 "the cluster looks for the store at {store}; `--engine-store PATH` says where it finds it, and every \
                  machine of it must"
             ))
-        } else if dialect == Dialect::Own {
+        } else if said.hint.is_none() && dialect == Dialect::Own {
             Some("a statement for a cluster is written in the cluster's own SQL".to_owned())
         } else {
-            None
+            said.hint
         };
-        QueryError::Sql { message, place, hint }
+        QueryError::Sql { message: said.message, place: said.place, hint }
     }
 }
 
@@ -180,9 +186,30 @@ impl From<ConnectError> for QueryError {
             ConnectError::TooLarge(bytes) => QueryError::TooLarge(bytes),
             ConnectError::Io(error) => QueryError::Io(error),
             ConnectError::Unreachable { .. } | ConnectError::BrokenOff { .. } | ConnectError::Malformed(_) => {
-                QueryError::Engine(error.to_string())
+                QueryError::Cluster(error.to_string())
             }
         }
+    }
+}
+
+/// Asks a statement, or how it would be answered.
+fn asked_of(
+    session: &mut Session,
+    plan: &Plan,
+    dialect: Dialect,
+    explains: bool,
+    most: Option<u64>,
+    take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
+) -> Result<SchemaRef, QueryError> {
+    // What a person's statement calls the server's own parser knows best.
+    let looks = dialect == Dialect::Own && session.is_spark();
+    let text = if explains || looks { Some(session.explain(plan)?) } else { None };
+    if let Some(text) = text.as_deref().filter(|_| looks) {
+        gate::looked_through(text)?;
+    }
+    match text.filter(|_| explains) {
+        Some(text) => explained(&text, take),
+        None => answered(session, plan, most, take),
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) const COLUMNS: [(&str, Kind); 8] = [
 pub(crate) fn rows(store: &Store, scope: &Scope) -> Result<Vec<Vec<Cell>>, QueryError> {
     let all = match &scope.runs {
         Some(runs) => runs.clone(),
-        None => store.summaries()?.into_iter().map(|s| s.id).collect(),
+        None => store.counted()?.into_iter().map(|s| s.id).collect(),
     };
     let mut rows = Vec::new();
     for id in &all {

@@ -25,6 +25,7 @@ derived! {
     "db_session_share",
     "db_statement_mean",
     "db_text",
+    "host_role",
     "measured_process",
     "measured_wait",
     "resource_use",

@@ -76,6 +76,10 @@ impl Answers for Embedded {
     fn reads_files(&self) -> bool {
         true
     }
+
+    fn program(&self) -> Result<Option<String>, QueryError> {
+        Ok(None)
+    }
 }
 
 impl Embedded {

@@ -165,6 +165,9 @@ pub(crate) trait Answers {
 
     /// Whether statements may read files besides the runs.
     fn reads_files(&self) -> bool;
+
+    /// The program that answers and its version; None for the engine of this program.
+    fn program(&self) -> Result<Option<String>, QueryError>;
 }
 
 /// Stops the query that an engine runs, from another thread.
@@ -257,6 +260,11 @@ impl Engine {
     /// When none can be had.
     pub fn confined(&self) -> Result<Vec<String>, QueryError> {
         self.answers.confined()
+    }
+
+    /// Tells what this engine answered from what others did; None for the engine of this program.
+    pub(crate) fn program(&self) -> Result<Option<String>, QueryError> {
+        self.answers.program()
     }
 
     /// Whether what is made of rows can be kept in files and asked again.

@@ -119,6 +119,9 @@ pub enum QueryError {
     /// The program of the engine is not there.
     #[error("the SQL engine is not installed here: {0}")]
     NotInstalled(String),
+    /// A cluster does not answer, or not whole.
+    #[error("{0}")]
+    Cluster(String),
     /// The engine itself failed.
     #[error("the SQL engine failed: {0}")]
     Engine(String),

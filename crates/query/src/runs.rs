@@ -53,7 +53,7 @@ pub(crate) fn rows(store: &Store, scope: &Scope) -> Result<Vec<Vec<Cell>>, Query
     let wanted: Option<BTreeSet<&str>> = scope.runs.as_ref().map(|r| r.iter().map(|r| r.as_str()).collect());
     let mut rows = Vec::new();
     // A range of time is no run of the store's: it is in no list.
-    let mut summaries = store.summaries()?;
+    let mut summaries = if scope.runs.is_some() { store.summaries()? } else { store.counted()? };
     for id in scope.runs.iter().flatten().filter(|id| id.is_range()) {
         if !summaries.iter().any(|s| s.id == *id) {
             summaries.push(store.summary(id)?);

@@ -19,6 +19,14 @@ use crate::{
 /// Differences between the clocks below this are noise of reading them one after the other, in microseconds.
 const NOISE_US: i64 = 10_000;
 
+/// What goes on by other options, started.
+struct Anew {
+    plan: Plan,
+    sampler: Sampler,
+    /// What was told at the start.
+    rows: Rows,
+}
+
 impl<T: Time> Recording<T> {
     /// Begins the next run when the tick that was just taken is the last one of the open run.
     pub(crate) fn roll_when_due(&mut self, watch: &mut Watch<'_>) -> Result<(), Broken> {
@@ -33,42 +41,46 @@ impl<T: Time> Recording<T> {
 
     /// Begins a run anew on SIGHUP, with options that are read again.
     pub(crate) fn begin_anew(&mut self, watch: &mut Watch<'_>) -> Result<(), Broken> {
+        self.reload = false;
+        // Before the last sample, which ends what only a new plan would begin again.
+        let anew = self.read_anew();
         // The rest of the interval belongs to the run that ends; it is made long enough to mean something.
         let until = self.last_tick + self.plan.interval_s * SHORT;
         while self.time.monotonic() < until && self.interrupted.is_none() {
             self.wait(until)?;
         }
-        self.reload = false;
-        let _ = self.tick(Round::Last, watch)?;
-        let read = self.plan.roll.as_mut().and_then(|roll| roll.reload.as_mut()).map(|reload| reload());
-        let plan = match read {
-            Some(Err(why)) => {
-                let text = format!("options were not read, those before hold: {why}");
-                self.rows.event(self.time_at(self.last_tick), "not reloaded", "recorder", &text);
-                None
-            }
-            Some(Ok(plan)) => Some(plan),
-            None => None,
-        };
-        self.roll(plan, watch)?;
+        let _ = self.tick(if anew.is_some() { Round::Last } else { Round::Tick }, watch)?;
+        self.roll(anew, watch)?;
         self.grid = self.grid_from_now();
         Ok(())
     }
 
-    /// Lets the open run give way to the next at the last tick: with the collectors at work, so that counters go on, or
-    /// with those of another plan.
-    fn roll(&mut self, plan: Option<Plan>, watch: &mut Watch<'_>) -> Result<(), Broken> {
-        let t = self.time_at(self.last_tick);
-        let mut rows = Rows::new(plan.as_ref().map_or(&self.plan.host, |plan| &plan.host));
-        let mut sampler = None;
-        if let Some(plan) = &plan {
-            match Sampler::start(&plan.sources, &plan.root, &mut rows) {
-                Ok(started) => sampler = Some(started),
-                Err(why) => self.rows.event(t, "not reloaded", "recorder", &why.to_string()),
+    /// Reads the options again and starts what they name. Options that cannot be read, or whose sources cannot start, change
+    /// nothing.
+    fn read_anew(&mut self) -> Option<Anew> {
+        let read = self.plan.roll.as_mut().and_then(|roll| roll.reload.as_mut()).map(|reload| reload())?;
+        let started = read.map_err(|why| format!("options were not read, those before hold: {why}")).and_then(|plan| {
+            let mut rows = Rows::new(&plan.host);
+            let sampler = Sampler::start(&plan.sources, &plan.root, &mut rows).map_err(|why| why.to_string())?;
+            Ok(Anew { plan, sampler, rows })
+        });
+        match started {
+            Ok(anew) => Some(anew),
+            Err(why) => {
+                self.rows.event(self.time_at(self.last_tick), "not reloaded", "recorder", &why);
+                None
             }
         }
-        // A plan whose sources cannot start changes nothing.
-        let plan = plan.filter(|_| sampler.is_some());
+    }
+
+    /// Lets the open run give way to the next at the last tick: with the collectors at work, so that counters go on, or
+    /// with those of another plan.
+    fn roll(&mut self, anew: Option<Anew>, watch: &mut Watch<'_>) -> Result<(), Broken> {
+        let t = self.time_at(self.last_tick);
+        let (plan, sampler, rows) = match anew {
+            Some(Anew { plan, sampler, rows }) => (Some(plan), Some(sampler), rows),
+            None => (None, None, Rows::new(&self.plan.host)),
+        };
         let at = self.follow_clock();
         let next = match self.begin_next(plan.as_ref(), sampler.as_ref(), at) {
             Ok(next) => next,
@@ -91,7 +103,7 @@ impl<T: Time> Recording<T> {
         let ended = Observed { of, ..ended.end(&mut self.sampler, last_rows, elapsed_s, how) };
         match sampler {
             Some(sampler) => self.sampler = sampler,
-            None => self.sampler.begin_next(&mut self.rows),
+            None => self.sampler.begin_next(at.wall, &mut self.rows),
         }
         self.sampler.sample_facts(&self.time, at.wall, &mut self.rows);
         if let Some(plan) = plan {

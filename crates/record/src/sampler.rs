@@ -86,11 +86,13 @@ impl Sampler {
     }
 
     /// Begins another run: what is told once in a run is told again. Counters go on, so that no interval is lost.
-    pub fn begin_next(&mut self, rows: &mut Rows) {
+    pub fn begin_next(&mut self, t: Micros, rows: &mut Rows) {
         self.note_refused(rows);
         for active in &mut self.active {
             active.noted.clear();
             if active.take != Take::StartAndEnd {
+                rows.set_source(active.name);
+                active.collector.begin_next(t, rows);
                 continue;
             }
             // Its facts are those of a begin once more; one that cannot start again goes on as it was.

@@ -36,6 +36,12 @@ impl Sampling {
         self.sampler.sample_facts(&Steady, t, rows);
     }
 
+    /// Tells what is told once in a run once more, for a run that begins.
+    pub fn facts_anew(&mut self, t: Micros, rows: &mut Rows) {
+        self.sampler.begin_next(t, rows);
+        self.sampler.sample_facts(&Steady, t, rows);
+    }
+
     /// Remembers counters, before the first interval.
     pub fn first(&mut self, t: Micros, rows: &mut Rows) {
         self.sampler.sample(&Steady, t, Round::First, rows);

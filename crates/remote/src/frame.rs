@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 /// What the line of an agent or of the script before it begins with; a login may print others.
 pub const MARK: &str = "fenxi-agent: ";
 /// Changed with what is said, or how.
-const PROTOCOL: u32 = 1;
+const PROTOCOL: u32 = 2;
 /// The longest frame.
 pub const LONGEST: usize = 64 << 20;
 const HEADER: usize = 5;
@@ -88,6 +88,8 @@ pub enum ToAgent {
         /// When this was sent.
         sent: i64,
     },
+    /// Another run has begun: facts are wanted once more.
+    Facts,
     /// The recording has ended.
     Stop,
 }

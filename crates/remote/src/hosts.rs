@@ -8,7 +8,7 @@ use std::{
 };
 
 use fenxi_model::{
-    Rows, Table,
+    Micros, Rows, Table,
     catalog::{agent, event, note, text},
 };
 use fenxi_record::{choose, for_host};
@@ -226,6 +226,13 @@ impl Collector for Gathering {
         }
         links.iter().for_each(|link| link.take(tick.t, rows));
         Ok(())
+    }
+
+    fn begin_next(&mut self, _t: Micros, rows: &mut Rows) {
+        for link in &self.crew.links {
+            link.facts_anew();
+            link.facts(rows);
+        }
     }
 
     fn reads_at_end(&self) -> bool {

@@ -275,6 +275,13 @@ impl Link {
         }
     }
 
+    /// Asks it for its facts once more; one that is connected to later tells them anyway.
+    pub fn facts_anew(&self) {
+        if self.phase() == Phase::Live {
+            self.say(&ToAgent::Facts);
+        }
+    }
+
     /// Tells it that the recording has ended; the rest of its rows comes then.
     pub fn stop(&self) {
         let was_live = self.change(|state| {

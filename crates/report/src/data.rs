@@ -108,6 +108,7 @@ pub(crate) fn time(binned: Binned, question: &Question, runs: &[Run], limit: usi
         let spread = s.min != s.max;
         series.push(Series {
             run,
+            host: s.host.clone(),
             name: s.name.clone(),
             unit: question.unit.symbol(),
             avg: pack(&s.avg),

@@ -342,6 +342,9 @@ pub(crate) struct Time {
 pub(crate) struct Series {
     /// Place among the runs.
     pub run: usize,
+    /// The host, when a run has several; it stands before the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     pub name: String,
     pub unit: &'static str,
     pub avg: Packed,

@@ -16,15 +16,26 @@ static SPEC: Spec = Spec {
     live: false,
 };
 
+/// A fact that a person gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenFact {
+    /// The host that it is about; None for the one that is recorded.
+    pub host: Option<String>,
+    /// What it is called.
+    pub name: String,
+    /// What it says.
+    pub value: String,
+}
+
 /// Facts by name, each a text; told once, at the start, under the topic `given`.
 #[derive(Clone, Debug)]
 pub struct GivenFacts {
-    facts: Vec<(String, String)>,
+    facts: Vec<GivenFact>,
 }
 
 impl GivenFacts {
     /// These facts.
-    pub fn new(facts: Vec<(String, String)>) -> GivenFacts {
+    pub fn new(facts: Vec<GivenFact>) -> GivenFacts {
         GivenFacts { facts }
     }
 }
@@ -41,9 +52,57 @@ impl Source for GivenFacts {
 
 impl Collector for GivenFacts {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
-        for (name, value) in self.facts.drain(..) {
-            let mut row = rows.row(&TABLE, tick.t, None);
-            row.str(text::topic, "given").str(text::name, name.as_str()).text(text::value, value.as_str());
+        for GivenFact { host, name, value } in self.facts.drain(..) {
+            tell(rows, tick, host.as_deref(), ["given", &name, &value]);
+        }
+        Ok(())
+    }
+}
+
+fn tell(rows: &mut Rows, tick: Tick, host: Option<&str>, [topic, name, value]: [&str; 3]) {
+    let own = rows.host().to_owned();
+    rows.set_host(host.unwrap_or(&own));
+    rows.row(&TABLE, tick.t, None).str(text::topic, topic).str(text::name, name).text(text::value, value);
+    rows.set_host(&own);
+}
+
+static ROLES: Spec = Spec {
+    name: "role",
+    summary: "what each host of the recording is there for",
+    tables: &[&TABLE],
+    take: Take::StartAndEnd,
+    default: false,
+    live: false,
+};
+
+/// What hosts are there for, as a person says: the fact `role` of the topic `host`.
+#[derive(Clone, Debug)]
+pub struct Roles {
+    /// Hosts, each with its role.
+    roles: Vec<(String, String)>,
+}
+
+impl Roles {
+    /// Hosts, each with its role.
+    pub fn new(roles: Vec<(String, String)>) -> Roles {
+        Roles { roles }
+    }
+}
+
+impl Source for Roles {
+    fn spec(&self) -> &'static Spec {
+        &ROLES
+    }
+
+    fn start(&self, _root: &Root) -> Result<Box<dyn Collector>, SourceError> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Collector for Roles {
+    fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
+        for (host, role) in self.roles.drain(..) {
+            tell(rows, tick, Some(&host), ["host", "role", &role]);
         }
         Ok(())
     }

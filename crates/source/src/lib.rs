@@ -16,7 +16,7 @@ mod testing;
 
 pub use counter::{Counter, Step, Width};
 pub use fenxi_procfs::{ProcFile, Root};
-pub use given::GivenFacts;
+pub use given::{GivenFact, GivenFacts, Roles};
 pub use options::{Changes, Opt, Options, Takes, Value};
 pub use proc::{
     SOURCES,
@@ -83,6 +83,9 @@ pub trait Collector: Send {
     /// # Errors
     /// Only when nothing could be read at all; the recorder notes it and tries again next tick.
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError>;
+
+    /// Another run begins while it goes on: what it told once is told again, now or when it is known.
+    fn begin_next(&mut self, _t: Micros, _rows: &mut Rows) {}
 
     /// Whether much of what it reads comes seldom, and at the end: then there is a last sample in any case.
     fn reads_at_end(&self) -> bool {

@@ -94,7 +94,8 @@ impl Store {
             }
             chosen => {
                 let chosen: Option<BTreeSet<&RunId>> = chosen.map(|ids| ids.iter().collect());
-                for summary in self.summaries()? {
+                let all = if chosen.is_some() { self.summaries()? } else { self.counted()? };
+                for summary in all {
                     let is_asked = chosen.as_ref().is_none_or(|ids| ids.contains(&summary.id));
                     let entry = summary.tables.iter().find(|(name, _, _)| is_asked && name == table);
                     if let Some((_, print, rows)) = entry {

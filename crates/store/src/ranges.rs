@@ -127,6 +127,18 @@ impl Store {
         Ok((found, (span.0.max(first), span.1.min(last))))
     }
 
+    /// What is known of all sealed runs but those that another one has taken the place of: a recorder that was killed while it
+    /// merged runs leaves both, whose rows are the same.
+    ///
+    /// # Errors
+    /// When the runs cannot be read.
+    pub fn counted(&self) -> Result<Vec<Summary>, StoreError> {
+        let mut summaries = self.summaries()?;
+        let replaced: BTreeSet<RunId> = summaries.iter().flat_map(|run| run.made_of.clone()).collect();
+        summaries.retain(|run| !replaced.contains(&run.id));
+        Ok(summaries)
+    }
+
     /// The runs that could have something of a range, without those that others have taken the place of.
     fn candidates(&self, of: Option<&str>) -> Result<Vec<Candidate>, StoreError> {
         let live = self.recordings()?;

@@ -36,6 +36,7 @@ pub fn facets(plan: &StudyPlan) -> Facets {
     put("record.interval", Some(format!("{}s", plan.record.interval_s)));
     put("record.db", (!plan.record.databases.is_empty()).then(|| plan.record.databases.join(",")));
     put("record.on", (!plan.record.hosts.is_empty()).then(|| plan.record.hosts.join(", ")));
+    put("record.role", (!plan.record.roles.is_empty()).then(|| plan.record.roles.join(", ")));
     put("record.sources", (!plan.record.sources.is_empty()).then(|| plan.record.sources.join(",")));
     put("run.ready", plan.ready.as_ref().map(probe));
     put(

@@ -232,7 +232,13 @@ fn patterns(root: &Reader<'_>, key: &'static str, factors: &[Factor]) -> Result<
 }
 
 fn recording(root: &Reader<'_>) -> Result<Recording, PlanError> {
-    let default = Recording { interval_s: INTERVAL_S, sources: Vec::new(), databases: Vec::new(), hosts: Vec::new() };
+    let default = Recording {
+        interval_s: INTERVAL_S,
+        sources: Vec::new(),
+        databases: Vec::new(),
+        hosts: Vec::new(),
+        roles: Vec::new(),
+    };
     let Some(value) = root.get("record") else { return Ok(default) };
     let reader = Reader::table(root.text, value, "`[record]`")?;
     let interval_s = reader.seconds("interval")?.unwrap_or(INTERVAL_S);
@@ -282,9 +288,12 @@ fn recording(root: &Reader<'_>) -> Result<Recording, PlanError> {
         }
         databases.push(url);
     }
+    // Which hosts there are is known once the name of this one is.
+    let roles = reader.array("role", "roles with their hosts, such as \"server=db1,db2\"")?.unwrap_or_default();
+    let roles = roles.iter().map(|value| plain(value.get_ref()).unwrap_or_default()).collect();
     reader.finish()?;
     let hosts = hosts.into_iter().map(|(_, host)| host).collect();
-    Ok(Recording { interval_s, sources, databases, hosts })
+    Ok(Recording { interval_s, sources, databases, hosts, roles })
 }
 
 fn importing(root: &Reader<'_>) -> Result<Import, PlanError> {

@@ -159,6 +159,8 @@ pub struct Recording {
     pub databases: Vec<String>,
     /// Other hosts to record, as `fenxi record --on` takes them.
     pub hosts: Vec<String>,
+    /// What hosts are there for, as `fenxi record --role` takes it.
+    pub roles: Vec<String>,
 }
 
 /// How the measured command's output becomes rows.

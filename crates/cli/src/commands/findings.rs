@@ -60,12 +60,12 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     }
     let scope = answers::scope(&store, &args.range.of(&args.runs, &["@1"]))?;
     let engine = Engine::on_demand(&store, &args.engine.options())?;
-    let Diagnosis { answer, found: all } = Diagnosis::of(&engine, &scope)?;
+    let Diagnosis { answer, found: all, several_hosts } = Diagnosis::of(&engine, &scope)?;
     let runs = scope.runs.map_or(0, |runs| runs.len());
     let text = if args.json {
         all.iter().flat_map(json_lines).collect()
     } else {
-        let page = Page { markdown: args.markdown, width: page_width(args), several: runs > 1 };
+        let page = Page { markdown: args.markdown, width: page_width(args), several: runs > 1, several_hosts };
         answer::text(&answer, page_width(args), args.markdown) + "\n" + &page.write(&all)
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;
@@ -104,6 +104,8 @@ struct Page {
     width: usize,
     /// Whether sentences must name their run.
     several: bool,
+    /// Whether sentences must name their host.
+    several_hosts: bool,
 }
 
 impl Page {
@@ -133,7 +135,7 @@ impl Page {
         let (mark, end) = if self.markdown { ("### ", "\n\n") } else { ("", "\n") };
         *out += &format!("{mark}{}{own}{}{end}", f.title, answer::weight(found));
         let hosts: Vec<_> = occurrences.iter().map(|o| &o.host).collect();
-        let several_hosts = hosts.windows(2).any(|w| w[0] != w[1]);
+        let several_hosts = self.several_hosts || hosts.windows(2).any(|w| w[0] != w[1]);
         for o in occurrences.iter().take(SHOWN) {
             let run = Some(&o.run).filter(|_| self.several);
             let host = o.host.as_ref().filter(|_| several_hosts);

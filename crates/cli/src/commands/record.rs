@@ -37,6 +37,7 @@ Examples:
   fenxi record --db postgres:///shop --db mysql://mon@db1/ --for 5m
   fenxi record --on db1 --on store=me@10.0.0.9 -- ./bench.sh
   fenxi record --on 'pod=kubectl exec -i shop-0 --' --source pod:+profile
+  fenxi record --on db1 --on db2 --on db3 --role server=db1,db2,db3
   fenxi record --fact build=a1b2c3 --fact my.cnf=@/etc/my.cnf -- ./bench.sh
   fenxi record --fact 'packages=$(rpm -qa | sort)' --for 1m
   fenxi record --when 'cpu.busy > 90 for 5s' --then +profile --after 30s
@@ -62,7 +63,8 @@ pub struct RecordArgs {
     #[arg(long, short, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub source: Vec<String>,
     /// A fact to keep with the run, also compared: VALUE as it is, @FILE for a
-    /// file's text, $(COMMAND) for what a shell command prints; can be repeated
+    /// file's text, $(COMMAND) for what a shell command prints; NAME may stand
+    /// behind `HOST:`, the host that it is about; can be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
     pub fact: Vec<(String, String)>,
     /// Whether it has an end
@@ -125,7 +127,7 @@ fn plan(store: &Store, args: &RecordArgs, quiet: bool) -> anyhow::Result<Plan> {
     let root = args.machine.open()?;
     let host = hostname(&root);
     let mut sources = sources::choose(&args.hosts.own(&args.source, &host))?;
-    sources.extend(facts::given(&args.fact)?);
+    sources.extend(facts::given(&args.fact, &args.hosts.names(&host))?);
     sources.extend(args.db.source(Vec::new(), args.interval)?);
     let triggers = args.triggers.triggers(&mut sources)?;
     sources.extend(args.hosts.connect(&args.source, args.interval, args.duration, &host, quiet)?);

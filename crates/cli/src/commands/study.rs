@@ -116,7 +116,7 @@ pub fn run(global: &Global, args: &StudyArgs) -> anyhow::Result<ExitCode> {
     }
     let root = Root::live();
     let host = hostname(&root);
-    let hosts = HostsArgs::of(&plan.record.hosts)?;
+    let hosts = HostsArgs::of(&plan.record.hosts, &plan.record.roles)?;
     let own = hosts.own(&plan.record.sources, &host);
     let mut sources = sources::choose(&own).with_context(|| path.display().to_string())?;
     let db = DbArgs::of(plan.record.databases.clone());

@@ -36,11 +36,19 @@ impl DbArgs {
     pub fn source(&self, further: Vec<Server>, interval: f64) -> anyhow::Result<Option<Arc<dyn Source>>> {
         let mut servers = Vec::new();
         for url in self.servers.iter().filter(|url| *url != AUTO) {
-            servers.push(server(url)?);
+            let server = server(url)?;
+            if servers.iter().any(|known: &Server| known.is_same(&server)) {
+                let name = server.name();
+                print::message(&format!(
+                    "{name} is observed once: several URLs name it, and the first shows all of its databases"
+                ));
+            } else {
+                servers.push(server);
+            }
         }
         let found = if self.servers.iter().any(|url| url == AUTO) { servers_here()? } else { Vec::new() };
         for server in found.into_iter().chain(further) {
-            if servers.iter().all(|known| known.name() != server.name()) {
+            if !servers.iter().any(|known| known.is_same(&server)) {
                 servers.push(server);
             }
         }

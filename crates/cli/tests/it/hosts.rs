@@ -268,3 +268,59 @@ fn what_waits_for_a_slow_link_is_kept_and_follows() {
     let gaps = "select max(gap) as g from (select epoch(t) - epoch(lag(t) over (order by t)) - dt as gap from mem where host = 'b')";
     assert!(fenxi.number(gaps) < 0.05, "{}", fenxi.number(gaps));
 }
+
+#[test]
+fn each_run_of_a_rolled_recording_has_the_facts_of_all_hosts() {
+    let fenxi = Fenxi::new();
+    let conf = fenxi.path().with_extension("conf");
+    let options = "roll 1s\ninterval 100ms\nsource mem,facts\nname night\non b=env A=b\nrole server=b\n";
+    fs_err::write(&conf, options).unwrap();
+    let child = fenxi.spawn(&["record", "--config", conf.to_str().unwrap()]);
+    fenxi.wait_until_recording();
+    let runs = || fenxi.store().ids().unwrap().len();
+    wait_for("two runs", || runs() >= 2);
+    // Options that cannot be read leave the agents at work; those that can connect to them anew.
+    fs_err::write(&conf, "interwal 1s\n").unwrap();
+    signal(&child, Signal::SIGHUP);
+    let before = runs();
+    wait_for("runs after a vain reload", || runs() >= before + 3);
+    fs_err::write(&conf, options.replace("mem,", "mem,load,")).unwrap();
+    signal(&child, Signal::SIGHUP);
+    let before = runs();
+    wait_for("runs after a reload", || runs() >= before + 3);
+    signal(&child, Signal::SIGTERM);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(fenxi.number("select count(*) as n from event where kind = 'not reloaded'"), 1.0);
+    let all = runs() as f64;
+    let of = |table: &str, what: &str| {
+        fenxi.number(&format!("select count(distinct run) as n from {table} where host = 'b' {what}"))
+    };
+    assert_eq!(of("text", "and topic = 'host' and name = 'role' and value = 'server'"), all);
+    // The facts of a run that was very short may have come after its end.
+    let (told, sampled) = (of("text", "and topic = 'kernel' and name = 'release'"), of("mem", ""));
+    assert!(told >= all - 3.0 && sampled >= all - 3.0, "{told} and {sampled} of {all}");
+    assert_eq!(events(&fenxi), [""; 0]);
+}
+
+#[test]
+fn hosts_of_one_role_are_compared_with_each_other() {
+    let fenxi = Fenxi::new();
+    let record = ["record", "--for", "1s", "--interval", "100ms", "--source", "mem,cpu,facts"];
+    let hosts = ["--on", "b=env A=b", "--on", "c=env A=c", "--on", "d=env A=d"];
+    let roles = ["--role", "server=b,c", "--role", "client=d", "--fact", "b:build=a1"];
+    let said = fenxi.fails(1, &[&record[..], &["--role", "server=b"]].concat());
+    assert!(said.contains("no host is called b"), "{said}");
+    let said = fenxi.fails(1, &[&record[..], &hosts[..], &["--role", "server=b", "--role", "client=b"]].concat());
+    assert!(said.contains("b has the role server"), "{said}");
+    fenxi.ok(&[&record[..], &hosts[..], &roles[..]].concat());
+    let rows = fenxi.sql("select host, name, value from text where topic in ('host', 'given') order by host, name");
+    let of =
+        |row: &serde_json::Value| ["host", "name", "value"].map(|key| row[key].as_str().unwrap().to_owned()).join(" ");
+    let told: Vec<String> = rows.iter().map(of).collect();
+    assert_eq!(told, ["b build a1", "b role server", "c role server", "d role client"]);
+    let compared = fenxi.ok(&["ask", "hosts-compared", "--param", "least=0", "-o", "json"]);
+    assert!(compared.contains("\"role\":\"server\"") && !compared.contains("\"role\":\"client\""), "{compared}");
+    let facts = fenxi.ok(&["ask", "hosts-facts", "-o", "json"]);
+    assert!(!facts.contains("\"topic\":\"kernel\""), "one machine is like itself: {facts}");
+}

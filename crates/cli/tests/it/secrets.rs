@@ -2,8 +2,9 @@
 //! the store, all texts of all tables, messages, reports, and the command lines of the processes that it starts.
 
 use std::{
+    io::Write,
     path::Path,
-    process::Command,
+    process::{Command, Stdio},
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
@@ -68,6 +69,45 @@ fn runs_are_free_of_it(fenxi: &Fenxi) {
         assert!(!holds(&fs_err::read(&page).unwrap()));
     }
     assert!(!fenxi.ok(&["runs"]).contains(MARKER));
+    copies_and_models_are_free_of_it(fenxi);
+}
+
+/// What is pushed elsewhere, what a push without success says, and what a language model is told.
+fn copies_and_models_are_free_of_it(fenxi: &Fenxi) {
+    let there = tempfile::tempdir().unwrap();
+    fenxi.ok(&["push", there.path().to_str().unwrap()]);
+    assert!(walk(there.path()).len() > 10);
+    bytes_are_free_of_it(there.path());
+    let mut push = fenxi.command(&["push", "s3://bucket/prefix"]);
+    push.env("AWS_ACCESS_KEY_ID", secret("id")).env("AWS_SECRET_ACCESS_KEY", secret("key"));
+    push.env("AWS_SESSION_TOKEN", secret("token")).env("AWS_ENDPOINT_URL", "http://127.0.0.1:1");
+    let refused = push.output().unwrap();
+    assert!(
+        !refused.status.success() && !holds(&refused.stdout) && !holds(&refused.stderr),
+        "{}",
+        text(&refused.stderr)
+    );
+    let calls = [
+        ("list_runs", "{}"),
+        ("show_run", r#"{"run":["config"]}"#),
+        ("findings", "{}"),
+        ("ask", r#"{"question":"db-statements","run":["config"]}"#),
+        ("sql", r#"{"q":"SELECT DISTINCT statement FROM db_session","run":["config"]}"#),
+        ("sql", r#"{"q":"SELECT DISTINCT command FROM process","run":["config"]}"#),
+        ("sql", r#"{"q":"SELECT name, value FROM db_setting","run":["config"]}"#),
+    ];
+    let mut command = fenxi.command(&["mcp"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for (id, (tool, arguments)) in calls.iter().enumerate() {
+        let call = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+        writeln!(input, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{call}}}"#).unwrap();
+    }
+    drop(input);
+    let told = child.wait_with_output().unwrap().stdout;
+    let answered =
+        text(&told).lines().filter(|line| line.contains("\"result\"") && !line.contains("\"isError\":true")).count();
+    assert!(answered == calls.len() && !holds(&told), "{}", if holds(&told) { around(&told) } else { text(&told) });
 }
 
 /// Runs `fenxi` in an environment of its own: a home with files that hold passwords.
@@ -80,12 +120,8 @@ fn fenxi_at_home(fenxi: &Fenxi, home: &Path, variables: &[(&str, &str)], args: &
     let watching = AtomicBool::new(true);
     let output = thread::scope(|scope| {
         let _until = Until(&watching);
-        let child = command
-            .envs(variables.iter().copied())
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
+        let child =
+            command.envs(variables.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let id = child.id();
         let watching = &watching;
         // What an open run holds stands in no sealed one, and what it starts is gone at its end.
@@ -183,6 +219,13 @@ fn record_with(fenxi: &Fenxi, server: &Server, (user, variable): (&str, &str), (
     words.extend(command.iter().map(String::as_str));
     let nobody = tempfile::tempdir().unwrap();
     fenxi_at_home(fenxi, nobody.path(), &[], &words);
+    // A file of options, and an agent whose transport has a password in its words.
+    let (conf, on) = (nobody.path().join("record.conf"), format!("b=env PGPASSWORD={}", secret("transport")));
+    fs_err::write(&conf, format!("db {full}\non {on}\n")).unwrap();
+    let mut words = vec!["record", "--config", conf.to_str().unwrap(), "--name", "config", "--"];
+    words.extend(command.iter().map(String::as_str));
+    fenxi_at_home(fenxi, nobody.path(), &[], &words);
+    assert_eq!(fenxi.number("SELECT count(DISTINCT host) FROM process"), 2.0);
     let short = ["record", "--db", &plain, "--for", "2s", "--db-rate", "100"];
     fenxi_at_home(fenxi, home.path(), &[], &short);
     fenxi_at_home(fenxi, nobody.path(), &[(variable, &password)], &short);
@@ -191,7 +234,7 @@ fn record_with(fenxi: &Fenxi, server: &Server, (user, variable): (&str, &str), (
     fenxi_at_home(fenxi, nobody.path(), &[], &["load", "prepare", &full, "-w", "oltp_point_select"]);
     fenxi_at_home(fenxi, nobody.path(), &[], &load);
     // It was observed: what is free of passwords is not just empty.
-    assert!(fenxi.number("SELECT count(DISTINCT run) FROM db WHERE samples > 0") >= 4.0);
+    assert!(fenxi.number("SELECT count(DISTINCT run) FROM db WHERE samples > 0") >= 5.0);
     assert!(fenxi.number("SELECT count(*) FROM db_session WHERE statement IS NOT NULL") > 10.0);
     assert!(fenxi.ok(&["show", "url"]).contains(":***@127.0.0.1:"));
     // A wrong password, and a URL that is none.

@@ -37,6 +37,8 @@ pub struct Own {
     /// How often it was asked to read since then.
     turns: u32,
     is_known: bool,
+    /// So many of the next turns are read, however soon they come.
+    due: u8,
 }
 
 /// Which of our sessions.
@@ -51,7 +53,12 @@ pub enum Who {
 impl Own {
     /// Of the sampler's session or the poller's: what an earlier one of the same kind added is no more.
     pub fn of(who: Who) -> Own {
-        Own { who, last: None, turns: 0, is_known: false }
+        Own { who, last: None, turns: 0, is_known: false, due: 0 }
+    }
+
+    /// The session did what it does not always do: the next turn counts that, and the one behind it no more.
+    pub fn did_more(&mut self) {
+        self.due = 2;
     }
 
     /// Reads it when it is time to, and lets the poller know.
@@ -61,9 +68,10 @@ impl Own {
     pub fn read(&mut self, client: &mut Client, server: &Server) -> Result<(), ClientError> {
         self.turns += 1;
         let pause = if self.is_known { PAUSES.1 } else { PAUSES.0 };
-        if self.last.as_ref().is_some_and(|(at, _)| at.elapsed() < pause) {
+        if self.due == 0 && self.last.as_ref().is_some_and(|(at, _)| at.elapsed() < pause) {
             return Ok(());
         }
+        self.due = self.due.saturating_sub(1);
         let mut now = FxHashMap::default();
         let sql = format!("{MARK} SHOW SESSION STATUS WHERE Variable_name IN ('{}')", NAMES.join("','"));
         let asked = client.each(&sql, &mut |row| {

@@ -168,6 +168,7 @@ impl gather::Poller for Mysql {
         }
         if heard.locked > 0 {
             self.locks.read(&mut self.client, &about, rows)?;
+            self.own.did_more();
         }
         if let Some(Interval { t, dt: Some(dt) }) = self.replicas.take(&about) {
             self.replication.read(&mut self.client, &server, t, dt, rows)?;

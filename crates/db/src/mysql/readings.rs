@@ -24,6 +24,7 @@ static TABLES: Reading<db_table::Schema> = Reading {
     only_with: None,
     counts_new: true,
     movers_only: true,
+    forgets: false,
     at_end: None,
     from: "performance_schema.table_io_waits_summary_by_table WHERE OBJECT_TYPE = 'TABLE' AND COUNT_STAR > 0",
     key: "concat(OBJECT_SCHEMA, '.', OBJECT_NAME)",
@@ -54,6 +55,7 @@ static TABLES_OF_USERSTAT: Reading<db_table::Schema> = Reading {
     only_with: None,
     counts_new: true,
     movers_only: true,
+    forgets: false,
     at_end: None,
     from: "information_schema.TABLE_STATISTICS",
     key: "concat(TABLE_SCHEMA, '.', TABLE_NAME)",
@@ -80,6 +82,7 @@ static INDEXES: Reading<db_index::Schema> = Reading {
     only_with: None,
     counts_new: true,
     movers_only: true,
+    forgets: false,
     at_end: None,
     from: "performance_schema.table_io_waits_summary_by_index_usage WHERE INDEX_NAME IS NOT NULL \
            AND OBJECT_SCHEMA NOT IN ('mysql', 'performance_schema', 'sys')",
@@ -107,6 +110,7 @@ static INDEXES_OF_USERSTAT: Reading<db_index::Schema> = Reading {
     only_with: None,
     counts_new: true,
     movers_only: true,
+    forgets: false,
     at_end: None,
     from: "information_schema.INDEX_STATISTICS",
     key: "concat(TABLE_SCHEMA, '.', TABLE_NAME, '/', INDEX_NAME)",
@@ -125,6 +129,7 @@ static INDEXES_OF_USERSTAT: Reading<db_index::Schema> = Reading {
     ],
 };
 
+/// MariaDB 10.11 takes from a kind what a file of it had counted, once the file is removed.
 static FILES: Reading<db_io::Schema> = Reading {
     name: "file I/O",
     view: "performance_schema.file_summary_by_event_name",
@@ -133,6 +138,7 @@ static FILES: Reading<db_io::Schema> = Reading {
     only_with: None,
     counts_new: true,
     movers_only: true,
+    forgets: true,
     at_end: None,
     from: "performance_schema.file_summary_by_event_name WHERE COUNT_STAR > 0",
     key: "EVENT_NAME",

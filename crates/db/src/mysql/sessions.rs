@@ -49,6 +49,7 @@ pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError>
         by_threads,
         lists_others,
         executes: false,
+        is_quiet: false,
         transactions: Transactions::default(),
         texts: FxHashMap::default(),
         own: Own::of(Who::Sampler),
@@ -74,6 +75,8 @@ struct Sampler {
     lists_others: bool,
     /// Whether somebody executed a prepared statement at the last look.
     executes: bool,
+    /// Whether nobody did anything at the last look.
+    is_quiet: bool,
     transactions: Transactions,
     /// Statements in normal form, by their text.
     texts: FxHashMap<Box<str>, Arc<Text>>,
@@ -115,7 +118,7 @@ impl Sampler {
 
 impl gather::Sampler for Sampler {
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
-        self.transactions.read(&mut self.client)?;
+        self.transactions.read(&mut self.client, self.is_quiet)?;
         self.own.read(&mut self.client, &self.server)?;
         let by_threads = self.by_threads && !(self.executes && self.lists_others);
         let sql = self.statement(by_threads);
@@ -170,6 +173,7 @@ impl gather::Sampler for Sampler {
             return Err(error);
         }
         self.executes = executes;
+        self.is_quiet = into.sessions().is_empty();
         if let Some(threads) = &self.threads {
             into.sessions_mut().iter_mut().for_each(|session| threads.complete(session));
         }

@@ -11,6 +11,8 @@ use super::MARK;
 
 /// The shortest time between two readings.
 const PAUSE: Duration = Duration::from_millis(190);
+/// The time between two readings while no session does anything and no transaction is open.
+const QUIET: Duration = Duration::from_millis(990);
 
 /// A transaction.
 #[derive(Clone, Debug, Default)]
@@ -35,12 +37,13 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    /// Reads them, if the server can have news.
+    /// Reads them, if the server can have news; `quiet`: no session did anything at the last look.
     ///
     /// # Errors
     /// When the connection is lost.
-    pub fn read(&mut self, client: &mut Client) -> Result<(), ClientError> {
-        if self.is_refused || self.read.is_some_and(|read| read.elapsed() < PAUSE) {
+    pub fn read(&mut self, client: &mut Client, quiet: bool) -> Result<(), ClientError> {
+        let pause = if quiet && self.open.is_empty() { QUIET } else { PAUSE };
+        if self.is_refused || self.read.is_some_and(|read| read.elapsed() < pause) {
             return Ok(());
         }
         let sql = format!(

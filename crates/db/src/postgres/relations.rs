@@ -22,6 +22,7 @@ static TABLES: Reading<db_table::Schema> = Reading {
     only_with: None,
     counts_new: false,
     movers_only: true,
+    forgets: false,
     at_end: Some(AtEnd { sql: FREE, place: db_table::free_bytes }),
     from: "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
            LEFT JOIN LATERAL (SELECT sum(pg_stat_get_numscans(i.indexrelid)) AS scans, \
@@ -123,6 +124,7 @@ static INDEXES: Reading<db_index::Schema> = Reading {
     only_with: None,
     counts_new: false,
     movers_only: true,
+    forgets: false,
     at_end: None,
     from: "pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class r ON r.oid = i.indrelid \
            JOIN pg_namespace n ON n.oid = r.relnamespace \

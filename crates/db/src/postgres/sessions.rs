@@ -140,8 +140,12 @@ impl Sessions {
             let kind = row.text(at::KIND).unwrap_or_default();
             let (state, wait_type) = (row.text(at::STATE), row.text(at::WAIT_TYPE));
             // Sessions of others show nothing to whom they are none of.
-            if kind.is_empty() || (kind == "client backend" && state.is_none()) {
+            if kind.is_empty() {
                 into.hidden += 1;
+                return;
+            }
+            // One that just connects has no state yet: nobody is hidden, and no statement is executed.
+            if kind == "client backend" && state.is_none() {
                 return;
             }
             let session = into.add();

@@ -4,13 +4,16 @@
 
 mod auto;
 mod extensions;
+mod messages;
 mod mysql;
 mod mysql_versions;
 mod observe;
 mod oracles;
 mod pooler;
 mod postgres;
+mod resets;
 mod saturated;
+mod saved;
 #[allow(dead_code, reason = "the load's tests use all of it")]
 #[path = "../../../load/tests/it/server.rs"]
 mod server;

@@ -11,10 +11,11 @@ use fenxi_model::{
     catalog::{db, db_index, db_lock, db_session, db_setting, db_statement, db_table, db_wal, metric},
     statement::digest,
 };
-use fenxi_wire::Mode;
+use fenxi_wire::{Dialect, Mode};
 
 use crate::{
     observe::{amount, begin, events, notes, places, texts, time_in},
+    saved::{self, Listener},
     server::{Server, skipped},
 };
 
@@ -31,22 +32,32 @@ const SCHEMA: &str = "--performance-schema=ON";
 #[test]
 fn statements_and_commits_are_as_many_as_the_driver_made() {
     let Some(server) = server(&[SCHEMA]) else { return };
-    all_that_was_done_is_counted(&server, "MariaDB");
+    all_that_was_done_is_counted(&server, ("mariadb-10.11", "MariaDB"));
 }
 
 /// What a driver did is what is read.
-pub fn all_that_was_done_is_counted(server: &Server, vendor_is: &str) {
+pub fn all_that_was_done_is_counted(server: &Server, (name, vendor): (&str, &str)) {
     let program = server.program("tpcb_like", &[("scale", "1")]);
     server.prepare(&program).unwrap();
-    let mut observation = begin(&server.url("test"), 20).unwrap();
+    let listener = saved::is_wanted().then(|| Listener::before(server));
+    let url = listener.as_ref().map_or_else(|| server.url("test"), |listener| listener.url(server));
+    let mut observation = begin(&url, 20).unwrap();
     // Prepared statements are in no digest of MariaDB 10.11.
     let outcome = server.run(program, Mode::Simple, Schedule::Closed);
     let done = (outcome.total.tally.transactions + outcome.drained.transactions) as f64;
     observation.go_on(1.2);
     let rows = observation.end();
+    if let Some(listener) = listener {
+        saved::save(name, done, &listener.exchanges(Dialect::Mysql));
+    }
+    is_counted(&rows, done, vendor);
+}
+
+/// What an observation shows during which so many transactions were done.
+pub fn is_counted(rows: &Rows, done: f64, vendor_is: &str) {
     let statements = rows.of(&db_statement::TABLE).unwrap();
     let calls = |begin: &str| {
-        amount(&rows, &db_statement::TABLE, (db_statement::dt, db_statement::calls_per_s), |row| {
+        amount(rows, &db_statement::TABLE, (db_statement::dt, db_statement::calls_per_s), |row| {
             statements.str(row, db_statement::statement).is_some_and(|text| text.starts_with(begin))
         })
     };
@@ -60,17 +71,21 @@ pub fn all_that_was_done_is_counted(server: &Server, vendor_is: &str) {
     }
     let databases = rows.of(&db::TABLE).unwrap();
     let server_row = |row: usize| databases.str(row, db::database).is_none();
-    let commits = amount(&rows, &db::TABLE, (db::dt, db::commits_per_s), server_row);
+    let commits = amount(rows, &db::TABLE, (db::dt, db::commits_per_s), server_row);
     assert!((done - 1e-6..done * 1.2 + 20.0).contains(&commits), "{commits} of {done}");
     assert!(rows.of(&db_wal::TABLE).is_some());
     let tables = rows.of(&db_table::TABLE).unwrap();
     let history = |row: usize| tables.str(row, db_table::relation) == Some("test.pgbench_history");
-    let inserted = amount(&rows, &db_table::TABLE, (db_table::dt, db_table::rows_inserted_per_s), history);
+    let inserted = amount(rows, &db_table::TABLE, (db_table::dt, db_table::rows_inserted_per_s), history);
     assert!(inserted >= done - 1e-6, "{inserted} of {done}");
     let settings = rows.of(&db_setting::TABLE).unwrap();
-    let vendor = places(&rows, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("vendor"));
+    let vendor = places(rows, &db_setting::TABLE, |row| settings.str(row, db_setting::name) == Some("vendor"));
     assert_eq!(settings.str(vendor[0], db_setting::value), Some(vendor_is));
-    assert!(notes(&rows).iter().all(|note| !note.contains(" read: ")), "{:?}", notes(&rows));
+    assert!(
+        notes(rows).iter().all(|note| !note.contains(" read: ") && !note.contains(" saved to: ")),
+        "{:?}",
+        notes(rows)
+    );
 }
 
 #[test]

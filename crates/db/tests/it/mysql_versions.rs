@@ -5,8 +5,12 @@ use std::{
     process::Command,
 };
 
+use fenxi_wire::Dialect;
+
 use crate::{
-    mysql::{a_queue_for_a_row_has_its_root, a_row_is_waited_for, all_that_was_done_is_counted},
+    mysql::{a_queue_for_a_row_has_its_root, a_row_is_waited_for, all_that_was_done_is_counted, is_counted},
+    observe::begin,
+    saved,
     server::{Server, as_user, free_port, quietly, skipped},
 };
 
@@ -65,9 +69,23 @@ fn mariadb() -> Option<Server> {
 }
 
 #[test]
+fn saved_answers_of_every_version_are_read_alike() {
+    std::thread::scope(|scope| {
+        for (name, vendor) in [("mariadb-10.11", "MariaDB"), ("mariadb-11.4", "MariaDB"), ("mysql-8.0", "MySQL")] {
+            scope.spawn(move || {
+                let (port, done) = saved::played(name, Dialect::Mysql);
+                let mut observation = begin(&format!("mysql://root@127.0.0.1:{port}/test"), 20).unwrap();
+                observation.go_on(3.2);
+                is_counted(&observation.end(), done, vendor);
+            });
+        }
+    });
+}
+
+#[test]
 fn mysql_8_is_read_as_mariadb_is() {
     let Some(server) = mysql() else { return };
-    all_that_was_done_is_counted(&server, "MySQL");
+    all_that_was_done_is_counted(&server, ("mysql-8.0", "MySQL"));
     a_row_is_waited_for(&server, &["MySQL 8.0"]);
     a_queue_for_a_row_has_its_root(&server);
 }
@@ -75,7 +93,7 @@ fn mysql_8_is_read_as_mariadb_is() {
 #[test]
 fn mariadb_11_is_read_as_the_older_one_is() {
     let Some(server) = mariadb() else { return };
-    all_that_was_done_is_counted(&server, "MariaDB");
+    all_that_was_done_is_counted(&server, ("mariadb-11.4", "MariaDB"));
     a_row_is_waited_for(&server, &["MariaDB 11.4"]);
     a_queue_for_a_row_has_its_root(&server);
 }

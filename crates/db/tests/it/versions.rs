@@ -1,20 +1,26 @@
-//! Every version of PostgreSQL that `scripts/postgres-versions` fetched: each reading succeeds, and shows what its version has.
+//! Every version of PostgreSQL: each reading succeeds, and shows what its version has. Those that are installed or that
+//! `scripts/postgres-versions` fetched are run; of all of them saved answers are played.
 
 use std::path::{Path, PathBuf};
 
 use fenxi_load::schedule::Schedule;
-use fenxi_model::catalog::{
-    db, db_checkpoint, db_index, db_io, db_setting, db_statement, db_table, db_wait, db_wal, note,
+use fenxi_model::{
+    Rows,
+    catalog::{db, db_checkpoint, db_index, db_io, db_setting, db_statement, db_table, db_wait, db_wal, note},
 };
-use fenxi_wire::Mode;
+use fenxi_wire::{Dialect, Mode};
 
 use crate::{
     observe::{amount, begin},
-    server::{Server, as_user, quietly, skipped},
+    saved::{self, Listener},
+    server::{Server, as_user, postgres_programs, quietly, skipped},
 };
 
 /// Versions that are tried.
-const VERSIONS: &[u32] = &[12, 13, 14, 16, 17, 18];
+const VERSIONS: &[u32] = &[12, 13, 14, 15, 16, 17, 18];
+
+/// Arguments of all servers.
+const MORE: [&str; 4] = ["-c", "shared_preload_libraries=pg_stat_statements", "-c", "track_io_timing=on"];
 
 /// Where the script puts them.
 fn fetched(version: u32) -> Option<PathBuf> {
@@ -39,17 +45,38 @@ fn every_version_is_read_without_a_refusal() {
         for version in VERSIONS {
             match fetched(*version) {
                 Some(programs) => _ = scope.spawn(move || try_version(*version, &programs)),
+                None if is_installed(*version) => {
+                    _ = scope.spawn(move || is_read(&Server::postgres_with(&MORE).unwrap(), *version));
+                }
                 None => skipped(&format!("PostgreSQL {version}"), "scripts/postgres-versions has not fetched it"),
             }
         }
     });
 }
 
+#[test]
+fn saved_answers_of_every_version_are_read_alike() {
+    std::thread::scope(|scope| {
+        for version in VERSIONS {
+            scope.spawn(move || {
+                let (port, done) = saved::played(&format!("postgres-{version}"), Dialect::Postgres);
+                let mut observation = begin(&format!("postgres://postgres@127.0.0.1:{port}/postgres"), 20).unwrap();
+                observation.go_on(3.2);
+                is_right(&observation.end(), *version, done);
+            });
+        }
+    });
+}
+
+/// Whether it is the system's own.
+fn is_installed(version: u32) -> bool {
+    postgres_programs().is_some_and(|bin| bin.parent().is_some_and(|of| of.ends_with(version.to_string())))
+}
+
 fn try_version(version: u32, programs: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let bin = readable(programs, folder.path()).join("bin");
-    let more = ["-c", "shared_preload_libraries=pg_stat_statements", "-c", "track_io_timing=on"];
-    is_read(&Server::postgres_of(&bin, &bin.join("postgres"), &more), version);
+    is_read(&Server::postgres_of(&bin, &bin.join("postgres"), &MORE), version);
 }
 
 fn is_read(server: &Server, version: u32) {
@@ -58,26 +85,38 @@ fn is_read(server: &Server, version: u32) {
     server.prepare(&program).unwrap();
     // Up to 14 statistics are gathered by a process of their own, and are late.
     let late = if version < 15 { 2.5 } else { 1.2 };
-    let mut observation = begin(&server.url("postgres"), 20).unwrap();
+    let listener = saved::is_wanted().then(|| Listener::before(server));
+    let url = listener.as_ref().map_or_else(|| server.url("postgres"), |listener| listener.url(server));
+    let mut observation = begin(&url, 20).unwrap();
     let outcome = server.run(program, Mode::Prepared, Schedule::Closed);
     let done = (outcome.total.tally.transactions + outcome.drained.transactions) as f64;
     observation.go_on(late);
     let rows = observation.end();
+    if let Some(listener) = listener {
+        saved::save(&format!("postgres-{version}"), done, &listener.exchanges(Dialect::Postgres));
+    }
+    is_right(&rows, version, done);
+}
+
+/// Rows of an observation during which so many transactions were done.
+fn is_right(rows: &Rows, version: u32, done: f64) {
     let notes = rows.of(&note::TABLE);
     let refused: Vec<_> = notes
         .iter()
         .flat_map(|notes| (0..notes.n_rows()).filter_map(|row| notes.str(row, note::message)))
-        .filter(|message| message.contains(" read: ") || message.contains("unexpectedly"))
+        .filter(|message| {
+            message.contains(" read: ") || message.contains(" saved to: ") || message.contains("unexpectedly")
+        })
         .collect();
     assert!(refused.is_empty(), "{version}: {refused:?}");
     let statements = rows.of(&db_statement::TABLE).unwrap();
-    let calls = amount(&rows, &db_statement::TABLE, (db_statement::dt, db_statement::calls_per_s), |row| {
+    let calls = amount(rows, &db_statement::TABLE, (db_statement::dt, db_statement::calls_per_s), |row| {
         statements.str(row, db_statement::statement).is_some_and(|text| text.starts_with("update pgbench_accounts"))
     });
     assert!((calls - done).abs() < 0.01, "{version}: {calls} of {done}");
     let databases = rows.of(&db::TABLE).unwrap();
     let commits =
-        amount(&rows, &db::TABLE, (db::dt, db::commits_per_s), |row| databases.str(row, db::database).is_none());
+        amount(rows, &db::TABLE, (db::dt, db::commits_per_s), |row| databases.str(row, db::database).is_none());
     assert!((done..done + 400.0).contains(&commits), "{version}: {commits} commits of {done}");
     let has = [
         (db_wait::TABLE.name, rows.of(&db_wait::TABLE).is_some(), true),

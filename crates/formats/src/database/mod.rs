@@ -12,4 +12,5 @@ formats! {
     postgresql_log,
     mysql_slow_log,
     innodb_status,
+    redis_info,
 }

@@ -43,7 +43,7 @@ impl When {
     }
 
     /// Tells from a column's header and its first cell; None when it is no time.
-    pub(super) fn detect(header: &str, cell: &str) -> Option<When> {
+    pub(crate) fn detect(header: &str, cell: &str) -> Option<When> {
         if let Some(value) = number(cell) {
             let unit = time_header(header)?;
             return Some(match unit {

@@ -5,6 +5,10 @@ mod joins;
 
 formats! {
     nicstat,
+    ifstat,
+    bwm_ng,
+    numactl,
+    proc_memory,
     dstat,
     nmon,
     collectl,
@@ -22,6 +26,7 @@ formats! {
     iotop,
     zpool_iostat,
     zpool_status,
+    zfs_list,
     nfsiostat,
     nfsstat,
     kubectl_top,
@@ -29,6 +34,7 @@ formats! {
     dcgmi,
     syslog,
     journal_json,
+    json_log,
     pcp2json,
     dmesg,
 }

@@ -52,7 +52,17 @@ fn is_header(line: &str) -> bool {
 fn sniff(head: &Head<'_>) -> Sure {
     let pool = head.any(|line| line.strip_prefix("pool: ").is_some_and(|name| !name.contains(' ')));
     let state = head.any(|line| line.starts_with("state: "));
-    Sure::Certain.when(pool && state && head.any(is_header))
+    // A part of it, from its titles on: the pool itself stands first below them.
+    let lines: Vec<&str> = head.lines().take(200).collect();
+    let part = lines.windows(2).any(|pair| is_header(pair[0]) && is_pool(pair[1]));
+    Sure::Certain.when(pool && state && head.any(is_header) || part)
+}
+
+/// `demo  ONLINE  0  0  0`
+fn is_pool(line: &str) -> bool {
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let states = ["ONLINE", "DEGRADED", "FAULTED", "OFFLINE", "UNAVAIL", "REMOVED", "SUSPENDED"];
+    words.len() >= 5 && states.contains(&words[1]) && words[2..5].iter().all(|cell| count(cell).is_some())
 }
 
 struct Reader {
@@ -107,7 +117,7 @@ impl Reader {
             }
             return true;
         }
-        if is_header(text) && self.pool.is_some() {
+        if is_header(text) {
             self.say(out);
             self.columns = Some(text.split_ascii_whitespace().skip(2).map(str::to_owned).collect());
             self.class.clear();
@@ -120,6 +130,10 @@ impl Reader {
             self.say(out);
             (self.now, self.first, self.pool, self.columns) = (None, None, None, None);
             self.moments.take(text, out);
+            return true;
+        }
+        // What was left out of a quoted part.
+        if text == "[...]" || text == "..." {
             return true;
         }
         if let Some((_, said, lines)) = &mut self.said {
@@ -162,6 +176,9 @@ impl Reader {
 
     /// `sdb       DEGRADED     0     0    12K  too many errors`
     fn device(&mut self, line: &str, out: &mut Out<'_>) -> bool {
+        if self.columns.is_some() && self.pool.is_none() && is_pool(line) {
+            self.begin(line.split_ascii_whitespace().next().unwrap_or(""));
+        }
         let (Some(columns), Some(pool)) = (&self.columns, &self.pool) else { return false };
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         if let [class] = words[..]

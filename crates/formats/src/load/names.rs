@@ -15,6 +15,13 @@ pub struct Name {
     better: &'static str,
 }
 
+impl Name {
+    /// Whether it is a time that something took.
+    pub(super) fn is_time(self) -> bool {
+        matches!(self.unit, "ms" | "s")
+    }
+}
+
 pub(super) const fn higher(name: &'static str, unit: &'static str) -> Name {
     Name { name, unit, better: "higher" }
 }

@@ -2,7 +2,9 @@
 //!
 //! Between parentheses behind FROM nothing but a query can stand, whatever the text is: a command, or a second statement, is an
 //! error of the server's own parser. What a query can do besides reading is known by name: functions that call any
-//! code, read any file or start a program. Reading other tables of the cluster is the cluster's own affair.
+//! code, read any file or start a program. Spark is asked for the plan first, in which each function has its own name
+//! however the statement spelled it ([`looked_through`]); words of the text are the first look, and the only one for other
+//! servers. Reading other tables of the cluster is the cluster's own affair.
 
 use crate::{
     QueryError,
@@ -26,6 +28,9 @@ const FORMATS: [&str; 8] = ["avro", "binaryfile", "csv", "delta", "json", "orc",
 
 /// The statement as a query within another one.
 pub(super) fn wrapped(sql: &str) -> Result<String, QueryError> {
+    if has_path(sql) {
+        return Err(QueryError::Function("a path as a table, or a name with a slash".to_owned()));
+    }
     let tokens = tokens(sql);
     let name = |i: usize| match tokens.get(i) {
         Some((_, Token::Name(name))) => name.as_str(),
@@ -48,6 +53,43 @@ pub(super) fn wrapped(sql: &str) -> Result<String, QueryError> {
     Ok(format!("SELECT * FROM (\n{sql}\n)"))
 }
 
+/// Whether anything between two backticks looks like a path, wherever these stand: servers do not agree on where a text or a
+/// comment ends.
+fn has_path(sql: &str) -> bool {
+    sql.split('`').skip(1).any(|name| {
+        name.starts_with('/') || name.contains("://") || name.contains('/') && !name.contains(char::is_whitespace)
+    })
+}
+
+/// What a plan of Spark's says of code, programs or other machines that are called.
+const CALLS: [&str; 8] = [
+    "ai_query(",
+    "http_request(",
+    "java_method(",
+    "read_files(",
+    "reflect(",
+    "remote_query(",
+    "ScriptTransformation",
+    "try_reflect(",
+];
+
+/// Whether the plan of a statement, in Spark's extended form, only reads tables.
+///
+/// It shows texts of the statement without their quotes: one that looks like such a call is refused too.
+pub(super) fn looked_through(plan: &str) -> Result<(), QueryError> {
+    // Cut short it would not show everything.
+    let is_whole = ["== Analyzed Logical Plan ==", "== Physical Plan =="].iter().all(|part| plan.contains(part));
+    if !is_whole {
+        return Err(QueryError::Cluster("the cluster does not show the whole plan of the statement".to_owned()));
+    }
+    let begins = |at: usize| !plan[..at].ends_with(|c: char| c == '_' || c.is_alphanumeric());
+    let is_call = |call: &&&str| plan.match_indices(**call).any(|(at, _)| begins(at));
+    match CALLS.iter().find(is_call) {
+        Some(call) => Err(QueryError::Function(call.trim_end_matches('(').to_owned())),
+        None => Ok(()),
+    }
+}
+
 /// Whether what follows the dot after token `i` is quoted, as a path must be.
 fn is_path(tokens: &[(usize, Token)], i: usize) -> bool {
     let quote = |token: &(usize, Token)| matches!(token.1, Token::Other('`'));
@@ -56,7 +98,24 @@ fn is_path(tokens: &[(usize, Token)], i: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::wrapped;
+    use super::{looked_through, wrapped};
+
+    #[test]
+    fn a_plan_tells_calls_by_their_own_names() {
+        let plan = |what: &str| {
+            format!(
+                "== Analyzed Logical Plan ==\nProject [{what}]\n+- OneRowRelation\n\n== Physical Plan ==\n*(1) Project"
+            )
+        };
+        for what in ["reflect(java.lang.System, exit, 0, true) AS a#1", "try_reflect(x, y)", "java_method(a, b, true)"]
+        {
+            assert!(looked_through(&plan(what)).is_err(), "{what}");
+        }
+        for what in ["usr#1 AS reflect#2", "reflected(x)", "sum(user#1)"] {
+            assert!(looked_through(&plan(what)).is_ok(), "{what}");
+        }
+        assert!(looked_through("== Analyzed Logical Plan ==\n... 1 more").is_err());
+    }
 
     #[test]
     fn a_query_is_wrapped_and_what_is_more_is_refused() {
@@ -67,6 +126,9 @@ mod tests {
             "SELECT * FROM parquet.`/etc/x`",
             "SELECT * FROM text . `/etc/passwd`",
             "SELECT * FROM `csv`.`/etc/passwd`",
+            "SELECT * FROM `org.example.Text`.`/etc/passwd`",
+            r"SELECT '\'', * FROM text.`/etc/passwd`, (SELECT '\'')",
+            "SELECT '`', * FROM xml.`s3a://a/b c`",
             "SELECT TRANSFORM (a) USING 'sh' AS b FROM cpu",
         ] {
             assert!(wrapped(sql).is_err(), "{sql}");
@@ -75,6 +137,7 @@ mod tests {
             "SELECT transform(l, x -> x + 1) FROM t JOIN u USING (run)",
             "SELECT text.value FROM text",
             "SELECT user FROM process",
+            "SELECT `usr` / `idle` FROM cpu",
         ] {
             assert!(wrapped(sql).is_ok(), "{sql}");
         }

@@ -123,7 +123,7 @@ impl Tables<'_> {
         if rows.is_empty() { Ok(None) } else { rows::batch(&columns, &rows).map(Some) }
     }
 
-    /// Files that can be read as one: of the same types, and of one run where the server does not find out by itself.
+    /// Files that can be read as one: of the same types where the server is Spark, each by itself where it is another.
     fn groups<'a>(
         &self,
         files: &'a [TableFile],
@@ -146,7 +146,8 @@ impl Tables<'_> {
                 types.retain(|name, ty| columns.iter().any(|(column, wanted)| column == name && wanted != ty));
             }
             let like = Group { types, run, is_shared, condition, is_spark: self.is_spark, files: vec![file] };
-            match groups.iter_mut().find(|group| group.is_like(&like)) {
+            // Others pass over a file that they do not find when it stands beside one that they do.
+            match groups.iter_mut().find(|group| self.is_spark && group.is_like(&like)) {
                 Some(group) => group.files.push(file),
                 None => groups.push(like),
             }

@@ -1,7 +1,7 @@
 //! Findings of a run are evaluated once and kept in `cache/windows`, beside the statistics of its windows.
 //!
 //! A sealed run never changes, so what a shipped finding finds in it holds until the finding does. Findings of the store are
-//! evaluated anew each time: they may look at more than one run.
+//! evaluated anew each time: they may look at more than one run. What a cluster found is kept apart from what this machine did.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -50,7 +50,9 @@ impl Engine {
     /// When the store cannot be read. A finding that fails stands among what is given back.
     pub(super) fn look(&self, findings: Vec<Finding>, scope: &Scope) -> Result<Vec<Found>, QueryError> {
         let runs = self.runs_of(scope)?;
-        let mut kept: Vec<Kept> = runs.iter().map(|run| self.kept(run, scope.part)).collect();
+        let by = self.program()?.map(|program| word(&program));
+        let path = |run: &RunId| self.kept_path(run, scope.part, by.as_deref());
+        let mut kept: Vec<Kept> = runs.iter().map(|run| self.kept(path(run))).collect();
         let mut all = Vec::new();
         for finding in findings {
             let mut outcome = match finding.own {
@@ -67,7 +69,7 @@ impl Engine {
         order(&mut all);
         for (run, kept) in runs.iter().zip(&kept).filter(|(_, kept)| kept.is_news) {
             // A store that cannot be written is read all the same, only slower.
-            let _ = self.keep(run, scope.part, kept);
+            let _ = self.keep(path(run), kept);
         }
         Ok(all)
     }
@@ -111,16 +113,14 @@ impl Engine {
     }
 
     /// What is kept of a run; nothing where that cannot be believed.
-    fn kept(&self, run: &RunId, part: Option<Part>) -> Kept {
-        let path = self.kept_path(run, part);
+    fn kept(&self, path: PathBuf) -> Kept {
         if !self.store().has_cached(&path) {
             return Kept::default();
         }
         fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
 
-    fn keep(&self, run: &RunId, part: Option<Part>, kept: &Kept) -> Result<(), QueryError> {
-        let path = self.kept_path(run, part);
+    fn keep(&self, path: PathBuf, kept: &Kept) -> Result<(), QueryError> {
         self.store().make_derived()?;
         let scratch = self.store().scratch()?;
         let text = serde_json::to_string(kept).map_err(|e| QueryError::Io(e.into()))?;
@@ -128,15 +128,22 @@ impl Engine {
         Ok(self.store().keep_cached(&scratch.path("findings.json"), &path)?)
     }
 
-    fn kept_path(&self, run: &RunId, part: Option<Part>) -> PathBuf {
+    /// Where is kept what was found in a run, or a part of it, by this machine or another program.
+    fn kept_path(&self, run: &RunId, part: Option<Part>, by: Option<&str>) -> PathBuf {
         let edge = |us: Option<i64>| us.map(|us| us.to_string()).unwrap_or_default();
         let part = part.map(|part| format!("{}-{}.", edge(part.from_us), edge(part.to_us))).unwrap_or_default();
-        self.store().derived(run, &format!("{part}findings.json"))
+        let by = by.map(|by| format!("{by}.")).unwrap_or_default();
+        self.store().derived(run, &format!("{part}{by}findings.json"))
     }
 }
 
 /// Changes with what views and macros give findings to read, which their own text does not tell.
 const VIEWS: u32 = 1;
+
+/// A program and its version as part of a file's name.
+fn word(program: &str) -> String {
+    blake3::hash(program.as_bytes()).to_hex().chars().take(12).collect()
+}
 
 /// Tells a finding from what it was before.
 fn version(finding: &Finding) -> String {

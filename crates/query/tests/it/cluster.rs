@@ -180,3 +180,71 @@ fn a_cluster_answers_as_this_machine_does() {
     }
     assert!(wrong.is_empty(), "{} of {}: {wrong:?}", wrong.len(), SHIPPED.len() + SHIPPED_FINDINGS.len());
 }
+
+#[test]
+fn a_persons_statement_in_a_cluster_reads_tables_and_calls_nothing() {
+    let Ok(target) = std::env::var("FENXI_TEST_CLUSTER") else {
+        eprintln!("SKIPPED a cluster: none is named by FENXI_TEST_CLUSTER; `make test-cluster` starts one");
+        return;
+    };
+    let mut store = TestStore::new();
+    let run = store.run("everything", 2.0, fill_everything);
+    let engine = cluster(&store, &target);
+    let ask = |sql: &str| {
+        let mut n = 0;
+        let take = &mut |_: &[_], batch: arrow_array::RecordBatch| {
+            n += batch.num_rows();
+            Ok(())
+        };
+        engine.each_own(sql, &Scope::all(), take).map(|_| n)
+    };
+    for sql in [
+        "SELECT reflect('java.lang.System', 'getProperty', 'user.name')",
+        "SELECT `reflect`('java.lang.System', 'getProperty', 'user.name')",
+        "SELECT IDENTIFIER('re' || 'flect')('java.lang.System', 'getProperty', 'user.name')",
+        "SELECT system.builtin.`java_method`('java.lang.System', 'getProperty', 'user.name')",
+        r"SELECT '\'', reflect('java.lang.System', 'getProperty', 'user.name'), '\''",
+        "SELECT * FROM (SELECT 1 AS a) WHERE a IN (SELECT length(`reflect`('java.lang.System', 'lineSeparator')))",
+        "SELECT `reflect`('java.lang.System', 'setProperty', 'fenxi.called', 'yes') FROM VALUES (1)",
+        "SELECT `try_reflect`('java.lang.System', 'getProperty', 'user.name')",
+        "SELECT TRANSFORM (usr) USING 'sh' AS b FROM cpu",
+        "SELECT * FROM text.`/etc/hostname`",
+        "SELECT * FROM `org.apache.spark.sql.execution.datasources.text.TextFileFormat`.`/etc/hostname`",
+        r"SELECT '\'', * FROM text.`/etc/hostname`, (SELECT '\'')",
+        "DROP TABLE cpu",
+        "SET spark.sql.ansi.enabled=false",
+        "SELECT 1); DROP TABLE cpu; SELECT (1",
+        "SELECT 1) x; SELECT * FROM (SELECT 1",
+    ] {
+        assert!(ask(sql).is_err(), "{sql}");
+    }
+    let columns: String = (0..200).map(|i| format!("{i} AS a{i}, ")).collect();
+    assert!(ask(&format!("SELECT {columns} `reflect`('java.lang.System', 'lineSeparator') AS b")).is_err());
+    assert_eq!(ask("SELECT run, `usr` / `idle` FROM cpu LIMIT 1").unwrap(), 1);
+    assert_eq!(ask(&format!("SELECT DISTINCT run FROM cpu WHERE run = '{run}'")).unwrap(), 1);
+    assert!(ask("EXPLAIN SELECT run FROM cpu").unwrap() > 0);
+}
+
+#[test]
+fn a_store_that_a_cluster_does_not_find_is_an_error_and_never_a_part() {
+    let Ok(target) = std::env::var("FENXI_TEST_CLUSTER") else {
+        eprintln!("SKIPPED a cluster: none is named by FENXI_TEST_CLUSTER; `make test-cluster` starts one");
+        return;
+    };
+    let mut store = TestStore::new();
+    let runs = [store.run("a", 2.0, fill_everything), store.run("b", 2.0, fill_everything)];
+    let sql = "SELECT count(*) FROM cpu";
+    let options = ClusterOptions { target: target.parse().unwrap(), store: Some("/nowhere/at/all".to_owned()) };
+    let lost = Engine::open(&store.store, &Options { cluster: Some(options), ..Options::default() }).unwrap();
+    let error = lost.query("SELECT count(t) FROM cpu", &Scope::all()).unwrap_err().to_string();
+    assert!(error.contains("/nowhere/at/all") && error.contains("--engine-store"), "{error}");
+    // What is there of another copy of the store is no answer.
+    let copy = store.folder.path().join("copy");
+    let one = format!("runs/run={}", runs[0]);
+    fs_err::create_dir_all(copy.join(&one)).unwrap();
+    fs_err::copy(store.store.path().join(&one).join("cpu.parquet"), copy.join(&one).join("cpu.parquet")).unwrap();
+    let options = ClusterOptions { target: target.parse().unwrap(), store: Some(copy.display().to_string()) };
+    let half = Engine::open(&store.store, &Options { cluster: Some(options), ..Options::default() }).unwrap();
+    assert!(half.query(sql, &Scope::of([runs[0].clone()])).is_ok());
+    assert!(half.query(sql, &Scope::all()).is_err());
+}

@@ -84,6 +84,8 @@ fn every_shipped_question_runs_on_an_empty_store_and_on_a_full_one() {
             "headline",
             "hosts-compared",
             "hosts-cpu",
+            "hosts-facts",
+            "hosts-map",
             "hosts-network",
             "interrupts-that-pin",
             "io-files",

@@ -50,6 +50,8 @@ struct Shared {
 struct State {
     order: Option<Order>,
     began: Option<Began>,
+    /// Facts are wanted once more.
+    facts: bool,
     /// The recording has ended.
     stop: bool,
     /// Nobody listens any more.
@@ -142,6 +144,7 @@ pub fn run(
         state: Mutex::new(State {
             order: None,
             began: None,
+            facts: false,
             stop: false,
             gone: None,
             heard: Instant::now(),

@@ -199,6 +199,10 @@ impl<'a> Agent<'a> {
             self.sampling.tick(t, &mut self.rows);
         }
         self.own_row(t, dt, ahead_s, estimate);
+        if std::mem::take(&mut self.shared.lock().facts) {
+            self.sampling.facts_anew(t, &mut self.rows);
+            self.about();
+        }
         self.hand_over(t);
     }
 

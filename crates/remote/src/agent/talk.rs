@@ -38,6 +38,7 @@ fn hear(state: &mut State, message: ToAgent, now: i64) {
     match message {
         ToAgent::Order(order) => state.order = Some(order),
         ToAgent::Begin(began) => state.began = Some(began),
+        ToAgent::Facts => state.facts = true,
         ToAgent::Stop => state.stop = true,
         ToAgent::Pong { asked, got, sent } => {
             let stepped = state.follower.add(Exchange { asked, got, sent, answered: now });

@@ -164,9 +164,11 @@ impl From<QueryError> for ApiError {
                 ApiError::Unknown(error.to_string())
             }
             QueryError::Store(error) => error.into(),
-            QueryError::Io(_) | QueryError::File { .. } | QueryError::Engine(_) | QueryError::NotInstalled(_) => {
-                ApiError::Failed(error.to_string())
-            }
+            QueryError::Io(_)
+            | QueryError::File { .. }
+            | QueryError::Engine(_)
+            | QueryError::Cluster(_)
+            | QueryError::NotInstalled(_) => ApiError::Failed(error.to_string()),
             _ => ApiError::Wrong(error.to_string()),
         }
     }

@@ -12,6 +12,13 @@ const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// The longest name of a column.
 const LONGEST_NAME: usize = 200;
 
+/// Columns of lists of people, places and goods.
+const LISTED: &[&str] = &[
+    "zip", "zipcode", "zip code", "postcode", "postal code", "lat", "lon", "lng", "latitude", "longitude", "phone",
+    "email", "e-mail", "isbn", "age", "first name", "firstname", "last name", "lastname", "surname", "street", "city",
+    "country", "gender", "salary", "price", "assignee",
+];
+
 /// What the beginning of a file tells.
 #[derive(Debug)]
 pub(super) struct Dialect {
@@ -48,6 +55,11 @@ impl Dialect {
         let numeric = others.filter(|place| is_numeric(cells(*place), self.decimal())).count();
         let has = |name: &str| self.names.iter().any(|known| known.eq_ignore_ascii_case(name));
         let by_name = has("value") && (has("metric") || has("name"));
+        // What names or places somebody is no measurement, and neither are the numbers beside it.
+        let is_list = self.names.iter().any(|name| LISTED.iter().any(|listed| name.eq_ignore_ascii_case(listed)));
+        if time.is_none() && !by_name && is_list {
+            return false;
+        }
         numeric >= if time.is_some() || by_name { 1 } else { 2 }
     }
 

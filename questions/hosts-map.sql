@@ -1,0 +1,13 @@
+-- title: Which host was busy when?
+-- about: A row for each host: the share of time in which its CPUs were not idle, at the same moments on one clock. A bright row is one host that does more than the others, a bright column something that all hosts did at once.
+-- section: cpu
+-- chart: heatmap
+-- x: t
+-- y: busy
+-- series: machine
+-- unit: %
+-- order: 13
+SELECT run, host, t, dt, host AS machine, 100 - idle - coalesce(iowait, 0) AS busy
+FROM cpu
+WHERE cpu IS NULL AND idle IS NOT NULL AND (SELECT count(DISTINCT host) FROM cpu c WHERE c.run = cpu.run) > 1
+ORDER BY run, host, t

@@ -284,7 +284,7 @@ fn each_run_of_a_rolled_recording_has_the_facts_of_all_hosts() {
     signal(&child, Signal::SIGHUP);
     let before = runs();
     wait_for("runs after a vain reload", || runs() >= before + 3);
-    fs_err::write(&conf, options.replace("mem,", "mem,load,")).unwrap();
+    fs_err::write(&conf, options.replace("mem,", "mem,vm,")).unwrap();
     signal(&child, Signal::SIGHUP);
     let before = runs();
     wait_for("runs after a reload", || runs() >= before + 3);

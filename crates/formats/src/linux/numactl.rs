@@ -3,7 +3,9 @@
 use fenxi_model::{Micros, catalog::metric};
 
 use crate::{
-    Family, Format, Head, Input, Out, Sure, generic::labels::Labels, number,
+    Family, Format, Head, Input, Out, Sure,
+    generic::labels::Labels,
+    number,
     procps::moments::{Moments, is_prompt},
 };
 
@@ -58,7 +60,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
                 }
                 None => out.fact("numa", &format!("node {node} {what}"), value),
             }
-        } else if line.starts_with("node ") && line.split_ascii_whitespace().skip(1).all(|word| number(word).is_some()) {
+        } else if line.starts_with("node ") && line.split_ascii_whitespace().skip(1).all(|word| number(word).is_some())
+        {
         } else if let Some((node, row)) = line.split_once(':').filter(|(node, _)| number(node).is_some()) {
             out.fact("numa", &format!("node {node} distances"), row.trim());
         } else if line.is_empty() || line == "node distances:" || line == "No distance information available." {

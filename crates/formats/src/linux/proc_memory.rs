@@ -6,7 +6,9 @@
 use fenxi_model::{Micros, catalog::metric};
 
 use crate::{
-    Family, Format, Head, Input, Out, Sure, generic::labels::Labels, number,
+    Family, Format, Head, Input, Out, Sure,
+    generic::labels::Labels,
+    number,
     procps::moments::{Moments, is_prompt},
 };
 
@@ -31,7 +33,9 @@ const OF_A_ZONE: &[&str] = &["min", "low", "high", "spanned", "present", "manage
 
 fn sniff(head: &Head<'_>) -> Sure {
     let slab = |line: &str| line.starts_with("slabinfo - version: ");
-    let zone = |line: &str| zone(line).is_some_and(|(_, _, rest)| rest.is_empty()) && head.any(|l| l.starts_with("pages free "));
+    let zone = |line: &str| {
+        zone(line).is_some_and(|(_, _, rest)| rest.is_empty()) && head.any(|l| l.starts_with("pages free "))
+    };
     Sure::Certain.when(head.any(|line| blocks(line).is_some() || slab(line) || zone(line)))
 }
 
@@ -74,14 +78,8 @@ struct Reader {
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let mut reader = Reader {
-        moments: Moments::new(out),
-        now: None,
-        seen: Vec::new(),
-        zone: None,
-        types: false,
-        slab: false,
-    };
+    let mut reader =
+        Reader { moments: Moments::new(out), now: None, seen: Vec::new(), zone: None, types: false, slab: false };
     input.each_line(|at, line| {
         let line = line.trim();
         if line.is_empty() || reader.line(line, out) {
@@ -159,16 +157,47 @@ impl Reader {
             return true;
         }
         // Statistics that /proc/vmstat has, and lists of each CPU.
-        let known = ["nr_", "numa_", "workingset_", "pgpromote", "pgdemote", "pgsteal", "pgscan", "pgrefill", "per-node stats",
-            "protection:", "pagesets", "cpu:", "count:", "high:", "batch:", "vm stats threshold:", "node_unreclaimable:",
-            "start_pfn:", "low:", "min:", "high_min:", "high_max:", "inactive_ratio", "all_unreclaimable",
-            "reserved_highatomic", "free_highatomic", "kswapd_", "pgdat", "allocstall", "balloon_", "hugetlb", "swap"];
+        let known = [
+            "nr_",
+            "numa_",
+            "workingset_",
+            "pgpromote",
+            "pgdemote",
+            "pgsteal",
+            "pgscan",
+            "pgrefill",
+            "per-node stats",
+            "protection:",
+            "pagesets",
+            "cpu:",
+            "count:",
+            "high:",
+            "batch:",
+            "vm stats threshold:",
+            "node_unreclaimable:",
+            "start_pfn:",
+            "low:",
+            "min:",
+            "high_min:",
+            "high_max:",
+            "inactive_ratio",
+            "all_unreclaimable",
+            "reserved_highatomic",
+            "free_highatomic",
+            "kswapd_",
+            "pgdat",
+            "allocstall",
+            "balloon_",
+            "hugetlb",
+            "swap",
+        ];
         known.iter().any(|begin| line.starts_with(begin))
     }
 
     /// `dentry  120000 123456 192 21 1 : tunables 0 0 0 : slabdata 5878 5878 0`
     fn cache(&mut self, line: &str, out: &mut Out<'_>) -> bool {
-        let (Some((objects, rest)), Some((_, slabs))) = (line.split_once(" : tunables "), line.split_once(" : slabdata "))
+        let (Some((objects, rest)), Some((_, slabs))) =
+            (line.split_once(" : tunables "), line.split_once(" : slabdata "))
         else {
             return false;
         };

@@ -5,7 +5,8 @@
 use fenxi_model::{Micros, catalog::fs};
 
 use crate::{
-    Family, Format, Head, Input, Out, Sure, generic::labels::Labels,
+    Family, Format, Head, Input, Out, Sure,
+    generic::labels::Labels,
     procps::moments::{Moments, is_prompt},
     scaled,
 };
@@ -26,14 +27,29 @@ demo/ccs  2.51M   231M  2.51M  /demo/ccs
 };
 
 /// Columns of space; others are left out.
-const SPACE: &[&str] =
-    &["USED", "AVAIL", "REFER", "USEDSNAP", "USEDDS", "USEDREFRESERV", "USEDCHILD", "QUOTA", "VOLSIZE", "LUSED", "LREFER", "WRITTEN"];
+const SPACE: &[&str] = &[
+    "USED",
+    "AVAIL",
+    "REFER",
+    "USEDSNAP",
+    "USEDDS",
+    "USEDREFRESERV",
+    "USEDCHILD",
+    "QUOTA",
+    "VOLSIZE",
+    "LUSED",
+    "LREFER",
+    "WRITTEN",
+];
 
 fn titles(line: &str) -> Option<Vec<&str>> {
     let titles: Vec<&str> = line.split_ascii_whitespace().collect();
     let has = |title: &str| titles.contains(&title);
-    (titles.first() == Some(&"NAME") && has("USED") && has("AVAIL") && titles.iter().all(|t| t.chars().all(|c| c.is_ascii_uppercase())))
-        .then_some(titles)
+    (titles.first() == Some(&"NAME")
+        && has("USED")
+        && has("AVAIL")
+        && titles.iter().all(|t| t.chars().all(|c| c.is_ascii_uppercase())))
+    .then_some(titles)
 }
 
 /// Space of a cell; None inside for `-` and `none`.
@@ -61,7 +77,9 @@ fn cells<'l>(line: &'l str, titles: &[&str]) -> Option<Vec<&'l str>> {
 fn sniff(head: &Head<'_>) -> Sure {
     let lines: Vec<&str> = head.lines().take(60).collect();
     let own = |pair: &[&str]| {
-        titles(pair[0]).filter(|t| t.contains(&"REFER") || t.contains(&"USEDSNAP")).is_some_and(|t| cells(pair[1], &t).is_some())
+        titles(pair[0])
+            .filter(|t| t.contains(&"REFER") || t.contains(&"USEDSNAP"))
+            .is_some_and(|t| cells(pair[1], &t).is_some())
     };
     Sure::Certain.when(lines.windows(2).any(own))
 }
@@ -119,7 +137,11 @@ mod tests {
 
     #[test]
     fn lists_of_names_are_nobodys() {
-        for text in ["NAME USED AVAIL\nAnna yes no\n", "NAME READY STATUS\nweb 1/1 Running\n", "NAME USED AVAIL REFER\nx y z w\n"] {
+        for text in [
+            "NAME USED AVAIL\nAnna yes no\n",
+            "NAME READY STATUS\nweb 1/1 Running\n",
+            "NAME USED AVAIL REFER\nx y z w\n",
+        ] {
             assert!(detect(&Head { text }).is_none_or(|f| f.name != "zfs-list"), "{text}");
         }
     }

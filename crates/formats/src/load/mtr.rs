@@ -80,7 +80,8 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             || hop(line, &columns, &mut results, out)
             || line.is_empty()
             || line.starts_with("Start: ")
-            || line.starts_with("|  `|-- ") || line.starts_with("|   |-- ")
+            || line.starts_with("|  `|-- ")
+            || line.starts_with("|   |-- ")
             || is_prompt(line, "mtr")
         {
         } else {

@@ -38,7 +38,8 @@ struct Figures {
 
 fn sniff(head: &Head<'_>) -> Sure {
     let verbose = |line: &str| line.starts_with("nuttcp-t: v") || line.starts_with("nuttcp-r: v");
-    let plain = |line: &str| plain(line).is_some_and(|f| f.retransmits.is_some() || f.lost.is_some() || f.tx_cpu.is_some());
+    let plain =
+        |line: &str| plain(line).is_some_and(|f| f.retransmits.is_some() || f.lost.is_some() || f.tx_cpu.is_some());
     Sure::Certain.when(head.any(|line| plain(line) || parse(line).is_some() || verbose(line)))
 }
 
@@ -170,7 +171,8 @@ mod tests {
     #[test]
     fn every_form_has_the_same_results() {
         let plain = "11396.1250 MB /   3.00 sec = 31860.1934 Mbps 60 %TX 44 %RX 7 retrans 0.08 msRTT\n";
-        let parse = "megabytes=11396.1250 real_seconds=3.00 rate_Mbps=31860.1934 tx_cpu=60 rx_cpu=44 retrans=7 rtt_ms=0.08\n";
+        let parse =
+            "megabytes=11396.1250 real_seconds=3.00 rate_Mbps=31860.1934 tx_cpu=60 rx_cpu=44 retrans=7 rtt_ms=0.08\n";
         for text in [plain, parse] {
             assert_eq!(detect(&Head { text }).unwrap().name, "nuttcp");
             let read = read(&FORMAT, text.as_bytes());
@@ -187,7 +189,9 @@ mod tests {
 
     #[test]
     fn copies_of_other_tools_are_nobodys() {
-        for text in ["a 3 MB / 1 sec = 3 Mbps\n", "104857600 bytes in 1.0 sec = 838 Mbps\n", "3.5 MB / 1.0 sec = 29.4 Mbps\n"] {
+        for text in
+            ["a 3 MB / 1 sec = 3 Mbps\n", "104857600 bytes in 1.0 sec = 838 Mbps\n", "3.5 MB / 1.0 sec = 29.4 Mbps\n"]
+        {
             assert!(detect(&Head { text }).is_none(), "{text}");
         }
     }

@@ -24,9 +24,27 @@ AES-128-GCM      37635.52k   144271.68k   519506.18k  1493483.52k  3404480.51k  
 };
 
 /// Columns of the tables of asymmetric algorithms.
-const COLUMNS: &[&str] =
-    &["sign", "verify", "sign/s", "verify/s", "op", "op/s", "encrypt", "decrypt", "encr/s", "decr/s", "keygen", "encaps",
-      "decaps", "keygens/s", "encaps/s", "decaps/s", "keygen/s", "signs", "verify"];
+const COLUMNS: &[&str] = &[
+    "sign",
+    "verify",
+    "sign/s",
+    "verify/s",
+    "op",
+    "op/s",
+    "encrypt",
+    "decrypt",
+    "encr/s",
+    "decr/s",
+    "keygen",
+    "encaps",
+    "decaps",
+    "keygens/s",
+    "encaps/s",
+    "decaps/s",
+    "keygen/s",
+    "signs",
+    "verify",
+];
 
 fn sniff(head: &Head<'_>) -> Sure {
     let doing = |line: &str| line.starts_with("Doing ") && line.contains("s: ") && line.contains(" in ");
@@ -35,7 +53,9 @@ fn sniff(head: &Head<'_>) -> Sure {
     let built = || head.any(|line| line.starts_with("built on: ")) && head.any(|line| line.starts_with("options:"));
     let asymmetric = |line: &str| titles(line).is_some();
     let finished = |line: &str| line.starts_with("+F:") || line.starts_with("+F2:");
-    Sure::Certain.when(head.any(own) || head.any(raw) && head.any(finished) || built() && (head.any(doing) || head.any(asymmetric)))
+    Sure::Certain.when(
+        head.any(own) || head.any(raw) && head.any(finished) || built() && (head.any(doing) || head.any(asymmetric)),
+    )
 }
 
 /// Sizes of `type 16 bytes 64 bytes`.
@@ -52,7 +72,8 @@ fn sizes(line: &str) -> Option<Vec<u64>> {
 /// Titles of a table of asymmetric algorithms.
 fn titles(line: &str) -> Option<Vec<String>> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    let own = words.len() >= 2 && words.iter().all(|word| COLUMNS.contains(word)) && words.iter().any(|w| w.ends_with("/s"));
+    let own =
+        words.len() >= 2 && words.iter().all(|word| COLUMNS.contains(word)) && words.iter().any(|w| w.ends_with("/s"));
     own.then(|| words.into_iter().map(str::to_owned).collect())
 }
 
@@ -78,15 +99,29 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
 /// What is said on the way.
 fn is_known(line: &str) -> bool {
     const BEGINNINGS: &[&str] = &[
-        "Doing ", "The 'numbers' are", "+DT:", "+DTP:", "+R", "Got: ", "Forked child ", "You have chosen to measure elapsed time",
-        "instead of user CPU time", "+H:", "compiler: ", "built on: ", "available timing options:", "timing function used:",
+        "Doing ",
+        "The 'numbers' are",
+        "+DT:",
+        "+DTP:",
+        "+R",
+        "Got: ",
+        "Forked child ",
+        "You have chosen to measure elapsed time",
+        "instead of user CPU time",
+        "+H:",
+        "compiler: ",
+        "built on: ",
+        "available timing options:",
+        "timing function used:",
     ];
     BEGINNINGS.iter().any(|begin| line.starts_with(begin))
 }
 
 impl Reader {
     fn line(&mut self, line: &str, out: &mut Out<'_>) -> bool {
-        for (begin, name) in [("version: ", "version"), ("options: ", "options"), ("options:", "options"), ("CPUINFO: ", "cpuinfo")] {
+        for (begin, name) in
+            [("version: ", "version"), ("options: ", "options"), ("options:", "options"), ("CPUINFO: ", "cpuinfo")]
+        {
             if let Some(value) = line.strip_prefix(begin) {
                 if name == "version" {
                     self.begin();

@@ -56,8 +56,7 @@ struct Reader {
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let mut reader =
-        Reader { name: String::new(), part: String::new(), results: Results::default(), seen: Vec::new() };
+    let mut reader = Reader { name: String::new(), part: String::new(), results: Results::default(), seen: Vec::new() };
     input.each_line(|at, line| {
         let line = line.trim();
         if !(line.is_empty() || reader.line(line, out) || is_prompt(line, "perf") || is_prompt(line, "hackbench")) {
@@ -147,9 +146,16 @@ impl Reader {
 
 /// What single threads and turns had, of which the mean follows; and remarks.
 fn is_known(line: &str) -> bool {
-    ["[thread ", "[Run ", "Average num. events:", "Average time per event", "Computing performance of", "synthesizing events"]
-        .iter()
-        .any(|begin| line.starts_with(begin))
+    [
+        "[thread ",
+        "[Run ",
+        "Average num. events:",
+        "Average time per event",
+        "Computing performance of",
+        "synthesizing events",
+    ]
+    .iter()
+    .any(|begin| line.starts_with(begin))
 }
 
 #[cfg(test)]

@@ -14,9 +14,33 @@ const LONGEST_NAME: usize = 200;
 
 /// Columns of lists of people, places and goods.
 const LISTED: &[&str] = &[
-    "zip", "zipcode", "zip code", "postcode", "postal code", "lat", "lon", "lng", "latitude", "longitude", "phone",
-    "email", "e-mail", "isbn", "age", "first name", "firstname", "last name", "lastname", "surname", "street", "city",
-    "country", "gender", "salary", "price", "assignee",
+    "zip",
+    "zipcode",
+    "zip code",
+    "postcode",
+    "postal code",
+    "lat",
+    "lon",
+    "lng",
+    "latitude",
+    "longitude",
+    "phone",
+    "email",
+    "e-mail",
+    "isbn",
+    "age",
+    "first name",
+    "firstname",
+    "last name",
+    "lastname",
+    "surname",
+    "street",
+    "city",
+    "country",
+    "gender",
+    "salary",
+    "price",
+    "assignee",
 ];
 
 /// What the beginning of a file tells.

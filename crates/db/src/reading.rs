@@ -76,13 +76,9 @@ pub struct AtEnd<S> {
     pub place: Place<S, F64>,
 }
 
-/// One thing that is asked for.
+/// When a reading is read, and how its counters behave.
 #[derive(Debug)]
-pub struct Reading<S: 'static> {
-    /// Its name in messages.
-    pub name: &'static str,
-    /// The view whose columns are asked for.
-    pub view: &'static str,
+pub struct Rules {
     /// A view that says the same better: where there is one, this one is not read.
     pub unless: Option<&'static str>,
     /// A setting without which it has no rows.
@@ -95,6 +91,23 @@ pub struct Reading<S: 'static> {
     pub movers_only: bool,
     /// Counters of what is gone are gone, too: one that goes back is unknown, and no reset.
     pub forgets: bool,
+}
+
+impl Rules {
+    /// Always read, all rows kept, counters as a server has them that forgets nothing.
+    pub const PLAIN: Rules =
+        Rules { unless: None, needs: None, only_with: None, counts_new: false, movers_only: false, forgets: false };
+}
+
+/// One thing that is asked for.
+#[derive(Debug)]
+pub struct Reading<S: 'static> {
+    /// Its name in messages.
+    pub name: &'static str,
+    /// The view whose columns are asked for.
+    pub view: &'static str,
+    /// When it is read, and how its counters behave.
+    pub rules: Rules,
     /// What is too costly to be asked more often than at the end.
     pub at_end: Option<AtEnd<S>>,
     /// What stands behind FROM, with conditions.
@@ -215,10 +228,10 @@ impl<S> Ready<S> {
     /// For a server that has these columns; None when it lacks the view or all of the columns.
     pub fn new(reading: &'static Reading<S>, having: &Having) -> Option<Ready<S>> {
         having.views.get(reading.view)?;
-        if reading.needs.is_some_and(|setting| !having.is_on(setting)) {
+        if reading.rules.needs.is_some_and(|setting| !having.is_on(setting)) {
             return None;
         }
-        if reading.unless.is_some_and(|view| having.views.contains_key(view)) {
+        if reading.rules.unless.is_some_and(|view| having.views.contains_key(view)) {
             return None;
         }
         let found = |column: &'static Column<S>| Some((column, having.expression(reading.view, column)?));
@@ -329,7 +342,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
     }
 
     fn only_with(&self) -> Option<&'static str> {
-        self.reading.only_with
+        self.reading.rules.only_with
     }
 
     fn read(&mut self, client: &mut Client, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
@@ -337,7 +350,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
         *round += 1;
         totals.fill(None);
         let Interval { t, dt } = about.interval;
-        let is_new_counted = reading.counts_new && *round > 1;
+        let is_new_counted = reading.rules.counts_new && *round > 1;
         let at_end = reading.at_end.as_ref().filter(|_| about.is_last);
         let late = at_end.map(|end| keyed(client, end.sql)).transpose()?.unwrap_or_default();
         let has_gauges = columns.iter().any(|column| matches!(column.fill, Fill::Gauge(..)));
@@ -353,7 +366,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
                 let still = |at: usize| last.is_some_and(|last| last.values[at] == values[at].number);
                 (0..columns.len()).any(|at| columns[at].is_counter() && !still(at))
             };
-            let is_wanted = !reading.movers_only || about.is_last || moved();
+            let is_wanted = !reading.rules.movers_only || about.is_last || moved();
             if let Some(dt) = dt.filter(|dt| *dt > 0.0 && is_wanted && (last.is_some() || has_gauges || is_new_counted))
             {
                 let mut row = rows.row(reading.table, t, dt);
@@ -370,7 +383,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
         })?;
         // What is gone and comes back has counters of its own.
         seen.retain(|_, seen| seen.round == *round);
-        if let Some(first) = went_back.first().filter(|_| !reading.forgets) {
+        if let Some(first) = went_back.first().filter(|_| !reading.rules.forgets) {
             let more = if went_back.len() > 1 { format!(" and {} more", went_back.len() - 1) } else { String::new() };
             rows.event(
                 t,

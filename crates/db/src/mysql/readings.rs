@@ -7,7 +7,7 @@ use crate::reading::{
     AnyReading,
     Fill::{Rate, Word},
     From::{Name, Sql},
-    Reading, column,
+    Reading, Rules, column,
 };
 
 /// Picoseconds to seconds.
@@ -19,12 +19,7 @@ pub static READINGS: &[&dyn AnyReading] = &[&TABLES, &TABLES_OF_USERSTAT, &INDEX
 static TABLES: Reading<db_table::Schema> = Reading {
     name: "tables",
     view: "performance_schema.table_io_waits_summary_by_table",
-    unless: None,
-    needs: Some(PERFORMANCE_SCHEMA),
-    only_with: None,
-    counts_new: true,
-    movers_only: true,
-    forgets: false,
+    rules: Rules { needs: Some(PERFORMANCE_SCHEMA), counts_new: true, movers_only: true, ..Rules::PLAIN },
     at_end: None,
     from: "performance_schema.table_io_waits_summary_by_table WHERE OBJECT_TYPE = 'TABLE' AND COUNT_STAR > 0",
     key: "concat(OBJECT_SCHEMA, '.', OBJECT_NAME)",
@@ -50,12 +45,13 @@ static TABLES: Reading<db_table::Schema> = Reading {
 static TABLES_OF_USERSTAT: Reading<db_table::Schema> = Reading {
     name: "tables of userstat",
     view: "information_schema.TABLE_STATISTICS",
-    unless: Some("performance_schema.table_io_waits_summary_by_table"),
-    needs: Some("userstat"),
-    only_with: None,
-    counts_new: true,
-    movers_only: true,
-    forgets: false,
+    rules: Rules {
+        unless: Some("performance_schema.table_io_waits_summary_by_table"),
+        needs: Some("userstat"),
+        counts_new: true,
+        movers_only: true,
+        ..Rules::PLAIN
+    },
     at_end: None,
     from: "information_schema.TABLE_STATISTICS",
     key: "concat(TABLE_SCHEMA, '.', TABLE_NAME)",
@@ -77,12 +73,7 @@ static TABLES_OF_USERSTAT: Reading<db_table::Schema> = Reading {
 static INDEXES: Reading<db_index::Schema> = Reading {
     name: "indexes",
     view: "performance_schema.table_io_waits_summary_by_index_usage",
-    unless: None,
-    needs: Some(PERFORMANCE_SCHEMA),
-    only_with: None,
-    counts_new: true,
-    movers_only: true,
-    forgets: false,
+    rules: Rules { needs: Some(PERFORMANCE_SCHEMA), counts_new: true, movers_only: true, ..Rules::PLAIN },
     at_end: None,
     from: "performance_schema.table_io_waits_summary_by_index_usage WHERE INDEX_NAME IS NOT NULL \
            AND OBJECT_SCHEMA NOT IN ('mysql', 'performance_schema', 'sys')",
@@ -105,12 +96,13 @@ static INDEXES: Reading<db_index::Schema> = Reading {
 static INDEXES_OF_USERSTAT: Reading<db_index::Schema> = Reading {
     name: "indexes of userstat",
     view: "information_schema.INDEX_STATISTICS",
-    unless: Some("performance_schema.table_io_waits_summary_by_index_usage"),
-    needs: Some("userstat"),
-    only_with: None,
-    counts_new: true,
-    movers_only: true,
-    forgets: false,
+    rules: Rules {
+        unless: Some("performance_schema.table_io_waits_summary_by_index_usage"),
+        needs: Some("userstat"),
+        counts_new: true,
+        movers_only: true,
+        ..Rules::PLAIN
+    },
     at_end: None,
     from: "information_schema.INDEX_STATISTICS",
     key: "concat(TABLE_SCHEMA, '.', TABLE_NAME, '/', INDEX_NAME)",
@@ -133,12 +125,13 @@ static INDEXES_OF_USERSTAT: Reading<db_index::Schema> = Reading {
 static FILES: Reading<db_io::Schema> = Reading {
     name: "file I/O",
     view: "performance_schema.file_summary_by_event_name",
-    unless: None,
-    needs: Some(PERFORMANCE_SCHEMA),
-    only_with: None,
-    counts_new: true,
-    movers_only: true,
-    forgets: true,
+    rules: Rules {
+        needs: Some(PERFORMANCE_SCHEMA),
+        counts_new: true,
+        movers_only: true,
+        forgets: true,
+        ..Rules::PLAIN
+    },
     at_end: None,
     from: "performance_schema.file_summary_by_event_name WHERE COUNT_STAR > 0",
     key: "EVENT_NAME",

@@ -7,7 +7,7 @@ use crate::reading::{
     AnyReading, AtEnd, Column,
     Fill::{Count, Gauge, Rate, Word, YesNo},
     From::Sql,
-    Reading, column,
+    Reading, Rules, column,
 };
 
 /// Readings of each database.
@@ -17,12 +17,7 @@ pub static READINGS: &[&dyn AnyReading] = &[&TABLES, &INDEXES];
 static TABLES: Reading<db_table::Schema> = Reading {
     name: "tables",
     view: "pg_class",
-    unless: None,
-    needs: None,
-    only_with: None,
-    counts_new: false,
-    movers_only: true,
-    forgets: false,
+    rules: Rules { movers_only: true, ..Rules::PLAIN },
     at_end: Some(AtEnd { sql: FREE, place: db_table::free_bytes }),
     from: "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
            LEFT JOIN LATERAL (SELECT sum(pg_stat_get_numscans(i.indexrelid)) AS scans, \
@@ -119,12 +114,7 @@ const TABLE_COLUMNS: &[Column<db_table::Schema>] = &[
 static INDEXES: Reading<db_index::Schema> = Reading {
     name: "indexes",
     view: "pg_class",
-    unless: None,
-    needs: None,
-    only_with: None,
-    counts_new: false,
-    movers_only: true,
-    forgets: false,
+    rules: Rules { movers_only: true, ..Rules::PLAIN },
     at_end: None,
     from: "pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class r ON r.oid = i.indrelid \
            JOIN pg_namespace n ON n.oid = r.relnamespace \

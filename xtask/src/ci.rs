@@ -7,40 +7,52 @@ use anyhow::{Result, bail};
 
 use crate::{format, generate, repository::Repository, skips, tidy};
 
-/// Runs every step; the first that fails ends it. `quick` leaves the tests out.
+/// Runs every step, also behind one that fails: one run tells all that does not hold. `quick` leaves the tests out.
+///
+/// # Errors
+/// When a step failed; names them all.
 pub fn run(repository: &Repository, quick: bool) -> Result<()> {
-    let mut steps = Steps { repository };
-    steps.step("format", || format::run(repository, true))?;
-    steps.step("tidy", || tidy::run(repository))?;
-    steps.step("generated pages", || generate::check(repository))?;
+    let mut steps = Steps { repository, failed: Vec::new() };
+    steps.step("format", || format::run(repository, true));
+    steps.step("tidy", || tidy::run(repository));
+    steps.step("generated pages", || generate::check(repository));
     let lints = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
-    steps.cargo("lints", &lints)?;
+    steps.cargo("lints", &lints);
     if !quick {
-        steps.tests()?;
+        steps.tests();
     }
-    steps.script("licences and advisories", &["scripts/audit", "crates"])?;
+    steps.script("licences and advisories", &["scripts/audit", "crates"]);
+    if !steps.failed.is_empty() {
+        bail!("failed: {}", steps.failed.join("; "));
+    }
     Ok(())
 }
 
 struct Steps<'a> {
     repository: &'a Repository,
+    /// Steps that failed, each with the reason.
+    failed: Vec<String>,
 }
 
 impl Steps<'_> {
-    fn step(&mut self, name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    fn step(&mut self, name: &str, work: impl FnOnce() -> Result<()>) {
         println!("--> {name}");
         let began = Instant::now();
-        work()?;
-        println!("    {name}: {:.0} s", began.elapsed().as_secs_f64());
-        Ok(())
+        match work() {
+            Ok(()) => println!("    {name}: {:.0} s", began.elapsed().as_secs_f64()),
+            Err(error) => {
+                println!("    {name} failed: {error:#}");
+                self.failed.push(format!("{name} ({error:#})"));
+            }
+        }
     }
 
-    fn cargo(&mut self, name: &str, arguments: &[&str]) -> Result<()> {
-        self.command(name, &cargo(), arguments)
+    fn cargo(&mut self, name: &str, arguments: &[&str]) {
+        self.command(name, &cargo(), arguments);
     }
 
     /// Runs every test. In CI a test may be skipped only when the list allows it.
-    fn tests(&mut self) -> Result<()> {
+    fn tests(&mut self) {
         let strict = std::env::var_os("CI").is_some();
         let root = self.repository.root.clone();
         self.step("tests", || {
@@ -50,14 +62,14 @@ impl Steps<'_> {
                 command
             };
             skips::run(tests, strict)
-        })
+        });
     }
 
-    fn script(&mut self, name: &str, words: &[&str]) -> Result<()> {
-        self.command(name, "bash", words)
+    fn script(&mut self, name: &str, words: &[&str]) {
+        self.command(name, "bash", words);
     }
 
-    fn command(&mut self, name: &str, program: &str, arguments: &[&str]) -> Result<()> {
+    fn command(&mut self, name: &str, program: &str, arguments: &[&str]) {
         let root = self.repository.root.clone();
         self.step(name, || {
             let status = Command::new(program).args(arguments).current_dir(root).status()?;
@@ -65,7 +77,7 @@ impl Steps<'_> {
                 bail!("`{program} {}` failed", arguments.join(" "));
             }
             Ok(())
-        })
+        });
     }
 }
 

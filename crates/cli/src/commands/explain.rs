@@ -20,8 +20,8 @@ const WIDTH: usize = 100;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 First the main results, the bottleneck in a sentence, and what else was found:
-problems before
-symptoms, what explains most first (`fenxi findings` has all of it).
+problems before symptoms, what explains most first (`fenxi findings` has all
+of it).
 
 Then the mean latency of a transaction as parts that add up to it, by Little's
 law from the server's own processes and sessions; of a run without

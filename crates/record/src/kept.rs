@@ -82,6 +82,11 @@ impl Kept {
         Ok(())
     }
 
+    /// Whether the disk has room for sealing the run.
+    pub(crate) fn has_room(&self) -> bool {
+        self.open.as_ref().is_none_or(OpenRun::has_room)
+    }
+
     /// Gives up rows that could not be written.
     pub(crate) fn lose_rows(&mut self) {
         self.open.iter_mut().for_each(OpenRun::lose_unwritten);

@@ -126,7 +126,7 @@ fn seal_in_series(
         if !error.is_full() {
             return Err(error);
         }
-        if !tend::make_room(store, series)? {
+        if !tend::make_room(store, series, None)? {
             open.lose_unwritten();
             break;
         }
@@ -136,7 +136,7 @@ fn seal_in_series(
         Err(error) if error.is_full() => {
             // What seals older runs beside could be about to recover this one too, and be given up for not having ended.
             drop(keeper.take());
-            tend::recover(store, series)?;
+            tend::recover(store, series, Some(&id))?;
             if store.run_dir(&id).exists() { Ok(id) } else { Err(error) }
         }
         sealed => sealed,

@@ -134,11 +134,12 @@ impl<T: Time> Recording<T> {
         }
     }
 
-    /// Keeps the rows that were gathered. Where the disk is full, the oldest runs of the series make room; where there are
-    /// none, the rows of this tick are lost, and said to be.
+    /// Keeps the rows that were gathered. Where the disk is full, but for what sealing the run takes, the oldest runs of the
+    /// series make room; where there are none, the rows of this tick are lost, and said to be.
     pub(crate) fn append(&mut self) -> Result<(), Broken> {
         loop {
-            let error = match self.kept.append(&mut self.rows) {
+            let is_short = self.plan.roll.is_some() && !self.kept.has_room();
+            let error = match if is_short { Err(full()) } else { self.kept.append(&mut self.rows) } {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
@@ -160,7 +161,7 @@ impl<T: Time> Recording<T> {
     /// Removes the oldest run of the series; false when there is none that may go.
     fn make_room(&self) -> bool {
         let (Some(store), Some(roll)) = (&self.plan.store, &self.plan.roll) else { return false };
-        tend::make_room(store, &roll.series).unwrap_or(false)
+        tend::make_room(store, &roll.series, None).unwrap_or(false)
     }
 
     /// Lets old runs be merged and removed beside sampling.
@@ -202,4 +203,9 @@ impl<T: Time> Recording<T> {
             triggered: Vec::new(),
         }
     }
+}
+
+/// What is said of a disk that has just enough room for sealing a run.
+fn full() -> StoreError {
+    StoreError::Io { source: std::io::Error::new(std::io::ErrorKind::StorageFull, "what room is left is for sealing the run") }
 }

@@ -29,7 +29,7 @@ const DAY_US: i64 = 86_400_000_000;
 /// When the store cannot be read or written.
 pub fn tend(store: &Store, series: &str, keep: &Keep, now: Micros, hurry: &AtomicBool) -> Result<(), StoreError> {
     // What a recorder left that was killed: nobody else may open this store for weeks.
-    recover(store, series)?;
+    recover(store, series, None)?;
     let runs = of_series(store, series)?;
     remove_all(store, replaced(&runs), hurry)?;
     remove_all(store, too_old(&runs, keep, now), hurry)?;
@@ -131,28 +131,28 @@ fn merge(store: &Store, group: &[RunId], thin: &Thin, hurry: &AtomicBool) -> Res
     Ok(())
 }
 
-/// Seals what recorders left; where the disk is full, the oldest runs of the series make room for it.
+/// Seals what recorders left; where the disk is full, the oldest runs of the series make room for it, but not `spared`.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn recover(store: &Store, series: &str) -> Result<(), StoreError> {
+pub fn recover(store: &Store, series: &str, spared: Option<&RunId>) -> Result<(), StoreError> {
     loop {
         let is_full = |run: &Recovered| run.error.as_ref().is_some_and(StoreError::is_full);
-        if !store.recover()?.iter().any(is_full) || !make_room(store, series)? {
+        if !store.recover()?.iter().any(is_full) || !make_room(store, series, spared)? {
             return Ok(());
         }
     }
 }
 
-/// Removes the oldest run of a series that may go, sealed or left by a dead recorder; false when there is none.
+/// Removes the oldest run of a series that may go, sealed or left by a dead recorder, but not `spared`; false when there is none.
 ///
 /// # Errors
 /// When the store cannot be read or written.
-pub fn make_room(store: &Store, series: &str) -> Result<bool, StoreError> {
+pub fn make_room(store: &Store, series: &str, spared: Option<&RunId>) -> Result<bool, StoreError> {
     let runs = of_series(store, series)?;
     let sealed = runs.iter().find(|run| !stays(run));
     let is_own = |begin: &Begin| begin.tags.get(SERIES).is_some_and(|s| s == series);
-    let left = store.left()?.into_iter().find(|(_, begin)| is_own(begin));
+    let left = store.left()?.into_iter().find(|(id, begin)| is_own(begin) && Some(id) != spared);
     match (sealed, left) {
         (Some(run), Some((_, begin))) if run.start <= begin.start => remove(store, &run.id).map(|()| true),
         (_, Some((id, _))) => store.give_up(&id),

@@ -33,6 +33,8 @@ const SYNC_EVERY: Duration = Duration::from_secs(5);
 const LIVE_BYTES: usize = 32 << 20;
 /// Kept inputs that are made durable one by one; those of an import that has more, all together when it is sealed.
 const SYNCED_RAWS: usize = 8;
+/// Room that sealing takes of the smallest run: a file of each table, and what is written beside.
+const LEAST_ROOM: u64 = 256 << 10;
 /// Bytes of rows that an import gathers, over all tables, before it writes those of the largest.
 const IMPORT_BYTES: usize = 40 << 20;
 
@@ -158,6 +160,13 @@ impl OpenRun {
             let _ = gather.push(&batch);
         }
         Ok(())
+    }
+
+    /// Whether the disk has room for sealing what was written so far. The files of a run take a quarter to a half of the
+    /// streams that they are made of. True where the file system does not tell.
+    pub fn has_room(&self) -> bool {
+        let written: u64 = self.streams.iter().flatten().map(TableStream::bytes).sum();
+        rustix::fs::statvfs(&self.dir).map_or(true, |disk| disk.f_bavail * disk.f_frsize >= written / 2 + LEAST_ROOM)
     }
 
     /// Forgets rows that could not be written.

@@ -51,6 +51,8 @@ pub(crate) struct TableStream {
     /// The schema of the rows last taken; the common case is the same pointer again.
     last: Option<SchemaRef>,
     segment: Option<Segment>,
+    /// Bytes written.
+    bytes: u64,
     /// Rows that could not be written yet.
     unwritten: Option<RecordBatch>,
 }
@@ -72,7 +74,13 @@ impl std::fmt::Debug for Segment {
 impl TableStream {
     pub(crate) fn new(dir: &Path, table: &'static Table, modes: Modes) -> TableStream {
         let seen = vec![false; table.columns.len()];
-        TableStream { dir: dir.to_owned(), modes, table, segments: 0, seen, last: None, segment: None, unwritten: None }
+        let dir = dir.to_owned();
+        TableStream { dir, modes, table, segments: 0, seen, last: None, segment: None, bytes: 0, unwritten: None }
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Takes the rows and writes them. Gives the batch written and the file when it is a new one.
@@ -108,10 +116,16 @@ impl TableStream {
             }),
         };
         match written {
-            Ok(()) => Ok((Some(batch), begun)),
+            Ok(length) => {
+                self.bytes += length;
+                Ok((Some(batch), begun))
+            }
             Err(error) => {
                 // What the writer believes to have sent is no longer what the file holds.
                 self.segment = None;
+                if begun.is_some() {
+                    self.withdraw();
+                }
                 self.unwritten = Some(batch);
                 Err(error)
             }
@@ -144,8 +158,19 @@ impl TableStream {
         schema_of(self.table, (0..self.seen.len()).filter(|p| self.seen[*p]))
     }
 
+    fn path(&self, segment: u32) -> PathBuf {
+        self.dir.join(format!("{}.{segment:04}.arrows", self.table.name))
+    }
+
+    /// Removes the segment begun last, of which nothing could be written: a full disk would fill with empty ones.
+    fn withdraw(&mut self) {
+        if fs::remove_file(self.path(self.segments - 1)).is_ok() {
+            self.segments -= 1;
+        }
+    }
+
     fn begin(&mut self) -> Result<Segment, StoreError> {
-        let path = self.dir.join(format!("{}.{:04}.arrows", self.table.name, self.segments));
+        let path = self.path(self.segments);
         let file = fs::OpenOptions::new().append(true).create_new(true).open(&path)?;
         self.modes.apply(&path)?;
         self.segments += 1;
@@ -177,7 +202,8 @@ impl TableStream {
 }
 
 impl Segment {
-    fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+    /// Writes the rows and gives the bytes that they took.
+    fn write(&mut self, batch: &RecordBatch) -> Result<u64, ArrowError> {
         self.writer.write(batch)?;
         let message = self.writer.get_mut();
         let mut file = &self.shared.file;
@@ -191,7 +217,7 @@ impl Segment {
         }
         self.bytes += length;
         self.shared.dirty.store(true, Ordering::Relaxed);
-        Ok(())
+        Ok(length)
     }
 }
 

@@ -97,6 +97,23 @@ test("which settings were in force, and what did recording cost", options, async
   await isSeen(page.locator("#section-facts"), "the facts");
 });
 
+test("a section that is asked for before it is there comes into the window once it is", options, async () => {
+  let go;
+  const asked = new Promise((done) => (go = done));
+  await page.route("**/api/v1/findings?*", async (route) => {
+    await asked;
+    await route.continue();
+  });
+  await open("thorough");
+  await section("Facts").click();
+  assert.equal(await page.locator("#section-facts").count(), 0, "the findings have not come yet");
+  go();
+  await page.locator("#section-facts").waitFor();
+  await page.unroute("**/api/v1/findings?*");
+  await quiet(page);
+  await isSeen(page.locator("#section-facts"), "the facts");
+});
+
 test("how is it shown to a colleague", options, async () => {
   await open("thorough");
   await click(page.getByText("Keep", { exact: false }).first());

@@ -91,6 +91,10 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   const loud = (findings.data?.found ?? []).filter((f) => f.kind !== "information");
   const evidence = new Set(loud.flatMap((f) => f.ask ?? []));
   const ready = (first !== null && explained.data !== undefined && findings.data !== undefined) || !patient;
+  // A link to a section may be followed before the sections are there.
+  useEffect(() => {
+    if (ready && location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  }, [ready]);
   return (
     <>
       <div class="top">

@@ -1,8 +1,8 @@
 //! `netns`: TCP and UDP of the network namespaces that other processes are in, from `net` of /proc/PID.
 //!
 //! The kernel counts protocols for each namespace apart, so that `tcp` and `udp` know nothing of containers. Which
-//! namespace a process is in is looked up once, by its link `ns/net`: without the right to trace a process (another
-//! user's) its namespace stays unknown. A namespace is read through its process of the lowest number, and left at
+//! namespace a process is in is looked up when it is first seen and every sixteenth sample, by its link `ns/net`: without
+//! the right to trace a process (another user's) its namespace stays unknown. A namespace is read through its process of the lowest number, and left at
 //! the first sample that finds none in it, as an open file would keep it alive. Its first sample is where counters
 //! begin. At most [`MOST`] are read; what is left out is noted.
 
@@ -22,6 +22,8 @@ use crate::{Collector, ProcFile, Root, Source, SourceError, Spec, Take, Tick};
 
 /// How many namespaces are read at most.
 const MOST: usize = 128;
+/// Samples after which the namespace of a process is looked up anew: hardly any enters another one later.
+const LINK_AGE: u32 = 16;
 
 /// The `netns` source.
 pub static SOURCE: Netns = Netns;
@@ -62,7 +64,7 @@ impl Source for Netns {
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let own = space_of(root, "self");
-        Ok(Box::new(Namespaces { root: root.clone(), own, links: FxHashMap::default(), spaces: BTreeMap::new(), noted: false }))
+        Ok(Box::new(Namespaces { root: root.clone(), own, links: FxHashMap::default(), spaces: BTreeMap::new(), round: 0, noted: false }))
     }
 }
 
@@ -73,6 +75,7 @@ struct Namespaces {
     /// The namespace of each process that is there; None where it may not be known.
     links: FxHashMap<u32, Option<u64>>,
     spaces: BTreeMap<u64, Space>,
+    round: u32,
     /// Whether it was noted that some are left out.
     noted: bool,
 }
@@ -106,9 +109,12 @@ impl Namespaces {
         let names = self.root.list("/proc")?;
         let before = std::mem::take(&mut self.links);
         let mut first = BTreeMap::new();
+        self.round = self.round.wrapping_add(1);
+        // A part of them at each sample, so that none takes longer than the others.
+        let is_due = |pid: u32| pid % LINK_AGE == self.round % LINK_AGE;
         for (name, _) in names {
             let Some(pid) = number(name.as_encoded_bytes()).and_then(|n| u32::try_from(n).ok()) else { continue };
-            let id = before.get(&pid).copied().unwrap_or_else(|| space_of(&self.root, &pid.to_string()));
+            let id = before.get(&pid).copied().filter(|_| !is_due(pid)).unwrap_or_else(|| space_of(&self.root, &pid.to_string()));
             self.links.insert(pid, id);
             if let Some(id) = id {
                 first.entry(id).and_modify(|known: &mut u32| *known = pid.min(*known)).or_insert(pid);
@@ -168,7 +174,7 @@ impl Space {
 
 #[cfg(test)]
 mod tests {
-    use super::SOURCE;
+    use super::{LINK_AGE, SOURCE};
     use crate::testing::{Machine, near};
 
     fn put(machine: &Machine, pid: u32, space: u64, opens: u64) {
@@ -206,6 +212,19 @@ mod tests {
         assert_eq!(session.tick(1.0).count("netns"), 1);
         session.machine.remove("/proc/31");
         assert_eq!(session.tick(1.0).count("netns"), 0);
+    }
+
+    #[test]
+    fn who_enters_another_namespace_is_found_there_later() {
+        let machine = Machine::new();
+        machine.link("/proc/self/ns/net", "net:[10]");
+        put(&machine, 30, 10, 5);
+        let mut session = machine.start(&SOURCE);
+        session.tick(None);
+        session.machine.remove("/proc/30/ns/net");
+        put(&session.machine, 30, 20, 9);
+        let found = (0..LINK_AGE + 2).map(|_| session.tick(1.0).count("netns")).sum::<usize>();
+        assert!(found >= 1);
     }
 
     #[test]

@@ -54,22 +54,7 @@ impl Source for ThreadWait {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        let mut waits = Waits {
-            reader: Reader::open(root)?,
-            clocks: clock::usable(root),
-            own: root.is_live().then(std::process::id),
-            pids: Vec::new(),
-            known: FxHashMap::default(),
-            counts: Vec::new(),
-            name: String::new(),
-            round: 0,
-            looked: 0,
-        };
-        if !waits.are_told()? {
-            let why = "the kernel does not tell where threads wait (/proc/PID/wchan): it needs root or CAP_SYS_PTRACE";
-            return Err(SourceError::Refused(why.to_owned()));
-        }
-        Ok(Box::new(waits))
+        Ok(Box::new(Waits::start(root, root.is_live().then(std::process::id))?))
     }
 }
 
@@ -120,6 +105,25 @@ impl Collector for Waits {
 }
 
 impl Waits {
+    fn start(root: &Root, own: Option<u32>) -> Result<Waits, SourceError> {
+        let mut waits = Waits {
+            reader: Reader::open(root)?,
+            clocks: clock::usable(root),
+            own,
+            pids: Vec::new(),
+            known: FxHashMap::default(),
+            counts: Vec::new(),
+            name: String::new(),
+            round: 0,
+            looked: 0,
+        };
+        if !waits.are_told()? {
+            let why = "the kernel does not tell where threads wait (/proc/PID/wchan): it needs root or CAP_SYS_PTRACE";
+            return Err(SourceError::Refused(why.to_owned()));
+        }
+        Ok(waits)
+    }
+
     /// Whether the kernel tells of any process where it waits; some always do.
     fn are_told(&mut self) -> Result<bool, SourceError> {
         let mut pids = std::mem::take(&mut self.pids);

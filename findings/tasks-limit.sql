@@ -4,7 +4,7 @@
 -- says: {cgroup} could not make a process or thread {hits} times: it may have {most}, and had {tasks}.
 -- advice: fork and clone fail there (EAGAIN, "Resource temporarily unavailable"): programs report errors or do without. Raise pids.max of the group (TasksMax of a systemd unit, `--pids-limit` of a container), or find what makes so many: `fenxi ask top-processes`.
 -- ask: cgroup-usage
--- explains: load-errors, command-failed, connects-wait, listen-overflows, many-forks
+-- explains: program-sleeps, load-errors, command-failed, connects-wait, listen-overflows, many-forks
 -- yes: cgroup cgroup=/app task_limit_hits=2 tasks=64 task_limit=64 *5
 --
 -- yes: cgroup cgroup=/app task_limit_hits=0 tasks=64 task_limit=64

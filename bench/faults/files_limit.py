@@ -20,9 +20,10 @@ if server == 0:
     os._exit(0)
 held = []
 while time.monotonic() < end:
-    if len(held) < peers: held.append(socket.create_connection(listener.getsockname(), timeout=5))
-    else:
-        held.pop(0).close(); time.sleep(0.005)
+    try:
+        if len(held) == peers: held.pop(0).close(); time.sleep(0.005)
+        held.append(socket.create_connection(listener.getsockname(), timeout=0.5))
+    except OSError: pass
 os.waitpid(server, 0)
 """
 FILES = """
@@ -37,6 +38,6 @@ while time.monotonic() < end:
     except OSError: time.sleep(0.002)
 """
 LOADS = {
-    "connections": (lambda: python(SERVER, "900", "200"), lambda: python(SERVER, "128", "200")),
+    "connections": (lambda: python(SERVER, "2000", "200"), lambda: python(SERVER, "128", "200")),
     "files": (lambda: python(FILES, "900"), lambda: python(FILES, "256")),
 }

@@ -8,6 +8,8 @@ from programs import python
 
 TITLE = "a limit of tasks"
 FINDINGS = {"tasks-limit"}
+# The load itself sleeps.
+USUAL = {"program-sleeps"}
 ROOT = pathlib.Path("/sys/fs/cgroup")
 THREADS = """
 import threading

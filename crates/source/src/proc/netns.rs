@@ -64,7 +64,14 @@ impl Source for Netns {
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
         let own = space_of(root, "self");
-        Ok(Box::new(Namespaces { root: root.clone(), own, links: FxHashMap::default(), spaces: BTreeMap::new(), round: 0, noted: false }))
+        Ok(Box::new(Namespaces {
+            root: root.clone(),
+            own,
+            links: FxHashMap::default(),
+            spaces: BTreeMap::new(),
+            round: 0,
+            noted: false,
+        }))
     }
 }
 
@@ -114,7 +121,11 @@ impl Namespaces {
         let is_due = |pid: u32| pid % LINK_AGE == self.round % LINK_AGE;
         for (name, _) in names {
             let Some(pid) = number(name.as_encoded_bytes()).and_then(|n| u32::try_from(n).ok()) else { continue };
-            let id = before.get(&pid).copied().filter(|_| !is_due(pid)).unwrap_or_else(|| space_of(&self.root, &pid.to_string()));
+            let id = before
+                .get(&pid)
+                .copied()
+                .filter(|_| !is_due(pid))
+                .unwrap_or_else(|| space_of(&self.root, &pid.to_string()));
             self.links.insert(pid, id);
             if let Some(id) = id {
                 first.entry(id).and_modify(|known: &mut u32| *known = pid.min(*known)).or_insert(pid);

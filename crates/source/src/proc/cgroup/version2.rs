@@ -56,7 +56,11 @@ impl Files {
         let Files { cpu, io, cpu_max, memory, memory_max, memory_high, memory_stat, memory_events, .. } = self;
         let Files { swap, tasks, task_limit, task_events, pressure, .. } = self;
         let files = [cpu, io, cpu_max, memory, memory_max, memory_high, memory_stat, memory_events];
-        files.into_iter().chain([swap, tasks, task_limit, task_events]).chain(pressure).for_each(|file| file.close(shared));
+        files
+            .into_iter()
+            .chain([swap, tasks, task_limit, task_events])
+            .chain(pressure)
+            .for_each(|file| file.close(shared));
     }
 
     /// Whether it is known what the group reads and writes.

@@ -74,7 +74,10 @@ fn of_the_command_a_thread_counts_that_is_held_up_for_long() {
     let seen = session.tick(1.0);
     assert_eq!(seen.count("thread_wait"), 1);
     near(seen.value("thread_wait", "threads", &["7", "app", "send", "sk_stream_wait_memory"]), 1.0);
-    assert_eq!(seen.text("thread_wait", "role", &["7", "app", "send", "sk_stream_wait_memory"]).as_deref(), Some("command"));
+    assert_eq!(
+        seen.text("thread_wait", "role", &["7", "app", "send", "sk_stream_wait_memory"]).as_deref(),
+        Some("command")
+    );
     // When no other is at anything, it is the main thread that tells what the program waits for.
     thread(&session.machine, (7, 71), 5, "futex_do_wait");
     let seen = session.tick(1.0);

@@ -37,7 +37,7 @@ def python(text):
 # What each program works on lies in FOLDER.
 PREPARE = """
 cd FOLDER && mkdir -p many code && seq 1 6000000 > numbers && for n in $(seq 1 400); do head -c 40000 numbers > many/$n; done
-for n in $(seq 1 60); do { echo '#include <stdio.h>'; for i in $(seq 1 400); do echo "int f${n}_$i(int a) { int s = a; for (int i = 0; i < $i; i++) s = s * 31 + i; printf(\\"%d\\", s); return s; }"; done; } > code/$n.c; done
+for n in $(seq 1 16); do { echo '#include <stdio.h>'; for i in $(seq 1 80); do echo "int f${n}_$i(int a) { int s = a; for (int i = 0; i < $i; i++) s = s * 31 + i; printf(\\"%d\\", s); return s; }"; done; } > code/$n.c; done
 printf 'all: $(patsubst %%.c,%%.o,$(wildcard *.c))\\n%%.o: %%.c\\n\\tcc -O2 -c $< -o $@\\n' > code/Makefile
 """
 COUNT = """

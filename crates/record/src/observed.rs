@@ -96,14 +96,15 @@ impl Observed {
             wall_s: self.elapsed_s,
             ..SourceCost::default()
         });
+        // Runs before it may still be sealed beside. On a full disk nobody else may recover this one, or give it up to make
+        // room, once it has ended and is not sealed.
+        drop(self.keeper.take());
         if let Some(open) = self.open {
-            self.outcome.run = Some(match self.of {
-                Some(of) => seal_in_series(open, &mut self.rows, self.end, &of, &mut self.keeper)?,
+            self.outcome.run = Some(match &self.of {
+                Some((store, series)) => seal_in_series(open, &mut self.rows, self.end, store, series)?,
                 None => seal(open, &mut self.rows, self.end)?,
             });
         }
-        // Runs before it may still be sealed beside.
-        drop(self.keeper);
         self.outcome.cpu_s = self.cpu.now();
         Ok(self.outcome)
     }
@@ -119,8 +120,8 @@ fn seal_in_series(
     mut open: OpenRun,
     rows: &mut Rows,
     end: End,
-    (store, series): &(Store, String),
-    keeper: &mut Option<Keeper>,
+    store: &Store,
+    series: &str,
 ) -> Result<RunId, StoreError> {
     while let Err(error) = open.append(rows) {
         if !error.is_full() {
@@ -134,8 +135,6 @@ fn seal_in_series(
     let id = open.id().clone();
     match open.seal(end) {
         Err(error) if error.is_full() => {
-            // What seals older runs beside could be about to recover this one too, and be given up for not having ended.
-            drop(keeper.take());
             tend::recover(store, series, Some(&id))?;
             if store.run_dir(&id).exists() { Ok(id) } else { Err(error) }
         }

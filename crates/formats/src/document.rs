@@ -4,13 +4,25 @@
 const LINES: usize = 80;
 /// So many sentences make a text a document.
 const SENTENCES: usize = 3;
+/// Of this many lines one at least is a sentence, in a document: a script may say between outputs what it does.
+const LINES_OF_A_SENTENCE: usize = 16;
 /// Words of a line that can be a part of a sentence.
 const WORDS: usize = 9;
+/// Lines whose share of prose is counted.
+const MOST_LINES: usize = 200;
+/// Words of a line that can be prose: a message is written in short lines.
+const FEW_WORDS: usize = 5;
 
 /// Words of which English sentences have some, and headings none.
 const FUNCTION_WORDS: &[&str] = &[
     "a", "an", "and", "are", "be", "by", "for", "if", "is", "it", "not", "of", "or", "that", "the", "this", "to",
     "with",
+];
+/// More of them, which people write in messages, and some of other languages.
+const MORE_FUNCTION_WORDS: &[&str] = &[
+    "at", "but", "can", "das", "de", "der", "die", "does", "ein", "eine", "el", "est", "et", "from", "has", "have",
+    "how", "i", "ich", "ist", "la", "le", "les", "los", "me", "mit", "my", "nicht", "on", "que", "than", "then",
+    "there", "un", "und", "une", "was", "we", "what", "when", "which", "why", "will", "wir", "you", "your", "zu",
 ];
 /// So many of them make a line a sentence.
 const FUNCTION: usize = 2;
@@ -78,11 +90,19 @@ const BEGINNINGS: &[&str] = &[
 ];
 
 /// What outputs begin with of tools that explain their figures in sentences.
-const EXPLAIN: &[&str] = &["# JMH version: ", "STREAM version $Revision: ", "pool: ", "  pool: "];
+const EXPLAIN: &[&str] = &[
+    "# JMH version: ",
+    "STREAM version $Revision: ",
+    "pool: ",
+    "  pool: ",
+    "pgbench (",
+    " Performance counter stats for ",
+];
 /// Lines above that.
 const ABOVE: usize = 4;
 
-/// Whether a text is a document or a source: it begins like one, has a fence of Markdown, or several lines of sentences.
+/// Whether a text is a document or a source: it begins like one, has marks of Markdown, mail or translations, or a good part of
+/// it is prose.
 pub(crate) fn is_document(text: &str) -> bool {
     let text = text.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
     if BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
@@ -91,17 +111,65 @@ pub(crate) fn is_document(text: &str) -> bool {
     if text.lines().take(ABOVE).any(|line| EXPLAIN.iter().any(|begin| line.starts_with(begin))) {
         return false;
     }
+    if text.lines().next().is_some_and(is_title_of_manual) {
+        return true;
+    }
     // A tool may say the same several times.
-    let mut sentences: Vec<&str> = Vec::new();
-    for line in text.lines().take(LINES) {
-        if line.trim_start().starts_with("```") {
+    let (mut sentences, mut prose): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    let (mut lines, mut first_lines) = (0, 0);
+    for line in text.lines().take(MOST_LINES).filter(|line| !line.trim().is_empty()) {
+        if lines < LINES && line.trim_start().starts_with("```") || is_mark(line) {
             return true;
         }
-        if is_sentence(line) && !sentences.contains(&line) {
-            sentences.push(line);
+        lines += 1;
+        if lines <= LINES {
+            first_lines += 1;
+            if is_sentence(line) && !sentences.contains(&line) {
+                sentences.push(line);
+            }
+        }
+        if is_prose(line) && !prose.contains(&line) {
+            prose.push(line);
         }
     }
-    sentences.len() >= SENTENCES
+    let is_share = |part: usize| prose.len() >= part - 2 && prose.len() * part >= lines;
+    sentences.len() >= SENTENCES && sentences.len() * LINES_OF_A_SENTENCE >= first_lines || is_share(4) || is_share(5)
+}
+
+/// `VMSTAT(8)     System Administration     VMSTAT(8)`.
+fn is_title_of_manual(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    let (first, last) = (words.next(), words.next_back());
+    first == last && first.is_some_and(|word| word.ends_with(')') && word.contains('('))
+}
+
+/// What stands above a quotation in a mail, and before a text that is to be translated.
+fn is_mark(line: &str) -> bool {
+    line.starts_with("msgid \"") || line.ends_with(" wrote:") || line.ends_with(" schrieb:")
+}
+
+/// Whether a line is of a message or a document, with fewer words than [`is_sentence`] asks for: at most one figure, and most of
+/// it words, some of which sentences have. What ends in a figure behind a colon is not.
+fn is_prose(line: &str) -> bool {
+    if line.starts_with('#') {
+        return false;
+    }
+    let behind = line.rsplit_once(": ").map_or("", |(_, behind)| behind.trim_start());
+    if behind.starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
+    let (mut words, mut plain, mut function, mut figures) = (0, 0, 0, 0);
+    for word in line.split_ascii_whitespace() {
+        words += 1;
+        figures += usize::from(word.bytes().any(|b| b.is_ascii_digit()));
+        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        let mut letters = bare.chars();
+        let begins = letters.next().is_some_and(char::is_alphabetic);
+        plain += usize::from(begins && letters.all(|c| c.is_lowercase() || matches!(c, '\'' | '\u{2019}' | '-')));
+        let is_function = |list: &[&str]| list.iter().any(|known| bare.eq_ignore_ascii_case(known));
+        function += usize::from(bare.len() <= 5 && (is_function(FUNCTION_WORDS) || is_function(MORE_FUNCTION_WORDS)));
+    }
+    words >= FEW_WORDS && figures <= 1 && plain * 10 >= words * 7 && function >= FUNCTION
 }
 
 /// Whether a line is prose: many words, nearly all of them of small letters, some of which sentences have, and no figures.
@@ -149,7 +217,25 @@ mod tests {
     fn prose_is_a_document() {
         let line = |what: &str| format!("this line has a good number of words in it and says {what}\n");
         assert!(is_document(&["one", "two", "three"].map(line).concat()));
-        assert!(!is_document(&line("one").repeat(9)) && !is_document(&["one", "two"].map(line).concat()));
+        let figures = "10 20 30\n".repeat(9);
+        assert!(!is_document(&line("one").repeat(9)));
+        assert!(!is_document(&[line("one"), line("two"), figures].concat()));
+    }
+
+    #[test]
+    fn prose_around_a_quoted_output_is_a_document_and_remarks_between_outputs_are_none() {
+        let vmstat = "procs -----------memory---------- ---swap--\n r  b   swpd   free\n 3  0      0 812344\n 9  4      0 802120\n";
+        let ticket = format!(
+            "db1 is slow since the upgrade on Monday\nthis is what I see there:\n{vmstat}Can you have a look at it?\n"
+        );
+        assert!(is_document(&ticket));
+        let quoted: String = vmstat.lines().map(|line| format!("> {line}\n")).collect();
+        assert!(is_document(&format!("On Tue, Bob <bob@example.org> wrote:\n{quoted}Looks fine.\n")));
+        assert!(is_document(&format!("VMSTAT(8)     System Administration     VMSTAT(8)\n{vmstat}")));
+        let many: String = (0..40).map(|n| format!(" 9  4      0 80{n}\n")).collect();
+        let remark =
+            |n: &str| format!("now the {n} part of the test is run with all of the caches dropped\n{vmstat}{many}");
+        assert!(!is_document(&["first", "second", "third", "last"].map(remark).concat()));
     }
 
     #[test]

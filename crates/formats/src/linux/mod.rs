@@ -6,6 +6,7 @@ mod joins;
 formats! {
     nicstat,
     ifstat,
+    pstime,
     bwm_ng,
     numactl,
     proc_memory,

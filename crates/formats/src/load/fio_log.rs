@@ -30,8 +30,33 @@ fn sniff(head: &Head<'_>) -> Sure {
     let mut splitter = Splitter::default();
     let mut lines = complete.lines().filter(|l| !l.trim().is_empty()).take(50).peekable();
     let spaced = lines.peek().is_some_and(|line| line.contains(", "));
-    Sure::Likely.when(spaced && lines.all(|line| Line::read(&splitter.at(line, b',')).is_some()))
+    if !spaced {
+        return Sure::No;
+    }
+    let (mut n, mut back, mut fields, mut first, mut last) = (0, 0, 0, 0, 0);
+    let (mut means, mut value) = (0, 0);
+    for text in lines {
+        let cells = splitter.at(text, b',');
+        let Some(line) = Line::read(&cells) else { return Sure::No };
+        if line.block % SECTOR != 0 {
+            return Sure::No;
+        }
+        fields = cells.len();
+        first = if n == 0 { line.ms } else { first };
+        // Each job's lines may stand below the others'.
+        back += usize::from(line.ms < last);
+        (n, last, value) = (n + 1, line.ms, value.max(line.value));
+        means += usize::from(line.block == 0);
+    }
+    // Other numbers are in fours, too; zeros in the last two places say nothing.
+    let is_of_means = means == n && fields > 4 && last >= SHORTEST_MEAN;
+    Sure::Likely.when(back * 10 <= n && value > 0 && (is_of_means || means == 0) && (n == 1 || last > first))
 }
+
+/// Blocks are of whole sectors.
+const SECTOR: u64 = 512;
+/// Milliseconds of which a line is at least, where lines are means.
+const SHORTEST_MEAN: u64 = 100;
 
 struct Line {
     ms: u64,
@@ -202,6 +227,22 @@ mod tests {
         assert_eq!(column(&iops, "load", "transactions_per_s"), [1000.0, 3000.0, 7.0].map(Some));
         assert_eq!(column(&named("job_clat.1.log", means), "load", "latency_mean_ms")[1], Some(0.003));
         assert_eq!(column(&named("x", means), "metric", "value").len(), 3);
+    }
+
+    #[test]
+    fn four_numbers_in_a_line_are_no_log() {
+        let sure = |text| sniff(&Head { text });
+        for text in [
+            "100, 200, 0, 1\n110, 210, 0, 1\n120, 190, 1, 1\n",
+            "12, 40, 1, 64\n15, 42, 0, 64\n",
+            "1, 5, 0, 0\n2, 8, 1, 0\n3, 9, 0, 0\n",
+            "0, 0, 0, 0, 0\n0, 0, 1, 0, 0\n",
+            "900, 5, 0, 512\n100, 8, 1, 512\n",
+        ] {
+            assert_eq!(sure(text), Sure::No, "{text}");
+        }
+        assert_eq!(sure("3, 3815655, 0, 4096\n4, 221299, 0, 4096\n"), Sure::Likely);
+        assert_eq!(sure(FORMAT.example), Sure::Likely);
     }
 
     #[test]

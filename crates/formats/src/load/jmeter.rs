@@ -25,24 +25,36 @@ pub static FORMAT: Format = Format {
     read,
 };
 
+/// Where XML says what it is.
+const FIRST_LINES: usize = 5;
+/// The first place of `success` in a file without a header.
+const SUCCESS: usize = 7;
+
 const KINDS: Kinds = Kinds { errors: true, retries: false };
 
 fn sniff(head: &Head<'_>) -> Sure {
-    if head.text.contains("<testResults") || separator(head.first()).is_some() {
+    let is_xml = head.lines().take(FIRST_LINES).any(|line| line.contains("<testResults"));
+    if is_xml || separator(head.first()).is_some() {
         return Sure::Certain;
     }
     // Without a header: time, elapsed, label, code, message, thread, type, success, ...
     let mut cells = head.first().split(',');
     let time = cells.next().is_some_and(|c| c.len() == 13 && c.bytes().all(|b| b.is_ascii_digit()));
     let elapsed = cells.next().is_some_and(|c| !c.is_empty() && c.bytes().all(|b| b.is_ascii_digit()));
-    Sure::Likely.when(time && elapsed && cells.any(|c| matches!(c, "true" | "false")))
+    // A message may have commas.
+    let success = cells.skip(SUCCESS - 2).any(|c| matches!(c, "true" | "false"));
+    Sure::Likely.when(time && elapsed && success)
 }
 
 /// What separates the columns of a header line; None when it is none.
 fn separator(header: &str) -> Option<u8> {
     let at = header.find("timeStamp")?;
     let separator = *header.as_bytes().get(at + "timeStamp".len())?;
-    (header.contains("elapsed") && matches!(separator, b',' | b'\t' | b';' | b'|')).then_some(separator)
+    // The times alone could be anybody's.
+    let of_samples =
+        ["label", "success", "responseCode", "Latency"].iter().filter(|name| header.contains(*name)).count();
+    (header.contains("elapsed") && of_samples >= 2 && matches!(separator, b',' | b'\t' | b';' | b'|'))
+        .then_some(separator)
 }
 
 /// Columns of a file without a header, of version 3.1 and later, of 2.4 and of earlier ones.

@@ -37,7 +37,8 @@ fn sniff(head: &Head<'_>) -> Sure {
     let lines: Vec<_> = head.lines().take(60).collect();
     let pair = |w: &[&str]| {
         let Some((label, rest)) = labelled(w[1]) else { return false };
-        MEM.contains(&label) && columns(w[0]).is_some() && rest.split_ascii_whitespace().count() >= 3
+        let figures = rest.split_ascii_whitespace().take(3).filter(|f| f.starts_with(|c: char| c.is_ascii_digit()));
+        MEM.contains(&label) && columns(w[0]).is_some() && figures.count() == 3
     };
     let narrow = |line: &str| line.starts_with("SwapUse ") && line.contains(" MemFree ");
     if lines.windows(2).any(pair) || lines.iter().any(|l| narrow(l)) { Sure::Certain } else { Sure::No }

@@ -1,11 +1,13 @@
 -- title: Requests wait for delayed acknowledgements
 -- severity: warning
 -- section: network
--- says: {delayed:/s} segments were acknowledged only when a timer ran out (some 40 ms), {share:%} of those received.
+-- says: {delayed:/s} segments were acknowledged only when a timer ran out (some 40 ms), {share:%} of those received{place}.
 -- advice: One side sends a message in small pieces and waits for the acknowledgement of the first (Nagle's algorithm), the other waits for more to send it along. Write each message at once (writev, buffering), or set TCP_NODELAY on the sender.
 -- ask: tcp-health
 -- explains: waits-for-peer
 -- yes: tcp delayed_acks_per_s=22 in_segments_per_s=90 *20
+--
+-- yes: netns namespace=4026532300 comm=app delayed_acks_per_s=22 in_segments_per_s=90 *20
 -- no: tcp delayed_acks_per_s=22 in_segments_per_s=9000 *20
 --
 -- no: tcp delayed_acks_per_s=2 in_segments_per_s=10 *20
@@ -14,9 +16,9 @@
 -- A connection that exchanges messages acknowledges with the answer. Ten a second and a twentieth of all segments are more than what
 -- connections leave that fall silent.
 WITH hosts AS (
-    SELECT run, host, wmean(delayed_acks_per_s, dt) AS delayed, wmean(in_segments_per_s, dt) AS received, sum(dt) AS seen_s FROM tcp GROUP BY run, host
+    SELECT run, host, place, wmean(delayed_acks_per_s, dt) AS delayed, wmean(in_segments_per_s, dt) AS received, sum(dt) AS seen_s FROM tcp_space GROUP BY run, host, namespace, place
 )
-SELECT run, host, delayed, 100 * delayed / nullif(received, 0) AS share
+SELECT run, host, delayed, 100 * delayed / nullif(received, 0) AS share, place
 FROM hosts
 WHERE delayed >= 10 AND delayed >= 0.05 * received AND seen_s >= 3
 ORDER BY delayed DESC, run, host

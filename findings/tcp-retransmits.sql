@@ -1,20 +1,22 @@
 -- title: TCP retransmits many segments
 -- severity: warning
 -- section: network
--- says: {resent} of {sent} segments were retransmitted ({share:%}).
+-- says: {resent} of {sent} segments were retransmitted{place} ({share:%}).
 -- advice: Look for packet loss on the path (errors and drops of interfaces at both ends), for a saturated link, or for a slow receiver.
 -- ask: tcp-health
 -- explains: waits-for-peer, sends-wait
 -- impact: share of the segments
 -- yes: tcp out_segments_per_s=2000 retransmits_per_s=60 *30
+--
+-- yes: netns namespace=4026532300 comm=nginx out_segments_per_s=2000 retransmits_per_s=60 *30
 -- no: tcp out_segments_per_s=2000 retransmits_per_s=1 *30
 --
 -- no: tcp out_segments_per_s=2 retransmits_per_s=0.5 *30
 -- One percent is common advice as the point from which applications feel it; a thousand segments, so that the share means something.
 WITH hosts AS (
-    SELECT run, host, sum(retransmits_per_s * dt) AS again, sum(out_segments_per_s * dt) AS total FROM tcp GROUP BY run, host
+    SELECT run, host, place, sum(retransmits_per_s * dt) AS again, sum(out_segments_per_s * dt) AS total FROM tcp_space GROUP BY run, host, namespace, place
 )
-SELECT run, host, CAST(round(again) AS BIGINT) AS resent, CAST(round(total) AS BIGINT) AS sent, 100 * again / nullif(total, 0) AS share
+SELECT run, host, CAST(round(again) AS BIGINT) AS resent, CAST(round(total) AS BIGINT) AS sent, 100 * again / nullif(total, 0) AS share, place
 FROM hosts
 WHERE again >= 0.01 * total AND total >= 1000
 ORDER BY share DESC, run, host

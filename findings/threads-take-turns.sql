@@ -1,7 +1,7 @@
 -- title: Threads of a program take turns on a lock
 -- severity: warning
 -- section: process
--- says: Of {working} threads of {comm} (process {pid}) that worked, {waiting} waited for a lock on average; together they used {cpu:%} of one CPU.
+-- says: Of {working} threads of {comm} ({place}) that worked, {waiting} waited for a lock on average; together they used {cpu:%} of one CPU.
 -- advice: One lock lets one thread work at a time, so that more threads or CPUs do not help. Find it with `fenxi trace plockstat -p PID`, then hold it for less, split it, or work without it. Threads that wait for work on a condition look the same: harmless if there was none.
 -- ask: thread-waits
 -- explains: context-switch-storm, sys-time-high, one-cpu-saturated
@@ -11,6 +11,25 @@
 -- yes: process pid=7 comm=app cpu=100 threads=9 *20
 -- yes: thread_wait pid=7 comm=app wait=lock function=futex_do_wait threads=6 *20
 -- yes: thread_wait pid=7 comm=app wait=run threads=1 *20
+--
+-- yes: sched cpus_online=4 *20
+-- yes: process pid=7 comm=app cpu=40 threads=1 voluntary_switches_per_s=90 *20
+-- yes: process pid=8 comm=app cpu=40 threads=1 voluntary_switches_per_s=90 *20
+-- yes: process pid=9 comm=app cpu=40 threads=1 voluntary_switches_per_s=90 *20
+-- yes: thread_wait pid=7 comm=app wait=lock function=futex_do_wait threads=0.6 role=command *20
+-- yes: thread_wait pid=8 comm=app wait=lock function=futex_do_wait threads=0.6 role=command *20
+-- yes: thread_wait pid=9 comm=app wait=lock function=futex_do_wait threads=0.6 role=command *20
+-- yes: thread_wait pid=7 comm=app wait=run threads=0.4 role=command *20
+-- yes: thread_wait pid=8 comm=app wait=run threads=0.4 role=command *20
+-- yes: thread_wait pid=9 comm=app wait=run threads=0.4 role=command *20
+-- no: sched cpus_online=4 *20
+-- no: process pid=7 comm=app cpu=100 threads=1 voluntary_switches_per_s=90 *20
+-- no: process pid=8 comm=app cpu=1 threads=1 voluntary_switches_per_s=2 *20
+-- no: process pid=9 comm=app cpu=1 threads=1 voluntary_switches_per_s=2 *20
+-- no: thread_wait pid=7 comm=app wait=run threads=1 role=command *20
+-- no: thread_wait pid=8 comm=app wait=lock function=futex_do_wait threads=1 role=command *20
+-- no: thread_wait pid=9 comm=app wait=lock function=futex_do_wait threads=1 role=command *20
+--
 -- no: sched cpus_online=4 *20
 -- no: cpu usr=5 idle=95 *20
 -- no: process pid=7 comm=idler cpu=10 threads=9 *20
@@ -28,11 +47,31 @@
 -- no: thread_wait pid=7 comm=server wait=receive function=wait_woken threads=7 *20
 -- no: thread_wait pid=7 comm=server wait=lock function=futex_do_wait threads=0.5 *20
 -- At least one more waits than runs, the program keeps about a CPU busy and not all that there are: the lock is what is full. A pool
--- without work uses little CPU.
+-- without work uses little CPU. Processes of the recorded command that are one program count together where they wake up for the lock,
+-- as they may share it.
 WITH machines AS (
     SELECT run, host, max(cpus_online) AS cpus FROM sched GROUP BY run, host
+), switches AS (
+    SELECT run, host, pid, sum(voluntary_switches_per_s * dt) AS woke FROM process GROUP BY run, host, pid
+), processes AS (
+    SELECT w.run, w.host, w.comm, w.pid, max(w.role) AS role, sum(w.threads) FILTER (w.wait = 'lock') AS waiting, sum(w.threads) AS working, max(w.cpu) AS cpu,
+        max(w.looks) FILTER (w.wait = 'lock') AS looks, max(w.of_threads) AS of_threads, any_value(w.seen_s) AS seen_s, max(s.woke) AS woke
+    FROM thread_wait_mean w LEFT JOIN switches s ON s.run = w.run AND s.host = w.host AND s.pid = w.pid
+    WHERE w.is_subject
+    GROUP BY w.run, w.host, w.comm, w.pid
+), alone AS (
+    SELECT run, host, comm, 'process ' || pid AS place, waiting, working, cpu, looks, seen_s FROM processes WHERE looks >= 5
+), together AS (
+    SELECT run, host, comm, count(*) || ' processes' AS place, sum(waiting) FILTER (woke >= 20 * waiting * seen_s) AS waiting, sum(working) AS working, sum(cpu) AS cpu,
+        max(looks) AS looks, any_value(seen_s) AS seen_s
+    FROM processes
+    WHERE role = 'command' AND of_threads <= 2
+    GROUP BY run, host, comm
+    HAVING count(*) >= 2 AND sum(looks) >= 5
+), all_of AS (
+    SELECT * FROM alone UNION ALL SELECT * FROM together
 )
-SELECT w.run, w.host, comm, pid, steady(at_work) AS working, steady(w.threads) AS waiting, w.cpu, 100 * w.threads / at_work AS share
-FROM thread_wait_mean w JOIN machines m ON m.run = w.run AND m.host = w.host
-WHERE wait = 'lock' AND w.threads >= 1 AND w.threads >= 0.5 * at_work AND w.cpu BETWEEN 50 AND 60 * least(m.cpus, at_work) AND looks >= 5 AND seen_s >= 3 AND is_subject
-ORDER BY waiting DESC, w.run, w.host, pid
+SELECT a.run, a.host, a.comm, a.place, steady(a.working) AS working, steady(a.waiting) AS waiting, a.cpu, 100 * a.waiting / a.working AS share
+FROM all_of a JOIN machines m ON m.run = a.run AND m.host = a.host
+WHERE a.waiting >= 1 AND a.waiting >= 0.5 * a.working AND a.cpu BETWEEN 50 AND 60 * least(m.cpus, a.working) AND a.seen_s >= 3
+ORDER BY waiting DESC, a.run, a.host, a.place

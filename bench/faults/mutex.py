@@ -44,7 +44,19 @@ all_of = [kind(target=work) for _ in range(4)]
 for one in all_of: one.start()
 for one in all_of: one.join()
 """
+# Processes that share one lock, which is in memory that they share.
+PROCESSES = """
+import sys, multiprocessing
+def work(lock):
+    while time.monotonic() < end:
+        with lock: sum(range(20000))
+shared = multiprocessing.Lock()
+all_of = [multiprocessing.Process(target=work, args=(shared if sys.argv[1] == "shared" else multiprocessing.Lock(),)) for _ in range(5)]
+for one in all_of: one.start()
+for one in all_of: one.join()
+"""
 LOADS = {
     "long holds": (lambda: threads("0", 20000, 3), lambda: threads("1", 20000, 8)),
+    "processes": (lambda: python(PROCESSES, "own"), lambda: python(PROCESSES, "shared")),
     "Python": (lambda: python(WORKERS, "processes"), lambda: python(WORKERS, "threads")),
 }

@@ -42,9 +42,10 @@ function fixed(value: number, places: number): string {
 export function duration(seconds: number, more = 0): string {
   const s = Math.abs(seconds);
   if (s === 0) return "0 s";
-  if (s < 1e-6) return `${digits(seconds * 1e9, more)} ns`;
-  if (s < 1e-3) return `${digits(seconds * 1e6, more)} µs`;
-  if (s < 1) return `${digits(seconds * 1e3, more)} ms`;
+  // 0.9995 of the next unit already reads as 1000 of this one.
+  if (s < 0.9995e-6) return `${digits(seconds * 1e9, more)} ns`;
+  if (s < 0.9995e-3) return `${digits(seconds * 1e6, more)} µs`;
+  if (s < 0.9995) return `${digits(seconds * 1e3, more)} ms`;
   if (s < 120) return `${digits(seconds, more)} s`;
   // As a clock shows it: what has not passed is not counted.
   const two = (n: number) => String(Math.trunc(n)).padStart(2, "0");

@@ -147,13 +147,14 @@ fn digits(value: f64) -> String {
 
 fn duration(seconds: f64) -> String {
     let magnitude = seconds.abs();
+    // 0.9995 of the next unit already prints as 1000 of this one.
     if magnitude == 0.0 {
         "0 s".to_owned()
-    } else if magnitude < 1e-6 {
+    } else if magnitude < 0.9995e-6 {
         format!("{} ns", digits(seconds * 1e9))
-    } else if magnitude < 1e-3 {
+    } else if magnitude < 0.9995e-3 {
         format!("{} us", digits(seconds * 1e6))
-    } else if magnitude < 1.0 {
+    } else if magnitude < 0.9995 {
         format!("{} ms", digits(seconds * 1e3))
     } else if magnitude < 120.0 {
         format!("{} s", digits(seconds))

@@ -53,11 +53,14 @@ words! {
 const FUNCTIONS: &[(&str, Wait)] = &[
     ("futex_", Wait::Lock),
     ("do_futex", Wait::Lock),
+    ("do_semtimedop", Wait::Lock),
+    ("__do_semtimedop", Wait::Lock),
     ("flock_lock_inode", Wait::FileLock),
     ("posix_lock_inode", Wait::FileLock),
     ("locks_lock_inode", Wait::FileLock),
     ("do_lock_file_wait", Wait::FileLock),
     ("fcntl_setlk", Wait::FileLock),
+    ("__break_lease", Wait::FileLock),
     ("jbd2_log_wait_commit", Wait::Flush),
     ("jbd2_complete_transaction", Wait::Flush),
     ("blkdev_issue_flush", Wait::Flush),
@@ -65,6 +68,13 @@ const FUNCTIONS: &[(&str, Wait)] = &[
     ("xfs_log_force", Wait::Flush),
     ("xlog_force", Wait::Flush),
     ("xlog_wait", Wait::Flush),
+    ("xlog_grant", Wait::Flush),
+    ("jbd2_", Wait::Flush),
+    ("__jbd2_", Wait::Flush),
+    ("add_transaction_credits", Wait::Flush),
+    ("wb_wait_for_completion", Wait::Flush),
+    ("inode_sleep_on_writeback", Wait::Flush),
+    ("sync_inodes_sb", Wait::Flush),
     ("__sync_dirty_buffer", Wait::Flush),
     ("sync_dirty_buffer", Wait::Flush),
     ("start_this_handle", Wait::Flush),
@@ -103,9 +113,15 @@ const FUNCTIONS: &[(&str, Wait)] = &[
     ("__iomap_dio_rw", Wait::Disk),
     ("iomap_dio", Wait::Disk),
     ("read_events", Wait::Disk),
+    ("md_", Wait::Disk),
+    ("raid5_", Wait::Disk),
+    ("wait_barrier", Wait::Disk),
     ("pipe_", Wait::Pipe),
     ("anon_pipe_", Wait::Pipe),
     ("wait_for_partner", Wait::Pipe),
+    ("do_msgrcv", Wait::Pipe),
+    ("do_msgsnd", Wait::Pipe),
+    ("wq_sleep", Wait::Pipe),
     ("sk_stream_wait_memory", Wait::Send),
     ("sock_alloc_send_pskb", Wait::Send),
     ("sock_wait_for_wmem", Wait::Send),
@@ -131,17 +147,26 @@ const FUNCTIONS: &[(&str, Wait)] = &[
     ("do_select", Wait::Poll),
     ("poll_schedule_timeout", Wait::Poll),
     ("io_cqring_wait", Wait::Poll),
+    ("inotify_read", Wait::Poll),
+    ("fanotify_read", Wait::Poll),
+    ("signalfd_", Wait::Poll),
+    ("eventfd_read", Wait::Poll),
     ("hrtimer_nanosleep", Wait::Sleep),
     ("do_nanosleep", Wait::Sleep),
     ("common_nsleep", Wait::Sleep),
+    ("timerfd_read", Wait::Sleep),
     ("do_wait", Wait::Child),
     ("kernel_wait", Wait::Child),
+    ("kernel_clone", Wait::Child),
+    ("wait_for_vfork", Wait::Child),
     ("rwsem_", Wait::KernelLock),
     ("__rwsem_", Wait::KernelLock),
     ("down_", Wait::KernelLock),
     ("__down", Wait::KernelLock),
     ("mutex_", Wait::KernelLock),
     ("__mutex_", Wait::KernelLock),
+    ("percpu_", Wait::KernelLock),
+    ("__percpu_", Wait::KernelLock),
     // The kernel leaves the functions of its locks out and tells their callers: of the map of an address space,
     ("__vm_munmap", Wait::KernelLock),
     ("vm_munmap", Wait::KernelLock),
@@ -183,6 +208,8 @@ const FUNCTIONS: &[(&str, Wait)] = &[
     ("ceph_", Wait::FileServer),
     ("v9fs_", Wait::FileServer),
     ("p9_client_rpc", Wait::FileServer),
+    ("autofs", Wait::FileServer),
+    ("fanotify_", Wait::FileServer),
     // Locks of the kernel on a file.
     ("ext4_buffered_write_iter", Wait::KernelLock),
     ("generic_file_write_iter", Wait::KernelLock),
@@ -195,6 +222,10 @@ impl Wait {
     pub fn of_thread(wchan: &str, syscall: impl FnOnce() -> Option<u64>) -> Wait {
         let wait = Wait::of(wchan);
         let (calls, other) = match wait {
+            // A write through the page cache that waits for a page waits until it is written (O_SYNC, O_DSYNC).
+            Wait::Disk if ["folio_wait_bit", "wait_on_page_bit"].iter().any(|name| wchan.starts_with(name)) => {
+                (FLUSHES_AND_WRITES, Wait::Flush)
+            }
             Wait::Disk => (FLUSHES, Wait::Flush),
             Wait::Receive => (SENDS, Wait::Send),
             _ => return wait,
@@ -229,6 +260,21 @@ const FLUSHES: &[libc::c_long] = &[
     libc::SYS_sync_file_range,
 ];
 
+/// Those, and system calls that write to files.
+const FLUSHES_AND_WRITES: &[libc::c_long] = &[
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_sync,
+    libc::SYS_syncfs,
+    libc::SYS_msync,
+    libc::SYS_sync_file_range,
+    libc::SYS_write,
+    libc::SYS_pwrite64,
+    libc::SYS_writev,
+    libc::SYS_pwritev,
+    libc::SYS_pwritev2,
+];
+
 /// System calls that send.
 const SENDS: &[libc::c_long] = &[
     libc::SYS_sendto,
@@ -257,6 +303,8 @@ mod tests {
         };
         assert_eq!(of("folio_wait_bit_common", nix::libc::SYS_fdatasync), Wait::Flush);
         assert_eq!(of("folio_wait_bit_common", nix::libc::SYS_pread64), Wait::Disk);
+        assert_eq!(of("folio_wait_bit_common", nix::libc::SYS_pwrite64), Wait::Flush);
+        assert_eq!(of("blk_mq_get_tag", nix::libc::SYS_pwrite64), Wait::Disk);
         assert_eq!(of("wait_woken", nix::libc::SYS_sendto), Wait::Send);
         assert_eq!(of("wait_woken", nix::libc::SYS_recvfrom), Wait::Receive);
         assert_eq!((system_call(b"running\n"), system_call(b"")), (None, None));
@@ -279,6 +327,10 @@ mod tests {
             ("lock_mm_and_find_vma", Wait::KernelLock),
             ("path_openat", Wait::KernelLock),
             ("__sync_dirty_buffer", Wait::Flush),
+            ("do_semtimedop", Wait::Lock),
+            ("fanotify_read", Wait::Poll),
+            ("fanotify_handle_event", Wait::FileServer),
+            ("percpu_rwsem_wait", Wait::KernelLock),
             ("0", Wait::Run),
             ("", Wait::Run),
         ] {

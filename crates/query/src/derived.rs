@@ -30,6 +30,7 @@ derived! {
     "measured_wait",
     "resource_use",
     "subject_process",
+    "tcp_space",
     "thread_wait_mean",
 }
 

@@ -404,7 +404,7 @@ tables! {
     cpu_tables: cpu, cpu_time, sched, pressure;
     memory: mem, vm, page_cache, file_cache;
     storage: disk, fs;
-    network: net, tcp, udp, softnet, net_driver;
+    network: net, tcp, udp, netns, softnet, net_driver;
     interrupts: irq, softirq;
     tasks: process, thread, thread_wait, cgroup;
     database: db, db_table, db_index, db_statement, db_session, db_wait, db_setting;

@@ -133,6 +133,44 @@ table! {
 }
 
 table! {
+    /// TCP and UDP of one other network namespace than the recorder's (a container, `ip netns`) over the interval.
+    netns [namespace] is (Network, Series, Passing) {
+        /// Number that the kernel gives the namespace: `lsns -t net` and /proc/PID/ns/net show it.
+        namespace: label(),
+        /// Name of the process of the lowest number in it.
+        comm: label(),
+        /// TCP connections in state ESTABLISHED or CLOSE-WAIT.
+        established: gauge(Count, Neither),
+        /// Connections opened from it per second.
+        active_opens_per_s: rate(PerS, Neither),
+        /// Connections accepted in it per second.
+        passive_opens_per_s: rate(PerS, Neither),
+        /// Failed connection attempts per second.
+        attempt_fails_per_s: rate(PerS, Lower),
+        /// TCP segments received per second.
+        in_segments_per_s: rate(PerS, Neither),
+        /// TCP segments sent per second, excluding retransmissions.
+        out_segments_per_s: rate(PerS, Neither),
+        /// TCP segments retransmitted per second.
+        retransmits_per_s: rate(PerS, Lower),
+        /// Connections per second that were dropped because the accept queue was full.
+        listen_overflows_per_s: rate(PerS, Lower),
+        /// Retransmission time-outs per second.
+        timeouts_per_s: rate(PerS, Lower),
+        /// Delayed ACKs per second: segments acknowledged only when a timer of some 40 ms ran out.
+        delayed_acks_per_s: rate(PerS, Lower),
+        /// TCP sockets in state TIME-WAIT.
+        time_wait: gauge(Count, Neither),
+        /// TCP sockets in use.
+        sockets: gauge(Count, Neither),
+        /// UDP datagrams received per second.
+        in_datagrams_per_s: rate(PerS, Neither),
+        /// UDP datagrams per second that were lost because the socket's receive buffer was full.
+        receive_buffer_errors_per_s: rate(PerS, Lower),
+    }
+}
+
+table! {
     /// Receive processing of the network stack on one CPU over the interval.
     softnet [cpu] is (Network, Series, Passing) {
         /// CPU that processed the packets.

@@ -55,6 +55,8 @@ table! {
         threads: gauge(Count, Neither),
         /// Open file descriptors.
         fds: gauge(Count, Neither),
+        /// Most file descriptors that it may have open (RLIMIT_NOFILE, the soft limit); NULL without a limit.
+        fd_limit: gauge(Count, Neither),
         /// Number of CPUs on which its threads may run (affinity, cpuset): of the thread that may use most.
         cpus_allowed: gauge(Count, Neither),
         /// Last CPU of its main thread.
@@ -117,14 +119,14 @@ table! {
 }
 
 table! {
-    /// What the threads of one process were at, as one look at the end of the interval shows it. Only threads that ran in the interval
-    /// count, and the main thread of what the recorder started: who idles is at nothing.
+    /// What the threads of one process were at, as one look at the end of the interval shows it. Who idles is at nothing: only threads
+    /// that ran in the interval count. Of what the recorder started also those that are held up, and the main thread where no other works.
     thread_wait [pid, comm, wait, function] is (Process, Series, Passing) {
         /// Process ID.
         pid: id().of_one_run(),
         /// Command name of the process.
         comm: label(),
-        /// What they wait for: `lock` (futex), `file lock`, `disk`, `flush`, `dirty pages`, `memory`, `pipe`, `receive`, `send`, `accept`, `connect`, `poll`, `sleep`, `child`, `kernel lock`, `other`; `run` on a CPU or in its queue.
+        /// What they wait for: `lock` (futex), `file lock`, `disk`, `flush`, `dirty pages`, `memory`, `pipe`, `receive`, `send`, `accept`, `connect`, `poll`, `sleep`, `child`, `kernel lock`, `file server` (a file system of another host or in user space), `stopped` (a signal, a debugger, a frozen cgroup), `other`; `run` on a CPU or in its queue.
         wait: label(),
         /// Function of the kernel in which they wait.
         function: label(),
@@ -168,6 +170,10 @@ table! {
         major_faults_per_s: rate(PerS, Lower),
         /// Memory limit hits in the interval.
         memory_limit_hits: count(Lower),
+        /// Memory from which its tasks are slowed down (memory.high); NULL without such a bound.
+        memory_high_bytes: gauge(Bytes, Neither),
+        /// Times in the interval that a task was made to free memory, or held up, above memory.high.
+        memory_high_hits: count(Lower),
         /// OOM kills in the interval.
         oom_kills: count(Lower),
         /// Bytes read from storage per second.
@@ -180,6 +186,10 @@ table! {
         writes_per_s: rate(PerS, Neither),
         /// Number of tasks.
         tasks: gauge(Count, Neither),
+        /// Most tasks that it may have (pids.max); NULL without a limit.
+        task_limit: gauge(Count, Neither),
+        /// Times in the interval that no task could be made because of the limit.
+        task_limit_hits: count(Lower),
         /// Share of time in which some task was stalled for CPU (PSI some).
         cpu_some: percent(Lower),
         /// Share of time in which all its tasks were stalled for CPU (PSI full).

@@ -29,6 +29,7 @@ sources! {
     tcp,
     tcp_bytes,
     udp,
+    netns,
     disk,
     fs,
     net,

@@ -19,6 +19,7 @@ mod details;
 mod emit;
 mod exited;
 mod exits;
+mod files;
 mod netlink;
 pub(crate) mod reader;
 mod select;
@@ -32,6 +33,7 @@ use exited::{Exited, Totals};
 use exits::{Ended, Exits};
 use fenxi_model::{Rows, catalog::process::TABLE};
 use fenxi_procfs::{TICK_NS, stat::Stat};
+use files::OpenFiles;
 use reader::Reader;
 use rustc_hash::FxHashMap;
 use select::Candidate;
@@ -116,6 +118,7 @@ struct Known {
     comm: Box<str>,
     stat: Stat,
     details: Details,
+    files: OpenFiles,
     /// Its `schedstat`, kept open while it has one thread.
     file: Option<OwnedFd>,
     /// What its clock showed.
@@ -286,6 +289,7 @@ impl Processes {
             comm,
             stat,
             details: Details::default(),
+            files: OpenFiles::default(),
             file: None,
             clock_ns,
             selected: true,

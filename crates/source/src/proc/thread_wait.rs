@@ -3,6 +3,8 @@
 //! One look an interval says of a single moment little, of a run much: in the mean it is the number of threads that wait for
 //! something, as active sessions of a database are. The cheap path: a process is looked at only when its CPU clock, or `stat`,
 //! says that it ran, and of it only the threads whose `schedstat` changed. A thread that runs, or waits for a CPU, has no function.
+//! Of what the recorder started all threads are looked at: one that is held up for long (by a peer that does not read, say) does
+//! not run. Its main thread counts however it waits, unless others of its process are at something: then it waits for those.
 
 use fenxi_model::{
     Rows,
@@ -34,6 +36,8 @@ static SPEC: Spec = Spec {
 
 /// Threads that are looked at in an interval, at most: so many tell the shares well enough.
 const MOST: usize = 512;
+/// Processes with more threads than this are looked at only where they ran.
+const FEW: u64 = 64;
 /// Threads that ran so often in a second work, and so do those that used such a share of a CPU.
 const WAKES_PER_S: f64 = 20.0;
 /// As above.
@@ -50,22 +54,7 @@ impl Source for ThreadWait {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        let mut waits = Waits {
-            reader: Reader::open(root)?,
-            clocks: clock::usable(root),
-            own: root.is_live().then(std::process::id),
-            pids: Vec::new(),
-            known: FxHashMap::default(),
-            counts: Vec::new(),
-            name: String::new(),
-            round: 0,
-            looked: 0,
-        };
-        if !waits.are_told()? {
-            let why = "the kernel does not tell where threads wait (/proc/PID/wchan): it needs root or CAP_SYS_PTRACE";
-            return Err(SourceError::Refused(why.to_owned()));
-        }
-        Ok(Box::new(waits))
+        Ok(Box::new(Waits::start(root, root.is_live().then(std::process::id))?))
     }
 }
 
@@ -116,6 +105,25 @@ impl Collector for Waits {
 }
 
 impl Waits {
+    fn start(root: &Root, own: Option<u32>) -> Result<Waits, SourceError> {
+        let mut waits = Waits {
+            reader: Reader::open(root)?,
+            clocks: clock::usable(root),
+            own,
+            pids: Vec::new(),
+            known: FxHashMap::default(),
+            counts: Vec::new(),
+            name: String::new(),
+            round: 0,
+            looked: 0,
+        };
+        if !waits.are_told()? {
+            let why = "the kernel does not tell where threads wait (/proc/PID/wchan): it needs root or CAP_SYS_PTRACE";
+            return Err(SourceError::Refused(why.to_owned()));
+        }
+        Ok(waits)
+    }
+
     /// Whether the kernel tells of any process where it waits; some always do.
     fn are_told(&mut self) -> Result<bool, SourceError> {
         let mut pids = std::mem::take(&mut self.pids);
@@ -180,23 +188,29 @@ impl Waits {
             tids.push(pid);
         }
         let before = std::mem::take(&mut known.ran);
+        let looks_at_all = known.ours && known.stat.threads <= FEW;
+        let mut of_main = None;
         for tid in tids.iter().take(MOST.saturating_sub(*looked)) {
             let Some(run) = reader.thread_schedstat(pid, *tid) else { continue };
             known.ran.insert(*tid, run);
             let then = before.get(tid).copied().unwrap_or_default();
-            let is_ours = known.ours && *tid == pid;
-            if run.slices == then.slices && !is_ours {
+            let is_main = known.ours && *tid == pid;
+            if !is_main && run.slices == then.slices && !looks_at_all {
                 continue;
             }
             *looked += 1;
             let Some((wait, function)) = waits_for(reader, pid, *tid, name) else { continue };
-            if wait.may_be_idle() && !is_ours && !has_worked(then, run, dt) {
+            if wait.may_be_idle() && !has_worked(then, run, dt) {
+                of_main = of_main.or_else(|| is_main.then(|| (wait, function.to_owned())));
                 continue;
             }
             match counts.iter_mut().find(|(known, named, _)| *known == wait && named == function) {
                 Some((.., threads)) => *threads += 1,
                 None => counts.push((wait, function.to_owned(), 1)),
             }
+        }
+        if counts.is_empty() {
+            counts.extend(of_main.map(|(wait, function)| (wait, function, 1)));
         }
         reader.tids = tids;
     }

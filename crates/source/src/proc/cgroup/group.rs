@@ -5,7 +5,10 @@ use fenxi_model::{
     catalog::cgroup::{self, TABLE},
 };
 
-use super::{files::Shared, version1, version2};
+use super::{
+    files::{File, Shared},
+    version1, version2,
+};
 use crate::{
     Counter, Step, Tick, Width,
     proc::scan::{lines, number},
@@ -22,6 +25,8 @@ pub enum C {
     ThrottledTime,
     MajorFaults,
     LimitHits,
+    HighHits,
+    TaskLimitHits,
     OomKills,
     ReadBytes,
     WriteBytes,
@@ -139,15 +144,22 @@ pub fn pairs(text: &[u8]) -> impl Iterator<Item = (&[u8], u64)> {
     })
 }
 
+/// How often a limit on tasks was reached, of `pids.events`.
+pub fn task_limit_hits(file: &File, shared: &mut Shared) -> Option<u64> {
+    pairs(file.read(shared)?).find(|(key, _)| *key == b"max").map(|(_, hits)| hits)
+}
+
 /// What is true at the end of the interval; None where there is no such limit or controller.
 #[derive(Default)]
 pub struct Gauges {
     /// Percent of one CPU.
     pub cpu_limit: Option<f64>,
-    /// Bytes, as all that follow but the last.
+    /// Bytes, as all that follow but the last two.
     pub memory: Option<f64>,
     /// Its limit.
     pub memory_limit: Option<f64>,
+    /// From where on its tasks are slowed down.
+    pub memory_high: Option<f64>,
     /// Anonymous memory.
     pub anon: Option<f64>,
     /// Page cache.
@@ -158,6 +170,8 @@ pub struct Gauges {
     pub swap: Option<f64>,
     /// Number of tasks.
     pub tasks: Option<f64>,
+    /// How many it may have.
+    pub task_limit: Option<f64>,
 }
 
 impl Gauges {
@@ -165,11 +179,13 @@ impl Gauges {
         row.f64(cgroup::cpu_limit, self.cpu_limit)
             .f64(cgroup::memory_bytes, self.memory)
             .f64(cgroup::memory_limit_bytes, self.memory_limit)
+            .f64(cgroup::memory_high_bytes, self.memory_high)
             .f64(cgroup::anon_bytes, self.anon)
             .f64(cgroup::file_bytes, self.file)
             .f64(cgroup::kernel_bytes, self.kernel)
             .f64(cgroup::swap_bytes, self.swap)
-            .f64(cgroup::tasks, self.tasks);
+            .f64(cgroup::tasks, self.tasks)
+            .f64(cgroup::task_limit, self.task_limit);
     }
 }
 
@@ -184,6 +200,8 @@ fn fill_rates(row: &mut Row<'_, cgroup::Schema>, growth: &Growth, dt: f64) {
         .f64(cgroup::throttled, periods.and_then(|n| Some(count(C::Throttled)? / n * 100.0)))
         .f64(cgroup::throttled_time, pct(C::ThrottledTime))
         .f64(cgroup::memory_limit_hits, count(C::LimitHits))
+        .f64(cgroup::memory_high_hits, count(C::HighHits))
+        .f64(cgroup::task_limit_hits, count(C::TaskLimitHits))
         .f64(cgroup::oom_kills, count(C::OomKills))
         .f64(cgroup::read_bytes_per_s, rate(C::ReadBytes))
         .f64(cgroup::write_bytes_per_s, rate(C::WriteBytes))

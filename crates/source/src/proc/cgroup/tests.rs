@@ -52,6 +52,9 @@ fn service(machine: &Machine, path: &str) {
     put("cpu.max", "150000 100000\n");
     put("memory.current", "5000000\n");
     put("memory.max", "8000000\n");
+    put("memory.high", "7000000\n");
+    put("pids.max", "20\n");
+    put("pids.events", "max 3\n");
     put("memory.swap.current", "4096\n");
     put("memory.stat", "anon 3000000\nfile 1500000\nkernel 400000\npgmajfault 10\n");
     put("memory.events", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\n");
@@ -78,7 +81,8 @@ fn each_figure_of_a_busy_group_is_right() {
         "usage_usec 3001000\nuser_usec 2000750\nsystem_usec 1000250\nnr_periods 20\nnr_throttled 5\nthrottled_usec 500000\n",
     );
     put("memory.stat", "anon 3000001\nfile 1500002\nkernel 400003\npgmajfault 16\n");
-    put("memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 2\n");
+    put("memory.events", "low 0\nhigh 4\nmax 9\noom 1\noom_kill 2\n");
+    put("pids.events", "max 8\n");
     put(
         "io.stat",
         "8:0 rbytes=5000 wbytes=2000 rios=14 wios=20 dbytes=0 dios=0\n253:0 rbytes=5000 wbytes=2000 rios=9 wios=9\n",
@@ -102,6 +106,10 @@ fn each_figure_of_a_busy_group_is_right() {
         ("swap_bytes", 4096.0),
         ("major_faults_per_s", 3.0),
         ("memory_limit_hits", 2.0),
+        ("memory_high_bytes", 7_000_000.0),
+        ("memory_high_hits", 4.0),
+        ("task_limit", 20.0),
+        ("task_limit_hits", 5.0),
         ("oom_kills", 1.0),
         // dm-0 (253:0) stands upon sda, so its I/O is not counted again.
         ("read_bytes_per_s", 2000.0),
@@ -192,6 +200,7 @@ fn set_one(machine: &Machine, round: u64) {
         "memory/memory.stat",
         &format!("rss 1\ntotal_rss 3000\ntotal_cache 2000\ntotal_swap 7\ntotal_pgmajfault {}\n", 6 * round),
     );
+    put("pids/pids.events", &format!("max {}\n", 2 * round));
     put("memory/memory.failcnt", &format!("{}\n", 5 * round));
     put("memory/memory.oom_control", &format!("oom_kill_disable 0\nunder_oom 0\noom_kill {round}\n"));
     let of =
@@ -211,6 +220,7 @@ fn groups_of_version_1_have_one_row_with_what_all_controllers_know() {
     put_one(&machine, "memory/memory.usage_in_bytes", "5000\n");
     put_one(&machine, "memory/memory.limit_in_bytes", "9223372036854771712\n");
     put_one(&machine, "pids/pids.current", "12\n");
+    put_one(&machine, "pids/pids.max", "40\n");
     machine.put(&format!("{TOP}/cpu,cpuacct/cpuacct.usage"), "1000\n");
     set_one(&machine, 1);
     let mut session = machine.start(&SOURCE);
@@ -237,6 +247,8 @@ fn groups_of_version_1_have_one_row_with_what_all_controllers_know() {
         ("write_bytes_per_s", 0.0),
         ("reads_per_s", 2.0),
         ("tasks", 12.0),
+        ("task_limit", 40.0),
+        ("task_limit_hits", 4.0),
     ] {
         near(get(column), expected);
     }

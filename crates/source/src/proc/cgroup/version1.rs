@@ -2,7 +2,7 @@
 
 use super::{
     files::{File, Shared},
-    group::{C, Gauges, pairs},
+    group::{C, Gauges, pairs, task_limit_hits},
 };
 use crate::proc::scan::{lines, number, words};
 
@@ -32,6 +32,8 @@ pub struct Files {
     bytes: File,
     requests: File,
     tasks: File,
+    task_limit: File,
+    task_events: File,
 }
 
 impl Files {
@@ -57,15 +59,17 @@ impl Files {
             bytes: file(3, "blkio.throttle.io_service_bytes_recursive"),
             requests: file(3, "blkio.throttle.io_serviced_recursive"),
             tasks: file(4, "pids.current"),
+            task_limit: file(4, "pids.max"),
+            task_events: file(4, "pids.events"),
         }
     }
 
     /// Closes them.
     pub fn close(self, shared: &mut Shared) {
         let Files { cpu, quota, period, usage, user, system, memory, memory_limit, .. } = self;
-        let Files { memory_stat, kernel, limit_hits, oom, bytes, requests, tasks, .. } = self;
+        let Files { memory_stat, kernel, limit_hits, oom, bytes, requests, tasks, task_limit, task_events, .. } = self;
         let all = [cpu, quota, period, usage, user, system, memory, memory_limit];
-        let rest = [memory_stat, kernel, limit_hits, oom, bytes, requests, tasks];
+        let rest = [memory_stat, kernel, limit_hits, oom, bytes, requests, tasks, task_limit, task_events];
         all.into_iter().chain(rest).for_each(|file| file.close(shared));
     }
 
@@ -141,6 +145,7 @@ impl Files {
             memory_limit: one(&self.memory_limit, shared).filter(|n| *n < NO_LIMIT).map(|n| n as f64),
             kernel: one(&self.kernel, shared).map(|n| n as f64),
             tasks: one(&self.tasks, shared).map(|n| n as f64),
+            task_limit: one(&self.task_limit, shared).map(|n| n as f64),
             ..Gauges::default()
         };
         if let Some(hits) = one(&self.limit_hits, shared) {
@@ -156,6 +161,9 @@ impl Files {
                     _ => {}
                 }
             }
+        }
+        if let Some(hits) = task_limit_hits(&self.task_events, shared) {
+            step(C::TaskLimitHits, hits);
         }
         if let Some((_, kills)) =
             self.oom.read(shared).and_then(|text| pairs(text).find(|(key, _)| *key == b"oom_kill"))

@@ -2,7 +2,7 @@
 
 use super::{
     files::{File, Shared},
-    group::{C, Gauges, pairs},
+    group::{C, Gauges, pairs, task_limit_hits},
 };
 use crate::proc::scan::{lines, number, words};
 
@@ -13,10 +13,13 @@ pub struct Files {
     cpu_max: File,
     memory: File,
     memory_max: File,
+    memory_high: File,
     memory_stat: File,
     memory_events: File,
     swap: File,
     tasks: File,
+    task_limit: File,
+    task_events: File,
     pressure: [File; 3],
 }
 
@@ -37,19 +40,27 @@ impl Files {
             cpu_max: file("cpu.max"),
             memory: file("memory.current"),
             memory_max: file("memory.max"),
+            memory_high: file("memory.high"),
             memory_stat: file("memory.stat"),
             memory_events: file("memory.events"),
             swap: file("memory.swap.current"),
             tasks: file("pids.current"),
+            task_limit: file("pids.max"),
+            task_events: file("pids.events"),
             pressure: PRESSURE.map(|(name, ..)| file(name)),
         }
     }
 
     /// Closes them.
     pub fn close(self, shared: &mut Shared) {
-        let Files { cpu, io, cpu_max, memory, memory_max, memory_stat, memory_events, swap, tasks, pressure } = self;
-        let files = [cpu, io, cpu_max, memory, memory_max, memory_stat, memory_events, swap, tasks];
-        files.into_iter().chain(pressure).for_each(|file| file.close(shared));
+        let Files { cpu, io, cpu_max, memory, memory_max, memory_high, memory_stat, memory_events, .. } = self;
+        let Files { swap, tasks, task_limit, task_events, pressure, .. } = self;
+        let files = [cpu, io, cpu_max, memory, memory_max, memory_high, memory_stat, memory_events];
+        files
+            .into_iter()
+            .chain([swap, tasks, task_limit, task_events])
+            .chain(pressure)
+            .for_each(|file| file.close(shared));
     }
 
     /// Whether it is known what the group reads and writes.
@@ -113,8 +124,10 @@ impl Files {
         let mut gauges = Gauges {
             memory: one(&self.memory, shared),
             memory_limit: one(&self.memory_max, shared),
+            memory_high: one(&self.memory_high, shared),
             swap: one(&self.swap, shared),
             tasks: one(&self.tasks, shared),
+            task_limit: one(&self.task_limit, shared),
             cpu_limit: self.cpu_max.read(shared).and_then(cpu_limit),
             ..Gauges::default()
         };
@@ -133,10 +146,14 @@ impl Files {
             for (key, value) in pairs(text) {
                 match key {
                     b"max" => step(C::LimitHits, value),
+                    b"high" => step(C::HighHits, value),
                     b"oom_kill" => step(C::OomKills, value),
                     _ => {}
                 }
             }
+        }
+        if let Some(hits) = task_limit_hits(&self.task_events, shared) {
+            step(C::TaskLimitHits, hits);
         }
         for (file, (_, some, full)) in self.pressure.iter().zip(PRESSURE) {
             let Some(text) = file.read(shared) else { continue };

@@ -69,6 +69,9 @@ impl Processes {
                 known.command = self.reader.command(*pid).map(Into::into);
             }
         }
+        if !self.reader.cpu_only {
+            known.files.look(&mut self.reader, *pid);
+        }
         let (cpu_pct, per_s) = (|ns: u64| ns as f64 / 1e7 / dt, |n: u64| n as f64 / dt);
         let (known, stat) = (&*known, &known.stat);
         let (usr_ns, sys_ns) = stat.split(before, work.cpu_ns);
@@ -178,6 +181,8 @@ fn state(row: &mut Row<'_, process::Schema>, known: &Known, measured: Measured) 
     row.f64(process::rss_bytes, stat.rss_bytes as f64)
         .f64(process::vsz_bytes, stat.vsz_bytes as f64)
         .f64(process::threads, stat.threads as f64)
+        .f64(process::fds, known.files.open.map(|n| n as f64))
+        .f64(process::fd_limit, known.files.limit.map(|n| n as f64))
         .f64(process::cpus_allowed, known.details.cpus_allowed.map(f64::from))
         .i64(process::last_cpu, stat.last_cpu.map(i64::from))
         .str(process::state, state_name(stat.state))

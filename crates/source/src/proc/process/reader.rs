@@ -15,7 +15,7 @@ use fenxi_procfs::{
     scan::{lines, number, words},
     stat::{self, Stat},
 };
-use rustix::fs::{Mode, OFlags, RawDir, SeekFrom};
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, SeekFrom};
 
 use crate::Root;
 
@@ -127,6 +127,16 @@ impl Reader {
         let mut shown = command_without_secrets(&words).join(" ");
         shown.truncate((0..=MAX_COMMAND.min(shown.len())).rev().find(|at| shown.is_char_boundary(*at))?);
         Some(shown.chars().map(|c| if is_hidden(c) { HIDDEN } else { c }).collect())
+    }
+
+    /// How many files a process has open; None where the kernel does not tell at once (before 6.2), or of a saved copy.
+    pub fn open_files(&mut self, pid: u32) -> Option<u64> {
+        if self.saved {
+            return None;
+        }
+        self.set_path(pid, None, "fd");
+        let stat = rustix::fs::statat(&self.folder, &*self.path, AtFlags::empty()).ok()?;
+        u64::try_from(stat.st_size).ok().filter(|open| *open > 0)
     }
 
     /// Opens `schedstat` to be kept.

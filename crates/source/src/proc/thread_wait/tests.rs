@@ -1,7 +1,23 @@
 //! Threads of a made-up /proc, by what they wait for.
 
-use super::SOURCE;
-use crate::testing::{Machine, near};
+use super::{SOURCE, Waits};
+use crate::{
+    Collector, Root, Source, SourceError, Spec,
+    testing::{Machine, near},
+};
+
+/// The source of a recorder that is process 1.
+struct OfProcessOne;
+
+impl Source for OfProcessOne {
+    fn spec(&self) -> &'static Spec {
+        SOURCE.spec()
+    }
+
+    fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
+        Ok(Box::new(Waits::start(root, Some(1))?))
+    }
+}
 
 fn stat(id: u32, comm: &str, ppid: u32, threads: u32) -> String {
     format!(
@@ -42,6 +58,31 @@ fn threads_that_ran_are_counted_by_what_they_wait_for() {
     thread(&session.machine, (7, 72), 190, "0");
     session.machine.put("/proc/7/task/72/stat", stat(72, "app", 1, 1));
     assert_eq!(session.tick(1.0).count("thread_wait"), 0, "it sleeps");
+}
+
+#[test]
+fn of_the_command_a_thread_counts_that_is_held_up_for_long() {
+    let machine = Machine::new();
+    machine.put("/proc/1/stat", stat(1, "fenxi", 0, 1)).put("/proc/1/wchan", "do_epoll_wait");
+    machine.put("/proc/7/stat", stat(7, "app", 1, 3)).put("/proc/7/wchan", "futex_do_wait");
+    for (tid, function) in [(7, "futex_do_wait"), (71, "sk_stream_wait_memory"), (72, "futex_do_wait")] {
+        thread(&machine, (7, tid), 5, function);
+    }
+    let mut session = machine.start(&OfProcessOne);
+    session.tick(None);
+    // None of its threads ran: one is held up by its peer, the main thread waits for it, the third may have nothing to do.
+    let seen = session.tick(1.0);
+    assert_eq!(seen.count("thread_wait"), 1);
+    near(seen.value("thread_wait", "threads", &["7", "app", "send", "sk_stream_wait_memory"]), 1.0);
+    assert_eq!(
+        seen.text("thread_wait", "role", &["7", "app", "send", "sk_stream_wait_memory"]).as_deref(),
+        Some("command")
+    );
+    // When no other is at anything, it is the main thread that tells what the program waits for.
+    thread(&session.machine, (7, 71), 5, "futex_do_wait");
+    let seen = session.tick(1.0);
+    assert_eq!(seen.count("thread_wait"), 1);
+    near(seen.value("thread_wait", "threads", &["7", "app", "lock", "futex_do_wait"]), 1.0);
 }
 
 #[test]

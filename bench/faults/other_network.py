@@ -1,0 +1,8 @@
+"""Packets are lost in a network of its own (a container), while the recorder is outside; before, none is."""
+
+import retransmits
+from retransmits import around, planted  # noqa: F401, the network and what is done to it are the same
+
+TITLE = "packets are lost in another network namespace"
+FINDINGS = {"tcp-retransmits"}
+LOADS = {name: tuple((lambda words=words: [*retransmits.INSIDE, *words()]) for words in pair) for name, pair in retransmits.LOADS.items()}

@@ -1,0 +1,65 @@
+"""A limit on the tasks of a program's cgroup that it reaches; before, none."""
+
+import contextlib
+import pathlib
+
+from common import Skipped
+from programs import python
+
+TITLE = "a limit of tasks"
+FINDINGS = {"tasks-limit"}
+# The load itself sleeps.
+USUAL = {"program-sleeps"}
+ROOT = pathlib.Path("/sys/fs/cgroup")
+THREADS = """
+import threading
+def work(): time.sleep(0.3)
+while time.monotonic() < end:
+    try: threading.Thread(target=work).start()
+    except RuntimeError: pass
+    time.sleep(0.01)
+"""
+PROCESSES = """
+import subprocess
+running = []
+while time.monotonic() < end:
+    try: running.append(subprocess.Popen(["sleep", "0.3"]))
+    except OSError: pass
+    running = [one for one in running if one.poll() is None]
+    time.sleep(0.01)
+for one in running: one.wait()
+"""
+
+
+def group_of():
+    second = (ROOT / "cgroup.controllers").exists()
+    group = (ROOT if second else ROOT / "pids") / "fenxi-bench-tasks.service"
+    try:
+        group.mkdir(exist_ok=True)
+        if second and not (group / "pids.max").exists():
+            (ROOT / "cgroup.subtree_control").write_text("+pids")
+    except OSError as error:
+        raise Skipped(f"no control group can be made: {error}") from error
+    if not (group / "pids.max").exists():
+        raise Skipped("control groups here do not count tasks")
+    return group
+
+
+def inside(words):
+    return ["bash", "-c", f'echo $$ > {group_of()}/cgroup.procs && exec "$@"', "bash", *words]
+
+
+LOADS = {
+    "threads": (lambda: inside(python(THREADS)),) * 2,
+    "processes": (lambda: inside(python(PROCESSES)),) * 2,
+}
+
+
+@contextlib.contextmanager
+def planted():
+    limit = group_of() / "pids.max"
+    limit.write_text("12")
+    try:
+        yield
+    finally:
+        limit.write_text("max")

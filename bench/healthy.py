@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Ordinary work without a fault: what does Fenxi warn of, and is it true?
+
+Records usual programs and loads at a moderate rate, one after the other, and lists all findings that are no information. Whether such
+a warning is true is for whoever reads the page to judge: a machine that is full says so.
+Settings: BENCH_LOADS (all, or names with commas), BENCH_SECONDS (10), BENCH_PORT (17432).
+"""
+
+import contextlib
+import json
+import pathlib
+import subprocess
+import sys
+
+import servers
+from common import FENXI, environment, fresh, measure, need, output, report, setting
+
+CHOSEN = setting("BENCH_LOADS", "")
+SECONDS = setting("BENCH_SECONDS", 10)
+PORT = setting("BENCH_PORT", 17432)
+FACTS = ("information", "measurement")
+
+
+def shell(text):
+    return lambda folder: ["bash", "-c", text.replace("FOLDER", str(folder)).replace("SECONDS", str(SECONDS))]
+
+
+def again(text):
+    """A step over and over until the time is up."""
+    return shell(f'end=$(($(date +%s)+SECONDS)); while [ $(date +%s) -lt $end ]; do {text}; done')
+
+
+def python(text):
+    return lambda folder: [sys.executable, "-c", f"import time\nend = time.monotonic() + {SECONDS}\n{text}"]
+
+
+# What each program works on lies in FOLDER.
+PREPARE = """
+cd FOLDER && mkdir -p many code && seq 1 6000000 > numbers && for n in $(seq 1 400); do head -c 40000 numbers > many/$n; done
+for n in $(seq 1 16); do { echo '#include <stdio.h>'; for i in $(seq 1 80); do echo "int f${n}_$i(int a) { int s = a; for (int i = 0; i < $i; i++) s = s * 31 + i; printf(\\"%d\\", s); return s; }"; done; } > code/$n.c; done
+printf 'all: $(patsubst %%.c,%%.o,$(wildcard *.c))\\n%%.o: %%.c\\n\\tcc -O2 -c $< -o $@\\n' > code/Makefile
+"""
+COUNT = """
+import json, random
+while time.monotonic() < end:
+    rows = [{"id": n, "value": random.random(), "name": str(n) * 3} for n in range(20000)]
+    json.loads(json.dumps(rows)); sorted(rows, key=lambda row: row["value"])
+"""
+ASYNC = """
+import asyncio
+async def serve(reader, writer):
+    while line := await reader.readline(): writer.write(line); await writer.drain()
+async def ask(port):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    while time.monotonic() < end: writer.write(b"hello\\n"); await reader.readline(); await asyncio.sleep(0.01)
+    writer.close()
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    await asyncio.gather(*(ask(server.sockets[0].getsockname()[1]) for _ in range(20)))
+asyncio.run(main())
+"""
+POOL = """
+import multiprocessing
+def work(n): return sum(i * i for i in range(20000 + n))
+with multiprocessing.Pool(2) as pool:
+    while time.monotonic() < end: pool.map(work, range(100))
+"""
+WEB = 'cd FOLDER/many && python3 -m http.server -b 127.0.0.1 17440 > /dev/null 2>&1 & server=$!; sleep 1; COMMAND; kill $server; wait'
+LOADS = {
+    "no command": None,
+    "sleep": shell("sleep SECONDS"),
+    "gzip": again("gzip -c FOLDER/numbers > FOLDER/out.gz"),
+    "xz with two threads": again("xz -1 -T2 -c FOLDER/numbers > FOLDER/out.xz"),
+    "build": again("make -s -C FOLDER/code -j2; rm FOLDER/code/*.o"),
+    "sort": again("sort -R -S 50M --parallel=2 FOLDER/numbers -o FOLDER/out"),
+    "copy of many files": again("rm -rf FOLDER/copy; cp -r FOLDER/many FOLDER/copy"),
+    "copy of a large file": again("cp FOLDER/numbers FOLDER/copied; sync FOLDER/copied; sleep 0.3"),
+    "tar and gzip": again("tar c -C FOLDER many | gzip -1 > FOLDER/out.tgz"),
+    "grep": again("grep -c 77 FOLDER/numbers > /dev/null"),
+    "Python JSON": python(COUNT),
+    "Python asyncio": python(ASYNC),
+    "Python pool": python(POOL),
+    "web server with ab": shell(WEB.replace("COMMAND", "ab -q -t SECONDS -n 1000000 -c 4 http://127.0.0.1:17440/1 > /dev/null")),
+    "web server with pauses": shell(WEB.replace("COMMAND", "for n in $(seq 1 $((SECONDS * 5))); do curl -s http://127.0.0.1:17440/$n > /dev/null; sleep 0.1; done")),
+    "node": lambda folder: ["node", "-e", f"const end = Date.now() + {SECONDS}000; while (Date.now() < end) JSON.parse(JSON.stringify(Array.from({{length: 50000}}, (_, n) => ({{n}}))))"],
+    "fio at 20 MB/s": shell("fio --name=r --filename=FOLDER/fio --size=200M --rw=randread --bs=64k --rate=20m --time_based --runtime=SECONDS > /dev/null; rm FOLDER/fio"),
+    "redis": shell("redis-server --port 17441 --save '' > /dev/null & sleep 1; redis-benchmark -p 17441 -c 10 -n 200000 -q > /dev/null; kill %1; wait"),
+}
+PGBENCH = ["-n", "-h", "127.0.0.1", "-p", PORT, "-U", "postgres", "-T", SECONDS]
+SYSBENCH = ["--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={PORT}", "--mysql-user=root", "--mysql-db=test", "--tables=2", "--table-size=20000", "oltp_read_write"]
+DATABASES = {
+    "pgbench at 200/s": (servers.postgres, ["pgbench", *PGBENCH, "-c", "4", "-R", "200", "postgres"]),
+    "pgbench reads": (servers.postgres, ["pgbench", *PGBENCH, "-c", "2", "-S", "postgres"]),
+    "pgbench full": (servers.postgres, ["pgbench", *PGBENCH, "-c", "4", "postgres"]),
+    "sysbench at 50/s": (servers.mariadb, ["sysbench", *SYSBENCH, "--threads=4", "--rate=50", f"--time={SECONDS}", "run"]),
+    "sysbench full": (servers.mariadb, ["sysbench", *SYSBENCH, "--threads=4", f"--time={SECONDS}", "run"]),
+    "load on PostgreSQL": (servers.postgres, None),
+    "load on MariaDB": (servers.mariadb, None),
+}
+
+
+def fenxi(store, *words):
+    return [FENXI, "--store", store, *words]
+
+
+@contextlib.contextmanager
+def server_of(make):
+    server = make(PORT)
+    try:
+        if make is servers.postgres:
+            measure(["pgbench", "-i", "-q", "-s", "5", *PGBENCH[1:7], "postgres"])
+        else:
+            measure(["sysbench", *SYSBENCH, "prepare"])
+        yield server
+    finally:
+        server.stop()
+
+
+def record(store, folder, name):
+    """One run of a load, by its name."""
+    if name in DATABASES:
+        make, words = DATABASES[name]
+        with server_of(make) as server:
+            if words:
+                measure(fenxi(store, "record", "--name", name, "--quiet", "--db", server.url, "--", *words))
+            else:
+                measure(fenxi(store, "load", "prepare", server.url, "-w", "tpcb_like"))
+                measure(fenxi(store, "load", "run", server.url, "-w", "tpcb_like", "-c", "4", "--rate", "100", "--for", f"{SECONDS}s", "--warmup", "1s", "--record",
+                              "--name", name, "--quiet"))
+    elif LOADS[name] is None:
+        measure(fenxi(store, "record", "--name", name, "--quiet", "--for", f"{SECONDS}s"))
+    else:
+        # The status is the command's, which a server that was killed may have.
+        subprocess.run([str(word) for word in fenxi(store, "record", "--name", name, "--quiet", "--", *LOADS[name](folder))], env=environment(), check=False,
+                       stdout=subprocess.DEVNULL)
+
+
+def main():
+    need(FENXI, "run `make build`")
+    folder, store = fresh("healthy-work"), fresh("healthy")
+    measure(shell(PREPARE)(folder))
+    names = CHOSEN.split(",") if CHOSEN else [*LOADS, *DATABASES]
+    rows, warned = [], 0
+    for name in names:
+        record(store, folder, name)
+        found = [json.loads(line) for line in output(fenxi(store, "findings", name, "--json")).splitlines()]
+        said = [line for line in found if line.get("kind") not in FACTS]
+        warned += bool(said)
+        for line in said or [{}]:
+            rows.append([name, line.get("finding", "-"), line.get("severity", "-"), line.get("says", line.get("message", "-"))])
+            print("bench:", " | ".join(rows[-1]), file=sys.stderr)
+    report("healthy", "Ordinary work", ["load", "finding", "severity", "what it says"], rows,
+           [f"{len(names)} runs of {SECONDS} s, {warned} with a warning."])
+
+
+if __name__ == "__main__":
+    main()

@@ -11,9 +11,13 @@
 -- no: agent host=db1 clock_uncertainty_s=0.02 *2
 -- no: agent host=db1 clock_uncertainty_s=0.0004 *28 @2
 -- Ten milliseconds, or a tenth of the interval where that is shorter: less does not move a sample to another interval.
-SELECT run, host, max(clock_uncertainty_s) AS uncertainty,
-    sum(CASE WHEN clock_uncertainty_s > least(0.01, 0.1 * dt) THEN dt ELSE 0 END) AS unsure_s, sum(dt) AS seen_s
-FROM agent
-GROUP BY run, host
-HAVING unsure_s >= 0.1 * seen_s AND unsure_s >= 3
+WITH seen AS (
+    SELECT run, host, max(clock_uncertainty_s) AS uncertainty,
+        sum(CASE WHEN clock_uncertainty_s > least(0.01, 0.1 * dt) THEN dt ELSE 0 END) AS unsure_s, sum(dt) AS seen_s
+    FROM agent
+    GROUP BY run, host
+)
+SELECT run, host, uncertainty, unsure_s, seen_s
+FROM seen
+WHERE unsure_s >= 0.1 * seen_s AND unsure_s >= 3
 ORDER BY uncertainty DESC, run, host

@@ -44,16 +44,18 @@ WITH spans AS (
     GROUP BY w.run, w.host
 ), sessions AS (
     SELECT run, host, 'sessions of ' || any_value(server) AS victim, coalesce(sum(sessions) FILTER (class IN ('commit', 'user io', 'system io')), 0) AS waiting, sum(sessions) AS at_work
-    FROM db_session_share WHERE in_db_time AND EXISTS (SELECT 1 FROM measured_process m WHERE m.run = db_session_share.run AND m.host = db_session_share.host)
+    FROM db_session_share SEMI JOIN measured_process USING (run, host) WHERE in_db_time
     GROUP BY run, host
 ), victims AS (
     SELECT * FROM (SELECT * FROM programs UNION ALL SELECT * FROM sessions) WHERE at_work > 0
     QUALIFY row_number() OVER (PARTITION BY run, host ORDER BY waiting / at_work DESC, waiting DESC) = 1
 ), moved AS (
-    SELECT run, host, comm, sum((coalesce(read_bytes_per_s, 0) + coalesce(write_bytes_per_s, 0)) * dt) AS moved,
-        EXISTS (SELECT 1 FROM measured_process m WHERE m.run = p.run AND m.host = p.host AND m.pid = p.pid) AS is_measured
-    FROM process p WHERE comm <> 'fenxi'
-    GROUP BY run, host, comm, is_measured
+    SELECT p.run, p.host, p.comm, sum((coalesce(p.read_bytes_per_s, 0) + coalesce(p.write_bytes_per_s, 0)) * p.dt) AS moved,
+        m.measured IS NOT NULL AS is_measured
+    FROM process p
+    LEFT JOIN (SELECT DISTINCT run, host, pid, 1 AS measured FROM measured_process) m ON m.run = p.run AND m.host = p.host AND m.pid = p.pid
+    WHERE p.comm <> 'fenxi'
+    GROUP BY p.run, p.host, p.comm, m.measured
 ), sums AS (
     SELECT *, sum(moved) FILTER (NOT is_measured) OVER (PARTITION BY run, host) AS others, sum(moved) OVER (PARTITION BY run, host) AS all_moved FROM moved
 ), named AS (

@@ -11,4 +11,4 @@ SELECT run, host, arg_max(clock_offset_s, abs(clock_offset_s)) AS offset_s
 FROM agent
 GROUP BY run, host
 HAVING max(abs(clock_offset_s)) >= 0.1
-ORDER BY abs(offset_s) DESC, run, host
+ORDER BY max(abs(clock_offset_s)) DESC, run, host

@@ -12,5 +12,5 @@ SELECT run, host, count(*) FILTER (kind = 'host lost') AS times, count(*) FILTER
 FROM event
 WHERE kind IN ('host lost', 'host back')
 GROUP BY run, host
-HAVING times > 0
+HAVING count(*) FILTER (kind = 'host lost') > 0
 ORDER BY times DESC, run, host

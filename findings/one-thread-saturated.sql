@@ -25,9 +25,10 @@
 WITH one AS (
     SELECT run, host, pid, tid, comm, dt, cpu AS used FROM thread SEMI JOIN subject_process USING (run, host, pid)
     UNION ALL
-    SELECT run, host, pid, pid AS tid, comm, dt, cpu AS used FROM process p
+    SELECT run, host, pid, pid AS tid, comm, dt, cpu AS used FROM process
     SEMI JOIN subject_process USING (run, host, pid)
-    WHERE threads = 1 AND NOT EXISTS (SELECT 1 FROM thread h WHERE h.run = p.run AND h.host = p.host AND h.pid = p.pid)
+    ANTI JOIN thread USING (run, host, pid)
+    WHERE threads = 1
 ), per_thread AS (
     SELECT run, host, pid, tid, comm, sum(CASE WHEN used >= 95 THEN dt ELSE 0 END) AS full_s FROM one GROUP BY run, host, pid, tid, comm
 ), machines AS (

@@ -28,4 +28,4 @@ WITH placed AS (
 SELECT run, host, generator, first, last, 100 * (last - first) / nullif(first, 0) AS change
 FROM thirds
 WHERE abs(last - first) >= 0.1 * first AND seen_s >= 30 AND n >= 9
-ORDER BY abs(change) DESC, run, host, generator
+ORDER BY abs(last - first) / nullif(first, 0) DESC, run, host, generator

@@ -9,5 +9,5 @@
 -- order: 13
 SELECT run, host, t, dt, host AS machine, 100 - idle - coalesce(iowait, 0) AS busy
 FROM cpu
-WHERE cpu IS NULL AND idle IS NOT NULL AND (SELECT count(DISTINCT host) FROM cpu c WHERE c.run = cpu.run) > 1
+WHERE cpu IS NULL AND idle IS NOT NULL AND run IN (SELECT run FROM cpu GROUP BY run HAVING count(DISTINCT host) > 1)
 ORDER BY run, host, t

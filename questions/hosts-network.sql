@@ -16,5 +16,5 @@ WITH links AS (
 SELECT run, host, interface, rx AS rx_bytes_per_s, tx AS tx_bytes_per_s, rx_packets AS rx_packets_per_s, tx_packets AS tx_packets_per_s,
     rx_drops AS rx_drops_per_s, tx_drops AS tx_drops_per_s, retransmit
 FROM links LEFT JOIN again USING (run, host)
-WHERE (SELECT count(DISTINCT host) FROM net n WHERE n.run = links.run) > 1 AND coalesce(rx, 0) + coalesce(tx, 0) > 0
+WHERE run IN (SELECT run FROM net GROUP BY run HAVING count(DISTINCT host) > 1) AND coalesce(rx, 0) + coalesce(tx, 0) > 0
 ORDER BY run, host, rx + tx DESC, interface

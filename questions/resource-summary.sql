@@ -36,9 +36,10 @@ WITH one_tick AS (
     SELECT run, host, place, resource, metric, unit, bin, wmean(value, dt) AS point FROM binned GROUP BY ALL
 ), lines AS (
     SELECT run, host, place, resource, metric, unit, list(point ORDER BY bin) AS line FROM points GROUP BY ALL
+), summed AS (
+    SELECT run, host, place, resource, metric, unit, wmean(value, dt) AS avg, max(value) AS max, min(value) AS min
+    FROM binned GROUP BY run, host, place, resource, metric, unit HAVING count(value) > 0
 )
-SELECT b.run, b.host, b.resource, b.metric, b.unit, wmean(value, dt) AS avg, max(value) AS max, min(value) AS min, any_value(line) AS line
-FROM binned b JOIN lines n USING (run, host, place, resource, metric, unit)
-GROUP BY b.run, b.host, b.place, b.resource, b.metric, b.unit
-HAVING count(value) > 0
-ORDER BY b.run, b.host, b.place
+SELECT run, host, resource, metric, unit, avg, max, min, line
+FROM summed JOIN lines USING (run, host, place, resource, metric, unit)
+ORDER BY run, host, place

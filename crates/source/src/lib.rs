@@ -8,7 +8,7 @@ mod counter;
 mod ethtool;
 mod given;
 mod options;
-mod perf;
+pub mod perf;
 pub mod proc;
 pub mod residency;
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Counters of a CPU by perf_event_open(2): a few events that are counted together and read by one call.
+//! Events of a CPU by perf_event_open(2): a few that are counted together and read by one call, and a clock that BPF programs
+//! hang on.
 //!
 //! Counting puts no program into the kernel and takes no samples. It needs CAP_PERFMON, or a `perf_event_paranoid` of 0
 //! or less, because it counts what any process does. The interface is linux/perf_event.h.
@@ -13,6 +14,8 @@ use nix::libc;
 
 /// `PERF_TYPE_SOFTWARE`.
 pub const SOFTWARE: u32 = 1;
+/// `PERF_COUNT_SW_CPU_CLOCK`.
+const CPU_CLOCK: Event = Event { kind: SOFTWARE, config: 0 };
 /// `PERF_COUNT_SW_CONTEXT_SWITCHES`.
 pub const CONTEXT_SWITCHES: Event = Event { kind: SOFTWARE, config: 3 };
 /// `PERF_COUNT_SW_CPU_MIGRATIONS`: counted on the CPU to which the thread came, when it first runs there.
@@ -56,6 +59,12 @@ struct Attributes {
 }
 
 const SIZE: u32 = 64;
+
+impl Attributes {
+    fn of(event: Event) -> Attributes {
+        Attributes { kind: event.kind, size: SIZE, config: event.config, ..Attributes::default() }
+    }
+}
 const _: () = assert!(size_of::<Attributes>() == SIZE as usize, "PERF_ATTR_SIZE_VER0");
 
 /// Events of one CPU, counted from when they were opened, whoever runs there.
@@ -77,8 +86,10 @@ impl Group {
         let Some((first, others)) = events.split_first().filter(|_| events.len() <= MOST) else {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
         };
-        let leader = open(*first, cpu, None)?;
-        let others = others.iter().map(|event| open(*event, cpu, Some(&leader))).collect::<io::Result<Vec<_>>>()?;
+        let attributes = |event: &Event| Attributes { read_format: FORMAT_GROUP, ..Attributes::of(*event) };
+        let leader = open(&attributes(first), cpu, None)?;
+        let others =
+            others.iter().map(|event| open(&attributes(event), cpu, Some(&leader))).collect::<io::Result<Vec<_>>>()?;
         Ok(Group { leader, _others: others, n: events.len() })
     }
 
@@ -101,14 +112,15 @@ impl Group {
     }
 }
 
-fn open(event: Event, cpu: usize, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
-    let attributes = Attributes {
-        kind: event.kind,
-        size: SIZE,
-        config: event.config,
-        read_format: FORMAT_GROUP,
-        ..Attributes::default()
-    };
+/// An event that comes every `period_ns` on `cpu`, whoever runs there.
+///
+/// # Errors
+/// When the kernel refuses, as a [`Group`].
+pub fn clock(cpu: usize, period_ns: u64) -> io::Result<OwnedFd> {
+    open(&Attributes { period: period_ns, ..Attributes::of(CPU_CLOCK) }, cpu, None)
+}
+
+fn open(attributes: &Attributes, cpu: usize, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let any_process: libc::pid_t = -1;
     let cpu = libc::c_int::try_from(cpu).map_err(io::Error::other)?;
     let group: libc::c_int = leader.map_or(-1, AsRawFd::as_raw_fd);
@@ -116,7 +128,7 @@ fn open(event: Event, cpu: usize, leader: Option<&OwnedFd>) -> io::Result<OwnedF
     let fd = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
-            std::ptr::from_ref(&attributes),
+            std::ptr::from_ref(attributes),
             any_process,
             cpu,
             group,

@@ -29,6 +29,9 @@ const CANDIDATES: &str = "(pg_stat_get_backend_xact_start(i.id) IS NOT NULL OR (
      IS DISTINCT FROM 'ClientRead' AND (pg_stat_get_backend_wait_event_type(i.id) IS DISTINCT FROM 'Activity' \
      OR pg_stat_get_backend_wait_event(i.id) LIKE 'WalSender%')))";
 
+/// All but the sampler's own session, which is at work each time: whatever else were known of it would be for nothing.
+const OTHERS: &str = "pg_stat_get_backend_pid(i.id) <> pg_backend_pid()";
+
 /// Connects a sampler.
 ///
 /// # Errors
@@ -97,8 +100,8 @@ impl Sessions {
         let sql = format!(
             "{MARK} SELECT a.pid, {leader}, datid, usesysid, application_name, host(client_addr), state, wait_event_type, wait_event, {id}, \
              backend_type, {transaction}, {statement}, {changed}, {begun}, age(backend_xmin), {text} FROM pg_stat_get_backend_idset() AS i(id), \
-             LATERAL pg_stat_get_activity(pg_stat_get_backend_pid(i.id)) AS a WHERE {CANDIDATES} \
-             AND a.pid <> pg_backend_pid() AND application_name IS DISTINCT FROM '{APPLICATION}' AND (state <> 'idle' \
+             LATERAL pg_stat_get_activity(pg_stat_get_backend_pid(i.id)) AS a WHERE {OTHERS} AND {CANDIDATES} \
+             AND application_name IS DISTINCT FROM '{APPLICATION}' AND (state <> 'idle' \
              OR (state = 'idle' AND wait_event IS NULL) OR (state IS NULL AND wait_event_type IS DISTINCT FROM 'Activity')) \
              LIMIT {MOST}",
             leader = or_null("leader_pid"),

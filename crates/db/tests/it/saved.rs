@@ -139,8 +139,55 @@ pub fn save(name: &str, done: f64, exchanges: &[Exchange]) {
             bytes.extend(part);
         }
     }
+    make_neutral(&mut bytes, fs_err::read_to_string("/proc/sys/kernel/hostname").unwrap().trim());
     fs_err::create_dir_all(file(name).parent().unwrap()).unwrap();
     fs_err::write(file(name), zstd::encode_all(&bytes[..], 19).unwrap()).unwrap();
+}
+
+/// Where a server says that its files are.
+const FOLDER: &[u8] = b"/var/lib/dbdata";
+
+/// Puts other words of the same length, as lengths stand before them, where a server says its folder and its machine.
+fn make_neutral(bytes: &mut [u8], machine: &str) {
+    let temporary = std::env::temp_dir().join(".tmp").into_os_string().into_encoded_bytes();
+    let length = temporary.len() + 6;
+    let folder: Vec<u8> = FOLDER.iter().copied().chain(std::iter::repeat(b'a')).take(length).collect();
+    for at in places(bytes, &temporary).filter(|at| at + length <= bytes.len()).collect::<Vec<_>>() {
+        bytes[at..at + length].copy_from_slice(&folder);
+    }
+    let name = machine.as_bytes();
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    for at in places(bytes, name).collect::<Vec<_>>() {
+        if (at == 0 || !is_word(bytes.get(at - 1))) && !is_word(bytes.get(at + name.len())) {
+            let neutral: Vec<u8> = b"db".iter().copied().cycle().take(name.len()).collect();
+            bytes[at..at + name.len()].copy_from_slice(&neutral);
+        }
+    }
+}
+
+/// Where a word stands.
+fn places<'a>(bytes: &'a [u8], word: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    bytes.windows(word.len().max(1)).enumerate().filter(move |(_, some)| *some == word).map(|(at, _)| at)
+}
+
+#[test]
+fn saved_answers_name_no_temporary_folder() {
+    for entry in fs_err::read_dir(file("").parent().unwrap()).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = zstd::decode_all(&fs_err::read(&path).unwrap()[..]).unwrap();
+        assert_eq!(places(&bytes, b"/.tmp").count(), 0, "{}", path.display());
+    }
+}
+
+#[test]
+fn what_is_saved_is_neutral_and_as_long() {
+    let folder = std::env::temp_dir().join(".tmpA1b2C3/data");
+    let mut bytes = format!("{}/vm7.pid vm7-slow.log vm71 xvm7", folder.display()).into_bytes();
+    let length = bytes.len();
+    make_neutral(&mut bytes, "vm7");
+    let said = String::from_utf8(bytes).unwrap();
+    assert!(said.starts_with("/var/lib/dbd") && said.ends_with("/data/dbd.pid dbd-slow.log vm71 xvm7"), "{said}");
+    assert_eq!(said.len(), length);
 }
 
 /// Takes so many bytes off the front.

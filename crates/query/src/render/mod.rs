@@ -11,7 +11,7 @@ use std::{io::Write, str::FromStr, sync::Arc};
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, cast::AsArray, types::TimestampMicrosecondType};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use parquet::{arrow::ArrowWriter, basic::Compression, file::properties::WriterProperties};
 
 use crate::{Answer, AnswerColumn, QueryError};
@@ -186,6 +186,7 @@ fn plain(batch: &RecordBatch, kept: impl Fn(&DataType) -> bool) -> Result<Record
         let array: ArrayRef = match array.data_type() {
             DataType::Timestamp(_, Some(_)) => utc(array)?,
             DataType::Decimal128(..) => number(array)?,
+            ty if kept(ty) && ty.is_nested() => utc(array)?,
             ty if kept(ty) => Arc::clone(array),
             _ => as_text(array)?,
         };
@@ -195,16 +196,31 @@ fn plain(batch: &RecordBatch, kept: impl Fn(&DataType) -> bool) -> Result<Record
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
 }
 
-/// The same moments under an offset that needs no time-zone database to print.
+/// The same moments under an offset that needs no time-zone database to print, also those within lists and structures.
 pub(crate) fn utc(array: &ArrayRef) -> Result<ArrayRef, QueryError> {
     let micros = match array.data_type() {
         DataType::Timestamp(TimeUnit::Microsecond, _) => Arc::clone(array),
         DataType::Timestamp(_, zone) => {
             arrow_cast::cast(array, &DataType::Timestamp(TimeUnit::Microsecond, zone.clone()))?
         }
+        ty if ty.is_nested() && with_offset(ty) != *ty => return Ok(arrow_cast::cast(array, &with_offset(ty))?),
         _ => return Ok(Arc::clone(array)),
     };
     Ok(Arc::new(micros.as_primitive::<TimestampMicrosecondType>().clone().with_timezone("+00:00")))
+}
+
+/// The type with an offset where it or what is within it has a time zone.
+fn with_offset(ty: &DataType) -> DataType {
+    let within = |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(with_offset(field.data_type())));
+    match ty {
+        DataType::Timestamp(unit, Some(_)) => DataType::Timestamp(*unit, Some("+00:00".into())),
+        DataType::List(field) => DataType::List(within(field)),
+        DataType::LargeList(field) => DataType::LargeList(within(field)),
+        DataType::FixedSizeList(field, n) => DataType::FixedSizeList(within(field), *n),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(within).collect()),
+        DataType::Map(field, is_sorted) => DataType::Map(within(field), *is_sorted),
+        other => other.clone(),
+    }
 }
 
 /// A decimal as an integer where all values are and fit, else as a float.
@@ -219,6 +235,7 @@ fn number(array: &ArrayRef) -> Result<ArrayRef, QueryError> {
 
 fn as_text(array: &ArrayRef) -> Result<ArrayRef, QueryError> {
     let options = FormatOptions::default();
+    let array = utc(array)?;
     let formatter = ArrayFormatter::try_new(array.as_ref(), &options)?;
     let text = |i| (!array.is_null(i)).then(|| formatter.value(i).to_string());
     Ok(Arc::new(StringArray::from_iter((0..array.len()).map(text))))

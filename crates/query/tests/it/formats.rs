@@ -68,6 +68,23 @@ fn json_lines_have_one_object_a_row_with_explicit_nulls() {
 }
 
 #[test]
+fn times_within_lists_and_rows_of_a_table_are_shown() {
+    let sql = "SELECT max(v) AS latest, list(t ORDER BY t) AS times FROM (VALUES (TIMESTAMPTZ '2026-11-21 14:00:00+00', 1), \
+               (TIMESTAMPTZ '2026-11-21 14:00:01.5+00', 2)) v(t, n)";
+    for format in [Format::Table, Format::Csv, Format::Json, Format::Markdown, Format::Parquet] {
+        let s = TestStore::new();
+        let answer = s.engine().query(sql, &Scope::all()).unwrap();
+        let mut out = Vec::new();
+        write(&answer, format, Style::default(), &mut out).unwrap();
+        let shows = String::from_utf8_lossy(&out).matches("2026-11-21T14:00:01.5").count();
+        assert!(shows == 2 || format == Format::Parquet, "{format:?}: {}", String::from_utf8_lossy(&out));
+    }
+    let rows: serde_json::Value = serde_json::from_str(&render(sql, Format::Json, Style::default())).unwrap();
+    assert_eq!(rows["latest"]["n"], 2);
+    assert_eq!(rows["times"][0], "2026-11-21T14:00:00Z");
+}
+
+#[test]
 fn markdown_escapes_bars_and_aligns_numbers() {
     let want = "\
 | name | usr (%) | n |

@@ -207,5 +207,7 @@ impl<T: Time> Recording<T> {
 
 /// What is said of a disk that has just enough room for sealing a run.
 fn full() -> StoreError {
-    StoreError::Io { source: std::io::Error::new(std::io::ErrorKind::StorageFull, "what room is left is for sealing the run") }
+    StoreError::Io {
+        source: std::io::Error::new(std::io::ErrorKind::StorageFull, "what room is left is for sealing the run"),
+    }
 }

@@ -126,14 +126,7 @@ fn open(attributes: &Attributes, cpu: usize, leader: Option<&OwnedFd>) -> io::Re
     let group: libc::c_int = leader.map_or(-1, AsRawFd::as_raw_fd);
     // SAFETY: the attributes are as large as their `size` says, and live during the call; the leader is open.
     let fd = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            std::ptr::from_ref(attributes),
-            any_process,
-            cpu,
-            group,
-            CLOSE_ON_EXEC,
-        )
+        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attributes), any_process, cpu, group, CLOSE_ON_EXEC)
     };
     if fd < 0 {
         return Err(io::Error::last_os_error());

@@ -104,7 +104,8 @@ test("a section that is asked for before it is there comes into the window once 
     await asked;
     await route.continue();
   });
-  await open("thorough");
+  clicks = 0;
+  await page.goto(`${server}/run?run=${await idOf("thorough")}`);
   await section("Facts").click();
   go();
   await page.locator("#section-facts").waitFor();

@@ -36,7 +36,7 @@ WITH spans AS (
 ), others AS (
     SELECT run, host, comm, sum(cpu * dt) AS used
     FROM process p
-    WHERE comm NOT IN ('fenxi', 'pgbench', 'sysbench', 'wrk', 'wrk2', 'mysqlslap', 'fio', 'iperf3', 'netperf', 'redis-benchmark', '(exited)')
+    WHERE comm <> '(exited)' AND comm NOT IN (SELECT comm FROM load_driver)
         AND NOT EXISTS (SELECT 1 FROM measured_process m WHERE m.run = p.run AND m.host = p.host AND m.pid = p.pid)
     GROUP BY run, host, comm
 )

@@ -44,7 +44,7 @@ WITH programs AS (
     SELECT run, host, comm, sum(threads) FILTER (wait = 'sleep') AS waiting, sum(threads) AS at_work, sum(looks) FILTER (wait = 'sleep') AS looks,
         count(DISTINCT pid) FILTER (wait = 'sleep') AS processes
     FROM thread_wait_mean
-    WHERE role = 'command' AND seen_s >= 3 AND comm NOT IN ('fenxi', 'pgbench', 'sysbench', 'wrk', 'wrk2', 'mysqlslap', 'fio', 'iperf3', 'netperf', 'redis-benchmark')
+    WHERE role = 'command' AND seen_s >= 3 AND comm NOT IN (SELECT comm FROM load_driver)
     GROUP BY run, host, comm
 ), commands AS (
     SELECT DISTINCT run, host, pid FROM thread_wait WHERE role = 'command'

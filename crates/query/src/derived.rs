@@ -26,6 +26,7 @@ derived! {
     "db_statement_mean",
     "db_text",
     "host_role",
+    "load_driver",
     "measured_process",
     "measured_wait",
     "resource_use",

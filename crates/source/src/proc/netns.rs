@@ -16,6 +16,7 @@ use super::{
         As::{Gauge, Rate},
         Meters, Pairs, Wanted, wanted,
     },
+    process::reader::Reader,
     scan::number,
 };
 use crate::{Collector, ProcFile, Root, Source, SourceError, Spec, Take, Tick};
@@ -66,6 +67,8 @@ impl Source for Netns {
         let own = space_of(root, "self");
         Ok(Box::new(Namespaces {
             root: root.clone(),
+            reader: Reader::open(root)?,
+            pids: Vec::new(),
             own,
             links: FxHashMap::default(),
             spaces: BTreeMap::new(),
@@ -77,10 +80,12 @@ impl Source for Netns {
 
 struct Namespaces {
     root: Root,
+    reader: Reader,
+    pids: Vec<u32>,
     /// The recorder's, which `tcp` and `udp` tell of.
     own: Option<u64>,
-    /// The namespace of each process that is there; None where it may not be known.
-    links: FxHashMap<u32, Option<u64>>,
+    /// The namespace of each process that is there, and the round in which it was seen last; None where it may not be known.
+    links: FxHashMap<u32, (Option<u64>, u32)>,
     spaces: BTreeMap<u64, Space>,
     round: u32,
     /// Whether it was noted that some are left out.
@@ -113,24 +118,21 @@ impl Collector for Namespaces {
 impl Namespaces {
     /// The process of the lowest number of each namespace.
     fn first_processes(&mut self) -> Result<BTreeMap<u64, u32>, SourceError> {
-        let names = self.root.list("/proc")?;
-        let before = std::mem::take(&mut self.links);
-        let mut first = BTreeMap::new();
+        self.reader.pids(&mut self.pids)?;
         self.round = self.round.wrapping_add(1);
-        // A part of them at each sample, so that none takes longer than the others.
-        let is_due = |pid: u32| pid % LINK_AGE == self.round % LINK_AGE;
-        for (name, _) in names {
-            let Some(pid) = number(name.as_encoded_bytes()).and_then(|n| u32::try_from(n).ok()) else { continue };
-            let id = before
-                .get(&pid)
-                .copied()
-                .filter(|_| !is_due(pid))
-                .unwrap_or_else(|| space_of(&self.root, &pid.to_string()));
-            self.links.insert(pid, id);
+        let round = self.round;
+        let mut first = BTreeMap::new();
+        for pid in self.pids.iter().copied() {
+            let known = self.links.get(&pid).map(|(id, _)| *id);
+            // A part of them at each sample, so that none takes longer than the others.
+            let is_due = pid % LINK_AGE == round % LINK_AGE;
+            let id = known.filter(|_| !is_due).unwrap_or_else(|| space_of(&self.root, &pid.to_string()));
+            self.links.insert(pid, (id, round));
             if let Some(id) = id {
                 first.entry(id).and_modify(|known: &mut u32| *known = pid.min(*known)).or_insert(pid);
             }
         }
+        self.links.retain(|_, (_, seen)| *seen == round);
         Ok(first)
     }
 }

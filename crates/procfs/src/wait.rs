@@ -61,8 +61,6 @@ const FUNCTIONS: &[(&str, Wait)] = &[
     ("do_lock_file_wait", Wait::FileLock),
     ("fcntl_setlk", Wait::FileLock),
     ("__break_lease", Wait::FileLock),
-    ("jbd2_log_wait_commit", Wait::Flush),
-    ("jbd2_complete_transaction", Wait::Flush),
     ("blkdev_issue_flush", Wait::Flush),
     ("submit_bio_wait", Wait::Flush),
     ("xfs_log_force", Wait::Flush),
@@ -221,17 +219,17 @@ impl Wait {
     /// What a thread waits for, by the texts of its `wchan`, and of its `syscall` where the function serves two purposes.
     pub fn of_thread(wchan: &str, syscall: impl FnOnce() -> Option<u64>) -> Wait {
         let wait = Wait::of(wchan);
-        let (calls, other) = match wait {
+        let (calls, other): (&[&[libc::c_long]], _) = match wait {
             // A write through the page cache that waits for a page waits until it is written (O_SYNC, O_DSYNC).
             Wait::Disk if ["folio_wait_bit", "wait_on_page_bit"].iter().any(|name| wchan.starts_with(name)) => {
-                (FLUSHES_AND_WRITES, Wait::Flush)
+                (&[FLUSHES, WRITES], Wait::Flush)
             }
-            Wait::Disk => (FLUSHES, Wait::Flush),
-            Wait::Receive => (SENDS, Wait::Send),
+            Wait::Disk => (&[FLUSHES], Wait::Flush),
+            Wait::Receive => (&[SENDS], Wait::Send),
             _ => return wait,
         };
         let call = syscall().and_then(|call| libc::c_long::try_from(call).ok());
-        if call.is_some_and(|call| calls.contains(&call)) { other } else { wait }
+        if call.is_some_and(|call| calls.iter().any(|calls| calls.contains(&call))) { other } else { wait }
     }
 
     /// Whether a thread that has nothing to do may wait so, too.
@@ -260,20 +258,9 @@ const FLUSHES: &[libc::c_long] = &[
     libc::SYS_sync_file_range,
 ];
 
-/// Those, and system calls that write to files.
-const FLUSHES_AND_WRITES: &[libc::c_long] = &[
-    libc::SYS_fsync,
-    libc::SYS_fdatasync,
-    libc::SYS_sync,
-    libc::SYS_syncfs,
-    libc::SYS_msync,
-    libc::SYS_sync_file_range,
-    libc::SYS_write,
-    libc::SYS_pwrite64,
-    libc::SYS_writev,
-    libc::SYS_pwritev,
-    libc::SYS_pwritev2,
-];
+/// System calls that write to files.
+const WRITES: &[libc::c_long] =
+    &[libc::SYS_write, libc::SYS_pwrite64, libc::SYS_writev, libc::SYS_pwritev, libc::SYS_pwritev2];
 
 /// System calls that send.
 const SENDS: &[libc::c_long] = &[

@@ -98,7 +98,7 @@ impl Observed {
         });
         // Runs before it may still be sealed beside. On a full disk nobody else may recover this one, or give it up to make
         // room, once it has ended and is not sealed.
-        drop(self.keeper.take());
+        drop(self.keeper);
         if let Some(open) = self.open {
             self.outcome.run = Some(match &self.of {
                 Some((store, series)) => seal_in_series(open, &mut self.rows, self.end, store, series)?,

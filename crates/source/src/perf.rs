@@ -59,13 +59,13 @@ struct Attributes {
 }
 
 const SIZE: u32 = 64;
+const _: () = assert!(size_of::<Attributes>() == SIZE as usize, "PERF_ATTR_SIZE_VER0");
 
 impl Attributes {
     fn of(event: Event) -> Attributes {
         Attributes { kind: event.kind, size: SIZE, config: event.config, ..Attributes::default() }
     }
 }
-const _: () = assert!(size_of::<Attributes>() == SIZE as usize, "PERF_ATTR_SIZE_VER0");
 
 /// Events of one CPU, counted from when they were opened, whoever runs there.
 #[derive(Debug)]

@@ -203,8 +203,10 @@ pub(crate) fn utc(array: &ArrayRef) -> Result<ArrayRef, QueryError> {
         DataType::Timestamp(_, zone) => {
             arrow_cast::cast(array, &DataType::Timestamp(TimeUnit::Microsecond, zone.clone()))?
         }
-        ty if ty.is_nested() && with_offset(ty) != *ty => return Ok(arrow_cast::cast(array, &with_offset(ty))?),
-        _ => return Ok(Arc::clone(array)),
+        ty => {
+            let shown = with_offset(ty);
+            return if shown == *ty { Ok(Arc::clone(array)) } else { Ok(arrow_cast::cast(array, &shown)?) };
+        }
     };
     Ok(Arc::new(micros.as_primitive::<TimestampMicrosecondType>().clone().with_timezone("+00:00")))
 }

@@ -69,25 +69,49 @@ fn walk(folder: &Path, bounds: &mut Bounds, visit: &mut dyn FnMut(&Path, &[u8]))
     }
 }
 
-/// Counts a file, and says who claims it.
-fn judge(path: &Path, bytes: &[u8], looked: &mut usize, wrong: &mut Vec<String>) {
-    *looked += 1;
-    let claims = claimed(bytes);
-    // Fixtures are outputs of tools.
-    if !path.to_string_lossy().contains("/fixtures/") && !claims.is_empty() {
-        wrong.push(format!("{}: {claims:?}", path.display()));
+/// Files that were looked at, and those that somebody claims.
+#[derive(Default)]
+struct Survey {
+    looked: usize,
+    wrong: Vec<String>,
+}
+
+impl Survey {
+    fn look(&mut self, path: &Path, bytes: &[u8]) {
+        self.looked += 1;
+        let claims = claimed(bytes);
+        if !claims.is_empty() {
+            self.wrong.push(format!("{}: {claims:?}", path.display()));
+        }
+    }
+
+    /// Looks at the files below a folder.
+    fn walk(&mut self, folder: &Path, mut bounds: Bounds) {
+        walk(folder, &mut bounds, &mut |path, bytes| {
+            // Fixtures are outputs of tools.
+            if path.to_string_lossy().contains("/fixtures/") {
+                self.looked += 1;
+            } else {
+                self.look(path, bytes);
+            }
+        });
+    }
+
+    /// Fails when a file is claimed, or there are too few.
+    fn end(&self, fewest: usize) {
+        let Survey { looked, wrong } = self;
+        assert!(wrong.is_empty(), "{} of {looked} files are claimed:\n{}", wrong.len(), wrong.join("\n"));
+        assert!(*looked >= fewest, "only {looked} files were found");
     }
 }
 
 /// Fails when a file in one of `folders` below `root` is claimed, or there are too few.
 fn are_nobodys(root: &Path, folders: &[&str]) {
-    let (mut looked, mut wrong) = (0, Vec::new());
+    let mut survey = Survey::default();
     for folder in folders {
-        let mut some = Bounds { of_a_folder: OF_A_FOLDER, left: OF_A_TREE };
-        walk(&root.join(folder), &mut some, &mut |path, bytes| judge(path, bytes, &mut looked, &mut wrong));
+        survey.walk(&root.join(folder), Bounds { of_a_folder: OF_A_FOLDER, left: OF_A_TREE });
     }
-    assert!(wrong.is_empty(), "{} of {looked} files are claimed:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(looked >= FEWEST, "only {looked} files were found");
+    survey.end(FEWEST);
 }
 
 /// `FENXI_ORDINARY` names other folders than a machine's usual ones, separated by colons, to look at all files there.
@@ -96,12 +120,11 @@ fn files_of_this_machine_are_nobodys() {
     let Some(named) = std::env::var_os("FENXI_ORDINARY") else {
         return are_nobodys(Path::new("/"), FOLDERS);
     };
-    let (mut looked, mut wrong) = (0, Vec::new());
+    let mut survey = Survey::default();
     for folder in std::env::split_paths(&named) {
-        let mut all = Bounds { of_a_folder: usize::MAX, left: usize::MAX };
-        walk(&folder, &mut all, &mut |path, bytes| judge(path, bytes, &mut looked, &mut wrong));
+        survey.walk(&folder, Bounds { of_a_folder: usize::MAX, left: usize::MAX });
     }
-    assert!(wrong.is_empty(), "{} of {looked} files are claimed:\n{}", wrong.len(), wrong.join("\n"));
+    survey.end(0);
 }
 
 #[test]
@@ -146,17 +169,12 @@ fn listings_are_nobodys() {
 /// Texts of kinds that few machines have: tickets, mails and chats that quote an output, tables of anything.
 #[test]
 fn kept_texts_are_nobodys() {
-    let (mut looked, mut wrong) = (0, Vec::new());
+    let mut survey = Survey::default();
     for entry in fs_err::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ordinary")).unwrap() {
         let path = entry.unwrap().path();
-        looked += 1;
-        let claims = claimed(&fs_err::read(&path).unwrap());
-        if !claims.is_empty() {
-            wrong.push(format!("{}: {claims:?}", path.display()));
-        }
+        survey.look(&path, &fs_err::read(&path).unwrap());
     }
-    assert!(wrong.is_empty(), "{} of {looked} texts are claimed:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(looked >= 100, "only {looked} texts were found");
+    survey.end(100);
 }
 
 #[test]

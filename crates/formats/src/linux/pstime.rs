@@ -25,25 +25,17 @@ root       21689    12.80   0.3849    13.18    20.72        - +- gzip
     read,
 };
 
-/// What a figure is to be multiplied by to be a percentage of one CPU.
-#[derive(Clone, Copy, Default, PartialEq)]
-enum Scale {
-    /// Nobody says it.
-    #[default]
-    Unknown,
-    By(f64),
-}
-
-/// What stands above the titles: the moment, the length of the interval, and of what figures are.
-fn heading(line: &str) -> Option<(&str, f64, Scale)> {
+/// What stands above the titles: the moment, the length of the interval, and what a figure is to be multiplied by to be a
+/// percentage of one CPU.
+fn heading(line: &str) -> Option<(&str, f64, f64)> {
     let (before, rest) = line.split_once(" s, ")?;
     let (time, seconds) = before.rsplit_once(' ').unwrap_or(("", before));
     let seconds = number(seconds)?;
     let what = rest.split(", by ").next()?;
     let scale = if what == "CPU seconds" {
-        Scale::By(100.0 / seconds)
+        100.0 / seconds
     } else if let Some(cpus) = what.strip_prefix("% of ") {
-        Scale::By(cpus.strip_suffix(" CPUs").and_then(number).unwrap_or(1.0))
+        cpus.strip_suffix(" CPUs").and_then(number).unwrap_or(1.0)
     } else {
         return None;
     };
@@ -67,7 +59,8 @@ struct Reader {
     clock: Clock,
     relative: Option<Relative>,
     interval_s: Option<f64>,
-    now: Option<(Option<Micros>, f64, Scale)>,
+    /// The moment, the interval and the scale of a heading.
+    now: Option<(Option<Micros>, f64, f64)>,
     at: Option<(Micros, Option<f64>)>,
     columns: Vec<String>,
     threads: bool,
@@ -140,15 +133,13 @@ impl Reader {
         if let Some(at) = self.at {
             return at;
         }
-        let at = match self.now {
-            Some((Some(t), seconds, _)) => (t, Some(seconds)),
-            Some((None, seconds, _)) => {
-                (self.relative.get_or_insert_with(|| Relative::new(out, Some(seconds))).tick().0, Some(seconds))
-            }
+        let told = self.now.map(|(_, seconds, _)| seconds);
+        let at = match self.now.and_then(|(t, ..)| t) {
+            Some(t) => (t, told),
             None => {
-                let told = self.interval_s;
-                let (t, dt) = self.relative.get_or_insert_with(|| Relative::new(out, told)).tick();
-                (t, Some(dt))
+                let first = told.or(self.interval_s);
+                let (t, dt) = self.relative.get_or_insert_with(|| Relative::new(out, first)).tick();
+                (t, told.or(Some(dt)))
             }
         };
         self.at = Some(at);
@@ -157,7 +148,7 @@ impl Reader {
 
     fn write(&mut self, user: &str, pid: Option<i64>, command: &str, values: &[Option<f64>], out: &mut Out<'_>) {
         let (t, dt) = self.moment(out);
-        let scale = self.now.map_or(Scale::Unknown, |(_, _, scale)| scale);
+        let scale = self.now.map(|(_, _, scale)| scale);
         let find = |names: [&str; 2]| {
             self.columns
                 .iter()
@@ -172,7 +163,7 @@ impl Reader {
             let program = command.split(' ').next().unwrap_or("");
             program.rsplit('/').next().unwrap_or("").trim_start_matches('-').chars().take(15).collect()
         };
-        if let (Scale::By(scale), false) = (scale, self.threads) {
+        if let (Some(scale), false) = (scale, self.threads) {
             let of = |names| find(names).map(|value| value * scale);
             let mut row = out.row(&process::TABLE, t, dt);
             row.i64(process::pid, pid).str(process::comm, name.as_str()).str(process::user, user);
@@ -190,8 +181,8 @@ impl Reader {
             if let Some(value) = find(column) {
                 // Seconds say it without a number of CPUs.
                 let (value, unit) = match scale {
-                    Scale::By(scale) => (value * scale, "%"),
-                    Scale::Unknown => (value, "% of all CPUs"),
+                    Some(scale) => (value * scale, "%"),
+                    None => (value, "% of all CPUs"),
                 };
                 out.metric(t, dt, &format!("pstime.{what}"), labels.text(), value, unit);
             }

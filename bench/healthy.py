@@ -8,10 +8,10 @@ Settings: BENCH_LOADS (all, or names with commas), BENCH_SECONDS (10), BENCH_POR
 
 import contextlib
 import json
-import pathlib
 import subprocess
 import sys
 
+import programs
 import servers
 from common import FENXI, environment, fresh, measure, need, output, report, setting
 
@@ -27,11 +27,11 @@ def shell(text):
 
 def again(text):
     """A step over and over until the time is up."""
-    return shell(f'end=$(($(date +%s)+SECONDS)); while [ $(date +%s) -lt $end ]; do {text}; done')
+    return lambda folder: programs.shell(text.replace("FOLDER", str(folder)), seconds=SECONDS)
 
 
 def python(text):
-    return lambda folder: [sys.executable, "-c", f"import time\nend = time.monotonic() + {SECONDS}\n{text}"]
+    return lambda folder: programs.python(text, seconds=SECONDS)
 
 
 # What each program works on lies in FOLDER.

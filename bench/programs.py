@@ -25,11 +25,11 @@ def compiled(name, source, *flags):
     return str(program)
 
 
-def python(source, *arguments):
+def python(source, *arguments, seconds=SECONDS):
     """Words that run a Python program; it finds how long it is to last in the environment."""
-    return [sys.executable, "-c", f"import time\nend = time.monotonic() + {SECONDS}\n{source}", *arguments]
+    return [sys.executable, "-c", f"import time\nend = time.monotonic() + {seconds}\n{source}", *arguments]
 
 
-def shell(source):
+def shell(source, seconds=SECONDS):
     """Words that run a shell script, over and over until the time is up."""
-    return ["bash", "-c", f"end=$((SECONDS+{SECONDS})); while [ $SECONDS -lt $end ]; do {source}; done"]
+    return ["bash", "-c", f"end=$((SECONDS+{seconds})); while [ $SECONDS -lt $end ]; do {source}; done"]

@@ -4,14 +4,13 @@ import contextlib
 import pathlib
 import time
 
+import cgroups
 import servers
-from common import Skipped
 
 TITLE = "CPU quota on the server"
 CONNECTIONS = 8
 FINDINGS = {"cgroup-throttled"}
 PARTS = {"throttled"}
-ROOT = pathlib.Path("/sys/fs/cgroup")
 WORKLOAD = """
 about = "look-ups by a key"
 [[table]]
@@ -27,16 +26,8 @@ sql = "SELECT name FROM item WHERE id = :{uniform(1, 100000)}"
 
 
 def group_of(name):
-    """A control group for a fault, of either version."""
-    second = (ROOT / "cgroup.controllers").exists()
-    group = (ROOT if second else ROOT / "cpu") / f"fenxi-bench-{name}.service"
-    try:
-        group.mkdir(exist_ok=True)
-        if second and not (group / "cpu.max").exists():
-            (ROOT / "cgroup.subtree_control").write_text("+cpu")
-    except OSError as error:
-        raise Skipped(f"no control group can be made: {error}") from error
-    return group
+    """A control group for a fault."""
+    return cgroups.group(name, "cpu", "cpu.max")
 
 
 def quota_of(group):

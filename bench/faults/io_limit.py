@@ -4,12 +4,12 @@ import contextlib
 import os
 import pathlib
 
+import cgroups
 from common import Skipped
 from programs import python
 
 TITLE = "I/O limit on a program"
 FINDINGS = {"disk-limited"}
-ROOT = pathlib.Path("/sys/fs/cgroup")
 SIZE = 8 << 20
 # Past the page cache, in sequence and at random.
 READER = """
@@ -27,15 +27,11 @@ os.unlink(path)
 
 
 def group_of():
-    second = (ROOT / "cgroup.controllers").exists()
-    group = (ROOT if second else ROOT / "blkio") / "fenxi-bench-io.service"
-    try:
-        group.mkdir(exist_ok=True)
-        if second and not (group / "io.max").exists():
-            (ROOT / "cgroup.subtree_control").write_text("+io")
-    except OSError as error:
-        raise Skipped(f"no control group can be made: {error}") from error
-    return group
+    return cgroups.group("io", "io", "io.max", first="blkio")
+
+
+def inside(words):
+    return cgroups.inside(group_of(), words)
 
 
 def path():
@@ -50,10 +46,6 @@ def device():
         raise Skipped(f"{path().parent} is on no block device")
     whole = folder.resolve().parent if (folder / "partition").exists() else folder
     return (whole / "dev").read_text().strip()
-
-
-def inside(words):
-    return ["bash", "-c", f'echo $$ > {group_of()}/cgroup.procs && exec "$@"', "bash", *words]
 
 
 LOADS = {

@@ -3,7 +3,7 @@
 import contextlib
 import pathlib
 
-from common import Skipped
+import cgroups
 from programs import python
 
 TITLE = "memory limit on a program"
@@ -31,28 +31,19 @@ while time.monotonic() < end:
         os._exit(0)
     os.wait()
 """
-ROOT = pathlib.Path("/sys/fs/cgroup")
 
 
 def group_of():
-    second = (ROOT / "cgroup.controllers").exists()
-    group = (ROOT if second else ROOT / "memory") / "fenxi-bench-memory.service"
-    try:
-        group.mkdir(exist_ok=True)
-        if second and not (group / "memory.max").exists():
-            (ROOT / "cgroup.subtree_control").write_text("+memory")
-    except OSError as error:
-        raise Skipped(f"no control group can be made: {error}") from error
-    return group
+    return cgroups.group("memory", "memory", "memory.max")
+
+
+def inside(words):
+    return cgroups.inside(group_of(), words)
 
 
 def limit_of(group):
     second = group / "memory.max"
     return second if second.exists() else group / "memory.limit_in_bytes"
-
-
-def inside(words):
-    return ["bash", "-c", f'echo $$ > {group_of()}/cgroup.procs && exec "$@"', "bash", *words]
 
 
 def path():

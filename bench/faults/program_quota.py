@@ -2,6 +2,7 @@
 
 import contextlib
 
+import cgroups
 import cpu_quota
 import mutex
 from programs import shell
@@ -13,8 +14,7 @@ PORT = "program"
 
 def inside(words):
     """The same, in a group of its own."""
-    group = cpu_quota.group_of(PORT)
-    return ["bash", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "bash", *words]
+    return cgroups.inside(cpu_quota.group_of(PORT), words)
 
 
 LOADS = {

@@ -50,10 +50,15 @@ def around():
 
 
 @contextlib.contextmanager
-def planted():
-    # A bucket that is too small for what comes at once: the rest is dropped.
-    subprocess.run([*INSIDE, "tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "40mbit", "burst", "70000", "limit", "75000"], check=True)
+def shaped(*words):
+    """Shapes what the network sends, by a queueing discipline of `tc`."""
+    subprocess.run([*INSIDE, "tc", "qdisc", "add", "dev", "lo", "root", *words], check=True)
     try:
         yield
     finally:
         subprocess.run([*INSIDE, "tc", "qdisc", "del", "dev", "lo", "root"], check=True)
+
+
+def planted():
+    # A bucket that is too small for what comes at once: the rest is dropped.
+    return shaped("tbf", "rate", "40mbit", "burst", "70000", "limit", "75000")

@@ -1,15 +1,11 @@
 """A link that is slower than what a program sends (a rate limit); before, it has none."""
 
-import contextlib
-import subprocess
-
 import retransmits
 from programs import python
-from retransmits import around  # noqa: F401, the network is the same
+from retransmits import INSIDE, around  # noqa: F401, the network is the same
 
 TITLE = "a link with a rate limit"
 FINDINGS = {"sends-wait"}
-INSIDE = retransmits.INSIDE
 # A megabyte each half a second is all that the program wants.
 TALK = """
 import socket, sys, threading
@@ -30,11 +26,6 @@ LOADS = {
 }
 
 
-@contextlib.contextmanager
 def planted():
     # Much room, so that packets wait and are not dropped.
-    subprocess.run([*INSIDE, "tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "4mbit", "burst", "70000", "limit", "20000000"], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run([*INSIDE, "tc", "qdisc", "del", "dev", "lo", "root"], check=True)
+    return retransmits.shaped("tbf", "rate", "4mbit", "burst", "70000", "limit", "20000000")

@@ -1,8 +1,8 @@
 """A limit on the tasks of a program's cgroup that it reaches; before, none."""
 
 import contextlib
-import pathlib
 
+import cgroups
 from common import Skipped
 from programs import python
 
@@ -10,7 +10,6 @@ TITLE = "a limit of tasks"
 FINDINGS = {"tasks-limit"}
 # The load itself sleeps.
 USUAL = {"program-sleeps"}
-ROOT = pathlib.Path("/sys/fs/cgroup")
 THREADS = """
 import threading
 def work(): time.sleep(0.3)
@@ -32,21 +31,14 @@ for one in running: one.wait()
 
 
 def group_of():
-    second = (ROOT / "cgroup.controllers").exists()
-    group = (ROOT if second else ROOT / "pids") / "fenxi-bench-tasks.service"
-    try:
-        group.mkdir(exist_ok=True)
-        if second and not (group / "pids.max").exists():
-            (ROOT / "cgroup.subtree_control").write_text("+pids")
-    except OSError as error:
-        raise Skipped(f"no control group can be made: {error}") from error
+    group = cgroups.group("tasks", "pids", "pids.max")
     if not (group / "pids.max").exists():
         raise Skipped("control groups here do not count tasks")
     return group
 
 
 def inside(words):
-    return ["bash", "-c", f'echo $$ > {group_of()}/cgroup.procs && exec "$@"', "bash", *words]
+    return cgroups.inside(group_of(), words)
 
 
 LOADS = {

@@ -117,8 +117,8 @@ pub(crate) fn is_document(text: &str) -> bool {
     // A tool may say the same several times.
     let (mut sentences, mut prose): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     let (mut lines, mut first_lines) = (0, 0);
-    for line in text.lines().take(MOST_LINES).filter(|line| !line.trim().is_empty()) {
-        if lines < LINES && line.trim_start().starts_with("```") || is_mark(line) {
+    for line in text.lines().take(MOST_LINES).filter(|line| !line.trim_ascii().is_empty()) {
+        if lines < LINES && line.trim_ascii_start().starts_with("```") || is_mark(line) {
             return true;
         }
         lines += 1;
@@ -143,9 +143,21 @@ fn is_title_of_manual(line: &str) -> bool {
     first == last && first.is_some_and(|word| word.ends_with(')') && word.contains('('))
 }
 
-/// What stands above a quotation in a mail, and before a text that is to be translated.
+/// What stands above a quotation in a mail, before a text that is to be translated, and around one in a source: quotes of
+/// Python, a block of YAML.
 fn is_mark(line: &str) -> bool {
-    line.starts_with("msgid \"") || line.ends_with(" wrote:") || line.ends_with(" schrieb:")
+    line.starts_with("msgid \"")
+        || line.ends_with(" wrote:")
+        || line.ends_with(" schrieb:")
+        || line.ends_with("\"\"\"\\")
+        || line.ends_with("= \"\"\"")
+        || line.strip_suffix(['-', '+']).unwrap_or(line).strip_suffix(": |").is_some_and(is_key)
+}
+
+/// A name of YAML, perhaps within others or in a list.
+fn is_key(text: &str) -> bool {
+    let name = text.trim_start_matches([' ', '-']);
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
 /// Whether a line is of a message or a document, with fewer words than [`is_sentence`] asks for: at most one figure, and most of
@@ -161,7 +173,14 @@ fn is_prose(line: &str) -> bool {
     let (mut words, mut plain, mut function, mut figures) = (0, 0, 0, 0);
     for word in line.split_ascii_whitespace() {
         words += 1;
-        figures += usize::from(word.bytes().any(|b| b.is_ascii_digit()));
+        if word.bytes().any(|b| b.is_ascii_digit()) {
+            // Most lines of outputs end here; all the rest is for words.
+            figures += 1;
+            if figures > 1 {
+                return false;
+            }
+            continue;
+        }
         let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
         let mut letters = bare.chars();
         let begins = letters.next().is_some_and(char::is_alphabetic);
@@ -169,7 +188,7 @@ fn is_prose(line: &str) -> bool {
         let is_function = |list: &[&str]| list.iter().any(|known| bare.eq_ignore_ascii_case(known));
         function += usize::from(bare.len() <= 5 && (is_function(FUNCTION_WORDS) || is_function(MORE_FUNCTION_WORDS)));
     }
-    words >= FEW_WORDS && figures <= 1 && plain * 10 >= words * 7 && function >= FUNCTION
+    words >= FEW_WORDS && plain * 10 >= words * 7 && function >= FUNCTION
 }
 
 /// Whether a line is prose: many words, nearly all of them of small letters, some of which sentences have, and no figures.
@@ -207,6 +226,8 @@ mod tests {
             "From: a@b.c\nSubject: iostat\n\nsda 1 2 3\n",
             "= Guide\n:toc:\n\n----\nvmstat 1\n",
             "const sample = `\nprocs -----------memory----------\n`\n",
+            "EXPECTED = \"\"\"\\\nprocs -----------memory----------\n\"\"\"\n",
+            "name: vmstat\nexpected: |-\n  procs -----------memory----------\n",
             "Hi Bob,\n\n 10:00:01 up 1 day,  2:03,  1 user,  load average: 9.10, 8.20, 7.30\n",
         ] {
             assert!(is_document(text), "{text}");

@@ -31,6 +31,8 @@ mod ordinary;
 mod out;
 mod overrun;
 mod own;
+#[cfg(test)]
+mod printed;
 mod stamp;
 mod terminal;
 mod utf16;

@@ -16,6 +16,7 @@ use fenxi_formats::{AnyFormat, Foreign, Gathered, HEAD_BYTES, Hints, Input, Tall
 use crate::{
     Content, Plan, Source,
     feed::Shared,
+    inputs::host_in,
     reading, same,
     short::{Group, NEIGHBOURS, Short, Told, content_of, read_as},
 };
@@ -191,7 +192,11 @@ pub(crate) fn guessed_host(plan: &Plan, source: &Source, default_host: &str) -> 
         return None;
     }
     match &source.host {
-        Some(host) => Some(format!("the host `{host}`, as the file's name says (or give --host)")),
+        Some(host) => {
+            let own = host_in(source.name.rsplit('/').next().unwrap_or(&source.name));
+            let by = if own.as_ref() == Some(host) { "the file's name says" } else { "the folder that it is in says" };
+            Some(format!("the host `{host}`, as {by} (or give --host)"))
+        }
         None if default_host == UNKNOWN => None,
         None => Some(format!("the host `{default_host}`, as the other files are of it (or give --host)")),
     }

@@ -23,6 +23,9 @@ pub enum ImportError {
         /// The inputs.
         names: String,
     },
+    /// Inputs are of formats that are understood, and have nothing of what these are made of; a line for each.
+    #[error("nothing was imported:\n{0}")]
+    Empty(String),
     /// None of the inputs is a text; a line for each.
     #[error("nothing can be imported:\n{0}")]
     NoText(String),

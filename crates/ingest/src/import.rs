@@ -26,6 +26,8 @@ use crate::{
 const ROWS_AHEAD: usize = 2;
 /// Inputs from which on the short ones share a file.
 const MANY: usize = 100;
+/// Inputs that an error names.
+const MOST_SAID: usize = 5;
 
 /// How far an import is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -403,11 +405,17 @@ impl Work<'_> {
         if inputs.iter().all(|i| i.format.is_none()) {
             let no_text: Option<Vec<_>> = inputs.iter().map(|i| Some(says(&i.name, i.foreign.as_ref()?))).collect();
             if let Some(mut lines) = no_text {
-                lines.truncate(5);
+                lines.truncate(MOST_SAID);
                 return Err(ImportError::NoText(lines.join("\n")));
             }
-            let names: Vec<_> = inputs.iter().take(5).map(|i| i.name.as_str()).collect();
+            let names: Vec<_> = inputs.iter().take(MOST_SAID).map(|i| i.name.as_str()).collect();
             return Err(ImportError::Unknown { names: names.join(", ") });
+        }
+        // A header without figures, quoted or cut, is no measurement: a run of it would have nothing.
+        if inputs.iter().all(|input| input.unread().is_some()) {
+            let empty = inputs.iter().filter_map(|input| Some((&input.name, input.format?))).take(MOST_SAID);
+            let lines = empty.map(|(name, format)| format!("{name}: it looks like {format}, and has no values of it"));
+            return Err(ImportError::Empty(lines.collect::<Vec<_>>().join("\n")));
         }
         let count = inputs.iter().map(|i| i.tally.notes + i.tally.assumptions).sum();
         if self.plan.strict && count > 0 {

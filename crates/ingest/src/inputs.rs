@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use crate::{
     members::{Room, members},
     pack,
+    trees::tell_hosts,
     unpack::unpacked,
 };
 
@@ -25,7 +26,7 @@ pub struct Source {
     pub name: String,
     /// Where its bytes are.
     pub content: Content,
-    /// The host that its name tells, if any.
+    /// The host that its name tells, or the tree that it is in, if any.
     pub host: Option<String>,
     /// When it was last written.
     pub modified: Option<Micros>,
@@ -105,7 +106,7 @@ pub fn collect(path: &Path, room: &mut Room<'_>) -> io::Result<Vec<Source>> {
     }
     if !fs::metadata(path)?.is_dir() {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        return unpacked_members(source(name, path.to_owned()), "", room);
+        return expand(source(name, path.to_owned()), room);
     }
     let mut found = Vec::new();
     walk(path, "", &mut found)?;
@@ -119,7 +120,9 @@ pub fn collect(path: &Path, room: &mut Room<'_>) -> io::Result<Vec<Source>> {
             unpacked_members(source, &within, room)
         })
         .collect();
-    Ok(found?.into_iter().flatten().collect())
+    let mut found: Vec<Source> = found?.into_iter().flatten().collect();
+    tell_hosts(&mut found);
+    Ok(found)
 }
 
 /// The members of an input that is an archive, as far as there is `room`; else the input itself.
@@ -127,7 +130,9 @@ pub fn collect(path: &Path, room: &mut Room<'_>) -> io::Result<Vec<Source>> {
 /// # Errors
 /// When it is a damaged archive, or one too large.
 pub fn expand(source: Source, room: &mut Room<'_>) -> io::Result<Vec<Source>> {
-    unpacked_members(source, "", room)
+    let mut members = unpacked_members(source, "", room)?;
+    tell_hosts(&mut members);
+    Ok(members)
 }
 
 /// The members of an input that is an archive, each with `within` before its name; else the input itself.
@@ -189,7 +194,9 @@ pub fn kept(store: &Store, entry: &RunEntry) -> Result<Vec<Source>, StoreError> 
         host: host_in(input.name.rsplit('/').next().unwrap_or(&input.name)),
         modified: input.modified,
     });
-    Ok(sources.collect())
+    let mut sources: Vec<Source> = sources.collect();
+    tell_hosts(&mut sources);
+    Ok(sources)
 }
 
 /// Endings that say what a file is, not where it comes from.

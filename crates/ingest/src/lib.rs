@@ -24,6 +24,7 @@ mod same;
 mod short;
 #[cfg(test)]
 mod tests;
+mod trees;
 mod unknown;
 mod unpack;
 

@@ -16,9 +16,9 @@ use fs_err as fs;
 
 use crate::{ImportError, Imported, Outcome, Plan, Progress, Room, Source, collect, import, kept};
 
-mod output;
-
 mod many;
+mod output;
+mod trees;
 
 /// 2026-11-21 08:00:00 UTC.
 const EIGHT: i64 = 1_795_248_000_000_000;

@@ -39,46 +39,63 @@ pub(crate) struct Stat {
 /// Summarises `values` (NaN where NULL) with their intervals `dts` (NaN where there is none).
 ///
 /// None when there is no value.
-pub(crate) fn summarise(values: &[f64], dts: &[f64], scratch: &mut Vec<f64>) -> Option<Stat> {
-    let weighed = values.iter().zip(dts).all(|(v, dt)| v.is_nan() || *dt > 0.0);
-    let pairs = || {
-        let weight = |dt: f64| if weighed { dt } else { 1.0 };
-        values.iter().zip(dts).filter(|(v, _)| !v.is_nan()).map(move |(v, dt)| (*v, weight(*dt)))
-    };
+pub(crate) fn summarise(values: &[f64], dts: &[f64], scratch: &mut Vec<i64>) -> Option<Stat> {
     scratch.clear();
-    scratch.extend(pairs().map(|(v, _)| v));
-    let n = scratch.len();
-    if n == 0 {
-        return None;
+    // Sums of values with and without weights are made in one pass: which of them counts is known at its end.
+    let (mut weighed, mut seconds, mut weighed_sum, mut plain_sum) = (true, -0.0, -0.0, -0.0);
+    let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
+    for (v, dt) in values.iter().zip(dts).filter(|(v, _)| !v.is_nan()) {
+        weighed &= *dt > 0.0;
+        seconds += dt;
+        weighed_sum += v * dt;
+        plain_sum += v;
+        (min, max) = (min.min(*v), max.max(*v));
+        scratch.push(key(*v));
     }
-    let total: f64 = pairs().map(|(_, w)| w).sum();
-    let mean = pairs().map(|(v, w)| v * w).sum::<f64>() / total;
+    let n = scratch.len();
+    let first = *scratch.first()?;
+    let (total, sum) = if weighed { (seconds, weighed_sum) } else { (n as f64, plain_sum) };
+    let mean = sum / total;
+    // Many columns of many machines never change: there is nothing to select then.
+    let constant = min.to_bits() == max.to_bits() && scratch.iter().all(|v| *v == first);
     // Two passes: the difference of large squares would lose what is small.
-    let variance = pairs().map(|(v, w)| w * (v - mean) * (v - mean)).sum::<f64>() / total;
-    let (min, max) =
-        scratch.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), v| (min.min(*v), max.max(*v)));
+    let squares = values.iter().zip(dts).filter(|(v, _)| !v.is_nan()).map(|(v, dt)| {
+        let weight = if weighed { *dt } else { 1.0 };
+        weight * (v - mean) * (v - mean)
+    });
+    let variance = squares.sum::<f64>() / total;
     // Rounding must not put a mean of equal values beside them.
     let mean = mean.clamp(min, max);
-    // Many columns of many machines never change: there is nothing to select then.
-    let constant = scratch.iter().all(|v| v.to_bits() == scratch[0].to_bits());
-    let [p50, p95, p99] = if constant { [scratch[0] + 0.0; 3] } else { quantiles(scratch, [0.5, 0.95, 0.99]) };
+    let [p50, p95, p99] = if constant { [value(first) + 0.0; 3] } else { quantiles(scratch, [0.5, 0.95, 0.99]) };
     Some(Stat { n: n as u64, seconds: weighed.then_some(total), mean, sd: variance.sqrt(), min, max, p50, p95, p99 })
 }
 
-/// The quantiles of values that are not empty, at shares that ascend.
+/// A number that is ordered among others as the value is (`f64::total_cmp`): selecting compares these in one step.
+fn key(value: f64) -> i64 {
+    let bits = value.to_bits() as i64;
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+/// The value that has a key.
+fn value(key: i64) -> f64 {
+    f64::from_bits((key ^ ((key >> 63) as u64 >> 1) as i64) as u64)
+}
+
+/// The quantiles of values that are not empty, given as their keys, at shares that ascend.
 ///
 /// Selecting costs a few passes where sorting would cost one for each doubling of their number.
-fn quantiles<const N: usize>(values: &mut [f64], shares: [f64; N]) -> [f64; N] {
-    let last = values.len() - 1;
+fn quantiles<const N: usize>(keys: &mut [i64], shares: [f64; N]) -> [f64; N] {
+    let last = keys.len() - 1;
     // What stands before `sorted` is not greater than what follows.
     let mut sorted = 0;
     shares.map(|share| {
         let place = share * last as f64;
         let at = place.floor() as usize;
-        let (_, low, above) = values[sorted..].select_nth_unstable_by(at - sorted, f64::total_cmp);
+        let (_, low, above) = keys[sorted..].select_nth_unstable(at - sorted);
         let low = *low;
-        let high = if place.fract() > 0.0 { above.iter().copied().fold(f64::INFINITY, f64::min) } else { low };
+        let high = if place.fract() > 0.0 { above.iter().copied().min().unwrap_or(low) } else { low };
         sorted = at;
+        let (low, high) = (value(low), value(high));
         low + (high - low) * place.fract()
     })
 }
@@ -172,7 +189,7 @@ impl StatsFile {
 
 #[cfg(test)]
 mod tests {
-    use super::{quantiles, summarise};
+    use super::{key, quantiles, summarise, value};
 
     #[test]
     fn mean_and_sd_weigh_by_interval_and_percentiles_are_exact() {
@@ -193,10 +210,17 @@ mod tests {
 
     #[test]
     fn quantiles_interpolate_between_neighbours() {
-        let mut hundred: Vec<f64> = (1..=100).map(|i| f64::from(i * 37 % 101)).collect();
+        let mut hundred: Vec<i64> = (1..=100).map(|i| key(f64::from(i * 37 % 101))).collect();
         let [p50, p95, p99] = quantiles(&mut hundred, [0.5, 0.95, 0.99]);
         assert!((p50 - 50.5).abs() < 1e-9 && (p95 - 95.05).abs() < 1e-9 && (p99 - 99.01).abs() < 1e-9);
-        assert_eq!(quantiles(&mut [7.0], [0.5, 0.99]), [7.0, 7.0]);
-        assert_eq!(quantiles(&mut [3.0, 1.0], [0.5, 0.99]), [2.0, 2.98]);
+        assert_eq!(quantiles(&mut [key(7.0)], [0.5, 0.99]), [7.0, 7.0]);
+        assert_eq!(quantiles(&mut [3.0, 1.0].map(key), [0.5, 0.99]), [2.0, 2.98]);
+    }
+
+    #[test]
+    fn keys_are_ordered_as_values_are() {
+        let ascending = [f64::NEG_INFINITY, -2.5, -0.0, 0.0, f64::MIN_POSITIVE, 1.0, 1e300, f64::INFINITY];
+        assert!(ascending.map(key).is_sorted());
+        assert_eq!(ascending.map(|v| value(key(v)).to_bits()), ascending.map(f64::to_bits));
     }
 }

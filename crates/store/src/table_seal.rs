@@ -463,7 +463,10 @@ fn floats(batch: &RecordBatch, name: &str) -> Vec<f64> {
         DataType::Int64 => array.as_primitive::<Int64Type>().iter().map(|v| v.map_or(f64::NAN, |v| v as f64)).collect(),
         _ => {
             let array: &Float64Array = array.as_primitive::<Float64Type>();
-            array.iter().map(|v| v.unwrap_or(f64::NAN)).collect()
+            match array.nulls() {
+                None => array.values().to_vec(),
+                Some(_) => array.iter().map(|v| v.unwrap_or(f64::NAN)).collect(),
+            }
         }
     }
 }

@@ -1,9 +1,11 @@
-//! `log`: what the kernel logs while it is recorded (/dev/kmsg), and what is written to a log file that is named.
+//! `log`: what the kernel logs while it is recorded (/dev/kmsg), and on request what is written to a log file or to the
+//! systemd journal.
 //!
-//! Each line is an event of kind `log`. A line of the kernel has its own time; one of a file has the end of the interval in
-//! which it was written, whatever it says itself. Of very many lines the first are kept, and the others counted.
+//! Each line is an event of kind `log`. A line of the kernel or the journal has its own time; one of a file has the end of the
+//! interval in which it was written, whatever it says itself. Of very many lines the first are kept, and the others counted.
 
 mod file;
+mod journal;
 mod kernel;
 mod line;
 
@@ -14,33 +16,51 @@ use fenxi_model::{
     catalog::event::{self, TABLE},
 };
 
-use self::{file::Tail, kernel::Kernel, line::Line};
+use self::{file::Tail, journal::Journal, kernel::Kernel, line::Line};
 use crate::{Changes, Collector, Opt, Options, Root, Source, SourceError, Spec, Take, Takes, Tick};
 
 /// The `log` source: the kernel's log only.
-pub static SOURCE: Log = Log { file: None };
+pub static SOURCE: Log = Log { file: None, journal: Where::Nowhere };
 
 static SPEC: Spec = Spec {
     name: "log",
-    summary: "what the kernel logs meanwhile, and what a log file gets, as events",
+    summary: "what the kernel logs meanwhile, and what a log file or the journal gets, as events",
     tables: &[&TABLE],
     take: Take::EveryTick,
     default: true,
     live: false,
 };
 
-const OPTIONS: &[Opt] = &[Opt {
-    name: "file",
-    short: None,
-    takes: Takes::Text { what: "FILE", check: is_absolute },
-    about: "Also record what this log file gets: /var/log/syslog",
-    changes: Changes::Rows,
-    not_with: &[],
-}];
+const OPTIONS: &[Opt] = &[
+    Opt {
+        name: "file",
+        short: None,
+        takes: Takes::Text { what: "FILE", check: is_absolute },
+        about: "Also record what this log file gets: /var/log/syslog",
+        changes: Changes::Rows,
+        not_with: &[],
+    },
+    Opt {
+        name: "journal",
+        short: None,
+        takes: Takes::Nothing,
+        about: "Also record what the systemd journal gets, by journalctl",
+        changes: Changes::Rows,
+        not_with: &["journal-in"],
+    },
+    Opt {
+        name: "journal-in",
+        short: None,
+        takes: Takes::Text { what: "FOLDER", check: is_absolute },
+        about: "Also record what the journal files in this folder get: /host/var/log/journal",
+        changes: Changes::Rows,
+        not_with: &["journal"],
+    },
+];
 
 /// Lines of one log that are kept of one interval; the others are counted.
 const MOST_OF_INTERVAL: u32 = 100;
-/// Lines of one log that are kept of a whole recording.
+/// Lines of one log that are kept of a run.
 const MOST_OF_ALL: u32 = 10_000;
 /// Bytes of a message that are kept.
 const MOST_BYTES: usize = 1024;
@@ -58,6 +78,19 @@ fn is_absolute(path: &str) -> Result<(), String> {
 pub struct Log {
     /// A log file besides the kernel's log.
     file: Option<String>,
+    /// A journal besides them.
+    journal: Where,
+}
+
+/// Where a journal is.
+#[derive(Clone, Debug)]
+enum Where {
+    /// None is read.
+    Nowhere,
+    /// That of the system.
+    System,
+    /// Its files are in a folder.
+    Folder(String),
 }
 
 impl Source for Log {
@@ -70,8 +103,13 @@ impl Source for Log {
     }
 
     fn with(&self, options: &Options) -> Result<Arc<dyn Source>, SourceError> {
-        let file = options.word("file");
-        Ok(Arc::new(Log { file: (!file.is_empty()).then(|| file.to_owned()) }))
+        let (file, folder) = (options.word("file"), options.word("journal-in"));
+        let journal = match (options.is_given("journal"), folder) {
+            (true, _) => Where::System,
+            (false, "") => Where::Nowhere,
+            (false, folder) => Where::Folder(folder.to_owned()),
+        };
+        Ok(Arc::new(Log { file: (!file.is_empty()).then(|| file.to_owned()), journal }))
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
@@ -79,19 +117,29 @@ impl Source for Log {
             Some(path) => Some((Tail::at_end(root, path)?, Limit::new("file", path))),
             None => None,
         };
+        let is_asked = file.is_some() || !matches!(self.journal, Where::Nowhere);
         let kernel = match Kernel::open(root) {
             Ok(kernel) => Some((kernel, Limit::new("kernel", "kernel"))),
             // What was asked for is there: that is enough.
-            Err(_) if file.is_some() => None,
+            Err(_) if is_asked => None,
             Err(error) => return Err(error),
         };
-        Ok(Box::new(Logs { kernel, file }))
+        // The kernel's lines are in the journal, too.
+        let follow = |folder| Journal::follow(root, folder, kernel.is_none());
+        let journal = match &self.journal {
+            Where::Nowhere => None,
+            Where::System => Some(follow(None)?),
+            Where::Folder(folder) => Some(follow(Some(folder))?),
+        };
+        let journal = journal.map(|journal| (journal, Limit::new("journal", "journal")));
+        Ok(Box::new(Logs { kernel, file, journal }))
     }
 }
 
 struct Logs {
     kernel: Option<(Kernel, Limit)>,
     file: Option<(Tail, Limit)>,
+    journal: Option<(Journal, Limit)>,
 }
 
 impl Collector for Logs {
@@ -109,7 +157,29 @@ impl Collector for Logs {
             tail.read(&mut |text| limit.tell(rows, tick.t, &Line::of(text)))?;
             limit.end(rows, tick.t, 0);
         }
+        if let Some((journal, limit)) = &mut self.journal {
+            let came = journal.take()?;
+            for entry in &came.entries {
+                let said = entry.said();
+                let line = Line { subject: &entry.program, priority: entry.priority, message: &said };
+                limit.tell(rows, entry.moment(tick.t, dt), &line);
+            }
+            limit.left_out += came.left_out;
+            limit.end(rows, tick.t, 0);
+        }
         Ok(())
+    }
+
+    fn begin_next(&mut self, _t: Micros, _rows: &mut Rows) {
+        let kernel = self.kernel.as_mut().map(|(_, limit)| limit);
+        let file = self.file.as_mut().map(|(_, limit)| limit);
+        let journal = self.journal.as_mut().map(|(_, limit)| limit);
+        // Each run has room for its own.
+        [kernel, file, journal].into_iter().flatten().for_each(|limit| limit.of_all = 0);
+    }
+
+    fn cpu_of_threads(&self) -> f64 {
+        self.journal.as_ref().map_or(0.0, |(journal, _)| journal.cpu_s())
     }
 }
 

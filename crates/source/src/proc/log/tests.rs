@@ -4,7 +4,7 @@ use super::{kernel, *};
 use crate::testing::Machine;
 
 fn logging(path: &str) -> Log {
-    Log { file: Some(path.to_owned()) }
+    Log { file: Some(path.to_owned()), journal: Where::Nowhere }
 }
 
 #[test]
@@ -37,6 +37,25 @@ fn of_very_many_lines_the_first_are_kept() {
     let events = session.tick(1.0).events();
     assert_eq!(events.len(), 101);
     assert_eq!(events[100], "log /var/log/syslog: 250 more lines of the file log are not kept: there are too many");
+}
+
+#[test]
+fn each_run_has_room_for_lines_of_its_own() {
+    let machine = Machine::new();
+    machine.put("/var/log/syslog", "");
+    let mut collector = logging("/var/log/syslog").start(&machine.root()).unwrap();
+    let told = |collector: &mut Box<dyn Collector>, lines: usize| {
+        machine.put("/var/log/syslog", "");
+        collector.sample(Tick::new(Micros(0), Some(1.0)), &mut Rows::new("test")).unwrap();
+        machine.put("/var/log/syslog", "Nov 22 10:11:12 db1 x: y\n".repeat(lines));
+        let mut rows = Rows::new("test");
+        collector.sample(Tick::new(Micros(0), Some(1.0)), &mut rows).unwrap();
+        crate::testing::Observed::of(rows).events().iter().filter(|event| *event == "log x: y").count()
+    };
+    let all: usize = (0..101).map(|_| told(&mut collector, 100)).sum();
+    assert_eq!(all, MOST_OF_ALL as usize);
+    collector.begin_next(Micros(0), &mut Rows::new("test"));
+    assert_eq!(told(&mut collector, 3), 3);
 }
 
 #[test]
@@ -82,4 +101,87 @@ fn the_kernel_logs_what_is_written_to_it() {
     let mut told = crate::testing::Observed::of(rows).events();
     told.retain(|event| event.ends_with("a test of its log source"));
     assert_eq!(told, ["log kernel: fenxi: a test of its log source"]);
+}
+
+#[test]
+fn entries_of_the_journal() {
+    let mut text = b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1700000000500000\n_BOOT_ID=1\nPRIORITY=3\n_COMM=postgres\n\
+        SYSLOG_IDENTIFIER=postgres\n_SYSTEMD_UNIT=postgresql@15-main.service\nMESSAGE\n"
+        .to_vec();
+    text.extend(13u64.to_le_bytes());
+    text.extend(b"two\nlines = 2\n\n__REALTIME_TIMESTAMP=1700000001000000\n_TRANSPORT=kernel\nMESSAGE=eth0: up\n\nMESSAGE=cut".as_slice());
+    let mut from = text.as_slice();
+    let first = journal::next_entry(&mut from).unwrap().unwrap();
+    assert_eq!((first.program.as_str(), first.priority), ("postgres", Some("err")));
+    assert_eq!(first.said(), "[postgresql@15-main.service] two\nlines = 2");
+    let t = Micros(1_700_000_001_000_000);
+    assert_eq!((first.moment(t, 1.0), first.moment(t, 0.25)), (Micros(t.0 - 500_000), Micros(t.0 - 250_000)));
+    assert_eq!(journal::next_entry(&mut from).unwrap().unwrap().said(), "eth0: up");
+    assert_eq!(journal::next_entry(&mut from).unwrap(), None);
+}
+
+/// Adds entries to the journal in a folder, with the program that receives those of other hosts.
+fn add_to_journal(program: &str, folder: &std::path::Path, export: &str) {
+    use std::{io::Write, process::Stdio};
+    let mut command = std::process::Command::new(program);
+    command.arg(format!("--output={}", folder.join("made.journal").display())).arg("-");
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(export.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn the_journal_is_followed() {
+    const REMOTE: &str = "/lib/systemd/systemd-journal-remote";
+    if !std::path::Path::new(REMOTE).exists() {
+        return eprintln!("SKIPPED the journal: systemd-journal-remote is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let now_us = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
+    let entry = |at: u128, priority: u8, message: &str| {
+        format!(
+            "__CURSOR=s=1;i={at:x}\n__REALTIME_TIMESTAMP={at}\n__MONOTONIC_TIMESTAMP={at}\n_BOOT_ID=8a1b8a1b8a1b8a1b8a1b8a1b8a1b8a1b\n\
+            PRIORITY={priority}\nSYSLOG_IDENTIFIER=postgres\n_SYSTEMD_UNIT=postgresql@15-main.service\nMESSAGE={message}\n\n"
+        )
+    };
+    add_to_journal(REMOTE, folder.path(), &entry(now_us() - 60_000_000, 6, "before"));
+    let within = folder.path().to_str().unwrap().to_owned();
+    let mut session = Machine::new().start(&Log { file: None, journal: Where::Folder(within) });
+    session.tick(None);
+    let lines: String = (0..150).map(|n| entry(now_us() + n, 3, &format!("line {n}"))).collect();
+    add_to_journal(REMOTE, folder.path(), &lines);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let mut told = Vec::new();
+    while told.len() < 101 && std::time::Instant::now() < deadline {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        told.extend(session.tick(60.0).events());
+    }
+    assert_eq!(told[0], "log postgres: [postgresql@15-main.service] line 0");
+    let kept = told.iter().filter(|event| event.contains("] line ")).count();
+    let left_out: usize = told.iter().filter_map(|event| event.split(": ").nth(1)?.split(' ').next()?.parse::<usize>().ok()).sum();
+    assert_eq!(kept + left_out, 150, "{told:?}");
+}
+
+#[test]
+fn a_journal_that_is_not_there_is_an_error() {
+    let log = Log { file: None, journal: Where::System };
+    let Err(error) = Machine::new().try_start(&log) else { panic!("it started") };
+    assert_eq!(error.to_string(), "the systemd journal is not available: a saved system logs nothing");
+    let log = Log { file: None, journal: Where::Folder("/none".to_owned()) };
+    let mut session = match Machine::new().try_start(&log) {
+        Ok(session) => session,
+        Err(error) => return assert!(error.to_string().contains("journalctl: No such file"), "{error}"),
+    };
+    session.tick(None);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let error = loop {
+        match session.try_tick(1.0) {
+            Ok(_) if std::time::Instant::now() < deadline => std::thread::sleep(std::time::Duration::from_millis(5)),
+            Ok(_) => panic!("no error"),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.contains("journalctl ended: Failed to open /none"), "{error}");
 }

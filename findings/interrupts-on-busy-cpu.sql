@@ -15,10 +15,17 @@
 -- no: irq irq=25 cpu=1 name=eth1 intr_per_s=10000 *30
 -- no: process pid=9 comm=server cpu=90 last_cpu=0 *30
 --
+-- no: sched cpus_online=2 *30
+-- no: irq irq=24 cpu=0 name=eth0 intr_per_s=20000 *30
+-- no: irq irq=25 cpu=1 name=eth1 intr_per_s=100 *30
+-- no: process pid=9 comm=server cpu=90 last_cpu=0 *17
+-- no: process pid=9 comm=server cpu=90 last_cpu=1 *13 @17
+--
 -- no: irq irq=LOC cpu=0 name=timer intr_per_s=20000 *30
 -- no: process pid=9 comm=server cpu=90 last_cpu=0 *30
 -- Only interrupts with a number: those with names (LOC, RES) belong to each CPU. At 5000 a second and some
--- microseconds each, they take a few percent of a CPU; four fifths on one CPU is no spreading.
+-- microseconds each, they take a few percent of a CPU; four fifths on one CPU is no spreading. Of two CPUs a process is on
+-- either for half of the time anyway: it counts where it is there clearly more often.
 WITH per_cpu AS (
     SELECT run, host, cpu, sum(intr_per_s * dt) AS n, max(epoch_us(t)) - min(epoch_us(t)) AS us
     FROM irq
@@ -40,8 +47,10 @@ WITH per_cpu AS (
         100 * sum(p.dt) / sum(sum(p.dt)) OVER (PARTITION BY p.run, p.host, p.pid) AS there
     FROM process p JOIN busiest b ON p.run = b.run AND p.host = b.host AND p.pid = b.pid
     GROUP BY p.run, p.host, p.pid, last_cpu
+), machines AS (
+    SELECT run, host, max(cpus_online) AS cpus FROM sched GROUP BY run, host
 )
 SELECT run, host, cpu, share, rate, comm, pid, used, there
-FROM placed JOIN places USING (run, host, cpu) JOIN busiest USING (run, host, pid)
-WHERE share >= 80 AND rate >= 5000 AND there >= 50
+FROM placed JOIN places USING (run, host, cpu) JOIN busiest USING (run, host, pid) LEFT JOIN machines USING (run, host)
+WHERE share >= 80 AND rate >= 5000 AND there >= greatest(50, coalesce(100.0 / cpus + 25, 50))
 ORDER BY rate DESC, run, host

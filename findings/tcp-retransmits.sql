@@ -12,11 +12,14 @@
 -- no: tcp out_segments_per_s=2000 retransmits_per_s=1 *30
 --
 -- no: tcp out_segments_per_s=2 retransmits_per_s=0.5 *30
--- One percent is common advice as the point from which applications feel it; a thousand segments, so that the share means something.
+--
+-- no: tcp out_segments_per_s=20000 retransmits_per_s=60 *30
+-- Each costs its connection a round trip, or a timer of 200 ms and more: applications feel half a percent. Twenty, so that the share
+-- means something.
 WITH hosts AS (
     SELECT run, host, place, sum(retransmits_per_s * dt) AS again, sum(out_segments_per_s * dt) AS total FROM tcp_space GROUP BY run, host, namespace, place
 )
 SELECT run, host, CAST(round(again) AS BIGINT) AS resent, CAST(round(total) AS BIGINT) AS sent, 100 * again / nullif(total, 0) AS share, place
 FROM hosts
-WHERE again >= 0.01 * total AND total >= 1000
+WHERE again >= 20 AND again >= 0.005 * total
 ORDER BY share DESC, run, host

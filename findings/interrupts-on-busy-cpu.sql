@@ -21,11 +21,16 @@
 -- no: process pid=9 comm=server cpu=90 last_cpu=0 *17
 -- no: process pid=9 comm=server cpu=90 last_cpu=1 *13 @17
 --
+-- no: irq irq=24 cpu=0 name=eth0 intr_per_s=20000 *30
+-- no: irq irq=25 cpu=1 name=eth1 intr_per_s=100 *30
+-- no: process pid=9 comm=server cpu=90 threads=20 last_cpu=0 *30
+--
 -- no: irq irq=LOC cpu=0 name=timer intr_per_s=20000 *30
 -- no: process pid=9 comm=server cpu=90 last_cpu=0 *30
 -- Only interrupts with a number: those with names (LOC, RES) belong to each CPU. At 5000 a second and some
 -- microseconds each, they take a few percent of a CPU; four fifths on one CPU is no spreading. Of two CPUs a process is on
--- either for half of the time anyway: it counts where it is there clearly more often.
+-- either for half of the time anyway: it counts where it is there clearly more often. The CPU of a process is that of its main thread,
+-- which says nothing of the others.
 WITH per_cpu AS (
     SELECT run, host, cpu, sum(intr_per_s * dt) AS n, max(epoch_us(t)) - min(epoch_us(t)) AS us
     FROM irq
@@ -40,6 +45,7 @@ WITH per_cpu AS (
     FROM process
     WHERE pid IS NOT NULL AND last_cpu IS NOT NULL
     GROUP BY run, host, pid, comm
+    HAVING coalesce(max(threads), 1) <= 1
 ), busiest AS (
     SELECT * FROM busy WHERE used >= 50 QUALIFY row_number() OVER (PARTITION BY run, host ORDER BY cpu_s DESC, pid) = 1
 ), places AS (

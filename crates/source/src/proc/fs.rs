@@ -303,7 +303,7 @@ mod tests {
             let dt = (second > 0).then_some(1.0);
             asked.since_s += dt.unwrap_or_default();
             asked.take(space, Tick { is_last, ..Tick::new(Micros(second), dt) }, &mut rows);
-            rows.batches().iter().map(|(_, batch)| batch.num_rows()).sum::<usize>()
+            rows.len()
         };
         let told = |seconds: std::ops::Range<i64>, available, rows_at: &mut dyn FnMut(i64, f64, bool) -> usize| {
             seconds.map(|s| rows_at(s, available, false)).collect::<Vec<_>>()

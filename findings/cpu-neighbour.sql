@@ -34,7 +34,7 @@
 -- no: process pid=9 comm=burn cpu=300 run_queue_wait=60 *20
 -- What is measured is what the recorder started, or the database server that it observed: elsewhere nobody knows who disturbs whom. The
 -- load driver is no neighbour. A sixth of all CPUs, and a fifth of the time that the measured program wants to run. Of processes that
-live shortly some are seen: how long they wait is told by these, how much they want to run by the looks at all threads.
+-- live shortly some are seen: how long they wait is told by these, how much they want to run by the looks at all threads.
 WITH spans AS (
     SELECT run, host, sum(dt) AS seen_s, max(cpus_online) AS cpus FROM sched GROUP BY run, host
 ), victims AS (

@@ -295,7 +295,8 @@ mod tests {
 
     #[test]
     fn a_row_comes_each_ten_seconds_and_at_once_when_it_moved() {
-        let mount = Mount { device: "/dev/sda1".into(), mount: "/".into(), fstype: "ext4".into(), options: "rw".into() };
+        let mount =
+            Mount { device: "/dev/sda1".into(), mount: "/".into(), fstype: "ext4".into(), options: "rw".into() };
         let mut asked = Asked { path: "/".into(), mount, shown: None, since_s: 0.0, noted: false };
         let mut rows_at = |second: i64, available: f64, is_last: bool| {
             let space = Space { total: 1000.0, free: available, available, inodes: 0.0, inodes_free: 0.0 };

@@ -187,7 +187,8 @@ impl Reader {
         let folder = self.live()?;
         let mut files = Vec::new();
         numbers(&folder, &mut self.entries, &mut files).ok()?;
-        (files.len() <= most).then(|| files.iter().filter_map(|file| self.link(pid, &format!("{name}/{file}"))).collect())
+        (files.len() <= most)
+            .then(|| files.iter().filter_map(|file| self.link(pid, &format!("{name}/{file}"))).collect())
     }
 
     /// Opens what was set as the path, unless it is a saved copy's.

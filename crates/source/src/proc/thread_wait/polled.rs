@@ -232,7 +232,10 @@ mod tests {
         let pid = waiting.0.id();
         let mut reader = Reader::open(&Root::live()).unwrap();
         let end = Instant::now() + Duration::from_secs(20);
-        while reader.file(pid, None, "wchan").is_none_or(|text| !text.windows(4).any(|part| part == b"poll" || part == b"epol")) {
+        while reader
+            .file(pid, None, "wchan")
+            .is_none_or(|text| !text.windows(4).any(|part| part == b"poll" || part == b"epol"))
+        {
             assert!(Instant::now() < end, "it does not begin to wait");
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -252,7 +255,12 @@ mod tests {
         assert!(waits("s.settimeout(60); s.recv(1)"), "a timeout");
         assert!(waits("select.select([s], [], [], 60)"), "select");
         assert!(waits("p = select.epoll(); p.register(s, select.EPOLLIN); p.poll(60)"), "epoll");
-        assert!(waits("import asyncio\nasync def ask():\n  r, w = await asyncio.open_connection('127.0.0.1', port)\n  await r.read(1)\nasyncio.run(ask())"), "asyncio");
+        assert!(
+            waits(
+                "import asyncio\nasync def ask():\n  r, w = await asyncio.open_connection('127.0.0.1', port)\n  await r.read(1)\nasyncio.run(ask())"
+            ),
+            "asyncio"
+        );
     }
 
     #[test]
@@ -265,7 +273,10 @@ mod tests {
         assert!(!waits_beside("p = select.poll(); p.register(s, select.POLLPRI); p.poll()"), "not for data");
         assert!(!waits_beside("import asyncio\nasyncio.run(asyncio.sleep(60))"), "the clock of a loop");
         let listen = "l = socket.create_server(('127.0.0.1', 0))\n";
-        assert!(!waits(&format!("{listen}print('ready', flush=True)\nselect.select([l], [], [], 60)"), port), "a server");
+        assert!(
+            !waits(&format!("{listen}print('ready', flush=True)\nselect.select([l], [], [], 60)"), port),
+            "a server"
+        );
         // A server that waits for the next request of a client that it has accepted.
         assert!(!waits_beside(&format!("{listen}select.select([s], [], [], 60)")), "a connection of a server");
     }
@@ -274,7 +285,8 @@ mod tests {
     fn a_datagram_that_answers_is_waited_for() {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let port = server.local_addr().unwrap().port();
-        let text = "s = socket.socket(type=socket.SOCK_DGRAM)\nTO\nprint('ready', flush=True)\nselect.select([s], [], [], 60)";
+        let text =
+            "s = socket.socket(type=socket.SOCK_DGRAM)\nTO\nprint('ready', flush=True)\nselect.select([s], [], [], 60)";
         assert!(waits(&text.replace("TO", "s.connect(('127.0.0.1', port))"), port), "as resolvers wait");
         assert!(!waits(&text.replace("TO", "s.bind(('127.0.0.1', 0))"), port), "a server");
     }

@@ -12,6 +12,13 @@
 -- yes: process pid=7 comm=app cpu=100 run_queue_wait=60 *20
 -- yes: thread_wait pid=7 comm=app wait=run threads=2 role=command *20
 -- yes: process pid=9 comm=burn cpu=300 run_queue_wait=60 *20
+-- yes: sched cpus_online=2 *20
+-- yes: process pid=7 comm=gzip cpu=40 run_queue_wait=100 *1
+-- yes: process pid=8 comm=gzip cpu=40 run_queue_wait=100 *1 @5
+-- yes: thread_wait pid=7 comm=gzip wait=run threads=1 role=command *1
+-- yes: thread_wait pid=8 comm=gzip wait=run threads=1 role=command *1 @5
+-- yes: thread_wait pid=17 comm=gzip wait=run threads=1 role=command *18 @2
+-- yes: process pid=9 comm=burn cpu=160 run_queue_wait=60 *20
 -- no: sched cpus_online=4 *20
 -- no: process pid=7 comm=app cpu=390 run_queue_wait=400 *20
 -- no: thread_wait pid=7 comm=app wait=run threads=8 role=command *20
@@ -26,7 +33,8 @@
 -- no: process pid=7 comm=app cpu=100 run_queue_wait=60 *20
 -- no: process pid=9 comm=burn cpu=300 run_queue_wait=60 *20
 -- What is measured is what the recorder started, or the database server that it observed: elsewhere nobody knows who disturbs whom. The
--- load driver is no neighbour. A sixth of all CPUs, and a fifth of the time that the measured program wants to run.
+-- load driver is no neighbour. A sixth of all CPUs, and a fifth of the time that the measured program wants to run. Of processes that
+-- live shortly some are seen: how long they wait is told by these, how much they want to run by the looks at all threads.
 WITH spans AS (
     SELECT run, host, sum(dt) AS seen_s, max(cpus_online) AS cpus FROM sched GROUP BY run, host
 ), victims AS (
@@ -39,8 +47,15 @@ WITH spans AS (
     WHERE comm <> '(exited)' AND comm NOT IN (SELECT comm FROM load_driver)
         AND NOT EXISTS (SELECT 1 FROM measured_process m WHERE m.run = p.run AND m.host = p.host AND m.pid = p.pid)
     GROUP BY run, host, comm
+), wants AS (
+    SELECT run, host, sum(threads) AS threads FROM thread_wait_mean WHERE role = 'command' AND wait = 'run' GROUP BY run, host
+), late AS (
+    SELECT v.run, v.host, v.victim, 100 * v.waited / (v.ran + v.waited) AS waited, s.seen_s, s.cpus,
+        greatest(v.waited / s.seen_s, 100 * coalesce(w.threads, 0) * v.waited / (v.ran + v.waited)) AS late
+    FROM victims v JOIN spans s ON s.run = v.run AND s.host = v.host LEFT JOIN wants w ON w.run = v.run AND w.host = v.host
+    WHERE v.ran + v.waited > 0
 )
-SELECT o.run, o.host, o.comm, o.used / s.seen_s / 100 AS used, v.victim, 100 * v.waited / nullif(v.ran + v.waited, 0) AS waited, v.waited / s.seen_s AS late
-FROM others o JOIN spans s ON s.run = o.run AND s.host = o.host JOIN victims v ON v.run = o.run AND v.host = o.host
-WHERE o.used / s.seen_s >= 100 * s.cpus / 6 AND v.waited >= 0.2 * (v.ran + v.waited) AND v.waited / s.seen_s >= 20 AND s.seen_s >= 3
+SELECT o.run, o.host, o.comm, o.used / l.seen_s / 100 AS used, l.victim, l.waited, l.late
+FROM others o JOIN late l ON l.run = o.run AND l.host = o.host
+WHERE o.used / l.seen_s >= 100 * l.cpus / 6 AND l.waited >= 20 AND l.late >= 20 AND l.seen_s >= 3
 ORDER BY used DESC, o.run, o.host, o.comm

@@ -4,6 +4,7 @@
 -- says: Latches and internal locks are {share:%} of the DB time of {server}: {waiting} sessions on average, mostly {event}.
 -- advice: Too many sessions touch the same page, buffer or log at once: fewer sessions (a pool), fewer hot rows and indexes on ascending keys, larger log buffers. More CPUs make it worse.
 -- ask: db-waits
+-- explains: threads-take-turns
 -- part: concurrency
 -- impact: share of the DB time
 -- yes: db server=localhost samples=10 *60

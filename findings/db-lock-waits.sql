@@ -4,6 +4,7 @@
 -- says: On average {waiting} sessions of {server} waited for {event}.
 -- advice: Find the blocking session and what it does; shorter transactions, or later locking, reduce the wait.
 -- ask: db-blocking
+-- explains: threads-take-turns, waits-for-peer
 -- part: lock
 -- yes: db_wait server=localhost wait_class=Lock wait_event=transactionid time=3.5 *30
 --

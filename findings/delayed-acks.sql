@@ -13,12 +13,17 @@
 -- no: tcp delayed_acks_per_s=2 in_segments_per_s=10 *20
 --
 -- no: tcp in_segments_per_s=9000 *20
+--
+-- yes: tcp delayed_acks_per_s=22 in_segments_per_s=90 *20
+-- yes: process pid=7 comm=app cpu=10 *20
+-- yes: thread_wait pid=7 comm=app wait=receive function=wait_woken threads=1 role=command *20
 -- A connection that exchanges messages acknowledges with the answer. Ten a second and a twentieth of all segments are more than what
--- connections leave that fall silent.
+-- connections leave that fall silent. Where the recorder started a command that waited for a peer hardly ever, it is what others had: a
+-- fact.
 WITH hosts AS (
     SELECT run, host, place, wmean(delayed_acks_per_s, dt) AS delayed, wmean(in_segments_per_s, dt) AS received, sum(dt) AS seen_s FROM tcp_space GROUP BY run, host, namespace, place
 )
-SELECT run, host, delayed, 100 * delayed / nullif(received, 0) AS share, place
-FROM hosts
+SELECT h.run, h.host, delayed, 100 * delayed / nullif(received, 0) AS share, place, CASE WHEN m.network < 2 THEN 'info' ELSE 'warning' END AS severity
+FROM hosts h LEFT JOIN measured_wait m ON m.run = h.run AND m.host = h.host
 WHERE delayed >= 10 AND delayed >= 0.05 * received AND seen_s >= 3
-ORDER BY delayed DESC, run, host
+ORDER BY delayed DESC, h.run, h.host

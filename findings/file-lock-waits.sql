@@ -4,6 +4,7 @@
 -- says: {waiting} processes of {comm} waited for a file lock (flock or fcntl) on average, {share:%} of its threads' time.
 -- advice: Another process holds the lock: `lslocks` names it and the file. Let it hold the lock for less, or lock parts of the file.
 -- ask: thread-waits
+-- explains: one-cpu-saturated, one-thread-saturated
 -- impact: share of its threads' time
 -- yes: sched cpus_online=4 *20
 -- yes: thread_wait pid=7 comm=app wait="file lock" function=flock_lock_inode_wait threads=1 *20

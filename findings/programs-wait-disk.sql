@@ -15,11 +15,11 @@
 --
 -- no: sched cpus_online=4 *4
 -- no: thread_wait pid=7 comm=app wait=disk function=folio_wait_bit_common threads=1 *4
--- Fewer than five looks tell no share.
+-- Fewer than five looks, and three in which it waits, tell no share.
 -- Two tenths of a thread and a quarter of the program's time.
 SELECT run, host, comm, steady(sum(threads)) AS waiting, 100 * sum(threads) / sum(at_work) AS share, arg_max(function, threads) AS function
 FROM thread_wait_mean
-WHERE wait = 'disk' AND looks >= 5 AND seen_s >= 3 AND is_subject
+WHERE wait = 'disk' AND looks >= 3 AND seen_s >= 5 AND is_subject
 GROUP BY run, host, comm
 HAVING sum(threads) >= 0.2 AND sum(threads) >= 0.25 * sum(at_work)
 ORDER BY waiting DESC, run, host, comm

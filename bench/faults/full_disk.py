@@ -18,8 +18,8 @@ while time.monotonic() < end:
     names = []
     try:
         for i in range(size):
-            names.append(os.path.join(place, str(i)))
-            with open(names[-1], "wb") as file: file.write(text)
+            name = os.path.join(place, str(i))
+            with open(name, "wb") as file: names.append(name); file.write(text)
     except OSError: time.sleep(1.5)
     time.sleep(0.2)
     for name in names: os.unlink(name)

@@ -42,7 +42,10 @@ def planted():
         subprocess.run([*INSIDE, "sysctl", "-qw", f"net.ipv4.ip_local_port_range={text}"], check=True)
 
     ports("40000 40599")
+    # On loopback the kernel takes over connections in TIME_WAIT, so that ports would never be short.
+    subprocess.run([*INSIDE, "sysctl", "-qw", "net.ipv4.tcp_tw_reuse=0"], check=True)
     try:
         yield
     finally:
         ports("32768 60999")
+        subprocess.run([*INSIDE, "sysctl", "-qw", "net.ipv4.tcp_tw_reuse=2"], check=True)

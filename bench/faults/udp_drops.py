@@ -5,16 +5,19 @@ from programs import python
 TITLE = "datagrams are dropped at the receiver"
 FINDINGS = {"udp-receive-drops"}
 TALK = """
-import socket, sys, threading
+import os, signal, socket, sys
 receiver = socket.socket(type=socket.SOCK_DGRAM); receiver.bind(("127.0.0.1", 0)); receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
 sender = socket.socket(type=socket.SOCK_DGRAM); sender.connect(receiver.getsockname())
 pause, size = float(sys.argv[1]), int(sys.argv[2])
-def read():
-    while receiver.recv(65536): time.sleep(pause) if pause else None
-threading.Thread(target=read, daemon=True).start()
+reader = os.fork()
+if reader == 0:
+    while receiver.recv(65536):
+        until = time.monotonic() + pause
+        while time.monotonic() < until: pass
 while time.monotonic() < end:
     sender.send(b"x" * size)
     time.sleep(0.001)
+os.kill(reader, signal.SIGKILL)
 """
 LOADS = {
     "small": (lambda: python(TALK, "0", "100"), lambda: python(TALK, "0.01", "100")),

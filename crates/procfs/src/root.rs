@@ -11,7 +11,10 @@ use std::{
 
 use fenxi_model::parse_cpus;
 use rustc_hash::FxHashMap;
-use rustix::fs::FileType;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::FileType,
+};
 
 use crate::{
     reading::{self, Last},
@@ -227,6 +230,17 @@ impl ProcFile {
                 given.with(|files| self.bytes.extend(files.get(absolute).into_iter().flatten()));
                 Ok(&self.bytes)
             }
+        }
+    }
+
+    /// Whether the kernel says that the content changed since this was last asked, or since the file was opened. Only some
+    /// files say so, such as `/proc/self/mounts`; of a given one nothing is known, which is true here.
+    pub fn has_changed(&self) -> bool {
+        let From::File(file, _) = &self.from else { return true };
+        let mut asked = [PollFd::new(file, PollFlags::PRI)];
+        match poll(&mut asked, Some(&Timespec::default())) {
+            Ok(_) => asked[0].revents().intersects(PollFlags::PRI | PollFlags::ERR),
+            Err(_) => true,
         }
     }
 

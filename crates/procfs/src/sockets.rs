@@ -7,7 +7,7 @@ use std::{
 
 use fs_err as fs;
 
-use crate::Root;
+use crate::{Root, scan};
 
 /// Inodes of the TCP sockets that listen at `address`; those of every address only when there is no other.
 pub fn listening(root: &Root, address: SocketAddr) -> Vec<u64> {
@@ -38,6 +38,30 @@ fn listener(line: &str) -> Option<(SocketAddr, u64)> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let [_, local, _, "0A", .., inode] = fields.get(..10)? else { return None };
     Some((socket_address(local)?, inode.parse().ok()?))
+}
+
+/// What a socket does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It takes connections.
+    Listens,
+    /// It has a peer.
+    Connected,
+    /// Something else: it begins or ends, or has no peer.
+    Other,
+}
+
+/// What each socket does and its inode, of a table as /proc/net/{tcp,udp}.
+pub fn states(table: &[u8]) -> impl Iterator<Item = (State, u64)> {
+    scan::lines(table).skip(1).filter_map(|line| {
+        let mut fields = scan::words(line).skip(3);
+        let state = match fields.next()? {
+            b"0A" => State::Listens,
+            b"01" => State::Connected,
+            _ => State::Other,
+        };
+        Some((state, fields.nth(5).and_then(scan::number)?))
+    })
 }
 
 /// `0100007F:1F90`: words of four bytes in the machine's own order, and the port.
@@ -108,5 +132,8 @@ mod tests {
         let tail = "00000000:00000000 00:00000000 00000000     0        0 4242 1 0 100 0 0 10 0";
         assert_eq!(listener(&format!("{head} 0A {tail}")), Some(("127.0.0.1:8080".parse().unwrap(), 4242)));
         assert_eq!((listener(&format!("{head} 01 {tail}")), listener("")), (None, None));
+        let table = format!("  sl  local_address …\n{head} 0A {tail}\n{head} 01 {tail}\n{head} 06 {tail}\ncut");
+        let states: Vec<_> = states(table.as_bytes()).collect();
+        assert_eq!(states, [(State::Listens, 4242), (State::Connected, 4242), (State::Other, 4242)]);
     }
 }

@@ -3,7 +3,8 @@
 //! Mounts come from /proc/self/mounts; sizes from the statvfs system call, so a saved root has none.
 //! Only types of file systems that live on this machine are asked: a network file system whose
 //! server is dead would hold the recorder for minutes. One file system that is mounted in several
-//! places is shown at the first of them.
+//! places is shown at the first of them. A row each ten seconds tells how one fills; one that filled or emptied by a
+//! hundredth has a row at once, so that what is full for a moment is seen.
 
 mod mounts;
 
@@ -27,6 +28,15 @@ const LOCAL_TYPES: &[&str] = &[
     "ntfs", "ntfs3", "vfat", "exfat", "msdos", "hfs", "hfsplus", "minix", "ocfs2", "gfs2", "tmpfs", "overlay",
 ];
 
+/// Seconds after which each file system has another row.
+const SELDOM_S: f64 = 10.0;
+/// Seconds after which file systems are asked again, at the earliest.
+const OFTEN_S: f64 = 1.0;
+/// Percent of its space or inodes by which a file system has changed when a row tells it at once.
+const MOVED: f64 = 1.0;
+/// A little early is in time: the next tick would be a whole interval late.
+const EARLY_S: f64 = 0.005;
+
 pub struct Fs;
 
 /// The source.
@@ -36,7 +46,7 @@ static SPEC: Spec = Spec {
     name: "fs",
     summary: "space and inodes of local file systems (statvfs of /proc/self/mounts)",
     tables: &[&TABLE],
-    take: Take::Every { seconds: 10 },
+    take: Take::EveryTick,
     default: true,
     live: true,
 };
@@ -51,7 +61,13 @@ impl Source for Fs {
             let why = "sizes come from a system call, and these files are a saved copy".to_owned();
             return Err(SourceError::Unavailable { what: "space of file systems", why });
         }
-        Ok(Box::new(FileSystems { file: root.open(FILE)?, root: root.clone(), text: Vec::new(), mounts: Vec::new() }))
+        Ok(Box::new(FileSystems {
+            file: root.open(FILE)?,
+            root: root.clone(),
+            text: Vec::new(),
+            mounts: Vec::new(),
+            asked_s: 0.0,
+        }))
     }
 }
 
@@ -61,40 +77,88 @@ struct FileSystems {
     /// The mounts as they were listed at the sample before: they seldom change.
     text: Vec<u8>,
     mounts: Vec<Asked>,
+    /// Seconds since they were asked.
+    asked_s: f64,
 }
 
 struct Asked {
     mount: Mount,
     path: PathBuf,
+    /// Its row at the sample before, or what it was at the first.
+    shown: Option<Space>,
+    /// Seconds since then.
+    since_s: f64,
     /// Whether a failure was noted already.
     noted: bool,
 }
 
 impl Collector for FileSystems {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
-        let text = self.file.read()?;
-        if text != self.text {
-            self.text = text.to_owned();
-            let found = chosen(mounts::parse(text));
-            if tick.dt.is_some() {
-                tell_changes(&self.mounts, &found, tick, rows);
+        let dt = tick.dt.unwrap_or_default();
+        self.asked_s += dt;
+        self.mounts.iter_mut().for_each(|asked| asked.since_s += dt);
+        let is_first = self.text.is_empty();
+        if is_first || tick.is_last || self.asked_s >= OFTEN_S - EARLY_S {
+            self.asked_s = 0.0;
+            if is_first || self.file.has_changed() {
+                self.list(tick, rows)?;
             }
-            let asked = |mount: Mount| Asked { path: self.root.path(&mount.mount), mount, noted: false };
-            self.mounts = found.into_iter().map(asked).collect();
-        }
-        let Some(dt) = tick.dt else { return Ok(()) };
-        for asked in &mut self.mounts {
-            let mount = &asked.mount;
-            match rustix::fs::statvfs(&asked.path) {
-                Ok(space) => emit(mount, &Space::of(&space), tick, dt, rows),
-                Err(error) if !asked.noted => {
-                    asked.noted = true;
-                    rows.note(&mount.mount, None, &format!("cannot ask for the space of this file system: {error}"));
-                }
-                Err(_) => {}
-            }
+            self.mounts.iter_mut().for_each(|asked| asked.ask(tick, rows));
         }
         Ok(())
+    }
+}
+
+impl FileSystems {
+    fn list(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
+        let text = self.file.read()?;
+        if text == self.text {
+            return Ok(());
+        }
+        self.text = text.to_owned();
+        let found = chosen(mounts::parse(text));
+        if tick.dt.is_some() {
+            tell_changes(&self.mounts, &found, tick, rows);
+        }
+        let mut before = std::mem::take(&mut self.mounts);
+        let dt = tick.dt.unwrap_or_default();
+        self.mounts = found
+            .into_iter()
+            .map(|mount| match before.iter().position(|asked| asked.mount == mount) {
+                Some(place) => before.swap_remove(place),
+                None => Asked { path: self.root.path(&mount.mount), mount, shown: None, since_s: dt, noted: false },
+            })
+            .collect();
+        Ok(())
+    }
+}
+
+impl Asked {
+    fn ask(&mut self, tick: Tick, rows: &mut Rows) {
+        let mount = &self.mount;
+        match rustix::fs::statvfs(&self.path) {
+            Ok(space) => self.take(Space::of(&space), tick, rows),
+            Err(error) if !self.noted && tick.dt.is_some() => {
+                self.noted = true;
+                rows.note(&mount.mount, None, &format!("cannot ask for the space of this file system: {error}"));
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Gives a row of `space` if it is time, or if it has moved.
+    fn take(&mut self, space: Space, tick: Tick, rows: &mut Rows) {
+        if tick.dt.is_some() {
+            let is_due = tick.is_last || self.since_s >= SELDOM_S - EARLY_S;
+            if !is_due && self.shown.is_some_and(|shown| !space.has_moved(&shown)) {
+                return;
+            }
+            if self.since_s > 0.0 {
+                emit(&self.mount, &space, tick, self.since_s, rows);
+            }
+            self.since_s = 0.0;
+        }
+        self.shown = Some(space);
     }
 }
 
@@ -143,6 +207,29 @@ impl Space {
             inodes_free: s.f_ffree as f64,
         }
     }
+
+    /// Percent of the space that ordinary users may have.
+    fn used(&self) -> Option<f64> {
+        let used = self.total - self.free;
+        percent(used, used + self.available)
+    }
+
+    /// Percent of the inodes; btrfs makes them as it needs them and says that there are 0.
+    fn inodes_used(&self) -> Option<f64> {
+        percent(self.inodes - self.inodes_free, self.inodes)
+    }
+
+    fn has_moved(&self, since: &Space) -> bool {
+        let moved = |now: Option<f64>, then: Option<f64>| match (now, then) {
+            (Some(now), Some(then)) => (now - then).abs() >= MOVED,
+            (now, then) => now.is_some() != then.is_some(),
+        };
+        moved(self.used(), since.used()) || moved(self.inodes_used(), since.inodes_used())
+    }
+}
+
+fn percent(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole * 100.0)
 }
 
 fn emit(mount: &Mount, space: &Space, tick: Tick, dt: f64, rows: &mut Rows) {
@@ -150,28 +237,25 @@ fn emit(mount: &Mount, space: &Space, tick: Tick, dt: f64, rows: &mut Rows) {
     if space.total <= 0.0 {
         return;
     }
-    let used = space.total - space.free;
-    let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole * 100.0);
-    // btrfs makes inodes as it needs them and says 0.
     let has_inodes = space.inodes > 0.0;
     rows.row(&TABLE, tick.t, dt)
         .str(fs::mount, &*mount.mount)
         .str(fs::device, &*mount.device)
         .str(fs::fstype, &*mount.fstype)
         .f64(fs::total_bytes, space.total)
-        .f64(fs::used_bytes, used)
+        .f64(fs::used_bytes, space.total - space.free)
         .f64(fs::available_bytes, space.available)
-        .f64(fs::used, share(used, used + space.available))
+        .f64(fs::used, space.used())
         .f64(fs::inodes_total, has_inodes.then_some(space.inodes))
         .f64(fs::inodes_free, has_inodes.then_some(space.inodes_free))
-        .f64(fs::inodes_used, share(space.inodes - space.inodes_free, space.inodes));
+        .f64(fs::inodes_used, space.inodes_used());
 }
 
 #[cfg(test)]
 mod tests {
     use fenxi_model::{Micros, Rows};
 
-    use super::{Mount, SOURCE, Space, chosen, emit, parse_mounts};
+    use super::{Asked, Mount, SOURCE, Space, chosen, emit, parse_mounts};
     use crate::{
         Root, Source, SourceError, Tick,
         testing::{Machine, Observed, fixture, near},
@@ -207,6 +291,29 @@ mod tests {
         // 700 of the 900 that ordinary users may have, as df rounds up to 78 %.
         near(get("used"), 700.0 / 9.0);
         near(get("inodes_used"), 20.0);
+    }
+
+    #[test]
+    fn a_row_comes_each_ten_seconds_and_at_once_when_it_moved() {
+        let mount =
+            Mount { device: "/dev/sda1".into(), mount: "/".into(), fstype: "ext4".into(), options: "rw".into() };
+        let mut asked = Asked { path: "/".into(), mount, shown: None, since_s: 0.0, noted: false };
+        let mut rows_at = |second: i64, available: f64, is_last: bool| {
+            let space = Space { total: 1000.0, free: available, available, inodes: 0.0, inodes_free: 0.0 };
+            let mut rows = Rows::new("h");
+            let dt = (second > 0).then_some(1.0);
+            asked.since_s += dt.unwrap_or_default();
+            asked.take(space, Tick { is_last, ..Tick::new(Micros(second), dt) }, &mut rows);
+            rows.len()
+        };
+        let told = |seconds: std::ops::Range<i64>, available, rows_at: &mut dyn FnMut(i64, f64, bool) -> usize| {
+            seconds.map(|s| rows_at(s, available, false)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(0..12, 500.0, &mut rows_at), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
+        // A hundredth more is told at once, half of it is not.
+        assert_eq!(told(12..15, 490.0, &mut rows_at), [1, 0, 0]);
+        assert_eq!(told(15..17, 485.0, &mut rows_at), [0, 0]);
+        assert_eq!(rows_at(17, 485.0, true), 1);
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //! something, as active sessions of a database are. The cheap path: a process is looked at only when its CPU clock, or `stat`,
 //! says that it ran, and of it only the threads whose `schedstat` changed. A thread that runs, or waits for a CPU, has no function.
 //! Of what the recorder started all threads are looked at: one that is held up for long (by a peer that does not read, say) does
-//! not run. Its main thread counts however it waits, unless others of its process are at something: then it waits for those.
+//! not run. One that polls waits for its peer where that is certain. Its main thread counts however it waits, unless others of its process are at something: then it waits for those.
+
+mod polled;
 
 use fenxi_model::{
     Rows,
@@ -16,6 +18,7 @@ use fenxi_procfs::{
 };
 use rustc_hash::FxHashMap;
 
+use self::polled::Polled;
 use super::process::{
     clock,
     reader::{Reader, Run},
@@ -70,6 +73,7 @@ struct Waits {
     counts: Vec<(Wait, String, u32)>,
     /// Room for the name of a function.
     name: String,
+    polled: Polled,
     round: u64,
     /// Threads looked at in this interval.
     looked: usize,
@@ -91,6 +95,7 @@ impl Collector for Waits {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         self.round += 1;
         self.looked = 0;
+        self.polled.begin();
         let mut pids = std::mem::take(&mut self.pids);
         self.reader.pids(&mut pids)?;
         let own = self.own;
@@ -114,6 +119,7 @@ impl Waits {
             known: FxHashMap::default(),
             counts: Vec::new(),
             name: String::new(),
+            polled: Polled::default(),
             round: 0,
             looked: 0,
         };
@@ -179,7 +185,7 @@ impl Waits {
 
     /// Counts the threads of a process that worked by what they wait for.
     fn look(&mut self, pid: u32, dt: f64) {
-        let Waits { reader, known, counts, looked, name, .. } = self;
+        let Waits { reader, known, counts, looked, name, polled, .. } = self;
         counts.clear();
         let Some(known) = known.get_mut(&pid) else { return };
         let mut tids = std::mem::take(&mut reader.tids);
@@ -199,7 +205,10 @@ impl Waits {
                 continue;
             }
             *looked += 1;
-            let Some((wait, function)) = waits_for(reader, pid, *tid, name) else { continue };
+            let Some((mut wait, function)) = waits_for(reader, pid, *tid, name) else { continue };
+            if wait == Wait::Poll && known.ours && polled.waits_for_peer(reader, pid, *tid) {
+                wait = Wait::Receive;
+            }
             if wait.may_be_idle() && !has_worked(then, run, dt) {
                 of_main = of_main.or_else(|| is_main.then(|| (wait, function.to_owned())));
                 continue;

@@ -154,6 +154,48 @@ impl Reader {
         (n > 0).then(|| &self.bytes[..n])
     }
 
+    /// All of a file of a process that may be longer; None when it is gone or forbidden, has more than `limit` bytes, or is a
+    /// saved copy's.
+    pub fn whole(&mut self, pid: u32, name: &str, limit: usize) -> Option<Vec<u8>> {
+        self.set_path(pid, None, name);
+        let file = self.live()?;
+        let mut bytes = Vec::new();
+        let n = reading::fill(&file, &mut bytes, limit).ok()?;
+        bytes.truncate(n);
+        Some(bytes)
+    }
+
+    /// Fills `into` from the memory of a living process at an address; None when that is forbidden, or not mapped.
+    pub fn memory(&mut self, pid: u32, address: u64, into: &mut [u8]) -> Option<()> {
+        self.set_path(pid, None, "mem");
+        let file = self.live()?;
+        (rustix::io::pread(&file, &mut *into, address).ok()? == into.len()).then_some(())
+    }
+
+    /// Where a link of a living process leads, such as `fd/3`.
+    pub fn link(&mut self, pid: u32, name: &str) -> Option<String> {
+        if self.saved {
+            return None;
+        }
+        self.set_path(pid, None, name);
+        rustix::fs::readlinkat(&self.folder, &*self.path, Vec::new()).ok()?.into_string().ok()
+    }
+
+    /// Where all links of a folder of a living process lead; None when it is forbidden, or there are more than `most`.
+    pub fn links(&mut self, pid: u32, name: &str, most: usize) -> Option<Vec<String>> {
+        self.set_path(pid, None, name);
+        let folder = self.live()?;
+        let mut files = Vec::new();
+        numbers(&folder, &mut self.entries, &mut files).ok()?;
+        (files.len() <= most)
+            .then(|| files.iter().filter_map(|file| self.link(pid, &format!("{name}/{file}"))).collect())
+    }
+
+    /// Opens what was set as the path, unless it is a saved copy's.
+    fn live(&self) -> Option<OwnedFd> {
+        if self.saved { None } else { self.open_path() }
+    }
+
     /// Opens what was set as the path; the files of the live /proc are what they are.
     fn open_path(&self) -> Option<OwnedFd> {
         if self.saved {

@@ -1,0 +1,303 @@
+//! Whether a thread that waits in `poll`, `select` or `epoll_wait` waits for the answer of a peer, as one does that blocks in `recv`.
+//!
+//! Most clients wait so: whatever has a timeout (curl, drivers of databases), and all event loops. The files that a thread polls are told by
+//! its system call: the memory that its arguments point to, or the list of the epoll file (/proc/PID/fdinfo). It waits for a peer when a
+//! connected socket is among them and its process listens nowhere: a server waits for requests, which is no wait for an answer.
+
+use fenxi_procfs::{
+    scan::{number, words},
+    sockets::{self, State},
+};
+use nix::libc;
+use rustc_hash::FxHashMap;
+
+use super::super::process::reader::Reader;
+
+/// A thread that polls more files is not looked at.
+const MOST_POLLED: usize = 64;
+/// Open files of a process that are looked at; of one with more it is not known whether it listens.
+const MOST_FILES: usize = 1024;
+/// Bytes of a table of sockets (some 7,000) that are read.
+const MOST_TABLE: usize = 1 << 20;
+/// Sockets that are remembered.
+const MOST_KNOWN: usize = 20_000;
+/// POLLIN and EPOLLIN.
+const IN: u64 = 1;
+
+/// What a socket is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Listens,
+    HasPeer,
+    /// One of another family, or in another state.
+    Other,
+}
+
+/// The sockets that were polled so far, by their inodes.
+#[derive(Default)]
+pub(super) struct Polled {
+    known: FxHashMap<u64, Kind>,
+    /// Whether the tables of sockets were read in this round.
+    has_read: bool,
+    files: Vec<u32>,
+    memory: Vec<u8>,
+    inodes: Vec<u64>,
+}
+
+impl Polled {
+    /// Begins a round of looks. A socket is looked up once, in the tables of one process a round.
+    pub(super) fn begin(&mut self) {
+        self.has_read = false;
+        if self.known.len() > MOST_KNOWN {
+            self.known.clear();
+        }
+    }
+
+    /// Whether this thread, which polls, waits for the answer of a peer; false when that is not certain.
+    pub(super) fn waits_for_peer(&mut self, reader: &mut Reader, pid: u32, tid: u32) -> bool {
+        self.find(reader, pid, tid).is_some() && self.has_peer(reader, pid) && !self.listens(reader, pid)
+    }
+
+    /// Finds the files from which the thread waits for data.
+    fn find(&mut self, reader: &mut Reader, pid: u32, tid: u32) -> Option<()> {
+        self.files.clear();
+        let call = Call::of(reader.file(pid, Some(tid), "syscall")?)?;
+        match call.number {
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_poll => self.find_in_array(reader, pid, call),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_select => self.find_in_set(reader, pid, call),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_epoll_wait => self.find_in_epoll(reader, pid, call),
+            libc::SYS_ppoll => self.find_in_array(reader, pid, call),
+            libc::SYS_pselect6 => self.find_in_set(reader, pid, call),
+            libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => self.find_in_epoll(reader, pid, call),
+            _ => None,
+        }
+    }
+
+    /// `poll(struct pollfd *fds, nfds_t nfds, …)`: file, wanted events, events of two bytes each.
+    fn find_in_array(&mut self, reader: &mut Reader, pid: u32, call: Call) -> Option<()> {
+        let n = usize::try_from(call.arguments[1]).ok().filter(|n| (1..=MOST_POLLED).contains(n))?;
+        self.memory.resize(n * 8, 0);
+        reader.memory(pid, call.arguments[0], &mut self.memory)?;
+        self.files.extend(self.memory.chunks_exact(8).filter_map(polled));
+        Some(())
+    }
+
+    /// `select(int nfds, fd_set *readfds, …)`: a bit for each file, in words of eight bytes.
+    fn find_in_set(&mut self, reader: &mut Reader, pid: u32, call: Call) -> Option<()> {
+        let n = usize::try_from(call.arguments[0]).ok().filter(|n| (1..=libc::FD_SETSIZE).contains(n))?;
+        self.memory.resize(n.div_ceil(64) * 8, 0);
+        reader.memory(pid, call.arguments[1], &mut self.memory)?;
+        let has = |file: &usize| {
+            let word = &self.memory[file / 64 * 8..][..8];
+            u64::from_ne_bytes(word.try_into().unwrap_or_default()) >> (file % 64) & 1 == 1
+        };
+        self.files.extend((0..n).filter(has).take(MOST_POLLED + 1).filter_map(|file| u32::try_from(file).ok()));
+        (self.files.len() <= MOST_POLLED).then_some(())
+    }
+
+    /// `epoll_wait(int epfd, …)`: lines such as `tfd:        5 events:       19 data: …` of its fdinfo.
+    fn find_in_epoll(&mut self, reader: &mut Reader, pid: u32, call: Call) -> Option<()> {
+        let text = reader.whole(pid, &format!("fdinfo/{}", call.arguments[0]), MOST_TABLE)?;
+        for line in text.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"tfd:")) {
+            let mut words = words(line).skip(1);
+            let file = words.next().and_then(number).and_then(|file| u32::try_from(file).ok())?;
+            if hex(words.nth(1)?)? & IN != 0 {
+                self.files.push(file);
+            }
+        }
+        (self.files.len() <= MOST_POLLED).then_some(())
+    }
+
+    /// Whether one of the files is a connected socket, and none listens.
+    fn has_peer(&mut self, reader: &mut Reader, pid: u32) -> bool {
+        self.inodes.clear();
+        for file in &self.files {
+            self.inodes.extend(reader.link(pid, &format!("fd/{file}")).and_then(|link| socket(&link)));
+        }
+        if self.inodes.iter().any(|inode| !self.known.contains_key(inode)) {
+            self.look_up(reader, pid);
+        }
+        let kinds = || self.inodes.iter().filter_map(|inode| self.known.get(inode));
+        kinds().any(|kind| *kind == Kind::HasPeer) && kinds().all(|kind| *kind != Kind::Listens)
+    }
+
+    /// Whether the process listens anywhere; true when it is not known.
+    fn listens(&self, reader: &mut Reader, pid: u32) -> bool {
+        let Some(files) = reader.links(pid, "fd", MOST_FILES) else { return true };
+        let listens = |inode: u64| self.known.get(&inode) == Some(&Kind::Listens);
+        files.iter().filter_map(|link| socket(link)).any(listens)
+    }
+
+    /// Reads what the sockets of the network namespace of a process are, once a round.
+    fn look_up(&mut self, reader: &mut Reader, pid: u32) {
+        if self.has_read {
+            return;
+        }
+        self.has_read = true;
+        for table in ["net/tcp", "net/tcp6", "net/udp", "net/udp6"] {
+            let Some(text) = reader.whole(pid, table, MOST_TABLE) else { continue };
+            self.known.extend(sockets::states(&text).map(|(state, inode)| {
+                let kind = match state {
+                    State::Listens => Kind::Listens,
+                    State::Connected => Kind::HasPeer,
+                    State::Other => Kind::Other,
+                };
+                (inode, kind)
+            }));
+        }
+        // Those that are in none are pairs, pipes and sockets of other families.
+        for inode in &self.inodes {
+            self.known.entry(*inode).or_insert(Kind::Other);
+        }
+    }
+}
+
+/// A system call at which a thread waits: `7 0x7ffc41 0x1 0x7530 …`.
+#[derive(Clone, Copy)]
+struct Call {
+    number: i64,
+    arguments: [u64; 2],
+}
+
+impl Call {
+    fn of(text: &[u8]) -> Option<Call> {
+        let mut words = words(text.trim_ascii());
+        let number = words.next().and_then(number).and_then(|n| i64::try_from(n).ok())?;
+        let mut argument = || hex(words.next()?.strip_prefix(b"0x")?);
+        Some(Call { number, arguments: [argument()?, argument()?] })
+    }
+}
+
+/// The file of a `struct pollfd` that is polled for data.
+fn polled(entry: &[u8]) -> Option<u32> {
+    let file = i32::from_ne_bytes(entry.get(..4)?.try_into().ok()?);
+    let events = u16::from_ne_bytes(entry.get(4..6)?.try_into().ok()?);
+    u32::try_from(file).ok().filter(|_| u64::from(events) & IN != 0)
+}
+
+/// The inode in `socket:[4242]`.
+fn socket(link: &str) -> Option<u64> {
+    link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+}
+
+fn hex(text: &[u8]) -> Option<u64> {
+    u64::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{BufRead, BufReader, Write},
+        net::{TcpListener, UdpSocket},
+        process::{Child, Command, Stdio},
+        time::{Duration, Instant},
+    };
+
+    use super::{Call, Polled, Reader, polled, socket};
+    use crate::Root;
+
+    /// A program that says when it is about to wait.
+    struct Waiting(Child);
+
+    impl Waiting {
+        fn start(text: &str, port: u16) -> Waiting {
+            let script = format!("import select, socket, sys, time\nport = {port}\n{text}");
+            let mut child = Command::new("python3")
+                .args(["-c", &script])
+                .stdout(Stdio::piped())
+                .stdin(Stdio::piped())
+                .spawn()
+                .expect("python3, which the project's scripts need");
+            let mut line = String::new();
+            BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+            assert_eq!(line, "ready\n");
+            Waiting(child)
+        }
+    }
+
+    impl Drop for Waiting {
+        fn drop(&mut self) {
+            let _ = self.0.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// Whether the program waits for its peer, once it waits at all.
+    fn waits(text: &str, port: u16) -> bool {
+        let waiting = Waiting::start(text, port);
+        let pid = waiting.0.id();
+        let mut reader = Reader::open(&Root::live()).unwrap();
+        let end = Instant::now() + Duration::from_secs(20);
+        while reader
+            .file(pid, None, "wchan")
+            .is_none_or(|text| !text.windows(4).any(|part| part == b"poll" || part == b"epol"))
+        {
+            assert!(Instant::now() < end, "it does not begin to wait");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let mut polled = Polled::default();
+        polled.begin();
+        polled.waits_for_peer(&mut reader, pid, pid)
+    }
+
+    const CONNECT: &str = "s = socket.create_connection(('127.0.0.1', port))\nprint('ready', flush=True)\n";
+
+    #[test]
+    fn a_client_waits_for_its_peer_however_it_polls() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let waits = |text: &str| waits(&format!("{CONNECT}{text}"), port);
+        assert!(waits("p = select.poll(); p.register(s, select.POLLIN); p.poll()"), "poll");
+        assert!(waits("s.settimeout(60); s.recv(1)"), "a timeout");
+        assert!(waits("select.select([s], [], [], 60)"), "select");
+        assert!(waits("p = select.epoll(); p.register(s, select.EPOLLIN); p.poll(60)"), "epoll");
+        assert!(
+            waits(
+                "import asyncio\nasync def ask():\n  r, w = await asyncio.open_connection('127.0.0.1', port)\n  await r.read(1)\nasyncio.run(ask())"
+            ),
+            "asyncio"
+        );
+    }
+
+    #[test]
+    fn what_waits_for_something_else_does_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let waits_beside = |text: &str| waits(&format!("{CONNECT}{text}"), port);
+        assert!(!waits_beside("select.select([sys.stdin], [], [], 60)"), "standard input");
+        assert!(!waits_beside("select.select([], [], [], 60)"), "the clock");
+        assert!(!waits_beside("p = select.poll(); p.register(s, select.POLLPRI); p.poll()"), "not for data");
+        assert!(!waits_beside("import asyncio\nasyncio.run(asyncio.sleep(60))"), "the clock of a loop");
+        let listen = "l = socket.create_server(('127.0.0.1', 0))\n";
+        assert!(
+            !waits(&format!("{listen}print('ready', flush=True)\nselect.select([l], [], [], 60)"), port),
+            "a server"
+        );
+        // A server that waits for the next request of a client that it has accepted.
+        assert!(!waits_beside(&format!("{listen}select.select([s], [], [], 60)")), "a connection of a server");
+    }
+
+    #[test]
+    fn a_datagram_that_answers_is_waited_for() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        let text =
+            "s = socket.socket(type=socket.SOCK_DGRAM)\nTO\nprint('ready', flush=True)\nselect.select([s], [], [], 60)";
+        assert!(waits(&text.replace("TO", "s.connect(('127.0.0.1', port))"), port), "as resolvers wait");
+        assert!(!waits(&text.replace("TO", "s.bind(('127.0.0.1', 0))"), port), "a server");
+    }
+
+    #[test]
+    fn calls_and_entries_are_read() {
+        let call = Call::of(b"7 0x7ffc41 0x1 0x7530 0x0 0x0 0x0 0x7ffd 0x7f01\n").unwrap();
+        assert_eq!((call.number, call.arguments), (7, [0x7f_fc41, 1]));
+        assert!(Call::of(b"running\n").is_none() && Call::of(b"-1 0x7ffd 0x7f01").is_none());
+        assert_eq!(polled(&[5, 0, 0, 0, 1, 0, 0, 0]), Some(5));
+        assert_eq!((polled(&[5, 0, 0, 0, 4, 0, 0, 0]), polled(&[255, 255, 255, 255, 1, 0, 0, 0])), (None, None));
+        assert_eq!((socket("socket:[4242]"), socket("pipe:[4242]")), (Some(4242), None));
+    }
+}

@@ -15,7 +15,8 @@ fn cells(bytes: &[u8]) -> String {
     let head = Input::new(bytes).head().into_owned();
     let Some(format) = detect(&Head { text: &head }) else { return "none | | | ".to_owned() };
     let modified = Micros::parse("2026-01-02T03:04:05");
-    let tally = read_with(format, bytes, Hints { modified, default_host: "db1".to_owned(), ..Hints::none("file") }).tally;
+    let tally =
+        read_with(format, bytes, Hints { modified, default_host: "db1".to_owned(), ..Hints::none("file") }).tally;
     let rows: Vec<String> = tally.tables.iter().map(|(name, n)| format!("{name} {n}")).collect();
     let some = |n: u64| if n > 0 { n.to_string() } else { String::new() };
     format!("{} | {} | {} | {}", format.name, rows.join(", "), some(tally.boot_rows), some(tally.notes))

@@ -8,8 +8,13 @@ use std::io::Read;
 use crate::{Content, Source};
 
 /// Files that tell the name of the host, the surest first.
-const TELLING: &[&str] =
-    &["proc/sys/kernel/hostname", "sos_commands/host/hostname", "sos_commands/general/hostname", "etc/hostname", "hostname"];
+const TELLING: &[&str] = &[
+    "proc/sys/kernel/hostname",
+    "sos_commands/host/hostname",
+    "sos_commands/general/hostname",
+    "etc/hostname",
+    "hostname",
+];
 /// The longest name of a host, and its line end.
 const LONGEST: u64 = 256;
 
@@ -33,7 +38,9 @@ fn roots(sources: &[Source]) -> Vec<(String, String)> {
         for source in sources {
             let Some(root) = source.name.strip_suffix(telling) else { continue };
             // `sos_commands/host/` is no tree of its own.
-            let is_within = TELLING.iter().any(|other| other != telling && source.name.ends_with(other) && other.ends_with(telling));
+            let is_within = TELLING
+                .iter()
+                .any(|other| other != telling && source.name.ends_with(other) && other.ends_with(telling));
             let is_root = (root.is_empty() || root.ends_with('/')) && !is_within;
             if is_root
                 && roots.iter().all(|(known, _)| known != root)

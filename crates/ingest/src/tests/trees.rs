@@ -79,5 +79,8 @@ fn a_header_without_figures_makes_no_run() {
     // Beside what has some, it is named among those that were not read.
     let place = Place::of(&[("mpstat.txt", MPSTAT.as_bytes()), ("quoted.txt", header.as_bytes())]);
     let (_, inputs) = place.imported(|_| {});
-    assert_eq!(inputs.iter().map(|input| input.unread()).collect::<Vec<_>>(), [None, Some("nothing in it was understood")]);
+    assert_eq!(
+        inputs.iter().map(|input| input.unread()).collect::<Vec<_>>(),
+        [None, Some("nothing in it was understood")]
+    );
 }

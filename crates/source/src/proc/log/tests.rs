@@ -109,7 +109,10 @@ fn entries_of_the_journal() {
         SYSLOG_IDENTIFIER=postgres\n_SYSTEMD_UNIT=postgresql@15-main.service\nMESSAGE\n"
         .to_vec();
     text.extend(13u64.to_le_bytes());
-    text.extend(b"two\nlines = 2\n\n__REALTIME_TIMESTAMP=1700000001000000\n_TRANSPORT=kernel\nMESSAGE=eth0: up\n\nMESSAGE=cut".as_slice());
+    text.extend(
+        b"two\nlines = 2\n\n__REALTIME_TIMESTAMP=1700000001000000\n_TRANSPORT=kernel\nMESSAGE=eth0: up\n\nMESSAGE=cut"
+            .as_slice(),
+    );
     let mut from = text.as_slice();
     let first = journal::next_entry(&mut from).unwrap().unwrap();
     assert_eq!((first.program.as_str(), first.priority), ("postgres", Some("err")));
@@ -160,7 +163,8 @@ fn the_journal_is_followed() {
     }
     assert_eq!(told[0], "log postgres: [postgresql@15-main.service] line 0");
     let kept = told.iter().filter(|event| event.contains("] line ")).count();
-    let left_out: usize = told.iter().filter_map(|event| event.split(": ").nth(1)?.split(' ').next()?.parse::<usize>().ok()).sum();
+    let left_out: usize =
+        told.iter().filter_map(|event| event.split(": ").nth(1)?.split(' ').next()?.parse::<usize>().ok()).sum();
     assert_eq!(kept + left_out, 150, "{told:?}");
 }
 

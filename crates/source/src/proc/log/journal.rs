@@ -8,11 +8,11 @@ use std::{
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
     thread::{Builder, JoinHandle},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use fenxi_model::Micros;
 use fenxi_procfs::{TICK_NS, stat};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::{MOST_BYTES, MOST_OF_INTERVAL, line::priority};
 use crate::{Root, SourceError};
@@ -73,6 +73,12 @@ pub struct Journal {
     reader: Option<JoinHandle<()>>,
 }
 
+/// Microseconds since 1970 by the clock that stamps entries: those before are left out.
+pub fn now_us() -> i64 {
+    let now = clock_gettime(ClockId::Realtime);
+    now.tv_sec * 1_000_000 + now.tv_nsec / 1000
+}
+
 impl Journal {
     /// Reads what is logged from now on, of the system or of the journal files in the folder `within`; what the kernel logs
     /// only `with_kernel`.
@@ -84,10 +90,10 @@ impl Journal {
         if !root.is_live() && within.is_none() {
             return Err(unavailable("a saved system logs nothing".to_owned()));
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let begun_us = now_us();
         let mut command = Command::new("journalctl");
         command.args(["--follow", "--quiet", "--no-pager", "--output=export"]);
-        command.arg(format!("--output-fields={FIELDS}")).arg(format!("--since=@{}", now.as_secs()));
+        command.arg(format!("--output-fields={FIELDS}")).arg(format!("--since=@{}", begun_us / 1_000_000));
         command.args(within.map(|folder| format!("--directory={folder}")));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Ctrl-C is for the recorder, which reads what came before it ends.
@@ -96,7 +102,6 @@ impl Journal {
             unavailable(format!("journalctl: {error}; name a log file instead: --source +log:file=/var/log/syslog"))
         })?;
         let came = Arc::new(Mutex::new(Came::default()));
-        let begun_us = i64::try_from(now.as_micros()).unwrap_or(0);
         let (output, theirs) = (child.stdout.take(), Arc::clone(&came));
         let work = move || {
             if let Some(output) = output {

@@ -142,18 +142,17 @@ fn the_journal_is_followed() {
         return eprintln!("SKIPPED the journal: systemd-journal-remote is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
-    let now_us = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
-    let entry = |at: u128, priority: u8, message: &str| {
+    let entry = |at: i64, priority: u8, message: &str| {
         format!(
             "__CURSOR=s=1;i={at:x}\n__REALTIME_TIMESTAMP={at}\n__MONOTONIC_TIMESTAMP={at}\n_BOOT_ID=8a1b8a1b8a1b8a1b8a1b8a1b8a1b8a1b\n\
             PRIORITY={priority}\nSYSLOG_IDENTIFIER=postgres\n_SYSTEMD_UNIT=postgresql@15-main.service\nMESSAGE={message}\n\n"
         )
     };
-    add_to_journal(REMOTE, folder.path(), &entry(now_us() - 60_000_000, 6, "before"));
+    add_to_journal(REMOTE, folder.path(), &entry(journal::now_us() - 60_000_000, 6, "before"));
     let within = folder.path().to_str().unwrap().to_owned();
     let mut session = Machine::new().start(&Log { file: None, journal: Where::Folder(within) });
     session.tick(None);
-    let lines: String = (0..150).map(|n| entry(now_us() + n, 3, &format!("line {n}"))).collect();
+    let lines: String = (0..150).map(|n| entry(journal::now_us() + n, 3, &format!("line {n}"))).collect();
     add_to_journal(REMOTE, folder.path(), &lines);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let mut told = Vec::new();

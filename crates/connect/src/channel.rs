@@ -58,6 +58,7 @@ impl From<h2::Error> for CallError {
             Some(h2::Reason::FRAME_SIZE_ERROR | h2::Reason::PROTOCOL_ERROR) if !error.is_remote() => {
                 "it does not speak Spark Connect, or wants TLS (`use_ssl=true`)".to_owned()
             }
+            _ if error.is_io() => format!("the connection broke ({error})"),
             _ => error.to_string(),
         })
     }

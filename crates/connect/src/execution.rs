@@ -1,6 +1,6 @@
 //! An execution: from the plan to the server's word that its answer is whole, over as many connections as it takes.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -14,9 +14,12 @@ use crate::{
     session::{Link, uuid},
 };
 
-/// Attempts in a row that bring nothing, and the wait before the second one, which then doubles.
-const ATTEMPTS: u32 = 7;
-const WAIT: Duration = Duration::from_millis(100);
+/// Attempts in a row that bring nothing, within so much time; the wait before the second one, which then doubles, and
+/// the longest. Together they leave a server the time to start.
+const ATTEMPTS: u32 = 15;
+const IN_ALL: Duration = Duration::from_secs(60);
+const WAIT: Duration = if cfg!(test) { Duration::from_millis(1) } else { Duration::from_millis(100) };
+const LONGEST_WAIT: Duration = Duration::from_millis(50 * WAIT.as_millis() as u64);
 /// How often a statement that the server has forgotten begins anew.
 const RESTARTS: u32 = 2;
 
@@ -36,6 +39,8 @@ pub(crate) struct Execution {
     pub(crate) bytes: u64,
     pub(crate) schema: Option<SchemaRef>,
     failures: u32,
+    /// When the first of them was.
+    failing_since: Option<Instant>,
     restarts: u32,
 }
 
@@ -52,6 +57,7 @@ impl Execution {
             bytes: 0,
             schema: None,
             failures: 0,
+            failing_since: None,
             restarts: 0,
         })
     }
@@ -71,15 +77,19 @@ impl Execution {
                 () = stop.wait() => return Err(ConnectError::Stopped),
                 came = self.response(link) => came,
             };
-            match came {
-                Ok(Some(message)) => {
-                    if let Some(batches) = self.take_in(&message, link)? {
-                        return Ok(Some(batches));
-                    }
-                }
+            let error = match came {
+                Ok(Some(message)) => match self.take_in(&message, link)? {
+                    Some(batches) => return Ok(Some(batches)),
+                    None => continue,
+                },
                 // Servers end long streams now and then; what follows is asked for.
-                Ok(None) => self.failed(link, CallError::Broken("its stream ended".to_owned())).await?,
-                Err(error) => self.failed(link, error).await?,
+                Ok(None) => CallError::Broken("its stream ended".to_owned()),
+                Err(error) => error,
+            };
+            tokio::select! {
+                biased;
+                () = stop.wait() => return Err(ConnectError::Stopped),
+                again = self.failed(link, error) => again?,
             }
         }
     }
@@ -100,16 +110,17 @@ impl Execution {
 
     /// The next message of the stream, which is begun or taken up where there is none.
     async fn response(&mut self, link: &mut Link) -> Result<Option<Bytes>, CallError> {
-        let stream = match &mut self.stream {
+        let stream = match self.stream.take() {
             Some(stream) => stream,
             None => {
                 link.ready().await?;
                 let (method, message) = self.request(link);
                 self.is_begun = true;
-                self.stream.insert(link.call(method, message).await?)
+                link.watched(link.call(method, message)).await?
             }
         };
-        stream.next().await
+        let stream = self.stream.insert(stream);
+        link.watched(stream.next()).await
     }
 
     /// The request that begins the execution, or takes it up.
@@ -131,10 +142,10 @@ impl Execution {
     fn take_in(&mut self, message: &Bytes, link: &mut Link) -> Result<Option<Vec<RecordBatch>>, ConnectError> {
         let response = Response::of(message)?;
         link.observe(response.server);
-        if response.id.is_some() {
-            self.last = response.id;
+        if let Some(id) = response.id.filter(|id| !id.is_empty()) {
+            self.last = Some(id);
         }
-        self.failures = 0;
+        (self.failures, self.failing_since) = (0, None);
         self.is_complete |= response.is_complete;
         let Some(rows) = response.rows else { return Ok(None) };
         self.bytes += message.len() as u64;
@@ -167,13 +178,18 @@ impl Execution {
         if matches!(&error, CallError::Broken(what) if what != "its stream ended") {
             link.disconnect();
         }
-        if self.failures == ATTEMPTS {
+        // Rows of which nothing tells how many came would come twice.
+        if self.rows > 0 && self.last.is_none() {
+            return Err(self.broken_off("the server does not number what it sends"));
+        }
+        let since = *self.failing_since.get_or_insert_with(Instant::now);
+        if self.failures == ATTEMPTS || since.elapsed() > IN_ALL {
             return Err(match self.is_begun {
                 true => self.broken_off(&link.unreachable(error).to_string()),
                 false => link.unreachable(error),
             });
         }
-        tokio::time::sleep(WAIT * 2_u32.pow(self.failures - 1)).await;
+        tokio::time::sleep(LONGEST_WAIT.min(WAIT * 2_u32.pow(self.failures - 1))).await;
         Ok(())
     }
 
@@ -183,13 +199,16 @@ impl Execution {
 }
 
 /// Whether the server has no knowledge of the session or the execution.
-fn is_forgotten(error: &CallError) -> bool {
-    const WORDS: [&str; 5] = [
+pub(crate) fn is_forgotten(error: &CallError) -> bool {
+    const WORDS: [&str; 7] = [
         "INVALID_HANDLE.SESSION_NOT_FOUND",
         "INVALID_HANDLE.SESSION_CHANGED",
         "INVALID_HANDLE.SESSION_CLOSED",
         "INVALID_HANDLE.OPERATION_NOT_FOUND",
         "INVALID_HANDLE.OPERATION_ABANDONED",
+        // Sail's, also of an answer that it has sent and nobody received.
+        "task context not found",
+        "operation not found",
     ];
     match error {
         CallError::Status { message, .. } => WORDS.iter().any(|word| message.contains(word)),

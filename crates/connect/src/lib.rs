@@ -16,6 +16,8 @@ mod proto;
 mod response;
 mod session;
 mod target;
+#[cfg(test)]
+mod tests;
 
 pub use plan::{Plan, Source, Table};
 pub use session::{Session, Stop};

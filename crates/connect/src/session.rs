@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -12,12 +13,12 @@ use std::{
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
-use tokio::{runtime::Runtime, sync::Notify};
+use tokio::{runtime::Runtime, sync::Notify, time::timeout};
 
 use crate::{
     ConnectError, Plan, Target,
     channel::{CallError, Channel, Method, Stream},
-    execution::Execution,
+    execution::{Execution, is_forgotten},
     proto::{Fields, Message},
     response::{bad, malformed},
 };
@@ -26,6 +27,9 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How long one may take over what is only a courtesy.
 const BRIEF: Duration = Duration::from_secs(2);
+/// After so long without a word a server is asked whether it is still there, and so long it may take to say so.
+const SILENCE: Duration = if cfg!(test) { Duration::from_millis(250) } else { Duration::from_secs(20) };
+const SIGN: Duration = if cfg!(test) { Duration::from_millis(250) } else { Duration::from_secs(15) };
 /// Settings of the session: what answers depend on, and what keeps a statement to reading tables.
 const SETTINGS: [(&str, &str); 6] = [
     ("spark.sql.session.timeZone", "UTC"),
@@ -96,11 +100,11 @@ pub(crate) struct Link {
 }
 
 impl Session {
-    /// Connects to the server at `target`.
+    /// Connects to the server at `target`; `stop` stops that, too.
     ///
     /// # Errors
     /// [`ConnectError`]: it cannot be reached, or refuses.
-    pub fn open(target: &Target) -> Result<Session, ConnectError> {
+    pub fn open(target: &Target, stop: Stop) -> Result<Session, ConnectError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("connect")
@@ -108,13 +112,15 @@ impl Session {
             .enable_time()
             .build()?;
         let link = Link { target: target.clone(), channel: None, id: uuid()?, observed: None, is_set: false };
-        let mut session = Session { runtime: Some(runtime), link, stop: Stop::default(), server: None };
+        let mut session = Session { runtime: Some(runtime), link, stop, server: None };
         let version = session.block(async |link| {
-            link.ready().await.map_err(|e| link.unreachable(e))?;
             let answer = link.analyze(|message| message.message(10, Message::default())).await?;
             Ok(field_text(&answer, 8)?.unwrap_or_default())
         })?;
-        let own = session.own_version()?;
+        let own = match session.own_version() {
+            Err(ConnectError::BrokenOff { .. }) => session.own_version()?,
+            own => own?,
+        };
         session.server = Some((own.starts_with(&version) && !version.is_empty(), own));
         Ok(session)
     }
@@ -176,7 +182,6 @@ impl Session {
     pub fn explain(&mut self, plan: &Plan) -> Result<String, ConnectError> {
         let message = plan.message()?;
         self.block(async |link| {
-            link.ready().await.map_err(|e| link.unreachable(e))?;
             // 2 is the extended form: as it was parsed, as it was analysed, as it would run.
             let explain = Message::default().message(1, message.clone()).number(2, 2);
             let answer = link.analyze(|request| request.message(5, explain.clone())).await?;
@@ -211,10 +216,11 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
-        if let Some(channel) = &self.link.channel {
-            let message = self.link.request();
-            // Left alone it ends by itself after an hour.
-            let _ = runtime.block_on(channel.unary(Method::ReleaseSession, message, BRIEF));
+        if self.link.channel.is_some() {
+            let release = self.link.courtesy(Method::ReleaseSession, self.link.request());
+            // In a thread of its own, since whoever drops this may be at work for another runtime. Left alone the session
+            // ends by itself after an hour.
+            std::thread::scope(|scope| drop(scope.spawn(|| runtime.block_on(release)).join()));
         }
         runtime.shutdown_background();
     }
@@ -285,7 +291,7 @@ impl Link {
     /// A call with one answer on the connection that stands.
     pub(crate) async fn unary(&self, method: Method, message: Message) -> Result<Bytes, CallError> {
         match &self.channel {
-            Some(channel) => channel.unary(method, message, PATIENCE).await,
+            Some(channel) => self.watched(channel.unary(method, message, PATIENCE)).await,
             None => Err(CallError::Broken("there is no connection".to_owned())),
         }
     }
@@ -297,30 +303,78 @@ impl Link {
         }
     }
 
-    /// Asks about a plan; `add` adds what is asked.
-    async fn analyze(&mut self, add: impl FnOnce(Message) -> Message) -> Result<Bytes, ConnectError> {
-        let message = add(self.request_observing(17));
-        let answer = self.unary(Method::AnalyzePlan, message).await.map_err(|e| self.failed(e))?;
-        Ok(answer)
+    /// Waits for what `work` brings, as long as the server gives a sign of life on the same connection.
+    ///
+    /// What stands between may keep a connection open whose other end has gone. That HTTP/2 has a frame for this question
+    /// is of no use: servers of gRPC end connections on which it comes more often than every five minutes.
+    pub(crate) async fn watched<T>(&self, work: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
+        let mut work = pin!(work);
+        loop {
+            if let Ok(done) = timeout(SILENCE, work.as_mut()).await {
+                return done;
+            }
+            tokio::select! {
+                biased;
+                done = work.as_mut() => return done,
+                sign = self.sign_of_life() => sign?,
+            }
+        }
+    }
+
+    async fn sign_of_life(&self) -> Result<(), CallError> {
+        let Some(channel) = &self.channel else { return Ok(()) };
+        let get = Message::default().message(2, Message::default().text(1, SETTINGS[0].0));
+        let message = self.request_observing(8).message(3, get);
+        match channel.unary(Method::Config, message, SIGN).await {
+            Err(CallError::Broken(_)) => Err(CallError::Broken("it fell silent".to_owned())),
+            // Whatever it says, it is there.
+            Ok(_) | Err(CallError::Status { .. }) => Ok(()),
+        }
+    }
+
+    /// Asks about a plan; `add` adds what is asked. Once more where the connection had broken, and where the server was
+    /// restarted.
+    async fn analyze(&mut self, add: impl Fn(Message) -> Message) -> Result<Bytes, ConnectError> {
+        let mut attempts = 0..2;
+        loop {
+            self.ready().await.map_err(|e| self.unreachable(e))?;
+            let message = add(self.request_observing(17));
+            match self.unary(Method::AnalyzePlan, message).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) if attempts.next().is_none() => return Err(self.failed(error)),
+                Err(error) if is_forgotten(&error) => self.renew()?,
+                Err(CallError::Broken(_)) => self.disconnect(),
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
+    }
+
+    /// A server's message without the trace that follows it, and without what is secret of the address.
+    fn readable(&self, message: &str) -> String {
+        let end = message.find("\n\nJVM stacktrace").unwrap_or(message.len());
+        let secrets = self.target.token.iter().chain(self.target.headers.iter().map(|(_, value)| value));
+        let text = message[..end].trim_end().to_owned();
+        secrets.filter(|secret| secret.len() > 3).fold(text, |text, secret| text.replace(secret.as_str(), "…"))
     }
 
     /// What a failed call means to who asked.
     pub(crate) fn failed(&self, error: CallError) -> ConnectError {
         match error {
-            CallError::Status { message, .. } => ConnectError::Refused(readable(&message)),
-            broken @ CallError::Broken(_) => self.unreachable(broken),
+            // UNAUTHENTICATED: a token that is not valid any more.
+            CallError::Status { code: 16, .. } | CallError::Broken(_) => self.unreachable(error),
+            CallError::Status { message, .. } => ConnectError::Refused(self.readable(&message)),
         }
     }
 
     pub(crate) fn unreachable(&self, error: CallError) -> ConnectError {
         let why = match error {
             CallError::Status { code: 16 | 7, message } => {
-                let what = Some(readable(&message)).filter(|what| !what.is_empty());
+                let what = Some(self.readable(&message)).filter(|what| !what.is_empty());
                 format!("it refuses who asks{}", what.map(|what| format!(": {what}")).unwrap_or_default())
             }
             // UNIMPLEMENTED: another service of the same protocol below.
-            CallError::Status { code: 12, message } => format!("it is no Spark Connect: {}", readable(&message)),
-            CallError::Status { message, .. } => readable(&message),
+            CallError::Status { code: 12, message } => format!("it is no Spark Connect: {}", self.readable(&message)),
+            CallError::Status { message, .. } => self.readable(&message),
             CallError::Broken(why) => why,
         };
         ConnectError::Unreachable { target: self.target.to_string(), why }
@@ -331,12 +385,6 @@ impl Link {
 fn field_text(answer: &[u8], field: u32) -> Result<Option<String>, ConnectError> {
     let inner = Fields::of(answer).bytes(field).map_err(malformed)?;
     Fields::of(inner.unwrap_or_default()).text(1).map_err(malformed)
-}
-
-/// A server's message without the trace that follows it.
-pub(crate) fn readable(message: &str) -> String {
-    let end = message.find("\n\nJVM stacktrace").unwrap_or(message.len());
-    message[..end].trim_end().to_owned()
 }
 
 /// A random number in the form that the protocol wants.

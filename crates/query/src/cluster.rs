@@ -125,12 +125,14 @@ impl Cluster {
     }
 
     fn session<'a>(&self, slot: &'a mut Option<Session>) -> Result<&'a mut Session, QueryError> {
-        let session = match slot.take() {
-            Some(session) => session,
-            None => Session::open(&self.options.target)?,
-        };
-        self.interrupt.set(Stop::Cluster(session.stop()));
-        Ok(slot.insert(session))
+        // One that was stopped between two statements answers no other.
+        if let Some(session) = slot.take().filter(Session::is_fit) {
+            self.interrupt.set(Stop::Cluster(session.stop()));
+            return Ok(slot.insert(session));
+        }
+        let stop = fenxi_connect::Stop::default();
+        self.interrupt.set(Stop::Cluster(stop.clone()));
+        Ok(slot.insert(Session::open(&self.options.target, stop)?))
     }
 
     /// A statement in the SQL of questions, in the cluster's.

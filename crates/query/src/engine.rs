@@ -329,14 +329,24 @@ impl Engine {
 
     /// Asks with the whole answer in memory, which is bounded.
     pub(crate) fn whole(&self, asked: &Asked<'_>) -> Result<Answer, QueryError> {
-        let mut batches = Vec::new();
-        let mut bytes = 0;
-        let (columns, schema) = self.pieces(asked, &mut |columns, batch| {
-            bytes += weight(columns, &batch);
-            batches.push(batch);
-            if bytes > LARGEST_ANSWER { Err(QueryError::TooLarge(LARGEST_ANSWER)) } else { Ok(()) }
-        })?;
-        Ok(Answer { columns, schema, batches })
+        let mut is_first = true;
+        loop {
+            let mut batches = Vec::new();
+            let mut bytes = 0;
+            let outcome = self.pieces(asked, &mut |columns, batch| {
+                bytes += weight(columns, &batch);
+                batches.push(batch);
+                if bytes > LARGEST_ANSWER { Err(QueryError::TooLarge(LARGEST_ANSWER)) } else { Ok(()) }
+            });
+            match outcome {
+                // A cluster was lost in the middle of its answer, of which nobody has seen anything yet.
+                Err(QueryError::Cluster(_)) if is_first && !batches.is_empty() => is_first = false,
+                outcome => {
+                    let (columns, schema) = outcome?;
+                    return Ok(Answer { columns, schema, batches });
+                }
+            }
+        }
     }
 
     /// Asks, and hands the answer over batch by batch.

@@ -332,7 +332,8 @@ impl Engine {
     /// worst first.
     ///
     /// # Errors
-    /// When a finding of the store cannot be read, or the store. One that fails stands among what is given back.
+    /// When a finding of the store cannot be read, or the store, or the cluster that answers is lost. One that fails stands
+    /// among what is given back.
     pub fn find_all(&self, scope: &Scope) -> Result<Vec<Found>, QueryError> {
         self.look(findings(self.store())?, scope)
     }

@@ -47,7 +47,8 @@ impl Engine {
     /// each found; what is equally bad stands by run.
     ///
     /// # Errors
-    /// When the store cannot be read. A finding that fails stands among what is given back.
+    /// When the store cannot be read, the cluster is lost or the work interrupted: half of the findings are no answer. Any other
+    /// finding that fails stands among what is given back.
     pub(super) fn look(&self, findings: Vec<Finding>, scope: &Scope) -> Result<Vec<Found>, QueryError> {
         let runs = self.runs_of(scope)?;
         let by = self.program()?.map(|program| word(&program));
@@ -55,9 +56,17 @@ impl Engine {
         let mut kept: Vec<Kept> = runs.iter().map(|run| self.kept(path(run))).collect();
         let mut all = Vec::new();
         for finding in findings {
-            let mut outcome = match finding.own {
+            let outcome = match finding.own {
                 true => self.find(&finding, scope),
                 false => self.evaluate(&finding, &runs, scope.part, &mut kept),
+            };
+            let mut outcome = match outcome {
+                Err(QueryError::Finding { source, .. })
+                    if matches!(*source, QueryError::Cluster(_) | QueryError::Interrupted) =>
+                {
+                    return Err(*source);
+                }
+                outcome => outcome,
             };
             if let Ok(occurrences) = &mut outcome {
                 occurrences.sort_by_key(|occurrence| occurrence.severity);

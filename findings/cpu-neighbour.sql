@@ -55,7 +55,7 @@ WITH spans AS (
     FROM victims v JOIN spans s ON s.run = v.run AND s.host = v.host LEFT JOIN wants w ON w.run = v.run AND w.host = v.host
     WHERE v.ran + v.waited > 0
 )
-SELECT o.run, o.host, o.comm, o.used / l.seen_s / 100 AS used, l.victim, l.waited, l.late
+SELECT o.run, o.host, o.comm, o.used / l.seen_s / 100 AS used, l.victim, l.waited, round(l.late, 6) AS late
 FROM others o JOIN late l ON l.run = o.run AND l.host = o.host
 WHERE o.used / l.seen_s >= 100 * l.cpus / 6 AND l.waited >= 20 AND l.late >= 20 AND l.seen_s >= 3
 ORDER BY used DESC, o.run, o.host, o.comm

@@ -172,23 +172,16 @@ impl Reader {
         (rustix::io::pread(&file, &mut *into, address).ok()? == into.len()).then_some(())
     }
 
-    /// Where a link of a living process leads, such as `fd/3`.
-    pub fn link(&mut self, pid: u32, name: &str) -> Option<String> {
-        if self.saved {
-            return None;
-        }
-        self.set_path(pid, None, name);
-        rustix::fs::readlinkat(&self.folder, &*self.path, Vec::new()).ok()?.into_string().ok()
-    }
-
-    /// Where all links of a folder of a living process lead; None when it is forbidden, or there are more than `most`.
-    pub fn links(&mut self, pid: u32, name: &str, most: usize) -> Option<Vec<String>> {
+    /// All links of a folder of a living process, by their numbers, and where they lead; None when it is forbidden, or there are
+    /// more than `most`.
+    pub fn links(&mut self, pid: u32, name: &str, most: usize) -> Option<Vec<(u32, String)>> {
         self.set_path(pid, None, name);
         let folder = self.live()?;
         let mut files = Vec::new();
         numbers(&folder, &mut self.entries, &mut files).ok()?;
-        (files.len() <= most)
-            .then(|| files.iter().filter_map(|file| self.link(pid, &format!("{name}/{file}"))).collect())
+        let target =
+            |file: &u32| rustix::fs::readlinkat(&folder, file.to_string(), Vec::new()).ok()?.into_string().ok();
+        (files.len() <= most).then(|| files.iter().filter_map(|file| Some((*file, target(file)?))).collect())
     }
 
     /// Opens what was set as the path, unless it is a saved copy's.

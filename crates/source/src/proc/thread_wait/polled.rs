@@ -19,43 +19,48 @@ const MOST_POLLED: usize = 64;
 const MOST_FILES: usize = 1024;
 /// Bytes of a table of sockets (some 7,000) that are read.
 const MOST_TABLE: usize = 1 << 20;
-/// Sockets that are remembered.
-const MOST_KNOWN: usize = 20_000;
+/// Rounds for which sockets are remembered: one that connects is a client's only then.
+const REMEMBERED: u32 = 10;
 /// POLLIN and EPOLLIN.
 const IN: u64 = 1;
 
-/// What a socket is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Listens,
-    HasPeer,
-    /// One of another family, or in another state.
-    Other,
-}
-
-/// The sockets that were polled so far, by their inodes.
+/// The sockets of processes whose threads poll, and what they are.
 #[derive(Default)]
 pub(super) struct Polled {
-    known: FxHashMap<u64, Kind>,
+    /// By their inodes. [`State::Other`] also stands for pairs and sockets of other families.
+    known: FxHashMap<u64, State>,
+    /// Rounds since all of them were forgotten.
+    age: u32,
     /// Whether the tables of sockets were read in this round.
     has_read: bool,
+    /// Files of processes that are sockets, with their inodes, as they were found in this round; None where they are not told.
+    open: FxHashMap<u32, Option<Vec<(u32, u64)>>>,
     files: Vec<u32>,
     memory: Vec<u8>,
-    inodes: Vec<u64>,
 }
 
 impl Polled {
-    /// Begins a round of looks. A socket is looked up once, in the tables of one process a round.
+    /// Begins a round of looks. The files of a process are listed once in it, and the tables of sockets of one process are read.
     pub(super) fn begin(&mut self) {
         self.has_read = false;
-        if self.known.len() > MOST_KNOWN {
+        self.open.clear();
+        self.age += 1;
+        if self.age > REMEMBERED {
             self.known.clear();
+            self.age = 0;
         }
     }
 
     /// Whether this thread, which polls, waits for the answer of a peer; false when that is not certain.
     pub(super) fn waits_for_peer(&mut self, reader: &mut Reader, pid: u32, tid: u32) -> bool {
-        self.find(reader, pid, tid).is_some() && self.has_peer(reader, pid) && !self.listens(reader, pid)
+        if self.find(reader, pid, tid).is_none() {
+            return false;
+        }
+        let mut open = std::mem::take(&mut self.open);
+        let sockets = open.entry(pid).or_insert_with(|| open_sockets(reader, pid));
+        let waits = sockets.as_ref().is_some_and(|sockets| self.has_peer(reader, pid, sockets));
+        self.open = open;
+        waits
     }
 
     /// Finds the files from which the thread waits for data.
@@ -111,48 +116,40 @@ impl Polled {
         (self.files.len() <= MOST_POLLED).then_some(())
     }
 
-    /// Whether one of the files is a connected socket, and none listens.
-    fn has_peer(&mut self, reader: &mut Reader, pid: u32) -> bool {
-        self.inodes.clear();
-        for file in &self.files {
-            self.inodes.extend(reader.link(pid, &format!("fd/{file}")).and_then(|link| socket(&link)));
+    /// Whether a connected socket is polled, and the process listens nowhere.
+    fn has_peer(&mut self, reader: &mut Reader, pid: u32, sockets: &[(u32, u64)]) -> bool {
+        if !sockets.iter().any(|(file, _)| self.files.contains(file)) {
+            return false;
         }
-        if self.inodes.iter().any(|inode| !self.known.contains_key(inode)) {
-            self.look_up(reader, pid);
+        if sockets.iter().any(|(_, inode)| !self.known.contains_key(inode)) {
+            self.look_up(reader, pid, sockets);
         }
-        let kinds = || self.inodes.iter().filter_map(|inode| self.known.get(inode));
-        kinds().any(|kind| *kind == Kind::HasPeer) && kinds().all(|kind| *kind != Kind::Listens)
-    }
-
-    /// Whether the process listens anywhere; true when it is not known.
-    fn listens(&self, reader: &mut Reader, pid: u32) -> bool {
-        let Some(files) = reader.links(pid, "fd", MOST_FILES) else { return true };
-        let listens = |inode: u64| self.known.get(&inode) == Some(&Kind::Listens);
-        files.iter().filter_map(|link| socket(link)).any(listens)
+        let is = |(_, inode): &(u32, u64), state| self.known.get(inode) == Some(&state);
+        let has_peer = sockets.iter().any(|socket| self.files.contains(&socket.0) && is(socket, State::Connected));
+        has_peer && !sockets.iter().any(|socket| is(socket, State::Listens))
     }
 
     /// Reads what the sockets of the network namespace of a process are, once a round.
-    fn look_up(&mut self, reader: &mut Reader, pid: u32) {
+    fn look_up(&mut self, reader: &mut Reader, pid: u32, sockets: &[(u32, u64)]) {
         if self.has_read {
             return;
         }
         self.has_read = true;
         for table in ["net/tcp", "net/tcp6", "net/udp", "net/udp6"] {
             let Some(text) = reader.whole(pid, table, MOST_TABLE) else { continue };
-            self.known.extend(sockets::states(&text).map(|(state, inode)| {
-                let kind = match state {
-                    State::Listens => Kind::Listens,
-                    State::Connected => Kind::HasPeer,
-                    State::Other => Kind::Other,
-                };
-                (inode, kind)
-            }));
+            self.known.extend(sockets::states(&text).map(|(state, inode)| (inode, state)));
         }
-        // Those that are in none are pairs, pipes and sockets of other families.
-        for inode in &self.inodes {
-            self.known.entry(*inode).or_insert(Kind::Other);
+        // Those that are in none are pairs and sockets of other families.
+        for (_, inode) in sockets {
+            self.known.entry(*inode).or_insert(State::Other);
         }
     }
+}
+
+/// The files of a process that are sockets; None when they are not told, or there are too many.
+fn open_sockets(reader: &mut Reader, pid: u32) -> Option<Vec<(u32, u64)>> {
+    let links = reader.links(pid, "fd", MOST_FILES)?;
+    Some(links.iter().filter_map(|(file, link)| Some((*file, socket(link)?))).collect())
 }
 
 /// A system call at which a thread waits: `7 0x7ffc41 0x1 0x7530 …`.

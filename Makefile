@@ -14,7 +14,7 @@ help:
 	@echo "make package                a .deb, a tar archive and an OCI image layout, in packages/"
 	@echo "make check                  format, lints, tidiness, generated pages: the quick part of the tests"
 	@echo "make test                   everything that must hold"
-	@echo "make test-cluster           questions and findings on a local Spark (installs it once: 1.1 GB, needs Java 17)"
+	@echo "make test-cluster           questions and findings on a local Spark, and its failures (installs it once: 500 MB, needs Java 17)"
 	@echo "make bench                  side-by-side measurements into bench/results/ (bench/README.md)"
 	@echo "make web                    rebuild the report's bundle (web/dist)"
 	@echo "make reference              rewrite the generated pages"

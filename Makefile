@@ -5,7 +5,7 @@ DESTDIR ?=
 RUN := . scripts/env &&
 SHELL := /bin/bash
 
-.PHONY: help build demo test test-cluster check package install uninstall reference web bench screenshot clean
+.PHONY: help build demo test test-cluster test-machines check package install uninstall reference web bench screenshot clean
 
 help:
 	@echo "make demo                   build, record this machine for 10 s under load, write report.html"
@@ -15,6 +15,7 @@ help:
 	@echo "make check                  format, lints, tidiness, generated pages: the quick part of the tests"
 	@echo "make test                   everything that must hold"
 	@echo "make test-cluster           questions and findings on a local Spark, and its failures (installs it once: 500 MB, needs Java 17)"
+	@echo "make test-machines          the static program of another machine (aarch64, or x86-64), under an emulator"
 	@echo "make bench                  side-by-side measurements into bench/results/ (bench/README.md)"
 	@echo "make web                    rebuild the report's bundle (web/dist)"
 	@echo "make reference              rewrite the generated pages"
@@ -32,6 +33,10 @@ test:
 
 test-cluster:
 	@scripts/test-cluster
+
+test-machines:
+	@scripts/setup machines
+	@scripts/static $(if $(filter aarch64,$(shell uname -m)),x86_64,aarch64) --check
 
 check:
 	@scripts/setup build

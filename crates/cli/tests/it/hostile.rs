@@ -205,10 +205,12 @@ impl Uses {
     }
 
     fn asking(&mut self) {
+        for table in TABLES {
+            self.add("sql", &[&format!("SELECT * FROM {}", table.name)]);
+        }
         for format in ["table", "json", "markdown"] {
-            for table in TABLES {
-                self.add("sql", &["-o", format, &format!("SELECT * FROM {}", table.name)]);
-            }
+            // How a value is written does not depend on the table.
+            self.add("sql", &["-o", format, "SELECT * FROM process"]);
             self.add("sql", &["-o", format, "SELECT name, tags AS \"c\x1b[6n\u{9b}\", params FROM runs"]);
             self.add("ask", &["own", "-o", format]);
             self.add("ask", &["-o", format]);

@@ -118,10 +118,11 @@ fn a_shipped_finding_looks_at_each_run_by_itself() {
         rows.sort_by(|a, b| (&a.run, &a.says).cmp(&(&b.run, &b.says)));
         rows
     };
-    for finding in &all {
+    for (place, finding) in all.iter().enumerate() {
         let together = sorted(engine.find(finding, &Scope::of(ids.clone())).unwrap());
         let found_in = |id: &RunId| together.iter().filter(|o| o.run == id.as_str()).cloned().collect::<Vec<_>>();
-        for id in ids.iter().step_by(7).chain(ids.iter().filter(|id| !found_in(id).is_empty())) {
+        // Some of the runs in which it finds nothing; other ones for each finding.
+        for id in ids.iter().skip(place % 40).step_by(40).chain(ids.iter().filter(|id| !found_in(id).is_empty())) {
             let alone = sorted(engine.find(finding, &Scope::of([id.clone()])).unwrap());
             assert_eq!(alone, found_in(id), "{}", finding.name);
         }

@@ -1,72 +1,200 @@
 #!/usr/bin/env python3
-"""Questions over many runs before and after `fenxi compact`, and one run among many against one run alone.
+"""Questions over many runs before and after `fenxi compact`, embedded and on clusters; one run among many against one run alone.
 
-Settings: BENCH_MANY (1000 runs), BENCH_SECONDS (120), BENCH_CPUS (8), BENCH_ROUNDS (5). Full size: BENCH_MANY=10000.
+Settings: BENCH_MANY (1000 runs), BENCH_SECONDS (120), BENCH_CPUS (8), BENCH_ROUNDS (5). BENCH_DISTINCT (0: all): so many runs are
+made up, the others are copies of their files under names of their own. BENCH_CLUSTERS (none): `spark`, `sail` or both, asked over
+the compacted store (what each takes of memory and installs: scripts/cluster). BENCH_OWN_FILES_TOO=1: clusters also over each run's own files.
+Full size: BENCH_MANY=10000 BENCH_SECONDS=1000 BENCH_CPUS=99 BENCH_DISTINCT=100 (a billion rows).
 """
 
+import json
+import os
+import pathlib
+import random
 import shutil
+import signal
+import socket
 import statistics
+import subprocess
+import sys
+import time
 
-from common import DATA, FENXI, interleaved, measure, need, output, report, setting, size_of, spread, synth
+from common import DATA, FENXI, ROOT, environment, measure, need, output, report, setting, size_of, spread, synth
 
-ONE = "SELECT avg(usr) FROM cpu WHERE cpu IS NOT NULL"
+ONE = "SELECT avg(usr) AS usr FROM cpu WHERE cpu IS NOT NULL"
+# Name: the statement of the embedded engine, and a cluster's own where that differs.
 ALL = {
-    "mean per run": "SELECT run, avg(usr) AS usr FROM cpu GROUP BY run",
-    "hottest CPU per run": "SELECT run, max_by(cpu, busy) FROM (SELECT run, cpu, avg(usr + sys) AS busy FROM cpu "
-                           "WHERE cpu IS NOT NULL GROUP BY run, cpu) GROUP BY run",
-    "rows above a value": "SELECT count(*) FROM cpu WHERE usr > 60",
-    "percentiles per run": "SELECT run, quantile_cont(usr, [0.5, 0.95, 0.99]) FROM cpu GROUP BY run",
-    "statistics of one column": "SELECT run, mean FROM stats WHERE table_name = 'cpu' AND column_name = 'usr' AND key = ''",
+    "mean per run": ("SELECT run, avg(usr) AS usr FROM cpu GROUP BY run", None),
+    "hottest CPU per run": ("SELECT run, max_by(cpu, busy) AS cpu FROM (SELECT run, cpu, avg(usr + sys) AS busy FROM cpu "
+                            "WHERE cpu IS NOT NULL GROUP BY run, cpu) GROUP BY run", None),
+    "rows above a value": ("SELECT count(*) AS n FROM cpu WHERE usr > 60", None),
+    "percentiles per run": ("SELECT run, quantile_cont(usr, 0.5) AS p50, quantile_cont(usr, 0.99) AS p99 FROM cpu GROUP BY run",
+                            "SELECT run, percentile(usr, 0.5) AS p50, percentile(usr, 0.99) AS p99 FROM cpu GROUP BY run"),
+    "statistics of one column": ("SELECT run, mean FROM stats WHERE table_name = 'cpu' AND column_name = 'usr' AND key = ''", None),
 }
+
+
+class Cluster:
+    """A cluster on this machine, in a process group of its own, until `end`."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        subprocess.run([ROOT / "scripts/cluster", "install", kind], check=True, env=environment())
+        self.process = subprocess.Popen([ROOT / "scripts/cluster", "run", kind, str(self.port)], env=environment(),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        start_new_session=True)
+        for _ in range(600):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.2)
+        sys.exit(f"bench: {kind} did not start")
+
+    def memory(self):
+        """The most that its processes had in memory, each at its own moment."""
+        most = 0
+        for path in pathlib.Path("/proc").glob("[0-9]*/status"):
+            try:
+                if os.getsid(int(path.parent.name)) == self.process.pid:
+                    fields = dict(line.split(":", 1) for line in path.read_text().splitlines())
+                    most += int(fields.get("VmHWM", "0 kB").split()[0]) * 1024
+            except (OSError, ProcessLookupError):
+                continue
+        return most
+
+    def end(self):
+        os.killpg(self.process.pid, signal.SIGTERM)
+        self.process.wait()
+
+
+def replicate(store, runs):
+    """Copies of the store's runs under names of their own, until there are `runs`."""
+    done = store / f".copies-{runs}"
+    if done.exists():
+        return
+    own = sorted(p for p in (store / "runs").glob("run=*"))
+    for n in range(len(own), runs):
+        source = own[n % len(own)]
+        manifest = json.loads((source / "manifest.json").read_text())
+        stem, _, _ = manifest["id"].rpartition("-")
+        manifest["id"] = f"{stem}-{random.Random(n).randrange(36 ** 4):04d}{n}"
+        manifest["name"] = f"copy-{n}"
+        target = store / "runs" / f"run={manifest['id']}"
+        shutil.copytree(source, target)
+        (target / "manifest.json").write_text(json.dumps(manifest))
+    done.touch()
+
+
+def ask(store, statement, *words):
+    return measure([FENXI, "--store", store, "sql", "-o", "csv", *words, statement])
+
+
+def answer(store, statement, *words):
+    return sorted(output([FENXI, "--store", store, "sql", "-o", "csv", *words, statement]).splitlines()[1:])
+
+
+def alike(a, b):
+    """Whether two answers are the same, but for the last digits of sums in another order."""
+    def near(x, y):
+        if x == y:
+            return True
+        try:
+            return abs(float(x) - float(y)) <= 1e-9 * max(abs(float(x)), abs(float(y)))
+        except ValueError:
+            return False
+    return len(a) == len(b) and all(
+        len(x.split(",")) == len(y.split(",")) and all(map(near, x.split(","), y.split(","))) for x, y in zip(a, b))
+
+
+def in_turn(rounds, subjects):
+    """Each subject once uncounted and then `rounds` times, in turn: what each measured process was."""
+    done = {name: [] for name, _ in subjects}
+    for turn in range(rounds + 1):
+        for name, work in subjects:
+            process = work()
+            if turn > 0:
+                done[name].append(process)
+    return done
 
 
 def main():
     need(FENXI, "run `make build`")
     runs, rounds = setting("BENCH_MANY", 1000), setting("BENCH_ROUNDS", 5)
+    distinct = setting("BENCH_DISTINCT", 0) or runs
     size = (setting("BENCH_SECONDS", 120), setting("BENCH_CPUS", 8))
-    own, alone = synth("compact", runs, *size), synth("compact-alone", 1, *size)
+    own, alone = synth(f"compact-of-{runs}", distinct, *size), synth("compact-alone", 1, *size)
+    replicate(own, runs)
     packed = DATA / "compacted"
     shutil.rmtree(packed, ignore_errors=True)
     shutil.copytree(own, packed)
     done = measure([FENXI, "--store", packed, "compact", "--quiet"])
 
-    def ask(store, *words):
-        return lambda: measure([FENXI, "--store", store, "sql", "-o", "csv", *words])
-
     def id_of(store):
         return output([FENXI, "--store", store, "sql", "-o", "csv", "SELECT run FROM runs WHERE name = 'synth-0'"]).split()[-1]
 
-    subjects = [(f"{name}: own files", ask(own, sql)) for name, sql in ALL.items()]
-    subjects += [(f"{name}: compacted", ask(packed, sql)) for name, sql in ALL.items()]
+    forms = {"embedded, own files": (own, ()), "embedded, compacted": (packed, ())}
+    clusters = [Cluster(kind) for kind in setting("BENCH_CLUSTERS", "").replace(",", " ").split()]
+    for cluster in clusters:
+        at = ("--engine", f"sc://127.0.0.1:{cluster.port}")
+        if setting("BENCH_OWN_FILES_TOO", 0):
+            forms[f"{cluster.kind}, own files"] = (own, at)
+        forms[f"{cluster.kind}, compacted"] = (packed, at)
+
+    def statement(name, form):
+        here, there = ALL[name]
+        return there or here if forms[form][1] else here
+
+    try:
+        for name in ALL:
+            right = answer(own, ALL[name][0])
+            for form, (store, words) in forms.items():
+                if not alike(right, answer(store, statement(name, form), *words)):
+                    sys.exit(f"bench: {name}: {form} answers otherwise")
+        subjects = [((name, form), lambda s=store, n=name, f=form, w=words: ask(s, statement(n, f), *w))
+                    for name in ALL for form, (store, words) in forms.items()]
+        measured = in_turn(rounds, subjects)
+        memory = {cluster.kind: cluster.memory() for cluster in clusters}
+    finally:
+        for cluster in clusters:
+            cluster.end()
     id_alone, id_own = id_of(alone), id_of(own)
-    one = [
-        ("one run of one", ask(alone, "--run", id_alone, ONE)),
-        (f"one run of {runs:,}: own files", ask(own, "--run", id_own, ONE)),
-        (f"one run of {runs:,}: compacted", ask(packed, "--run", id_own, ONE)),
-    ]
-    for name, sql in [*ALL.items(), ("one run", ONE)]:
-        chosen = ["--run", id_own] if name == "one run" else []
-        answers = [sorted(output([FENXI, "--store", s, "sql", "-o", "csv", *chosen, sql]).splitlines()) for s in (own, packed)]
-        assert answers[0] == answers[1], f"{name}: the answers differ"
-    seconds = {**interleaved(rounds, subjects), **interleaved(2 * rounds, one)}
-    middle = {name: statistics.median(values) for name, values in seconds.items()}
+    if answer(own, ONE, "--run", id_own) != answer(packed, ONE, "--run", id_own):
+        sys.exit("bench: one run answers otherwise once it is compacted")
+    one = in_turn(2 * rounds, [
+        ("one run of one", lambda: ask(alone, ONE, "--run", id_alone)),
+        (f"one run of {runs:,}: own files", lambda: ask(own, ONE, "--run", id_own)),
+        (f"one run of {runs:,}: compacted", lambda: ask(packed, ONE, "--run", id_own)),
+    ])
     rows = []
+
+    def row(subject, processes, base):
+        seconds = [p.wall_s for p in processes]
+        resident = max(p.max_rss_bytes for p in processes) / 1e6
+        ratio = statistics.median(seconds) / statistics.median(p.wall_s for p in base)
+        rows.append([subject, spread(seconds, 1, 3), f"{ratio:.2f}", f"{resident:.0f}"])
+
     for name in ALL:
-        for form in ("own files", "compacted"):
-            subject = f"{name}: {form}"
-            rows.append([subject, spread(seconds[subject], 1, 3), f"{middle[subject] / middle[f'{name}: own files']:.2f}"])
-    for name, _ in one:
-        rows.append([name, spread(seconds[name], 1, 3), f"{middle[name] / middle['one run of one']:.2f}"])
+        for form in forms:
+            row(f"{name}: {form}", measured[name, form], measured[name, "embedded, own files"])
+    for name, processes in one.items():
+        row(name, processes, one["one run of one"])
     n_rows = int(output([FENXI, "--store", packed, "sql", "-o", "csv", "SELECT count(*) FROM cpu"]).split()[-1])
-    report("compact", "Many runs, compacted", ["question", "seconds, median (least–most)", "ratio"], rows, [
-        f"{runs:,} runs, {n_rows:,} rows of `cpu`; {rounds} rounds after one that is not counted, subjects in turn; each is a whole "
-        "process. Both forms gave the same answers.",
+    notes = [
+        f"{runs:,} runs ({distinct:,} made up, the others copies of their files), {n_rows:,} rows of `cpu`; {rounds} round(s) after one that is "
+        "not counted, subjects in turn; each is a whole process. All gave the same answers. Memory is the program's; a cluster's is below.",
         f"`fenxi compact` took {done.wall_s:.1f} s, {done.cpu_s:.1f} s of CPU time, {done.max_rss_bytes / 1e6:.0f} MB of memory: "
         f"{size_of(own / 'runs') / 1e6:.0f} MB in {sum(1 for _ in own.glob('runs/*/*')):,} files became "
         f"{(size_of(packed / 'runs') + size_of(packed / 'compacted')) / 1e6:.0f} MB in "
         f"{sum(1 for _ in packed.glob('runs/*/*')) + sum(1 for _ in packed.glob('compacted/*/*')):,}.",
         "Aim: one run of 10,000 within 2 of one alone, compacted.",
-    ])
+    ]
+    notes += [f"{kind}: {most / 1e6:.0f} MB in all its processes at most, each at its own moment." for kind, most in memory.items()]
+    name = "compact" if not clusters else "compact-clusters"
+    report(name, "Many runs, compacted", ["question", "seconds, median (least–most)", "ratio", "MB"], rows, notes)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,12 @@
 -- ask: notes
 -- yes: note source=process file=/proc/1/io message="permission denied" *3
 -- no: cpu idle=100 *3
-SELECT run, host, coalesce(source, 'A source') AS source, count(*) AS n, coalesce(min_by(file, coalesce(line, 0)), 'a file') AS file,
-    substr(rtrim(coalesce(min_by(message, coalesce(line, 0)), 'no reason given'), '.'), 1, 160) AS message
-FROM note
+WITH placed AS (
+    SELECT *, row_number() OVER (PARTITION BY run, host, source ORDER BY coalesce(line, 0), file, message) AS place
+    FROM note
+)
+SELECT run, host, coalesce(source, 'A source') AS source, count(*) AS n, coalesce(max(file) FILTER (place = 1), 'a file') AS file,
+    substr(rtrim(coalesce(max(message) FILTER (place = 1), 'no reason given'), '.'), 1, 160) AS message
+FROM placed
 GROUP BY run, host, source
 ORDER BY n DESC, run, host, source

@@ -9,7 +9,7 @@
 -- param: n = 20, how many devices to show
 WITH per_disk AS (
     SELECT run, host, device, wmean(await_ms, (reads_per_s + writes_per_s) * dt) AS await_ms,
-        approx_percentile(await_ms, 0.05) AS p5_ms, approx_percentile(await_ms, 0.95) AS p95_ms, count(await_ms) AS intervals
+        quantile_cont(await_ms, 0.05) AS p5_ms, quantile_cont(await_ms, 0.95) AS p95_ms, count(await_ms) AS intervals
     FROM disk
     WHERE await_ms IS NOT NULL AND coalesce(class, 'disk') NOT IN ('partition', 'loop', 'ram')
     GROUP BY run, host, device

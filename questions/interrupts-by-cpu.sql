@@ -8,10 +8,13 @@ WITH per_cpu AS (
     SELECT run, host, irq, cpu, max(name) AS name, sum(intr_per_s * dt) AS handled
     FROM irq
     GROUP BY run, host, irq, cpu
-), per_line AS (
-    SELECT run, host, irq, max(name) AS name, sum(handled) AS handled, max_by(cpu, handled) AS busiest_cpu,
-        100 * max(handled) / nullif(sum(handled), 0) AS busiest_share_pct, count(*) FILTER (handled > 0) AS cpus
+), beside AS (
+    SELECT *, max(handled) OVER (PARTITION BY run, host, irq) AS most
     FROM per_cpu
+), per_line AS (
+    SELECT run, host, irq, max(name) AS name, sum(handled) AS handled, min(cpu) FILTER (handled = most) AS busiest_cpu,
+        100 * max(handled) / nullif(sum(handled), 0) AS busiest_share_pct, count(*) FILTER (handled > 0) AS cpus
+    FROM beside
     GROUP BY run, host, irq
 ), placed AS (
     SELECT *, row_number() OVER (PARTITION BY run, host ORDER BY handled DESC NULLS LAST, irq) AS place

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, IsTerminal},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -14,6 +15,8 @@ use fenxi_store::Store;
 use crate::{
     options::{AnswerArgs, Format},
     print,
+    progress::Steps,
+    stop::Stop,
 };
 
 /// Between two attempts to interrupt.
@@ -38,10 +41,30 @@ pub fn engine(store: &Store, args: &AnswerArgs) -> anyhow::Result<Engine> {
 }
 
 /// Asks what the page of a large run shows first, so that it is there when somebody looks; where no statement can be answered, nothing.
-pub fn prepare(store: &Store, run: &RunId) {
-    if let Ok(engine) = Engine::on_demand(store, &Options::default()) {
-        fenxi_report::prepare(&Context { store, engine: &engine, read_only: true }, run);
+/// What is not asked yet when `stop` is asked for is left to the first look.
+pub fn prepare(store: &Store, run: &RunId, quiet: bool, stop: &Stop) {
+    if !fenxi_report::is_large(store, run) {
+        return;
     }
+    let Ok(engine) = Engine::on_demand(store, &Options::default()) else { return };
+    let steps = Steps::new(quiet, "asking what its page begins with (Ctrl-C: leave it to the first look)");
+    let (interrupt, is_done) = (engine.interrupt(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                if stop.asked() {
+                    interrupt.interrupt();
+                }
+                std::thread::sleep(AGAIN);
+            }
+        });
+        fenxi_report::prepare(&Context { store, engine: &engine, read_only: true }, run, &mut |i, n| {
+            steps.show("", i, n);
+            !stop.asked()
+        });
+        is_done.store(true, Ordering::Relaxed);
+    });
+    steps.clear();
 }
 
 /// What the process that answers may take when the engine is told to keep to `mib`: functions take some besides.

@@ -18,6 +18,7 @@ mod study_asks;
 use std::time::{Duration, Instant};
 
 use fenxi_model::RunId;
+use fenxi_store::Store;
 
 use api::{ApiError, Context, Query};
 
@@ -29,13 +30,21 @@ pub fn page_of_runs(runs: &[RunId]) -> String {
     format!("/run?{}", Query::of(pairs).text())
 }
 
-/// Asks what the first screen of a large run shows, so that it is there when somebody looks; a small one is quick anyway. What fails
+/// Whether what the first screen of a run shows is better asked once, beforehand: [`prepare`].
+pub fn is_large(store: &Store, run: &RunId) -> bool {
+    kept::rows(store, run) >= kept::LARGE
+}
+
+/// Asks what the first screen of a run shows, so that it is there when somebody looks. Before each
+/// request `go_on` is told how many of how many are done; where it says no, the rest is left to the first look. What fails
 /// fails again, and is said, when somebody looks.
-pub fn prepare(context: &Context<'_>, run: &RunId) {
-    if kept::rows(context.store, run) < kept::LARGE {
-        return;
-    }
-    for (path, query) in pages::first_of_run(run) {
+pub fn prepare(context: &Context<'_>, run: &RunId, go_on: &mut dyn FnMut(usize, usize) -> bool) {
+    let requests = pages::first_of_run(run);
+    let n = requests.len();
+    for (i, (path, query)) in requests.into_iter().enumerate() {
+        if !go_on(i, n) {
+            return;
+        }
         let _ = api::answer(context, path, &query);
     }
 }

@@ -79,6 +79,9 @@ pub struct ImportArgs {
     /// Import the kept inputs of this run again, into a new run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "each"])]
     pub again: Option<String>,
+    /// Leave the answers that the page of a large run begins with to whoever looks first
+    #[arg(long)]
+    pub no_answers: bool,
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
@@ -115,8 +118,8 @@ pub fn run(global: &Global, args: &ImportArgs) -> anyhow::Result<ExitCode> {
             }
             print::messages(&describe(&outcome));
         }
-        if let Some(run) = &outcome.run {
-            answers::prepare(&store, run);
+        if let Some(run) = outcome.run.as_ref().filter(|_| !args.no_answers) {
+            answers::prepare(&store, run, global.quiet, &stop);
         }
     }
     Ok(ExitCode::SUCCESS)

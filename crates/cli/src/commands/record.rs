@@ -20,7 +20,9 @@ use crate::{
     },
     print,
     progress::{Line, plural},
-    sources, stores,
+    sources,
+    stop::Stop,
+    stores,
 };
 
 /// `fenxi record`
@@ -109,7 +111,7 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
                 print::messages(&describe(&outcome, series.as_deref()));
             }
             if let (Some(run), Ok(store)) = (&outcome.run, stores::open(global)) {
-                answers::prepare(&store, run);
+                answers::prepare(&store, run, global.quiet, &Stop::on_interrupt());
             }
             Ok(exit_code(outcome.exit_code.unwrap_or(0)))
         }

@@ -36,24 +36,29 @@ pub(super) struct Dictionary {
     codes: FxHashMap<Box<str>, i32>,
     pub(super) values: Vec<Box<str>>,
     array: Option<Arc<StringArray>>,
-    last: Option<(Box<str>, i32)>,
+    /// The code that was given last.
+    last: usize,
+    /// Of each code the one that followed it last.
+    followers: Vec<u32>,
 }
 
 impl Dictionary {
     pub(super) fn code(&mut self, value: &str) -> i32 {
-        // Neighbouring rows often share a label (host, user): spare them the hash.
-        if let Some((last, code)) = &self.last
-            && **last == *value
-        {
-            return *code;
+        // Neighbouring rows often share a label (host, user), and samples repeat others in the same order (CPU, device):
+        // what followed last time spares them the hash.
+        let likely = self.followers.get(self.last).copied().unwrap_or(0) as usize;
+        if self.values.get(likely).is_some_and(|known| **known == *value) {
+            self.last = likely;
+            return likely as i32;
         }
         let code = match self.codes.get(value) {
             Some(code) => *code,
             None => self.add(value),
         };
-        if self.last.is_none() {
-            self.last = Some((value.into(), code));
+        if let Some(follower) = self.followers.get_mut(self.last) {
+            *follower = code as u32;
         }
+        self.last = code as usize;
         code
     }
 
@@ -61,6 +66,7 @@ impl Dictionary {
         let code = self.values.len() as i32;
         self.codes.insert(value.into(), code);
         self.values.push(value.into());
+        self.followers.push(code as u32);
         self.array = None;
         code
     }
@@ -101,7 +107,8 @@ impl Cells {
                 // Codes stay; two labels may look the same now, and are found by the last one's.
                 let values: Vec<Box<str>> = dictionary.values.iter().map(|v| change(v).into()).collect();
                 let found = values.iter().zip(0..).map(|(value, code)| (value.clone(), code)).collect();
-                let dictionary = Dictionary { codes: found, values, ..Dictionary::default() };
+                let followers = (0..values.len() as u32).collect();
+                let dictionary = Dictionary { codes: found, values, followers, ..Dictionary::default() };
                 Cells::Label { codes: codes.clone(), dictionary }
             }
             Cells::Text(values) => Cells::Text(values.iter().map(|v| v.as_ref().map(|v| change(v).into())).collect()),

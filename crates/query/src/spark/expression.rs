@@ -192,7 +192,7 @@ impl Writer<'_> {
             // A list was wrapped already.
             let filter = format!(" FILTER (WHERE {})", conditions.join(" AND "));
             match call.name {
-                "list" | "wmean" | "approx_percentile" => {
+                "list" | "wmean" | "corr" | "approx_percentile" => {
                     return Err(refuse(&format!("FILTER beside `{}` has no equal", call.name)));
                 }
                 _ => out += &filter,

@@ -40,7 +40,11 @@ pub(super) const FUNCTIONS: &[(&str, &str)] = &[
     ("avg", "avg({0})"),
     ("bool_and", "bool_and({0})"),
     ("bool_or", "bool_or({0})"),
-    ("corr", "corr({0}, {1})"),
+    // Its own one divides by zero, which is an error there, where either does not vary.
+    (
+        "corr",
+        "(covar_pop({0}, {1}) / nullif(stddev_pop(CASE WHEN {1} IS NOT NULL THEN {0} END) * stddev_pop(CASE WHEN {0} IS NOT NULL THEN {1} END), 0))",
+    ),
     ("count", "count({0})"),
     ("max", "max({0})"),
     ("median", "median({0})"),

@@ -2,6 +2,7 @@
 //! (`FENXI_TEST_CLUSTER`, as `make test-cluster` does) all of them are answered as this machine answers them.
 
 mod failures;
+mod many;
 #[path = "../../../connect/src/tests/proxy.rs"]
 mod proxy;
 mod server;
@@ -157,7 +158,10 @@ fn rows(answer: &Answer) -> Vec<Vec<(String, Option<f64>)>> {
     (0..answer.n_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect()
 }
 
-/// Where two answers differ; approximate figures may by a hundredth.
+/// The part of a figure by which answers may differ: sums are made in another order.
+const SHARE: f64 = 1e-9;
+
+/// Where two answers differ by more than `share` of a figure.
 fn difference(here: &Answer, there: &Answer, share: f64) -> Option<String> {
     let names = |a: &Answer| a.columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
     if names(here) != names(there) {
@@ -205,7 +209,7 @@ fn a_cluster_answers_as_this_machine_does() {
     let mut compare = |what: &str, a: Result<Answer, QueryError>, b: Result<Answer, QueryError>| {
         n += 1;
         let found = match (a, b) {
-            (Ok(a), Ok(b)) => difference(&a, &b, if what.contains("steadiness") { 0.01 } else { 1e-9 }),
+            (Ok(a), Ok(b)) => difference(&a, &b, SHARE),
             (a, b) => Some(format!("{:?} {:?}", a.err().map(|e| e.to_string()), b.err().map(|e| e.to_string()))),
         };
         if let Some(found) = found {

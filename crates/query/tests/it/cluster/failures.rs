@@ -10,7 +10,7 @@ use fenxi_model::{Rows, catalog::cpu};
 use fenxi_query::{Answer, Engine, QueryError, Question, SHIPPED, Scope};
 
 use super::{
-    difference,
+    SHARE, difference,
     proxy::{Fate, Proxy},
     server::Server,
 };
@@ -80,7 +80,7 @@ struct Told {
 impl Told {
     fn add(&mut self, what: &str, here: &Answer, there: Result<Answer, QueryError>) {
         match there {
-            Ok(there) => match difference(here, &there, 1e-9) {
+            Ok(there) => match difference(here, &there, SHARE) {
                 None => self.right += 1,
                 Some(how) => self.wrong.push(format!("{what}: {how}")),
             },
@@ -161,7 +161,7 @@ fn a_connection_that_breaks_brings_the_whole_answer_or_an_error() {
     let here = long(&store.engine()).unwrap();
     let proxy = Proxy::new(server.port);
     let engine = || server.engine(&store, proxy.port);
-    assert_eq!(difference(&here, &long(&engine()).unwrap(), 1e-9), None);
+    assert_eq!(difference(&here, &long(&engine()).unwrap(), SHARE), None);
     let (down, up) = proxy.bytes();
     eprintln!("{kind}: {} rows in {down} bytes for {up}", here.n_rows());
     let mut chance = Chance(42);

@@ -110,13 +110,13 @@ def alike(a, b):
         len(x.split(",")) == len(y.split(",")) and all(map(near, x.split(","), y.split(","))) for x, y in zip(a, b))
 
 
-def in_turn(rounds, subjects):
-    """Each subject once uncounted and then `rounds` times, in turn: what each measured process was."""
+def in_turn(rounds, subjects, warm=1):
+    """Each subject `warm` times uncounted and then `rounds` times, in turn: what each measured process was."""
     done = {name: [] for name, _ in subjects}
-    for turn in range(rounds + 1):
+    for turn in range(rounds + warm):
         for name, work in subjects:
             process = work()
-            if turn > 0:
+            if turn >= warm:
                 done[name].append(process)
     return done
 
@@ -131,6 +131,7 @@ def main():
     packed = DATA / "compacted"
     shutil.rmtree(packed, ignore_errors=True)
     shutil.copytree(own, packed)
+    print(f"{time.strftime('%H:%M:%S')} compacting", file=sys.stderr, flush=True)
     done = measure([FENXI, "--store", packed, "compact", "--quiet"])
 
     def id_of(store):
@@ -148,15 +149,21 @@ def main():
         here, there = ALL[name]
         return there or here if forms[form][1] else here
 
+    def say(what):
+        print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+
     try:
         for name in ALL:
+            say(f"comparing answers: {name}")
             right = answer(own, ALL[name][0])
             for form, (store, words) in forms.items():
                 if not alike(right, answer(store, statement(name, form), *words)):
                     sys.exit(f"bench: {name}: {form} answers otherwise")
         subjects = [((name, form), lambda s=store, n=name, f=form, w=words: ask(s, statement(n, f), *w))
                     for name in ALL for form, (store, words) in forms.items()]
-        measured = in_turn(rounds, subjects)
+        say("measuring")
+        # Comparing the answers has warmed all of them.
+        measured = in_turn(rounds, subjects, warm=0)
         memory = {cluster.kind: cluster.memory() for cluster in clusters}
     finally:
         for cluster in clusters:

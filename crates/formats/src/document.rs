@@ -166,10 +166,6 @@ fn is_prose(line: &str) -> bool {
     if line.starts_with('#') {
         return false;
     }
-    let behind = line.rsplit_once(": ").map_or("", |(_, behind)| behind.trim_start());
-    if behind.starts_with(|c: char| c.is_ascii_digit()) {
-        return false;
-    }
     let (mut words, mut plain, mut function, mut figures) = (0, 0, 0, 0);
     for word in line.split_ascii_whitespace() {
         words += 1;
@@ -188,7 +184,14 @@ fn is_prose(line: &str) -> bool {
         let is_function = |list: &[&str]| list.iter().any(|known| bare.eq_ignore_ascii_case(known));
         function += usize::from(bare.len() <= 5 && (is_function(FUNCTION_WORDS) || is_function(MORE_FUNCTION_WORDS)));
     }
-    words >= FEW_WORDS && plain * 10 >= words * 7 && function >= FUNCTION
+    // Last, for few lines come so far.
+    words >= FEW_WORDS && plain * 10 >= words * 7 && function >= FUNCTION && !ends_in_a_figure(line)
+}
+
+/// Whether a figure stands behind the last colon.
+fn ends_in_a_figure(line: &str) -> bool {
+    let behind = line.rsplit_once(": ").map_or("", |(_, behind)| behind.trim_start());
+    behind.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Whether a line is prose: many words, nearly all of them of small letters, some of which sentences have, and no figures.

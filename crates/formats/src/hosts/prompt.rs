@@ -157,12 +157,8 @@ fn named(line: &str) -> Option<Begin<'_>> {
         Some(rest) => rest.split_once(") ")?.1,
         None => line,
     };
-    let (before, mark) = line
-        .char_indices()
-        .find(|(_, c)| matches!(c, '$' | '#' | '%'))?
-        .0
-        .checked_sub(0)
-        .map(|at| line.split_at(at))?;
+    // Each line of every text comes here.
+    let (before, mark) = line.split_at(memchr::memchr3(b'$', b'#', b'%', line.as_bytes())?);
     let command = marked(mark)?;
     let (name, path) = before.trim_end().split_once([':', ' ']).unwrap_or((before.trim_end(), ""));
     let path = path.trim();

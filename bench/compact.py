@@ -10,7 +10,6 @@ Full size: BENCH_MANY=10000 BENCH_SECONDS=1000 BENCH_CPUS=99 BENCH_DISTINCT=100 
 import json
 import os
 import pathlib
-import random
 import shutil
 import signal
 import socket
@@ -76,16 +75,19 @@ def replicate(store, runs):
     done = store / f".copies-{runs}"
     if done.exists():
         return
-    own = sorted(p for p in (store / "runs").glob("run=*"))
+    print(f"copying until there are {runs}", file=sys.stderr, flush=True)
+    own = sorted(p for p in (store / "runs").glob("run=*") if "-copy-" not in p.name)
+    shutil.rmtree(store / "cache", ignore_errors=True)
     for n in range(len(own), runs):
         source = own[n % len(own)]
-        manifest = json.loads((source / "manifest.json").read_text())
-        stem, _, _ = manifest["id"].rpartition("-")
-        manifest["id"] = f"{stem}-{random.Random(n).randrange(36 ** 4):04d}{n}"
-        manifest["name"] = f"copy-{n}"
+        manifest = json.loads((source / "run.json").read_text())
+        # Without one it is read as from before there were checksums.
+        del manifest["digest"]
+        begin = manifest["id"].split("-")[0]
+        manifest["id"], manifest["name"] = f"{begin}-copy-{n}-{n % 10000:04}", f"copy-{n}"
         target = store / "runs" / f"run={manifest['id']}"
         shutil.copytree(source, target)
-        (target / "manifest.json").write_text(json.dumps(manifest))
+        (target / "run.json").write_text(json.dumps(manifest, indent=2) + "\n")
     done.touch()
 
 

@@ -13,14 +13,20 @@ WITH placed AS (
             ELSE 5 END AS place
     FROM event e JOIN runs ON runs.run = e.run
     WHERE e.t IS NOT NULL AND coalesce(e.priority, '') <> 'debug'
-), together AS (
-    SELECT run, host, min(at_s) AS at_s, max(at_s) AS until_s, kind, place, count(*) AS events,
-        min_by(subject, at_s) AS subject, min_by(message, at_s) AS message
+), slots AS (
+    SELECT *, CASE WHEN place = 1 THEN at_s ELSE floor(100 * at_s / greatest(duration_s, 1e-3)) END AS slot
     FROM placed
     WHERE at_s BETWEEN -1 AND duration_s + 1
-    GROUP BY run, host, kind, place, CASE WHEN place = 1 THEN at_s ELSE floor(100 * at_s / greatest(duration_s, 1e-3)) END
-    QUALIFY row_number() OVER (PARTITION BY run ORDER BY place, min(at_s)) <= $n
+), ordered AS (
+    SELECT *, row_number() OVER (PARTITION BY run, host, kind, place, slot ORDER BY at_s, subject, message) AS nth
+    FROM slots
+), together AS (
+    SELECT run, host, min(at_s) AS at_s, max(at_s) AS until_s, kind, place, count(*) AS events,
+        max(subject) FILTER (nth = 1) AS subject, max(message) FILTER (nth = 1) AS message
+    FROM ordered
+    GROUP BY run, host, kind, place, slot
+    QUALIFY row_number() OVER (PARTITION BY run ORDER BY place, min(at_s), host, kind) <= $n
 )
 SELECT run, host, at_s, until_s, kind, place, events, subject, message
 FROM together
-ORDER BY run, at_s, place, kind
+ORDER BY run, at_s, place, host, kind

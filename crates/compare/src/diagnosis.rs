@@ -160,9 +160,10 @@ fn most_of(split: &Split) -> Option<String> {
 fn busiest(engine: &Engine, scope: &Scope, several_hosts: bool) -> Result<String, QueryError> {
     let name = if several_hosts { "host || ': ' || resource" } else { "resource" };
     let sql = format!(
-        "SELECT {name} AS resource, wmean(value, dt) AS mean, max(value) AS most FROM resource_use \
-         WHERE kind = 'utilisation' GROUP BY place, {name} HAVING mean IS NOT NULL \
-         ORDER BY place NOT IN (10, 11), mean DESC, resource LIMIT 5"
+        "SELECT resource, mean, most FROM ( \
+             SELECT {name} AS resource, place, wmean(value, dt) AS mean, max(value) AS most FROM resource_use \
+             WHERE kind = 'utilisation' GROUP BY place, {name} \
+         ) WHERE mean IS NOT NULL ORDER BY CASE WHEN place IN (10, 11) THEN 0 ELSE 1 END, mean DESC, resource LIMIT 5"
     );
     let answer = engine.ours(&sql, &[], scope)?;
     let (names, means, most) = (answer.strings("resource"), answer.f64s("mean"), answer.f64s("most"));

@@ -87,7 +87,11 @@ pub(super) const FUNCTIONS: &[(&str, &str)] = &[
     ("replace", "replace({0}, {1}, {2})"),
     ("right", "right({0}, {1})"),
     ("split_part", "split_part({0}, {1}, {2})"),
-    ("string_split", r"split({0}, concat('\\Q', {1}, '\\E'))"),
+    // The separator is an expression there, and not every server knows quotation in one.
+    (
+        "string_split",
+        r"split({0}, CASE WHEN char_length({1}) = 1 AND {1} NOT IN ('^', ']', '\\') THEN concat('[', {1}, ']') ELSE concat('\\Q', {1}, '\\E') END)",
+    ),
     ("starts_with", "startswith({0}, {1})"),
     ("strpos", "instr({0}, {1})"),
     ("substr", "substr({*})"),

@@ -310,7 +310,7 @@ fn of_any_question(question: &Question, bins: usize, from_s: f64) -> String {
 ), fenxi_rows AS (
     SELECT q.*, {series} AS fenxi_series, q.fenxi_host_of AS fenxi_host,
            greatest(epoch_us(q.t) - epoch_us(r.start), 0) / 1e6 AS fenxi_rel, coalesce(q.fenxi_dt_of, 0) AS fenxi_dt_raw
-    FROM (SELECT *, host AS fenxi_host_of, dt AS fenxi_dt_of FROM fenxi_question) q JOIN runs r USING (run)
+    FROM (SELECT *, host AS fenxi_host_of, dt AS fenxi_dt_of FROM fenxi_question) q JOIN runs r ON r.run = q.run
 ), fenxi_step AS (
     SELECT coalesce(nullif(median(fenxi_dt_raw), 0), 1e-6) AS step, max(fenxi_rel) AS length FROM fenxi_rows
 ), fenxi_width AS (

@@ -277,6 +277,9 @@ fn windowed(name: &str, of: String, distinct: bool, condition: Option<String>) -
         }),
         ("count", true) => Ok(format!("collect_set({})", chosen(&of))),
         ("sum" | "min" | "max" | "avg" | "count" | "median", false) => Ok(format!("{name}({})", chosen(&of))),
+        // Over windows there are no others of truths in every server; false is less than true.
+        ("bool_or", false) => Ok(format!("max({})", chosen(&of))),
+        ("bool_and", false) => Ok(format!("min({})", chosen(&of))),
         _ => Err(refuse(&format!("the function `{name}` over a window has no equal"))),
     }
 }
@@ -308,7 +311,7 @@ fn constant(value: &Json) -> Written {
         // What is computed with them are doubles.
         "DECIMAL" => {
             let scale = value["type"]["type_info"]["scale"].as_u64().unwrap_or(0) as usize;
-            let digits = held.as_i64().ok_or_else(|| refuse("a number has too many digits"))?;
+            let digits = whole(held).ok_or_else(|| refuse("a number has too many digits"))?;
             let text = format!("{:0>1$}", digits.unsigned_abs(), scale + 1);
             let (whole, rest) = text.split_at(text.len() - scale);
             let sign = if digits < 0 { "-" } else { "" };
@@ -316,6 +319,12 @@ fn constant(value: &Json) -> Written {
         }
         other => Err(refuse(&format!("a constant of the type {other} has no equal"))),
     }
+}
+
+/// A whole number, which is in two halves where it has more than 64 bits.
+fn whole(held: &Json) -> Option<i128> {
+    let halves = || Some(i128::from(held["upper"].as_i64()?) << 64 | i128::from(held["lower"].as_u64()?));
+    held.as_i64().map(i128::from).or_else(halves)
 }
 
 /// A number as Spark reads it.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use fenxi_model::{Rows, RunId};
 use fenxi_query::{
-    Answer, ClusterOptions, Engine, Finding, Options, QueryError, Question, SHIPPED, SHIPPED_FINDINGS, Scope,
+    Answer, Binned, ClusterOptions, Engine, Finding, Options, QueryError, Question, SHIPPED, SHIPPED_FINDINGS, Scope,
 };
 
 use crate::store::{TestStore, at, fill_everything};
@@ -191,6 +191,32 @@ fn difference(here: &Answer, there: &Answer, share: f64) -> Option<String> {
     differ(&a, &b)
 }
 
+/// Where charts over time differ.
+fn chart_difference(here: &Binned, there: &Binned) -> Option<String> {
+    let names = |chart: &Binned| {
+        chart.series.iter().map(|s| (s.run.clone(), s.host.clone(), s.name.clone())).collect::<Vec<_>>()
+    };
+    if names(here) != names(there) {
+        return Some(format!("lines {:?} are {:?}", names(here), names(there)));
+    }
+    let values = |chart: &Binned| {
+        let lines = chart.series.iter().flat_map(|s| [&s.min, &s.avg, &s.max]).flatten().copied();
+        chart.t_rel_s.iter().copied().map(Some).chain(lines).collect::<Vec<_>>()
+    };
+    let (here, there) = (values(here), values(there));
+    let close = |(a, b): (&Option<f64>, &Option<f64>)| match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() <= SHARE * a.abs().max(b.abs()) || (a - b).abs() < 1e-9,
+        (a, b) => a == b,
+    };
+    if here.len() != there.len() {
+        return Some(format!("{} values are {}", here.len(), there.len()));
+    }
+    here.iter().zip(&there).find(|pair| !close(*pair)).map(|(a, b)| format!("{a:?} is {b:?}"))
+}
+
+/// Bins of a chart that is compared.
+const BINS: usize = 7;
+
 #[test]
 fn a_cluster_answers_as_this_machine_does() {
     let Ok(target) = std::env::var("FENXI_TEST_CLUSTER") else {
@@ -205,7 +231,7 @@ fn a_cluster_answers_as_this_machine_does() {
     };
     let (store, runs) = cases(wanted);
     let (here, there) = (store.engine(), cluster(&store, &target));
-    let (mut wrong, mut n) = (Vec::new(), 0);
+    let (mut wrong, mut wrong_charts, mut n) = (Vec::new(), Vec::new(), 0);
     let mut compare = |what: &str, a: Result<Answer, QueryError>, b: Result<Answer, QueryError>| {
         n += 1;
         let found = match (a, b) {
@@ -222,13 +248,37 @@ fn a_cluster_answers_as_this_machine_does() {
         let scope = for_question(&question, &runs);
         compare(name, here.answer(&question, &[], &scope), there.answer(&question, &[], &scope));
     }
+    let mut charts = 0;
+    for (name, text) in SHIPPED.iter().filter(|(name, _)| wanted(name)) {
+        let question = Question::parse(name, text).unwrap();
+        if question.x.as_deref() != Some("t") {
+            continue;
+        }
+        // A run of everything, one without a row, and more runs than have bins of their own.
+        for scope in
+            [Scope::of([runs[""][0].clone()]), Scope::of([runs[""][1].clone()]), for_question(&question, &runs)]
+        {
+            let [a, b] = [&here, &there].map(|engine| engine.answer_binned(&question, &[], &scope, BINS));
+            charts += 1;
+            let found = match (a, b) {
+                (Ok(a), Ok(b)) => chart_difference(&a, &b),
+                (a, b) => Some(format!("{:?} {:?}", a.err().map(|e| e.to_string()), b.err().map(|e| e.to_string()))),
+            };
+            if let Some(found) = found {
+                eprintln!("{name} over time: {found}");
+                wrong_charts.push(name.to_owned());
+            }
+        }
+    }
     for (name, text) in SHIPPED_FINDINGS.iter().filter(|(name, _)| wanted(name)) {
         let finding = Finding::parse(name, text).unwrap();
         let scope = Scope::of(runs[name].iter().cloned());
         compare(name, here.query(&finding.sql, &scope), there.query(&finding.sql, &scope));
     }
     eprintln!("{} of {n} questions and findings are answered as here", n - wrong.len());
+    eprintln!("{} of {charts} charts over time are", charts - wrong_charts.len());
     assert!(n > 0 && wrong.is_empty(), "{} of {n}: {wrong:?}", wrong.len());
+    assert!(charts > 0 && wrong_charts.is_empty(), "{} of {charts}: {wrong_charts:?}", wrong_charts.len());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use fenxi_query::{Answer, Engine, Finding, Options, QueryError, Question, SHIPPED, SHIPPED_FINDINGS, Scope};
 use fenxi_store::Store;
 
-use super::{ClusterOptions, SHARE, difference};
+use super::{BINS, ClusterOptions, SHARE, chart_difference, difference};
 
 /// What was asked of both engines: how it came out, and how long each took.
 #[derive(Debug, Default)]
@@ -17,8 +17,13 @@ struct Asked {
 }
 
 impl Asked {
-    /// Asks both, the cluster second.
-    fn ask(&mut self, name: &str, ask: [&dyn Fn() -> Result<Answer, QueryError>; 2]) {
+    /// Asks both, the cluster second; `differ` says where two answers do.
+    fn ask<A>(
+        &mut self,
+        name: &str,
+        ask: [&dyn Fn() -> Result<A, QueryError>; 2],
+        differ: impl Fn(&A, &A) -> Option<String>,
+    ) {
         self.n += 1;
         let [here, there] = ask.map(|ask| {
             let began = Instant::now();
@@ -27,7 +32,7 @@ impl Asked {
         self.here += here.1;
         self.there += there.1;
         let found = match (here.0, there.0) {
-            (Ok(here), Ok(there)) => difference(&here, &there, SHARE),
+            (Ok(here), Ok(there)) => differ(&here, &there),
             (here, there) => Some(format!("here {:?}, there {:?}", told(here), told(there))),
         };
         if let Some(found) = found {
@@ -37,18 +42,17 @@ impl Asked {
     }
 }
 
-fn told(answer: Result<Answer, QueryError>) -> String {
-    match answer {
-        Ok(answer) => format!("{} rows", answer.n_rows()),
-        Err(error) => error.to_string(),
-    }
+fn told<A>(answer: Result<A, QueryError>) -> String {
+    answer.map_or_else(|error| error.to_string(), |_| "an answer".to_owned())
 }
 
 #[test]
 fn every_question_and_finding_over_a_whole_store_is_answered_as_here() {
     let told = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     let (Some(target), Some(path)) = (told("FENXI_TEST_CLUSTER"), told("FENXI_TEST_STORE")) else {
-        eprintln!("SKIPPED a cluster: none with a whole store is named by FENXI_TEST_CLUSTER and FENXI_TEST_STORE; FENXI_CLUSTER_RUNS=200 scripts/test-cluster makes both");
+        eprintln!(
+            "SKIPPED a cluster: none with a whole store is named by FENXI_TEST_CLUSTER and FENXI_TEST_STORE; FENXI_CLUSTER_RUNS=200 scripts/test-cluster makes both"
+        );
         return;
     };
     let store = Store::open(path).unwrap();
@@ -58,16 +62,21 @@ fn every_question_and_finding_over_a_whole_store_is_answered_as_here() {
     let there = Engine::open(&store, &Options { cluster, ..Options::default() }).unwrap();
     let all = Scope::all();
     let mut asked = Asked::default();
+    let same = |a: &Answer, b: &Answer| difference(a, b, SHARE);
     for (name, text) in SHIPPED {
         let question = Question::parse(name, text).unwrap();
-        asked.ask(name, [&|| here.answer(&question, &[], &all), &|| there.answer(&question, &[], &all)]);
+        asked.ask(name, [&|| here.answer(&question, &[], &all), &|| there.answer(&question, &[], &all)], same);
+        if question.x.as_deref() == Some("t") {
+            let bins = |engine: &Engine| engine.answer_binned(&question, &[], &all, BINS);
+            asked.ask(&format!("{name} over time"), [&|| bins(&here), &|| bins(&there)], chart_difference);
+        }
     }
     for (name, text) in SHIPPED_FINDINGS {
         let finding = Finding::parse(name, text).unwrap();
-        asked.ask(name, [&|| here.query(&finding.sql, &all), &|| there.query(&finding.sql, &all)]);
+        asked.ask(name, [&|| here.query(&finding.sql, &all), &|| there.query(&finding.sql, &all)], same);
     }
     eprintln!(
-        "{} of {} questions and findings over {runs} runs are answered as here; {:.0} s here, {:.0} s there",
+        "{} of {} questions, charts and findings over {runs} runs are answered as here; {:.0} s here, {:.0} s there",
         asked.n - asked.wrong.len(),
         asked.n,
         asked.here.as_secs_f64(),

@@ -16,5 +16,5 @@ WITH servers AS (
     FROM note n JOIN servers s ON s.run = n.run AND s.server = n.source
 )
 SELECT DISTINCT run, host, server, what, value
-FROM (SELECT * FROM notes UNION ALL SELECT * FROM sampled UNION ALL SELECT * FROM costs)
+FROM (SELECT * FROM costs UNION ALL SELECT * FROM notes UNION ALL SELECT * FROM sampled)
 ORDER BY run, host, server, what DESC, value

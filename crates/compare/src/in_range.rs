@@ -197,7 +197,8 @@ fn read(
     Ok(())
 }
 
-/// The statement that gives the series of a table as lists of their bins.
+/// The statement that gives the series of a table as lists of their bins. An order by the very same expression would
+/// become a function that a cluster does not have.
 fn statement(table: &Table, columns: &[&Column], is_sum: bool, bins: &Bins) -> String {
     let names = table.keys().iter().filter(|key| !key.is_of_one_run && (!is_sum || key.ty == Type::Label));
     // Some columns are called as words of SQL are.
@@ -224,7 +225,7 @@ fn statement(table: &Table, columns: &[&Column], is_sum: bool, bins: &Bins) -> S
         ), spans AS (
             SELECT bin, sum(fenxi_dt) AS seconds FROM (SELECT DISTINCT bin, t, fenxi_dt FROM told) GROUP BY bin
         )
-        SELECT coalesce(host, '') AS host, key, list(bin ORDER BY bin) AS bins, {lists}
+        SELECT coalesce(host, '') AS host, key, list(bin ORDER BY bin + 0) AS bins, {lists}
         FROM (SELECT host, {key} AS key, bin, {each} FROM told JOIN spans USING (bin) GROUP BY host, key, bin)
         GROUP BY host, key",
         start = bins.start_us,
@@ -248,7 +249,7 @@ fn set<T>(line: &mut [T], bin: f64, value: T) {
 /// Adds how full each resource was.
 fn resources(engine: &Engine, run: &RunId, bins: &Bins, lines: &mut Vec<Line>) -> Result<(), CompareError> {
     let sql = format!(
-        "SELECT coalesce(host, '') AS host, resource, list(bin ORDER BY bin) AS bins, list(v ORDER BY bin) AS v
+        "SELECT coalesce(host, '') AS host, resource, list(bin ORDER BY bin + 0) AS bins, list(v ORDER BY bin) AS v
         FROM (
             SELECT host, resource, CAST(floor((epoch_us(t) - coalesce(dt, 0) * 5e5 - {start}) / {width:?}) AS BIGINT) AS bin,
                 wmean(value, coalesce(dt, 1)) AS v

@@ -46,6 +46,7 @@ mod stitch;
 mod store;
 mod stream;
 mod table_seal;
+mod table_stats;
 mod take_in;
 mod thinned;
 mod verified;

@@ -49,7 +49,7 @@ pub(super) fn of(
             SELECT x.run, {whole} AS whole, x.{column} AS value, x.dt,
                 least({POINTS} - 1, greatest(0, CAST(floor((epoch_us(x.t) - coalesce(x.dt, 0) * 5e5 - epoch_us(r.start))
                     / nullif(r.duration_s * 1e6, 0) * {POINTS}) AS BIGINT))) AS bin
-            FROM {name} x JOIN runs r USING (run)
+            FROM {name} x JOIN runs r ON r.run = x.run
         ), chosen AS (
             SELECT *, bool_or(whole) OVER (PARTITION BY run) AS has_whole FROM placed
         )

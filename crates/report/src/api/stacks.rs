@@ -51,12 +51,14 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
             FROM stack WHERE $comm = '' OR comm = $comm GROUP BY ALL
         ), weighed AS (
             SELECT *, bool_or(samples > 0) OVER (PARTITION BY run) AS counted FROM summed
-        ), ranked AS (
+        ), chosen AS (
             SELECT run, stack, counted, CASE WHEN counted THEN samples ELSE time_s END AS weight FROM weighed
+        ), ranked AS (
+            SELECT run, stack, counted, weight, sum(weight) OVER (PARTITION BY run) AS total,
+                row_number() OVER (PARTITION BY run ORDER BY weight DESC, stack) AS place
+            FROM chosen WHERE weight > 0
         )
-        SELECT *, sum(weight) OVER (PARTITION BY run) AS total FROM ranked WHERE weight > 0
-        QUALIFY row_number() OVER (PARTITION BY run ORDER BY weight DESC, stack) <= $n
-        ORDER BY run, weight DESC, stack";
+        SELECT run, stack, counted, weight, total FROM ranked WHERE place <= $n ORDER BY run, weight DESC, stack";
     let comm = ("comm", fenxi_query::Value::Text(query.get("comm").unwrap_or_default().to_owned()));
     let most = ("n", fenxi_query::Value::Int(STACKS as i64));
     let answer = context.engine.ours(sql, &[comm, most], &chosen::scope(&runs, query)?)?;

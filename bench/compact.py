@@ -32,6 +32,9 @@ ALL = {
     "statistics of one column": ("SELECT run, mean FROM stats WHERE table_name = 'cpu' AND column_name = 'usr' AND key = ''", None),
 }
 
+# An answer that takes longer is none.
+LONGEST_S = 400
+
 
 class Cluster:
     """A cluster on this machine, in a process group of its own, until `end`."""
@@ -95,8 +98,19 @@ def ask(store, statement, *words):
     return measure([FENXI, "--store", store, "sql", "-o", "csv", *words, statement])
 
 
+class Refused(Exception):
+    """Why a statement has no answer: too little memory, too much time."""
+
+
 def answer(store, statement, *words):
-    return sorted(output([FENXI, "--store", store, "sql", "-o", "csv", *words, statement]).splitlines()[1:])
+    argv = [str(word) for word in (FENXI, "--store", store, "sql", "-o", "csv", *words, statement)]
+    try:
+        done = subprocess.run(argv, env=environment(), text=True, capture_output=True, timeout=LONGEST_S)
+    except subprocess.TimeoutExpired:
+        raise Refused(f"none within {LONGEST_S} s") from None
+    if done.returncode != 0:
+        raise Refused((done.stderr.strip().splitlines() or ["?"])[0][:160])
+    return sorted(done.stdout.splitlines()[1:])
 
 
 def alike(a, b):
@@ -155,14 +169,21 @@ def main():
         print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
 
     try:
+        refused = {}
         for name in ALL:
-            say(f"comparing answers: {name}")
-            right = answer(own, ALL[name][0])
+            right = None
             for form, (store, words) in forms.items():
-                if not alike(right, answer(store, statement(name, form), *words)):
+                say(f"comparing answers: {name}: {form}")
+                try:
+                    told = answer(store, statement(name, form), *words)
+                except Refused as why:
+                    refused[name, form] = str(why)
+                    continue
+                right = told if right is None else right
+                if not alike(right, told):
                     sys.exit(f"bench: {name}: {form} answers otherwise")
         subjects = [((name, form), lambda s=store, n=name, f=form, w=words: ask(s, statement(n, f), *w))
-                    for name in ALL for form, (store, words) in forms.items()]
+                    for name in ALL for form, (store, words) in forms.items() if (name, form) not in refused]
         say("measuring")
         # Comparing the answers has warmed all of them.
         measured = in_turn(rounds, subjects, warm=0)
@@ -188,7 +209,10 @@ def main():
 
     for name in ALL:
         for form in forms:
-            row(f"{name}: {form}", measured[name, form], measured[name, "embedded, own files"])
+            if (name, form) in refused:
+                rows.append([f"{name}: {form}", refused[name, form], "", ""])
+            else:
+                row(f"{name}: {form}", measured[name, form], measured.get((name, "embedded, own files"), measured[name, form]))
     for name, processes in one.items():
         row(name, processes, one["one run of one"])
     n_rows = int(output([FENXI, "--store", packed, "sql", "-o", "csv", "SELECT count(*) FROM cpu"]).split()[-1])

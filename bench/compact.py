@@ -1,24 +1,26 @@
 #!/usr/bin/env python3
 """Questions over many runs before and after `fenxi compact`, embedded and on clusters; one run among many against one run alone.
 
-Settings: BENCH_MANY (1000 runs), BENCH_SECONDS (120), BENCH_CPUS (8), BENCH_ROUNDS (5). BENCH_DISTINCT (0: all): so many runs are
+Settings: BENCH_MANY (1000 runs), BENCH_SECONDS (120), BENCH_CPUS (8), BENCH_ROUNDS (5; 0: what is asked to
+compare the answers is measured), BENCH_LONGEST_S (400). BENCH_DISTINCT (0: all): so many runs are
 made up, the others are copies of their files under names of their own. BENCH_CLUSTERS (none): `spark`, `sail` or both, asked over
 the compacted store (what each takes of memory and installs: scripts/cluster). BENCH_OWN_FILES_TOO=1: clusters also over each run's own files.
 Full size: BENCH_MANY=10000 BENCH_SECONDS=1000 BENCH_CPUS=99 BENCH_DISTINCT=100 (a billion rows).
 """
 
-import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
-from common import DATA, FENXI, ROOT, environment, measure, need, output, report, setting, size_of, spread, synth
+from common import DATA, FENXI, ROOT, Process, environment, measure, need, output, report, setting, size_of, spread, synth
 
 ONE = "SELECT avg(usr) AS usr FROM cpu WHERE cpu IS NOT NULL"
 # Name: the statement of the embedded engine, and a cluster's own where that differs.
@@ -33,7 +35,20 @@ ALL = {
 }
 
 # An answer that takes longer is none.
-LONGEST_S = 400
+LONGEST_S = setting("BENCH_LONGEST_S", 400)
+
+
+def memory(session):
+    """The most that the processes of a session had in memory, each at its own moment."""
+    most = 0
+    for path in pathlib.Path("/proc").glob("[0-9]*/status"):
+        try:
+            if os.getsid(int(path.parent.name)) == session:
+                fields = dict(line.split(":", 1) for line in path.read_text().splitlines())
+                most += int(fields.get("VmHWM", "0 kB").split()[0]) * 1024
+        except (OSError, ProcessLookupError):
+            continue
+    return most
 
 
 class Cluster:
@@ -56,18 +71,6 @@ class Cluster:
                 time.sleep(0.2)
         sys.exit(f"bench: {kind} did not start")
 
-    def memory(self):
-        """The most that its processes had in memory, each at its own moment."""
-        most = 0
-        for path in pathlib.Path("/proc").glob("[0-9]*/status"):
-            try:
-                if os.getsid(int(path.parent.name)) == self.process.pid:
-                    fields = dict(line.split(":", 1) for line in path.read_text().splitlines())
-                    most += int(fields.get("VmHWM", "0 kB").split()[0]) * 1024
-            except (OSError, ProcessLookupError):
-                continue
-        return most
-
     def end(self):
         os.killpg(self.process.pid, signal.SIGTERM)
         self.process.wait()
@@ -79,23 +82,23 @@ def replicate(store, runs):
     if done.exists():
         return
     print(f"copying until there are {runs}", file=sys.stderr, flush=True)
+    try:
+        import blake3
+    except ImportError:
+        sys.exit("bench: copies of runs need Python's blake3: pip install blake3")
     own = sorted(p for p in (store / "runs").glob("run=*") if "-copy-" not in p.name)
     shutil.rmtree(store / "cache", ignore_errors=True)
     for n in range(len(own), runs):
         source = own[n % len(own)]
-        manifest = json.loads((source / "run.json").read_text())
-        # Without one it is read as from before there were checksums.
-        del manifest["digest"]
-        begin = manifest["id"].split("-")[0]
-        manifest["id"], manifest["name"] = f"{begin}-copy-{n}-{n % 10000:04}", f"copy-{n}"
-        target = store / "runs" / f"run={manifest['id']}"
+        before = source.name.removeprefix("run=")
+        run = f"{before.split('-')[0]}-copy-{n}-{n % 10000:04}"
+        target = store / "runs" / f"run={run}"
         shutil.copytree(source, target)
-        (target / "run.json").write_text(json.dumps(manifest, indent=2) + "\n")
+        text = (target / "run.json").read_text().replace(f'"{before}"', f'"{run}"', 1)
+        # Its digest is the BLAKE3 of the text with zeros in its place (crates/store/src/digest.rs).
+        text = re.sub(r'"digest": "[0-9a-f]{64}"', f'"digest": "{"0" * 64}"', text, count=1)
+        (target / "run.json").write_text(text.replace("0" * 64, blake3.blake3(text.encode()).hexdigest(), 1))
     done.touch()
-
-
-def ask(store, statement, *words):
-    return measure([FENXI, "--store", store, "sql", "-o", "csv", *words, statement])
 
 
 class Refused(Exception):
@@ -103,14 +106,31 @@ class Refused(Exception):
 
 
 def answer(store, statement, *words):
-    argv = [str(word) for word in (FENXI, "--store", store, "sql", "-o", "csv", *words, statement)]
-    try:
-        done = subprocess.run(argv, env=environment(), text=True, capture_output=True, timeout=LONGEST_S)
-    except subprocess.TimeoutExpired:
-        raise Refused(f"none within {LONGEST_S} s") from None
-    if done.returncode != 0:
-        raise Refused((done.stderr.strip().splitlines() or ["?"])[0][:160])
-    return sorted(done.stdout.splitlines()[1:])
+    """What the statement answers, in an order of its own, and the process that asked."""
+    argv = ["timeout", str(LONGEST_S), FENXI, "--store", store, "sql", "-o", "csv", *words, statement]
+    with tempfile.TemporaryFile("w+") as out:
+        done = Process(argv, stdout=out, start_new_session=True)
+        # What answers is another process than the one that was started.
+        most, is_running = 0, True
+        while is_running:
+            most = max(most, memory(done.process.pid))
+            try:
+                os.waitid(os.P_PID, done.process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) and (is_running := False)
+            except ChildProcessError:
+                is_running = False
+            time.sleep(0.05 if is_running else 0)
+        done.wait()
+        done.max_rss_bytes = most
+        if done.status == 124:
+            raise Refused(f"none within {LONGEST_S} s")
+        if done.status != 0:
+            raise Refused((done.stderr.strip().splitlines() or ["?"])[0][:160])
+        out.seek(0)
+        return sorted(out.read().splitlines()[1:]), done
+
+
+def ask(store, statement, *words):
+    return answer(store, statement, *words)[1]
 
 
 def alike(a, b):
@@ -169,16 +189,17 @@ def main():
         print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
 
     try:
-        refused = {}
+        refused, first = {}, {}
         for name in ALL:
             right = None
             for form, (store, words) in forms.items():
                 say(f"comparing answers: {name}: {form}")
                 try:
-                    told = answer(store, statement(name, form), *words)
+                    told, process = answer(store, statement(name, form), *words)
                 except Refused as why:
                     refused[name, form] = str(why)
                     continue
+                first[name, form] = [process]
                 right = told if right is None else right
                 if not alike(right, told):
                     sys.exit(f"bench: {name}: {form} answers otherwise")
@@ -186,15 +207,15 @@ def main():
                     for name in ALL for form, (store, words) in forms.items() if (name, form) not in refused]
         say("measuring")
         # Comparing the answers has warmed all of them.
-        measured = in_turn(rounds, subjects, warm=0)
-        memory = {cluster.kind: cluster.memory() for cluster in clusters}
+        measured = in_turn(rounds, subjects, warm=0) if rounds else first
+        held = {cluster.kind: memory(cluster.process.pid) for cluster in clusters}
     finally:
         for cluster in clusters:
             cluster.end()
     id_alone, id_own = id_of(alone), id_of(own)
-    if answer(own, ONE, "--run", id_own) != answer(packed, ONE, "--run", id_own):
+    if answer(own, ONE, "--run", id_own)[0] != answer(packed, ONE, "--run", id_own)[0]:
         sys.exit("bench: one run answers otherwise once it is compacted")
-    one = in_turn(2 * rounds, [
+    one = in_turn(2 * rounds or 5, [
         ("one run of one", lambda: ask(alone, ONE, "--run", id_alone)),
         (f"one run of {runs:,}: own files", lambda: ask(own, ONE, "--run", id_own)),
         (f"one run of {runs:,}: compacted", lambda: ask(packed, ONE, "--run", id_own)),
@@ -217,15 +238,16 @@ def main():
         row(name, processes, one["one run of one"])
     n_rows = int(output([FENXI, "--store", packed, "sql", "-o", "csv", "SELECT count(*) FROM cpu"]).split()[-1])
     notes = [
-        f"{runs:,} runs ({distinct:,} made up, the others copies of their files), {n_rows:,} rows of `cpu`; {rounds} round(s) after one that is "
-        "not counted, subjects in turn; each is a whole process. All gave the same answers. Memory is the program's; a cluster's is below.",
+        f"{runs:,} runs ({distinct:,} made up, the others copies of their files), {n_rows:,} rows of `cpu`; "
+        + (f"{rounds} round(s) after one that is not counted, subjects in turn" if rounds else "asked once, a question of each in turn")
+        + "; each is a whole process. All that answered gave the same answers. Memory is that of all processes of the question; a cluster's is below.",
         f"`fenxi compact` took {done.wall_s:.1f} s, {done.cpu_s:.1f} s of CPU time, {done.max_rss_bytes / 1e6:.0f} MB of memory: "
         f"{size_of(own / 'runs') / 1e6:.0f} MB in {sum(1 for _ in own.glob('runs/*/*')):,} files became "
         f"{(size_of(packed / 'runs') + size_of(packed / 'compacted')) / 1e6:.0f} MB in "
         f"{sum(1 for _ in packed.glob('runs/*/*')) + sum(1 for _ in packed.glob('compacted/*/*')):,}.",
         "Aim: one run of 10,000 within 2 of one alone, compacted.",
     ]
-    notes += [f"{kind}: {most / 1e6:.0f} MB in all its processes at most, each at its own moment." for kind, most in memory.items()]
+    notes += [f"{kind}: {most / 1e6:.0f} MB in all its processes at most, each at its own moment." for kind, most in held.items()]
     name = "compact" if not clusters else "compact-clusters"
     report(name, "Many runs, compacted", ["question", "seconds, median (least–most)", "ratio", "MB"], rows, notes)
 

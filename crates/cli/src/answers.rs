@@ -47,7 +47,7 @@ pub fn prepare(store: &Store, run: &RunId, quiet: bool, stop: &Stop) {
         return;
     }
     let Ok(engine) = Engine::on_demand(store, &Options::default()) else { return };
-    let steps = Steps::new(quiet, "asking what its page begins with (Ctrl-C: leave it to the first look)");
+    let steps = Steps::new(quiet, "asking what its page shows (Ctrl-C: later)");
     let (interrupt, is_done) = (engine.interrupt(), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {

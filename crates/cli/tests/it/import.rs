@@ -49,6 +49,51 @@ fn nothing_is_left(fenxi: &Fenxi) {
 }
 
 #[test]
+fn what_the_page_of_a_large_run_shows_is_asked_once_unless_it_is_left_to_the_first_look() {
+    use std::fmt::Write as _;
+    let fenxi = Fenxi::new();
+    let dir = tempfile::tempdir().unwrap();
+    // More rows than are answered in no time: so many processors at so many seconds.
+    let (cpus, seconds) = (256, 2000);
+    let mut text = format!("Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t({cpus} CPU)\n");
+    for second in 0..seconds {
+        let at = |second: usize| format!("{:02}:{:02}:{:02}", 1 + second / 3600, second / 60 % 60, second % 60);
+        let _ = writeln!(
+            text,
+            "\n{}     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle",
+            at(second)
+        );
+        for cpu in 0..cpus {
+            let _ = writeln!(
+                text,
+                "{} {cpu:7}    5.00    0.00    1.00    0.00    0.00    0.00    0.00    0.00    0.00   94.00",
+                at(second + 1)
+            );
+        }
+    }
+    let file = dir.path().join("mpstat.txt");
+    fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    // What is derived of a run stands under its id.
+    let kept = |run: &str| {
+        let is_of_run =
+            |path: &Path| path.to_string_lossy().contains(run) && path.extension().is_some_and(|e| e == "json");
+        files_below(&fenxi.path().join("cache")).iter().filter(|path| is_of_run(path)).count()
+    };
+    let run = |summary: Value| summary["run"].as_str().unwrap().to_owned();
+    let later = run(import(&fenxi, &["--no-answers", "--name", "later", file]));
+    assert_eq!(kept(&later), 0);
+    let now = run(import(&fenxi, &["--force", "--name", "now", file]));
+    assert!(kept(&now) > 0);
+}
+
+/// All files below a folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[test]
 fn a_directory_of_packed_files_becomes_one_run_of_several_hosts() {
     let fenxi = Fenxi::new();
     let dir = tempfile::tempdir().unwrap();

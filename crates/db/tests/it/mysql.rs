@@ -251,7 +251,7 @@ fn resets_and_restarts_give_no_wrong_figure() {
     server.run(program, Mode::Simple, Schedule::Closed);
     observation.go_on(1.2);
     server.client("test").run("FLUSH STATUS").unwrap();
-    observation.go_on(1.5);
+    observation.go_on(2.5);
     server.kill();
     observation.go_on(0.3);
     server.start_again();

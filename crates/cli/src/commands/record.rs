@@ -16,7 +16,8 @@ use crate::{
     facts,
     machine::hostname,
     options::{
-        DbArgs, Global, HostsArgs, RollArgs, RootArg, RunLabels, TriggerArgs, interval, key_value, seconds, with_config,
+        DbArgs, Global, HostsArgs, RollArgs, RootArg, RunLabels, TriggerArgs, came_true, interval, key_value, seconds,
+        with_config,
     },
     print,
     progress::{Line, plural},
@@ -212,13 +213,7 @@ fn describe(outcome: &Outcome, series: Option<&str>) -> String {
     if let Some(code) = outcome.exit_code.filter(|code| *code != 0) {
         text.push_str(&format!("; the command ended with status {code}"));
     }
-    for triggered in &outcome.triggered {
-        let did = match &triggered.never {
-            Some(never) => never.clone(),
-            None => format!("fired {}", plural(u64::from(triggered.fired), "time")),
-        };
-        text.push_str(&format!("\n`{}` {did}", triggered.condition));
-    }
+    text.push_str(&came_true(&outcome.triggered));
     text.push_str(match series {
         Some(_) => "\nnext: fenxi show -1h.., fenxi compare yesterday today",
         None => "\nnext: fenxi explain @1, fenxi ask, fenxi report @1",

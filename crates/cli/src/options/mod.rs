@@ -24,7 +24,7 @@ pub use hosts::HostsArgs;
 pub use live::LiveArgs;
 pub use range::RangeArgs;
 pub use roll::{RollArgs, with_config};
-pub use trigger::TriggerArgs;
+pub use trigger::{TriggerArgs, came_true};
 pub use values::{cpu_list, interval, key_value, seconds, size};
 
 /// Options that every command has.

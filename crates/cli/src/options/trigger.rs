@@ -5,11 +5,12 @@ use std::sync::Arc;
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use fenxi_model::parse_seconds;
-use fenxi_record::{Condition, Hook, Triggers, Who, fills, started};
+use fenxi_record::{Condition, Hook, Triggered, Triggers, Who, fills, started};
 use fenxi_source::Source;
 use regex::Regex;
 
 use super::seconds;
+use crate::progress::plural;
 
 /// Conditions, and what follows.
 #[derive(Debug, Args)]
@@ -25,7 +26,7 @@ pub struct TriggerArgs {
     /// Keep only what is around a trigger, from so long before it; without it, everything is recorded
     #[arg(long, value_name = "TIME", value_parser = seconds, requires = "when")]
     pub before: Option<f64>,
-    /// How long after a trigger what --then started runs, and what --before keeps is kept
+    /// How long after a trigger what --then started runs (and rows are kept, with --before)
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
     pub after: f64,
     /// What the started sources observe: all they can, or the session that came to the level
@@ -87,6 +88,15 @@ impl TriggerArgs {
             ..Triggers::new(self.when.clone())
         }))
     }
+}
+
+/// How often each condition came true, a line for each with a line break before it.
+pub fn came_true(all: &[Triggered]) -> String {
+    let line = |one: &Triggered| {
+        let fired = || format!("fired {}", plural(u64::from(one.fired), "time"));
+        format!("\n`{}` {}", one.condition, one.never.clone().unwrap_or_else(fired))
+    };
+    all.iter().map(line).collect()
 }
 
 /// A time, perhaps none.

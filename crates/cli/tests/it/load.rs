@@ -94,6 +94,23 @@ fn a_load_is_told_as_it_goes_and_kept_with_the_machine_as_a_run() {
 }
 
 #[test]
+fn a_condition_comes_true_while_a_load_runs_and_everything_is_kept_all_the_same() {
+    let (fenxi, server) = (Fenxi::new(), server());
+    let url = server.url();
+    let load = ["load", "run", &url, "-w", "oltp_point_select", "--protocol", "simple", "--rate", "50", "--for", "2s"];
+    let when = ["--when", "sched.tasks > 0 for 0.5s", "--when", "sched.tasks > 1G", "--at-most", "1"];
+    assert!(fenxi.fails(2, &[&load[..], &when].concat()).contains("--record"), "nothing is looked at without it");
+    let recorded = [&load[..], &when, &["--record"]].concat();
+    assert!(fenxi.fails(2, &[&recorded[..], &["--before", "1s"]].concat()).contains("--before"));
+    let done = fenxi.run(&recorded);
+    let told = text(&done.stderr);
+    assert!(done.status.success() && told.contains("`sched.tasks > 0 for 0.5s` fired 1 time"), "{told}");
+    assert!(told.contains("`sched.tasks > 1G`"), "{told}");
+    assert_eq!(fenxi.number("SELECT count(*) FROM event WHERE kind = 'trigger'"), 2.0, "one that fired, one that did not");
+    assert_eq!(fenxi.number("SELECT count(*) FROM load WHERE generator = 'fenxi'"), 2.0);
+}
+
+#[test]
 fn prometheus_is_answered_meanwhile() {
     let (fenxi, server) = (Fenxi::new(), server());
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -34,7 +34,7 @@ use serde_json::json;
 use super::{Where, exporter::Exporter, resolve, team::TeamArgs, workload_text};
 use crate::{
     machine::hostname,
-    options::{DbArgs, Global, HostsArgs, RunLabels, cpu_list, interval, seconds},
+    options::{DbArgs, Global, HostsArgs, RunLabels, TriggerArgs, came_true, cpu_list, interval, seconds},
     print, sources,
     stop::Stop,
     stores,
@@ -92,6 +92,9 @@ Examples:
 #[command(mut_arg("name", |arg| arg.help("Name of the run [default: name of the workload]").requires("record")))]
 #[command(mut_arg("tag", |arg| arg.requires("record")))]
 #[command(mut_arg("on", |arg| arg.requires("record")))]
+#[command(mut_arg("when", |arg| arg.requires("record")))]
+#[command(mut_arg("mark_on", |arg| arg.requires("record")))]
+#[command(mut_arg("before", |arg| arg.hide(true).conflicts_with("record")))]
 pub struct RunArgs {
     /// Database and workload
     #[command(flatten)]
@@ -172,6 +175,9 @@ pub struct RunArgs {
     /// Further database servers; the loaded one is observed anyway
     #[command(flatten)]
     pub db: DbArgs,
+    /// What to look for meanwhile, and what follows; everything is recorded either way
+    #[command(flatten)]
+    pub triggers: TriggerArgs,
 }
 
 /// A share in percent.
@@ -375,6 +381,7 @@ fn recorded(
     let host = hostname(&root);
     let mut sources = sources::choose(&args.hosts.own(&args.source, &host))?;
     sources.extend(args.db.source(vec![fenxi_db::Server::new(&plan.target)], args.interval)?);
+    let triggers = args.triggers.triggers(&mut sources)?;
     sources.extend(args.hosts.connect(&args.source, args.interval, None, &host, global.quiet)?);
     let record = fenxi_record::Plan {
         store: Some(stores::create(global)?),
@@ -383,6 +390,7 @@ fn recorded(
         params: parameters(args, workload, plan),
         random: stores::random(),
         beside_work: true,
+        triggers,
         ..fenxi_record::Plan::new(sources, root, host, args.interval)
     };
     let (ended, interrupted) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -421,7 +429,8 @@ fn recorded(
     report::rows(&outcome, observed.rows());
     let kept = observed.seal()?;
     if let (Some(run), false) = (kept.run, global.quiet) {
-        print::messages(&format!("recorded {run}\nnext: fenxi explain @1, fenxi ask, fenxi report @1"));
+        let fired = came_true(&kept.triggered);
+        print::messages(&format!("recorded {run}{fired}\nnext: fenxi explain @1, fenxi ask, fenxi report @1"));
     }
     Ok(outcome)
 }

@@ -15,6 +15,8 @@ export interface Moment {
   from: number;
   to: number;
   events: number;
+  /** The kind of event: `mark`, `phase`, `log`, `counter reset` … */
+  kind: string;
   /** 1 for marks and phases, 2 for errors, then what matters less. */
   place: number;
   /** What it says. */
@@ -61,6 +63,7 @@ export function momentsOf(panel: Panel | undefined, runs: Run[]): Moment[] {
       from: Number(row[from]),
       to: Number(row[until]),
       events: Number(row[events]),
+      kind: label,
       place: Number(row[place]),
       text: said || label,
     };

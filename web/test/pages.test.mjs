@@ -173,6 +173,25 @@ test("a zoom asks the server for that time range, stands in the address, and can
   await page.waitForFunction(() => location.search.includes("from="));
 });
 
+test("a moment gets a name on the page, stands in the charts, and loses it again", options, async () => {
+  await visit(page, `/run?run=${await idOf("thorough")}`);
+  await page.getByRole("button", { name: "Mark a moment" }).click();
+  const dialog = page.locator("dialog");
+  await dialog.getByLabel("What happened").fill("failover begins");
+  await dialog.getByLabel("Seconds from the start").fill("1000000");
+  await dialog.getByRole("button", { name: "Mark", exact: true }).click();
+  assert.equal(await dialog.count(), 1, "a moment after the end is refused");
+  await dialog.getByLabel("Seconds from the start").fill("0.5");
+  await dialog.getByRole("button", { name: "Mark", exact: true }).click();
+  const chip = page.locator(".window .chip", { hasText: "failover begins 0:00.5" });
+  await chip.waitFor();
+  await chip.click();
+  await page.waitForFunction(() => location.search.includes("from="));
+  await page.getByRole("button", { name: "remove the mark failover begins" }).click();
+  await dialog.getByRole("button", { name: "Remove" }).click();
+  await chip.waitFor({ state: "detached" });
+});
+
 test("a series that is hidden stays hidden in the link", options, async () => {
   await visit(page, `/run?run=${await idOf("thorough")}`);
   const button = page.locator(".legend button").first();

@@ -172,8 +172,11 @@ impl Embedded {
     fn make_views(&self, worker: &mut Worker, sql: &str, scope: &Scope) -> Result<(), QueryError> {
         let mentions = Mentions::of(sql);
         let Worker { session, made, .. } = worker;
-        // Sealed runs do not change, but all runs may become more: only named runs are remembered.
-        let stands = |made: &BTreeMap<String, Scope>, name: &str| scope.runs.is_some() && made.get(name) == Some(scope);
+        // Sealed runs do not change, but all runs may become more: only named runs are remembered. Marks are labels, which
+        // change at any moment.
+        let stands = |made: &BTreeMap<String, Scope>, name: &str| {
+            scope.runs.is_some() && made.get(name) == Some(scope) && !views::has_labels(name)
+        };
         let mut ddl = String::new();
         let plain = mentions.tables.iter().map(|name| (*name).to_owned());
         let apart =

@@ -87,6 +87,11 @@ fn names(sql: &str) -> BTreeSet<String> {
     lex::tokens(sql).into_iter().filter_map(name).collect()
 }
 
+/// Whether the view of `table` has rows of labels, which are kept beside the runs and may change.
+pub(crate) fn has_labels(table: &str) -> bool {
+    table == event::TABLE.name
+}
+
 /// The statement that makes the view of `table` (also `boot.<table>`, `spread.<table>`) over the runs of `scope`.
 pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, QueryError> {
     let files = store.files(table, scope.runs.as_deref())?;
@@ -117,7 +122,7 @@ pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, 
             parts.push(select(declared, group)? + &condition);
         }
     }
-    if table == event::TABLE.name {
+    if has_labels(table) {
         parts.extend(marks::rows(store, scope)?);
     }
     if parts.is_empty() {

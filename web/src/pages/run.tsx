@@ -7,11 +7,12 @@ import { Beside } from "../charts/axis";
 import { Findings } from "../findings";
 import { FirstScreen, shownFirst, TheAnswer, useFirst } from "../first";
 import { Different } from "../inrange";
-import { MARKS, moments, momentsOf } from "../marks";
+import { MARKS, type Moment, moments, momentsOf } from "../marks";
 import { Empty, Failure, Pending } from "../parts";
 import type { Opened, Run, Section } from "../payload";
 import { link } from "../router";
 import { RunFacts } from "../runs/facts";
+import { MarkMoment } from "../runs/marking";
 import { RunTools } from "../runs/tools";
 import { SaveWindow } from "../runs/windows";
 import { Navigation, SectionView, silent, SilentSection } from "../sections";
@@ -80,7 +81,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   const all = opened.sections.filter((s) => s.panels.length > 0);
   const first = useFirst(all, runs);
   const range = useShared(settled);
-  const isMarked = useMoments(all, runs);
+  const happened = useMoments(all, runs);
   const beside = all.flatMap((s) => s.panels).filter((p) => p.x === "t" && p.chart === "line");
   const above = shownFirst(first, split !== null);
   const left = all.map((s) => ({ ...s, panels: s.panels.filter((p) => !above.has(p.id)) }));
@@ -102,7 +103,7 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
           <h1>{opened.title}</h1>
           {!offline && runs.length > 0 && <RunTools runs={runs} writable={writable} />}
         </div>
-        <RunFacts runs={runs} writable={writable} />
+        <RunFacts runs={runs} moments={happened} writable={writable} />
       </div>
       <Navigation
         sections={[
@@ -114,7 +115,8 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
         drawn={ready}
         tools={
           <>
-            {isMarked && <MarksSwitch />}
+            {happened.length > 0 && <MarksSwitch />}
+            {writable && runs.length === 1 && <MarkMoment run={runs[0]} />}
             {writable && <SaveWindow runs={runs} />}
           </>
         }
@@ -146,8 +148,8 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
   );
 }
 
-/** Lets charts show what happened at moments of the runs; whether there are any. */
-function useMoments(sections: Section[], runs: Run[]): boolean {
+/** What happened at moments of the runs, which charts show. */
+function useMoments(sections: Section[], runs: Run[]): Moment[] {
   const has = sections.some((s) => s.panels.some((p) => p.id === MARKS));
   const answer = useAnswer("panel", has ? { question: MARKS, run: runs.map((r) => r.id) } : null).data;
   const shown = useShared(marked);
@@ -156,7 +158,7 @@ function useMoments(sections: Section[], runs: Run[]): boolean {
     moments.set(shown === "on" ? found : []);
     return () => moments.set([]);
   }, [answer, shown]);
-  return found.length > 0;
+  return found;
 }
 
 function MarksSwitch() {

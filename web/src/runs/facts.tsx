@@ -1,12 +1,21 @@
 // What a run was: host, time, command, parameters; what recording it cost, and what it holds.
 
+import type { Moment } from "../marks";
 import { RunColour } from "../panel";
 import type { Run } from "../payload";
 import { useShared, zone } from "../shared";
 import { duration, human, MISSING, moment, plural } from "../units";
+import { Marks } from "./marking";
 import { Windows } from "./windows";
 
-export function RunFacts({ runs, writable }: { runs: Run[]; writable: boolean }) {
+interface Props {
+  runs: Run[];
+  /** What happened in the run, where it is one. */
+  moments?: Moment[];
+  writable: boolean;
+}
+
+export function RunFacts({ runs, moments = [], writable }: Props) {
   useShared(zone);
   return (
     <div class="runs">
@@ -28,6 +37,7 @@ export function RunFacts({ runs, writable }: { runs: Run[]; writable: boolean })
             {!!run.exit_status && <Fact name="exit status" value={String(run.exit_status)} />}
             {run.signal !== null && <Fact name="ended by signal" value={String(run.signal)} />}
             <Windows run={run} writable={writable} />
+            {runs.length === 1 && <Marks run={run} moments={moments} writable={writable} />}
             {run.command && <Fact name="command" value={run.command} wide />}
           </dl>
           <details class="nothing">

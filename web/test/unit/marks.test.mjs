@@ -6,7 +6,7 @@ import { load } from "./load.mjs";
 
 const [{ clusters, momentsOf, told }] = await load(["marks.ts"]);
 
-const moment = (from, place, text, more = {}) => ({ run: 0, from, to: from, events: 1, place, text, ...more });
+const moment = (from, place, text, more = {}) => ({ run: 0, from, to: from, events: 1, kind: "log", place, text, ...more });
 
 test("moments that cannot be told apart are one line, the most important first", () => {
   const all = [moment(10, 5, "info"), moment(10.2, 1, "mark"), moment(50, 2, "error")];

@@ -106,7 +106,11 @@ fn a_condition_comes_true_while_a_load_runs_and_everything_is_kept_all_the_same(
     let told = text(&done.stderr);
     assert!(done.status.success() && told.contains("`sched.tasks > 0 for 0.5s` fired 1 time"), "{told}");
     assert!(told.contains("`sched.tasks > 1G`"), "{told}");
-    assert_eq!(fenxi.number("SELECT count(*) FROM event WHERE kind = 'trigger'"), 2.0, "one that fired, one that did not");
+    assert_eq!(
+        fenxi.number("SELECT count(*) FROM event WHERE kind = 'trigger'"),
+        2.0,
+        "one that fired, one that did not"
+    );
     assert_eq!(fenxi.number("SELECT count(*) FROM load WHERE generator = 'fenxi'"), 2.0);
 }
 

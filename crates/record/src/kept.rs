@@ -112,6 +112,11 @@ impl Kept {
         self.open.map_or(Ok(()), OpenRun::discard)
     }
 
+    /// CPU seconds that had been used when it began.
+    pub(crate) fn cpu_before(&self) -> f64 {
+        self.cpu_before
+    }
+
     /// The run as it is at its end, not yet sealed; `rows` are its last ones, `elapsed_s` is how long it was sampled.
     pub(crate) fn end(self, sampler: &mut Sampler, rows: Rows, elapsed_s: f64, how: Ending) -> Observed {
         let Ending { at, exit_status, signal, outcome, beside_work, windows, cost } = how;

@@ -105,7 +105,7 @@ impl Observed {
                 None => seal(open, &mut self.rows, self.end)?,
             });
         }
-        self.outcome.cpu_s = self.cpu.now();
+        self.outcome.cpu_s += self.cpu.now();
         Ok(self.outcome)
     }
 }

@@ -46,6 +46,8 @@ pub(crate) struct Recording<T: Time> {
     pub(crate) progress: Progress,
     /// Runs begun.
     pub(crate) runs: u64,
+    /// CPU seconds that had been used when the first of them began.
+    cpu_first: f64,
     pub(crate) interrupted: Option<i32>,
     /// Whether the options are to be read anew.
     pub(crate) reload: bool,
@@ -77,6 +79,7 @@ impl<T: Time> Recording<T> {
         };
         let mut recording = Recording {
             armed: Armed::of(&plan, kept.id(), steady),
+            cpu_first: kept.cpu_before(),
             keeper: plan.roll.as_ref().map(|_| Keeper::start(time.flows())),
             progress: Progress { planned_s: plan.duration_s, ..Progress::default() },
             plan,
@@ -327,7 +330,8 @@ impl<T: Time> Recording<T> {
             interrupted: self.interrupted,
             out_of_time: self.out_of_time,
             progress: self.progress,
-            cpu_s: 0.0,
+            // That of the runs before; the last one adds its own when it is sealed.
+            cpu_s: self.kept.cpu_before() - self.cpu_first,
             triggered: self.armed.as_ref().map_or(Vec::new(), Armed::triggered),
         };
         let how = Ending {

@@ -22,6 +22,31 @@
 -- yes: thread_wait pid=7 comm=app wait=run threads=0.4 role=command *20
 -- yes: thread_wait pid=8 comm=app wait=run threads=0.4 role=command *20
 -- yes: thread_wait pid=9 comm=app wait=run threads=0.4 role=command *20
+--
+-- yes: sched cpus_online=4 *20
+-- yes: process pid=6 comm=app cpu=0 threads=1 voluntary_switches_per_s=0 *20
+-- yes: process pid=7 comm=app cpu=40 run_queue_wait=5 threads=1 voluntary_switches_per_s=90 *20
+-- yes: process pid=8 comm=app cpu=30 run_queue_wait=5 threads=1 voluntary_switches_per_s=90 *20
+-- yes: process pid=9 comm=app cpu=30 run_queue_wait=5 threads=1 voluntary_switches_per_s=90 *20
+-- yes: thread_wait pid=6 comm=app wait=child function=do_wait threads=1 role=command *20
+-- yes: thread_wait pid=7 comm=app wait=lock function=futex_do_wait threads=0.4 role=command *20
+-- yes: thread_wait pid=8 comm=app wait=lock function=futex_do_wait threads=0.4 role=command *20
+-- yes: thread_wait pid=9 comm=app wait=lock function=futex_do_wait threads=0.4 role=command *20
+-- yes: thread_wait pid=7 comm=app wait=run threads=0.6 role=command *20
+-- yes: thread_wait pid=8 comm=app wait=run threads=0.6 role=command *20
+-- yes: thread_wait pid=9 comm=app wait=run threads=0.6 role=command *20
+--
+-- no: sched cpus_online=4 *20
+-- no: process pid=7 comm=app cpu=40 run_queue_wait=55 threads=1 voluntary_switches_per_s=90 *20
+-- no: process pid=8 comm=app cpu=40 run_queue_wait=55 threads=1 voluntary_switches_per_s=90 *20
+-- no: process pid=9 comm=app cpu=40 run_queue_wait=55 threads=1 voluntary_switches_per_s=90 *20
+-- no: thread_wait pid=7 comm=app wait=lock function=futex_do_wait threads=0.1 role=command *20
+-- no: thread_wait pid=8 comm=app wait=lock function=futex_do_wait threads=0.1 role=command *20
+-- no: thread_wait pid=9 comm=app wait=lock function=futex_do_wait threads=0.1 role=command *20
+-- no: thread_wait pid=7 comm=app wait=run threads=0.9 role=command *20
+-- no: thread_wait pid=8 comm=app wait=run threads=0.9 role=command *20
+-- no: thread_wait pid=9 comm=app wait=run threads=0.9 role=command *20
+--
 -- no: sched cpus_online=4 *20
 -- no: process pid=7 comm=app cpu=100 threads=1 voluntary_switches_per_s=90 *20
 -- no: process pid=8 comm=app cpu=1 threads=1 voluntary_switches_per_s=2 *20
@@ -48,13 +73,16 @@
 -- no: thread_wait pid=7 comm=server wait=lock function=futex_do_wait threads=0.5 *20
 -- At least one more waits than runs, the program keeps about a CPU busy and not all that there are: the lock is what is full. A pool
 -- without work uses little CPU. Processes of the recorded command that are one program count together where they wake up for the lock,
--- as they may share it.
+-- as they may share it; a parent that waits for them is none of them. How long a process of one thread that is seen to wait for nothing
+-- but locks did wait is what the scheduler did not count as run or queued: exact, where a few looks at its thread are not.
 WITH machines AS (
     SELECT run, host, max(cpus_online) AS cpus FROM sched GROUP BY run, host
 ), switches AS (
-    SELECT run, host, pid, sum(voluntary_switches_per_s * dt) AS woke FROM process GROUP BY run, host, pid
+    SELECT run, host, pid, sum(voluntary_switches_per_s * dt) AS woke, sum((cpu + run_queue_wait) * dt) / 100 AS wanted_s
+    FROM process GROUP BY run, host, pid
 ), processes AS (
-    SELECT w.run, w.host, w.comm, w.pid, max(w.role) AS role, sum(w.threads) FILTER (w.wait = 'lock') AS waiting, sum(w.threads) AS working, max(w.cpu) AS cpu,
+    SELECT w.run, w.host, w.comm, w.pid, max(w.role) AS role, sum(w.threads) FILTER (w.wait = 'lock') AS waiting, sum(w.threads) FILTER (w.wait <> 'child') AS working,
+        max(w.cpu) AS cpu, bool_and(w.wait IN ('lock', 'run')) AS only_locks, max(s.wanted_s) AS wanted_s,
         max(w.looks) FILTER (w.wait = 'lock') AS looks, max(w.of_threads) AS of_threads, any_value(w.seen_s) AS seen_s, max(s.woke) AS woke
     FROM thread_wait_mean w LEFT JOIN switches s ON s.run = w.run AND s.host = w.host AND s.pid = w.pid
     WHERE w.is_subject
@@ -62,10 +90,11 @@ WITH machines AS (
 ), alone AS (
     SELECT run, host, comm, 'process ' || pid AS place, waiting, working, cpu, looks, seen_s FROM processes WHERE looks >= 5
 ), together AS (
-    SELECT run, host, comm, count(*) || ' processes' AS place, sum(waiting) FILTER (woke >= 20 * waiting * seen_s) AS waiting, sum(working) AS working, sum(cpu) AS cpu,
+    SELECT run, host, comm, count(*) || ' processes' AS place,
+        sum(CASE WHEN only_locks AND of_threads <= 1 THEN greatest(waiting, 1 - wanted_s / seen_s) ELSE waiting END) FILTER (woke >= 20 * waiting * seen_s) AS waiting, sum(working) AS working, sum(cpu) AS cpu,
         max(looks) AS looks, any_value(seen_s) AS seen_s
     FROM processes
-    WHERE role = 'command' AND of_threads <= 2
+    WHERE role = 'command' AND of_threads <= 2 AND working > 0
     GROUP BY run, host, comm
     HAVING count(*) >= 2 AND sum(looks) >= 5
 ), all_of AS (

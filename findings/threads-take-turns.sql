@@ -48,6 +48,15 @@
 -- no: thread_wait pid=9 comm=app wait=run threads=0.9 role=command *20
 --
 -- no: sched cpus_online=4 *20
+-- no: process pid=7 comm=app cpu=60 run_queue_wait=5 threads=1 voluntary_switches_per_s=90 *20
+-- no: process pid=8 comm=app cpu=10 run_queue_wait=1 threads=1 voluntary_switches_per_s=90 *4
+-- no: process pid=9 comm=app cpu=10 run_queue_wait=1 threads=1 voluntary_switches_per_s=90 *4
+-- no: thread_wait pid=7 comm=app wait=run threads=0.7 role=command *20
+-- no: thread_wait pid=7 comm=app wait=lock function=futex_do_wait threads=0.3 role=command *20
+-- no: thread_wait pid=8 comm=app wait=lock function=futex_do_wait threads=1 role=command *4
+-- no: thread_wait pid=9 comm=app wait=lock function=futex_do_wait threads=1 role=command *4
+--
+-- no: sched cpus_online=4 *20
 -- no: process pid=7 comm=app cpu=100 threads=1 voluntary_switches_per_s=90 *20
 -- no: process pid=8 comm=app cpu=1 threads=1 voluntary_switches_per_s=2 *20
 -- no: process pid=9 comm=app cpu=1 threads=1 voluntary_switches_per_s=2 *20
@@ -91,7 +100,7 @@ WITH machines AS (
     SELECT run, host, comm, 'process ' || pid AS place, waiting, working, cpu, looks, seen_s FROM processes WHERE looks >= 5
 ), together AS (
     SELECT run, host, comm, count(*) || ' processes' AS place,
-        sum(CASE WHEN only_locks AND of_threads <= 1 THEN greatest(waiting, 1 - wanted_s / seen_s) ELSE waiting END) FILTER (woke >= 20 * waiting * seen_s) AS waiting, sum(working) AS working, sum(cpu) AS cpu,
+        sum(CASE WHEN only_locks AND of_threads <= 1 THEN greatest(waiting, working - wanted_s / seen_s) ELSE waiting END) FILTER (woke >= 20 * waiting * seen_s) AS waiting, sum(working) AS working, sum(cpu) AS cpu,
         max(looks) AS looks, any_value(seen_s) AS seen_s
     FROM processes
     WHERE role = 'command' AND of_threads <= 2 AND working > 0

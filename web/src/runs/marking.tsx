@@ -10,11 +10,8 @@ import { clock } from "../units";
 
 const address = (run: Run, text = "") => `runs/${encodeURIComponent(run.id)}/marks${text && `/${encodeURIComponent(text)}`}`;
 const fine = (run: Run) => run.duration_s < 600;
-/** Changes marks of a run: its moments are asked for again. */
-const act = (run: Run, done: () => Promise<unknown>) => {
-  forget(request("panel", { question: MARKS, run: [run.id] }));
-  return done().then(changed);
-};
+/** Lets the moments of a run be asked for again once its marks have changed. */
+const forgetMoments = (run: Run) => forget(request("panel", { question: MARKS, run: [run.id] }));
 
 /** Gives a moment of the run a name: the beginning of the range that is shown, or one that is typed. */
 export function MarkMoment({ run }: { run: Run }) {
@@ -28,18 +25,17 @@ export function MarkMoment({ run }: { run: Run }) {
     setAsked(true);
   };
   const seconds = Number(at);
+  const act = () => {
+    forgetMoments(run);
+    return change("POST", address(run), { at_s: seconds, text });
+  };
   return (
     <>
       <button type="button" title="Name a moment of this run; all charts over time show it" onClick={open}>
         Mark a moment
       </button>
       {asked && (
-        <Dialog
-          title="Mark a moment"
-          act="Mark"
-          onClose={() => setAsked(false)}
-          onAct={() => act(run, () => change("POST", address(run), { at_s: seconds, text }))}
-        >
+        <Dialog title="Mark a moment" act="Mark" onClose={() => setAsked(false)} onAct={act}>
           <Field label="What happened">
             <input
               type="text"
@@ -75,6 +71,10 @@ export function Marks({ run, moments, writable }: { run: Run; moments: Moment[];
   const [leaving, setLeaving] = useState<Moment | null>(null);
   const marks = moments.filter((m) => m.kind === "mark");
   if (marks.length === 0) return null;
+  const remove = (mark: Moment) => {
+    forgetMoments(run);
+    return change("DELETE", address(run, mark.text)).then(changed);
+  };
   const around = run.duration_s / 20;
   return (
     <div class="fact">
@@ -108,7 +108,7 @@ export function Marks({ run, moments, writable }: { run: Run; moments: Moment[];
           act="Remove"
           danger
           onClose={() => setLeaving(null)}
-          onAct={() => act(run, () => change("DELETE", address(run, leaving.text)))}
+          onAct={() => remove(leaving)}
         >
           <p>{`${run.name} loses this name of a moment; the recording is kept. What the recorder marked itself stays.`}</p>
         </Dialog>

@@ -17,6 +17,9 @@ use crate::{
     views::{self, Mentions},
 };
 
+/// What an engine beside another one may use before it spills, unless a limit was set: it is asked for findings, which are small.
+const BESIDE: &str = "1GiB";
+
 /// The engine of this machine.
 pub(crate) struct Embedded {
     workers: Workers,
@@ -80,6 +83,17 @@ impl Answers for Embedded {
     fn program(&self) -> Result<Option<String>, QueryError> {
         Ok(None)
     }
+
+    fn beside(&self, engines: usize, interrupt: Interrupt) -> Option<Box<dyn Answers + Send>> {
+        // Where processes have a bound, it is of all that work for an engine at the same time.
+        if self.options.process_bytes.is_some() {
+            return None;
+        }
+        let memory_limit = self.options.memory_limit.clone().or_else(|| Some(BESIDE.to_owned()));
+        let threads = Some((self.options.threads.unwrap_or_else(threads) / engines).max(1));
+        let options = Options { memory_limit, threads, ..self.options.clone() };
+        Some(Box::new(Embedded::new(self.workers.clone(), &self.store, &options, interrupt)))
+    }
 }
 
 impl Embedded {
@@ -104,7 +118,8 @@ impl Embedded {
             None => (Explain::No, asked.sql),
         };
         let params = asked.params.iter().map(|(name, value)| ((*name).to_owned(), Cell::from(value))).collect();
-        let statement = Statement { sql: lex::without_end(sql).to_owned(), explain, params };
+        let is_ours = asked.author == Author::Ours;
+        let statement = Statement { sql: lex::without_end(sql).to_owned(), explain, params, is_ours };
         let asking = worker.session.ask(statement, self.options.answer_bytes, take);
         asking.map_err(|e: QueryError| e.about(sql))
     }

@@ -3,6 +3,7 @@
 //! Nothing is executed here. Both are an [`Answers`]: a statement and what it may see in, batches out.
 
 use std::{
+    collections::BTreeMap,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -168,11 +169,19 @@ pub(crate) trait Answers {
 
     /// The program that answers and its version; None for the engine of this program.
     fn program(&self) -> Result<Option<String>, QueryError>;
+
+    /// One of several `engines` for the same store, which answer at the same time and share its threads; None where one is all
+    /// that there may be.
+    fn beside(&self, engines: usize, interrupt: Interrupt) -> Option<Box<dyn Answers + Send>>;
 }
 
-/// Stops the query that an engine runs, from another thread.
+/// Stops the queries that an engine and those beside it run, from another thread.
 #[derive(Clone, Debug, Default)]
-pub struct Interrupt(Arc<Mutex<Option<Stop>>>);
+pub struct Interrupt {
+    /// What stops the statement of each engine, by its place.
+    stops: Arc<Mutex<BTreeMap<usize, Stop>>>,
+    place: usize,
+}
 
 /// What stops a statement where it is answered.
 #[derive(Clone, Debug)]
@@ -186,15 +195,21 @@ pub(crate) enum Stop {
 impl Interrupt {
     /// Stops the query in flight, whatever it does; it ends with [`QueryError::Interrupted`].
     pub fn interrupt(&self) {
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            Some(Stop::Worker(stop)) => stop.stop(),
-            Some(Stop::Cluster(stop)) => stop.stop(),
-            None => {}
+        for stop in self.stops.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            match stop {
+                Stop::Worker(stop) => stop.stop(),
+                Stop::Cluster(stop) => stop.stop(),
+            }
         }
     }
 
     pub(crate) fn set(&self, stop: Stop) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).insert(self.place, stop);
+    }
+
+    /// That of the engine at another place; it is stopped with this one.
+    fn at(&self, place: usize) -> Interrupt {
+        Interrupt { stops: Arc::clone(&self.stops), place }
     }
 }
 
@@ -242,6 +257,21 @@ impl Engine {
             coarse_from: options.coarse_from.unwrap_or(COARSE_FROM),
             interrupt,
         }
+    }
+
+    /// So many engines for the same store, to be asked at the same time in place of this one, or none; they end with its interrupt.
+    pub(crate) fn beside(&self, engines: usize) -> Vec<Engine> {
+        let another = |place: usize| {
+            let interrupt = self.interrupt.at(place);
+            Some(Engine {
+                answers: self.answers.beside(engines, interrupt.clone())?,
+                store: self.store.clone(),
+                options: self.options.clone(),
+                coarse_from: self.coarse_from,
+                interrupt,
+            })
+        };
+        (1..=engines).map_while(another).collect()
     }
 
     /// The store that is asked.

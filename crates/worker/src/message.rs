@@ -93,6 +93,8 @@ pub struct Statement {
     pub explain: Explain,
     /// A value for each `$name` in it.
     pub params: Vec<(String, Cell)>,
+    /// Whether its whole text is Fenxi's own, so that it need not be looked at before it is planned.
+    pub is_ours: bool,
 }
 
 /// Whether a statement is answered or explained.

@@ -6,6 +6,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use fenxi_model::RunId;
@@ -14,6 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, Occurrence, Severity, order};
 use crate::{Engine, Part, QueryError, Scope, views::Mentions};
+
+/// Engines that look for findings at the same time, at most: nearly all of their time is planning, which one CPU does.
+const MAX_ENGINES: usize = 4;
+/// Findings for which one more engine is worth being begun.
+const FOR_AN_ENGINE: usize = 8;
+
+/// What a finding finds, or why it could not look.
+type Outcome = Result<Vec<Occurrence>, QueryError>;
 
 /// What was found in one run, or a part of it, by the finding's name.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -54,19 +63,15 @@ impl Engine {
         let by = self.program()?.map(|program| word(&program));
         let path = |run: &RunId| self.kept_path(run, scope.part, by.as_deref());
         let mut kept: Vec<Kept> = runs.iter().map(|run| self.kept(path(run))).collect();
+        let jobs: Vec<Job> = findings.iter().map(|finding| Job::of(finding, &runs, scope, &kept)).collect();
+        let found = self.find_side_by_side(&findings, &jobs);
         let mut all = Vec::new();
-        for finding in findings {
-            let outcome = match finding.own {
-                true => self.find(&finding, scope),
-                false => self.evaluate(&finding, &runs, scope.part, &mut kept),
-            };
-            let mut outcome = match outcome {
-                Err(QueryError::Finding { source, .. })
-                    if matches!(*source, QueryError::Cluster(_) | QueryError::Interrupted) =>
-                {
-                    return Err(*source);
-                }
-                outcome => outcome,
+        for ((finding, job), found) in findings.into_iter().zip(jobs).zip(found) {
+            let mut outcome = match found.transpose() {
+                Err(QueryError::Finding { source, .. }) if is_end(&source) => return Err(*source),
+                Err(error) => Err(error),
+                Ok(found) if finding.own => Ok(found.unwrap_or_default()),
+                Ok(found) => Ok(job.keep(&finding, &found.unwrap_or_default(), &runs, &mut kept)),
             };
             if let Ok(occurrences) = &mut outcome {
                 occurrences.sort_by_key(|occurrence| occurrence.severity);
@@ -93,32 +98,40 @@ impl Engine {
         Ok(all.into_iter().filter(|run| seen.insert(run.clone())).collect())
     }
 
-    /// Evaluates a finding in those runs of which nothing is kept, and gives what it finds in all.
-    fn evaluate(
-        &self,
-        finding: &Finding,
-        runs: &[RunId],
-        part: Option<Part>,
-        kept: &mut [Kept],
-    ) -> Result<Vec<Occurrence>, QueryError> {
-        let version = version(finding);
-        let is_kept = |kept: &Kept| kept.findings.get(&finding.name).is_some_and(|found| found.version == version);
-        let missing: Vec<usize> = (0..runs.len()).filter(|i| !is_kept(&kept[*i])).collect();
-        if !missing.is_empty() {
-            let scope = Scope { runs: Some(missing.iter().map(|i| runs[*i].clone()).collect()), part };
-            let found = self.find(finding, &scope)?;
-            for i in missing {
-                let of_run = found.iter().filter(|occurrence| occurrence.run == runs[i].as_str());
-                let rows = of_run.map(Row::of).collect();
-                kept[i].findings.insert(finding.name.clone(), Evaluated { version: version.clone(), rows });
-                kept[i].is_news = true;
+    /// What each finding finds in the scope of its job, in their order; None where there is nothing to look for. Several engines
+    /// look at the same time where there may be more than one.
+    fn find_side_by_side(&self, findings: &[Finding], jobs: &[Job]) -> Vec<Option<Outcome>> {
+        let work: Vec<(usize, &Scope)> = jobs.iter().enumerate().filter_map(|(i, job)| Some((i, job.scope.as_ref()?))).collect();
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let engines = Some(cpus.min(MAX_ENGINES).min(work.len() / FOR_AN_ENGINE)).filter(|n| *n > 1).unwrap_or(0);
+        let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let look = |engine: &Engine| {
+            let mut found = Vec::new();
+            while !is_over.load(Ordering::Relaxed)
+                && let Some((place, scope)) = work.get(next.fetch_add(1, Ordering::Relaxed))
+            {
+                let outcome = engine.find(&findings[*place], scope);
+                if matches!(&outcome, Err(QueryError::Finding { source, .. }) if is_end(source)) {
+                    is_over.store(true, Ordering::Relaxed);
+                }
+                found.push((*place, outcome));
             }
-        }
-        let rows = runs.iter().zip(kept.iter()).flat_map(|(run, kept)| {
-            let rows = kept.findings.get(&finding.name).map(|found| found.rows.as_slice()).unwrap_or_default();
-            rows.iter().filter_map(|row| row.occurrence(run))
+            found
+        };
+        let mut all: Vec<Option<Outcome>> = jobs.iter().map(|_| None).collect();
+        std::thread::scope(|scope| {
+            let look = &look;
+            let begin = |engine: Engine| scope.spawn(move || look(&engine));
+            let beside: Vec<_> = self.beside(engines).into_iter().map(begin).collect();
+            // A thread cannot panic; what it had looked for is looked for again below.
+            let found = beside.into_iter().flat_map(|thread| thread.join().unwrap_or_default());
+            found.for_each(|(place, outcome)| all[place] = Some(outcome));
         });
-        Ok(rows.collect())
+        // All of it where there is no other engine.
+        for (place, scope) in work.into_iter().filter(|_| !is_over.load(Ordering::Relaxed)) {
+            all[place].get_or_insert_with(|| self.find(&findings[place], scope));
+        }
+        all
     }
 
     /// What is kept of a run; nothing where that cannot be believed.
@@ -143,6 +156,50 @@ impl Engine {
         let part = part.map(|part| format!("{}-{}.", edge(part.from_us), edge(part.to_us))).unwrap_or_default();
         let by = by.map(|by| format!("{by}.")).unwrap_or_default();
         self.store().derived(run, &format!("{part}{by}findings.json"))
+    }
+}
+
+/// Whether an error ends the whole look: half of the findings are no answer.
+fn is_end(error: &QueryError) -> bool {
+    matches!(error, QueryError::Cluster(_) | QueryError::Interrupted)
+}
+
+/// Where a finding has to look.
+struct Job {
+    /// The finding as it is, see [`version`].
+    version: String,
+    /// Places of the runs of which nothing is kept.
+    missing: Vec<usize>,
+    /// What it is to see; None where everything is kept.
+    scope: Option<Scope>,
+}
+
+impl Job {
+    /// A finding of the store looks at everything each time, a shipped one at the runs of which nothing is kept.
+    fn of(finding: &Finding, runs: &[RunId], scope: &Scope, kept: &[Kept]) -> Job {
+        let version = version(finding);
+        if finding.own {
+            return Job { version, missing: Vec::new(), scope: Some(scope.clone()) };
+        }
+        let is_kept = |kept: &Kept| kept.findings.get(&finding.name).is_some_and(|found| found.version == version);
+        let missing: Vec<usize> = (0..runs.len()).filter(|i| !is_kept(&kept[*i])).collect();
+        let narrowed = Scope { runs: Some(missing.iter().map(|i| runs[*i].clone()).collect()), part: scope.part };
+        Job { version, scope: (!missing.is_empty()).then_some(narrowed), missing }
+    }
+
+    /// Keeps what a shipped finding found in the runs that it looked at, and gives what it finds in all.
+    fn keep(&self, finding: &Finding, found: &[Occurrence], runs: &[RunId], kept: &mut [Kept]) -> Vec<Occurrence> {
+        for i in &self.missing {
+            let of_run = found.iter().filter(|occurrence| occurrence.run == runs[*i].as_str());
+            let evaluated = Evaluated { version: self.version.clone(), rows: of_run.map(Row::of).collect() };
+            kept[*i].findings.insert(finding.name.clone(), evaluated);
+            kept[*i].is_news = true;
+        }
+        let rows = runs.iter().zip(kept.iter()).flat_map(|(run, kept)| {
+            let rows = kept.findings.get(&finding.name).map(|found| found.rows.as_slice()).unwrap_or_default();
+            rows.iter().filter_map(|row| row.occurrence(run))
+        });
+        rows.collect()
     }
 }
 

@@ -16,6 +16,7 @@ mod facts;
 mod formats;
 mod live;
 mod machine;
+mod memory;
 mod netns;
 mod options;
 mod overview;

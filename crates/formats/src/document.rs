@@ -122,13 +122,14 @@ pub(crate) fn is_document(text: &str) -> bool {
             return true;
         }
         lines += 1;
+        let figures = figures(line);
         if lines <= LINES {
             first_lines += 1;
-            if is_sentence(line) && !sentences.contains(&line) {
+            if figures == 0 && is_sentence(line) && !sentences.contains(&line) {
                 sentences.push(line);
             }
         }
-        if is_prose(line) && !prose.contains(&line) {
+        if figures <= 1 && is_prose(line) && !prose.contains(&line) {
             prose.push(line);
         }
     }
@@ -146,6 +147,11 @@ fn is_title_of_manual(line: &str) -> bool {
 /// What stands above a quotation in a mail, before a text that is to be translated, and around one in a source: quotes of
 /// Python, a block of YAML.
 fn is_mark(line: &str) -> bool {
+    // Hardly a line of an output ends like one.
+    let ends_like_one = matches!(line.as_bytes().last(), Some(b':' | b'\\' | b'"' | b'|' | b'-' | b'+'));
+    if !ends_like_one && !line.starts_with('m') {
+        return false;
+    }
     line.starts_with("msgid \"")
         || line.ends_with(" wrote:")
         || line.ends_with(" schrieb:")
@@ -160,21 +166,32 @@ fn is_key(text: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
-/// Whether a line is of a message or a document, with fewer words than [`is_sentence`] asks for: at most one figure, and most of
-/// it words, some of which sentences have. What ends in a figure behind a colon is not.
+/// Words with a digit, of which no more than two are counted: most lines of outputs have as many, and sentences have none.
+fn figures(line: &str) -> usize {
+    let (mut figures, mut is_counted) = (0, false);
+    for byte in line.bytes() {
+        if byte.is_ascii_whitespace() {
+            is_counted = false;
+        } else if byte.is_ascii_digit() && !is_counted {
+            (figures, is_counted) = (figures + 1, true);
+            if figures == 2 {
+                break;
+            }
+        }
+    }
+    figures
+}
+
+/// Whether a line with at most one figure is of a message or a document, with fewer words than [`is_sentence`] asks for: most of
+/// it are words, some of which sentences have. What ends in a figure behind a colon is not.
 fn is_prose(line: &str) -> bool {
     if line.starts_with('#') {
         return false;
     }
-    let (mut words, mut plain, mut function, mut figures) = (0, 0, 0, 0);
+    let (mut words, mut plain, mut function) = (0, 0, 0);
     for word in line.split_ascii_whitespace() {
         words += 1;
         if word.bytes().any(|b| b.is_ascii_digit()) {
-            // Most lines of outputs end here; all the rest is for words.
-            figures += 1;
-            if figures > 1 {
-                return false;
-            }
             continue;
         }
         let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
@@ -194,7 +211,7 @@ fn ends_in_a_figure(line: &str) -> bool {
     behind.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a line is prose: many words, nearly all of them of small letters, some of which sentences have, and no figures.
+/// Whether a line without figures is prose: many words, nearly all of them of small letters, some of which sentences have.
 /// Comments of data are none: what a metric means (`# HELP`) is said in sentences, too.
 fn is_sentence(line: &str) -> bool {
     if line.starts_with('#') {
@@ -202,9 +219,6 @@ fn is_sentence(line: &str) -> bool {
     }
     let (mut words, mut plain, mut function) = (0, 0, 0);
     for word in line.split_ascii_whitespace() {
-        if word.bytes().any(|b| b.is_ascii_digit()) {
-            return false;
-        }
         words += 1;
         let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
         plain += usize::from(!bare.is_empty() && bare.bytes().all(|b| b.is_ascii_lowercase()));

@@ -76,9 +76,9 @@ pub fn foreign(head: &[u8]) -> Option<Foreign> {
         return Some(SCREENS);
     }
     // A stray one is somebody's slip, as of a tool that was killed.
-    // Counted in bytes, as many at once as the processor can.
-    let strange: usize =
-        head.chunks(255).map(|some| usize::from(some.iter().map(|byte| u8::from(is_binary(*byte))).sum::<u8>())).sum();
+    // Counted in bytes that cannot overflow, as many at once as the processor can.
+    let counted = |some: &[u8]| some.iter().fold(0u8, |n, byte| n.wrapping_add(u8::from(is_binary(*byte))));
+    let strange: usize = head.chunks(255).map(|some| usize::from(counted(some))).sum();
     (strange * 50 > head.len()).then_some(Foreign { what: "a binary file", way_out: "" })
 }
 

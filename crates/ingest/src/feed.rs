@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::VecDeque,
     io::{self, Read, Write},
     sync::{
         Arc,
@@ -219,11 +220,13 @@ fn pump(
     let mut hasher = blake3::Hasher::new();
     let mut bytes = 0;
     let mut wanted = true;
+    let mut used = Chunks::default();
     loop {
-        let mut chunk = vec![0u8; CHUNK];
+        let mut chunk = used.free();
+        chunk.resize(CHUNK, 0);
         let (n, error) = read_until_error(source, &mut chunk);
         chunk.truncate(n);
-        let chunk = Arc::new(chunk);
+        let chunk = used.share(chunk);
         // Nobody reads on when the format is not known; the input is kept all the same.
         wanted = wanted && n > 0 && to.send(Ok(Arc::clone(&chunk))).is_ok();
         hasher.update(&chunk);
@@ -240,6 +243,31 @@ fn pump(
         }
     }
     Ok((bytes, hasher.finalize().to_hex().to_string()))
+}
+
+/// Chunks that were handed on, to be filled again once they are read: fresh memory of the kernel costs more than filling it.
+#[derive(Default)]
+struct Chunks(VecDeque<Arc<Vec<u8>>>);
+
+impl Chunks {
+    /// Memory that nobody reads any more.
+    fn free(&mut self) -> Vec<u8> {
+        match self.0.pop_front().map(Arc::try_unwrap) {
+            Some(Ok(chunk)) => chunk,
+            Some(Err(in_use)) => {
+                self.0.push_front(in_use);
+                Vec::new()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// `chunk` for others to read.
+    fn share(&mut self, chunk: Vec<u8>) -> Arc<Vec<u8>> {
+        let chunk = Arc::new(chunk);
+        self.0.push_back(Arc::clone(&chunk));
+        chunk
+    }
 }
 
 impl Feed {

@@ -73,7 +73,7 @@ pub(crate) fn members(path: &Path, room: &mut Room<'_>) -> io::Result<Option<Vec
     let Some(kind) = kind(path)? else { return Ok(None) };
     let folder = Arc::new(tempfile::Builder::new().prefix("fenxi-import-").tempdir_in(&room.folder)?);
     let mut unpacking =
-        Unpacking { folder, found: Vec::new(), within: Vec::new(), files: 0, held: 0, is_over: false, room };
+        Unpacking { folder, found: Vec::new(), within: Vec::new(), files: 0, held: 0, scratch: Vec::new(), is_over: false, room };
     unpacking.archive(kind, path)?;
     if unpacking.found.is_empty() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no file in this archive"));
@@ -131,6 +131,8 @@ struct Unpacking<'r, 'a> {
     files: usize,
     /// Bytes of members that are held in memory.
     held: u64,
+    /// Memory into which the next one is read.
+    scratch: Vec<u8>,
     /// Whether there is no more room, or it is to end.
     is_over: bool,
     room: &'r mut Room<'a>,
@@ -182,7 +184,8 @@ impl Unpacking<'_, '_> {
     /// Unpacks a member, and what is in it if it is an archive itself. Its name is text: only the names of folders and of the
     /// file in it count.
     fn take(&mut self, name: &str, modified_s: Option<u64>, reader: &mut dyn Read) -> io::Result<()> {
-        let mut begun = Vec::new();
+        let mut begun = std::mem::take(&mut self.scratch);
+        begun.clear();
         (&mut *reader).take(HELD + 1).read_to_end(&mut begun)?;
         let parts = Path::new(name).components().filter_map(|part| match part {
             Component::Normal(part) => Some(part.to_string_lossy()),
@@ -195,7 +198,8 @@ impl Unpacking<'_, '_> {
             self.begin_member()?;
             self.count(bytes)?;
             self.held += bytes;
-            self.add(name, modified_s, Content::Held(begun.into()));
+            self.add(name, modified_s, Content::Held(Arc::from(&begun[..])));
+            self.scratch = begun;
             return Ok(());
         }
         let path = self.folder.path().join(self.files.to_string());

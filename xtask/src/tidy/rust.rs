@@ -16,6 +16,7 @@ const LONG_FILES: &[(&str, &str)] = &[];
 const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/source/src/ethtool.rs", "an ioctl whose structure holds a pointer to the answer"),
     ("crates/cli/src/ending.rs", "signal(2), to end by SIGPIPE"),
+    ("crates/cli/src/memory.rs", "mallopt(3) has no safe interface"),
     ("crates/cli/src/netns.rs", "mount(2), without a feature of a dependency more"),
     ("crates/engine/src/database.rs", "the engine's C interface: two connections to one database"),
     ("crates/engine/src/gate.rs", "only the engine's C interface tells a statement's type without running it"),

@@ -14,7 +14,7 @@ use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use serde_json::json;
 
 use crate::{
-    answers, formats,
+    answers, formats, memory,
     options::{Global, RunLabels, seconds},
     print,
     progress::{Bar, plural},
@@ -89,6 +89,7 @@ pub struct ImportArgs {
 
 /// Imports, and says what each file gave.
 pub fn run(global: &Global, args: &ImportArgs) -> anyhow::Result<ExitCode> {
+    memory::keep_freed();
     let store = stores::create(global)?;
     let mut paths = args.paths.clone();
     let (archives, of_stdin) = archives::find(&mut paths)?;

@@ -185,7 +185,7 @@ pub(super) fn time_of_day(line: &str) -> Option<(Time, &str)> {
 /// Reads the time at the beginning of a line, of the day or in seconds since 1970 (`-U` of mpstat, `-H` of pidstat), and
 /// gives what follows it.
 pub(super) fn time_at(line: &str) -> Option<(Stamp, &str)> {
-    let line = line.trim_start();
+    let line = line.trim_ascii_start();
     if let Some((time, rest)) = time_of_day(line) {
         return Some((Stamp::Time(time), rest));
     }
@@ -216,6 +216,10 @@ fn half_of_day(text: &str) -> (Option<Half>, &str) {
         ("오전", Half::Am),
         ("오후", Half::Pm),
     ];
+    // Nearly always a figure or a name stands there.
+    if !matches!(text.as_bytes().first(), Some(b'A' | b'P' | b'a' | b'p' | 0x80..)) {
+        return (None, text);
+    }
     let found = MARKS.iter().find_map(|(mark, half)| Some((*half, text.strip_prefix(mark)?)));
     match found {
         Some((half, rest)) if !rest.starts_with(char::is_alphanumeric) || !text.is_ascii() => {

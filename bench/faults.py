@@ -6,7 +6,7 @@ of a command without and with the fault); what is done to it (`planted`), and wh
 made in turn, so that a drift of the machine is in both. Then it is asked: does the first finding that is
 new with the fault name the cause, does any, is a finding of a healthy run false, and is the part that was planted the largest
 change of a transaction's latency, with what residual?
-Settings: BENCH_REPEATS (5), BENCH_SECONDS (8), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_PORT (17432),
+Settings: BENCH_REPEATS (1), BENCH_SECONDS (6), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_PORT (17432),
 BENCH_CHECK (0; 1 ends with status 1 when in two tries a cause is not named, the part is not the largest change, or 15 % of the
 latency are unexplained).
 """
@@ -19,8 +19,8 @@ import sys
 
 from common import FENXI, Skipped, environment, fresh, measure, need, output, report, setting
 
-REPEATS = setting("BENCH_REPEATS", 5)
-SECONDS = setting("BENCH_SECONDS", 8)
+REPEATS = setting("BENCH_REPEATS", 1)
+SECONDS = setting("BENCH_SECONDS", 6)
 CHOSEN = setting("BENCH_FAULTS", "")
 SERVERS = setting("BENCH_SERVERS", "")
 PORT = setting("BENCH_PORT", 17432)
@@ -103,6 +103,8 @@ def parts(store, healthy, faulty):
 
 def judge(case, store, healthy, faulty):
     """What Fenxi says of the runs, as a row of the table, and whether the first finding names the cause."""
+    # Once for all runs: what is found is kept.
+    output(fenxi(store, "findings", *healthy, *faulty, "--json"))
     usual = {finding["finding"] for run in healthy for finding in findings(store, run)}
     firsts, anywhere, said = 0, 0, []
     for run in faulty:

@@ -1,5 +1,6 @@
 """Database servers for measurements: each in a folder of its own, on a port of its own, ended and removed afterwards."""
 
+import atexit
 import os
 import pathlib
 import shutil
@@ -15,6 +16,20 @@ def as_user(user, argv):
     """The words that run a program as another user when this one is root, which servers do not want to be."""
     own = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"] if os.getuid() == 0 else []
     return [str(word) for word in own + argv]
+
+
+TEMPLATES = {}
+
+
+def fresh_data(user, make, data):
+    """Fills the folder `data` as `make` does; what it makes is kept while this program runs, and copied from the second time on."""
+    template = TEMPLATES.get(user)
+    if template is None:
+        template = TEMPLATES[user] = pathlib.Path(tempfile.mkdtemp(prefix="fenxi-bench-template-")) / "data"
+        template.parent.chmod(0o777)
+        atexit.register(shutil.rmtree, template.parent, ignore_errors=True)
+        measure(as_user(user, make(template)))
+    measure(as_user(user, ["cp", "-a", "--reflink=auto", template, data]))
 
 
 class Server:
@@ -58,7 +73,7 @@ def postgres(port, connections=200, options=(), env=None, folder=None):
     server.stops_with = 2
     server.client = [programs[-1] / "psql", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", port, "-U", "postgres", "-c"]
     data = server.folder / "data"
-    measure(as_user("postgres", [programs[-1] / "initdb", "-A", "trust", "-U", "postgres", "--no-sync", "-D", data]))
+    fresh_data("postgres", lambda data: [programs[-1] / "initdb", "-A", "trust", "-U", "postgres", "--no-sync", "-D", data], data)
     argv = [programs[-1] / "postgres", "-D", data, "-p", port, "-k", server.folder, "-c", "listen_addresses=127.0.0.1",
             "-c", f"max_connections={connections}", "-c", "shared_buffers=512MB"]
     for option in options:
@@ -74,8 +89,8 @@ def mariadb(port, connections=200, options=(), env=None, folder=None):
     server.stops_with = 15
     data, socket = server.folder / "data", server.folder / "my.sock"
     server.client = ["mariadb", "--no-defaults", f"--socket={socket}", "-uroot", "test", "-e"]
-    measure(as_user("mysql", ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db",
-                              "--auth-root-authentication-method=normal"]))
+    fresh_data("mysql", lambda data: ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db",
+                                      "--auth-root-authentication-method=normal"], data)
     argv = ["/usr/sbin/mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--bind-address=127.0.0.1",
             f"--port={port}", "--skip-name-resolve", "--local-infile=1", f"--max-connections={connections}", "--back-log=1000",
             "--innodb-buffer-pool-size=512M", *options]

@@ -164,6 +164,9 @@ def main():
             except Skipped as reason:
                 print(f"SKIPPED: planted fault {name}, {load}: {reason}", file=sys.stderr)
                 continue
+            except SystemExit as reason:  # of a command that failed; the others are tried all the same
+                print(reason, file=sys.stderr)
+                row, named = [case.TITLE, load, "failed", *["-"] * 5], False
             rows.append(row)
             print("bench:", " | ".join(row), file=sys.stderr)
             if not named:

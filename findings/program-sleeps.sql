@@ -37,7 +37,7 @@
 --
 -- no: sched cpus_online=4 *20
 -- no: thread_wait pid=8 comm=sleep wait=sleep function=hrtimer_nanosleep threads=1 role=command *20
--- Half of the time of half of its threads, so that no thread counts that looks after the others (as in the runtime of Go), in pauses of
+-- Half of the time of half of its threads (a few looks tell it to a tenth), so that no thread counts that looks after the others (as in the runtime of Go), in pauses of
 -- less than half a second: who sleeps for seconds waits for nothing. Processes of `sleep` count where one follows the other. Only what
 -- the recorder started, and no load driver, whose pauses are the rate that was asked for.
 WITH programs AS (
@@ -61,6 +61,6 @@ SELECT p.run, p.host, p.comm, steady(p.waiting) AS waiting, 100 * p.waiting / p.
     CASE WHEN p.comm = 'sleep' THEN ', one process after the other' ELSE ', and woke ' || CAST(round(w.wakes) AS BIGINT) || ' times a second' END AS often
 FROM programs p
 LEFT JOIN switches w ON w.run = p.run AND w.host = p.host AND w.comm = p.comm
-WHERE p.waiting >= 0.4 AND p.waiting >= 0.5 * p.at_work AND p.looks >= 3
-    AND CASE WHEN p.comm = 'sleep' THEN p.processes >= 4 ELSE w.wakes >= 2 * p.waiting AND p.waiting >= 0.5 * w.threads END
+WHERE p.waiting >= 0.4 AND p.waiting >= 0.45 * p.at_work AND p.looks >= 3
+    AND CASE WHEN p.comm = 'sleep' THEN p.processes >= 4 ELSE w.wakes >= 2 * p.waiting AND p.waiting >= 0.45 * w.threads END
 ORDER BY p.waiting DESC, p.run, p.host, p.comm

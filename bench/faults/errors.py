@@ -26,4 +26,4 @@ SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
 
 @contextlib.contextmanager
 def planted(server):
-    yield {"keys": 100}
+    yield {"keys": 20000}

@@ -11,7 +11,7 @@ import slow_flush
 
 TITLE = "commits wait for a slow replica"
 CONNECTIONS = 8
-FINDINGS = {"db-commit-wait", "db-replica-late"}
+FINDINGS = {"db-replica-wait", "db-commit-wait", "db-replica-late"}
 PARTS = {"commit"}
 WORKLOAD = slow_flush.WORKLOAD
 

@@ -72,8 +72,16 @@ const STEP: u64 = 1 << 20;
 pub(crate) fn members(path: &Path, room: &mut Room<'_>) -> io::Result<Option<Vec<Source>>> {
     let Some(kind) = kind(path)? else { return Ok(None) };
     let folder = Arc::new(tempfile::Builder::new().prefix("fenxi-import-").tempdir_in(&room.folder)?);
-    let mut unpacking =
-        Unpacking { folder, found: Vec::new(), within: Vec::new(), files: 0, held: 0, scratch: Vec::new(), is_over: false, room };
+    let mut unpacking = Unpacking {
+        folder,
+        found: Vec::new(),
+        within: Vec::new(),
+        files: 0,
+        held: 0,
+        scratch: Vec::new(),
+        is_over: false,
+        room,
+    };
     unpacking.archive(kind, path)?;
     if unpacking.found.is_empty() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no file in this archive"));

@@ -215,6 +215,7 @@ shipped! {
     "db-reads-slow",
     "db-redo-full",
     "db-replica-late",
+    "db-replica-wait",
     "db-rollbacks",
     "db-rows-examined",
     "db-run-queue",

@@ -101,7 +101,8 @@ impl Engine {
     /// What each finding finds in the scope of its job, in their order; None where there is nothing to look for. Several engines
     /// look at the same time where there may be more than one.
     fn find_side_by_side(&self, findings: &[Finding], jobs: &[Job]) -> Vec<Option<Outcome>> {
-        let work: Vec<(usize, &Scope)> = jobs.iter().enumerate().filter_map(|(i, job)| Some((i, job.scope.as_ref()?))).collect();
+        let work: Vec<(usize, &Scope)> =
+            jobs.iter().enumerate().filter_map(|(i, job)| Some((i, job.scope.as_ref()?))).collect();
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let engines = Some(cpus.min(MAX_ENGINES).min(work.len() / FOR_AN_ENGINE)).filter(|n| *n > 1).unwrap_or(0);
         let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));

@@ -37,7 +37,7 @@ async function time(run) {
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.addInitScript(watch);
   await page.goto(`${server}/run?run=${run}`);
-  await page.waitForFunction(() => window.isReady, undefined, { timeout: 60_000 });
+  await page.waitForFunction(() => window.isReady, undefined, { timeout: 600_000 });
   const told = await page.evaluate(() => [window.firstReady, window.firstReady - window.lastAnswer, window.moved ?? 0]);
   await page.close();
   return told;
@@ -70,7 +70,7 @@ for (const word of runs) {
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.addInitScript(watch);
   await page.goto(`${server}/run?run=${run}`);
-  await page.waitForFunction(() => window.isReady, undefined, { timeout: 60_000 });
+  await page.waitForFunction(() => window.isReady, undefined, { timeout: 600_000 });
   const found = await barriers(page);
   const beyond = await pictures(page, name);
   await page.close();

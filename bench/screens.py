@@ -72,7 +72,7 @@ def runs(store, folder):
 
 def ids(store, names):
     listed = [json.loads(line) for line in output([FENXI, "--store", store, "runs", "--json"]).splitlines()]
-    return {name: next(run["id"] for run in listed if run["name"] == name) for name in names}
+    return {name: next(run["run"] for run in listed if run["name"] == name) for name in names}
 
 
 def shown(store, of_names, shots):
@@ -99,7 +99,7 @@ def main():
     if LONG:
         made = synth("zoom", 1, LONG, CPUS)
         listed = [json.loads(line) for line in output([FENXI, "--store", made, "runs", "--json"]).splitlines()]
-        rows += [row(line) for line in shown(made, {f"{LONG} s of {CPUS} CPUs": listed[0]["id"]}, "")]
+        rows += [row(line) for line in shown(made, {f"{LONG} s of {CPUS} CPUs": listed[0]["run"]}, "")]
     report("screens", "First screens", ["run", "ready, ms", "after the last answer, ms", "layout shift", "serious barriers", "pixels beyond the window"], rows,
            [f"A window of 1280 × 900; median (least–most) of {ROUNDS} looks, each in a new tab, after one that warms the server. Ready: nothing in the window waits.",
             "Barriers are axe's violations of impact serious or critical on the whole page; pixels beyond the window at 1280, 390 and 2560, the largest."])

@@ -92,4 +92,5 @@ def main():
            ["what", "part shown", "bins × lines", "ms", "CPU ms", "kB"], rows, notes)
 
 
-main()
+if __name__ == "__main__":
+    main()

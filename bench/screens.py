@@ -5,7 +5,7 @@ and how long a first screen takes.
 The runs: a load on PostgreSQL and on MariaDB, a build, fio, a recording without a command, an import of sar, several hosts in one run,
 an average, a command that fails. The time is told for each, and for a made-up run of a long time on many CPUs: from the start of
 the navigation and from the last answer that the first screen needs, until nothing in the window waits any more.
-Settings: BENCH_SECONDS (10) of each load, BENCH_LONG (86400) and BENCH_CPUS (256) of the made-up run (0: without it), BENCH_ROUNDS (5),
+Settings: BENCH_SECONDS (10) of each load, BENCH_LONG (0: without it) and BENCH_CPUS (256) of the made-up run, BENCH_ROUNDS (5),
 BENCH_SHOTS (a folder for pictures; none without), BENCH_PORT (17432).
 """
 
@@ -22,7 +22,7 @@ from healthy import PREPARE, shell
 from zoom import Server
 
 SECONDS = setting("BENCH_SECONDS", 10)
-LONG = setting("BENCH_LONG", 86400)
+LONG = setting("BENCH_LONG", 0)
 CPUS = setting("BENCH_CPUS", 256)
 ROUNDS = setting("BENCH_ROUNDS", 5)
 SHOTS = os.environ.get("BENCH_SHOTS", "")

@@ -1,6 +1,7 @@
 """What the measurements share: the folders, one measured process, medians, and the pages of results."""
 
 import datetime
+import json
 import os
 import pathlib
 import platform
@@ -72,6 +73,11 @@ def need(path, what):
     """Ends when something that is to be measured is missing."""
     if not shutil.which(str(path)) and not pathlib.Path(path).exists():
         sys.exit(f"bench: {path} is missing: {what}")
+
+
+def json_lines(argv, **kwargs):
+    """What a program printed as a line of JSON each."""
+    return [json.loads(line) for line in output(argv, **kwargs).splitlines()]
 
 
 class Skipped(Exception):

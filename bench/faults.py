@@ -13,11 +13,10 @@ latency are unexplained).
 
 import contextlib
 import importlib
-import json
 import pathlib
 import sys
 
-from common import FENXI, Skipped, environment, fresh, measure, need, output, report, setting
+from common import FENXI, Skipped, environment, fresh, json_lines, measure, need, output, report, setting
 
 REPEATS = setting("BENCH_REPEATS", 1)
 SECONDS = setting("BENCH_SECONDS", 6)
@@ -30,10 +29,6 @@ FOLDER = pathlib.Path(__file__).resolve().parent / "faults"
 MOST_RESIDUAL = 0.15
 # What is said of every run of such a test and names no cause of a change.
 FACTS = ("information", "measurement")
-
-
-def lines(argv):
-    return [json.loads(line) for line in output(argv).splitlines()]
 
 
 def fenxi(store, *words):
@@ -82,19 +77,19 @@ class Program:
 
 def findings(store, run):
     """Findings of a run in their order, without facts."""
-    return [line for line in lines(fenxi(store, "findings", run, "--json")) if line.get("kind") not in FACTS]
+    return [line for line in json_lines(fenxi(store, "findings", run, "--json")) if line.get("kind") not in FACTS]
 
 
 def parts(store, healthy, faulty):
     """Changes of parts of the latency: name and milliseconds, the largest first; and the share of the residual in the latency with the
     fault."""
-    answer = lines(fenxi(store, "compare", "--force", ",".join(healthy), ",".join(faulty), "--json"))
+    answer = json_lines(fenxi(store, "compare", "--force", ",".join(healthy), ",".join(faulty), "--json"))
     split = next((line for line in answer if line.get("kind") == "split"), None)
     if split is None:
         return [], None
     changes = [(part["name"], part["change"]["value"]) for part in split["parts"] if part.get("change")]
     changes.sort(key=lambda change: -change[1])
-    explained = lines(fenxi(store, "explain", *faulty, "--json"))
+    explained = json_lines(fenxi(store, "explain", *faulty, "--json"))
     mean = {line["part"]: line["mean"] for line in explained if "part" in line}
     whole = mean.get("latency") or 0
     residual = mean.get("other (residual)")

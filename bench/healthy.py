@@ -7,13 +7,12 @@ Settings: BENCH_LOADS (all, or names with commas), BENCH_SECONDS (10), BENCH_POR
 """
 
 import contextlib
-import json
 import subprocess
 import sys
 
 import programs
 import servers
-from common import FENXI, environment, fresh, measure, need, output, report, setting
+from common import FENXI, environment, fresh, json_lines, measure, need, report, setting
 
 CHOSEN = setting("BENCH_LOADS", "")
 SECONDS = setting("BENCH_SECONDS", 10)
@@ -143,7 +142,7 @@ def main():
     rows, warned = [], 0
     for name in names:
         record(store, folder, name)
-        found = [json.loads(line) for line in output(fenxi(store, "findings", name, "--json")).splitlines()]
+        found = json_lines(fenxi(store, "findings", name, "--json"))
         said = [line for line in found if line.get("kind") not in FACTS]
         warned += bool(said)
         for line in said or [{}]:

@@ -32,12 +32,18 @@ function watch() {
   requestAnimationFrame(look);
 }
 
-async function time(run) {
+/** A new tab with the page of a run, once its first screen is ready. */
+async function open(run) {
   const page = await browser.context.newPage();
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.addInitScript(watch);
   await page.goto(`${server}/run?run=${run}`);
   await page.waitForFunction(() => window.isReady, undefined, { timeout: 600_000 });
+  return page;
+}
+
+async function time(run) {
+  const page = await open(run);
   const told = await page.evaluate(() => [window.firstReady, window.firstReady - window.lastAnswer, window.moved ?? 0]);
   await page.close();
   return told;
@@ -66,11 +72,7 @@ for (const word of runs) {
   const looks = [];
   for (let turn = 0; turn <= Number(rounds); turn++) looks.push(await time(run));
   looks.shift(); // warms the server
-  const page = await browser.context.newPage();
-  await page.setViewportSize({ width: 1280, height: 900 });
-  await page.addInitScript(watch);
-  await page.goto(`${server}/run?run=${run}`);
-  await page.waitForFunction(() => window.isReady, undefined, { timeout: 600_000 });
+  const page = await open(run);
   const found = await barriers(page);
   const beyond = await pictures(page, name);
   await page.close();

@@ -9,15 +9,12 @@ Settings: BENCH_SECONDS (10) of each load, BENCH_LONG (0: without it) and BENCH_
 BENCH_SHOTS (a folder for pictures; none without), BENCH_PORT (17432).
 """
 
-import json
 import os
-import pathlib
-import statistics
 import subprocess
 import sys
 
 import servers
-from common import FENXI, ROOT, environment, fresh, measure, need, output, report, setting, synth
+from common import FENXI, ROOT, environment, fresh, json_lines, measure, need, report, setting, spread, synth
 from healthy import PREPARE, shell
 from zoom import Server
 
@@ -71,7 +68,7 @@ def runs(store, folder):
 
 
 def ids(store, names):
-    listed = [json.loads(line) for line in output([FENXI, "--store", store, "runs", "--json"]).splitlines()]
+    listed = json_lines(fenxi(store, "runs", "--json"))
     return {name: next(run["run"] for run in listed if run["name"] == name) for name in names}
 
 
@@ -80,15 +77,13 @@ def shown(store, of_names, shots):
     server = Server(store)
     try:
         words = ["node", ROOT / "bench" / "screens.mjs", server.url, ROUNDS, shots, *(f"{name}={run}" for name, run in of_names.items())]
-        lines = output(words, cwd=ROOT / "web").splitlines()
+        return json_lines(words, cwd=ROOT / "web")
     finally:
         server.end()
-    return [json.loads(line) for line in lines]
 
 
 def row(line):
-    spread = [f"{statistics.median(line[name]):.0f} ({min(line[name]):.0f}–{max(line[name]):.0f})" for name in ("ready", "after")]
-    return [line["name"], *spread, line["moved"], " ".join(line["barriers"]) or "none", line["beyond"]]
+    return [line["name"], *(spread(line[name], digits=0) for name in ("ready", "after")), line["moved"], " ".join(line["barriers"]) or "none", line["beyond"]]
 
 
 def main():
@@ -98,7 +93,7 @@ def main():
     rows = [row(line) for line in shown(store, ids(store, runs(store, folder)), SHOTS)]
     if LONG:
         made = synth("zoom", 1, LONG, CPUS)
-        listed = [json.loads(line) for line in output([FENXI, "--store", made, "runs", "--json"]).splitlines()]
+        listed = json_lines(fenxi(made, "runs", "--json"))
         rows += [row(line) for line in shown(made, {f"{LONG} s of {CPUS} CPUs": listed[0]["run"]}, "")]
     report("screens", "First screens", ["run", "ready, ms", "after the last answer, ms", "layout shift", "serious barriers", "pixels beyond the window"], rows,
            [f"A window of 1280 × 900; median (least–most) of {ROUNDS} looks, each in a new tab, after one that warms the server. Ready: nothing in the window waits.",

@@ -1,7 +1,7 @@
 // A field of coloured cells over time: the one drawing of every heat map (series × time, latency × time of
 // histograms, the difference of two runs).
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { drawMoments, moments, REACH, told as toldMoments } from "../marks";
 import { chartKeys } from "../plot";
 import { cursor, extent, theme, useNear, useShared, useWidth, zoom } from "../shared";
@@ -57,6 +57,22 @@ export function bands(names: string[]): Bands {
   return { high, filled: high - (high > 8 ? 1 : 0), height: names.length * high, names: shown };
 }
 
+const FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
+/** Beside the names of rows, pixels. */
+const GAP = 12;
+/** So wide are names at most, pixels and share of the chart. */
+const WIDEST = [170, 0.3];
+let ruler: CanvasRenderingContext2D | null = null;
+
+/** Where columns begin: as in other charts, so that times stand beneath each other, or further right where names need it. */
+function leftOf(names: [number, string][], width: number): number {
+  ruler ??= document.createElement("canvas").getContext("2d")!;
+  ruler.font = FONT;
+  let wide = 0;
+  for (const [, name] of names) wide = Math.max(wide, ruler.measureText(name).width);
+  return Math.max(LEFT, Math.ceil(Math.min(wide + GAP, WIDEST[0], WIDEST[1] * width)));
+}
+
 /** As much of a name as fits into `room` pixels. */
 function fitting(g: CanvasRenderingContext2D, name: string, room: number): string {
   if (g.measureText(name).width <= room) return name;
@@ -79,8 +95,9 @@ export function Grid({ label, times, span, height, cells, names, only, told }: P
   const mode = useShared(theme);
   const [zoomed, whole] = [useShared(zoom), useShared(extent)];
   const range = zoomed ?? whole ?? span;
-  const inner = Math.max(10, width - LEFT - RIGHT);
-  const xs = linear(range, [LEFT, LEFT + inner]);
+  const left = useMemo(() => leftOf(names, width), [names, width]);
+  const inner = Math.max(10, width - left - RIGHT);
+  const xs = linear(range, [left, left + inner]);
   const [from, to] = range;
   const happened = useShared(moments).filter((m) => only === undefined || m.run === only);
 
@@ -94,34 +111,34 @@ export function Grid({ label, times, span, height, cells, names, only, told }: P
     g.scale(ratio, ratio);
     for (const cell of cells) {
       if (cell.to < from || cell.from > to) continue;
-      const [left, right] = [Math.max(LEFT, xs.at(cell.from)), Math.min(LEFT + inner, xs.at(cell.to))];
+      const [begin, end] = [Math.max(left, xs.at(cell.from)), Math.min(left + inner, xs.at(cell.to))];
       g.fillStyle = `rgb(${cell.rgb.join(",")})`;
-      g.fillRect(left, cell.top, right - left + 0.6, cell.height);
+      g.fillRect(begin, cell.top, end - begin + 0.6, cell.height);
     }
-    drawMoments(g, happened, xs.at, { left: LEFT, top: 0, width: inner, height }, 1);
+    drawMoments(g, happened, xs.at, { left, top: 0, width: inner, height }, 1);
     g.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--muted");
-    g.font = '12px system-ui, -apple-system, "Segoe UI", sans-serif';
+    g.font = FONT;
     g.textBaseline = "middle";
     g.textAlign = "right";
-    for (const [y, name] of names) g.fillText(fitting(g, name, LEFT - 8), LEFT - 6, Math.max(7, y));
+    for (const [y, name] of names) g.fillText(fitting(g, name, left - 8), left - 6, Math.max(7, y));
     g.textAlign = "center";
     const step = STEPS.find((s) => ((to - from) / s) * 70 <= inner) ?? 86400;
     for (let t = Math.ceil(from / step) * step; t <= to; t += step)
       g.fillText(clock(t, step < 1), Math.min(xs.at(t), width - 20), height + 13);
-  }, [near, width, mode, from, to, cells, names, height, happened.length]);
+  }, [near, width, mode, from, to, cells, names, left, height, happened.length]);
 
   useEffect(
     () =>
       cursor.on((t) => {
         if (!line.current) return;
         const at = t === null ? -1 : xs.at(t);
-        line.current.style.display = at >= LEFT && at <= LEFT + inner ? "block" : "none";
+        line.current.style.display = at >= left && at <= left + inner ? "block" : "none";
         line.current.style.left = `${at}px`;
       }),
-    [from, to, inner],
+    [from, to, left, inner],
   );
 
-  const place = (e: MouseEvent) => Math.min(LEFT + inner, Math.max(LEFT, e.clientX - box.current!.getBoundingClientRect().left));
+  const place = (e: MouseEvent) => Math.min(left + inner, Math.max(left, e.clientX - box.current!.getBoundingClientRect().left));
   const move = (e: MouseEvent) => {
     const frame = box.current!.getBoundingClientRect();
     const [px, begin] = [place(e), drag.current];

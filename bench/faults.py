@@ -116,7 +116,7 @@ def judge(case, store, healthy, faulty):
     row = [case.TITLE, f"{firsts} of {len(faulty)}", f"{anywhere} of {len(faulty)}", " ".join(said[0]) or "-",
            "-" if wanted is None else f"{largest[0]} {largest[1]:+.2f} ms" + ("" if is_part else " (!)"),
            "-" if wanted is None or residual is None else f"{100 * residual:.0f} %", " ".join(sorted(false)) or "-"]
-    is_explained = wanted is None or getattr(case, "IS_UNEXPLAINED", False) or residual is not None and abs(residual) < MOST_RESIDUAL
+    is_explained = wanted is None or residual is not None and abs(residual) < MOST_RESIDUAL
     return row, anywhere == len(faulty) and is_part and is_explained
 
 

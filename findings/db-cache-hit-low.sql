@@ -4,6 +4,7 @@
 -- says: {name} found {hits:%} of the blocks in its cache and requested {misses:/s} from the operating system.
 -- advice: Enlarge the cache (shared_buffers, innodb_buffer_pool_size), or replace scans by an index. A low ratio is normal for a warehouse that scans more than memory.
 -- ask: db-hot-tables
+-- explains: reads-past-cache
 -- impact: late of the active sessions' time
 -- yes: db server=localhost database=shop cache_hits_per_s=5000 cache_misses_per_s=900 *30
 --

@@ -5,7 +5,7 @@
 -- advice: Move the other program to another disk or another time, or limit it (io.max or io.weight of its cgroup, ionice). Backups, imports and compactions are the usual ones.
 -- ask: hot-disks
 -- comparison: warn
--- explains: disk-saturated, disk-queue, disk-slow, disk-slow-stretch, io-pressure, programs-wait-disk, writes-wait-flush, flush-waits, flushes-of-small-writes, small-io, db-commit-wait, db-reads-slow, writes-throttled
+-- explains: disk-saturated, disk-queue, disk-slow, disk-slow-stretch, io-pressure, reads-past-cache, programs-wait-disk, writes-wait-flush, flush-waits, flushes-of-small-writes, small-io, db-commit-wait, db-reads-slow, writes-throttled
 -- part: commit; user I/O; system I/O; block I/O
 -- impact: share of its threads' time
 -- yes: sched cpus_online=4 *20

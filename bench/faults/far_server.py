@@ -10,8 +10,7 @@ import servers
 TITLE = "a database server that is far"
 CONNECTIONS = 8
 FINDINGS = {"far-server"}
-PARTS = {"other (residual)", "protocol", "client, network"}
-IS_UNEXPLAINED = True
+PARTS = {"round trips"}
 WORKLOAD = server_neighbour.WORKLOAD
 DELAY = """
 import asyncio, sys

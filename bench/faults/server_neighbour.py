@@ -8,7 +8,8 @@ import servers
 TITLE = "a noisy neighbour of a server"
 CONNECTIONS = 8
 FINDINGS = {"cpu-neighbour"}
-PARTS = {"run queue"}
+# The driver has the same CPUs.
+PARTS = {"run queue", "driver in run queue"}
 WORKLOAD = """
 about = "look-ups by a key"
 [[table]]

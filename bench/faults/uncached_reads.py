@@ -3,7 +3,7 @@
 from programs import python
 
 TITLE = "reads past the page cache"
-FINDINGS = {"programs-wait-disk", "disk-saturated"}
+FINDINGS = {"reads-past-cache", "programs-wait-disk", "disk-saturated"}
 READER = """
 import mmap, os, random, sys
 path = os.path.join(os.path.expanduser("~"), ".cache", "fenxi-uncached-reads")

@@ -2,7 +2,7 @@
 
 use fenxi_analyze::{KINDS, RESIDUAL, kind_name};
 use fenxi_model::RunId;
-use fenxi_query::{Engine, Found, Kind, Occurrence, QueryError, Scope, rank};
+use fenxi_query::{Answer as Rows, Engine, Found, Kind, Occurrence, QueryError, Scope, rank};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -165,13 +165,16 @@ fn busiest(engine: &Engine, scope: &Scope, several_hosts: bool) -> Result<String
              WHERE kind = 'utilisation' GROUP BY place, {name} \
          ) WHERE mean IS NOT NULL ORDER BY CASE WHEN place IN (10, 11) THEN 0 ELSE 1 END, mean DESC, resource LIMIT 5"
     );
-    let answer = engine.ours(&sql, &[], scope)?;
+    engine.say_once("busiest", &sql, scope, in_words)
+}
+
+fn in_words(answer: &Rows) -> String {
     let (names, means, most) = (answer.strings("resource"), answer.f64s("mean"), answer.f64s("most"));
     let one = |((name, mean), most): ((Option<String>, Option<f64>), Option<f64>)| {
         Some(format!("{} {} (at most {})", name?, percent(mean? / 100.0), percent(most? / 100.0)))
     };
     let told: Vec<String> = names.into_iter().zip(means).zip(most).filter_map(one).collect();
-    Ok(if told.is_empty() { String::new() } else { format!("Mean use: {}.", told.join(", ")) })
+    if told.is_empty() { String::new() } else { format!("Mean use: {}.", told.join(", ")) }
 }
 
 /// A share from 0 to 1 in percent, with two digits or more: finer figures of a share mean nothing.

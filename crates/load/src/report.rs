@@ -273,6 +273,9 @@ pub fn figures(outcome: &Outcome) -> Vec<Figure> {
     add("lag_p99", lag.p99_ms, "ms", "lower");
     add("lag_max", lag.max_ms, "ms", "lower");
     add("client_cpu_per_transaction", client_cpu_us(tally).map(|us| us / 1e6), "s", "lower");
+    let queued =
+        tally.queued_ns.filter(|_| tally.transactions > 0).map(|ns| ns as f64 / 1e9 / tally.transactions as f64);
+    add("client_wait_per_transaction", queued, "s", "lower");
     let server = outcome.server.as_ref();
     let each = |amount: fn(&Usage) -> Option<f64>| server.and_then(|used| used.per_transaction(amount(used)?));
     add("server_cpu_per_transaction", each(|used| Some(used.cpu_s)), "s", "lower");

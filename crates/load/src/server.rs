@@ -183,7 +183,7 @@ impl Meter {
 }
 
 /// Nanoseconds waited and turns: the second and third number of `schedstat`.
-fn turn(text: &str) -> Option<(u64, u64)> {
+pub(crate) fn turn(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.split_ascii_whitespace().skip(1).map(|n| n.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }

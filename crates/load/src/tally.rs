@@ -105,6 +105,9 @@ pub struct Tally {
     pub connected: u64,
     /// Processor time of the driver's threads, in nanoseconds.
     pub cpu_ns: u64,
+    /// Time that the driver's threads were runnable without a CPU, in nanoseconds; None where the kernel does not count it.
+    #[serde(default)]
+    pub queued_ns: Option<u64>,
     /// The largest share of its time that a thread was busy.
     pub busiest: f64,
 }
@@ -129,6 +132,7 @@ impl Default for Tally {
             running: 0,
             connected: 0,
             cpu_ns: 0,
+            queued_ns: Some(0),
             busiest: 0.0,
         }
     }
@@ -175,6 +179,7 @@ impl Tally {
         self.connects += other.connects;
         self.reconnects += other.reconnects;
         self.cpu_ns += other.cpu_ns;
+        self.queued_ns = self.queued_ns.zip(other.queued_ns).map(|(mine, theirs)| mine + theirs);
         self.busiest = self.busiest.max(other.busiest);
         for (mine, theirs) in
             [(&mut self.latency, &other.latency), (&mut self.service, &other.service), (&mut self.lag, &other.lag)]
@@ -200,11 +205,14 @@ mod tests {
         b.fail(Failure::Lost, || "first".to_owned());
         b.fail(Failure::Lost, || "second".to_owned());
         a.waiting = 5;
+        (a.queued_ns, b.queued_ns) = (Some(7), Some(3));
         let mut later = a.clone();
         later.then(&b);
         a.beside(&b);
         assert_eq!((a.waiting, later.waiting, a.transactions), (8, 3, 2));
-        assert_eq!((a.latency.len(), a.error_count()), (2, 2));
+        assert_eq!((a.latency.len(), a.error_count(), a.queued_ns), (2, 2, Some(10)));
+        a.beside(&Tally { queued_ns: None, ..Tally::default() });
+        assert_eq!(a.queued_ns, None, "of a part it is none of all");
         assert_eq!(a.errors[&Failure::Lost].1, "first");
         assert!(a.latency.max() >= LONGEST_NS && a.latency.min() >= 999_000);
     }

@@ -289,6 +289,7 @@ shipped! {
     "program-sleeps",
     "program-stopped",
     "programs-wait-disk",
+    "reads-past-cache",
     "recorder-cost",
     "sends-wait",
     "short-processes",

@@ -1,11 +1,10 @@
 //! Answers of shipped questions about one large run, kept beside it: a sealed run never changes, and a page is quick the first time, too.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fenxi_model::RunId;
 use fenxi_query::Question;
 use fenxi_store::Store;
-use fs_err as fs;
 
 use crate::payload::Run;
 
@@ -33,21 +32,4 @@ pub(crate) fn place(store: &Store, question: &Question, runs: &[Run], wish: &str
     let text = format!("{VERSION}\n{question:?}\n{wish}\n{}", run.name);
     let name: String = blake3::hash(text.as_bytes()).to_hex().chars().take(20).collect();
     Some(store.derived(&id, &format!("panel-{name}.json")))
-}
-
-/// The answer that is kept.
-pub(crate) fn read(store: &Store, path: &Path) -> Option<Vec<u8>> {
-    if store.has_cached(path) { fs::read(path).ok() } else { None }
-}
-
-/// Keeps an answer; a store that cannot be written is read all the same, only slower.
-pub(crate) fn keep(store: &Store, path: &Path, bytes: &[u8]) {
-    let kept = || -> Result<(), fenxi_store::StoreError> {
-        store.make_derived()?;
-        let scratch = store.scratch()?;
-        let part = scratch.path("panel.json");
-        fs::write(&part, bytes)?;
-        store.keep_cached(&part, path)
-    };
-    let _ = kept();
 }

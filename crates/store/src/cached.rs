@@ -34,6 +34,23 @@ impl Store {
         Ok(fs::rename(part, path)?)
     }
 
+    /// Keeps `bytes` as the derived file `path`, of which [`Store::derived`] tells the place.
+    ///
+    /// # Errors
+    /// When the store cannot be written; it is read all the same, only slower.
+    pub fn keep_derived(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        self.make_derived()?;
+        let scratch = self.scratch()?;
+        let part = scratch.path("derived");
+        fs::write(&part, bytes)?;
+        self.keep_cached(&part, path)
+    }
+
+    /// What is kept at `path`; None where nothing is, or it is damaged.
+    pub fn read_cached(&self, path: &Path) -> Option<Vec<u8>> {
+        if self.has_cached(path) { fs::read(path).ok() } else { None }
+    }
+
     /// Whether the cache has the file at `path`, as it was kept. What is damaged is removed, so that it is made anew.
     pub fn has_cached(&self, path: &Path) -> bool {
         if self.is_as_kept(path) {

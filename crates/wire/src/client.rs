@@ -315,6 +315,19 @@ impl Client {
         self.done(sql, came)
     }
 
+    /// How long a message to the server and its answer take. It is no statement and begins no transaction.
+    ///
+    /// # Errors
+    /// As [`Client::run`].
+    pub fn ping(&mut self) -> Result<Duration, ClientError> {
+        const WHAT: &str = "ping";
+        self.session.ping(&mut self.output);
+        let began = Instant::now();
+        let came = self.answer(WHAT, &mut |_, _| Ok(()))?;
+        let took = began.elapsed();
+        self.done(WHAT, came).map(|_| took)
+    }
+
     /// Runs a query and gives its rows as text; None for NULL.
     ///
     /// # Errors

@@ -26,6 +26,12 @@ pub mod name {
     /// See [`super::KINDS`].
     pub const CONNECTION: &str = "waiting for a connection";
     /// See [`super::KINDS`].
+    pub const DRIVER_CPU: &str = "driver on CPU";
+    /// See [`super::KINDS`].
+    pub const DRIVER_QUEUE: &str = "driver in run queue";
+    /// See [`super::KINDS`].
+    pub const NETWORK: &str = "round trips";
+    /// See [`super::KINDS`].
     pub const CPU: &str = "on CPU";
     /// See [`super::KINDS`].
     pub const USER: &str = "on CPU, user";
@@ -72,6 +78,13 @@ pub static KINDS: &[Kind] = &[
     kind(name::LAG, &[], "From the intended start to the actual one although a connection was free"),
     kind(name::CONNECTION, &[], "From the intended start until a connection was free"),
     kind("waiting in a pool", &["pool"], "Until a connection pooler had a connection to the server"),
+    kind(name::DRIVER_CPU, &[], "The driver's threads on a CPU, at most what no part of the server accounts for"),
+    kind(name::DRIVER_QUEUE, &[], "The driver's threads runnable without a CPU, at most what is left"),
+    kind(
+        name::NETWORK,
+        &[],
+        "Between driver and server: the requests of a transaction times the shortest round trip, at most what is left",
+    ),
     kind(name::CPU, &["cpu", "on cpu", "db cpu"], "The server's sessions on a CPU"),
     share_of(name::CPU, kind(name::USER, &[], "The server's sessions on a CPU, in user code")),
     share_of(name::CPU, kind(name::SYSTEM, &[], "The server's sessions on a CPU, in the kernel")),
@@ -105,6 +118,9 @@ pub static KINDS: &[Kind] = &[
     wait(name::OTHER, &["other", "configuration", "administrative", "queueing"], "Waits of no class"),
     wait(name::IDLE, &["idle in transaction"], "Between the statements of a transaction: the driver and the network"),
 ];
+
+/// Kinds that are a part only of what no other accounts for, in that order: what they are measured by is also in others' time.
+pub const OF_THE_REST: &[&str] = &[name::DRIVER_CPU, name::DRIVER_QUEUE, name::NETWORK];
 
 /// Classes that are no part of any transaction.
 const NO_PART: &[&str] = &["idle", "pacing", "replication"];

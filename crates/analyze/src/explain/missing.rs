@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use fenxi_model::Unit;
 
-use super::{RESIDUAL, Split, kinds::name};
+use super::{
+    RESIDUAL, Split,
+    kinds::{OF_THE_REST, name},
+};
 use crate::RunSummary;
 
 /// A share of the whole by which parts may exceed it before that is said: figures of two clocks differ that much.
@@ -86,7 +89,7 @@ pub(super) fn notes(
                 ),
             );
         }
-        if let Some(rest) = residual(split, runs, i, known[i].len()) {
+        if let Some(rest) = residual(split, i, &known[i]) {
             say(vec![i], &rest);
         }
     }
@@ -103,7 +106,7 @@ pub(super) fn notes(
 }
 
 /// What a group's residual may be.
-fn residual(split: &Split, runs: &[RunSummary], group: usize, known: usize) -> Option<String> {
+fn residual(split: &Split, group: usize, known: &BTreeSet<&'static str>) -> Option<String> {
     let rest = split.parts.iter().find(|part| part.name == RESIDUAL)?;
     let (mean, whole) = (rest.means[group]?, split.whole.means[group]?);
     let human = |ms: f64| Unit::Milliseconds.human(ms).to_string();
@@ -115,14 +118,15 @@ fn residual(split: &Split, runs: &[RunSummary], group: usize, known: usize) -> O
             human(-mean)
         ));
     }
-    let driver: Vec<f64> = runs.iter().filter_map(|run| run.transactions.as_ref()?.driver_cpu_ms).collect();
     // With nothing of the server known, the residual is the server.
-    if mean <= TOLERANCE * whole || known == 0 {
+    let of_the_server = known.iter().filter(|name| !OF_THE_REST.contains(name)).count();
+    if mean <= TOLERANCE * whole || of_the_server == 0 {
         return None;
     }
-    let cpu = match driver.as_slice() {
-        [] => String::new(),
-        all => format!(" ({} of CPU time for a transaction)", human(crate::mean(all))),
-    };
-    Some(format!("the residual holds the network and the driver itself{cpu}"))
+    let unknown = |(part, says): (&str, &'static str)| (!known.contains(part)).then_some(says);
+    let lacks: Vec<&str> = [(name::NETWORK, "the network"), (name::DRIVER_CPU, "the driver itself")]
+        .into_iter()
+        .filter_map(unknown)
+        .collect();
+    (!lacks.is_empty()).then(|| format!("the residual holds {}", lacks.join(" and ")))
 }

@@ -31,8 +31,6 @@ pub struct Transactions {
     pub sources: Vec<Source>,
     /// What a CPU quota of the server's cgroup held up; None when cgroups were not observed.
     pub quota: Option<Quota>,
-    /// CPU time of the driver for a transaction, in milliseconds.
-    pub driver_cpu_ms: Option<f64>,
     /// What to know of the figures.
     pub notes: Vec<String>,
 }
@@ -106,7 +104,9 @@ fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
             (name, (1e3 * taken.time / of.per_s, format!("{}{divided}", taken.measured.word())))
         };
         let mut taken = take(&of.sources, of.quota);
-        let overlap = taken::without_overlap(&mut taken, &of.sources, of.per_s * of.latency_ms / 1e3);
+        let sessions = of.per_s * of.latency_ms / 1e3;
+        let overlap = taken::without_overlap(&mut taken, &of.sources, sessions);
+        taken::bound(&mut taken, sessions);
         let overlap = 1e3 * overlap / of.per_s;
         Some(Known { whole: of.latency_ms, parts: taken.into_iter().map(part).collect(), overlap })
     };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::kinds::{self, KINDS, Kind, name};
+use super::kinds::{self, KINDS, Kind, OF_THE_REST, name};
 
 /// How a time was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +17,8 @@ pub enum Measured {
     Sampled,
     /// By the load generator.
     Driver,
+    /// By round trips of a connection of its own.
+    Ping,
 }
 
 impl Measured {
@@ -28,6 +30,7 @@ impl Measured {
             Measured::Server => "server",
             Measured::Sampled => "sampled",
             Measured::Driver => "driver",
+            Measured::Ping => "ping",
         }
     }
 }
@@ -179,7 +182,7 @@ pub(super) fn without_overlap(taken: &mut BTreeMap<&'static str, Taken>, sources
     let seen: f64 = sampled.filter(|a| [name::CPU, name::PROTOCOL].contains(&a.kind.name)).map(|a| a.time).sum();
     let may_overlap = |name: &str, t: &Taken| t.measured == Measured::Sampled || name == name::IDLE;
     let waits: f64 = taken.iter().filter(|(name, t)| may_overlap(name, t)).map(|(_, t)| t.time).sum();
-    let excess = taken.values().map(|t| t.time).sum::<f64>() - sessions;
+    let excess = accounted(taken) - sessions;
     let overlap = excess.min(runnable - seen).min(queue).min(waits);
     if overlap.is_nan() || overlap <= 0.0 {
         return 0.0;
@@ -190,6 +193,25 @@ pub(super) fn without_overlap(taken: &mut BTreeMap<&'static str, Taken>, sources
         }
     }
     overlap
+}
+
+/// What is accounted for without those kinds that are only of the rest.
+fn accounted(taken: &BTreeMap<&'static str, Taken>) -> f64 {
+    taken.iter().filter(|(name, _)| !OF_THE_REST.contains(name)).map(|(_, t)| t.time).sum()
+}
+
+/// Bounds the kinds that are only of the rest by what is left of `sessions`, those in a transaction at any moment.
+///
+/// A thread of the driver answers one connection while others wait for it, and a round trip contains the CPU time of both its
+/// ends: what else is known of the time comes first.
+pub(super) fn bound(taken: &mut BTreeMap<&'static str, Taken>, sessions: f64) {
+    let mut rest = (sessions - accounted(taken)).max(0.0);
+    for name in OF_THE_REST {
+        if let Some(t) = taken.get_mut(name) {
+            t.time = t.time.min(rest);
+            rest -= t.time;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -270,6 +292,27 @@ mod tests {
         assert_eq!(after(1.0), (2.0, 1.5, 0.5, 2.0));
         let mut alone = take(&sources[1..], None);
         assert_eq!(without_overlap(&mut alone, &sources[1..], 1.0), 0.0);
+    }
+
+    #[test]
+    fn the_driver_and_round_trips_take_no_more_than_what_is_left() {
+        let sources = [
+            source(Measured::Os, &[(name::CPU, 1.0), (name::RUN_QUEUE, 2.0)]),
+            source(Measured::Driver, &[(name::DRIVER_CPU, 0.5), (name::DRIVER_QUEUE, 1.0)]),
+            source(Measured::Ping, &[(name::NETWORK, 4.0)]),
+        ];
+        let after = |sessions: f64| {
+            let mut taken = take(&sources, None);
+            bound(&mut taken, sessions);
+            [name::DRIVER_CPU, name::DRIVER_QUEUE, name::NETWORK].map(|name| taken[name].time)
+        };
+        assert_eq!(after(10.0), [0.5, 1.0, 4.0]);
+        assert_eq!(after(5.0), [0.5, 1.0, 0.5]);
+        assert_eq!(after(3.25), [0.25, 0.0, 0.0]);
+        assert_eq!(after(2.0), [0.0; 3]);
+        // They are none of what waits are taken off for.
+        let mut taken = take(&sources, None);
+        assert_eq!(without_overlap(&mut taken, &sources, 3.0), 0.0);
     }
 
     #[test]

@@ -32,6 +32,7 @@ asked!(SESSIONS, "sessions.sql", "db_wait", "db", "db_pool");
 asked!(PROCESSES, "processes.sql", "process");
 asked!(STATEMENTS, "statements.sql", "query");
 asked!(CGROUPS, "cgroups.sql", "cgroup");
+asked!(NETWORK, "network.sql", "db");
 
 /// One row of an answer: numbers and words by column.
 #[derive(Clone, Debug, Default)]
@@ -72,8 +73,8 @@ pub fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary]) -> R
         let part = edges.map(|(from, to)| Part { from_us: Some(from), to_us: Some(to) });
         let of_runs: Vec<&RunEntry> = members.iter().map(|i| &runs[*i].0).collect();
         let ask = |asked: &Asked| answers(engine, asked, &of_runs, part);
-        let [load, sessions, processes, statements, cgroups] =
-            [ask(&LOAD)?, ask(&SESSIONS)?, ask(&PROCESSES)?, ask(&STATEMENTS)?, ask(&CGROUPS)?];
+        let [load, sessions, processes] = [ask(&LOAD)?, ask(&SESSIONS)?, ask(&PROCESSES)?];
+        let [statements, cgroups, network] = [ask(&STATEMENTS)?, ask(&CGROUPS)?, ask(&NETWORK)?];
         for i in members {
             let rows =
                 |of: &BTreeMap<String, Vec<Row>>| of.get(runs[i].0.manifest.id.as_str()).cloned().unwrap_or_default();
@@ -83,6 +84,7 @@ pub fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary]) -> R
                 processes: rows(&processes),
                 statements: rows(&statements).pop(),
                 cgroups: rows(&cgroups),
+                network: rows(&network).pop(),
             };
             summaries[i].transactions = told.transactions(&summaries[i]);
         }
@@ -133,6 +135,7 @@ struct Told {
     processes: Vec<Row>,
     statements: Option<Row>,
     cgroups: Vec<Row>,
+    network: Option<Row>,
 }
 
 impl Told {
@@ -163,6 +166,7 @@ impl Told {
         sources.push(sampled);
         sources.extend(server.as_ref().map(Server::block_io));
         sources.push(self.driver(run, latency_ms, per_s));
+        sources.extend(self.network.as_ref().map(|row| network(row, per_s)));
         sources.retain(|source| !source.amounts.is_empty() || source.is_complete);
         let servers = self.sessions.iter().filter_map(|row| row.number("servers")).fold(0.0, f64::max);
         if servers > 1.0 {
@@ -171,8 +175,7 @@ impl Told {
         let cpus = run.value("sched", "cpus_online");
         let (quota, doubt) = server::quota(&self.cgroups, server.as_ref(), cpus);
         notes.extend(doubt);
-        let driver_cpu_ms = result("client_cpu_per_transaction", "s").map(|s| 1e3 * s);
-        Some(Transactions { latency_ms, per_s, sources, quota, driver_cpu_ms, notes })
+        Some(Transactions { latency_ms, per_s, sources, quota, notes })
     }
 
     /// What sessions were seen to do, as far as it was measured so.
@@ -188,21 +191,26 @@ impl Told {
         source
     }
 
-    /// What the driver itself says: its own lag, and waiting for a connection.
+    /// What the driver itself says: its own lag, waiting for a connection, and what its threads did.
     fn driver(&self, run: &RunSummary, latency_ms: f64, per_s: f64) -> Source {
         let mut source = Source::new(Measured::Driver);
         let lag_ms = self.load.number("lag_ms");
         let sessions = |ms: f64| ms * per_s / 1e3;
         source.add(name::LAG, lag_ms.map(sessions), &[]);
-        let result = |name: &str| result(run, name, "ms");
+        let ms = |name: &str| result(run, name, "ms");
         // In a closed loop nothing is due before a connection is free.
-        let waited = match (lag_ms, result("latency_mean"), result("service_mean"), result("lag_mean")) {
+        let waited = match (lag_ms, ms("latency_mean"), ms("service_mean"), ms("lag_mean")) {
             (Some(_), Some(latency), Some(service), Some(lag)) if latency > 0.0 => {
                 Some((latency - service - lag).max(0.0) / latency * latency_ms)
             }
             _ => self.load.number("queue").map(|queue| (1e3 * queue / per_s - lag_ms.unwrap_or(0.0)).max(0.0)),
         };
         source.add(name::CONNECTION, waited.map(sessions), &[]);
+        for (kind, of) in
+            [(name::DRIVER_CPU, "client_cpu_per_transaction"), (name::DRIVER_QUEUE, "client_wait_per_transaction")]
+        {
+            source.add(kind, result(run, of, "s").map(|seconds| seconds * per_s), &[]);
+        }
         source
     }
 }
@@ -210,6 +218,14 @@ impl Told {
 /// A result of a run that has the unit.
 fn result(run: &RunSummary, name: &str, unit: &str) -> Option<f64> {
     run.results.get(name).filter(|outcome: &&Outcome| outcome.unit == unit).map(|outcome| outcome.value)
+}
+
+/// Round trips between driver and server: as many as a transaction has requests, of the shortest that was measured.
+fn network(row: &Row, per_s: f64) -> Source {
+    let mut source = Source::new(Measured::Ping);
+    let trips = row.number("trips").zip(row.number("round_trip_ms"));
+    source.add(name::NETWORK, trips.map(|(trips, ms)| trips * ms * per_s / 1e3), &[]);
+    source
 }
 
 /// What was measured inside statements.

@@ -313,11 +313,12 @@ fn the_drivers_lag_and_waits_for_connections_stand_before_the_servers_parts() {
     let expected = [
         ("driver lag", 0.5, "driver"),
         ("waiting for a connection", 12.0, "driver"),
+        ("driver on CPU", 0.1, "driver"),
         ("on CPU", 2.0, "os"),
-        ("other (residual)", 5.5, ""),
+        ("other (residual)", 5.4, ""),
     ];
     assert_eq!(parts(&split), expected);
-    let says = "the residual holds the network and the driver itself (100 us of CPU time for a transaction)";
+    let says = "the residual holds the network";
     assert!(split.notes.iter().any(|note| note == says), "{:#?}", split.notes);
 }
 

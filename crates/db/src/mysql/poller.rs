@@ -159,7 +159,7 @@ impl gather::Poller for Mysql {
         self.own.read(&mut self.client, &self.server)?;
         if let Some(dt) = interval.dt.filter(|dt| *dt > 0.0) {
             self.status.leave_out(own::spent(&self.server, dt));
-            self.tell_server(&about, dt, heard, rows);
+            self.tell_server(&about, dt, heard, rows)?;
             self.status.tell(&server, interval.t, dt, rows);
         }
         self.read_roster()?;
@@ -229,7 +229,8 @@ impl Mysql {
     }
 
     /// The server's own row: what counters, samples and the roster say.
-    fn tell_server(&self, about: &About<'_>, dt: f64, heard: &Heard, rows: &mut Rows) {
+    fn tell_server(&mut self, about: &About<'_>, dt: f64, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
+        let round_trip = self.client.ping()?;
         // Our own two sessions are none of the server's work.
         let others = |name: &str, own: f64| self.status.value(name).map(|count| (count - own).max(0.0));
         let mut row = rows.row(&db::TABLE, about.interval.t, dt);
@@ -239,9 +240,11 @@ impl Mysql {
             .f64(db::waiting_sessions, heard.mean(heard.locked))
             .f64(db::samples, f64::from(heard.samples))
             .f64(db::active_sampled, heard.mean(heard.active))
+            .f64(db::round_trip_ms, 1e3 * round_trip.as_secs_f64())
             .f64(db::oldest_transaction_s, heard.oldest_transaction_s)
             .f64(db::oldest_statement_s, heard.oldest_statement_s);
         self.status.fill_server(dt, &mut row);
+        Ok(())
     }
 
     /// Which threads serve clients. Without the performance schema only the processlist knows, and makes a temporary table on

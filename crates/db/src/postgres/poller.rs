@@ -273,6 +273,7 @@ impl Postgres {
             rows.note(about.server, None, &why);
         }
         let Some(dt) = about.interval.dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
+        let round_trip = self.client.ping()?;
         let mut row = rows.row(&db::TABLE, about.interval.t, dt);
         row.str(db::server, about.server)
             .f64(db::sessions, f64::from(self.roster.sessions))
@@ -281,6 +282,7 @@ impl Postgres {
             .f64(db::waiting_sessions, f64::from(self.roster.waiting))
             .f64(db::samples, f64::from(heard.samples))
             .f64(db::active_sampled, heard.mean(heard.active))
+            .f64(db::round_trip_ms, 1e3 * round_trip.as_secs_f64())
             .f64(db::oldest_transaction_s, heard.oldest_transaction_s)
             .f64(db::oldest_statement_s, heard.oldest_statement_s)
             .f64(db::oldest_xmin_transactions, self.roster.oldest_xmin)

@@ -19,7 +19,7 @@ use super::{
     connection::{Connection, Phase},
     gather::Word,
 };
-use crate::{policy::Failure, random::Random, schedule::Cursor, tally::Tally};
+use crate::{policy::Failure, random::Random, schedule::Cursor, server, tally::Tally};
 
 /// Sockets that a thread connects at the same time: less than what a server's queue of new connections holds.
 pub(super) const MAX_DIALING: usize = 64;
@@ -75,6 +75,8 @@ pub(super) struct Worker<'a> {
     pub threads: u64,
     interval: usize,
     cpu: u64,
+    /// Its time in the run queue until then.
+    queued: Option<u64>,
     interval_began: u64,
     pub tally: Tally,
     pub running: u64,
@@ -126,6 +128,7 @@ impl<'a> Worker<'a> {
             threads: threads as u64,
             interval: 0,
             cpu: 0,
+            queued: None,
             interval_began: 0,
             tally: Tally::default(),
             running: 0,
@@ -180,7 +183,7 @@ impl<'a> Worker<'a> {
             } else if self.origin != 0 && now >= self.origin {
                 self.stage = Stage::Measuring;
                 self.interval_began = self.origin;
-                self.cpu = thread_cpu();
+                (self.cpu, self.queued) = (thread_cpu(), thread_queued());
                 // What it took to get here is no part of the first interval.
                 self.tally = Tally {
                     connects: self.tally.connects,
@@ -226,14 +229,15 @@ impl<'a> Worker<'a> {
             self.due.advance();
             self.arrived += 1;
         }
-        let cpu = thread_cpu();
+        let (cpu, queued) = (thread_cpu(), thread_queued());
         let mut tally = Box::new(std::mem::take(&mut self.tally));
         tally.cpu_ns = cpu - self.cpu;
+        tally.queued_ns = queued.zip(self.queued).map(|(now, then)| now.saturating_sub(then));
         tally.busiest = tally.cpu_ns as f64 / now.saturating_sub(self.interval_began).max(1) as f64;
         tally.waiting = self.arrived.saturating_sub(self.begun);
         tally.running = self.running;
         tally.connected = self.connected;
-        (self.cpu, self.interval_began) = (cpu, now);
+        (self.cpu, self.queued, self.interval_began) = (cpu, queued, now);
         let _ = self.words.send(Word::Interval { from: self.from, number: self.interval, tally });
         self.interval += 1;
     }
@@ -333,6 +337,11 @@ impl<'a> Worker<'a> {
             }
         }
     }
+}
+
+/// Time that this thread was runnable without a CPU, in nanoseconds; None where the kernel does not count it.
+fn thread_queued() -> Option<u64> {
+    Some(server::turn(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)?.0)
 }
 
 /// Processor time of this thread, in nanoseconds.

@@ -77,6 +77,9 @@ table! {
         samples: count(Neither),
         /// Mean number of active client sessions over those samples.
         active_sampled: gauge(Count, Neither),
+        /// Round trip to the server: a message to it and its answer, on the recorder's own connection, which takes the same way as
+        /// a client with the same address. With the time until each end had a CPU.
+        round_trip_ms: gauge(Milliseconds, Lower),
         /// Age of the oldest open transaction.
         oldest_transaction_s: gauge(Seconds, Lower),
         /// Age of the oldest running statement.

@@ -10,11 +10,10 @@ use std::{
 };
 
 use fenxi_model::RunId;
-use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, Occurrence, Severity, order};
-use crate::{Engine, Part, QueryError, Scope, views::Mentions};
+use crate::{Answer, Engine, Part, QueryError, Scope, views::Mentions};
 
 /// Engines that look for findings at the same time, at most: nearly all of their time is planning, which one CPU does.
 const MAX_ENGINES: usize = 4;
@@ -61,7 +60,7 @@ impl Engine {
     pub(super) fn look(&self, findings: Vec<Finding>, scope: &Scope) -> Result<Vec<Found>, QueryError> {
         let runs = self.runs_of(scope)?;
         let by = self.program()?.map(|program| word(&program));
-        let path = |run: &RunId| self.kept_path(run, scope.part, by.as_deref());
+        let path = |run: &RunId| self.kept_path(run, scope.part, by.as_deref(), "findings.json");
         let mut kept: Vec<Kept> = runs.iter().map(|run| self.kept(path(run))).collect();
         let jobs: Vec<Job> = findings.iter().map(|finding| Job::of(finding, &runs, scope, &kept)).collect();
         let found = self.find_side_by_side(&findings, &jobs);
@@ -137,26 +136,51 @@ impl Engine {
 
     /// What is kept of a run; nothing where that cannot be believed.
     fn kept(&self, path: PathBuf) -> Kept {
-        if !self.store().has_cached(&path) {
-            return Kept::default();
-        }
-        fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+        self.store().read_cached(&path).and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
 
     fn keep(&self, path: PathBuf, kept: &Kept) -> Result<(), QueryError> {
-        self.store().make_derived()?;
-        let scratch = self.store().scratch()?;
-        let text = serde_json::to_string(kept).map_err(|e| QueryError::Io(e.into()))?;
-        fs::write(scratch.path("findings.json"), text)?;
-        Ok(self.store().keep_cached(&scratch.path("findings.json"), &path)?)
+        let text = serde_json::to_vec(kept).map_err(|e| QueryError::Io(e.into()))?;
+        Ok(self.store().keep_derived(&path, &text)?)
     }
 
-    /// Where is kept what was found in a run, or a part of it, by this machine or another program.
-    fn kept_path(&self, run: &RunId, part: Option<Part>, by: Option<&str>) -> PathBuf {
+    /// What `say` makes of the answer to a shipped statement. Of a single run, or a part of it, it is made once and kept under `name`:
+    /// a sealed run never changes.
+    ///
+    /// # Errors
+    /// When the statement cannot be answered.
+    pub fn say_once(
+        &self,
+        name: &str,
+        sql: &str,
+        scope: &Scope,
+        say: impl FnOnce(&Answer) -> String,
+    ) -> Result<String, QueryError> {
+        let by = self.program()?.map(|program| word(&program));
+        let path = match self.runs_of(scope)?.as_slice() {
+            [run] => {
+                Some(self.kept_path(run, scope.part, by.as_deref(), &format!("{name}-{}.txt", version_of(sql, ""))))
+            }
+            _ => None,
+        };
+        let kept = path.as_ref().and_then(|path| String::from_utf8(self.store().read_cached(path)?).ok());
+        if let Some(said) = kept {
+            return Ok(said);
+        }
+        let said = say(&self.ours(sql, &[], scope)?);
+        if let Some(path) = path {
+            // A store that cannot be written is read all the same, only slower.
+            let _ = self.store().keep_derived(&path, said.as_bytes());
+        }
+        Ok(said)
+    }
+
+    /// Where is kept `what` is known of a run, or a part of it, by this machine or another program.
+    fn kept_path(&self, run: &RunId, part: Option<Part>, by: Option<&str>, what: &str) -> PathBuf {
         let edge = |us: Option<i64>| us.map(|us| us.to_string()).unwrap_or_default();
         let part = part.map(|part| format!("{}-{}.", edge(part.from_us), edge(part.to_us))).unwrap_or_default();
         let by = by.map(|by| format!("{by}.")).unwrap_or_default();
-        self.store().derived(run, &format!("{part}{by}findings.json"))
+        self.store().derived(run, &format!("{part}{by}{what}"))
     }
 }
 
@@ -214,8 +238,13 @@ fn word(program: &str) -> String {
 
 /// Tells a finding from what it was before.
 fn version(finding: &Finding) -> String {
-    let mut text = format!("{VIEWS}\n{}\n{}\n{}", finding.severity, finding.says(), finding.sql);
-    text.extend(Mentions::of(&finding.sql).derived.iter().map(|view| view.sql));
+    version_of(&finding.sql, &format!("{}\n{}", finding.severity, finding.says()))
+}
+
+/// Tells a statement, with what is said of its answer, from what it was before.
+fn version_of(sql: &str, says: &str) -> String {
+    let mut text = format!("{VIEWS}\n{says}\n{sql}");
+    text.extend(Mentions::of(sql).derived.iter().map(|view| view.sql));
     blake3::hash(text.as_bytes()).to_hex().chars().take(20).collect()
 }
 

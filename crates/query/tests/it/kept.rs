@@ -90,6 +90,33 @@ fn parts_of_a_run_are_kept_apart_and_forgotten_with_it() {
 }
 
 #[test]
+fn what_a_statement_of_ours_says_of_one_run_is_asked_once() {
+    const SQL: &str = "SELECT max(steal) AS steal FROM cpu";
+    let mut s = TestStore::new();
+    let (id, other) = (run(&mut s, "r", 10.0), run(&mut s, "other", 20.0));
+    let asked = std::cell::Cell::new(0);
+    let most = |sql: &str, scope: &Scope| {
+        let say = |answer: &fenxi_query::Answer| {
+            asked.set(asked.get() + 1);
+            format!("{:?}", answer.f64s("steal"))
+        };
+        s.engine().say_once("most", sql, scope, say).unwrap()
+    };
+    let whole = Scope::of([id.clone()]);
+    for (scope, says, asked_for) in [
+        (whole.clone(), "[Some(30.0)]", 1),
+        (whole.clone(), "[Some(30.0)]", 1),
+        (whole.clone().between(Some(15.0), None), "[Some(0.0)]", 2),
+        (Scope::of([id, other]), "[Some(60.0)]", 3),
+    ] {
+        assert_eq!((most(SQL, &scope).as_str(), asked.get()), (says, asked_for));
+    }
+    // Another statement is another answer, and several runs are asked each time.
+    assert_eq!(most("SELECT min(steal) AS steal FROM cpu", &whole), "[Some(0.0)]");
+    assert_eq!(asked.get(), 4);
+}
+
+#[test]
 fn a_finding_of_the_store_is_evaluated_each_time() {
     let mut s = TestStore::new();
     let scope = Scope::of([run(&mut s, "r", 10.0)]);

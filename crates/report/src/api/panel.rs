@@ -57,14 +57,15 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
     // A part of a run is another answer for each part.
     let whole =
         scope.part.is_none().then(|| kept::place(context.store, &asked, &shown, &format!("{wish:?}"))).flatten();
-    if let Some(bytes) = whole.as_ref().and_then(|path| kept::read(context.store, path)) {
+    if let Some(bytes) = whole.as_ref().and_then(|path| context.store.read_cached(path)) {
         return Ok(Reply { content_type: Reply::JSON, bytes });
     }
     let answered = panel(context.engine, &asked, &scope, &shown, &wish)?;
     let failed = answered.error.is_some();
     let reply = Reply::json(&answered)?;
     if let Some(path) = whole.filter(|_| !failed) {
-        kept::keep(context.store, &path, &reply.bytes);
+        // A store that cannot be written is read all the same, only slower.
+        let _ = context.store.keep_derived(&path, &reply.bytes);
     }
     Ok(reply)
 }

@@ -297,6 +297,11 @@ impl Session {
         both!(self, session => session.query(sql, out));
     }
 
+    /// Writes a message that is answered at once and is no statement.
+    pub fn ping(&mut self, out: &mut Vec<u8>) {
+        both!(self, session => session.ping(out));
+    }
+
     /// Writes data that the server waits for, in whole lines of its text format.
     pub fn copy_data(&mut self, data: &[u8], out: &mut Vec<u8>) {
         both!(self, session => session.copy_data(data, out));

@@ -21,6 +21,7 @@ const LOAD_PACKET: usize = 1 << 20;
 
 const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;
+const COM_PING: u8 = 0x0e;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
@@ -276,6 +277,11 @@ impl Session {
     /// A query as text.
     pub fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
         self.command(COM_QUERY, out, |out| out.extend_from_slice(sql.as_bytes()));
+    }
+
+    /// A message that the server answers at once, and does not count as a statement.
+    pub fn ping(&mut self, out: &mut Vec<u8>) {
+        self.command(COM_PING, out, |_| {});
     }
 
     /// Lines that the server asked for.

@@ -210,6 +210,11 @@ impl Session {
         });
     }
 
+    /// A message that the server answers at once, in no transaction: the end of an empty pipeline.
+    pub fn ping(&mut self, out: &mut Vec<u8>) {
+        self.sync(out);
+    }
+
     /// Lines of COPY's text format.
     pub fn copy_data(&mut self, data: &[u8], out: &mut Vec<u8>) {
         message(b'd', out, |out| out.extend_from_slice(data));

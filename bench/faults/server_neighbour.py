@@ -9,7 +9,7 @@ TITLE = "a noisy neighbour of a server"
 CONNECTIONS = 8
 FINDINGS = {"cpu-neighbour"}
 # The driver has the same CPUs.
-PARTS = {"run queue", "driver in run queue"}
+PARTS = {"run queue", "waiting for the driver"}
 WORKLOAD = """
 about = "look-ups by a key"
 [[table]]

@@ -5,7 +5,7 @@ const PAINT: Record<string, string> = {
   "waiting for a connection": "#7a5c3e",
   "waiting in a pool": "#94643a",
   "driver on CPU": "#45694f",
-  "driver in run queue": "#657a3a",
+  "waiting for the driver": "#657a3a",
   "round trips": "#2f6f8f",
   "on CPU": "#1c7c3c",
   "on CPU, user": "#1c7c3c",

@@ -276,6 +276,7 @@ pub fn figures(outcome: &Outcome) -> Vec<Figure> {
     let queued =
         tally.queued_ns.filter(|_| tally.transactions > 0).map(|ns| ns as f64 / 1e9 / tally.transactions as f64);
     add("client_wait_per_transaction", queued, "s", "lower");
+    add("client_delay_per_transaction", tally.late_ns().map(|ns| ns / 1e9), "s", "lower");
     let server = outcome.server.as_ref();
     let each = |amount: fn(&Usage) -> Option<f64>| server.and_then(|used| used.per_transaction(amount(used)?));
     add("server_cpu_per_transaction", each(|used| Some(used.cpu_s)), "s", "lower");
@@ -360,6 +361,9 @@ pub fn text(outcome: &Outcome) -> String {
     out.push_str("\nDriver:\n");
     if let Some(us) = client_cpu_us(tally) {
         let _ = writeln!(out, "    {:<37}{us:.2} µs", "CPU time per transaction:");
+    }
+    if let Some(ns) = tally.late_ns() {
+        let _ = writeln!(out, "    {:<37}{:.2} µs", "answers waited per transaction:", ns / 1e3);
     }
     let _ = writeln!(out, "    {:<37}{:.0} %", "busiest thread:", 100.0 * tally.busiest);
     if let Some(used) = &outcome.server {

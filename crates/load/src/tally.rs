@@ -1,7 +1,7 @@
 //! Counts and latency histograms of one thread in one interval, mergeable over threads and intervals. Latencies are
 //! never averaged.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -108,6 +108,12 @@ pub struct Tally {
     /// Time that the driver's threads were runnable without a CPU, in nanoseconds; None where the kernel does not count it.
     #[serde(default)]
     pub queued_ns: Option<u64>,
+    /// Times that a driver's thread took answers from a connection.
+    #[serde(default)]
+    pub answers: u64,
+    /// Of how many of those it is known how long the answer had been there, and the sum of that, in nanoseconds.
+    #[serde(default)]
+    pub lates: (u64, u64),
     /// The largest share of its time that a thread was busy.
     pub busiest: f64,
 }
@@ -133,6 +139,8 @@ impl Default for Tally {
             connected: 0,
             cpu_ns: 0,
             queued_ns: Some(0),
+            answers: 0,
+            lates: (0, 0),
             busiest: 0.0,
         }
     }
@@ -152,6 +160,20 @@ impl Tally {
     /// Counts an error; only the first of its kind is kept as text.
     pub fn fail(&mut self, failure: Failure, message: impl FnOnce() -> String) {
         self.errors.entry(failure).or_insert_with(|| (0, message())).0 += 1;
+    }
+
+    /// Counts an answer that was looked at: how long it had been there, if the kernel tells.
+    pub fn late(&mut self, late: Option<Duration>) {
+        if let Some(late) = late {
+            self.lates.0 += 1;
+            self.lates.1 = self.lates.1.saturating_add(late.as_nanos() as u64);
+        }
+    }
+
+    /// How long the answers of a transaction had been there before the driver took them, in nanoseconds. None where nobody knows.
+    pub fn late_ns(&self) -> Option<f64> {
+        let (n, sum) = self.lates;
+        (n > 0 && self.transactions > 0).then(|| sum as f64 / n as f64 * self.answers as f64 / self.transactions as f64)
     }
 
     /// Adds what another thread counted in the same interval.
@@ -180,6 +202,8 @@ impl Tally {
         self.reconnects += other.reconnects;
         self.cpu_ns += other.cpu_ns;
         self.queued_ns = self.queued_ns.zip(other.queued_ns).map(|(mine, theirs)| mine + theirs);
+        self.answers += other.answers;
+        self.lates = (self.lates.0 + other.lates.0, self.lates.1 + other.lates.1);
         self.busiest = self.busiest.max(other.busiest);
         for (mine, theirs) in
             [(&mut self.latency, &other.latency), (&mut self.service, &other.service), (&mut self.lag, &other.lag)]
@@ -206,11 +230,15 @@ mod tests {
         b.fail(Failure::Lost, || "second".to_owned());
         a.waiting = 5;
         (a.queued_ns, b.queued_ns) = (Some(7), Some(3));
+        (a.answers, b.answers) = (6, 4);
+        [None, Some(3), Some(5)].map(|ns| b.late(ns.map(Duration::from_nanos)));
+        assert_eq!((a.late_ns(), b.late_ns()), (None, Some(4.0 * 4.0 / 2.0)));
         let mut later = a.clone();
         later.then(&b);
         a.beside(&b);
         assert_eq!((a.waiting, later.waiting, a.transactions), (8, 3, 2));
         assert_eq!((a.latency.len(), a.error_count(), a.queued_ns), (2, 2, Some(10)));
+        assert_eq!((a.answers, a.lates, later.late_ns()), (10, (2, 8), Some(4.0 * 10.0 / 2.0)));
         a.beside(&Tally { queued_ns: None, ..Tally::default() });
         assert_eq!(a.queued_ns, None, "of a part it is none of all");
         assert_eq!(a.errors[&Failure::Lost].1, "first");

@@ -4,10 +4,19 @@
 //! thread share.
 
 use std::{
-    io::{self, Read, Write},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    io::{self, IoSliceMut, Read, Write},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    time::{Duration, SystemTime},
 };
 
+use nix::{
+    cmsg_space,
+    errno::Errno,
+    sys::{
+        socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt::ReceiveTimestampns},
+        time::TimeSpec,
+    },
+};
 use rustix::{
     buffer::spare_capacity,
     net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt},
@@ -153,6 +162,23 @@ impl Channel {
         !self.unsent.is_empty()
     }
 
+    /// Lets the kernel note when bytes arrive, for [`Channel::receive_late`]. Where it does not, nobody knows.
+    pub fn stamp_arrivals(&self) {
+        let _ = setsockopt(&self.socket, ReceiveTimestampns, &true);
+    }
+
+    /// As [`Channel::receive`], and how long what came last had been there. None where the kernel did not note it, as of Unix
+    /// sockets, and of what is encrypted.
+    ///
+    /// # Errors
+    /// As [`Channel::receive`].
+    pub fn receive_late(&mut self, into: &mut Vec<u8>) -> io::Result<(Received, Option<Duration>)> {
+        if self.tls.is_some() {
+            return self.receive_tls(into).map(|received| (received, None));
+        }
+        read_late(&self.socket, into)
+    }
+
     /// Adds what has come to `into`; of what is encrypted it may be nothing.
     ///
     /// # Errors
@@ -193,6 +219,35 @@ fn read(socket: &OwnedFd, into: &mut Vec<u8>) -> io::Result<Received> {
         Err(rustix::io::Errno::INTR) => Ok(Received::Some),
         Err(error) => Err(error.into()),
     }
+}
+
+fn read_late(socket: &OwnedFd, into: &mut Vec<u8>) -> io::Result<(Received, Option<Duration>)> {
+    let begin = into.len();
+    into.resize(begin + READ, 0);
+    let mut control = cmsg_space!(TimeSpec);
+    let mut pieces = [IoSliceMut::new(&mut into[begin..])];
+    let got = recvmsg::<()>(socket.as_raw_fd(), &mut pieces, Some(&mut control), MsgFlags::empty());
+    let (received, count, arrived) = match got {
+        Ok(got) => {
+            let stamps = got.cmsgs().into_iter().flatten().filter_map(|message| match message {
+                ControlMessageOwned::ScmTimestampns(at) => Some(Duration::from(at)),
+                _ => None,
+            });
+            let received = match got.bytes {
+                0 => Received::End,
+                n if n < READ => Received::All,
+                _ => Received::Some,
+            };
+            (Ok(received), got.bytes, stamps.last())
+        }
+        Err(Errno::EAGAIN) => (Ok(Received::Later), 0, None),
+        Err(Errno::EINTR) => (Ok(Received::Some), 0, None),
+        Err(error) => (Err(error.into()), 0, None),
+    };
+    into.truncate(begin + count);
+    // A clock that was set back tells nothing.
+    let late = arrived.and_then(|at| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + at).ok());
+    received.map(|received| (received, late))
 }
 
 impl AsFd for Channel {

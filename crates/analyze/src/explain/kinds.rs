@@ -28,7 +28,7 @@ pub mod name {
     /// See [`super::KINDS`].
     pub const DRIVER_CPU: &str = "driver on CPU";
     /// See [`super::KINDS`].
-    pub const DRIVER_QUEUE: &str = "driver in run queue";
+    pub const DRIVER_WAIT: &str = "waiting for the driver";
     /// See [`super::KINDS`].
     pub const NETWORK: &str = "round trips";
     /// See [`super::KINDS`].
@@ -79,7 +79,11 @@ pub static KINDS: &[Kind] = &[
     kind(name::CONNECTION, &[], "From the intended start until a connection was free"),
     kind("waiting in a pool", &["pool"], "Until a connection pooler had a connection to the server"),
     kind(name::DRIVER_CPU, &[], "The driver's threads on a CPU, at most what no part of the server accounts for"),
-    kind(name::DRIVER_QUEUE, &[], "The driver's threads runnable without a CPU, at most what is left"),
+    kind(
+        name::DRIVER_WAIT,
+        &[],
+        "Answers that were there and not read yet: the driver waited for a CPU, or read others; at most what is left",
+    ),
     kind(
         name::NETWORK,
         &[],
@@ -120,7 +124,7 @@ pub static KINDS: &[Kind] = &[
 ];
 
 /// Kinds that are a part only of what no other accounts for, in that order: what they are measured by is also in others' time.
-pub const OF_THE_REST: &[&str] = &[name::DRIVER_CPU, name::DRIVER_QUEUE, name::NETWORK];
+pub const OF_THE_REST: &[&str] = &[name::DRIVER_CPU, name::DRIVER_WAIT, name::NETWORK];
 
 /// Classes that are no part of any transaction.
 const NO_PART: &[&str] = &["idle", "pacing", "replication"];

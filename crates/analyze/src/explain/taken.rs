@@ -298,13 +298,13 @@ mod tests {
     fn the_driver_and_round_trips_take_no_more_than_what_is_left() {
         let sources = [
             source(Measured::Os, &[(name::CPU, 1.0), (name::RUN_QUEUE, 2.0)]),
-            source(Measured::Driver, &[(name::DRIVER_CPU, 0.5), (name::DRIVER_QUEUE, 1.0)]),
+            source(Measured::Driver, &[(name::DRIVER_CPU, 0.5), (name::DRIVER_WAIT, 1.0)]),
             source(Measured::Ping, &[(name::NETWORK, 4.0)]),
         ];
         let after = |sessions: f64| {
             let mut taken = take(&sources, None);
             bound(&mut taken, sessions);
-            [name::DRIVER_CPU, name::DRIVER_QUEUE, name::NETWORK].map(|name| taken[name].time)
+            [name::DRIVER_CPU, name::DRIVER_WAIT, name::NETWORK].map(|name| taken[name].time)
         };
         assert_eq!(after(10.0), [0.5, 1.0, 4.0]);
         assert_eq!(after(5.0), [0.5, 1.0, 0.5]);

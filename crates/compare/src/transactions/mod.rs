@@ -206,11 +206,11 @@ impl Told {
             _ => self.load.number("queue").map(|queue| (1e3 * queue / per_s - lag_ms.unwrap_or(0.0)).max(0.0)),
         };
         source.add(name::CONNECTION, waited.map(sessions), &[]);
-        for (kind, of) in
-            [(name::DRIVER_CPU, "client_cpu_per_transaction"), (name::DRIVER_QUEUE, "client_wait_per_transaction")]
-        {
-            source.add(kind, result(run, of, "s").map(|seconds| seconds * per_s), &[]);
-        }
+        let seconds = |name: &str| result(run, name, "s").map(|seconds| seconds * per_s);
+        source.add(name::DRIVER_CPU, seconds("client_cpu_per_transaction"), &[]);
+        // A thread that waits for a CPU keeps several answers waiting, so that its own wait is the least.
+        let waited = seconds("client_delay_per_transaction").or_else(|| seconds("client_wait_per_transaction"));
+        source.add(name::DRIVER_WAIT, waited, &[]);
         source
     }
 }

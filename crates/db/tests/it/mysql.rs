@@ -72,9 +72,11 @@ pub fn is_counted(rows: &Rows, done: f64, vendor_is: &str) {
     let databases = rows.of(&db::TABLE).unwrap();
     let server_row = |row: usize| databases.str(row, db::database).is_none();
     // A message over loopback and back, each second.
-    assert!((0..databases.n_rows()).filter(|row| server_row(*row)).all(|row| {
-        databases.f64(row, db::round_trip_ms).is_some_and(|ms| (0.005..500.0).contains(&ms))
-    }));
+    assert!(
+        (0..databases.n_rows())
+            .filter(|row| server_row(*row))
+            .all(|row| { databases.f64(row, db::round_trip_ms).is_some_and(|ms| (0.005..500.0).contains(&ms)) })
+    );
     let commits = amount(rows, &db::TABLE, (db::dt, db::commits_per_s), server_row);
     assert!((done - 1e-6..done * 1.2 + 20.0).contains(&commits), "{commits} of {done}");
     assert!(rows.of(&db_wal::TABLE).is_some());

@@ -53,9 +53,11 @@ fn statements_commits_and_rows_are_as_many_as_the_driver_made() {
     let databases = rows.of(&db::TABLE).unwrap();
     let server_row = |row: &usize| databases.str(*row, db::database).is_none();
     // A message over loopback and back, each second.
-    assert!((0..databases.n_rows()).filter(server_row).all(|row| {
-        databases.f64(row, db::round_trip_ms).is_some_and(|ms| (0.005..500.0).contains(&ms))
-    }));
+    assert!(
+        (0..databases.n_rows())
+            .filter(server_row)
+            .all(|row| { databases.f64(row, db::round_trip_ms).is_some_and(|ms| (0.005..500.0).contains(&ms)) })
+    );
     let shop = |row: usize| databases.str(row, db::database) == Some("postgres");
     let commits = amount(&rows, &db::TABLE, (db::dt, db::commits_per_s), shop);
     // Our own statements are commits, too: a few dozen a second at most.

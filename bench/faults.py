@@ -6,7 +6,8 @@ of a command without and with the fault); what is done to it (`planted`), and wh
 made in turn, so that a drift of the machine is in both. Then it is asked: does the first finding that is
 new with the fault name the cause, does any, is a finding of a healthy run false, and is the part that was planted the largest
 change of a transaction's latency, with what residual?
-Settings: BENCH_REPEATS (1), BENCH_SECONDS (6), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_PORT (17432),
+Settings: BENCH_REPEATS (1), BENCH_SECONDS (6), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_LOADS (0: each load of a
+fault; 1: the first one, and so on), BENCH_PORT (17432),
 BENCH_CHECK (0; 1 ends with status 1 when in two tries a cause is not named, the part is not the largest change, or 15 % of the
 latency are unexplained).
 """
@@ -22,6 +23,7 @@ REPEATS = setting("BENCH_REPEATS", 1)
 SECONDS = setting("BENCH_SECONDS", 6)
 CHOSEN = setting("BENCH_FAULTS", "")
 SERVERS = setting("BENCH_SERVERS", "")
+MOST_LOADS = setting("BENCH_LOADS", 0)
 PORT = setting("BENCH_PORT", 17432)
 CHECK = setting("BENCH_CHECK", 0)
 FOLDER = pathlib.Path(__file__).resolve().parent / "faults"
@@ -147,7 +149,8 @@ def main():
     sys.path.insert(0, str(FOLDER))
     for name in names:
         case = importlib.import_module(name)
-        for load in getattr(case, "SERVERS", None) or case.LOADS:
+        loads = list(getattr(case, "SERVERS", None) or case.LOADS)
+        for load in loads[:MOST_LOADS or len(loads)]:
             if SERVERS and hasattr(case, "SERVERS") and load not in SERVERS.split(","):
                 continue
             print(f"bench: {name}, {load}", file=sys.stderr)

@@ -3,7 +3,7 @@
 -- section: network
 -- says: Of {latency:ms} of a transaction, {outside:ms} are neither in the server nor in the driver: {each:ms} for each statement and its answer.
 -- advice: The server is far, or something between them is slow (a proxy, a pooler, a tunnel): measure a round trip with ping or `SELECT 1`. Fewer round trips help most: several rows a statement, procedures, pipelining, fewer statements for the same work.
--- ask: db-sessions
+-- ask: db-round-trip
 -- impact: share of the latency
 -- explains: db-client-slow, db-idle-in-transaction
 -- yes: load generator=g clients=8 transactions_per_s=100 requests_per_s=300 latency_mean_ms=75 *20

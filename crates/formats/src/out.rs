@@ -37,6 +37,8 @@ pub struct Hints {
     /// By how many seconds what has no times of its own would end after `modified`, did it begin then
     /// ([`overrun`](crate::overrun)); None where nobody read it before.
     pub overrun_s: Option<f64>,
+    /// What tells its figures from those of other inputs of the run with the same columns; None where there are none.
+    pub label: Option<String>,
     /// How to read columns of an unknown CSV, TSV or JSON lines file: the text of a mapping file.
     pub mapping: Option<String>,
 }
@@ -53,6 +55,7 @@ impl Hints {
             zone: TimeZone::UTC,
             modified: None,
             overrun_s: None,
+            label: None,
             mapping: None,
         }
     }

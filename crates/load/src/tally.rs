@@ -231,7 +231,9 @@ mod tests {
         a.waiting = 5;
         (a.queued_ns, b.queued_ns) = (Some(7), Some(3));
         (a.answers, b.answers) = (6, 4);
-        [None, Some(3), Some(5)].map(|ns| b.late(ns.map(Duration::from_nanos)));
+        for ns in [None, Some(3), Some(5)] {
+            b.late(ns.map(Duration::from_nanos));
+        }
         assert_eq!((a.late_ns(), b.late_ns()), (None, Some(4.0 * 4.0 / 2.0)));
         let mut later = a.clone();
         later.then(&b);

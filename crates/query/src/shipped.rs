@@ -53,6 +53,7 @@ shipped! {
     "db-plans",
     "db-pools",
     "db-replication",
+    "db-round-trip",
     "db-seen",
     "db-session-cpu",
     "db-session-process",

@@ -1,5 +1,8 @@
 //! Trees that other tools gathered, as they are; and texts that only look like an output.
 
+use arrow_array::{cast::AsArray, types::Float64Type};
+use fenxi_store::label;
+
 use super::{MPSTAT, Place, VMSTAT};
 use crate::ImportError;
 
@@ -67,6 +70,30 @@ fn trees_of_two_hosts_beside_each_other_are_told_apart() {
         notes.contains(&(file.to_owned(), note))
     };
     assert!(said("a/vmstat.txt", "web1") && said("b/vmstat.txt", "web2"), "{notes:?}");
+}
+
+#[test]
+fn sheets_with_the_same_columns_are_told_apart_by_their_files() {
+    let sheet = |value: u32| format!("timestamp_ms,cpu0\n1517524864000,{value}\n1517524867000,{value}\n").into_bytes();
+    let (timer, disk) = (sheet(10), sheet(20));
+    let place = Place::of(&[("irq/timer.csv", &timer), ("irq/disk.csv", &disk), ("notes.txt", MPSTAT.as_bytes())]);
+    let metrics = |place: &Place| -> Vec<(Option<String>, f64)> {
+        let (run, _) = place.imported(|_| {});
+        let mut found = Vec::new();
+        for batch in place.store.read(&run.id, "metric").unwrap() {
+            let values = batch["value"].as_primitive::<Float64Type>();
+            let labels = (0..batch.num_rows()).map(|row| label(&batch, "labels", row).map(str::to_owned));
+            found.extend(labels.zip(values.values().iter().copied()));
+        }
+        found.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        found.dedup();
+        found
+    };
+    let of = |file: &str| Some(format!("file={file}"));
+    assert_eq!(metrics(&place), [(of("irq/disk"), 20.0), (of("irq/timer"), 10.0)]);
+    // Alone it needs no name.
+    let place = Place::of(&[("irq/timer.csv", &timer), ("notes.txt", MPSTAT.as_bytes())]);
+    assert_eq!(metrics(&place), [(None, 10.0)]);
 }
 
 #[test]

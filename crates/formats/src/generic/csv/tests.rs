@@ -15,6 +15,19 @@ fn mapped(mapping: &str, text: &str) -> String {
 }
 
 #[test]
+fn sheets_of_a_tree_are_told_apart_by_their_names() {
+    let text = "timestamp_ms,cpu0,where\n1517524864000,3,a\n1517524867000,4,b\n";
+    let labelled = |mapping: Option<&str>| {
+        let (label, mapping) = (Some("irq/11,x".to_owned()), mapping.map(str::to_owned));
+        read_with(&FORMAT, text.as_bytes(), Hints { label, mapping, ..Hints::none("x") }).text
+    };
+    let rows = labelled(None);
+    assert!(rows.contains("file=irq/11;x,where=a") && rows.contains("file=irq/11;x,where=b"), "{rows}");
+    assert!(!labelled(Some("[time]\ncolumn = 'timestamp_ms'\n")).contains("file="));
+    assert!(!read(&FORMAT, text.as_bytes()).text.contains("file="));
+}
+
+#[test]
 fn a_mapping_file_says_where_columns_go() {
     let mapping = r#"
         separator = ";"

@@ -82,6 +82,8 @@ pub(super) struct Sheet {
     steps: Steps,
     held: Vec<(u64, Micros, Vec<String>)>,
     labels: Labels,
+    /// How much of the labels is of every row.
+    common: usize,
     stamp: String,
     last: Last,
 }
@@ -95,7 +97,11 @@ const MAX_SERIES: usize = 1 << 18;
 impl Sheet {
     /// A sheet whose columns are yet to be named.
     pub(super) fn new(mapping: &Mapping, decimal: Decimal, out: &Out<'_>) -> Sheet {
-        let interval_s = out.hints().interval_s.or(mapping.interval_s());
+        let hints = out.hints();
+        let interval_s = hints.interval_s.or(mapping.interval_s());
+        // A mapping says what tells rows apart.
+        let label = hints.label.as_ref().filter(|_| hints.mapping.is_none());
+        let labels = label.map_or_else(Labels::default, |label| Labels::of("file", label));
         Sheet {
             columns: Vec::new(),
             when: mapping.when(),
@@ -105,7 +111,8 @@ impl Sheet {
             interval_s,
             steps: Steps::new(interval_s),
             held: Vec::new(),
-            labels: Labels::default(),
+            common: labels.len(),
+            labels,
             stamp: String::new(),
             last: FxHashMap::default(),
         }
@@ -162,7 +169,7 @@ impl Sheet {
 
     /// Makes the row's labels.
     fn label(&mut self, cells: &[impl AsRef<str>]) {
-        self.labels.cut(0);
+        self.labels.cut(self.common);
         for (column, cell) in self.columns.iter().zip(cells) {
             if let Role::Label(name) = &column.role {
                 self.labels.push(name, cell.as_ref().trim());

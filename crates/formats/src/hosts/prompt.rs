@@ -131,10 +131,14 @@ fn is_known(command: &str) -> bool {
         || tool(command).is_some_and(|tool| TOOLS.contains(&tool))
 }
 
+/// Digits of a number that may be a time in seconds since 1970, or in parts of them.
+const TIME_DIGITS: usize = 10;
+
 /// Whether a word can be the name or the address of a host.
 pub(super) fn is_host(word: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
-    word.len() <= 255 && word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.bytes().all(plain)
+    let is_time = || word.len() >= TIME_DIGITS && word.bytes().all(|b| b.is_ascii_digit());
+    word.len() <= 255 && word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.bytes().all(plain) && !is_time()
 }
 
 /// The mark at the end of a prompt, and the command behind it.

@@ -119,10 +119,17 @@ impl Reader {
     /// A sum of all samples. One that perf rounded, as `12K`, is not taken.
     fn total(&mut self, name: &str, count: &str, out: &mut Out<'_>) {
         self.time(out);
-        let labels = Labels::of("event", &self.event);
+        let labels = self.labels(out);
         if let Some(count) = number(count) {
             out.metric(self.t, None, &format!("perf-report.{name}"), labels.text(), count, "");
         }
+    }
+
+    /// What tells the report's figures from those of others: a report for each CPU has the same symbols.
+    fn labels(&self, out: &Out<'_>) -> Labels {
+        let mut labels = Labels::of("event", &self.event);
+        labels.push("file", out.hints().label.as_deref().unwrap_or(""));
+        labels
     }
 
     fn time(&mut self, out: &mut Out<'_>) {
@@ -151,7 +158,7 @@ impl Reader {
             out.unknown(at, line, &format!("{} values under {n} columns", values.len()));
             return;
         }
-        let mut labels = Labels::of("event", &self.event);
+        let mut labels = self.labels(out);
         let mut figures = Vec::new();
         for (i, (name, value)) in self.columns.iter().zip(&values).enumerate() {
             // A name may have two blanks in it.

@@ -6,7 +6,7 @@ of a command without and with the fault); what is done to it (`planted`), and wh
 made in turn, so that a drift of the machine is in both. Then it is asked: does the first finding that is
 new with the fault name the cause, does any, is a finding of a healthy run false, and is the part that was planted the largest
 change of a transaction's latency, with what residual?
-Settings: BENCH_REPEATS (1), BENCH_SECONDS (6), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_LOADS (0: each load of a
+Settings: BENCH_REPEATS (1), BENCH_SECONDS (6), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_EACH (0: each load of a
 fault; 1: the first one, and so on), BENCH_PORT (17432),
 BENCH_CHECK (0; 1 ends with status 1 when in two tries a cause is not named, the part is not the largest change, or 15 % of the
 latency are unexplained).
@@ -23,7 +23,7 @@ REPEATS = setting("BENCH_REPEATS", 1)
 SECONDS = setting("BENCH_SECONDS", 6)
 CHOSEN = setting("BENCH_FAULTS", "")
 SERVERS = setting("BENCH_SERVERS", "")
-MOST_LOADS = setting("BENCH_LOADS", 0)
+MOST_LOADS = setting("BENCH_EACH", 0)
 PORT = setting("BENCH_PORT", 17432)
 CHECK = setting("BENCH_CHECK", 0)
 FOLDER = pathlib.Path(__file__).resolve().parent / "faults"

@@ -7,6 +7,7 @@ import { MARKS, type Moment } from "../marks";
 import type { Run } from "../payload";
 import { useShared, zoom } from "../shared";
 import { clock } from "../units";
+import { NamedItems } from "./named";
 
 const address = (run: Run, text = "") => `runs/${encodeURIComponent(run.id)}/marks${text && `/${encodeURIComponent(text)}`}`;
 const fine = (run: Run) => run.duration_s < 600;
@@ -66,53 +67,21 @@ export function MarkMoment({ run }: { run: Run }) {
   );
 }
 
-/** The marks of a run, each removable: a click shows what was around it. */
+/** The marks of a run, each removable: a click shows what was around it. What the recorder marked itself is none of them. */
 export function Marks({ run, moments, writable }: { run: Run; moments: Moment[]; writable: boolean }) {
-  const [leaving, setLeaving] = useState<Moment | null>(null);
-  const marks = moments.filter((m) => m.kind === "mark");
-  if (marks.length === 0) return null;
-  const remove = (mark: Moment) => {
-    forgetMoments(run);
-    return change("DELETE", address(run, mark.text)).then(changed);
-  };
   const around = run.duration_s / 20;
-  return (
-    <div class="fact">
-      <dt>marks</dt>
-      <dd class="windows">
-        {marks.map((m) => (
-          <span key={`${m.from} ${m.text}`} class="window">
-            <button
-              type="button"
-              class="chip"
-              title="Show what was around this moment in all charts"
-              onClick={() => zoom.set([Math.max(0, m.from - around), Math.min(run.duration_s, m.from + around)])}
-            >{`${m.text} ${clock(m.from, fine(run))}`}</button>
-            {writable && (
-              <button
-                type="button"
-                class="remove"
-                aria-label={`remove the mark ${m.text}`}
-                title="Remove this mark"
-                onClick={() => setLeaving(m)}
-              >
-                ✕
-              </button>
-            )}
-          </span>
-        ))}
-      </dd>
-      {leaving && (
-        <Dialog
-          title={`Remove the mark ${leaving.text}?`}
-          act="Remove"
-          danger
-          onClose={() => setLeaving(null)}
-          onAct={() => remove(leaving)}
-        >
-          <p>{`${run.name} loses this name of a moment; the recording is kept. What the recorder marked itself stays.`}</p>
-        </Dialog>
-      )}
-    </div>
-  );
+  const marks = moments.filter((m) => m.kind === "mark");
+  const items = marks.map((m) => ({
+    key: `${m.from} ${m.text}`,
+    name: m.text,
+    when: clock(m.from, fine(run)),
+    range: [Math.max(0, m.from - around), Math.min(run.duration_s, m.from + around)] as [number, number],
+    loses: `${run.name} loses this name of a moment; the recording is kept. What the recorder marked itself stays.`,
+  }));
+  const remove = ({ name }: { name: string }) => {
+    forgetMoments(run);
+    return change("DELETE", address(run, name)).then(changed);
+  };
+  const title = "Show what was around this moment in all charts";
+  return <NamedItems what="mark" title={title} items={items} writable={writable} remove={remove} />;
 }

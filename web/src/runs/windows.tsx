@@ -6,53 +6,21 @@ import { Dialog, Field } from "../dialog";
 import type { Named, Run } from "../payload";
 import { useShared, zoom } from "../shared";
 import { clock } from "../units";
+import { NamedItems } from "./named";
 
 const address = (run: Run, name: string) => `runs/${encodeURIComponent(run.id)}/windows/${encodeURIComponent(name)}`;
 const span = (w: Named) => `${clock(w.from_s, w.to_s - w.from_s < 10)} – ${clock(w.to_s, w.to_s - w.from_s < 10)}`;
 
 export function Windows({ run, writable }: { run: Run; writable: boolean }) {
-  const [leaving, setLeaving] = useState<Named | null>(null);
-  const windows = run.windows ?? [];
-  if (windows.length === 0) return null;
-  return (
-    <div class="fact">
-      <dt>windows</dt>
-      <dd class="windows">
-        {windows.map((w) => (
-          <span key={w.name} class="window">
-            <button
-              type="button"
-              class="chip"
-              title="Show this part in all charts"
-              onClick={() => zoom.set([w.from_s, w.to_s])}
-            >{`${w.name} ${span(w)}`}</button>
-            {writable && (
-              <button
-                type="button"
-                class="remove"
-                aria-label={`remove the window ${w.name}`}
-                title="Remove this window"
-                onClick={() => setLeaving(w)}
-              >
-                ✕
-              </button>
-            )}
-          </span>
-        ))}
-      </dd>
-      {leaving && (
-        <Dialog
-          title={`Remove the window ${leaving.name}?`}
-          act="Remove"
-          danger
-          onClose={() => setLeaving(null)}
-          onAct={() => change("DELETE", address(run, leaving.name)).then(changed)}
-        >
-          <p>{`${span(leaving)} of ${run.name} loses its name; the recording is kept.`}</p>
-        </Dialog>
-      )}
-    </div>
-  );
+  const items = (run.windows ?? []).map((w) => ({
+    key: w.name,
+    name: w.name,
+    when: span(w),
+    range: [w.from_s, w.to_s] as [number, number],
+    loses: `${span(w)} of ${run.name} loses its name; the recording is kept.`,
+  }));
+  const remove = ({ name }: { name: string }) => change("DELETE", address(run, name)).then(changed);
+  return <NamedItems what="window" title="Show this part in all charts" items={items} writable={writable} remove={remove} />;
 }
 
 /** Shown while a time range is: gives it a name in every run of the page. */

@@ -6,7 +6,7 @@
 use std::{
     io::{self, IoSliceMut, Read, Write},
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use nix::{
@@ -20,6 +20,7 @@ use nix::{
 use rustix::{
     buffer::spare_capacity,
     net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt},
+    time::{ClockId, clock_gettime},
 };
 use rustls::ClientConnection;
 
@@ -246,8 +247,14 @@ fn read_late(socket: &OwnedFd, into: &mut Vec<u8>) -> io::Result<(Received, Opti
     };
     into.truncate(begin + count);
     // A clock that was set back tells nothing.
-    let late = arrived.and_then(|at| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + at).ok());
+    let late = arrived.and_then(|at| now().checked_sub(at));
     received.map(|received| (received, late))
+}
+
+/// By the clock of the kernel's stamps: since 1970.
+fn now() -> Duration {
+    let now = clock_gettime(ClockId::Realtime);
+    Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec as u32)
 }
 
 impl AsFd for Channel {

@@ -97,7 +97,9 @@ impl Vault {
         // The folders that a command makes for itself are there.
         // A first look fills the index, and keeps what findings find in each run.
         self.place(name).command(&["runs"]).unwrap().output().unwrap();
-        self.place(name).command(&["findings", "@1", "@2"]).unwrap().output().unwrap();
+        for run in ["@1", "@2"] {
+            self.place(name).command(&["findings", run]).unwrap().output().unwrap();
+        }
         Before { store: Tree::of(&[self.path()]), around: Tree::of(&self.place(name).forbidden()) }
     }
 

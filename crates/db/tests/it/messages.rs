@@ -10,6 +10,8 @@ pub enum Asked {
     Encryption,
     /// A login, or a statement.
     Question(String),
+    /// Whether the server is there.
+    Ping,
 }
 
 /// A connection of a client.
@@ -84,7 +86,8 @@ impl Asking {
                 self.executed = self.prepared.get(&words[1]).cloned();
                 None
             }
-            b'S' => self.executed.take().map(|sql| Asked::Question(key(&sql))),
+            // Nothing but the end of a pipeline is a ping.
+            b'S' => Some(self.executed.take().map_or(Asked::Ping, |sql| Asked::Question(key(&sql)))),
             _ => None,
         }
     }
@@ -106,6 +109,7 @@ impl Asking {
             }
             // A statement that is closed, the end of the connection: nothing is answered.
             0x19 | 1 => return None,
+            0x0e => return Some(Asked::Ping),
             other => format!("command {other}"),
         }))
     }
@@ -117,6 +121,14 @@ impl Asking {
         {
             let number = u32::from_le_bytes(number[..4].try_into().unwrap());
             self.prepared.insert(number.to_string(), sql);
+        }
+    }
+
+    /// What answers a ping.
+    pub fn pong(&self) -> Vec<u8> {
+        match self.dialect {
+            Dialect::Postgres => vec![b'Z', 0, 0, 0, 5, b'I'],
+            Dialect::Mysql => vec![7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0],
         }
     }
 

@@ -264,6 +264,7 @@ fn play(mut client: TcpStream, (connection, exchanges): (u32, &[Exchange]), dial
         for asked in asking.take(&buffer[..n]) {
             let bytes = match asked {
                 Asked::Encryption => b"N".to_vec(),
+                Asked::Ping => asking.pong(),
                 Asked::Question(question) => match answer(&question) {
                     Some(bytes) => bytes,
                     None => asking.refusal(&format!("no answer of {name} is saved to: {question}")),

@@ -335,7 +335,6 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
         for text in ["MemTotal: 5 kB\nMemFree: 3 kB\n", "a: b\na: c\n", &each, VMSTAT, &stamped] {
             assert_eq!((FORMAT.sniff)(&Head { text }), Sure::No, "{text}");
         }
-        assert_eq!(detect(&Head { text: &stamped }).map(|f| f.name), Some("stamped"));
         let text = prefixed("db1");
         assert_eq!(detect(&Head { text: &text }).map(|f| f.name), Some("by-host"));
     }

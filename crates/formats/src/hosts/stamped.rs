@@ -153,3 +153,28 @@ fn chosen(bare: Bare, format: &AnyFormat, hints: &Hints) -> Part {
     let timed = bare.with_times();
     if head(&timed.text).notes > alone.notes { bare.part } else { timed }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Head, detect, fixtures::read};
+
+    #[test]
+    fn milliseconds_in_front_of_each_line_are_the_times_of_its_samples() {
+        let header = "CPU\tAvg_MHz\tBusy%\tBzy_MHz\tTSC_MHz";
+        let sample = |ms: u64, busy: u32| {
+            let lines = [header.to_owned(), format!("-\t40\t1.17\t{busy}\t2998"), format!("0\t9\t0.30\t{busy}\t3000")];
+            lines.map(|line| format!("{ms}: {line}\n")).concat()
+        };
+        let text = sample(1_581_002_778_866, 3436) + &sample(1_581_002_781_866, 3000) + &sample(1_581_002_784_866, 2900);
+        assert_eq!(detect(&Head { text: &text }).map(|format| format.name), Some("stamped"));
+        let read = read(&super::FORMAT, text.as_bytes());
+        for line in [
+            "2020-02-06T15:26:18.866000Z\t\tfixture\t0\t3436000000",
+            "2020-02-06T15:26:21.866000Z\t3\tfixture\t0\t3000000000",
+            "2020-02-06T15:26:24.866000Z\t3\tfixture\t0\t2900000000",
+        ] {
+            assert!(read.text.contains(line), "{line}\n{}", read.text);
+        }
+        assert_eq!(read.tally.notes, 0, "{}", read.text);
+    }
+}

@@ -6,7 +6,7 @@
 
 use fenxi_model::{Micros, catalog::cpu};
 
-use crate::{Family, Fields, Format, Head, Input, Out, Relative, Splitter, Sure, Ticker, number};
+use crate::{Clock, Family, Fields, Format, Head, Input, Out, Relative, Splitter, Sure, Ticker, number, stamp::{in_front, stamp}};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -36,7 +36,8 @@ fn is_header(line: &str) -> bool {
 }
 
 fn sniff(head: &Head<'_>) -> Sure {
-    Sure::Certain.when(head.any(is_header))
+    // With a time in front of each line it is read without.
+    Sure::Certain.when(head.any(|line| is_header(line) && in_front(line).is_none()))
 }
 
 /// What a column is.
@@ -99,6 +100,8 @@ struct Reader {
     first: String,
     /// The next line begins a sample.
     begins: bool,
+    /// The time of the next sample, from a line above it.
+    told: Option<Micros>,
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
@@ -110,14 +113,20 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         now: None,
         first: String::new(),
         begins: true,
+        told: None,
     };
+    let mut clock = Clock::new(out.hints());
     let mut splitter = Splitter::default();
     while input.line().is_some() {
         let (number, line) = (input.number(), input.text());
         if line.trim().is_empty() {
             continue;
         }
-        if is_header(line) {
+        // Values have no colons.
+        let alone = if line.contains(':') { stamp(line).filter(|stamp| stamp.rest.is_empty()) } else { None };
+        if let Some(stamp) = alone {
+            reader.told = Some(stamp.when.moment(&mut clock, out));
+        } else if is_header(line) {
             reader.columns = line.split_ascii_whitespace().map(column).collect();
             reader.begins = true;
         } else if let Some(seconds) = line.trim().strip_suffix(" sec").and_then(|s| self::number(s.trim())) {
@@ -190,11 +199,9 @@ impl Reader {
         key.clone_into(&mut self.first);
         let epoch = self.columns.iter().position(|c| *c == Column::Epoch);
         let epoch = epoch.and_then(|at| number(fields.get(at))).filter(|s| *s > 0.0 && *s < 1e11);
-        let now = match (epoch, self.seconds.take()) {
-            (Some(epoch), seconds) => {
-                let t = Micros((epoch * 1e6).round() as i64);
-                (t, self.ticker.tick(t).or(seconds))
-            }
+        let told = epoch.map(|epoch| Micros((epoch * 1e6).round() as i64)).or(self.told.take());
+        let now = match (told, self.seconds.take()) {
+            (Some(t), seconds) => (t, self.ticker.tick(t).or(seconds)),
             (None, seconds) => {
                 let relative = self.relative.get_or_insert_with(|| {
                     if out.hints().interval_s.or(seconds).is_none() {

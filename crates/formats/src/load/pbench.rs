@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use fenxi_model::{Micros, catalog::metric};
 
 use super::tree;
-use crate::{Family, Format, Head, Input, Out, Sure, generic::labels::Labels, json};
+use crate::{Family, Format, Head, Input, Out, Relative, Sure, generic::labels::Labels, json};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -27,6 +27,8 @@ pub static FORMAT: Format = Format {
 
 /// The largest document that is held.
 const LONGEST: usize = 256 << 20;
+/// Milliseconds below this, in 1973, are since the start of a sample, as fio counts them, and not since 1970.
+const SHORTEST_MOMENT_MS: f64 = 1e11;
 /// Kinds of measurements, and which direction is good.
 const KINDS: &[(&str, &str)] = &[("throughput", "higher"), ("latency", "lower"), ("resource", "neither")];
 /// What is said about a measurement besides what tells it from others.
@@ -46,6 +48,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
     // The reader of documents takes objects only.
     let document = input.whole(LONGEST).and_then(|text| json::object(&format!("{{\"iterations\":{text}}}")));
     let Some(document) = document else { return out.note(None, "no whole list of iterations in JSON") };
+    let mut relative = None;
     for (place, iteration) in tree::objects(&document, "iterations").enumerate() {
         let number = tree::figure(iteration, "iteration_number");
         let number = number.map_or_else(|| (place + 1).to_string(), |number| number.to_string());
@@ -54,7 +57,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         for (kind, better) in KINDS {
             for (title, list) in tree::entries(iteration, &format!("iteration_data/{kind}")) {
                 for one in list.as_array().into_iter().flatten().filter_map(Value::as_object) {
-                    measurement((name, title, kind, better), one, out);
+                    measurement((name, title, kind, better), one, &mut relative, out);
                 }
             }
         }
@@ -76,6 +79,7 @@ fn parameters(iteration: &Map<String, Value>, name: &str, out: &mut Out<'_>) {
 fn measurement(
     (iteration, title, kind, better): (&str, &str, &str, &str),
     one: &Map<String, Value>,
+    relative: &mut Option<Relative>,
     out: &mut Out<'_>,
 ) {
     let mut labels = Labels::of("iteration", iteration);
@@ -102,7 +106,11 @@ fn measurement(
         for point in tree::objects(sample, "timeseries") {
             let t = tree::figure(point, "date").filter(|ms| (0.0..1e14).contains(ms));
             if let (Some(ms), Some(value)) = (t, tree::figure(point, "value")) {
-                let t = Micros((ms * 1e3).round() as i64);
+                let t = if ms < SHORTEST_MOMENT_MS {
+                    relative.get_or_insert_with(|| Relative::elapsed(out)).after(ms / 1e3)
+                } else {
+                    Micros((ms * 1e3).round() as i64)
+                };
                 out.metric(t, None, &format!("pbench.{name}"), labels.text(), value, unit(title));
             }
         }
@@ -123,7 +131,10 @@ fn unit(title: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::FORMAT;
-    use crate::{Head, Sure, fixtures::read};
+    use crate::{
+        Head, Hints, Sure,
+        fixtures::{read, read_with},
+    };
 
     #[test]
     fn measurements_are_told_apart_by_what_is_said_about_them() {
@@ -137,6 +148,15 @@ mod tests {
         ] {
             assert!(read.text.contains(line), "{line}\n{}", read.text);
         }
+    }
+
+    #[test]
+    fn dates_that_count_from_the_start_are_no_moments_of_1970() {
+        let text = FORMAT.example.replace("\"samples\": []", "\"samples\": [{\"timeseries\": [{\"date\": 1001, \"value\": 7}]}]");
+        let start = fenxi_model::Micros::parse("2026-11-21T12:00:00");
+        let read = read_with(&FORMAT, text.as_bytes(), Hints { start, ..Hints::none("x") });
+        assert!(read.text.contains("2026-11-21T12:00:01.001000Z"), "{}", read.text);
+        assert!(!read.text.contains("1970-"), "{}", read.text);
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl Times {
 }
 
 /// Reads a date with a time: `11/21/26 08:23:39`, `21.11.2026 08:23:39 PM`, `2026-11-21T08:23:42+0100`
-/// and what `date` prints.
+/// and what `date` prints; seconds since 1970 that stand alone (`-U`).
 pub(super) fn moment(text: &str) -> Option<Stamp> {
     let text = text.trim();
     if !text.as_bytes().first()?.is_ascii_digit() {
@@ -122,6 +122,9 @@ pub(super) fn moment(text: &str) -> Option<Stamp> {
     }
     if let Some((date, time)) = text.split_once('T') {
         return iso(date, time);
+    }
+    if text.bytes().all(|b| b.is_ascii_digit()) {
+        return epoch(text);
     }
     let mut words = text.split_ascii_whitespace();
     let date = civil_date(words.next()?)?;
@@ -190,8 +193,13 @@ pub(super) fn time_at(line: &str) -> Option<(Stamp, &str)> {
         return Some((Stamp::Time(time), rest));
     }
     let (first, rest) = line.split_once(' ')?;
-    let seconds = first.parse::<i64>().ok().filter(|_| (9..=11).contains(&first.len()))?;
-    Some((Stamp::Exact(Timestamp::from_second(seconds).ok()?), rest))
+    Some((epoch(first)?, rest))
+}
+
+/// Seconds since 1970.
+fn epoch(text: &str) -> Option<Stamp> {
+    let seconds = text.parse::<i64>().ok().filter(|_| (9..=11).contains(&text.len()))?;
+    Timestamp::from_second(seconds).ok().map(Stamp::Exact)
 }
 
 #[derive(Clone, Copy)]
@@ -306,7 +314,9 @@ mod tests {
         assert_eq!(moment("2026-11-21T20:23:39+0100"), exact("2026-11-21T19:23:39Z"));
         assert_eq!(moment("2026-11-21T20:23:39-05:30"), exact("2026-11-22T01:53:39Z"));
         assert_eq!(moment("Sat Nov 21 20:23:39 UTC 2026"), exact("2026-11-21T20:23:39Z"));
-        for text in ["", "vda 1 2", "11/21/26", "2026-11-21T20:23:39+1", "1 2 3", "11/21/26 20:23:39 PM x"] {
+        assert_eq!(moment("1795292619"), exact("2026-11-21T20:23:39Z"));
+        for text in ["", "17952926", "vda 1 2", "11/21/26", "2026-11-21T20:23:39+1", "1 2 3", "11/21/26 20:23:39 PM x"]
+        {
             assert_eq!(moment(text), None, "{text}");
         }
     }

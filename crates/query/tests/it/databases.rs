@@ -50,6 +50,7 @@ fn counters(rows: &mut Rows, second: u32) {
         if database.is_none() {
             row.f64(db::samples, 10.0)
                 .f64(db::active_sampled, 2.0)
+                .f64(db::round_trip_ms, 0.2)
                 .f64(db::statements_per_s, 800.0)
                 .f64(db::log_bytes_per_s, 2e6);
         }

@@ -27,7 +27,7 @@ use super::{
     headers::Headers,
     times::{Prefix, is_average, onward, time_at},
 };
-use crate::{Clock, Family, Fields, Format, Input, Out, Splitter, Sure, Ticker, banner, number};
+use crate::{Clock, Family, Fields, Format, Input, Out, Splitter, Sure, Ticker, banner, number, scaled};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {
@@ -222,6 +222,19 @@ fn who<'f>(columns: &[Column], fields: &Fields<'f>) -> (Id, &'f str) {
     (Id { pid: id(&Column::Pid), tid: id(&Column::Tid) }, cell(&Column::Uid))
 }
 
+/// A share with its sign, or a size with a unit of its own, as the column would have it (`--human`).
+#[cold]
+fn human(column: &Column, cell: &str) -> Option<f64> {
+    match (cell.strip_suffix('%'), column) {
+        (Some(share), _) => number(share),
+        // Only sizes are scaled, and those are in the unit of the column then no more.
+        (None, Column::Value(_, scale) | Column::OfProcess(_, scale)) if *scale > 1.0 => {
+            scaled(cell, 1024.0).map(|bytes| bytes / scale)
+        }
+        _ => None,
+    }
+}
+
 /// Takes one value of a task.
 pub(super) fn take(
     column: &Column,
@@ -234,7 +247,7 @@ pub(super) fn take(
     let value = match column {
         Column::Uid | Column::Pid | Column::Tid | Column::Skip => return,
         Column::LastCpu => return tasks.set_cpu(place, cell.parse().ok()),
-        _ => number(cell),
+        _ => number(cell).or_else(|| human(column, cell)),
     };
     let Some(value) = value else {
         if cell != "-" {

@@ -22,6 +22,25 @@ fn cell<'r>(row: &'r [(String, String)], name: &str) -> &'r str {
     row.iter().find(|(n, _)| n == name).map_or("", |(_, c)| c.as_str())
 }
 
+#[test]
+fn shares_with_their_sign_and_scaled_sizes_are_read() {
+    let text = format!(
+        "{BANNER}
+10:00:00      UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+10:00:05     1000      7900   59.4%   13.5%    0.0%    8.5%   72.9%     2  gnome-shell
+
+10:00:00      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+10:00:05     1000      7900      1.5M     12.0k      0.0k       0  gnome-shell
+"
+    );
+    let read = read(&FORMAT, text.as_bytes());
+    let all = rows(&read.text, "process");
+    let [row] = all.as_slice() else { panic!("{}", read.text) };
+    let wanted = [("usr", "59.4"), ("sys", "13.5"), ("read_bytes_per_s", "1572864"), ("write_bytes_per_s", "12288")];
+    assert_eq!(wanted.map(|(name, _)| (name, cell(row, name))), wanted, "{}", read.text);
+    assert_eq!(read.tally.notes, 0, "{}", read.text);
+}
+
 #[derive(Clone, Debug)]
 struct Task {
     usr: u32,

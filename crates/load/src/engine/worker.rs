@@ -341,7 +341,7 @@ impl<'a> Worker<'a> {
 
 /// Time that this thread was runnable without a CPU, in nanoseconds; None where the kernel does not count it.
 fn thread_queued() -> Option<u64> {
-    Some(server::turn(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)?.0)
+    Some(server::turn(&fs_err::read_to_string("/proc/thread-self/schedstat").ok()?)?.0)
 }
 
 /// Processor time of this thread, in nanoseconds.

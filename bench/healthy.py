@@ -103,12 +103,12 @@ def fenxi(store, *words):
 
 
 @contextlib.contextmanager
-def server_of(make):
+def server_of(make, is_filled):
     server = make(PORT)
     try:
-        if make is servers.postgres:
+        if is_filled and make is servers.postgres:
             measure(["pgbench", "-i", "-q", "-s", "5", *PGBENCH[1:7], "postgres"])
-        else:
+        elif is_filled:
             measure(["sysbench", *SYSBENCH, "prepare"])
         yield server
     finally:
@@ -119,7 +119,7 @@ def record(store, folder, name):
     """One run of a load, by its name."""
     if name in DATABASES:
         make, words = DATABASES[name]
-        with server_of(make) as server:
+        with server_of(make, bool(words)) as server:
             if words:
                 measure(fenxi(store, "record", "--name", name, "--quiet", "--db", server.url, "--", *words))
             else:

@@ -45,6 +45,9 @@ const FEW: u64 = 64;
 const WAKES_PER_S: f64 = 20.0;
 /// As above.
 const LEAST_RUN: f64 = 0.01;
+/// A thread that waits for a lock and ran for less than this share of what threads of its process ran for on average is one that helps
+/// another now and then, such as the collectors of a runtime: who takes turns on a lock runs as long as the others.
+const LEAST_OF_MEAN: f64 = 0.1;
 /// The process whose children are threads of the kernel.
 const KTHREADD: u32 = 2;
 
@@ -193,13 +196,16 @@ impl Waits {
             tids.clear();
             tids.push(pid);
         }
+        tids.truncate(MOST.saturating_sub(*looked));
         let before = std::mem::take(&mut known.ran);
+        known.ran.extend(tids.iter().filter_map(|tid| Some((*tid, reader.thread_schedstat(pid, *tid)?))));
+        let then = |tid: &u32| before.get(tid).copied().unwrap_or_default();
+        let least = LEAST_OF_MEAN * mean(known.ran.iter().map(|(tid, run)| ran_s(then(tid), *run)));
         let looks_at_all = known.ours && known.stat.threads <= FEW;
         let mut of_main = None;
-        for tid in tids.iter().take(MOST.saturating_sub(*looked)) {
-            let Some(run) = reader.thread_schedstat(pid, *tid) else { continue };
-            known.ran.insert(*tid, run);
-            let then = before.get(tid).copied().unwrap_or_default();
+        for tid in &tids {
+            let Some(run) = known.ran.get(tid).copied() else { continue };
+            let then = then(tid);
             let is_main = known.ours && *tid == pid;
             if !is_main && run.slices == then.slices && !looks_at_all {
                 continue;
@@ -209,7 +215,8 @@ impl Waits {
             if wait == Wait::Poll && known.ours && polled.waits_for_peer(reader, pid, *tid) {
                 wait = Wait::Receive;
             }
-            if wait.may_be_idle() && !has_worked(then, run, dt) {
+            let is_helper = wait == Wait::Lock && ran_s(then, run) < least;
+            if wait.may_be_idle() && (is_helper || !has_worked(then, run, dt)) {
                 of_main = of_main.or_else(|| is_main.then(|| (wait, function.to_owned())));
                 continue;
             }
@@ -241,8 +248,18 @@ impl Waits {
 /// Whether a thread did more than look after something now and then: threads without work wake up, too.
 fn has_worked(then: Run, now: Run, dt: f64) -> bool {
     let slices = now.slices.saturating_sub(then.slices) as f64;
-    let run_s = now.run_ns.saturating_sub(then.run_ns) as f64 / 1e9;
-    slices >= WAKES_PER_S * dt || run_s >= LEAST_RUN * dt
+    slices >= WAKES_PER_S * dt || ran_s(then, now) >= LEAST_RUN * dt
+}
+
+/// How long a thread ran, in seconds.
+fn ran_s(then: Run, now: Run) -> f64 {
+    now.run_ns.saturating_sub(then.run_ns) as f64 / 1e9
+}
+
+/// The mean of what is not zero.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (n, sum) = values.filter(|value| *value > 0.0).fold((0u32, 0.0), |(n, sum), value| (n + 1, sum + value));
+    if n == 0 { 0.0 } else { sum / f64::from(n) }
 }
 
 /// Whether a thread of this `stat` is on a CPU or in its queue.

@@ -86,6 +86,29 @@ fn of_the_command_a_thread_counts_that_is_held_up_for_long() {
 }
 
 #[test]
+fn helpers_that_park_are_not_at_a_lock_and_threads_that_take_turns_are() {
+    let machine = Machine::new();
+    machine.put("/proc/7/stat", stat(7, "app", 1, 5)).put("/proc/7/wchan", "0");
+    let run = |machine: &Machine, slices: [u64; 5]| {
+        for (tid, slices) in [7, 71, 72, 73, 74].into_iter().zip(slices) {
+            thread(machine, (7, tid), slices, if tid == 7 { "0" } else { "futex_do_wait" });
+        }
+    };
+    run(&machine, [1; 5]);
+    let mut session = machine.start(&SOURCE);
+    session.tick(None);
+    // The main thread runs; its helpers wake up often, and run for a hundredth of that.
+    run(&session.machine, [9001, 91, 91, 91, 91]);
+    let seen = session.tick(1.0);
+    assert_eq!(seen.count("thread_wait"), 1);
+    near(seen.value("thread_wait", "threads", &["7", "app", "run", ""]), 1.0);
+    // Each had its turn.
+    run(&session.machine, [9401, 491, 691, 391, 491]);
+    let seen = session.tick(1.0);
+    near(seen.value("thread_wait", "threads", &["7", "app", "lock", "futex_do_wait"]), 4.0);
+}
+
+#[test]
 fn where_the_kernel_tells_nothing_it_is_refused() {
     let machine = Machine::new();
     machine.put("/proc/7/stat", stat(7, "app", 1, 1)).put("/proc/7/wchan", "0");

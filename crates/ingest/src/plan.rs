@@ -1,6 +1,9 @@
 //! What is imported, how it is read, and which format reads it.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::OnceLock,
+};
 
 use fenxi_formats::{AnyFormat, Foreign, Formats, Head, Input, foreign};
 use fenxi_model::Micros;
@@ -46,6 +49,8 @@ pub struct Plan {
     pub now: Micros,
     /// A random number for the run's id.
     pub random: u64,
+    /// Endings of names that several inputs have, once somebody asked.
+    pub(crate) shared_endings: OnceLock<BTreeSet<String>>,
 }
 
 impl Plan {
@@ -70,7 +75,20 @@ impl Plan {
             most_bytes: None,
             now,
             random,
+            shared_endings: OnceLock::new(),
         }
+    }
+
+    /// The name of an input without its ending, where another input has the same ending: sheets of a tree have the same columns,
+    /// each of another thing.
+    pub(crate) fn label(&self, source: &Source) -> Option<String> {
+        let shared = self.shared_endings.get_or_init(|| {
+            let mut seen = BTreeSet::new();
+            let endings = self.sources.iter().filter_map(|source| source.name.rsplit_once('.'));
+            endings.filter(|(_, ending)| !seen.insert(*ending)).map(|(_, ending)| ending.to_owned()).collect()
+        });
+        let (stem, ending) = source.name.rsplit_once('.')?;
+        shared.contains(ending).then(|| stem.to_owned())
     }
 
     /// What an input is read as, or what it is that is no text; neither of a text that nobody knows.

@@ -16,17 +16,9 @@ pub(crate) fn hints(plan: &Plan, source: &Source, default_host: &str) -> Hints {
         zone: plan.zone.clone(),
         modified: source.modified.or(Some(plan.now)),
         overrun_s: None,
-        label: label(plan, source),
+        label: plan.label(source),
         mapping: plan.mapping.clone(),
     }
-}
-
-/// The name without its ending, where another input has the same ending: sheets of a tree have the same columns, each of another thing.
-fn label(plan: &Plan, source: &Source) -> Option<String> {
-    let (stem, ending) = source.name.rsplit_once('.')?;
-    let is_alike =
-        |other: &Source| other.name != source.name && other.name.rsplit_once('.').is_some_and(|(_, e)| e == ending);
-    plan.sources.iter().any(is_alike).then(|| stem.to_owned())
 }
 
 /// The source that rows of an input name: its format, or the import itself.

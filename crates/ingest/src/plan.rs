@@ -49,8 +49,8 @@ pub struct Plan {
     pub now: Micros,
     /// A random number for the run's id.
     pub random: u64,
-    /// Endings of names that several inputs have, once somebody asked.
-    pub(crate) shared_endings: OnceLock<BTreeSet<String>>,
+    /// Endings of names that several inputs have; empty at first, and filled by whoever asks first.
+    pub shared_endings: OnceLock<BTreeSet<String>>,
 }
 
 impl Plan {

@@ -185,6 +185,7 @@ fn plan(
         most_bytes: None,
         now: Micros(Timestamp::now().as_microsecond()),
         random: stores::random(),
+        shared_endings: std::sync::OnceLock::new(),
     })
 }
 

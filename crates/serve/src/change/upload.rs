@@ -84,8 +84,7 @@ async fn take(State(shared): State<Shared>, RawQuery(query): RawQuery, body: Bod
         let sources = expand(source, &mut room).map_err(|e| Failure::wrong(e.to_string()))?;
         // What somebody else sends is given to no program of the store; its patterns may read it.
         let formats = own_formats(&store, &Programs::Never).formats;
-        let mut plan = Plan::new(store, name, sources, now, random());
-        (plan.formats, plan.most_bytes) = (formats, Some(unpacked));
+        let plan = Plan { formats, most_bytes: Some(unpacked), ..Plan::new(store, name, sources, now, random()) };
         let mut within = true;
         let outcome = import(&plan, &mut |progress| {
             within = progress.rows <= MOST_ROWS;

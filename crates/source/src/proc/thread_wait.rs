@@ -47,7 +47,7 @@ const WAKES_PER_S: f64 = 20.0;
 const LEAST_RUN: f64 = 0.01;
 /// A thread that waits for a lock and ran for less than this share of what threads of its process ran for on average is one that helps
 /// another now and then, such as the collectors of a runtime: who takes turns on a lock runs as long as the others.
-const LEAST_OF_MEAN: f64 = 0.1;
+const LEAST_OF_MEAN: f64 = 0.2;
 /// The process whose children are threads of the kernel.
 const KTHREADD: u32 = 2;
 

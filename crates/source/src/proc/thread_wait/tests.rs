@@ -88,7 +88,7 @@ fn of_the_command_a_thread_counts_that_is_held_up_for_long() {
 #[test]
 fn helpers_that_park_are_not_at_a_lock_and_threads_that_take_turns_are() {
     let machine = Machine::new();
-    machine.put("/proc/7/stat", stat(7, "app", 1, 5)).put("/proc/7/wchan", "0");
+    machine.put("/proc/7/stat", stat(7, "app", 1, 5)).put("/proc/7/wchan", "futex_do_wait");
     let run = |machine: &Machine, slices: [u64; 5]| {
         for (tid, slices) in [7, 71, 72, 73, 74].into_iter().zip(slices) {
             thread(machine, (7, tid), slices, if tid == 7 { "0" } else { "futex_do_wait" });

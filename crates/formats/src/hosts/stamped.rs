@@ -165,7 +165,8 @@ mod tests {
             let lines = [header.to_owned(), format!("-\t40\t1.17\t{busy}\t2998"), format!("0\t9\t0.30\t{busy}\t3000")];
             lines.map(|line| format!("{ms}: {line}\n")).concat()
         };
-        let text = sample(1_581_002_778_866, 3436) + &sample(1_581_002_781_866, 3000) + &sample(1_581_002_784_866, 2900);
+        let text =
+            sample(1_581_002_778_866, 3436) + &sample(1_581_002_781_866, 3000) + &sample(1_581_002_784_866, 2900);
         assert_eq!(detect(&Head { text: &text }).map(|format| format.name), Some("stamped"));
         let read = read(&super::FORMAT, text.as_bytes());
         for line in [

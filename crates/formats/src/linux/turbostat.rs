@@ -6,7 +6,10 @@
 
 use fenxi_model::{Micros, catalog::cpu};
 
-use crate::{Clock, Family, Fields, Format, Head, Input, Out, Relative, Splitter, Sure, Ticker, number, stamp::{in_front, stamp}};
+use crate::{
+    Clock, Family, Fields, Format, Head, Input, Out, Relative, Splitter, Sure, Ticker, number,
+    stamp::{in_front, stamp},
+};
 
 /// What this file reads.
 pub static FORMAT: Format = Format {

@@ -152,7 +152,9 @@ mod tests {
 
     #[test]
     fn dates_that_count_from_the_start_are_no_moments_of_1970() {
-        let text = FORMAT.example.replace("\"samples\": []", "\"samples\": [{\"timeseries\": [{\"date\": 1001, \"value\": 7}]}]");
+        let text = FORMAT
+            .example
+            .replace("\"samples\": []", "\"samples\": [{\"timeseries\": [{\"date\": 1001, \"value\": 7}]}]");
         let start = fenxi_model::Micros::parse("2026-11-21T12:00:00");
         let read = read_with(&FORMAT, text.as_bytes(), Hints { start, ..Hints::none("x") });
         assert!(read.text.contains("2026-11-21T12:00:01.001000Z"), "{}", read.text);

@@ -99,7 +99,7 @@ fn look_at_all(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync)) -> (Ve
     let groups = sources.len().div_ceil(NEIGHBOURS);
     let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
-        let mut found = Vec::new();
+        let (mut found, mut room) = (Vec::new(), Gathered::default());
         loop {
             let turn = next.fetch_add(1, Ordering::Relaxed);
             if turn >= groups {
@@ -107,7 +107,8 @@ fn look_at_all(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync)) -> (Ve
             }
             let places = turn * NEIGHBOURS..((turn + 1) * NEIGHBOURS).min(sources.len());
             let keeps = kept.load(Ordering::Relaxed) < MOST_KEPT && !places.clone().any(is_left_out);
-            let (looked, group) = look_at_group(plan, places, keeps);
+            let (looked, group) = look_at_group(plan, places, keeps.then(|| std::mem::take(&mut room)));
+            room = group.as_ref().map_or_else(Gathered::default, Group::room);
             kept.fetch_add(group.as_ref().map_or(0, Group::bytes), Ordering::Relaxed);
             found.push((turn, looked, group));
         }
@@ -125,9 +126,13 @@ fn look_at_all(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync)) -> (Ve
     (looked, ready)
 }
 
-/// Looks at neighbours. The group is given too if it `keeps` rows and these have their times.
-fn look_at_group(plan: &Plan, places: Range<usize>, keeps: bool) -> (Vec<Option<Looked>>, Option<Group>) {
-    let (mut all, mut group, mut gathered) = (Vec::new(), Group::default(), keeps.then(Gathered::default));
+/// Looks at neighbours. The group is given too if rows are to be `gathered` and these have their times.
+fn look_at_group(
+    plan: &Plan,
+    places: Range<usize>,
+    mut gathered: Option<Gathered>,
+) -> (Vec<Option<Looked>>, Option<Group>) {
+    let (mut all, mut group) = (Vec::new(), Group::default());
     for source in &plan.sources[places] {
         let content = gathered.as_ref().and_then(|_| content_of(source));
         match (content, gathered.take()) {

@@ -102,18 +102,20 @@ impl Shorts {
 
 fn read_groups(job: Job<'_>, turn: usize, threads: usize, to: &SyncSender<Group>) {
     let n = job.plan.sources.len();
+    let mut room = Gathered::default();
     for first in (turn * NEIGHBOURS..n).step_by(threads * NEIGHBOURS) {
         let ready = job.ready.get(first / NEIGHBOURS).and_then(|group| group.lock().ok()?.take());
-        let group = ready.unwrap_or_else(|| read_group(job, first..(first + NEIGHBOURS).min(n)));
+        let read = |room| read_group(job, first..(first + NEIGHBOURS).min(n), room);
+        let group = ready.unwrap_or_else(|| read(std::mem::take(&mut room)));
+        room = group.room();
         if job.shared.cancelled.load(Ordering::Relaxed) || to.send(group).is_err() {
             return;
         }
     }
 }
 
-fn read_group(job: Job<'_>, places: std::ops::Range<usize>) -> Group {
+fn read_group(job: Job<'_>, places: std::ops::Range<usize>, mut gathered: Gathered) -> Group {
     let mut group = Group::default();
-    let mut gathered = Gathered::default();
     for place in places {
         let (short, after) = match (job.is_left_out)(place) {
             true => (None, gathered),
@@ -130,6 +132,15 @@ impl Group {
     /// Takes the rows that were not handed on yet.
     pub(crate) fn end(&mut self, Gathered { rows, boot }: Gathered) {
         self.rows.extend([(rows, false), (boot, true)].into_iter().filter(|(rows, _)| !rows.is_empty()));
+    }
+
+    /// What the next group is gathered into, with room for as many rows as this one has.
+    pub(crate) fn room(&self) -> Gathered {
+        let mut room = Gathered::default();
+        for (rows, since_boot) in &self.rows {
+            *(if *since_boot { &mut room.boot } else { &mut room.rows }) = rows.like();
+        }
+        room
     }
 
     /// Bytes of the inputs that were read.

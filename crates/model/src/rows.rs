@@ -32,6 +32,14 @@ impl Rows {
         Rows { host: host.to_owned(), source: "", tables: TABLES.iter().map(|_| None).collect() }
     }
 
+    /// Nothing gathered yet, for the same host, with room for somewhat more rows of each table than there are here: what is
+    /// gathered next is often as long, and a column that grows is copied and leaves holes in memory.
+    pub fn like(&self) -> Rows {
+        let like = |rows: &TableRows| TableRows::new(rows.table(), rows.n_rows() + rows.n_rows() / 8);
+        let tables = self.tables.iter().map(|rows| rows.as_ref().map(like)).collect();
+        Rows { host: self.host.clone(), source: self.source, tables }
+    }
+
     /// The host that new rows belong to.
     pub fn host(&self) -> &str {
         &self.host
@@ -67,7 +75,7 @@ impl Rows {
 
     fn begin(&mut self, table: TableId, t: Option<Micros>, dt: Option<f64>) -> &mut TableRows {
         let place = table as usize;
-        let rows = self.tables[place].get_or_insert_with(|| TableRows::new(TABLES[place]));
+        let rows = self.tables[place].get_or_insert_with(|| TableRows::new(TABLES[place], 0));
         rows.begin();
         if let Some(t) = t {
             rows.set_time(T, t);
@@ -124,7 +132,7 @@ impl Rows {
     pub fn append(&mut self, other: &Rows, shift: Micros) {
         for from in other.tables() {
             let place = from.table().id as usize;
-            let into = self.tables[place].get_or_insert_with(|| TableRows::new(from.table()));
+            let into = self.tables[place].get_or_insert_with(|| TableRows::new(from.table(), from.n_rows()));
             into.append(from, Some(&self.host), shift);
         }
     }
@@ -133,7 +141,7 @@ impl Rows {
     pub fn absorb(&mut self, other: &Rows) {
         for from in other.tables() {
             let place = from.table().id as usize;
-            let into = self.tables[place].get_or_insert_with(|| TableRows::new(from.table()));
+            let into = self.tables[place].get_or_insert_with(|| TableRows::new(from.table(), from.n_rows()));
             into.append(from, None, Micros(0));
         }
     }

@@ -26,7 +26,7 @@ Filesystem                    rkB/s        wkB/s    rops/s    wops/s         fo/
 const KB: f64 = 1024.0;
 const MB: f64 = KB * KB;
 
-static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool = Tool {
     name: FORMAT.name,
     titles: &["Filesystem", "Filesystem:"],
     columns: &[
@@ -47,6 +47,7 @@ static TOOL: Tool = Tool {
         Field::metric("fd/s", "/s"),
     ],
     label: "filesystem",
+    json: ("filesystem", "fs_name"),
 };
 
 fn sniff(head: &Head<'_>) -> Sure {

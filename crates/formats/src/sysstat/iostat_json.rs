@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     iostat::columns::{CPU, DEVICE},
-    json::{Columns, Part, each, host, is_document, label, objects, stamp_in},
+    json::{Columns, Part, each, host, is_document, label, objects, omits_first, stamp_in},
     times::{Times, moment},
 };
 use crate::{Family, Format, Input, Out, Sure, Ticker};
@@ -79,12 +79,6 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
             out.since_boot(false);
         }
     });
-}
-
-/// Whether there is a blank line where the first report would be.
-fn omits_first(head: &str) -> bool {
-    let Some((_, reports)) = head.split_once("\"statistics\": [") else { return false };
-    reports.lines().nth(1).is_some_and(|line| line.trim().is_empty())
 }
 
 /// The length of a report in seconds, from what was moved over what was moved per second.

@@ -45,6 +45,12 @@ fn time(text: &str) -> Option<Time> {
     civil_time(words.next()?, words.next())
 }
 
+/// Whether the report since boot was left out (`-y`), which versions up to 12.7.8 show by a blank line in its place.
+pub(super) fn omits_first(head: &str) -> bool {
+    let Some((_, reports)) = head.split_once("\"statistics\": [") else { return false };
+    reports.lines().nth(1).is_some_and(|line| line.trim().is_empty())
+}
+
 /// Hands on the parts of all documents of `input`.
 pub(super) fn each(input: &mut Input<'_>, out: &mut Out<'_>, mut on: impl FnMut(Part<'_>, &mut Out<'_>)) {
     let mut reader = std::io::BufReader::new(Measured::new(input.bytes()));
@@ -239,16 +245,17 @@ impl Columns {
         for (key, value) in object {
             let none =
                 |field: &Field| field.counts().iter().any(|c| object.get(*c).and_then(Value::as_f64) == Some(0.0));
-            let (unit, scale) = match self.field(key) {
+            // Called as the text calls it, with its percent sign.
+            let (name, unit, scale) = match self.field(key) {
                 Some(field) if field.metric_unit().is_some() && none(field) => continue,
-                None => ("", 1.0),
+                None => (key.as_str(), "", 1.0),
                 Some(field) => match field.metric_unit() {
-                    Some(unit) => (unit, field.scale()),
+                    Some(unit) => (field.header(), unit, field.scale()),
                     None => continue,
                 },
             };
             if let Some(value) = value.as_f64() {
-                out.metric(at.0, at.1, &format!("{}.{key}", self.format), labels, value * scale, unit);
+                out.metric(at.0, at.1, &format!("{}.{name}", self.format), labels, value * scale, unit);
             }
         }
     }

@@ -13,5 +13,7 @@ formats! {
     pidstat,
     pidstat_json,
     cifsiostat,
+    cifsiostat_json,
     tapestat,
+    tapestat_json,
 }

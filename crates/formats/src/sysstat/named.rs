@@ -5,9 +5,11 @@
 //! The fixtures are outputs of sysstat 12.6.1 over counters that a script wrote in the kernel's place: what they grew by is known.
 
 use fenxi_model::catalog::disk;
+use serde_json::Value;
 
 use super::{
     headers::Headers,
+    json::{Columns, Part, each, host, label, objects, omits_first, stamp_in},
     times::{Times, moment},
 };
 use crate::{Field, Fields, Input, Layout, Out, Splitter, Ticker, banner};
@@ -20,6 +22,8 @@ pub(super) struct Tool {
     pub(super) columns: &'static [Field],
     /// The label of a metric that says the device.
     pub(super) label: &'static str,
+    /// The array of devices in JSON, and what each is called there.
+    pub(super) json: (&'static str, &'static str),
 }
 
 impl Tool {
@@ -60,6 +64,42 @@ pub(super) fn read(tool: &'static Tool, input: &mut Input<'_>, out: &mut Out<'_>
         }
     });
     out.since_boot(false);
+}
+
+/// Reads the same reports as JSON (`-o JSON`).
+pub(super) fn read_json(tool: &'static Tool, input: &mut Input<'_>, out: &mut Out<'_>) {
+    let head = input.head();
+    let ticker = Ticker::new(out.hints(), &head, |line| stamp_in(line).and_then(moment).map(|stamp| stamp.seconds()));
+    let mut times = Times::new(out, ticker, None);
+    let omitted = omits_first(&head);
+    drop(head);
+    let columns = Columns { format: tool.name, table: &disk::TABLE, known: tool.columns };
+    let (devices, name) = tool.json;
+    let mut boot = false;
+    each(input, out, |part, out| match part {
+        Part::Host(key, value) => {
+            boot |= key == "nodename" && !omitted;
+            host(key, value, &mut times, out);
+        }
+        Part::Report(report) => {
+            if let Some(stamp) = report.get("timestamp").and_then(Value::as_str).and_then(moment) {
+                times.stamp(stamp, out);
+            }
+            let boot = std::mem::replace(&mut boot, false);
+            times.report(boot, out);
+            out.since_boot(boot);
+            for device in objects(report, devices) {
+                let name = label(device, name);
+                let keys = |row: &mut fenxi_model::Row<'_>| {
+                    if let Some(mut row) = row.typed(&disk::TABLE) {
+                        row.str(disk::device, name.as_str());
+                    }
+                };
+                columns.write(out, times.at(), device, keys, &format!("{}={name}", tool.label));
+            }
+            out.since_boot(false);
+        }
+    });
 }
 
 impl Reader {

@@ -27,7 +27,7 @@ st0         8     120        1953       30720   10   40   60       1       2
 const KB: f64 = 1024.0;
 const MB: f64 = KB * KB;
 
-static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool = Tool {
     name: FORMAT.name,
     titles: &["Tape:"],
     columns: &[
@@ -44,6 +44,7 @@ static TOOL: Tool = Tool {
         Field::metric("Ot/s", "/s"),
     ],
     label: "device",
+    json: ("tape", "tape_device"),
 };
 
 fn sniff(head: &Head<'_>) -> Sure {

@@ -86,13 +86,14 @@ impl Dictionary {
 }
 
 impl Cells {
-    pub(super) fn new(ty: Type) -> Cells {
+    /// An empty column of type `ty` that takes `room` values before it grows.
+    pub(super) fn new(ty: Type, room: usize) -> Cells {
         match ty {
-            Type::F64 => Cells::F64(Vec::new()),
-            Type::I64 => Cells::I64(Vec::new()),
-            Type::Time => Cells::Time(Vec::new()),
-            Type::Label => Cells::Label { codes: Vec::new(), dictionary: Dictionary::default() },
-            Type::Text => Cells::Text(Vec::new()),
+            Type::F64 => Cells::F64(Vec::with_capacity(room)),
+            Type::I64 => Cells::I64(Vec::with_capacity(room)),
+            Type::Time => Cells::Time(Vec::with_capacity(room)),
+            Type::Label => Cells::Label { codes: Vec::with_capacity(room), dictionary: Dictionary::default() },
+            Type::Text => Cells::Text(Vec::with_capacity(room)),
         }
     }
 

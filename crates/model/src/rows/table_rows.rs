@@ -23,11 +23,14 @@ pub struct TableRows {
     n_rows: usize,
     pub(super) columns: Vec<Cells>,
     schema: Option<SchemaRef>,
+    /// Rows for which a column has room when it is begun.
+    room: usize,
 }
 
 impl TableRows {
-    pub(super) fn new(table: &'static Table) -> TableRows {
-        TableRows { table, n_rows: 0, columns: table.columns.iter().map(|_| Cells::Unset).collect(), schema: None }
+    pub(super) fn new(table: &'static Table, room: usize) -> TableRows {
+        let columns = table.columns.iter().map(|_| Cells::Unset).collect();
+        TableRows { table, n_rows: 0, columns, schema: None, room }
     }
 
     /// The table these rows belong to.
@@ -51,7 +54,7 @@ impl TableRows {
 
     pub(super) fn map_text(&self, change: &impl Fn(&str) -> Cow<'_, str>) -> TableRows {
         let columns = self.columns.iter().map(|cells| cells.map_text(change)).collect();
-        TableRows { table: self.table, n_rows: self.n_rows, columns, schema: self.schema.clone() }
+        TableRows { table: self.table, n_rows: self.n_rows, columns, schema: self.schema.clone(), room: self.room }
     }
 
     /// Adds the rows of `from`, which are of the same table, later by `shift`, and with another host if one is given.
@@ -172,7 +175,7 @@ impl TableRows {
 
     #[cold]
     fn begin_column(&mut self, place: usize) {
-        self.columns[place] = Cells::new(self.table.columns[place].ty);
+        self.columns[place] = Cells::new(self.table.columns[place].ty, self.room);
         self.schema = None;
     }
 

@@ -22,6 +22,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     FileEntry, Manifest, Store, StoreError, TableFile,
+    kept_manifests::KeptManifests,
     store::{MANY, way_out},
     verified::Verified,
 };
@@ -58,7 +59,7 @@ impl Stamp {
     }
 
     /// Whether a later change would show at a time of `now_ns`.
-    fn is_settled(&self, now_ns: i128) -> bool {
+    pub(crate) fn is_settled(&self, now_ns: i128) -> bool {
         now_ns - self.ctime_ns > YOUNG_NS
     }
 }
@@ -73,6 +74,8 @@ pub(crate) fn now_ns() -> i128 {
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     known: Mutex<FxHashMap<PathBuf, Stamp>>,
+    /// Manifests, which are compared with their own digests.
+    pub(crate) manifests: KeptManifests,
 }
 
 impl Checked {

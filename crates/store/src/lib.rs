@@ -23,6 +23,7 @@ mod follow;
 mod fs;
 mod gather;
 mod index;
+mod kept_manifests;
 mod leftovers;
 mod located;
 mod locks;

@@ -82,10 +82,11 @@ impl Store {
             Some(few) if few.len() <= MANY => {
                 let mut started = Vec::with_capacity(few.len());
                 for id in few.iter().collect::<BTreeSet<_>>() {
-                    started.push(self.manifest(id)?);
+                    started.push(self.kept_manifest(id)?);
                 }
                 started.sort_by(|a, b| (b.start, &b.id).cmp(&(a.start, &a.id)));
-                for Manifest { id, files, .. } in &started {
+                for manifest in &started {
+                    let Manifest { id, files, .. } = &**manifest;
                     if let Some(entry) = files.iter().find(|f| f.table.as_deref() == Some(table)) {
                         let blake3 = Some(entry.blake3.clone());
                         self.place(&compacted, table, id, (&entry.fingerprint, entry.rows, blake3), &mut found);

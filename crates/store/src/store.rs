@@ -10,8 +10,13 @@ use fenxi_model::RunId;
 use fs_err as fs;
 
 use crate::{
-    Begin, FORMAT, Labels, Manifest, OpenRun, RunEntry, StoreError, checked::Checked, compacted::Known, digest,
-    fs as files, fs::Modes, mark, seal::manifest_is_intact,
+    Begin, FORMAT, Labels, Manifest, OpenRun, RunEntry, StoreError,
+    checked::{Checked, Stamp},
+    compacted::Known,
+    digest, fs as files,
+    fs::Modes,
+    mark,
+    seal::manifest_is_intact,
 };
 
 /// A store of runs. A cheap handle: clones name the same directory, and know what one of them has checked.
@@ -202,7 +207,7 @@ impl Store {
     /// # Errors
     /// When there is none or its manifest cannot be read.
     pub fn run(&self, id: &RunId) -> Result<RunEntry, StoreError> {
-        let manifest = self.manifest(id)?;
+        let manifest = Arc::unwrap_or_clone(self.kept_manifest(id)?);
         let labels = self.read_labels(id)?.unwrap_or_else(|| manifest.first_labels());
         Ok(RunEntry { manifest, labels })
     }
@@ -210,25 +215,31 @@ impl Store {
     /// The manifest of `id`; [`StoreError::Unknown`] without suggestions when there is no such run.
     pub(crate) fn manifest(&self, id: &RunId) -> Result<Manifest, StoreError> {
         let path = self.run_dir(id).join("run.json");
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                if self.run_dir(id).exists() {
-                    return Err(StoreError::damaged(path, "it is missing; `fenxi rm` removes what is left of the run"));
-                }
-                return Err(StoreError::Unknown { selector: id.to_string(), near: Vec::new() });
-            }
-            Err(e) => return Err(e.into()),
+        let text = fs::read(&path).map_err(|e| self.no_manifest(id, &path, e))?;
+        parse_manifest(id, path, &text)
+    }
+
+    /// The manifest of `id` as [`Store::manifest`] gives it, which this process may have read before.
+    pub(crate) fn kept_manifest(&self, id: &RunId) -> Result<Arc<Manifest>, StoreError> {
+        let path = self.run_dir(id).join("run.json");
+        let cannot = |e| self.no_manifest(id, &path, e);
+        let stamp = Stamp::of(&fs::metadata(&path).map_err(cannot)?);
+        let read = || {
+            let text = fs::read(&path).map_err(cannot)?;
+            Ok((text, Stamp::of(&fs::metadata(&path).map_err(cannot)?)))
         };
-        let manifest: Manifest = serde_json::from_slice(&text).map_err(|e| StoreError::damaged(&path, e))?;
-        if manifest.format > FORMAT {
-            return Err(StoreError::Version { path, found: manifest.format, known: FORMAT });
+        self.checked().manifests.get(&path, stamp, read, |text| parse_manifest(id, path.clone(), text))
+    }
+
+    /// What it means that the manifest of `id` cannot be read.
+    fn no_manifest(&self, id: &RunId, path: &Path, error: io::Error) -> StoreError {
+        match error.kind() {
+            io::ErrorKind::NotFound if self.run_dir(id).exists() => {
+                StoreError::damaged(path, "it is missing; `fenxi rm` removes what is left of the run")
+            }
+            io::ErrorKind::NotFound => StoreError::Unknown { selector: id.to_string(), near: Vec::new() },
+            _ => error.into(),
         }
-        if manifest.id != *id || !manifest_is_intact(&String::from_utf8_lossy(&text), &manifest.digest) {
-            let why = format!("it was changed: its digest does not fit; {}", way_out(id));
-            return Err(StoreError::damaged(path, why));
-        }
-        Ok(manifest)
     }
 
     /// The labels that were set for `id`; None when they never were.
@@ -336,6 +347,19 @@ impl Store {
             _ => Ok(()),
         }
     }
+}
+
+/// What the `text` of the manifest of `id`, at `path`, says: intact, and of a version that is known.
+fn parse_manifest(id: &RunId, path: PathBuf, text: &[u8]) -> Result<Manifest, StoreError> {
+    let manifest: Manifest = serde_json::from_slice(text).map_err(|e| StoreError::damaged(&path, e))?;
+    if manifest.format > FORMAT {
+        return Err(StoreError::Version { path, found: manifest.format, known: FORMAT });
+    }
+    if manifest.id != *id || !manifest_is_intact(&String::from_utf8_lossy(text), &manifest.digest) {
+        let why = format!("it was changed: its digest does not fit; {}", way_out(id));
+        return Err(StoreError::damaged(path, why));
+    }
+    Ok(manifest)
 }
 
 /// What a person does about a run that is damaged.

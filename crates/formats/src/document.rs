@@ -14,16 +14,16 @@ const MOST_LINES: usize = 200;
 const FEW_WORDS: usize = 5;
 
 /// Words of which English sentences have some, and headings none.
-const FUNCTION_WORDS: &[&str] = &[
+static FUNCTION_WORDS: Words = Words::none().and(&[
     "a", "an", "and", "are", "be", "by", "for", "if", "is", "it", "not", "of", "or", "that", "the", "this", "to",
     "with",
-];
-/// More of them, which people write in messages, and some of other languages.
-const MORE_FUNCTION_WORDS: &[&str] = &[
+]);
+/// These, more that people write in messages, and some of other languages.
+static ALL_FUNCTION_WORDS: Words = FUNCTION_WORDS.and(&[
     "at", "but", "can", "das", "de", "der", "die", "does", "ein", "eine", "el", "est", "et", "from", "has", "have",
     "how", "i", "ich", "ist", "la", "le", "les", "los", "me", "mit", "my", "nicht", "on", "que", "than", "then",
     "there", "un", "und", "une", "was", "we", "what", "when", "which", "why", "will", "wir", "you", "your", "zu",
-];
+]);
 /// So many of them make a line a sentence.
 const FUNCTION: usize = 2;
 
@@ -108,16 +108,16 @@ pub(crate) fn is_document(text: &str) -> bool {
     if BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
         return true;
     }
-    if text.lines().take(ABOVE).any(|line| EXPLAIN.iter().any(|begin| line.starts_with(begin))) {
+    if lines_of(text).take(ABOVE).any(|line| EXPLAIN.iter().any(|begin| line.starts_with(begin))) {
         return false;
     }
-    if text.lines().next().is_some_and(is_title_of_manual) {
+    if lines_of(text).next().is_some_and(is_title_of_manual) {
         return true;
     }
     // A tool may say the same several times.
     let (mut sentences, mut prose): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     let (mut lines, mut first_lines) = (0, 0);
-    for line in text.lines().take(MOST_LINES).filter(|line| !line.trim_ascii().is_empty()) {
+    for line in lines_of(text).take(MOST_LINES).filter(|line| !line.trim_ascii().is_empty()) {
         if lines < LINES && line.trim_ascii_start().starts_with("```") || is_mark(line) {
             return true;
         }
@@ -182,6 +182,89 @@ fn figures(line: &str) -> usize {
     figures
 }
 
+/// Short words, as numbers in places that they tell: one is found in a step or two, among few as among many.
+struct Words([u64; PLACES]);
+
+/// More than twice as many as there are words.
+const PLACES: usize = 256;
+/// The letters of the longest word.
+const LONGEST_WORD: usize = 5;
+
+impl Words {
+    const fn none() -> Words {
+        Words([0; PLACES])
+    }
+
+    /// Those words, in small letters, besides these.
+    const fn and(&self, more: &[&str]) -> Words {
+        let mut places = self.0;
+        let mut next = 0;
+        while next < more.len() {
+            let packed = pack(more[next].as_bytes());
+            let mut place = first_place(packed);
+            while places[place] != 0 {
+                place = (place + 1) % PLACES;
+            }
+            places[place] = packed;
+            next += 1;
+        }
+        Words(places)
+    }
+
+    /// Whether it has a word, whatever the size of its letters.
+    fn has(&self, word: &str) -> bool {
+        if word.is_empty() || word.len() > LONGEST_WORD {
+            return false;
+        }
+        let packed = pack(word.as_bytes());
+        let mut place = first_place(packed);
+        while self.0[place] != 0 && self.0[place] != packed {
+            place = (place + 1) % PLACES;
+        }
+        self.0[place] == packed
+    }
+}
+
+/// A word of up to eight bytes as a number.
+const fn pack(word: &[u8]) -> u64 {
+    let (mut packed, mut at) = (0, 0);
+    while at < word.len() {
+        packed = packed << 8 | word[at].to_ascii_lowercase() as u64;
+        at += 1;
+    }
+    packed
+}
+
+/// Where to look for a word first.
+const fn first_place(packed: u64) -> usize {
+    (packed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+}
+
+/// Lines as `str::lines` gives them, found more quickly.
+fn lines_of(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = memchr::memchr(b'\n', rest.as_bytes());
+        let (line, behind) = match end {
+            Some(end) => (&rest[..end], &rest[end + 1..]),
+            None if rest.is_empty() => return None,
+            None => (rest, ""),
+        };
+        rest = behind;
+        Some(if end.is_some() { line.strip_suffix('\r').unwrap_or(line) } else { line })
+    })
+}
+
+/// A word without the punctuation around it.
+fn bare(word: &str) -> &str {
+    let is_part = |byte: &u8| !byte.is_ascii_punctuation();
+    let bytes = word.as_bytes();
+    let begin = bytes.iter().position(is_part).unwrap_or(bytes.len());
+    let end = bytes.iter().rposition(is_part).map_or(begin, |last| last + 1);
+    // Punctuation is of one byte, so that no character is cut.
+    word.get(begin..end).unwrap_or_default()
+}
+
 /// Whether a line with at most one figure is of a message or a document, with fewer words than [`is_sentence`] asks for: most of
 /// it are words, some of which sentences have. What ends in a figure behind a colon is not.
 fn is_prose(line: &str) -> bool {
@@ -194,12 +277,11 @@ fn is_prose(line: &str) -> bool {
         if word.bytes().any(|b| b.is_ascii_digit()) {
             continue;
         }
-        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        let bare = bare(word);
         let mut letters = bare.chars();
         let begins = letters.next().is_some_and(char::is_alphabetic);
         plain += usize::from(begins && letters.all(|c| c.is_lowercase() || matches!(c, '\'' | '\u{2019}' | '-')));
-        let is_function = |list: &[&str]| list.iter().any(|known| bare.eq_ignore_ascii_case(known));
-        function += usize::from(bare.len() <= 5 && (is_function(FUNCTION_WORDS) || is_function(MORE_FUNCTION_WORDS)));
+        function += usize::from(ALL_FUNCTION_WORDS.has(bare));
     }
     // Last, for few lines come so far.
     words >= FEW_WORDS && plain * 10 >= words * 7 && function >= FUNCTION && !ends_in_a_figure(line)
@@ -220,9 +302,10 @@ fn is_sentence(line: &str) -> bool {
     let (mut words, mut plain, mut function) = (0, 0, 0);
     for word in line.split_ascii_whitespace() {
         words += 1;
-        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
-        plain += usize::from(!bare.is_empty() && bare.bytes().all(|b| b.is_ascii_lowercase()));
-        function += usize::from(FUNCTION_WORDS.contains(&bare));
+        let bare = bare(word);
+        let is_plain = !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_lowercase());
+        plain += usize::from(is_plain);
+        function += usize::from(is_plain && FUNCTION_WORDS.has(bare));
     }
     words >= WORDS && plain * 5 >= words * 4 && function >= FUNCTION
 }
@@ -248,6 +331,20 @@ mod tests {
             "Hi Bob,\n\n 10:00:01 up 1 day,  2:03,  1 user,  load average: 9.10, 8.20, 7.30\n",
         ] {
             assert!(is_document(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_found_whatever_their_letters_and_without_their_punctuation() {
+        for (word, is_one) in
+            [("The", true), ("(not", true), ("when?", true), ("there", true), ("%usr", false), ("", false)]
+        {
+            assert_eq!(ALL_FUNCTION_WORDS.has(bare(word)), is_one, "{word}");
+        }
+        assert_eq!([bare("\"é,"), bare("--"), bare("a.b")], ["é", "", "a.b"]);
+        assert!(FUNCTION_WORDS.has("The") && !FUNCTION_WORDS.has("there") && !FUNCTION_WORDS.has("heretofore"));
+        for text in ["", "a", "a\n", "a\r\nb\r", "\n\nc"] {
+            assert_eq!(lines_of(text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>(), "{text:?}");
         }
     }
 

@@ -41,6 +41,7 @@ mod restore;
 mod rows;
 mod said;
 mod seal;
+mod seal_together;
 mod select;
 mod stats;
 mod stitch;

@@ -114,6 +114,11 @@ impl OpenRun {
         self.opened.begin.tags.insert(key.to_owned(), value.to_owned());
     }
 
+    /// Says which host it is of, where that was not known when the run began. It is kept when the run is sealed.
+    pub fn set_host(&mut self, host: &str) {
+        host.clone_into(&mut self.opened.begin.host);
+    }
+
     /// Takes all rows out of `rows` and writes them: one write a table.
     ///
     /// # Errors

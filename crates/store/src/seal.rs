@@ -5,7 +5,6 @@
 
 use std::{
     collections::BTreeSet,
-    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -14,15 +13,16 @@ use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Begin, End, FORMAT, FileEntry, Manifest, Store, StoreError,
+    Begin, End, FORMAT, FileEntry, InputEntry, Manifest, Store, StoreError,
     bounds::kept_command,
     digest::BLANK,
     fs::{sync_all_of, sync_dir, write_synced},
     gather::Gather,
     open::Chunks,
+    seal_together::seal_together,
     stats::{ALL, StatsFile},
     stream::{Read, Recorded, recorded},
-    table_seal::{Limits, Sealed, seal_apart, seal_chunked, seal_table},
+    table_seal::{Limits, Sealed, seal_apart, seal_table},
     thinned::{HIGHEST, LOWEST},
 };
 
@@ -123,11 +123,11 @@ impl Recording<'_> {
         fs::create_dir(part)?;
         self.store.modes().apply(part)?;
         let tables = self.tables(part)?;
-        let dropped = tables.read.dropped_bytes;
+        let (dropped, of_others) = (tables.read.dropped_bytes, tables.cpu_s);
         let mut manifest = self.manifest(tables);
-        manifest.seal_cpu_s = Some((cpu_seconds() - cpu).max(0.0));
+        manifest.seal_cpu_s = Some((cpu_seconds() - cpu).max(0.0) + of_others);
         write_synced(&part.join("run.json"), &manifest_bytes(&mut manifest)?)?;
-        self.link_inputs(part)?;
+        self.link_inputs(part, &manifest.inputs)?;
         self.store.modes().apply_all(part)?;
         sync_dir(part)?;
         // Whoever sets a mark now waits, and finds the sealed run.
@@ -158,10 +158,10 @@ impl Recording<'_> {
                 sealed_tables.add(sealed);
             }
         }
-        for chunked in self.chunks.take().into_iter().flat_map(Chunks::into_tables) {
-            let sealed = seal_chunked(chunked.gather, chunked.written, part, &mut stats, self.limits)?;
-            sealed_tables.add(sealed);
-        }
+        let chunked = self.chunks.take().map(Chunks::into_tables).unwrap_or_default();
+        let (sealed, cpu_s) = seal_together(chunked, part, &mut stats, self.limits)?;
+        sealed_tables.cpu_s = cpu_s;
+        sealed.into_iter().for_each(|sealed| sealed_tables.add(sealed));
         for (prefix, gather) in self.apart.drain(..) {
             let name = format!("{prefix}.{}", gather.table.name);
             sealed_tables.files.extend(seal_apart(gather, &name, part)?);
@@ -171,32 +171,30 @@ impl Recording<'_> {
     }
 
     /// Gives the inputs of an import a second name in `part`; the first goes with `open/<id>`.
-    fn link_inputs(&self, part: &Path) -> Result<(), StoreError> {
-        let mut inputs = self.end.iter().flat_map(|end| &end.inputs).peekable();
+    fn link_inputs(&self, part: &Path, inputs: &[InputEntry]) -> Result<(), StoreError> {
         let mut any = false;
         // Of an import nothing is kept when sealing fails: the folder goes over as it is, however many inputs there are.
-        if self.sync_all && is_made_again(&self.opened.begin.kind) && inputs.peek().is_some() {
+        if self.sync_all && is_made_again(&self.opened.begin.kind) && !inputs.is_empty() {
             fs::rename(self.dir.join(RAW), part.join(RAW))?;
             return Ok(sync_all_of(&part.join(RAW))?);
         }
-        for input in inputs {
+        // Short inputs share a file.
+        let mut linked = BTreeSet::new();
+        for input in inputs.iter().filter(|input| input.part.is_none() || linked.insert(&input.raw.name)) {
             if !any {
                 fs::create_dir(part.join(RAW))?;
                 any = true;
             }
-            let link = fs::hard_link(self.dir.join(&input.raw.name), part.join(&input.raw.name));
-            // Short inputs share a file.
-            link.or_else(
-                |e| if input.part.is_some() && e.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(e) },
-            )?;
+            fs::hard_link(self.dir.join(&input.raw.name), part.join(&input.raw.name))?;
         }
         if any { Ok(sync_dir(&part.join(RAW))?) } else { Ok(()) }
     }
 
-    fn manifest(&self, mut tables: Tables) -> Manifest {
+    fn manifest(&mut self, mut tables: Tables) -> Manifest {
         let begin = self.opened.begin.clone();
-        let end = self.end.clone();
-        let inputs = end.as_ref().map(|e| e.inputs.clone()).unwrap_or_default();
+        let mut end = self.end.take();
+        // There may be many thousands.
+        let inputs = end.as_mut().map(|e| std::mem::take(&mut e.inputs)).unwrap_or_default();
         let mut shared = BTreeSet::new();
         let kept = inputs.iter().filter(|input| input.part.is_none() || shared.insert(&input.raw.name));
         tables.files.extend(kept.map(|input| input.raw.clone()));
@@ -242,6 +240,8 @@ struct Tables {
     read: Read,
     last_t: Option<i64>,
     hosts: BTreeSet<String>,
+    /// CPU seconds of other threads than the one that seals.
+    cpu_s: f64,
 }
 
 impl Tables {
@@ -255,7 +255,7 @@ impl Tables {
 }
 
 /// CPU seconds this thread has used.
-fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }

@@ -36,6 +36,18 @@ pub(crate) struct Stat {
     pub(crate) p99: f64,
 }
 
+/// Where the statistics of series go.
+pub(crate) trait Stats {
+    /// Adds those of a column of the series whose host and key are `key`.
+    fn add(
+        &mut self,
+        table: &'static str,
+        key: &(String, String),
+        column: &'static str,
+        s: Stat,
+    ) -> Result<(), StoreError>;
+}
+
 /// Summarises `values` (NaN where NULL) with their intervals `dts` (NaN where there is none).
 ///
 /// None when there is no value.
@@ -147,18 +159,6 @@ impl StatsFile {
         })
     }
 
-    pub(crate) fn add(&mut self, table: &str, key: &(String, String), column: &str, s: Stat) -> Result<(), StoreError> {
-        for (builder, value) in self.labels.iter_mut().zip([table, &key.0, &key.1, column]) {
-            builder.append_value(value);
-        }
-        self.n.append_value(s.n as i64);
-        self.seconds.append_option(s.seconds);
-        for (values, value) in self.numbers.iter_mut().zip([s.mean, s.sd, s.min, s.max, s.p50, s.p95, s.p99]) {
-            values.push(value);
-        }
-        if self.numbers[0].len() >= BATCH { self.write() } else { Ok(()) }
-    }
-
     fn write(&mut self) -> Result<(), StoreError> {
         let n = self.numbers[0].len();
         if n == 0 {
@@ -184,6 +184,26 @@ impl StatsFile {
     pub(crate) fn finish(mut self) -> Result<crate::FileEntry, StoreError> {
         self.write()?;
         self.file.finish("stats")
+    }
+}
+
+impl Stats for StatsFile {
+    fn add(
+        &mut self,
+        table: &'static str,
+        key: &(String, String),
+        column: &'static str,
+        s: Stat,
+    ) -> Result<(), StoreError> {
+        for (builder, value) in self.labels.iter_mut().zip([table, &key.0, &key.1, column]) {
+            builder.append_value(value);
+        }
+        self.n.append_value(s.n as i64);
+        self.seconds.append_option(s.seconds);
+        for (values, value) in self.numbers.iter_mut().zip([s.mean, s.sd, s.min, s.max, s.p50, s.p95, s.p99]) {
+            values.push(value);
+        }
+        if self.numbers[0].len() >= BATCH { self.write() } else { Ok(()) }
     }
 }
 

@@ -23,13 +23,13 @@ use crate::{
     FileEntry, StoreError,
     gather::{Gather, Order},
     parquet_file::{ParquetFile, ROW_GROUP, parquet_error},
-    stats::{StatsFile, summarise},
+    stats::{Stats, summarise},
     stream::{Read, Recorded, widen},
     table_stats::{Finished, Room},
 };
 
-/// Threads that make the statistics of a large table.
-const MAX_THREADS: usize = 4;
+/// Threads that make the statistics of a large table, or seal several.
+pub(crate) const MAX_THREADS: usize = 4;
 
 /// How much memory sealing may take.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ pub(crate) fn seal_table(
     recorded: &Recorded,
     live: Option<Gather>,
     dir: &Path,
-    stats: &mut StatsFile,
+    stats: &mut dyn Stats,
     limits: Limits,
 ) -> Result<Option<Sealed>, StoreError> {
     let mut sealing = Sealing::new(recorded.table, dir);
@@ -107,7 +107,7 @@ pub(crate) fn seal_chunked(
     mut last: Gather,
     written: Option<Sealing>,
     dir: &Path,
-    stats: &mut StatsFile,
+    stats: &mut dyn Stats,
     limits: Limits,
 ) -> Result<Sealed, StoreError> {
     let table = last.table;
@@ -188,7 +188,7 @@ pub(crate) fn chunk_stats(
     order: &Order,
     columns: &[usize],
     keys: &[(String, String)],
-    stats: &mut StatsFile,
+    stats: &mut dyn Stats,
 ) -> Result<(), StoreError> {
     let (mut values, mut dts, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
     for (range, key) in order.groups.iter().zip(keys) {
@@ -327,13 +327,13 @@ impl Sealing {
         gather: &Gather,
         order: &Order,
         columns: &[usize],
-        stats: &mut StatsFile,
+        stats: &mut dyn Stats,
     ) -> Result<(), StoreError> {
         // Of a file with one chunk, the series stand in the order of their groups.
         chunk_stats(gather, order, columns, &self.series, stats)
     }
 
-    fn finish(mut self, read: Read, stats: &mut StatsFile, limits: Limits) -> Result<Option<Sealed>, StoreError> {
+    fn finish(mut self, read: Read, stats: &mut dyn Stats, limits: Limits) -> Result<Option<Sealed>, StoreError> {
         let Some(file) = self.file.take() else { return Ok(None) };
         let entry = file.finish(self.table.name)?;
         if !self.summarised && has_series(self.table) {
@@ -345,7 +345,7 @@ impl Sealing {
 
     /// Statistics of a table that did not fit a chunk: as many series, and of these as many columns, at a
     /// time as memory allows, read back from the finished file by a few threads.
-    fn stats_of_file(&self, stats: &mut StatsFile, limits: Limits) -> Result<(), StoreError> {
+    fn stats_of_file(&self, stats: &mut dyn Stats, limits: Limits) -> Result<(), StoreError> {
         let mut rows = vec![0usize; self.series.len()];
         self.layout.iter().flatten().for_each(|(series, n)| rows[*series as usize] += n);
         let columns: Vec<usize> = numbers(self.table, &self.columns.clone().unwrap_or_default()).collect();

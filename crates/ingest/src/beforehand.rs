@@ -5,10 +5,7 @@ use std::{
     collections::BTreeSet,
     io::Read,
     ops::Range,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, atomic::Ordering},
 };
 
 use fenxi_formats::{AnyFormat, Foreign, Gathered, HEAD_BYTES, Hints, Input, Tally, overrun, overrun_in, survey};
@@ -17,19 +14,18 @@ use crate::{
     Content, Plan, Source,
     feed::Shared,
     inputs::host_in,
+    looking::Looking,
     reading, same,
-    short::{Group, NEIGHBOURS, Short, Told, content_of, read_as},
+    short::{Group, Known, Short, Told, content_of, read_as},
 };
 
 /// The host of inputs of which nobody tells it.
-const UNKNOWN: &str = "unknown";
+pub(crate) const UNKNOWN: &str = "unknown";
 
 /// Threads that look at inputs.
 pub(crate) const MAX_THREADS: usize = 8;
 /// Inputs for which a thread is worth being begun.
 pub(crate) const FOR_A_THREAD: usize = 16;
-/// Bytes of inputs whose rows are kept from the first look on; of those beyond, the rows are read again.
-const MOST_KEPT: usize = 64 << 20;
 
 /// What the beginning of an input told.
 pub(crate) struct Looked {
@@ -61,17 +57,12 @@ pub(crate) struct Beforehand {
     pub(crate) ready: Vec<Mutex<Option<Group>>>,
 }
 
-pub(crate) fn look(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync)) -> Beforehand {
-    let (looked, mut ready) = look_at_all(plan, is_left_out);
+/// What was found by `looking`, when all inputs were looked at.
+pub(crate) fn learn(plan: &Plan, looking: &Looking<'_>) -> Beforehand {
+    let (looked, mut ready) = looking.finish();
     let mut hosts = BTreeSet::new();
     for (source, looked) in plan.sources.iter().zip(&looked).filter(|_| plan.host.is_none()) {
-        let told = looked.as_ref().and_then(|looked| Some(&looked.survey.as_ref()?.hosts));
-        let told = told.filter(|hosts| !hosts.is_empty());
-        match (told, &source.host) {
-            (Some(told), _) => hosts.extend(told.iter().cloned()),
-            (None, Some(host)) => drop(hosts.insert(host.clone())),
-            (None, None) => {}
-        }
+        hosts.extend(hosts_told(source, looked.as_ref()).cloned());
     }
     let default_host = match (hosts.len(), hosts.pop_first()) {
         (1, Some(host)) => host,
@@ -84,50 +75,15 @@ pub(crate) fn look(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync)) ->
     Beforehand { default_host, looked, ready }
 }
 
-/// Recognising costs more than reading where inputs are short, and no input's waits for another's: many are looked at by
-/// a few threads.
-fn look_at_all(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync)) -> (Vec<Option<Looked>>, Vec<Option<Group>>) {
-    let sources = &plan.sources;
-    if plan.host.is_some() && sources.len() < FOR_A_THREAD {
-        return (sources.iter().map(|_| None).collect(), Vec::new());
-    }
-    let most = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-    let threads = most.min(sources.len() / FOR_A_THREAD);
-    if threads < 2 {
-        return (sources.iter().map(|source| look_at(plan, source)).collect(), Vec::new());
-    }
-    let groups = sources.len().div_ceil(NEIGHBOURS);
-    let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let work = || {
-        let (mut found, mut room) = (Vec::new(), Gathered::default());
-        loop {
-            let turn = next.fetch_add(1, Ordering::Relaxed);
-            if turn >= groups {
-                return found;
-            }
-            let places = turn * NEIGHBOURS..((turn + 1) * NEIGHBOURS).min(sources.len());
-            let keeps = kept.load(Ordering::Relaxed) < MOST_KEPT && !places.clone().any(is_left_out);
-            let (looked, group) = look_at_group(plan, places, keeps.then(|| std::mem::take(&mut room)));
-            room = group.as_ref().map_or_else(Gathered::default, Group::room);
-            kept.fetch_add(group.as_ref().map_or(0, Group::bytes), Ordering::Relaxed);
-            found.push((turn, looked, group));
-        }
-    };
-    let mut looked: Vec<Option<Looked>> = sources.iter().map(|_| None).collect();
-    let mut ready: Vec<Option<Group>> = (0..groups).map(|_| None).collect();
-    std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        // A thread cannot panic; what it had looked at would be looked at again when it is read.
-        for (turn, some, group) in running.into_iter().flat_map(|thread| thread.join().unwrap_or_default()) {
-            looked.iter_mut().skip(turn * NEIGHBOURS).zip(some).for_each(|(place, one)| *place = one);
-            ready[turn] = group;
-        }
-    });
-    (looked, ready)
+/// The hosts that an input tells: those in its content, else that of its name.
+pub(crate) fn hosts_told<'a>(source: &'a Source, looked: Option<&'a Looked>) -> impl Iterator<Item = &'a String> {
+    let told = looked.and_then(|looked| Some(&looked.survey.as_ref()?.hosts)).filter(|hosts| !hosts.is_empty());
+    let named = source.host.iter().filter(move |_| told.is_none());
+    told.into_iter().flatten().chain(named)
 }
 
 /// Looks at neighbours. The group is given too if rows are to be `gathered` and these have their times.
-fn look_at_group(
+pub(crate) fn look_at_group(
     plan: &Plan,
     places: Range<usize>,
     mut gathered: Option<Gathered>,
@@ -173,6 +129,8 @@ fn look_and_read(
     }
     let told = Told { format, foreign, hints: Hints { overrun_s: Some(0.0), ..reading::hints(plan, source, UNKNOWN) } };
     let guessed = guessed_host(plan, source, UNKNOWN);
+    // What is short is its own beginning.
+    let content = Known { digest: (input.head_bytes() == &*content).then_some(head), content };
     let (short, gathered) = read_as(told, (&mut input, content), guessed, gathered, &mut group.rows);
     group.lacks_host |= plan.host.is_none() && source.host.is_none() && !short.tally.names_host_first;
     let is_settled = !short.tally.timed_by_writing;
@@ -180,7 +138,7 @@ fn look_and_read(
     (looked, is_settled.then_some(short), is_settled.then_some(gathered))
 }
 
-fn look_at(plan: &Plan, source: &Source) -> Option<Looked> {
+pub(crate) fn look_at(plan: &Plan, source: &Source) -> Option<Looked> {
     let head = same::head(source, HEAD_BYTES)?;
     let is_whole = head.len() < HEAD_BYTES;
     let mut input = Input::of(head);

@@ -8,18 +8,20 @@ use std::{
 
 use fenxi_formats::{About, AnyFormat, Foreign, Input, Out, Tally};
 use fenxi_model::{Rows, RunId, catalog::text};
-use fenxi_store::{BOOT, Begin, End, FileEntry, IMPORT, InputEntry, OpenRun, Store, StoreError};
+use fenxi_store::{Begin, End, IMPORT, InputEntry, OpenRun, StoreError};
 
 use crate::{
     ImportError, Plan, Source,
-    beforehand::{Beforehand, Looked, guessed_host, look, overrun_of},
+    beforehand::{Beforehand, Looked, UNKNOWN, guessed_host, learn, overrun_of},
     error::says,
     feed::{self, Feed, Kept, Shared, Shown},
+    looking::Looking,
     pack::Pack,
     reading::{hints, read_into, source_of},
     same,
-    short::{Job, Short, Shorts},
+    short::{Job, NEIGHBOURS, Short, Shorts},
     unknown,
+    writing::{keep_in, repeat_notes, write},
 };
 
 /// Batches of rows that may wait for the writer.
@@ -90,39 +92,23 @@ pub struct Outcome {
 pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Result<Outcome, ImportError> {
     let contained = same::contained(&plan.sources);
     let is_left_out = |place: usize| contained.contains_key(&place);
-    let Beforehand { default_host, looked, ready } = look(plan, &is_left_out);
-    let mut open = plan.store.begin(begin(plan, &default_host))?;
     let shared = Arc::new(Shared { most: plan.most_bytes, ..Shared::default() });
-    let mut work = Work {
-        plan,
-        shared: Arc::clone(&shared),
-        default_host: default_host.clone(),
-        raw_names: BTreeSet::new(),
-        pack: None,
-        entries: Vec::new(),
-        rows: 0,
-        said: Vec::new(),
-        texts_left: unknown::MOST_OF_RUN,
-        recorded: BTreeSet::new(),
-    };
-    if plan.sources.len() >= MANY {
-        work.pack = Some(Pack::new(work.raw_name("short-inputs") + ".zst"));
-    }
+    let looking = Looking::new(plan, &is_left_out, &shared);
+    let mut open = plan.store.begin(begin(plan, UNKNOWN))?;
+    let mut work = Work::begin(plan, &shared);
     let mut inputs = Vec::new();
-    let (ready, looked_at) = (ready.as_slice(), looked.as_slice());
-    let job =
-        Job { plan, looked: looked_at, ready, is_left_out: &is_left_out, default_host: &default_host, shared: &shared };
-    let read = std::thread::scope(|scope| {
-        let mut shorts = Shorts::begin(scope, job);
-        for (place, source) in plan.sources.iter().enumerate() {
-            work.write(shorts.rows_at(place), &mut open)?;
-            let imported = match (contained.get(&place), shorts.take(place)) {
-                (Some(whole), _) => work.skip(source, &plan.sources[*whole], &mut open)?,
-                (None, Some(short)) => work.take(source, short, &mut open, watch)?,
-                (None, None) => work.read(source, looked[place].as_ref(), &mut open, watch)?,
-            };
-            inputs.push(imported);
+    let beforehand = std::thread::scope(|scope| {
+        looking.begin(scope);
+        let written = work.write_settled(&looking, &mut inputs, &mut open, watch);
+        let beforehand = learn(plan, &looking);
+        written.map(|()| beforehand)
+    });
+    let read = beforehand.and_then(|beforehand| {
+        if plan.host.is_none() {
+            open.set_host(&beforehand.default_host);
         }
+        work.default_host.clone_from(&beforehand.default_host);
+        work.read_rest(&beforehand, &contained, &mut inputs, &mut open, watch)?;
         work.end_pack()?;
         work.check(&inputs)
     });
@@ -154,22 +140,6 @@ fn begin(plan: &Plan, default_host: &str) -> Begin {
     }
 }
 
-/// Those of `digests` that are of inputs which earlier imports kept, and the runs that have them.
-fn known_inputs(store: &Store, digests: &BTreeSet<&str>) -> Result<BTreeMap<String, RunId>, StoreError> {
-    let mut known = BTreeMap::new();
-    for summary in store.summaries()?.iter().filter(|s| s.kind == IMPORT) {
-        if known.len() == digests.len() {
-            break;
-        }
-        for input in store.run(&summary.id)?.manifest.inputs {
-            if digests.contains(input.blake3.as_str()) {
-                known.entry(input.blake3).or_insert_with(|| summary.id.clone());
-            }
-        }
-    }
-    Ok(known)
-}
-
 /// An import at work.
 struct Work<'p> {
     plan: &'p Plan,
@@ -188,7 +158,26 @@ struct Work<'p> {
     recorded: BTreeSet<&'static str>,
 }
 
-impl Work<'_> {
+impl<'p> Work<'p> {
+    fn begin(plan: &'p Plan, shared: &Arc<Shared>) -> Work<'p> {
+        let mut work = Work {
+            plan,
+            shared: Arc::clone(shared),
+            default_host: UNKNOWN.to_owned(),
+            raw_names: BTreeSet::new(),
+            pack: None,
+            entries: Vec::new(),
+            rows: 0,
+            said: Vec::new(),
+            texts_left: unknown::MOST_OF_RUN,
+            recorded: BTreeSet::new(),
+        };
+        if plan.sources.len() >= MANY {
+            work.pack = Some(Pack::new(work.raw_name("short-inputs") + ".zst"));
+        }
+        work
+    }
+
     fn bytes(&self) -> u64 {
         self.shared.read.load(Ordering::Relaxed)
     }
@@ -248,6 +237,56 @@ impl Work<'_> {
             self.shared.cancelled.store(true, Ordering::Relaxed);
         }
         self.imported(source, kept, (format, foreign, tally), open)
+    }
+
+    /// Writes the first inputs, as long as nothing in later ones changes their rows.
+    fn write_settled(
+        &mut self,
+        looking: &Looking<'_>,
+        inputs: &mut Vec<Imported>,
+        open: &mut OpenRun,
+        watch: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) -> Result<(), ImportError> {
+        for (turn, sources) in self.plan.sources.chunks(NEIGHBOURS).enumerate() {
+            let now = Progress { name: &sources[0].name, bytes: self.bytes(), rows: self.rows, sealing: false };
+            let Some(group) = looking.settled(turn, &mut || watch(now)) else { return Ok(()) };
+            self.write(group.rows, open)?;
+            for (source, short) in sources.iter().zip(group.inputs.into_iter().flatten()) {
+                inputs.push(self.take(source, short, open, watch)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads and writes the inputs that are left, when what each begins with is known.
+    fn read_rest(
+        &mut self,
+        beforehand: &Beforehand,
+        contained: &BTreeMap<usize, usize>,
+        inputs: &mut Vec<Imported>,
+        open: &mut OpenRun,
+        watch: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) -> Result<(), ImportError> {
+        let (plan, shared, from) = (self.plan, Arc::clone(&self.shared), inputs.len());
+        let Beforehand { default_host, looked, ready } = beforehand;
+        let is_left_out = |place: usize| contained.contains_key(&place);
+        let job = Job { plan, from, looked, ready, is_left_out: &is_left_out, default_host, shared: &shared };
+        std::thread::scope(|scope| {
+            let mut shorts = Shorts::begin(scope, job);
+            for (place, source) in plan.sources.iter().enumerate().skip(from) {
+                if shared.cancelled.load(Ordering::Relaxed) {
+                    break;
+                }
+                self.write(shorts.rows_at(place), open)?;
+                let imported = match (contained.get(&place), shorts.take(place)) {
+                    (Some(whole), _) => self.skip(source, &plan.sources[*whole], open)?,
+                    (None, Some(short)) => self.take(source, short, open, watch)?,
+                    (None, None) => self.read(source, looked[place].as_ref(), open, watch)?,
+                };
+                inputs.push(imported);
+            }
+            Ok(())
+        })
     }
 
     /// Writes rows that threads have read.
@@ -430,7 +469,7 @@ impl Work<'_> {
             return Ok(Vec::new());
         }
         let digests: BTreeSet<&str> = self.entries.iter().map(|e| e.blake3.as_str()).collect();
-        let known = known_inputs(&self.plan.store, &digests)?;
+        let known = same::known_inputs(&self.plan.store, &digests)?;
         let runs: Option<BTreeSet<&RunId>> = digests.iter().map(|digest| known.get(*digest)).collect();
         Ok(runs.unwrap_or_default().into_iter().cloned().collect())
     }
@@ -443,43 +482,6 @@ impl Work<'_> {
             start: Some(start),
             inputs: std::mem::take(&mut self.entries),
             ..End::at(last.unwrap_or(start).max(start))
-        }
-    }
-}
-
-/// Keeps a short input among others; its BLAKE3 may be known already.
-fn keep_in(pack: &mut Pack, content: &[u8], blake3: Option<String>, open: &OpenRun) -> Result<Kept, StoreError> {
-    let part = pack.add(content, |name| open.raw_file(name))?;
-    let blake3 = blake3.unwrap_or_else(|| blake3::hash(content).to_hex().to_string());
-    // The file is known when all inputs are in it.
-    Ok(Kept { bytes: content.len() as u64, blake3, raw: FileEntry::default(), part: Some(part) })
-}
-
-/// Writes rows into the run until there are no more; gives what went wrong.
-fn write(rows: impl IntoIterator<Item = (Rows, bool)>, open: &mut OpenRun, shared: &Shared) -> Option<StoreError> {
-    let mut failed = None;
-    for (mut rows, since_boot) in rows {
-        let stored = if since_boot { open.append_apart(BOOT, &mut rows) } else { open.append(&mut rows) };
-        if let Err(error) = stored {
-            shared.cancelled.store(true, Ordering::Relaxed);
-            failed.get_or_insert(error);
-        }
-    }
-    failed
-}
-
-/// The first notes among `rows`, as `file:line: message`.
-fn repeat_notes(rows: &Rows, said: &mut Vec<String>) {
-    use fenxi_model::catalog::note;
-    if let Some(table) = rows.of(&note::TABLE) {
-        for row in 0..table.n_rows() {
-            if said.len() >= 10 {
-                return;
-            }
-            let line = table.f64(row, note::line).map_or(String::new(), |l| format!("{l}:"));
-            let file = table.str(row, note::file).unwrap_or("");
-            let message = table.str(row, note::message).unwrap_or("");
-            said.push(format!("  {file}:{line} {message}"));
         }
     }
 }

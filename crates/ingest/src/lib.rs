@@ -9,12 +9,14 @@
 //! Reading, unpacking, hashing and keeping an input happen in a thread beside the importer. Of many inputs the short ones are
 //! read by several threads, and kept in one file.
 
+mod ahead;
 mod attach;
 mod beforehand;
 mod error;
 mod feed;
 mod import;
 mod inputs;
+mod looking;
 mod members;
 mod own;
 mod pack;
@@ -27,6 +29,7 @@ mod tests;
 mod trees;
 mod unknown;
 mod unpack;
+mod writing;
 
 pub use attach::{Reading, attach};
 pub use error::ImportError;

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 
 use crate::{
     Content, Source,
+    ahead::Ahead,
     inputs::host_in,
     unpack::{Packing, read_full, unpacked},
 };
@@ -149,7 +150,10 @@ struct Unpacking<'r, 'a> {
 impl Unpacking<'_, '_> {
     fn archive(&mut self, kind: Kind, path: &Path) -> io::Result<()> {
         match kind {
-            Kind::Tar => self.tar(unpacked(fs::File::open(path)?)?.1),
+            Kind::Tar => match unpacked(fs::File::open(path)?)? {
+                (Packing::Plain, reader) => self.tar(reader),
+                (_, reader) => self.tar(Ahead::of(reader)?),
+            },
             Kind::Zip => self.zip(fs::File::open(path)?),
         }
     }

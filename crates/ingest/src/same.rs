@@ -1,11 +1,14 @@
-//! Deduplication of inputs: identical files, and files that are a prefix of another.
+//! Deduplication of inputs: identical files, files that are a prefix of another, and files of earlier imports.
 //!
 //! Told by content, never by size and time. Only inputs that begin alike are read for it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Read},
 };
+
+use fenxi_model::RunId;
+use fenxi_store::{IMPORT, Store, StoreError};
 
 use crate::{
     inputs::{Content, Source},
@@ -48,6 +51,22 @@ pub(crate) fn contained(sources: &[Source]) -> BTreeMap<usize, usize> {
         }
     }
     found
+}
+
+/// Those of `digests` that are of inputs which earlier imports kept, and the runs that have them.
+pub(crate) fn known_inputs(store: &Store, digests: &BTreeSet<&str>) -> Result<BTreeMap<String, RunId>, StoreError> {
+    let mut known = BTreeMap::new();
+    for summary in store.summaries()?.iter().filter(|s| s.kind == IMPORT) {
+        if known.len() == digests.len() {
+            break;
+        }
+        for input in store.run(&summary.id)?.manifest.inputs {
+            if digests.contains(input.blake3.as_str()) {
+                known.entry(input.blake3).or_insert_with(|| summary.id.clone());
+            }
+        }
+    }
+    Ok(known)
 }
 
 /// So many first bytes, unpacked, none of an empty file; None for standard input and for what cannot be

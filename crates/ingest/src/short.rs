@@ -53,6 +53,8 @@ pub(crate) struct Group {
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'p> {
     pub(crate) plan: &'p Plan,
+    /// The first input that is not written yet, and the first of its group.
+    pub(crate) from: usize,
     /// What the beginning of each input told.
     pub(crate) looked: &'p [Option<Looked>],
     /// Groups that were read when they were looked at.
@@ -66,13 +68,14 @@ pub(crate) struct Job<'p> {
 /// The groups to come, each from the thread whose turn it is.
 pub(crate) struct Shorts {
     threads: Vec<Receiver<Group>>,
+    from: usize,
     group: Group,
 }
 
 impl Shorts {
     /// Begins to read; nothing is read ahead where there are few inputs.
     pub(crate) fn begin<'s, 'p: 's>(scope: &'s Scope<'s, 'p>, job: Job<'p>) -> Shorts {
-        let n = job.plan.sources.len();
+        let n = job.plan.sources.len().saturating_sub(job.from);
         let most = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         let threads = if n < FOR_A_THREAD { 0 } else { most.min(n.div_ceil(NEIGHBOURS)) };
         let begin = |turn| {
@@ -80,7 +83,7 @@ impl Shorts {
             scope.spawn(move || read_groups(job, turn, threads, &sender));
             receiver
         };
-        Shorts { threads: (0..threads).map(begin).collect(), group: Group::default() }
+        Shorts { threads: (0..threads).map(begin).collect(), from: job.from, group: Group::default() }
     }
 
     /// The rows that come with the input at `place`, when it is the first of its group. To be called for each place in turn.
@@ -88,7 +91,7 @@ impl Shorts {
         if !place.is_multiple_of(NEIGHBOURS) || self.threads.is_empty() {
             return Vec::new();
         }
-        let turn = (place / NEIGHBOURS) % self.threads.len();
+        let turn = ((place - self.from) / NEIGHBOURS) % self.threads.len();
         // A thread that ended early was cancelled; the import finds that by itself.
         self.group = self.threads[turn].recv().unwrap_or_default();
         std::mem::take(&mut self.group.rows)
@@ -103,7 +106,7 @@ impl Shorts {
 fn read_groups(job: Job<'_>, turn: usize, threads: usize, to: &SyncSender<Group>) {
     let n = job.plan.sources.len();
     let mut room = Gathered::default();
-    for first in (turn * NEIGHBOURS..n).step_by(threads * NEIGHBOURS) {
+    for first in (job.from + turn * NEIGHBOURS..n).step_by(threads * NEIGHBOURS) {
         let ready = job.ready.get(first / NEIGHBOURS).and_then(|group| group.lock().ok()?.take());
         let read = |room| read_group(job, first..(first + NEIGHBOURS).min(n), room);
         let group = ready.unwrap_or_else(|| read(std::mem::take(&mut room)));
@@ -134,6 +137,13 @@ impl Group {
         self.rows.extend([(rows, false), (boot, true)].into_iter().filter(|(rows, _)| !rows.is_empty()));
     }
 
+    /// Whether all of it can be written before other inputs were looked at: each input was read, is of a shipped format, and
+    /// names its host or has one, unless there are `several` hosts.
+    pub(crate) fn is_settled(&self, several: bool) -> bool {
+        let is_shipped = |short: &Short| short.format.as_ref().is_none_or(|format| format.owns().next().is_none());
+        (several || !self.lacks_host) && self.inputs.iter().all(|input| input.as_ref().is_some_and(is_shipped))
+    }
+
     /// What the next group is gathered into, with room for as many rows as this one has.
     pub(crate) fn room(&self) -> Gathered {
         let mut room = Gathered::default();
@@ -161,9 +171,11 @@ fn read_short(
     let Some(looked) = job.looked[place].as_ref().filter(|looked| looked.is_known()) else { return (None, gathered) };
     let Some(content) = content_of(source) else { return (None, gathered) };
     let mut input = Input::of(content.to_vec());
-    if looked.head != blake3::hash(input.head_bytes()) {
+    let head = blake3::hash(input.head_bytes());
+    if looked.head != head {
         return (None, gathered);
     }
+    let content = Known { digest: (input.head_bytes() == &*content).then_some(head), content };
     let mut hints = hints(job.plan, source, job.default_host);
     if let Some(format) = &looked.format {
         hints.overrun_s = overrun_of(source, (format, Some(looked)), &input.head(), &hints, (job.plan, job.shared));
@@ -181,10 +193,16 @@ pub(crate) struct Told {
     pub(crate) hints: Hints,
 }
 
+/// A short input, and its BLAKE3 where that is known.
+pub(crate) struct Known {
+    pub(crate) content: Arc<[u8]>,
+    pub(crate) digest: Option<blake3::Hash>,
+}
+
 /// Reads a short input, its rows behind those `gathered` before.
 pub(crate) fn read_as(
     Told { format, foreign, hints }: Told,
-    (input, content): (&mut Input<'_>, Arc<[u8]>),
+    (input, Known { content, digest }): (&mut Input<'_>, Known),
     guessed: Option<String>,
     gathered: Gathered,
     handed_on: &mut Vec<(Rows, bool)>,
@@ -194,7 +212,7 @@ pub(crate) fn read_as(
     });
     read_into(input, &mut out, (format.as_ref(), foreign.as_ref()), guessed, |_, _| {});
     let (tally, gathered) = out.leave_open();
-    let blake3 = blake3::hash(&content).to_hex().to_string();
+    let blake3 = digest.unwrap_or_else(|| blake3::hash(&content)).to_hex().to_string();
     (Short { content, blake3, format, foreign, tally }, gathered)
 }
 

@@ -3,7 +3,28 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::beforehand::look;
+use crate::{
+    beforehand::{Beforehand, learn},
+    feed::Shared,
+    looking::Looking,
+    short::Group,
+};
+
+/// What is found when all inputs are looked at before any is written.
+fn look(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync)) -> Beforehand {
+    taken_early(plan, is_left_out, 0).1
+}
+
+/// The first groups that can be written while others are looked at, `most` of them at most, and what is found then.
+fn taken_early(plan: &Plan, is_left_out: &(dyn Fn(usize) -> bool + Sync), most: usize) -> (Vec<Group>, Beforehand) {
+    let shared = Shared::default();
+    let looking = Looking::new(plan, is_left_out, &shared);
+    std::thread::scope(|scope| {
+        looking.begin(scope);
+        let taken = (0..most).map_while(|turn| looking.settled(turn, &mut || true)).collect();
+        (taken, learn(plan, &looking))
+    })
+}
 
 /// This many texts of mpstat, of vmstat and of nobody, in turn; one of mpstat is packed and one is long.
 fn many(n: usize) -> Vec<(String, Vec<u8>)> {
@@ -89,12 +110,15 @@ fn what_was_read_before_the_hosts_of_others_were_known_is_read_again_where_they_
         let slices: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
         let place = Place::of(&slices);
         let ready = look(&place.plan(), &|_| false).ready;
+        let (early, rest) = taken_early(&place.plan(), &|_| false, 9);
+        let left = rest.ready.iter().filter(|group| group.lock().unwrap().is_some()).count();
+        // What was taken is not there once more.
+        assert_eq!(early.len() + left, ready.iter().filter(|group| group.lock().unwrap().is_some()).count());
         let (manifest, _) = place.imported(|_| {});
         let hosts_of_vmstat: BTreeSet<String> =
             place.usr(&manifest.id, "cpu").into_iter().filter(|row| row.2 == 41.0).map(|row| row.1).collect();
         let guesses = place.notes(&manifest.id).iter().filter(|(_, text)| text.contains("the host `")).count();
-        let ready = ready.into_iter().filter(|group| group.lock().unwrap().is_some()).count();
-        (ready, hosts_of_vmstat.into_iter().collect::<Vec<_>>().join(" "), guesses, manifest.hosts.join(" "))
+        (early.len(), hosts_of_vmstat.into_iter().collect::<Vec<_>>().join(" "), guesses, manifest.hosts.join(" "))
     };
     assert_eq!(rows_of(["db1", "db1"]), (0, "db1".to_owned(), 48, "db1".to_owned()));
     assert_eq!(rows_of(["db1", "db2"]), (3, "unknown".to_owned(), 0, "unknown db1 db2".to_owned()));
@@ -114,6 +138,35 @@ fn only_the_neighbours_of_what_has_no_times_are_read_again() {
     assert_eq!(is_ready, [true, false, true]);
     let left_out = look(&place.plan(), &|place| place == 3).ready;
     assert!(left_out[0].lock().unwrap().is_none());
+    // Nothing behind a group that has to be read again is written before it.
+    let (early, rest) = taken_early(&place.plan(), &|_| false, 9);
+    let is_left: Vec<bool> = rest.ready.into_iter().map(|group| group.lock().unwrap().is_some()).collect();
+    assert_eq!((early.len(), early[0].inputs.len(), is_left), (1, 32, vec![false, false, true]));
     let (manifest, inputs) = place.imported(|_| {});
     assert_eq!((inputs.len(), place.usr(&manifest.id, "cpu").len()), (70, 2 * 69));
+}
+
+#[test]
+fn an_import_of_many_inputs_ends_when_it_is_asked_to_whatever_it_is_doing() {
+    let files = many(180);
+    let slices: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+    let place = Place::of(&slices);
+    // Also while groups are written early, of which there are some.
+    for (patience, all_are_mpstat) in [(0, false), (40, false), (40, true), (100, true)] {
+        let mut asked = 0;
+        let mut plan = place.plan();
+        if all_are_mpstat {
+            plan.sources.retain(|source| source.name != "030.txt" && unpacked(source).starts_with("Linux"));
+            assert!(taken_early(&plan, &|_| false, 9).0.len() > 1);
+        }
+        let result = import(&plan, &mut |_| {
+            asked += 1;
+            asked <= patience
+        });
+        match result {
+            Err(error) => assert_eq!(error.to_string(), "interrupted; nothing was imported", "{patience}"),
+            Ok(_) => assert!(asked <= patience, "{patience} {asked}"),
+        }
+    }
+    assert_eq!(place.store.summaries().unwrap().len(), 1, "the last one was not interrupted");
 }

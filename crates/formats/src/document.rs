@@ -1,5 +1,9 @@
 //! Documents and sources: texts in which people may quote what tools print, and which are no tool's output themselves.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashSet;
+
 /// Lines that are looked at.
 const LINES: usize = 80;
 /// So many sentences make a text a document.
@@ -14,16 +18,21 @@ const MOST_LINES: usize = 200;
 const FEW_WORDS: usize = 5;
 
 /// Words of which English sentences have some, and headings none.
-static FUNCTION_WORDS: Words = Words::none().and(&[
+const FUNCTION_WORDS: &[&str] = &[
     "a", "an", "and", "are", "be", "by", "for", "if", "is", "it", "not", "of", "or", "that", "the", "this", "to",
     "with",
-]);
-/// These, more that people write in messages, and some of other languages.
-static ALL_FUNCTION_WORDS: Words = FUNCTION_WORDS.and(&[
+];
+/// More of them, which people write in messages, and some of other languages.
+const MORE_FUNCTION_WORDS: &[&str] = &[
     "at", "but", "can", "das", "de", "der", "die", "does", "ein", "eine", "el", "est", "et", "from", "has", "have",
     "how", "i", "ich", "ist", "la", "le", "les", "los", "me", "mit", "my", "nicht", "on", "que", "than", "then",
     "there", "un", "und", "une", "was", "we", "what", "when", "which", "why", "will", "wir", "you", "your", "zu",
-]);
+];
+static SENTENCES_HAVE: LazyLock<FxHashSet<&str>> = LazyLock::new(|| FUNCTION_WORDS.iter().copied().collect());
+static MESSAGES_HAVE: LazyLock<FxHashSet<&str>> =
+    LazyLock::new(|| FUNCTION_WORDS.iter().chain(MORE_FUNCTION_WORDS).copied().collect());
+/// Letters of the longest of them.
+const LONGEST_WORD: usize = 5;
 /// So many of them make a line a sentence.
 const FUNCTION: usize = 2;
 
@@ -182,62 +191,13 @@ fn figures(line: &str) -> usize {
     figures
 }
 
-/// Short words, as numbers in places that they tell: one is found in a step or two, among few as among many.
-struct Words([u64; PLACES]);
-
-/// More than twice as many as there are words.
-const PLACES: usize = 256;
-/// The letters of the longest word.
-const LONGEST_WORD: usize = 5;
-
-impl Words {
-    const fn none() -> Words {
-        Words([0; PLACES])
-    }
-
-    /// Those words, in small letters, besides these.
-    const fn and(&self, more: &[&str]) -> Words {
-        let mut places = self.0;
-        let mut next = 0;
-        while next < more.len() {
-            let packed = pack(more[next].as_bytes());
-            let mut place = first_place(packed);
-            while places[place] != 0 {
-                place = (place + 1) % PLACES;
-            }
-            places[place] = packed;
-            next += 1;
-        }
-        Words(places)
-    }
-
-    /// Whether it has a word, whatever the size of its letters.
-    fn has(&self, word: &str) -> bool {
-        if word.is_empty() || word.len() > LONGEST_WORD {
-            return false;
-        }
-        let packed = pack(word.as_bytes());
-        let mut place = first_place(packed);
-        while self.0[place] != 0 && self.0[place] != packed {
-            place = (place + 1) % PLACES;
-        }
-        self.0[place] == packed
-    }
-}
-
-/// A word of up to eight bytes as a number.
-const fn pack(word: &[u8]) -> u64 {
-    let (mut packed, mut at) = (0, 0);
-    while at < word.len() {
-        packed = packed << 8 | word[at].to_ascii_lowercase() as u64;
-        at += 1;
-    }
-    packed
-}
-
-/// Where to look for a word first.
-const fn first_place(packed: u64) -> usize {
-    (packed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+/// Whether a word is one that messages have, whatever the size of its letters.
+fn is_function_word(word: &str) -> bool {
+    let mut small = [0; LONGEST_WORD];
+    let Some(small) = small.get_mut(..word.len()) else { return false };
+    small.copy_from_slice(word.as_bytes());
+    small.make_ascii_lowercase();
+    str::from_utf8(small).is_ok_and(|small| MESSAGES_HAVE.contains(small))
 }
 
 /// Lines as `str::lines` gives them, found more quickly.
@@ -281,7 +241,7 @@ fn is_prose(line: &str) -> bool {
         let mut letters = bare.chars();
         let begins = letters.next().is_some_and(char::is_alphabetic);
         plain += usize::from(begins && letters.all(|c| c.is_lowercase() || matches!(c, '\'' | '\u{2019}' | '-')));
-        function += usize::from(ALL_FUNCTION_WORDS.has(bare));
+        function += usize::from(is_function_word(bare));
     }
     // Last, for few lines come so far.
     words >= FEW_WORDS && plain * 10 >= words * 7 && function >= FUNCTION && !ends_in_a_figure(line)
@@ -303,9 +263,8 @@ fn is_sentence(line: &str) -> bool {
     for word in line.split_ascii_whitespace() {
         words += 1;
         let bare = bare(word);
-        let is_plain = !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_lowercase());
-        plain += usize::from(is_plain);
-        function += usize::from(is_plain && FUNCTION_WORDS.has(bare));
+        plain += usize::from(!bare.is_empty() && bare.bytes().all(|b| b.is_ascii_lowercase()));
+        function += usize::from(SENTENCES_HAVE.contains(bare));
     }
     words >= WORDS && plain * 5 >= words * 4 && function >= FUNCTION
 }
@@ -339,10 +298,13 @@ mod tests {
         for (word, is_one) in
             [("The", true), ("(not", true), ("when?", true), ("there", true), ("%usr", false), ("", false)]
         {
-            assert_eq!(ALL_FUNCTION_WORDS.has(bare(word)), is_one, "{word}");
+            assert_eq!(is_function_word(bare(word)), is_one, "{word}");
         }
         assert_eq!([bare("\"é,"), bare("--"), bare("a.b")], ["é", "", "a.b"]);
-        assert!(FUNCTION_WORDS.has("The") && !FUNCTION_WORDS.has("there") && !FUNCTION_WORDS.has("heretofore"));
+        assert!(!is_function_word("heretofore") && !is_function_word("été"));
+        assert!(SENTENCES_HAVE.contains("the") && !SENTENCES_HAVE.contains("there"));
+        let longest = FUNCTION_WORDS.iter().chain(MORE_FUNCTION_WORDS).map(|word| word.len()).max();
+        assert_eq!(longest, Some(LONGEST_WORD));
         for text in ["", "a", "a\n", "a\r\nb\r", "\n\nc"] {
             assert_eq!(lines_of(text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>(), "{text:?}");
         }

@@ -165,7 +165,7 @@ fn in_thread(
         packing => keep_as_it_is(source, packing, file, &sender, &limits),
     };
     let thread = Builder::new().name("fenxi-read".to_owned()).spawn(work)?;
-    Ok((Feed { receiver: Some(receiver), current: Arc::default(), at: 0, shared }, Keeping::Running(thread)))
+    Ok((Feed::of(receiver, shared), Keeping::Running(thread)))
 }
 
 /// Hands the input on and keeps it compressed.
@@ -271,6 +271,11 @@ impl Chunks {
 }
 
 impl Feed {
+    /// What comes in chunks from a thread, until it ends or `shared` says that it is to.
+    pub(crate) fn of(receiver: Receiver<io::Result<Arc<Vec<u8>>>>, shared: Arc<Shared>) -> Feed {
+        Feed { receiver: Some(receiver), current: Arc::default(), at: 0, shared }
+    }
+
     /// Whether all of the input is read already.
     pub(crate) fn is_whole(&self) -> bool {
         self.receiver.is_none()

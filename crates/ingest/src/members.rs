@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::{
     Content, Source,
-    ahead::Ahead,
+    ahead::ahead,
     inputs::host_in,
     unpack::{Packing, read_full, unpacked},
 };
@@ -152,7 +152,7 @@ impl Unpacking<'_, '_> {
         match kind {
             Kind::Tar => match unpacked(fs::File::open(path)?)? {
                 (Packing::Plain, reader) => self.tar(reader),
-                (_, reader) => self.tar(Ahead::of(reader)?),
+                (_, reader) => self.tar(ahead(reader)?),
             },
             Kind::Zip => self.zip(fs::File::open(path)?),
         }

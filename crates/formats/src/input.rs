@@ -141,6 +141,11 @@ impl<'r> Input<'r> {
 
     /// Hands on every line with its number.
     pub fn each_line(&mut self, mut on: impl FnMut(u64, &str)) {
+        self.lines(&mut on);
+    }
+
+    /// Compiled once, and not again for every caller.
+    fn lines(&mut self, on: &mut dyn FnMut(u64, &str)) {
         while self.step() {
             on(self.number(), self.text());
         }

@@ -1,16 +1,11 @@
 //! The screen of `db top`: tiles, the chart of active sessions, and a pane of rows.
 
-use fenxi_model::visible;
+use crossterm::style::{Attribute, Color, ContentStyle as Style, Stylize};
 use jiff::tz::TimeZone;
-use ratatui::{
-    Frame,
-    buffer::Buffer,
-    layout::Rect,
-    style::{Color, Modifier, Style},
-};
 
 use super::{
     Top,
+    canvas::Canvas,
     panes::{Cell, PANES, cells},
 };
 use crate::dbstat::{CLASSES, FIRST, IDLE_IN_TRANSACTION, Line, REST, time_of_day};
@@ -27,27 +22,31 @@ const LEGEND: u16 = 18;
 /// What each class of activity is drawn with: colours as other tools have them, and a sign of its own, as colour never
 /// carries meaning alone.
 const LOOKS: [(char, Color); CLASSES.len()] = [
-    ('█', Color::Green),
-    ('▒', Color::LightGreen),
-    ('▓', Color::Blue),
-    ('c', Color::Indexed(130)),
-    ('#', Color::Indexed(124)),
-    ('X', Color::LightRed),
-    ('o', Color::Gray),
-    ('n', Color::Indexed(143)),
-    ('-', Color::Yellow),
+    ('█', Color::DarkGreen),
+    ('▒', Color::Green),
+    ('▓', Color::DarkBlue),
+    ('c', Color::AnsiValue(130)),
+    ('#', Color::AnsiValue(124)),
+    ('X', Color::Red),
+    ('o', Color::Grey),
+    ('n', Color::AnsiValue(143)),
+    ('-', Color::DarkYellow),
 ];
 
 /// Eighths of a sparkline.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Draws the whole screen.
-pub fn draw(top: &Top, frame: &mut Frame<'_>) {
-    let area = frame.area();
-    let painter = &mut Painter { buffer: frame.buffer_mut(), area, has_colour: top.has_colour };
-    let Some(now) = top.now() else {
-        return painter.text(0, 0, "waiting for the server's first answers; q leaves", Style::new());
-    };
+/// Draws the whole screen, of `width` columns and `height` rows.
+pub fn draw(top: &Top, width: u16, height: u16) -> Canvas {
+    let mut painter = Painter { canvas: Canvas::new(width, height), has_colour: top.has_colour };
+    match top.now() {
+        Some(now) => whole(top, now, &mut painter),
+        None => painter.text(0, 0, "waiting for the server's first answers; q leaves", Style::new()),
+    }
+    painter.canvas
+}
+
+fn whole(top: &Top, now: usize, painter: &mut Painter) {
     let moments = &top.history.moments;
     let from = (now + 1).saturating_sub(SPAN);
     let lines: Vec<&Line> = moments.range(from..=now).map(|moment| &moment.line).collect();
@@ -60,28 +59,23 @@ pub fn draw(top: &Top, frame: &mut Frame<'_>) {
 /// What the last column of a pane has at least, where it needs as much.
 const LEAST_OF_LAST: usize = 28;
 
-/// Writes cells; what is outside of the screen is left out.
-struct Painter<'a> {
-    buffer: &'a mut Buffer,
-    area: Rect,
+/// Writes text, in colours where they are wanted.
+struct Painter {
+    canvas: Canvas,
     has_colour: bool,
 }
 
-impl Painter<'_> {
-    /// Text, in which nothing controls the terminal.
+impl Painter {
     fn text(&mut self, x: u16, y: u16, text: &str, style: Style) {
-        if x < self.area.width && y < self.area.height {
-            let width = usize::from(self.area.width - x);
-            self.buffer.set_stringn(x, y, visible(text), width, style);
-        }
+        self.canvas.text(x, y, text, style);
     }
 
     fn colour(&self, colour: Color) -> Style {
-        if self.has_colour { Style::new().fg(colour) } else { Style::new() }
+        if self.has_colour { Style::new().with(colour) } else { Style::new() }
     }
 }
 
-fn title(top: &Top, now: usize, painter: &mut Painter<'_>) {
+fn title(top: &Top, now: usize, painter: &mut Painter) {
     let line = &top.history.moments[now].line;
     let time = time_of_day(line.t, &TimeZone::system());
     let place = match (top.is_replay, top.at) {
@@ -89,20 +83,20 @@ fn title(top: &Top, now: usize, painter: &mut Painter<'_>) {
         (false, Some(_)) => "paused".to_owned(),
         (false, None) => "live".to_owned(),
     };
-    painter.text(0, 0, &format!("{}  {time}  {place}", line.server), Style::new().add_modifier(Modifier::BOLD));
+    painter.text(0, 0, &format!("{}  {time}  {place}", line.server), Style::new().attribute(Attribute::Bold));
 }
 
 /// A figure with its title above and its last values below.
-fn tiles(lines: &[&Line], painter: &mut Painter<'_>) {
+fn tiles(lines: &[&Line], painter: &mut Painter) {
     let Some(last) = lines.last() else { return };
     for (at, column) in FIRST.iter().chain(REST).enumerate() {
         let x = at as u16 * TILE;
         let value = (column.get)(last).map_or("-".to_owned(), column.show);
-        painter.text(x, 1, column.title, Style::new().add_modifier(Modifier::DIM));
-        painter.text(x, 2, &value, Style::new().add_modifier(Modifier::BOLD));
+        painter.text(x, 1, column.title, Style::new().attribute(Attribute::Dim));
+        painter.text(x, 2, &value, Style::new().attribute(Attribute::Bold));
         let from = lines.len().saturating_sub(usize::from(TILE) - 1);
         let values: Vec<_> = lines[from..].iter().map(|line| (column.get)(line)).collect();
-        painter.text(x, 3, &sparkline(&values), painter.colour(Color::Cyan));
+        painter.text(x, 3, &sparkline(&values), painter.colour(Color::DarkCyan));
     }
 }
 
@@ -118,8 +112,8 @@ fn sparkline(values: &[Option<f64>]) -> String {
 }
 
 /// Active sessions by class, one column a moment, stacked in the order of the classes.
-fn chart(lines: &[&Line], painter: &mut Painter<'_>) {
-    let width = usize::from(painter.area.width.saturating_sub(LEGEND));
+fn chart(lines: &[&Line], painter: &mut Painter) {
+    let width = usize::from(painter.canvas.width().saturating_sub(LEGEND));
     let shown = &lines[lines.len().saturating_sub(width)..];
     // Idle in transaction is no work: it is not drawn as such.
     let stack = |line: &Line| -> Vec<f64> {
@@ -140,7 +134,7 @@ fn chart(lines: &[&Line], painter: &mut Painter<'_>) {
         }
     }
     let Some(last) = lines.last() else { return };
-    let x = painter.area.width.saturating_sub(LEGEND) + 1;
+    let x = painter.canvas.width().saturating_sub(LEGEND) + 1;
     painter.text(x, 3, &format!("active, max {most:.1}"), Style::new());
     for (at, class) in CLASSES[..IDLE_IN_TRANSACTION].iter().enumerate() {
         let value = last.classes[at].map_or("-".to_owned(), |value| format!("{value:.1}"));
@@ -151,18 +145,18 @@ fn chart(lines: &[&Line], painter: &mut Painter<'_>) {
     }
 }
 
-fn pane(top: &Top, now: usize, painter: &mut Painter<'_>) {
+fn pane(top: &Top, now: usize, painter: &mut Painter) {
     let pane = &PANES[top.pane];
     let mut x = 0;
     for other in PANES {
-        let style = if other.key == pane.key { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() };
+        let style = if other.key == pane.key { Style::new().attribute(Attribute::Reverse) } else { Style::new() };
         let label = format!(" {} {} ", other.key, other.title);
         painter.text(x, 4 + CHART, &label, style);
         x += label.chars().count() as u16;
     }
     let all = cells(pane, top.pane, &top.history.moments[now], &top.history, &top.choice);
     let first = 5 + CHART;
-    let room = usize::from(painter.area.height.saturating_sub(first + 2));
+    let room = usize::from(painter.canvas.height().saturating_sub(first + 2));
     let offset = top.offset.min(all.len().saturating_sub(1));
     let shown = &all[offset..all.len().min(offset + room)];
     let sorted = top.choice.sort.or(pane.sorted_by);
@@ -174,7 +168,7 @@ fn pane(top: &Top, now: usize, painter: &mut Painter<'_>) {
         .collect();
     let widths = widths(&titles, shown);
     let is_number = |at: usize| all.iter().any(|row| row[at].number.is_some());
-    let fits = fitting(&widths, usize::from(painter.area.width));
+    let fits = fitting(&widths, usize::from(painter.canvas.width()));
     let mut x = 0_u16;
     for at in fits {
         let (width, is_last) = (widths[at], at + 1 == titles.len());
@@ -184,14 +178,14 @@ fn pane(top: &Top, now: usize, painter: &mut Painter<'_>) {
             let text: String = text.chars().take(width).collect();
             if is_right { format!("{text:>width$}") } else { text }
         };
-        painter.text(x, first, &fit(&titles[at]), Style::new().add_modifier(Modifier::UNDERLINED));
+        painter.text(x, first, &fit(&titles[at]), Style::new().attribute(Attribute::Underlined));
         for (row, cells) in shown.iter().enumerate() {
             painter.text(x, first + 1 + row as u16, &fit(&cells[at].text), Style::new());
         }
         x = x.saturating_add(width as u16 + 2);
     }
     if all.is_empty() {
-        painter.text(0, first + 1, pane.none, Style::new().add_modifier(Modifier::DIM));
+        painter.text(0, first + 1, pane.none, Style::new().attribute(Attribute::Dim));
     }
     let keys = if top.types {
         format!("filter: {}_", top.choice.filter)
@@ -203,7 +197,7 @@ fn pane(top: &Top, now: usize, painter: &mut Painter<'_>) {
             if all.len() == 1 { "" } else { "s" }
         )
     };
-    painter.text(0, painter.area.height.saturating_sub(1), &keys, Style::new().add_modifier(Modifier::DIM));
+    painter.text(0, painter.canvas.height().saturating_sub(1), &keys, Style::new().attribute(Attribute::Dim));
 }
 
 /// How wide each column is. One long name does not push the others off the screen.

@@ -1,6 +1,7 @@
 //! `db top`: a database server on a whole screen. Figures with sparklines, active sessions by class of activity, and one of
 //! several panes of rows. It shows what there is and changes nothing: no key ends a session or a statement.
 
+mod canvas;
 mod draw;
 mod history;
 mod panes;

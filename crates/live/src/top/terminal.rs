@@ -1,23 +1,19 @@
 //! The terminal: a screen of its own that is given back however the program ends, and keys.
 
 use std::{
-    io::{self, Stdout},
+    io::{self, Write},
     panic,
     time::Duration,
 };
 
-use ratatui::{
-    Terminal,
-    backend::CrosstermBackend,
-    crossterm::{
-        cursor::Show,
-        event::{self, Event as Raw, KeyCode, KeyEventKind, KeyModifiers},
-        execute,
-        terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode},
-    },
+use crossterm::{
+    cursor::{Hide, Show},
+    event::{self, Event as Raw, KeyCode, KeyEventKind, KeyModifiers},
+    execute,
+    terminal::{self, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode},
 };
 
-use super::{Top, draw};
+use super::{Top, canvas::Canvas, draw};
 
 /// A key that means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +59,8 @@ pub enum Event {
 
 /// The whole screen of a terminal, until it is dropped.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// What it shows.
+    shown: Canvas,
 }
 
 /// Gives the terminal back. What cannot be written to it cannot be said there either.
@@ -84,12 +81,11 @@ impl Screen {
             before(info);
         }));
         enable_raw_mode()?;
-        let opened = execute!(io::stdout(), EnterAlternateScreen)
-            .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
+        let opened = execute!(io::stdout(), EnterAlternateScreen, Hide);
         if opened.is_err() {
             restore();
         }
-        Ok(Screen { terminal: opened? })
+        opened.map(|()| Screen { shown: Canvas::default() })
     }
 
     /// Draws what there is.
@@ -97,7 +93,15 @@ impl Screen {
     /// # Errors
     /// When the terminal is gone.
     pub fn draw(&mut self, top: &Top) -> io::Result<()> {
-        self.terminal.draw(|frame| draw(top, frame)).map(|_| ())
+        let (width, height) = terminal::size()?;
+        let canvas = draw(top, width, height);
+        // In one piece, so that no half of it is seen.
+        let mut bytes = Vec::new();
+        canvas.write(&self.shown, &mut bytes)?;
+        self.shown = canvas;
+        let mut out = io::stdout().lock();
+        out.write_all(&bytes)?;
+        out.flush()
     }
 
     /// Waits for something to happen at the terminal, so long.

@@ -4,7 +4,6 @@ use fenxi_model::{
     Micros, Rows,
     catalog::{db, db_session, db_wait},
 };
-use ratatui::{Terminal, backend::TestBackend};
 
 use super::*;
 use crate::Frame;
@@ -47,11 +46,8 @@ fn top(seconds: i64, is_replay: bool) -> Top {
 }
 
 fn screen(top: &Top) -> Vec<String> {
-    let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
-    terminal.draw(|frame| draw(top, frame)).unwrap();
-    let buffer = terminal.backend().buffer();
-    let line = |y| (0..100).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
-    (0..30).map(line).collect()
+    let canvas = draw(top, 100, 30);
+    (0..30).map(|y| canvas.line(y).trim_end().to_owned()).collect()
 }
 
 #[test]
@@ -107,8 +103,9 @@ fn a_recording_is_stepped_through() {
 #[test]
 fn a_small_terminal_is_no_reason_to_fail() {
     for (width, height) in [(1, 1), (20, 5), (80, 24), (300, 100)] {
-        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(&top(130, false), frame)).unwrap();
-        terminal.draw(|frame| draw(&Top::new(None, false), frame)).unwrap();
+        for shown in [top(130, false), Top::new(None, false)] {
+            let canvas = draw(&shown, width, height);
+            assert_eq!((canvas.width(), canvas.height()), (width, height));
+        }
     }
 }

@@ -99,3 +99,11 @@ fn a_check_changes_nothing() {
     assert_eq!(fs_err::read_to_string(&place).unwrap(), "not it");
     assert!(engine(dir.path(), &["--check", library().to_str().unwrap()]).status.success());
 }
+
+#[test]
+fn building_from_source_asks_for_the_sources() {
+    let (dir, _) = cache();
+    let built = engine(dir.path(), &["--from-source", dir.path().to_str().unwrap()]);
+    assert!(!built.status.success() && built.stdout.is_empty());
+    assert!(said(&built).contains("there are no sources of DuckDB in "), "{}", said(&built));
+}

@@ -1,17 +1,10 @@
 //! The engine's database: made once in the template, and narrowed down by each session before it works.
-//!
-//! The `duckdb` crate runs every statement of a text but the last while it prepares, and does not tell a
-//! statement's type. Both matter here, so this module opens the database by the C interface, and [`crate::gate`]
-//! asks it. Each call passes pointers that this module made and still owns.
-#![allow(unsafe_code, reason = "the C interface is the only one that tells a statement's type")]
 
-use std::{
-    ffi::{CStr, CString, c_char},
-    ptr,
-};
+use std::ffi::CStr;
 
-use duckdb::{Connection, ffi};
 use fenxi_worker::Setup;
+
+use crate::connection::{Connection, Engine, EngineError};
 
 /// Engine-specific SQL under names of our own, in one place.
 ///
@@ -34,80 +27,49 @@ const SETTINGS: [(&CStr, &CStr); 5] = [
 ];
 
 /// An in-memory database with what all sessions share, as the template has it.
-pub(crate) struct Template(Handles);
+pub(crate) struct Template(Engine);
 
 /// The database as a session has it: with a connection that works, and one that only prepares.
 ///
 /// Connections are a session's own: each draws its random numbers from a seed that it takes when it is made.
 pub(crate) struct Database<'a> {
-    con: Connection,
-    gate: Handles,
-    template: std::marker::PhantomData<&'a Template>,
-}
-
-/// What the C interface gave.
-struct Handles {
-    db: ffi::duckdb_database,
-    con: ffi::duckdb_connection,
-}
-
-/// The text of a message that the engine owns.
-pub(crate) fn message(text: *const c_char) -> String {
-    if text.is_null() {
-        return "the engine gave no reason".to_owned();
-    }
-    // SAFETY: not null, and the engine ends its messages with a zero.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
-}
-
-/// What the engine says of an error.
-pub(crate) fn said(error: &duckdb::Error) -> String {
-    match error {
-        duckdb::Error::DuckDBFailure(_, Some(message)) => message.clone(),
-        other => other.to_string(),
-    }
+    con: Connection<'a>,
+    gate: Connection<'a>,
 }
 
 impl Template {
     /// Opens an empty database in memory and makes what all sessions share.
-    pub(crate) fn open() -> Result<Template, String> {
-        let template = Template(Handles::open()?);
+    pub(crate) fn open() -> Result<Template, EngineError> {
+        let template = Template(Engine::open(&SETTINGS)?);
         // Sealed runs never change: what stands at the end of their files is read once. What is used once is loaded.
         let shared = format!(
             "SET GLOBAL TimeZone = 'UTC'; SET GLOBAL parquet_metadata_cache = true; {MACROS}
              CREATE SCHEMA boot; CREATE SCHEMA spread; CREATE SCHEMA fenxi; SELECT json_serialize_sql('SELECT 1');"
         );
-        template.session()?.con.execute_batch(&shared).map_err(|e| said(&e))?;
+        template.session()?.con.run(&shared)?;
         Ok(template)
     }
 
     /// Connections for a session.
-    pub(crate) fn session(&self) -> Result<Database<'_>, String> {
-        // SAFETY: `db` is open for as long as the template lives, and so for longer than the session.
-        let con = unsafe { Connection::open_from_raw(self.0.db) }.map_err(|e| said(&e))?;
-        let mut gate = Handles { db: ptr::null_mut(), con: ptr::null_mut() };
-        // SAFETY: as above; `gate` ends the connection, and has no database to close.
-        if unsafe { ffi::duckdb_connect(self.0.db, &mut gate.con) } != ffi::DuckDBSuccess {
-            return Err("it gave no connection".to_owned());
-        }
-        Ok(Database { con, gate, template: std::marker::PhantomData })
+    pub(crate) fn session(&self) -> Result<Database<'_>, EngineError> {
+        Ok(Database { con: self.0.connect()?, gate: self.0.connect()? })
     }
 }
 
 impl Database<'_> {
     /// The connection that works.
-    pub(crate) fn con(&self) -> &Connection {
+    pub(crate) fn con(&self) -> &Connection<'_> {
         &self.con
     }
 
     /// The connection that only prepares.
-    pub(crate) fn gate(&self) -> ffi::duckdb_connection {
-        self.gate.con
+    pub(crate) fn gate(&self) -> &Connection<'_> {
+        &self.gate
     }
 
     /// Narrows the database down to what `setup` allows. The lock comes last: after it no setting can be changed, not
     /// by ourselves either.
-    pub(crate) fn narrow(&self, setup: &Setup) -> Result<(), String> {
+    pub(crate) fn narrow(&self, setup: &Setup) -> Result<(), EngineError> {
         let mut settings = format!("SET threads = {};", setup.threads.max(1));
         if let Some(spill) = &setup.spill {
             settings += &format!("SET temp_directory = {};", literal(&spill.to_string_lossy()));
@@ -127,56 +89,11 @@ impl Database<'_> {
             paths(&setup.read_dirs),
             paths(&setup.read_files)
         );
-        self.con.execute_batch(&settings).map_err(|e| said(&e))
-    }
-}
-
-impl Handles {
-    fn open() -> Result<Handles, String> {
-        let mut handles = Handles { db: ptr::null_mut(), con: ptr::null_mut() };
-        // SAFETY: the configuration is made, filled, used and destroyed here; the texts are constants.
-        unsafe {
-            let mut config = ptr::null_mut();
-            ffi::duckdb_create_config(&mut config);
-            let refused = SETTINGS.iter().find(|(key, value)| {
-                ffi::duckdb_set_config(config, key.as_ptr(), value.as_ptr()) != ffi::DuckDBSuccess
-            });
-            let mut why = ptr::null_mut();
-            let state = ffi::duckdb_open_ext(c":memory:".as_ptr(), &mut handles.db, config, &mut why);
-            ffi::duckdb_destroy_config(&mut config);
-            if state != ffi::DuckDBSuccess {
-                let text = message(why);
-                ffi::duckdb_free(why.cast());
-                return Err(text);
-            }
-            if let Some((key, _)) = refused {
-                return Err(format!("setting {} was refused", key.to_string_lossy()));
-            }
-        }
-        Ok(handles)
-    }
-}
-
-impl Drop for Handles {
-    fn drop(&mut self) {
-        // SAFETY: both handles are null or open, and are used no more.
-        unsafe {
-            if !self.con.is_null() {
-                ffi::duckdb_disconnect(&mut self.con);
-            }
-            if !self.db.is_null() {
-                ffi::duckdb_close(&mut self.db);
-            }
-        }
+        self.con.run(&settings)
     }
 }
 
 /// `text` as an SQL string.
 pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
-}
-
-/// `text` for the C interface.
-pub(crate) fn c_text(text: &str) -> Result<CString, String> {
-    CString::new(text).map_err(|_| "Parser Error: the SQL contains a zero character".to_owned())
 }

@@ -5,16 +5,13 @@
 //! and every function's name are read from it. A PIVOT that finds its columns itself is the one statement that
 //! the parser makes several of (it first makes a type of the values that it finds): such a text is known by being one
 //! statement when it stands between parentheses as well.
-#![allow(unsafe_code, reason = "the C interface is the only one that tells a statement's type")]
 
-use std::ptr;
-
-use duckdb::ffi;
-use fenxi_worker::Failure;
+use fenxi_worker::{Cell, Failure};
 
 use crate::{
-    database::{Database, c_text, message, said},
-    functions,
+    connection::{Prepared, Statements},
+    database::Database,
+    ffi, functions,
 };
 
 /// What the parser says of statements that it does not give the tree of.
@@ -55,19 +52,20 @@ pub(crate) fn statement(database: &Database<'_>, sql: &str) -> Result<String, Fa
 
 /// The parser's tree of a text, as JSON.
 fn tree(database: &Database<'_>, sql: &str) -> Result<String, Failure> {
-    let asked = database.con().query_row("SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", [sql], |row| row.get(0));
-    asked.map_err(|e| Failure::Engine(said(&e)))
+    let mut asked = database.con().prepare("SELECT json_serialize_sql($text::VARCHAR)::VARCHAR")?;
+    asked.bind(&[("text", &Cell::Text(sql.to_owned()))])?;
+    Ok(asked.rows()?.text()?)
 }
 
 /// A PIVOT of which the parser makes several statements: CREATE TYPE for what it finds, then SELECT.
 fn pivot(database: &Database<'_>, sql: &str) -> Result<(), Failure> {
-    let n = Extracted::of(database, sql)?.n;
+    let n = statements(database, sql)?.len();
     // Between parentheses nothing but one query can stand, whatever comments and quotes make of the text.
-    let within = Extracted::of(database, &format!("SELECT * FROM (\n{sql}\n)"));
+    let within = statements(database, &format!("SELECT * FROM (\n{sql}\n)"));
     if n < 2 {
         return Err(Failure::NotReadOnly);
     }
-    if !within.is_ok_and(|within| within.n == n) {
+    if !within.is_ok_and(|within| within.len() == n) {
         return Err(Failure::Several);
     }
     // There is no tree to read, so whatever might be the name of a function is one.
@@ -79,84 +77,24 @@ fn pivot(database: &Database<'_>, sql: &str) -> Result<(), Failure> {
 
 /// Prepares the last of `n` statements and asks the engine what it is; those before it are run.
 fn prepared(database: &Database<'_>, sql: &str, n: u64) -> Result<(), Failure> {
-    let extracted = Extracted::of(database, sql)?;
-    if extracted.n != n {
+    let statements = statements(database, sql)?;
+    if statements.len() != n {
         return Err(Failure::Several);
     }
     for i in 0..n - 1 {
-        let helper = extracted.prepare(database, i)?;
-        helper.expect(ffi::duckdb_statement_type_DUCKDB_STATEMENT_TYPE_CREATE)?;
-        helper.execute()?;
+        let mut helper = statements.prepare(i)?;
+        expect(&helper, ffi::CREATE)?;
+        helper.run()?;
     }
-    extracted.prepare(database, n - 1)?.expect(ffi::duckdb_statement_type_DUCKDB_STATEMENT_TYPE_SELECT)
+    expect(&statements.prepare(n - 1)?, ffi::SELECT)
 }
 
-/// Statements of a text, as the engine has cut it.
-struct Extracted {
-    statements: ffi::duckdb_extracted_statements,
-    n: u64,
+/// At least one statement, as the engine cuts a text.
+fn statements<'a>(database: &'a Database<'_>, sql: &str) -> Result<Statements<'a>, Failure> {
+    let statements = database.gate().statements(sql)?;
+    if statements.len() > 0 { Ok(statements) } else { Err(Failure::Empty) }
 }
 
-impl Extracted {
-    fn of(database: &Database<'_>, sql: &str) -> Result<Extracted, Failure> {
-        let text = c_text(sql).map_err(Failure::Engine)?;
-        let mut extracted = Extracted { statements: ptr::null_mut(), n: 0 };
-        // SAFETY: the connection is open, the text outlives the call, `extracted` frees itself.
-        extracted.n =
-            unsafe { ffi::duckdb_extract_statements(database.gate(), text.as_ptr(), &mut extracted.statements) };
-        if extracted.n > 0 {
-            return Ok(extracted);
-        }
-        // SAFETY: `extracted` was made by the call above and owns the message.
-        let why = unsafe { ffi::duckdb_extract_statements_error(extracted.statements) };
-        Err(if why.is_null() { Failure::Empty } else { Failure::Engine(message(why)) })
-    }
-
-    fn prepare(&self, database: &Database<'_>, i: u64) -> Result<Prepared, Failure> {
-        let mut prepared = Prepared(ptr::null_mut());
-        // SAFETY: `i` is below the number of extracted statements; `prepared` frees itself.
-        let state =
-            unsafe { ffi::duckdb_prepare_extracted_statement(database.gate(), self.statements, i, &mut prepared.0) };
-        if state == ffi::DuckDBSuccess {
-            return Ok(prepared);
-        }
-        // SAFETY: the failed statement owns the message and lives until the end of this function.
-        Err(Failure::Engine(message(unsafe { ffi::duckdb_prepare_error(prepared.0) })))
-    }
-}
-
-impl Drop for Extracted {
-    fn drop(&mut self) {
-        // SAFETY: null or made by `duckdb_extract_statements`, which asks for this in every case.
-        unsafe { ffi::duckdb_destroy_extracted(&mut self.statements) }
-    }
-}
-
-struct Prepared(ffi::duckdb_prepared_statement);
-
-impl Prepared {
-    fn expect(&self, wanted: ffi::duckdb_statement_type) -> Result<(), Failure> {
-        // SAFETY: the statement was prepared without an error.
-        let kind = unsafe { ffi::duckdb_prepared_statement_type(self.0) };
-        if kind == wanted { Ok(()) } else { Err(Failure::NotReadOnly) }
-    }
-
-    fn execute(&self) -> Result<(), Failure> {
-        // SAFETY: a zeroed result is what the call wants to fill; it is destroyed whatever happened.
-        unsafe {
-            let mut result = std::mem::zeroed();
-            let state = ffi::duckdb_execute_prepared(self.0, &mut result);
-            let error =
-                (state != ffi::DuckDBSuccess).then(|| Failure::Engine(message(ffi::duckdb_result_error(&mut result))));
-            ffi::duckdb_destroy_result(&mut result);
-            error.map_or(Ok(()), Err)
-        }
-    }
-}
-
-impl Drop for Prepared {
-    fn drop(&mut self) {
-        // SAFETY: null or made by `duckdb_prepare_extracted_statement`.
-        unsafe { ffi::duckdb_destroy_prepare(&mut self.0) }
-    }
+fn expect(prepared: &Prepared<'_>, kind: ffi::StatementKind) -> Result<(), Failure> {
+    if prepared.kind() == kind { Ok(()) } else { Err(Failure::NotReadOnly) }
 }

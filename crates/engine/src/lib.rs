@@ -6,12 +6,17 @@
 //! the gate ([`gate`]): by the engine's own parser it is one statement that only reads, and calls only functions
 //! of a list ([`functions`]).
 //!
+//! DuckDB is called by its C interface ([`ffi`]); [`connection`] and [`rows`] make safe types of it.
+//!
 //! The gate is for clear words, the sandbox is what holds: whatever a statement makes the engine do, its process
 //! can read only what its answer may hold, and write only where it spills.
 
+mod connection;
 mod database;
+mod ffi;
 mod functions;
 mod gate;
+mod rows;
 mod sandbox;
 mod session;
 mod template;

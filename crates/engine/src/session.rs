@@ -5,16 +5,15 @@ use std::{
     os::{fd::OwnedFd, unix::net::UnixStream},
 };
 
-use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
-use duckdb::{ToSql, types::ToSqlOutput};
 use fenxi_worker::{
     Answered, Cell, Failure, Request, Setup, Statement,
     message::{self, Explain, Kind, PIECE},
 };
 
 use crate::{
-    database::{Database, Template, said},
+    connection::EngineError,
+    database::{Database, Template},
     gate, sandbox,
 };
 
@@ -60,9 +59,9 @@ impl From<Failure> for Trouble {
     }
 }
 
-impl From<duckdb::Error> for Trouble {
-    fn from(error: duckdb::Error) -> Trouble {
-        Trouble::Failed(Failure::Engine(said(&error)))
+impl From<EngineError> for Trouble {
+    fn from(error: EngineError) -> Trouble {
+        Trouble::Failed(error.into())
     }
 }
 
@@ -81,13 +80,13 @@ impl Session<'_> {
         let confined = sandbox::enter(setup, &self.stream).map_err(|e| Failure::Unconfined(e.to_string()))?;
         // What the kernel does not confine to a folder is not written at all.
         let setup = Setup { spill: setup.spill.clone().filter(|_| confined.may_spill), ..setup.clone() };
-        self.database.narrow(&setup).map_err(Failure::Engine)?;
+        self.database.narrow(&setup)?;
         self.is_set_up = true;
         Ok(Answered { confined: confined.by, ..Answered::default() })
     }
 
     fn run(&self, sql: &str) -> Result<Answered, Trouble> {
-        self.database.con().execute_batch(sql)?;
+        self.database.con().run(sql)?;
         Ok(Answered::default())
     }
 
@@ -98,8 +97,7 @@ impl Session<'_> {
     fn fill(&self, table: &str, rows: &[Vec<Cell>]) -> Result<Answered, Trouble> {
         let mut appender = self.database.con().appender(table)?;
         for row in rows {
-            let cells: Vec<Bound<'_>> = row.iter().map(Bound).collect();
-            appender.append_row(duckdb::appender_params_from_iter(cells))?;
+            appender.row(row)?;
         }
         appender.flush()?;
         Ok(Answered::default())
@@ -117,18 +115,14 @@ impl Session<'_> {
         };
         // What follows EXPLAIN was a reading statement by itself.
         let mut prepared = self.database.con().prepare(&format!("{explain}{}", statement.sql))?;
-        let params: Vec<(&str, Bound<'_>)> =
-            statement.params.iter().map(|(name, cell)| (name.as_str(), Bound(cell))).collect();
-        let bound: Vec<(&str, &dyn ToSql)> = params.iter().map(|(name, cell)| (*name, cell as &dyn ToSql)).collect();
-        // The iterator that this gives panics when the engine fails half-way: go by steps instead.
-        drop(prepared.stream_arrow(bound.as_slice())?);
-        let schema = prepared.schema();
+        let params: Vec<(&str, &Cell)> = statement.params.iter().map(|(name, cell)| (name.as_str(), cell)).collect();
+        prepared.bind(&params)?;
+        let mut rows = prepared.stream()?;
         let pieces = BufWriter::with_capacity(PIECE, Pieces(&self.stream));
-        let mut writer = StreamWriter::try_new(pieces, &schema).map_err(gone)?;
+        let mut writer = StreamWriter::try_new(pieces, &rows.schema()).map_err(gone)?;
         // Who asked wants the columns also when rows take long.
         writer.flush().map_err(gone)?;
-        while let Some(rows) = prepared.step()? {
-            let batch = RecordBatch::try_new(schema.clone(), rows.columns().to_vec()).map_err(gone)?;
+        while let Some(batch) = rows.next()? {
             writer.write(&batch).map_err(gone)?;
             writer.flush().map_err(gone)?;
         }
@@ -167,20 +161,5 @@ impl Write for Pieces<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// A value that the engine can bind.
-struct Bound<'a>(&'a Cell);
-
-impl ToSql for Bound<'_> {
-    fn to_sql(&self) -> duckdb::Result<ToSqlOutput<'_>> {
-        match self.0 {
-            Cell::Null => duckdb::types::Null.to_sql(),
-            Cell::Bool(value) => value.to_sql(),
-            Cell::Int(value) => value.to_sql(),
-            Cell::Float(value) => value.to_sql(),
-            Cell::Text(value) => value.to_sql(),
-        }
     }
 }

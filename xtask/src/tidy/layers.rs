@@ -7,7 +7,8 @@ use crate::repository::{Crate, Repository};
 
 /// Outside crates that only one of ours may depend on, and why.
 const EXCLUSIVE: &[(&str, &[&str], &str)] = &[
-    ("duckdb", &["fenxi-engine"], "only `engine` links the engine"),
+    ("duckdb", &[], "`engine` calls the engine's C interface itself"),
+    ("libduckdb-sys", &[], "`engine` calls the engine's C interface itself"),
     ("clap", &["fenxi-cli", "fenxi-fuzz"], "only `cli` knows arguments"),
     ("indicatif", &["fenxi-cli"], "only `cli` prints"),
     ("anyhow", &["fenxi-cli", "fenxi-fuzz", "xtask"], "libraries have typed errors"),

@@ -27,10 +27,7 @@ pub struct Compiled {
 /// clone's path in it, the crate would be compiled anew in each clone.
 macro_rules! compiled {
     ($name:literal) => {
-        $crate::bpf::Compiled {
-            name: $name,
-            bytes: include_bytes!(concat!($name, ".bpf.o")),
-        }
+        $crate::bpf::Compiled { name: $name, bytes: include_bytes!(concat!($name, ".bpf.o")) }
     };
 }
 pub(crate) use compiled;

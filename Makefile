@@ -5,7 +5,7 @@ DESTDIR ?=
 RUN := . scripts/env &&
 SHELL := /bin/bash
 
-.PHONY: help build demo test test-cluster test-machines check package install uninstall reference web bench screenshot clean
+.PHONY: help build demo test test-all test-cluster test-machines check package install uninstall reference web bench screenshot clean
 
 help:
 	@echo "make demo                   build, record this machine for 10 s under load, write report.html"
@@ -13,7 +13,8 @@ help:
 	@echo "make install PREFIX=DIR     bin/fenxi, libexec/fenxi-engine, lib/fenxi/libduckdb.so (default /usr/local)"
 	@echo "make package                a .deb, a tar archive and an OCI image layout, in packages/"
 	@echo "make check                  format, lints, tidiness, generated pages: the quick part of the tests"
-	@echo "make test                   everything that must hold"
+	@echo "make test                   after a change: builds, lints, tests, the demo and its pages"
+	@echo "make test-all               everything that must hold: also packages, attacks, planted faults, a cluster, fuzzing"
 	@echo "make test-cluster           questions and findings on a local Spark, and its failures (installs it once: 500 MB, needs Java 17)"
 	@echo "make test-machines          the static program of another machine (aarch64, or x86-64), under an emulator"
 	@echo "make bench                  side-by-side measurements into bench/results/ (bench/README.md)"
@@ -22,14 +23,16 @@ help:
 	@echo "make screenshot             docs/images/report.png from report.html"
 
 build:
-	@scripts/setup build
-	@$(RUN) cargo build --locked -p fenxi-cli
+	@scripts/build
 
 demo: build
 	@scripts/demo
 
 test:
 	@scripts/test
+
+test-all:
+	@scripts/test --all
 
 test-cluster:
 	@scripts/test-cluster
@@ -40,6 +43,7 @@ test-machines:
 
 check:
 	@scripts/setup build
+	@scripts/seed
 	@$(RUN) cargo run --locked --quiet --package xtask -- ci --quick
 
 install: build
@@ -61,6 +65,7 @@ uninstall:
 
 reference:
 	@scripts/setup build
+	@scripts/seed
 	@$(RUN) cargo xtask gen
 
 web:

@@ -13,7 +13,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CACHE = pathlib.Path(os.environ.get("FENXI_CACHE") or pathlib.Path.home() / ".cache" / "fenxi")
-TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or CACHE / "target")
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or subprocess.run(
+    ["bash", "-c", '. scripts/env && printf %s "$CARGO_TARGET_DIR"'], cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE).stdout)
 ENGINE = pathlib.Path(os.environ.get("DUCKDB_LIB_DIR") or CACHE / "duckdb-1.5.6")
 FENXI = pathlib.Path(os.environ.get("FENXI") or TARGET / "debug" / "fenxi")
 DATA = CACHE / "bench"

@@ -5,6 +5,7 @@ mod layers;
 mod locks;
 mod rust;
 mod text;
+mod weight;
 mod words;
 
 use anyhow::{Result, bail};
@@ -25,6 +26,7 @@ const CHECKS: &[Check] = &[
     ("no large files", text::large_files),
     ("documentation has the words of the field", words::check),
     ("lock files pin what they name", locks::check),
+    ("the build is light", weight::check),
 ];
 
 /// Runs every check and fails with all complaints.

@@ -23,13 +23,11 @@ pub struct Compiled {
     pub bytes: &'static [u8],
 }
 
-/// The object that `<name>.bpf.c`, in the folder of that name, was compiled to.
+/// The object that `<name>.bpf.c`, beside the file that asks for it, was compiled to. By a path that begins there: with the
+/// clone's path in it, the crate would be compiled anew in each clone.
 macro_rules! compiled {
     ($name:literal) => {
-        $crate::bpf::Compiled {
-            name: $name,
-            bytes: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/", $name, "/", $name, ".bpf.o")),
-        }
+        $crate::bpf::Compiled { name: $name, bytes: include_bytes!(concat!($name, ".bpf.o")) }
     };
 }
 pub(crate) use compiled;

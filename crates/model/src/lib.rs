@@ -3,6 +3,7 @@
 //!
 //! Nothing here reads a file, a clock or the network.
 
+mod arrays;
 pub mod catalog;
 mod cpus;
 mod fnv;
@@ -23,6 +24,7 @@ mod words;
 /// The notices that the licences of what Fenxi is made of ask for; they go wherever it goes (`cargo xtask gen` makes them).
 pub static NOTICES: &str = include_str!("../../../third-party/NOTICES.txt");
 
+pub use arrays::{micros_at, number_at, text_at, value_of, whole_at};
 pub use catalog::{Better, Column, Keys, Kind, Section, Shape, Statistic, TABLES, Table, TableId, Type, table};
 pub use cpus::{cpu_ranges, format_cpus, parse_cpus};
 pub use near::near;

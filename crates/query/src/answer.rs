@@ -1,8 +1,8 @@
 //! Answers: columns with their units, and rows as Arrow batches.
 
-use arrow_array::{RecordBatch, cast::AsArray, types::Float64Type};
+use arrow_array::{Array, RecordBatch, cast::AsArray};
 use arrow_schema::{DataType, SchemaRef};
-use fenxi_model::{TABLES, Unit};
+use fenxi_model::{TABLES, Unit, number_at, text_at};
 use fenxi_worker::Cell;
 
 /// A value bound to a parameter.
@@ -64,8 +64,11 @@ impl Answer {
         let Some(place) = self.index_of(name) else { return Vec::new() };
         let mut out = Vec::with_capacity(self.n_rows());
         for batch in &self.batches {
-            let Ok(cast) = arrow_cast::cast(batch.column(place), &DataType::Float64) else { return Vec::new() };
-            out.extend(cast.as_primitive::<Float64Type>().iter());
+            let column = batch.column(place).as_ref();
+            if !holds_numbers(column.data_type()) {
+                return Vec::new();
+            }
+            out.extend((0..column.len()).map(|row| number(column, row)));
         }
         out
     }
@@ -76,24 +79,25 @@ impl Answer {
         let mut out = Vec::with_capacity(self.n_rows());
         for batch in &self.batches {
             let Some(lists) = batch.column(place).as_list_opt::<i32>() else { return Vec::new() };
-            let Ok(values) = arrow_cast::cast(lists.values(), &DataType::Float64) else { return Vec::new() };
-            let values = values.as_primitive::<Float64Type>();
+            let values = lists.values().as_ref();
+            if !holds_numbers(values.data_type()) {
+                return Vec::new();
+            }
             let offsets = lists.value_offsets().windows(2);
-            out.extend(offsets.map(|o| values.slice(o[0] as usize, (o[1] - o[0]) as usize).iter().collect::<Vec<_>>()));
+            out.extend(offsets.map(|o| (o[0]..o[1]).map(|row| number(values, row as usize)).collect::<Vec<_>>()));
         }
         out
     }
 
-    /// A column as text, None for NULL; empty when there is no such column.
+    /// A column as text, None for NULL; empty when there is no such column. Times are in UTC.
     pub fn strings(&self, name: &str) -> Vec<Option<String>> {
         let Some(place) = self.index_of(name) else { return Vec::new() };
         let mut out = Vec::with_capacity(self.n_rows());
         for batch in &self.batches {
-            // Times first come under a fixed offset: named zones need a database that is not linked.
-            let array = crate::render::utc(batch.column(place));
-            let cast = array.map(|a| arrow_cast::cast(&a, &DataType::Utf8));
-            let Ok(Ok(cast)) = cast else { return Vec::new() };
-            out.extend(cast.as_string::<i32>().iter().map(|v| v.map(str::to_owned)));
+            let column = batch.column(place);
+            // A time without a zone is in UTC as well.
+            let utc = if matches!(column.data_type(), DataType::Timestamp(_, None)) { "Z" } else { "" };
+            out.extend(crate::render::texts(column.as_ref()).into_iter().map(|text| Some(text? + utc)));
         }
         out
     }
@@ -117,6 +121,20 @@ impl Answer {
         }
         self
     }
+}
+
+/// Whether there are numbers in a column of this type, be it as text.
+fn holds_numbers(ty: &DataType) -> bool {
+    match ty {
+        DataType::Dictionary(_, values) => holds_numbers(values),
+        DataType::Boolean | DataType::Null | DataType::Timestamp(..) | DataType::Duration(_) => true,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        ty => ty.is_numeric(),
+    }
+}
+
+fn number(column: &dyn Array, row: usize) -> Option<f64> {
+    number_at(column, row).or_else(|| text_at(column, row)?.parse().ok())
 }
 
 /// Describes the columns of `schema`, whose units come from the catalogue by name.

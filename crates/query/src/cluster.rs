@@ -11,9 +11,10 @@ mod tables;
 
 use std::{cell::RefCell, sync::Arc};
 
-use arrow_array::{RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use fenxi_connect::{ConnectError, Plan, Session, Source, Table, Target};
+use fenxi_model::text_at;
 use fenxi_store::Store;
 use fenxi_worker::{Request, Setup, Workers};
 
@@ -247,9 +248,19 @@ fn plain(batch: &RecordBatch) -> Result<RecordBatch, QueryError> {
     }
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (field, column) in schema.fields().iter().zip(batch.columns()) {
-        let ty = if is_text(field.data_type()) { DataType::Utf8 } else { field.data_type().clone() };
-        columns.push(arrow_cast::cast(column, &ty)?);
-        fields.push(Field::new(field.name(), ty, true));
+        let column = if is_text(field.data_type()) { texts(column.as_ref())? } else { Arc::clone(column) };
+        fields.push(Field::new(field.name(), column.data_type().clone(), true));
+        columns.push(column);
     }
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
+}
+
+fn texts(column: &dyn Array) -> Result<ArrayRef, QueryError> {
+    let texts = || (0..column.len()).map(|row| text_at(column, row));
+    // More than an array of texts can hold.
+    let bytes: usize = texts().flatten().map(str::len).sum();
+    if i32::try_from(bytes).is_err() {
+        return Err(QueryError::TooLarge(i32::MAX as u64));
+    }
+    Ok(Arc::new(StringArray::from_iter(texts())))
 }

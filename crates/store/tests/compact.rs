@@ -4,9 +4,9 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use common::{run, store};
-use fenxi_model::{Micros, RunId};
+use fenxi_model::{Micros, RunId, number_at, text_at, whole_at};
 use fenxi_store::{CompactWish, Holds, RunFilter, Store, TakeLimits, Window};
 
 fn filled(store: &Store, n: u64) -> Vec<RunId> {
@@ -42,25 +42,9 @@ fn content(store: &Store, run: &RunId) -> BTreeMap<String, String> {
 }
 
 fn csv(batch: &RecordBatch) -> String {
-    let columns: Vec<_> = batch
-        .columns()
-        .iter()
-        .map(|c| match c.data_type() {
-            // A named zone cannot be printed without a database of zones.
-            arrow_schema::DataType::Timestamp(..) => arrow_cast::cast(c, &arrow_schema::DataType::Int64).unwrap(),
-            _ => arrow_cast::cast(c, &arrow_schema::DataType::Utf8).unwrap(),
-        })
-        .collect();
-    (0..batch.num_rows())
-        .map(|row| {
-            columns
-                .iter()
-                .map(|c| arrow_cast::display::array_value_to_string(c, row).unwrap())
-                .collect::<Vec<_>>()
-                .join(",")
-        })
-        .collect::<Vec<_>>()
-        .join("\n")
+    let cell = |c: &ArrayRef, row| format!("{:?}", (whole_at(c, row), number_at(c, row), text_at(c, row)));
+    let row = |row| batch.columns().iter().map(|c| cell(c, row)).collect::<Vec<_>>().join(",");
+    (0..batch.num_rows()).map(row).collect::<Vec<_>>().join("\n")
 }
 
 fn all(store: &Store, ids: &[RunId]) -> Vec<BTreeMap<String, String>> {

@@ -11,7 +11,7 @@ use std::{
 
 use arrow_array::Array;
 use common::{START, begin, end, run, store, tick};
-use fenxi_model::{Micros, Rows, RunId};
+use fenxi_model::{Micros, Rows, RunId, number_at, text_at, whole_at};
 use fenxi_store::{End, InputEntry, Labels, Store, StoreError, Window};
 use serde_json::{Value, json};
 
@@ -79,6 +79,11 @@ fn answers(path: &Path, ids: &[RunId]) -> Vec<Result<String, String>> {
     all
 }
 
+/// A value of any type that a table has.
+fn value(column: &dyn Array, row: usize) -> (Option<i128>, Option<f64>, Option<&str>) {
+    (whole_at(column, row), number_at(column, row), text_at(column, row))
+}
+
 fn rows(store: &Store, id: &RunId) -> Result<String, StoreError> {
     let tables = ["cpu", "disk", "process"].map(|table| store.read(id, table));
     let mut text = String::new();
@@ -86,12 +91,8 @@ fn rows(store: &Store, id: &RunId) -> Result<String, StoreError> {
         for batch in table? {
             // Every value: what prints a column leaves rows out.
             for column in batch.columns() {
-                // Named zones need a database that is not linked.
-                let is_time = matches!(column.data_type(), arrow_schema::DataType::Timestamp(..));
-                let plain =
-                    if is_time { &arrow_cast::cast(column, &arrow_schema::DataType::Int64).unwrap() } else { column };
-                let cells = arrow_cast::display::ArrayFormatter::try_new(plain, &Default::default()).unwrap();
-                text += &(0..column.len()).map(|row| format!("{}\n", cells.value(row))).collect::<String>();
+                let cell = |row| format!("{:?}\n", value(column.as_ref(), row));
+                text += &(0..column.len()).map(cell).collect::<String>();
             }
         }
     }

@@ -1,10 +1,16 @@
 //! Cells of text tables: one scaled unit per column, with the significant digits only.
 
-use arrow_array::{Array, ArrayRef, cast::AsArray, types::Float64Type, types::Int64Type};
-use arrow_schema::DataType;
-use fenxi_model::{Micros, Unit, visible};
+use std::fmt::Write as _;
 
-use crate::{AnswerColumn, QueryError};
+use arrow_array::{Array, ArrayRef, temporal_conversions::timestamp_s_to_datetime};
+use arrow_schema::DataType;
+use fenxi_model::{Unit, micros_at, number_at, value_of};
+
+use super::{
+    sink::{Sink, Written},
+    text::text,
+};
+use crate::AnswerColumn;
 
 /// How the cells of one column are written, settled from its first rows.
 #[derive(Clone, Debug)]
@@ -24,7 +30,7 @@ impl Shape {
     pub(super) fn of(column: &AnswerColumn, arrays: &[ArrayRef]) -> Shape {
         let ty = &column.ty;
         if matches!(ty, DataType::Timestamp(..)) {
-            let whole = |a: &ArrayRef| micros(a).iter().flatten().all(|t| t % 1_000_000 == 0);
+            let whole = |a: &ArrayRef| (0..a.len()).filter_map(|row| micros_at(a, row)).all(|t| t % 1_000_000 == 0);
             return Shape::Time { millis: !arrays.iter().all(whole) };
         }
         if !ty.is_numeric() {
@@ -35,7 +41,8 @@ impl Shape {
         }
         let mut greatest = 0.0_f64;
         let mut whole = true;
-        for value in arrays.iter().flat_map(floats).flatten().filter(|v| v.is_finite()) {
+        let numbers = arrays.iter().flat_map(|a| (0..a.len()).filter_map(move |row| number_at(a, row)));
+        for value in numbers.filter(|v| v.is_finite()) {
             greatest = greatest.max(value.abs());
             whole &= value.fract() == 0.0;
         }
@@ -58,71 +65,44 @@ impl Shape {
         matches!(self, Shape::Number { .. } | Shape::Whole)
     }
 
-    /// The cells of one array.
-    pub(super) fn cells(&self, array: &ArrayRef) -> Result<Vec<String>, QueryError> {
-        Ok(match self {
-            Shape::Number { scale, decimals, .. } => {
-                floats(array).into_iter().map(|v| v.map_or_else(dash, |v| fixed(v / scale, *decimals))).collect()
-            }
-            Shape::Time { millis } => {
-                micros(array).into_iter().map(|t| t.map_or_else(dash, |t| moment(t, *millis))).collect()
-            }
-            Shape::Whole | Shape::Text => {
-                let text = super::as_text(array)?;
-                text.as_string::<i32>().iter().map(|v| v.map_or_else(dash, |v| visible(v).into_owned())).collect()
-            }
-        })
+    /// Writes the cell of a row.
+    pub(super) fn cell(&self, sink: &mut Sink, array: &dyn Array, row: usize) -> Written {
+        if value_of(array, row).is_none() {
+            return sink.put("-");
+        }
+        match self {
+            Shape::Number { scale, decimals, .. } => match number_at(array, row) {
+                Some(value) => fixed(sink, value / scale, *decimals),
+                None => sink.put("-"),
+            },
+            Shape::Time { millis } => moment(sink, array, row, *millis),
+            Shape::Whole | Shape::Text => text(sink, array, row),
+        }
     }
 }
 
-/// What stands for NULL.
-fn dash() -> String {
-    "-".to_owned()
-}
-
-fn fixed(value: f64, decimals: usize) -> String {
+fn fixed(sink: &mut Sink, value: f64, decimals: usize) -> Written {
     if !value.is_finite() {
-        return value.to_string();
+        return Ok(write!(sink, "{value}")?);
     }
-    let text = format!("{value:.decimals$}");
+    let start = sink.len();
+    write!(sink, "{value:.decimals$}")?;
+    let text = &sink.text()[start..];
     // A value that rounds to nothing must not look negative.
     if text.starts_with('-') && text.bytes().all(|b| matches!(b, b'-' | b'0' | b'.')) {
-        text[1..].to_owned()
-    } else {
-        text
+        let text = sink.take_from(start);
+        sink.put(&text[1..])?;
     }
+    Ok(())
 }
 
-fn moment(micros: i64, millis: bool) -> String {
-    let text = Micros(micros).iso().replace('T', " ");
-    text[..if millis { 23.min(text.len()) } else { 19.min(text.len()) }].to_owned()
-}
-
-fn floats(array: &ArrayRef) -> Vec<Option<f64>> {
-    match arrow_cast::cast(array, &DataType::Float64) {
-        Ok(cast) => cast.as_primitive::<Float64Type>().iter().collect(),
-        Err(_) => vec![None; array.len()],
-    }
-}
-
-fn micros(array: &ArrayRef) -> Vec<Option<i64>> {
-    let utc = super::utc(array).and_then(|a| Ok(arrow_cast::cast(&a, &DataType::Int64)?));
-    match utc {
-        Ok(cast) => {
-            let per_unit = match array.data_type() {
-                // Without a zone `utc` leaves the unit as it is.
-                DataType::Timestamp(arrow_schema::TimeUnit::Second, None) => 1_000_000.0,
-                DataType::Timestamp(arrow_schema::TimeUnit::Millisecond, None) => 1000.0,
-                DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, None) => 1e-3,
-                _ => 1.0,
-            };
-            cast.as_primitive::<Int64Type>()
-                .iter()
-                .map(|v| v.map(|v| if per_unit == 1.0 { v } else { (v as f64 * per_unit) as i64 }))
-                .collect()
-        }
-        Err(_) => vec![None; array.len()],
-    }
+/// A moment in UTC; one that no calendar has is its text.
+fn moment(sink: &mut Sink, array: &dyn Array, row: usize, millis: bool) -> Written {
+    let split = micros_at(array, row).map(|t| (t.div_euclid(1_000_000), t.rem_euclid(1_000_000) / 1000));
+    let Some((seconds, thousandths)) = split else { return text(sink, array, row) };
+    let Some(at) = timestamp_s_to_datetime(seconds) else { return text(sink, array, row) };
+    write!(sink, "{:?} {:?}", at.date(), at.time())?;
+    if millis { Ok(write!(sink, ".{thousandths:03}")?) } else { Ok(()) }
 }
 
 /// One scale for a whole column, so that its numbers can be compared at a glance.
@@ -154,8 +134,14 @@ fn decimals(greatest: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{decimals, fixed, scale};
+    use super::{Sink, decimals, scale};
     use fenxi_model::Unit;
+
+    fn fixed(value: f64, decimals: usize) -> String {
+        let mut sink = Sink::default();
+        super::fixed(&mut sink, value, decimals).unwrap();
+        sink.text().to_owned()
+    }
 
     #[test]
     fn a_column_gets_four_significant_digits() {

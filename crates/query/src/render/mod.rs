@@ -4,18 +4,23 @@
 //! looks at up to [`LOOK_AHEAD`] rows before it settles its widths.
 
 mod cells;
+mod lines;
+mod parts;
+mod sink;
 mod table;
+mod text;
 mod values;
 
 use std::{io::Write, str::FromStr, sync::Arc};
 
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, cast::AsArray, types::TimestampMicrosecondType};
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{Field, Schema, SchemaRef};
 use parquet::{arrow::ArrowWriter, basic::Compression, file::properties::WriterProperties};
 
+use self::sink::{Full, Sink, Written};
 use crate::{Answer, AnswerColumn, QueryError};
 
+pub use sink::Limits;
 pub use values::values;
 
 /// How many rows a table looks at before it settles the widths of its columns.
@@ -70,46 +75,83 @@ pub struct Writer<W: Write + Send> {
 }
 
 enum Kind<W: Write + Send> {
-    Table(table::Table<W>),
-    Csv { out: W, header: bool },
-    Json(W),
+    Text { out: W, sink: Sink, form: Form },
     Parquet { out: Option<W>, writer: Option<Box<ArrowWriter<W>>> },
+}
+
+/// A format of text, and what was written of it.
+enum Form {
+    Table(table::Table),
+    Csv { header: bool },
+    Json,
+}
+
+/// Where text goes.
+struct Out<'a> {
+    sink: &'a mut Sink,
+    to: &'a mut dyn Write,
+}
+
+impl Out<'_> {
+    /// Writes a part, mostly a line.
+    fn put(&mut self, write: impl FnOnce(&mut Sink) -> Written) -> Result<(), QueryError> {
+        write(self.sink).map_err(|Full| self.sink.error())?;
+        Ok(self.sink.leave_if_long(self.to)?)
+    }
+}
+
+impl Form {
+    fn batch(&mut self, mut out: Out<'_>, columns: &[AnswerColumn], batch: &RecordBatch) -> Result<(), QueryError> {
+        let row = match self {
+            Form::Table(table) => return table.batch(&mut out, columns, batch),
+            Form::Csv { header } => {
+                if !std::mem::replace(header, true) {
+                    out.put(|sink| lines::csv_header(sink, batch.schema_ref()))?;
+                }
+                lines::csv_row
+            }
+            Form::Json => lines::json_row,
+        };
+        let columns = lines::columns(batch);
+        (0..batch.num_rows()).try_for_each(|i| out.put(|sink| row(sink, &columns, i)))
+    }
+
+    fn finish(&mut self, mut out: Out<'_>, columns: &[AnswerColumn], schema: &SchemaRef) -> Result<(), QueryError> {
+        match self {
+            Form::Table(table) => table.finish(&mut out, columns)?,
+            Form::Csv { header: false } => out.put(|sink| lines::csv_header(sink, schema))?,
+            Form::Csv { .. } | Form::Json => {}
+        }
+        out.sink.leave(out.to)?;
+        Ok(out.to.flush()?)
+    }
 }
 
 impl<W: Write + Send> Writer<W> {
     /// A writer of `format` to `out`.
     pub fn new(format: Format, style: Style, out: W) -> Writer<W> {
-        let kind = match format {
-            Format::Table => Kind::Table(table::Table::new(out, style, false)),
-            Format::Markdown => Kind::Table(table::Table::new(out, style, true)),
-            Format::Csv => Kind::Csv { out, header: false },
-            Format::Json => Kind::Json(out),
-            Format::Parquet => Kind::Parquet { out: Some(out), writer: None },
+        Writer::within(Limits::default(), format, style, out)
+    }
+
+    /// A writer of `format` to `out` that stops with an error when a limit is reached; Parquet is not limited.
+    pub fn within(limits: Limits, format: Format, style: Style, out: W) -> Writer<W> {
+        let form = match format {
+            Format::Table => Form::Table(table::Table::new(style, false)),
+            Format::Markdown => Form::Table(table::Table::new(style, true)),
+            Format::Csv => Form::Csv { header: false },
+            Format::Json => Form::Json,
+            Format::Parquet => return Writer { kind: Kind::Parquet { out: Some(out), writer: None } },
         };
-        Writer { kind }
+        Writer { kind: Kind::Text { out, sink: Sink::new(limits), form } }
     }
 
     /// Writes the rows of `batch`, whose columns `columns` describe.
     ///
     /// # Errors
-    /// When they cannot be written or converted.
+    /// When they cannot be written.
     pub fn batch(&mut self, columns: &[AnswerColumn], batch: &RecordBatch) -> Result<(), QueryError> {
         match &mut self.kind {
-            Kind::Table(table) => table.batch(columns, batch),
-            Kind::Csv { out, header } => {
-                let batch = plain(batch, is_simple)?;
-                let mut writer = arrow_csv::WriterBuilder::new().with_header(!*header).build(&mut *out);
-                *header = true;
-                Ok(writer.write(&batch)?)
-            }
-            Kind::Json(out) => {
-                let batch = plain(batch, |t| is_simple(t) || t.is_nested())?;
-                let mut writer = arrow_json::WriterBuilder::new()
-                    .with_explicit_nulls(true)
-                    .build::<_, arrow_json::writer::LineDelimited>(&mut *out);
-                writer.write(&batch)?;
-                Ok(writer.finish()?)
-            }
+            Kind::Text { out, sink, form } => form.batch(Out { sink, to: out }, columns, batch),
             Kind::Parquet { out, writer } => {
                 let batch = with_metadata(columns, batch)?;
                 if let Some(out) = out.take() {
@@ -128,13 +170,13 @@ impl<W: Write + Send> Writer<W> {
     /// # Errors
     /// When it cannot be written.
     pub fn finish(mut self, columns: &[AnswerColumn], schema: &SchemaRef) -> Result<(), QueryError> {
-        let untouched = matches!(&self.kind, Kind::Csv { header: false, .. } | Kind::Parquet { out: Some(_), .. });
-        if untouched {
+        if matches!(&self.kind, Kind::Parquet { out: Some(_), .. }) {
             self.batch(columns, &RecordBatch::new_empty(Arc::clone(schema)))?;
         }
         match self.kind {
-            Kind::Table(table) => table.finish(columns),
-            Kind::Csv { mut out, .. } | Kind::Json(mut out) => Ok(out.flush()?),
+            Kind::Text { mut out, mut sink, mut form } => {
+                form.finish(Out { sink: &mut sink, to: &mut out }, columns, schema)
+            }
             Kind::Parquet { writer: Some(writer), .. } => writer.close().map(drop).map_err(QueryError::from),
             Kind::Parquet { .. } => Ok(()),
         }
@@ -169,76 +211,13 @@ fn with_metadata(columns: &[AnswerColumn], batch: &RecordBatch) -> Result<Record
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), batch.columns().to_vec())?)
 }
 
-/// Types that every text format writes as they are.
-fn is_simple(ty: &DataType) -> bool {
-    ty.is_integer()
-        || matches!(ty, DataType::Float32 | DataType::Float64 | DataType::Boolean | DataType::Null)
-        || matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Date32)
-        || matches!(ty, DataType::Timestamp(..))
-}
-
-/// The batch with types that CSV and JSON can write: times in UTC, whole decimals as integers,
-/// everything that is not `kept` as text.
-fn plain(batch: &RecordBatch, kept: impl Fn(&DataType) -> bool) -> Result<RecordBatch, QueryError> {
-    let mut fields = Vec::new();
-    let mut arrays: Vec<ArrayRef> = Vec::new();
-    for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-        let array: ArrayRef = match array.data_type() {
-            DataType::Timestamp(_, Some(_)) => utc(array)?,
-            DataType::Decimal128(..) => number(array)?,
-            ty if kept(ty) && ty.is_nested() => utc(array)?,
-            ty if kept(ty) => Arc::clone(array),
-            _ => as_text(array)?,
-        };
-        fields.push(Field::new(field.name(), array.data_type().clone(), true));
-        arrays.push(array);
-    }
-    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
-}
-
-/// The same moments under an offset that needs no time-zone database to print, also those within lists and structures.
-pub(crate) fn utc(array: &ArrayRef) -> Result<ArrayRef, QueryError> {
-    let micros = match array.data_type() {
-        DataType::Timestamp(TimeUnit::Microsecond, _) => Arc::clone(array),
-        DataType::Timestamp(_, zone) => {
-            arrow_cast::cast(array, &DataType::Timestamp(TimeUnit::Microsecond, zone.clone()))?
-        }
-        ty => {
-            let shown = with_offset(ty);
-            return if shown == *ty { Ok(Arc::clone(array)) } else { Ok(arrow_cast::cast(array, &shown)?) };
-        }
+/// The cells of a column as text, None for NULL.
+pub(crate) fn texts(array: &dyn Array) -> Vec<Option<String>> {
+    let mut sink = Sink::default();
+    let text = |row| {
+        fenxi_model::value_of(array, row)?;
+        text::text(&mut sink, array, row).ok()?;
+        Some(sink.take_from(0))
     };
-    Ok(Arc::new(micros.as_primitive::<TimestampMicrosecondType>().clone().with_timezone("+00:00")))
-}
-
-/// The type with an offset where it or what is within it has a time zone.
-fn with_offset(ty: &DataType) -> DataType {
-    let within = |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(with_offset(field.data_type())));
-    match ty {
-        DataType::Timestamp(unit, Some(_)) => DataType::Timestamp(*unit, Some("+00:00".into())),
-        DataType::List(field) => DataType::List(within(field)),
-        DataType::LargeList(field) => DataType::LargeList(within(field)),
-        DataType::FixedSizeList(field, n) => DataType::FixedSizeList(within(field), *n),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(within).collect()),
-        DataType::Map(field, is_sorted) => DataType::Map(within(field), *is_sorted),
-        other => other.clone(),
-    }
-}
-
-/// A decimal as an integer where all values are and fit, else as a float.
-fn number(array: &ArrayRef) -> Result<ArrayRef, QueryError> {
-    let strict = arrow_cast::CastOptions { safe: false, ..Default::default() };
-    let whole = matches!(array.data_type(), DataType::Decimal128(_, 0));
-    if whole && let Ok(integers) = arrow_cast::cast_with_options(array, &DataType::Int64, &strict) {
-        return Ok(integers);
-    }
-    Ok(arrow_cast::cast(array, &DataType::Float64)?)
-}
-
-fn as_text(array: &ArrayRef) -> Result<ArrayRef, QueryError> {
-    let options = FormatOptions::default();
-    let array = utc(array)?;
-    let formatter = ArrayFormatter::try_new(array.as_ref(), &options)?;
-    let text = |i| (!array.is_null(i)).then(|| formatter.value(i).to_string());
-    Ok(Arc::new(StringArray::from_iter((0..array.len()).map(text))))
+    (0..array.len()).map(text).collect()
 }

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_cast::cast;
-use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 use crate::generic::labels::Labels;
 
@@ -149,20 +148,15 @@ impl Column {
         }
     }
 
-    /// Its values in a batch, as numbers or texts.
+    /// Its values in a batch.
     ///
     /// # Errors
-    /// When they cannot be made so, or the batch has fewer columns than the file said.
-    pub fn values(&self, batch: &RecordBatch) -> Result<ArrayRef, ArrowError> {
-        let missing = || ArrowError::SchemaError(format!("column {} is missing", self.name));
-        let values = batch.columns().get(self.place).ok_or_else(missing)?;
-        match self.kind {
-            Kind::Label => cast(values, &DataType::Utf8),
-            // A timestamp is a whole number below.
-            Kind::Time { .. } if !values.data_type().is_numeric() => {
-                cast(&cast(values, &DataType::Int64)?, &DataType::Float64)
-            }
-            _ => cast(values, &DataType::Float64),
-        }
+    /// When the batch has fewer columns than the file said.
+    pub fn values<'b>(&self, batch: &'b RecordBatch) -> Result<&'b dyn Array, String> {
+        batch
+            .columns()
+            .get(self.place)
+            .map(|array| array.as_ref())
+            .ok_or_else(|| format!("column {} is missing", self.name))
     }
 }

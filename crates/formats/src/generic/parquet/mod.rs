@@ -12,9 +12,9 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types::Float64Type};
+use arrow_array::{Array, RecordBatch, cast::AsArray};
 use bytes::Bytes;
-use fenxi_model::Micros;
+use fenxi_model::{Micros, number_at, text_at};
 use parquet::{arrow::arrow_reader::ParquetRecordBatchReaderBuilder, file::metadata::ColumnChunkMetaData};
 use rustc_hash::FxHashMap;
 
@@ -124,21 +124,25 @@ impl Reader {
         Ok(())
     }
 
-    fn row(&mut self, row: usize, values: &[ArrayRef], out: &mut Out<'_>) {
+    fn row(&mut self, row: usize, values: &[&dyn Array], out: &mut Out<'_>) {
         let (mut t, mut labels) = (None, Labels::default());
         for (column, values) in self.columns.iter().zip(values) {
             match column.kind {
                 Kind::Time { per_second } => {
-                    t = number(values, row).map(|v| Micros((v * (1e6 / per_second)).round() as i64))
+                    t = number(*values, row).map(|v| Micros((v * (1e6 / per_second)).round() as i64))
                 }
-                Kind::Label if !values.is_null(row) => labels.push(&column.name, values.as_string::<i32>().value(row)),
-                _ => {}
+                Kind::Label => {
+                    if let Some(label) = label(*values, row) {
+                        labels.push(&column.name, label);
+                    }
+                }
+                Kind::Gauge | Kind::Counter => {}
             }
         }
         let Some(t) = t else { return self.without_time += 1 };
         let dt = self.since(labels.text(), t);
         for (place, (column, values)) in self.columns.iter().zip(values).enumerate() {
-            let Some(value) = number(values, row) else { continue };
+            let Some(value) = number(*values, row) else { continue };
             let labels = column.with(labels.text());
             let value = match column.kind {
                 Kind::Gauge => value,
@@ -168,9 +172,15 @@ impl Reader {
     }
 }
 
+fn label(values: &dyn Array, row: usize) -> Option<&str> {
+    match values.as_boolean_opt() {
+        Some(truths) => truths.is_valid(row).then(|| if truths.value(row) { "true" } else { "false" }),
+        None => text_at(values, row),
+    }
+}
+
 fn number(values: &dyn Array, row: usize) -> Option<f64> {
-    let values = values.as_primitive_opt::<Float64Type>()?;
-    values.is_valid(row).then(|| values.value(row)).filter(|value| value.is_finite())
+    number_at(values, row).filter(|value| value.is_finite())
 }
 
 #[cfg(test)]

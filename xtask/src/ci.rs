@@ -5,7 +5,12 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::{format, generate, repository::Repository, skips, tidy};
+use crate::{
+    format, generate,
+    repository::Repository,
+    test::{self, Selection},
+    tidy,
+};
 
 /// Runs every step, also behind one that fails: one run tells all that does not hold. `quick` leaves the tests out.
 ///
@@ -54,15 +59,8 @@ impl Steps<'_> {
     /// Runs every test. In CI a test may be skipped only when the list allows it.
     fn tests(&mut self) {
         let strict = std::env::var_os("CI").is_some();
-        let root = self.repository.root.clone();
-        self.step("tests", || {
-            let tests = || {
-                let mut command = Command::new(cargo());
-                command.args(["test", "--locked", "--workspace", "--no-fail-fast"]).current_dir(&root);
-                command
-            };
-            skips::run(tests, strict)
-        });
+        let repository = self.repository;
+        self.step("tests", || test::run(repository, &Selection::default(), strict));
     }
 
     fn script(&mut self, name: &str, words: &[&str]) {
@@ -82,6 +80,6 @@ impl Steps<'_> {
 }
 
 /// The cargo that runs this program.
-fn cargo() -> String {
+pub fn cargo() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
 }

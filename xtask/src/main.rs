@@ -1,6 +1,7 @@
 //! Chores of the project, run as `cargo xtask CHORE`:
 //!
 //! * `ci [--quick]`: format, lints, tidiness, generated pages; unless quick also the tests
+//! * `test [-p CRATE]… [FILTER]`: the tests of all crates or of some, of all names or of those that contain the filter
 //! * `fmt`: formats every Rust file
 //! * `gen [--check]`: writes the generated pages; with `--check` only fails when one is stale
 //! * `tidy`: what no other tool checks about the sources
@@ -16,14 +17,15 @@ mod format;
 mod generate;
 mod notices;
 mod repository;
-mod skips;
+mod test;
 mod tidy;
 
 use std::process::ExitCode;
 
 use repository::Repository;
+use test::Selection;
 
-const USAGE: &str = "usage: cargo xtask ci [--quick] | fmt | gen [--check] | tidy";
+const USAGE: &str = "usage: cargo xtask ci [--quick] | test [-p CRATE]… [FILTER] | fmt | gen [--check] | tidy";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -32,14 +34,15 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["ci"] => ci::run(&repository, false),
         ["ci", "--quick"] => ci::run(&repository, true),
+        ["test", words @ ..] => match Selection::parse(words) {
+            Some(selection) => test::run(&repository, &selection, false),
+            None => return usage(),
+        },
         ["fmt"] => format::run(&repository, false),
         ["gen"] => generate::write(&repository),
         ["gen", "--check"] => generate::check(&repository),
         ["tidy"] => tidy::run(&repository),
-        _ => {
-            println!("{USAGE}");
-            return ExitCode::from(2);
-        }
+        _ => return usage(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -48,4 +51,9 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn usage() -> ExitCode {
+    println!("{USAGE}");
+    ExitCode::from(2)
 }

@@ -26,6 +26,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/source/src/perf.rs", "perf_event_open(2), to count only"),
     ("crates/source/src/residency/pages.rs", "cachestat, and mincore over a mapping, have no safe wrapper"),
     ("crates/source/src/proc/facts/ethtool.rs", "an interface's offloads are told by an ioctl only"),
+    ("crates/store/tests/it/full_disk.rs", "mount(2), without a feature of a dependency more"),
     ("crates/ebpf/src/cost.rs", "what libbpf-rs has no call for: measuring programs"),
     ("crates/ebpf/src/drain.rs", "what libbpf-rs has no call for: batches of per-CPU maps"),
     ("crates/ebpf/src/perf.rs", "perf_event_open(2)"),

@@ -9,6 +9,8 @@ use crate::support::{Fenxi, Tmpfs, signal, skipped, walk};
 
 /// How often the recorder is killed.
 const KILLS: u64 = 100;
+/// How many recorders there are at once: they mostly wait.
+const AT_ONCE: usize = 4;
 
 /// Rows of the table `cpu` in the only run of the store at `path`, after recovery.
 fn recovered_rows(path: &Path) -> u64 {
@@ -32,26 +34,33 @@ fn copy_store(from: &Path, to: &Path) {
     }
 }
 
+/// Kills a recorder after `wait`; rows that there are then.
+fn killed_after(wait: Duration) -> u64 {
+    let fenxi = Fenxi::new();
+    let mut child = fenxi.spawn(&["record", "--interval", "10ms", "--source", "cpu,mem,net"]);
+    fenxi.wait_until_recording();
+    std::thread::sleep(wait);
+    // What a copy made just before the kill recovers is the least that the killed one must have.
+    let copy = tempfile::TempDir::new().unwrap();
+    copy_store(&fenxi.path(), copy.path());
+    signal(&child, Signal::SIGKILL);
+    child.wait().unwrap();
+    fs_err::create_dir_all(copy.path().join("runs")).unwrap();
+    let (before, after) = (recovered_rows(copy.path()), recovered_rows(&fenxi.path()));
+    assert!(after >= before, "{wait:?}: {after} rows recovered, {before} were written before the kill");
+    after
+}
+
 #[test]
 fn a_recorder_killed_at_any_moment_loses_nothing_that_was_written() {
     let random = RandomState::new();
-    let mut with_rows = 0;
-    for kill in 0..KILLS {
-        let fenxi = Fenxi::new();
-        let mut child = fenxi.spawn(&["record", "--interval", "10ms", "--source", "cpu,mem,net"]);
-        fenxi.wait_until_recording();
-        std::thread::sleep(Duration::from_micros(random.hash_one(kill) % 120_000));
-        // What a copy made just before the kill recovers is the least that the killed one must have.
-        let copy = tempfile::TempDir::new().unwrap();
-        copy_store(&fenxi.path(), copy.path());
-        signal(&child, Signal::SIGKILL);
-        child.wait().unwrap();
-        fs_err::create_dir_all(copy.path().join("runs")).unwrap();
-        let (before, after) = (recovered_rows(copy.path()), recovered_rows(&fenxi.path()));
-        assert!(after >= before, "kill {kill}: {after} rows recovered, {before} were written before the kill");
-        with_rows += u64::from(after > 0);
-    }
-    assert!(with_rows > KILLS / 2, "only {with_rows} of {KILLS} recordings had rows at all");
+    let wait = |kill: u64| Duration::from_micros(random.hash_one(kill) % 120_000);
+    let with_rows = |first: u64| (first..KILLS).step_by(AT_ONCE).filter(|kill| killed_after(wait(*kill)) > 0).count();
+    let with_rows: usize = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..AT_ONCE as u64).map(|first| scope.spawn(move || with_rows(first))).collect();
+        all.into_iter().map(|part| part.join().unwrap()).sum()
+    });
+    assert!(with_rows as u64 > KILLS / 2, "only {with_rows} of {KILLS} recordings had rows at all");
 }
 
 #[test]

@@ -23,6 +23,7 @@ use fenxi_load::{
 };
 use fenxi_wire::{
     Mode,
+    client::Client,
     target::{Endpoint, Surroundings, Target},
 };
 use fs_err as fs;
@@ -143,7 +144,13 @@ fn postgres_fails_in_every_way_and_the_load_says_how() {
     let rules = "host all bob 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
     fs::write(server.folder.path().join("data/pg_hba.conf"), rules).unwrap();
     client.run("SELECT pg_reload_conf()").unwrap();
-    thread::sleep(Duration::from_secs(1));
+    let stranger =
+        Target::parse(&server.url("postgres").replace("postgres@", "bob@"), &Surroundings::default()).unwrap();
+    let begun = Instant::now();
+    while Client::connect(&stranger, Duration::from_secs(10)).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the server does not read its rules");
+        thread::sleep(Duration::from_millis(20));
+    }
     a_login_is_refused(&server, "bob", "28P01");
     drop(client);
     a_server_is_killed_and_comes_back(server);

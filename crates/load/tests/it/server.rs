@@ -5,9 +5,10 @@
 use std::{
     net::TcpListener,
     ops::ControlFlow,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -71,6 +72,29 @@ pub fn postgres_programs() -> Option<PathBuf> {
     found.pop().filter(|bin| bin.join("initdb").exists())
 }
 
+/// A new data folder. The first one that `program` makes is kept with the build, and the others are its copies: to make one
+/// takes seconds.
+fn made_or_copied(data: &Path, program: &Path, make: impl FnOnce() -> bool) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let copy = |from: &Path, to: &Path| quietly(Command::new("cp").arg("-a").arg(from).arg(to));
+    let changed = fs::metadata(program).unwrap().mtime();
+    let owner = rustix::process::getuid().as_raw();
+    let name = format!("data{}-{changed}-{owner}", program.display()).replace('/', "-");
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept.exists() {
+        drop(one);
+        return assert!(copy(&kept, data));
+    }
+    assert!(make());
+    // It appears whole, and other test programs may be as far.
+    let own = kept.with_extension(std::process::id().to_string());
+    assert!(copy(data, &own));
+    if fs::rename(&own, &kept).is_err() {
+        fs::remove_dir_all(&own).unwrap();
+    }
+}
+
 impl Server {
     pub fn postgres() -> Option<Server> {
         Server::postgres_with(&[])
@@ -91,11 +115,12 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         quietly(Command::new("chmod").arg("777").arg(folder.path()));
         let data = folder.path().join("data");
-        let initdb = ["-A", "trust", "-U", "postgres", "--no-sync", "-D"];
-        let libraries = bin.with_file_name("lib");
-        assert!(quietly(
-            as_user("postgres", bin.join("initdb")).env("LD_LIBRARY_PATH", &libraries).args(initdb).arg(&data)
-        ));
+        let (initdb, libraries) = (bin.join("initdb"), bin.with_file_name("lib"));
+        made_or_copied(&data, &initdb, || {
+            let mut install = as_user("postgres", &initdb);
+            install.env("LD_LIBRARY_PATH", &libraries).args(["-A", "trust", "-U", "postgres", "--no-sync", "-D"]);
+            quietly(install.arg(&data))
+        });
         let port = free_port();
         let mut command = as_user("postgres", program);
         command.env("LD_LIBRARY_PATH", libraries);
@@ -116,11 +141,13 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         quietly(Command::new("chmod").arg("777").arg(folder.path()));
         let data = folder.path().join("data");
-        let mut install = as_user("mysql", "/usr/bin/mariadb-install-db");
-        install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
-        // Several at a time would take each other's temporary tables.
-        install.env("TMPDIR", folder.path());
-        assert!(quietly(install.arg(format!("--datadir={}", data.display()))));
+        made_or_copied(&data, Path::new(program), || {
+            let mut install = as_user("mysql", "/usr/bin/mariadb-install-db");
+            install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+            // Several at a time would take each other's temporary tables.
+            install.env("TMPDIR", folder.path());
+            quietly(install.arg(format!("--datadir={}", data.display())))
+        });
         let port = free_port();
         let mut command = as_user("mysql", program);
         command.args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-name-resolve", "--local-infile=1"]);
@@ -154,7 +181,7 @@ impl Server {
         while Client::connect(&self.target(database), Duration::from_secs(5)).is_err() {
             let log = || fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
             assert!(Instant::now() < until, "no server: {}", log());
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 

@@ -1,18 +1,17 @@
 //! The life of a run: begun, appended to, sealed, listed, labelled, verified, removed.
 
-mod common;
-
 use arrow_array::{
     Array,
     cast::AsArray,
     types::{Float64Type, Int32Type, Int64Type},
 };
-use common::{START, begin, end, read, rows_in, run, store, tick};
 use fenxi_model::{
     Micros, Rows, RunId,
     catalog::{cpu, net, vm},
 };
 use fenxi_store::{Labels, Store, StoreError};
+
+use crate::common::{START, begin, end, read, rows_in, run, store, tick};
 
 #[test]
 fn a_sealed_run_holds_its_rows_sorted_and_typed() {

@@ -1,10 +1,9 @@
 //! How runs are named on the command line.
 
-mod common;
-
-use common::{START, begin, end, run, store};
 use fenxi_model::{Micros, RunId};
 use fenxi_store::{Store, StoreError};
+
+use crate::common::{START, begin, end, run, store};
 
 fn at(store: &Store, name: &str, seconds: i64, random: u64) -> RunId {
     let mut begin = begin(name, random);

@@ -1,16 +1,15 @@
 //! Runs made one of several: figures stay what they were, thinned ones are means with their least and greatest.
 
-mod common;
-
 use std::sync::atomic::AtomicBool;
 
 use arrow_array::{Array, RecordBatch, cast::AsArray, types::Float64Type};
-use common::{START, begin, store};
 use fenxi_model::{
     Micros, Rows, RunId,
     catalog::{cpu, event, process, text},
 };
 use fenxi_store::{End, SERIES, Stitch, Store, StoreError};
+
+use crate::common::{START, begin, store};
 
 const SECOND: i64 = 1_000_000;
 

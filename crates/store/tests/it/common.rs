@@ -1,5 +1,4 @@
 //! Helpers of the store's tests: a store in a temporary directory, rows with known values.
-#![allow(dead_code, reason = "each test file uses some of them")]
 
 use std::{collections::BTreeMap, path::Path};
 

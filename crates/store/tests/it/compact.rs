@@ -1,13 +1,12 @@
 //! Compaction: the same rows before and after, whoever reads them, and the way back.
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use common::{run, store};
 use fenxi_model::{Micros, RunId, number_at, text_at, whole_at};
 use fenxi_store::{CompactWish, Holds, RunFilter, Store, TakeLimits, Window};
+
+use crate::common::{run, store};
 
 fn filled(store: &Store, n: u64) -> Vec<RunId> {
     (0..n).map(|i| run(store, &format!("run{i}"), i + 1, 5 + i)).collect()

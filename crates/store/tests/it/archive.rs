@@ -1,13 +1,12 @@
 //! Runs carried to another store in one file: whole and equal, and never what somebody made of it.
 
-mod common;
-
 use std::{collections::BTreeMap, io::Write, path::Path};
 
-use common::{START, begin, end, run, store, tick};
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_store::{InputEntry, Store, StoreError, TakeLimits, TakenIn, Window, is_archive};
 use serde_json::{Value, json};
+
+use crate::common::{START, begin, end, run, store, tick};
 
 /// Two runs: one with labels and a window of its own, one that was imported and keeps its inputs.
 fn filled(store: &Store) -> Vec<RunId> {

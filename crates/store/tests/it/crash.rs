@@ -1,13 +1,12 @@
 //! What a dead recorder leaves is sealed: every whole tick, once, and never half.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{begin, end, rows_in, store, tick};
 use fenxi_model::{Rows, RunId};
 use fenxi_store::{OpenRun, Store, StoreError};
 use proptest::prelude::*;
+
+use crate::common::{begin, end, rows_in, store, tick};
 
 /// Records `ticks` ticks and dies: the recording stays, the lock is given up. Also gives the length
 /// of every stream after each tick.

@@ -1,8 +1,6 @@
 //! What is kept is compared before it is believed: a flipped bit gives an error, a repair or the same answer, wherever
 //! in a store it is; and changes made at the same time are all kept.
 
-mod common;
-
 use std::{
     io::Write,
     os::unix::fs::PermissionsExt,
@@ -10,10 +8,11 @@ use std::{
 };
 
 use arrow_array::Array;
-use common::{START, begin, end, run, store, tick};
 use fenxi_model::{Micros, Rows, RunId, number_at, text_at, whole_at};
 use fenxi_store::{End, InputEntry, Labels, Store, StoreError, Window};
 use serde_json::{Value, json};
+
+use crate::common::{START, begin, end, run, store, tick};
 
 /// How many bits are flipped unless `FENXI_FLIPS` says otherwise.
 const FLIPS: usize = 300;

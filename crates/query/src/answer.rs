@@ -54,6 +54,17 @@ impl Answer {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
+    /// Its first `n` rows.
+    #[must_use]
+    pub fn head(mut self, mut n: usize) -> Answer {
+        for batch in &mut self.batches {
+            let part = n.min(batch.num_rows());
+            *batch = batch.slice(0, part);
+            n -= part;
+        }
+        self
+    }
+
     /// The place of the column called `name`.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name == name)

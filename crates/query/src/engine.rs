@@ -6,6 +6,7 @@ use std::{
     collections::BTreeMap,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use arrow_array::RecordBatch;
@@ -20,6 +21,7 @@ use crate::{
     cluster::{Cluster, ClusterOptions},
     embedded::Embedded,
     lex, program, prune,
+    render::Limits,
 };
 
 /// From so many rows on, binning them takes longer than people like to wait.
@@ -41,6 +43,8 @@ pub struct Options {
     /// Bytes of an answer; one that is larger is an error. None: 1 GiB where it is held in memory, no bound where
     /// it is handed over in pieces.
     pub answer_bytes: Option<u64>,
+    /// Time from the begin of a request to the end of its answer's text; None: no bound.
+    pub time: Option<Duration>,
     /// Threads; None for one per CPU.
     pub threads: Option<usize>,
     /// Rows of a table from which on coarse bins of it are kept in the store's cache, made of so many rows at a
@@ -62,6 +66,7 @@ impl Default for Options {
             memory_limit: None,
             process_bytes: None,
             answer_bytes: None,
+            time: None,
             threads: None,
             coarse_from: None,
             temp_dir: None,
@@ -272,6 +277,11 @@ impl Engine {
             })
         };
         (1..=engines).map_while(another).collect()
+    }
+
+    /// What writing the answer to a request of `begin` may take.
+    pub fn limits(&self, begin: Instant) -> Limits {
+        Limits { bytes: self.options.answer_bytes, until: self.options.time.map(|time| begin + time) }
     }
 
     /// The store that is asked.

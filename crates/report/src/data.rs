@@ -26,6 +26,7 @@ pub(crate) fn table(answer: Answer, runs: &[Run], limit: usize) -> Table {
     let answer =
         if runs.len() == 1 { answer.without_constant(&["run", "host"]) } else { answer.without_constant(&["host"]) };
     let total = answer.n_rows();
+    let answer = answer.head(limit);
     let whole = |ty: &DataType, unit: Unit| ty.is_integer() && unit == Unit::None;
     let columns = answer.columns.iter().map(|c| TableColumn {
         name: c.name.clone(),
@@ -37,7 +38,7 @@ pub(crate) fn table(answer: Answer, runs: &[Run], limit: usize) -> Table {
     let by_column: Vec<Vec<Value>> =
         answer.columns.iter().enumerate().map(|(i, c)| cells(&answer, i, c.name.as_str(), runs)).collect();
     let rows =
-        (0..total.min(limit)).map(|r| by_column.iter().map(|c| c.get(r).cloned().unwrap_or(Value::Null)).collect());
+        (0..answer.n_rows()).map(|r| by_column.iter().map(|c| c.get(r).cloned().unwrap_or(Value::Null)).collect());
     Table { rows: rows.collect(), columns, total }
 }
 

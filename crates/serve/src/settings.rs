@@ -112,6 +112,7 @@ impl Limits {
             process_bytes: Some(process),
             // Written as text it is there twice.
             answer_bytes: Some(answer / 2),
+            time: Some(self.time),
             threads: Some((cpus / 2).max(2)),
             spill_limit: Some(format!("{}MiB", (SPILL * memory) >> 20)),
             carried,

@@ -197,7 +197,7 @@ fn nested(sink: &mut Sink, array: &dyn Array, row: usize) -> Written {
 }
 
 /// A text between quotes, with escapes.
-fn json_text(sink: &mut Sink, text: &str) -> Written {
+pub(super) fn json_text(sink: &mut Sink, text: &str) -> Written {
     sink.put("\"")?;
     let mut from = 0;
     for (i, byte) in text.bytes().enumerate() {

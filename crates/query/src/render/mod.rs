@@ -21,7 +21,7 @@ use self::sink::{Full, Sink, Written};
 use crate::{Answer, AnswerColumn, QueryError};
 
 pub use sink::Limits;
-pub use values::values;
+pub use values::json_lists;
 
 /// How many rows a table looks at before it settles the widths of its columns.
 pub const LOOK_AHEAD: usize = 10_000;
@@ -211,13 +211,20 @@ fn with_metadata(columns: &[AnswerColumn], batch: &RecordBatch) -> Result<Record
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), batch.columns().to_vec())?)
 }
 
-/// The cells of a column as text, None for NULL.
+/// Bytes of the text of a column whose values can grow when they are written.
+const GROWN: u64 = 16 << 20;
+
+/// The cells of a column as text, None for NULL. Values of other types than plain ones are cut, with `…`, once all of them
+/// together are longer than people read.
 pub(crate) fn texts(array: &dyn Array) -> Vec<Option<String>> {
-    let mut sink = Sink::default();
+    let bytes = (array.data_type().is_nested() || array.data_type().is_binary()).then_some(GROWN);
+    let mut sink = Sink::new(Limits { bytes, until: None });
     let text = |row| {
         fenxi_model::value_of(array, row)?;
-        text::text(&mut sink, array, row).ok()?;
-        Some(sink.take_from(0))
+        let is_whole = text::text(&mut sink, array, row).is_ok();
+        let text = if is_whole { sink.text().to_owned() } else { format!("{}…", sink.text()) };
+        sink.forget();
+        Some(text)
     };
     (0..array.len()).map(text).collect()
 }

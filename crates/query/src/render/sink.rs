@@ -38,6 +38,8 @@ impl From<fmt::Error> for Full {
 const STEP: usize = 16 << 10;
 /// Bytes that are gathered before they leave.
 const LONG: usize = 64 << 10;
+/// Bytes that are held at most: a line of them, in which a value has grown, is none to be read by anybody.
+const MOST_HELD: u64 = 256 << 20;
 
 /// Text that is gathered, within limits.
 #[derive(Default)]
@@ -102,7 +104,7 @@ impl Sink {
     #[cold]
     fn look(&mut self, more: usize) -> Written {
         let length = self.text.len().saturating_add(more);
-        let room = self.limits.bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(self.gone));
+        let room = self.limits.bytes.map_or(MOST_HELD, |bytes| bytes.saturating_sub(self.gone).min(MOST_HELD));
         let room = usize::try_from(room).unwrap_or(usize::MAX);
         if length > room {
             return Err(Full);
@@ -165,8 +167,9 @@ impl Sink {
     /// Why it is full.
     pub(crate) fn error(&self) -> QueryError {
         match self.limits.bytes {
-            Some(bytes) if !self.too_late => QueryError::TooLarge(bytes),
-            _ => QueryError::Interrupted,
+            _ if self.too_late => QueryError::Interrupted,
+            Some(bytes) => QueryError::TooLarge(bytes),
+            None => QueryError::TooLarge(MOST_HELD),
         }
     }
 }

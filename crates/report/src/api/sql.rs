@@ -6,11 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use fenxi_query::{AnswerColumn, QueryError, render};
 use schemars::JsonSchema;
-use serde::{
-    Serialize, Serializer,
-    ser::{Error as _, SerializeSeq as _},
-};
-use serde_json::Value;
+use serde::Serialize;
 
 use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, schema};
 
@@ -31,7 +27,7 @@ pub(super) const SQL: Endpoint = Endpoint {
     ],
     changes: false,
     answer,
-    schema: schema::of::<SqlRows<'static>>,
+    schema: schema::of::<SqlRows>,
 };
 
 /// The first rows of an answer.
@@ -51,7 +47,13 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         "csv" => csv,
         other => return Err(ApiError::Wrong(format!("`format` is json, arrow or csv, not `{other}`"))),
     };
-    write(&first(context, query)?, begin)
+    write(&first(context, query)?, &Writing { begin, limits: context.engine.limits(begin) })
+}
+
+/// When a request began, and what its answer may take as text.
+struct Writing {
+    begin: Instant,
+    limits: render::Limits,
 }
 
 /// Asks until there are enough rows.
@@ -82,18 +84,15 @@ fn first(context: &Context<'_>, query: &Query) -> Result<First, ApiError> {
     Ok(First { columns, schema, batches, rows, cut })
 }
 
-/// The answer as JSON.
-#[derive(JsonSchema, Serialize)]
-struct SqlRows<'f> {
+/// The answer as JSON; [`json`] writes it.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is of use")]
+struct SqlRows {
     columns: Vec<SqlColumn>,
-    #[serde(serialize_with = "row_by_row")]
-    #[schemars(with = "Vec<Vec<SqlCell>>")]
-    rows: &'f [RecordBatch],
+    rows: Vec<Vec<SqlCell>>,
     /// Whether there are more rows.
     cut: bool,
-    #[serde(rename = "took_ms", serialize_with = "milliseconds_since")]
-    #[schemars(with = "u64")]
-    began: Instant,
+    took_ms: u64,
     /// Rows of the whole answer; null where it was cut.
     total: Option<usize>,
 }
@@ -119,34 +118,25 @@ enum SqlCell {
     List(Vec<SqlCell>),
 }
 
-/// So that no row is held twice of an answer that may be large.
-fn row_by_row<S: Serializer>(batches: &[RecordBatch], to: S) -> Result<S::Ok, S::Error> {
-    let mut rows = to.serialize_seq(None)?;
-    for batch in batches {
-        let columns: Result<Vec<Vec<Value>>, QueryError> = batch.columns().iter().map(render::values).collect();
-        let mut columns: Vec<_> = columns.map_err(S::Error::custom)?.into_iter().map(Vec::into_iter).collect();
-        for _ in 0..batch.num_rows() {
-            let row: Vec<Value> = columns.iter_mut().filter_map(Iterator::next).collect();
-            rows.serialize_element(&row)?;
-        }
-    }
-    rows.end()
-}
-
-fn milliseconds_since<S: Serializer>(began: &Instant, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_u64(began.elapsed().as_millis() as u64)
-}
-
-fn json(first: &First, began: Instant) -> Result<Reply, ApiError> {
+/// Rows are written within limits, not made into values before: as those they would take many times their memory.
+fn json(first: &First, writing: &Writing) -> Result<Reply, ApiError> {
     let column = |c: &AnswerColumn| SqlColumn { name: c.name.clone(), ty: c.ty.to_string(), unit: c.unit.symbol() };
-    let columns = first.columns.iter().map(column).collect();
-    let total = (!first.cut).then_some(first.rows);
-    Reply::json(&SqlRows { columns, rows: &first.batches, cut: first.cut, began, total })
+    let columns: Vec<SqlColumn> = first.columns.iter().map(column).collect();
+    let rows = render::json_lists(&first.batches, writing.limits)?;
+    let total = serde_json::to_string(&(!first.cut).then_some(first.rows))?;
+    let text = format!(
+        r#"{{"columns":{},"rows":{rows},"cut":{},"took_ms":{},"total":{total}}}"#,
+        serde_json::to_string(&columns)?,
+        first.cut,
+        writing.begin.elapsed().as_millis()
+    );
+    Ok(Reply { content_type: Reply::JSON, bytes: text.into_bytes() })
 }
 
-fn csv(first: &First, _: Instant) -> Result<Reply, ApiError> {
+fn csv(first: &First, writing: &Writing) -> Result<Reply, ApiError> {
     let mut bytes = Vec::new();
-    let mut writer = render::Writer::new(render::Format::Csv, render::Style::default(), &mut bytes);
+    let style = render::Style::default();
+    let mut writer = render::Writer::within(writing.limits, render::Format::Csv, style, &mut bytes);
     for batch in &first.batches {
         writer.batch(&first.columns, batch)?;
     }
@@ -154,7 +144,7 @@ fn csv(first: &First, _: Instant) -> Result<Reply, ApiError> {
     Ok(Reply { content_type: "text/csv; charset=utf-8", bytes })
 }
 
-fn arrow(first: &First, _: Instant) -> Result<Reply, ApiError> {
+fn arrow(first: &First, _: &Writing) -> Result<Reply, ApiError> {
     let failed = |e: arrow_schema::ArrowError| ApiError::Failed(e.to_string());
     let mut writer = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &first.schema).map_err(failed)?;
     for batch in &first.batches {

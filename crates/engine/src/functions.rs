@@ -10,6 +10,15 @@ const ALLOWED: &str = include_str!("functions/allowed.txt");
 /// Names with the reason after `#`, one a line.
 const REFUSED: &str = include_str!("functions/refused.txt");
 
+/// The engine's own views as `schema.name`, one a line; those that may not be read have the reason after `#`.
+const VIEWS: &str = include_str!("functions/views.txt");
+
+/// Schemas and names of the engine's views that tell paths, or what other statements are.
+static REFUSED_VIEWS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+    let refused = VIEWS.lines().filter_map(|line| line.split_once(" #"));
+    refused.filter_map(|(name, _)| name.trim().split_once('.')).collect()
+});
+
 static ALLOWED_NAMES: LazyLock<BTreeSet<&str>> = LazyLock::new(|| names(ALLOWED));
 static REFUSED_NAMES: LazyLock<BTreeSet<&str>> = LazyLock::new(|| names(REFUSED));
 
@@ -22,6 +31,14 @@ fn names(list: &'static str) -> BTreeSet<&'static str> {
 /// Whether a statement may call `name`.
 pub(crate) fn is_allowed(name: &str) -> bool {
     ALLOWED_NAMES.contains(name.to_lowercase().as_str())
+}
+
+/// Whether a statement may read the table or view `name` of `schema`, which is empty where the statement names none. Views of the
+/// schema `main` and of `pg_catalog` are found without it.
+pub(crate) fn may_read(schema: &str, name: &str) -> bool {
+    let is = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
+    let refused = |(of, view): &&(&str, &str)| is(view, name) && (is(schema, of) || *of != "information_schema");
+    !REFUSED_VIEWS.iter().any(|view| refused(&view))
 }
 
 /// A refused function that a text might call, as far as characters tell: its name, then something that may end
@@ -40,7 +57,17 @@ pub(crate) fn refused_in(sql: &str) -> Option<String> {
             !before.ends_with(part_of_name) && after.starts_with(['(', '/', '-'])
         })
     };
-    REFUSED_NAMES.iter().find(|name| is_called(name)).map(|name| (*name).to_owned())
+    let is_read = |name: &str| {
+        let part_of_name = |c: &char| part_of_name(*c);
+        let mut places = text.match_indices(name);
+        places.any(|(at, _)| {
+            let (before, after) = (text[..at].chars().next_back(), text[at + name.len()..].chars().next());
+            before.as_ref().is_none_or(|c| !part_of_name(c)) && after.as_ref().is_none_or(|c| !part_of_name(c))
+        })
+    };
+    let views = REFUSED_VIEWS.iter().map(|(_, name)| *name);
+    let called = REFUSED_NAMES.iter().copied().find(|name| is_called(name));
+    called.or_else(|| views.filter(|name| *name != "views").find(|name| is_read(name))).map(str::to_owned)
 }
 
 /// What the parser's tree of a text tells.
@@ -50,6 +77,29 @@ pub(crate) struct Parts {
     pub statements: usize,
     /// Names of the functions that they call.
     pub functions: BTreeSet<String>,
+    /// Schemas and names of the tables that they read; the schema is empty where they name none.
+    pub tables: BTreeSet<(String, String)>,
+}
+
+/// Keys of the tree whose values are of interest.
+#[derive(Default)]
+enum Key {
+    Function,
+    Schema,
+    Table,
+    #[default]
+    Other,
+}
+
+impl Key {
+    fn of(text: &str) -> Key {
+        match text {
+            "function_name" => Key::Function,
+            "schema_name" => Key::Schema,
+            "table_name" => Key::Table,
+            _ => Key::Other,
+        }
+    }
 }
 
 /// Reads the parser's tree, JSON of `{"error":…,"statements":[{…},…]}`.
@@ -59,30 +109,35 @@ pub(crate) fn read(tree: &str) -> Parts {
     let mut parts = Parts::default();
     let bytes = tree.as_bytes();
     let (mut depth, mut i) = (0_usize, 0);
-    // Whether the string before was the key of a function's name.
-    let mut is_name = false;
+    // The key before, if its value is of interest, and the last schema that was named.
+    let (mut key, mut schema) = (Key::Other, "");
     while i < bytes.len() {
         match bytes[i] {
             b'{' | b'[' => {
                 if bytes[i] == b'{' && depth == 2 {
                     parts.statements += 1;
                 }
-                (depth, is_name) = (depth + 1, false);
+                (depth, key) = (depth + 1, Key::Other);
             }
-            b'}' | b']' => (depth, is_name) = (depth.saturating_sub(1), false),
+            b'}' | b']' => (depth, key) = (depth.saturating_sub(1), Key::Other),
             b'"' => {
                 let end = end_of_string(bytes, i);
                 let text = &tree[i + 1..end];
-                let is_key = bytes.get(end + 1) == Some(&b':');
-                if is_name && !is_key {
+                if bytes.get(end + 1) == Some(&b':') {
+                    key = Key::of(text);
+                } else {
                     // A name with escapes is none of the engine's; it only must not become one.
-                    parts.functions.insert(text.to_owned());
+                    match std::mem::take(&mut key) {
+                        Key::Function => drop(parts.functions.insert(text.to_owned())),
+                        Key::Schema => schema = text,
+                        Key::Table => drop(parts.tables.insert((schema.to_owned(), text.to_owned()))),
+                        Key::Other => {}
+                    }
                 }
-                is_name = is_key && text == "function_name";
                 i = end;
             }
             b':' => {}
-            _ => is_name = false,
+            _ => key = Key::Other,
         }
         i += 1;
     }
@@ -100,7 +155,7 @@ fn end_of_string(bytes: &[u8], begin: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALLOWED_NAMES, Parts, REFUSED_NAMES, is_allowed, read, refused_in};
+    use super::{ALLOWED_NAMES, Parts, REFUSED_NAMES, VIEWS, is_allowed, may_read, read, refused_in};
     use crate::database::Template;
 
     #[test]
@@ -121,7 +176,39 @@ mod tests {
         let tree = r#"{"error":false,"statements":[{"node":{"a":[{"function_name":"avg","x":"function_name"}],
             "b":{"value":"\"function_name\":\"evil\""}}},{"node":{"function_name":"query"}}]}"#;
         let functions = ["avg", "query"].map(str::to_owned).into();
-        assert_eq!(read(tree), Parts { statements: 2, functions });
+        assert_eq!(read(tree), Parts { statements: 2, functions, ..Parts::default() });
+    }
+
+    #[test]
+    fn tables_are_named_with_their_schemas() {
+        let tree = r#"{"error":false,"statements":[{"node":{"a":{"schema_name":"pg_catalog","table_name":"pg_settings"},
+            "b":{"schema_name":"","table_name":"cpu"}}}]}"#;
+        let tables = [("", "cpu"), ("pg_catalog", "pg_settings")].map(|(s, n)| (s.to_owned(), n.to_owned())).into();
+        assert_eq!(read(tree), Parts { statements: 1, tables, ..Parts::default() });
+    }
+
+    #[test]
+    fn views_of_the_engine_are_all_on_the_list_and_those_that_tell_paths_may_not_be_read() {
+        let template = Template::open().unwrap();
+        let database = template.session().unwrap();
+        let sql =
+            "SELECT string_agg(schema_name || '.' || view_name, ' ' ORDER BY ALL) FROM duckdb_views() WHERE internal";
+        let views = database.con().prepare(sql).unwrap().rows().unwrap().text().unwrap();
+        let mut listed: Vec<&str> =
+            VIEWS.lines().map(|line| line.split_once(" #").map_or(line, |(name, _)| name)).collect();
+        listed.sort_unstable();
+        let mut views: Vec<&str> = views.split(' ').collect();
+        views.sort_unstable();
+        assert_eq!(views, listed);
+        let refused = [
+            ("pg_catalog", "pg_settings"),
+            ("", "SQLITE_master"),
+            ("main", "duckdb_views"),
+            ("information_schema", "views"),
+        ];
+        let read = [("", "views"), ("information_schema", "tables"), ("", "cpu"), ("boot", "disk")];
+        assert!(refused.iter().all(|(schema, name)| !may_read(schema, name)));
+        assert!(read.iter().all(|(schema, name)| may_read(schema, name)));
     }
 
     #[test]
@@ -138,6 +225,8 @@ mod tests {
     fn a_refused_function_is_found_in_a_text_that_has_no_tree() {
         assert_eq!(refused_in("PIVOT x ON \"Query\" ('a')").as_deref(), Some("query"));
         assert_eq!(refused_in("PIVOT x ON glob/**/('a')").as_deref(), Some("glob"));
+        assert_eq!(refused_in("PIVOT pg_settings ON name").as_deref(), Some("pg_settings"));
+        assert_eq!(refused_in("PIVOT my_pg_settings ON name"), None);
         assert_eq!(refused_in("PIVOT querystat ON query USING avg(x)"), None);
     }
 }

@@ -33,6 +33,9 @@ pub(crate) fn check(database: &Database<'_>, sql: &str) -> Result<(), Failure> {
     if let Some(name) = parts.functions.iter().find(|name| !functions::is_allowed(name)) {
         return Err(Failure::Function(name.clone()));
     }
+    if let Some((_, name)) = parts.tables.iter().find(|(schema, name)| !functions::may_read(schema, name)) {
+        return Err(Failure::Function(name.clone()));
+    }
     prepared(database, sql, 1)
 }
 

@@ -107,7 +107,7 @@ pub enum QueryError {
     Parquet(#[from] parquet::errors::ParquetError),
     /// A function that statements may not use.
     #[error(
-        "the function `{0}` cannot be used here: statements read the tables of runs, and no files, settings or texts of other statements"
+        "`{0}` cannot be used here: statements read the tables of runs, and no files, settings or texts of other statements"
     )]
     Function(String),
     /// The answer has more bytes than are allowed.

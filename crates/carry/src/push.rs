@@ -58,7 +58,9 @@ pub fn push(
     runs: Option<&[RunId]>,
     transfer: &Transfer<'_>,
 ) -> Result<Pushed, CarryError> {
-    place.clear()?;
+    if !transfer.dry_run {
+        place.clear()?;
+    }
     let there = place.list()?;
     let pushing = Pushing { store, place, transfer, there, files: AtomicU64::new(0), bytes: AtomicU64::new(0) };
     pushing.claim()?;

@@ -1,60 +1,104 @@
 //! A directory as a place: a file system that several machines share, or a disk that is carried.
+//!
+//! Others may write there. Nothing that they put there is followed or waited for, see [`Folder`].
 
 use std::{
     collections::BTreeMap,
-    io,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
+use fenxi_model::Micros;
+use fenxi_store::{Entry, Folder, PART, open_regular};
 use fs_err as fs;
+use rustix::fs::FileType;
 
-use crate::{CarryError, Place};
+use crate::{
+    CarryError, Place,
+    fetch::{Body, Patience},
+    place::{MOST_NAMES, too_many},
+    push::STATE,
+};
 
-/// What a file is called until it is whole.
-const PART: &str = ".part";
+/// What of a directory is a store's; whatever else lies there is none of our business.
+const OURS: &[&str] =
+    &["store.json", STATE, "runs", "labels", "compacted", "questions", "formats", "findings", "studies"];
+/// Folders in folders: a store has three of them, and one more for what a later one may have.
+const DEPTH: usize = 4;
+/// Seconds after which an unfinished file is one of a command that was killed.
+const OLD_S: i64 = 86_400;
 
 /// A directory.
 pub(crate) struct Directory {
     path: PathBuf,
+    now: fn() -> Micros,
 }
 
 impl Directory {
-    pub(crate) fn new(path: PathBuf) -> Directory {
-        Directory { path }
+    pub(crate) fn new(path: PathBuf, now: fn() -> Micros) -> Directory {
+        Directory { path, now }
     }
 
-    fn shown(&self, name: &str, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), CarryError> {
-        let path = self.path.join(name);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+    /// The directory, opened; None when it is not there.
+    fn folder(&self) -> io::Result<Option<Folder>> {
+        match Folder::open(&self.path) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
         }
-        let mut part = path.clone().into_os_string();
-        part.push(PART);
-        let part = PathBuf::from(part);
-        write(&part)?;
-        fs::File::open(&part)?.sync_all()?;
-        Ok(fs::rename(&part, &path)?)
+    }
+
+    fn put_with(&self, name: &str, write: impl FnOnce(&mut fs::File) -> io::Result<()>) -> Result<(), CarryError> {
+        fs::create_dir_all(&self.path)?;
+        let folder = Folder::open(&self.path)?;
+        if let Some((folders, _)) = name.rsplit_once('/') {
+            folder.make(folders, 0o777)?;
+        }
+        Ok(folder.put(name, 0o666, write)?)
+    }
+
+    /// Gives every file of the store to `each`, with its name.
+    fn walk(&self, each: &mut dyn FnMut(String, &Entry) -> Result<(), CarryError>) -> Result<(), CarryError> {
+        let Some(folder) = self.folder()? else { return Ok(()) };
+        for entry in folder.entries()? {
+            if OURS.contains(&entry.name.as_str()) || is_unfinished(&entry.name) {
+                walk(&folder, "", &entry, DEPTH, each)?;
+            }
+        }
+        Ok(())
     }
 }
 
-fn walk(dir: &Path, within: &str, prefix: &str, found: &mut BTreeMap<String, u64>) -> io::Result<()> {
-    let entries = match fs::read_dir(dir) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let name = format!("{within}{}", entry.file_name().to_string_lossy());
-        if entry.file_type()?.is_dir() {
-            let inside = format!("{name}/");
-            if inside.starts_with(prefix) || prefix.starts_with(&inside) {
-                walk(&entry.path(), &inside, prefix, found)?;
-            }
-        } else if name.starts_with(prefix) && !name.ends_with(PART) {
-            found.insert(name, entry.metadata()?.len());
+/// Whether a file is called as one that is not whole yet.
+fn is_unfinished(name: &str) -> bool {
+    let digits = name.strip_prefix('.').and_then(|name| name.strip_suffix(PART));
+    digits.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+fn walk(
+    folder: &Folder,
+    within: &str,
+    entry: &Entry,
+    depth: usize,
+    each: &mut dyn FnMut(String, &Entry) -> Result<(), CarryError>,
+) -> Result<(), CarryError> {
+    let name = format!("{within}{}", entry.name);
+    match entry.kind {
+        FileType::RegularFile => each(name, entry),
+        FileType::Directory if depth > 0 => {
+            let below = folder.below(&entry.name)?;
+            let within = format!("{name}/");
+            below.entries()?.iter().try_for_each(|entry| walk(&below, &within, entry, depth - 1, each))
         }
+        // It is not read, and not written into.
+        _ if name.ends_with(PART) => Ok(()),
+        _ => match folder.file(&entry.name) {
+            // Gone since it was listed.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            // It says what lies there in place of a file.
+            other => Ok(other.map(drop)?),
+        },
     }
-    Ok(())
 }
 
 impl Place for Directory {
@@ -62,37 +106,57 @@ impl Place for Directory {
         self.path.display().to_string()
     }
 
-    fn list(&self, prefix: &str) -> Result<BTreeMap<String, u64>, CarryError> {
+    fn patience(&self) -> Patience {
+        Patience::default()
+    }
+
+    fn list(&self) -> Result<BTreeMap<String, u64>, CarryError> {
         let mut found = BTreeMap::new();
-        walk(&self.path, "", prefix, &mut found)?;
+        self.walk(&mut |name, entry| {
+            if !name.ends_with(PART) {
+                found.insert(name, entry.bytes);
+            }
+            if found.len() > MOST_NAMES { Err(too_many(self)) } else { Ok(()) }
+        })?;
         Ok(found)
     }
 
     fn put_file(&self, name: &str, path: &Path) -> Result<(), CarryError> {
-        self.shown(name, |part| fs::copy(path, part).map(drop))
+        let mut from = open_regular(path)?;
+        self.put_with(name, |file| io::copy(&mut from, file).map(drop))
     }
 
     fn put(&self, name: &str, bytes: &[u8]) -> Result<(), CarryError> {
-        self.shown(name, |part| fs::write(part, bytes))
+        self.put_with(name, |file| file.write_all(bytes))
     }
 
-    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, CarryError> {
-        match fs::read(self.path.join(name)) {
-            Ok(bytes) => Ok(Some(bytes)),
+    fn open(&self, name: &str) -> Result<Option<Body>, CarryError> {
+        let Some(folder) = self.folder()? else { return Ok(None) };
+        match folder.file(name) {
+            Ok(file) => {
+                let bytes = Some(file.metadata()?.len());
+                Ok(Some(Body { reader: Box::new(file), bytes }))
+            }
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e.into()),
         }
     }
 
-    fn get_file(&self, name: &str, path: &Path) -> Result<(), CarryError> {
-        fs::copy(self.path.join(name), path)?;
+    fn delete(&self, name: &str) -> Result<(), CarryError> {
+        if let Some(folder) = self.folder()? {
+            folder.remove(name)?;
+        }
         Ok(())
     }
 
-    fn delete(&self, name: &str) -> Result<(), CarryError> {
-        match fs::remove_file(self.path.join(name)) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e.into()),
-            _ => Ok(()),
-        }
+    fn clear(&self) -> Result<(), CarryError> {
+        let before = (self.now)().0 / 1_000_000 - OLD_S;
+        let Some(folder) = self.folder()? else { return Ok(()) };
+        self.walk(&mut |name, entry| {
+            if is_unfinished(&entry.name) && entry.changed_s < before {
+                folder.remove(&name)?;
+            }
+            Ok(())
+        })
     }
 }

@@ -21,6 +21,16 @@ pub enum CarryError {
         /// What it said.
         why: String,
     },
+    /// What comes is not what the place says of it.
+    #[error("{place} is not to be believed: {name}: {why}; nothing of it was kept")]
+    Lie {
+        /// The place.
+        place: String,
+        /// The file.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Something else lies there.
     #[error("{place} holds another store ({theirs}, this one is {ours}): choose another prefix")]
     Foreign {

@@ -9,13 +9,19 @@
 
 mod directory;
 mod error;
+mod fetch;
+mod list;
 mod place;
 mod pull;
 mod push;
 mod s3;
 mod sign;
 
+#[cfg(test)]
+mod liars;
+
 pub use error::CarryError;
+pub use fetch::{Body, Patience};
 pub use place::{Place, open};
 pub use pull::{Pulled, pull};
 pub use push::{Pushed, push};

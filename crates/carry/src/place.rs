@@ -5,18 +5,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{CarryError, directory::Directory, s3::S3};
+use crate::{
+    CarryError,
+    directory::Directory,
+    fetch::{Body, Patience},
+    s3::S3,
+};
 
 /// A place for files with names as `runs/run=<id>/run.json`. A file is there whole or not at all.
 pub trait Place: Sync {
     /// The place in words, for messages.
     fn name(&self) -> String;
 
-    /// Names and sizes of all files whose names begin with `prefix`.
+    /// How long it may take for what it is asked.
+    fn patience(&self) -> Patience;
+
+    /// Names and sizes of all files of a store that are there.
     ///
     /// # Errors
-    /// When the place cannot be asked.
-    fn list(&self, prefix: &str) -> Result<BTreeMap<String, u64>, CarryError>;
+    /// When the place cannot be asked, or its list is none that a place gives.
+    fn list(&self) -> Result<BTreeMap<String, u64>, CarryError>;
 
     /// Puts a file there, in place of one that is there.
     ///
@@ -30,23 +38,36 @@ pub trait Place: Sync {
     /// When they do not arrive.
     fn put(&self, name: &str, bytes: &[u8]) -> Result<(), CarryError>;
 
-    /// Gets a small file; None when it is not there.
+    /// Begins to get a file; None when it is not there. Nothing that comes is checked yet.
     ///
     /// # Errors
     /// When the place cannot be asked.
-    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, CarryError>;
-
-    /// Gets a file of any size.
-    ///
-    /// # Errors
-    /// When it is not there, or `path` cannot be written.
-    fn get_file(&self, name: &str, path: &Path) -> Result<(), CarryError>;
+    fn open(&self, name: &str) -> Result<Option<Body>, CarryError>;
 
     /// Removes a file; one that is not there is removed already.
     ///
     /// # Errors
     /// When the place refuses.
     fn delete(&self, name: &str) -> Result<(), CarryError>;
+
+    /// Removes what commands left there that were killed long ago.
+    ///
+    /// # Errors
+    /// When the place refuses.
+    fn clear(&self) -> Result<(), CarryError> {
+        Ok(())
+    }
+}
+
+/// The most files that a list may have: those of 30,000 runs that were not compacted.
+pub(crate) const MOST_NAMES: usize = 1_000_000;
+/// The largest file that a list may have.
+pub(crate) const LARGEST: u64 = 1 << 40;
+
+/// The error for a list without an end.
+pub(crate) fn too_many(place: &dyn Place) -> CarryError {
+    let why = format!("its list has more than {MOST_NAMES} files; `fenxi compact` before pushing makes them fewer");
+    CarryError::Storage { what: place.name(), why }
 }
 
 /// The place at an address: `s3://BUCKET/PREFIX`, `file:///DIRECTORY`, or a directory.
@@ -69,7 +90,7 @@ pub fn open(address: &str, now: fn() -> fenxi_model::Micros) -> Result<Box<dyn P
     if path.is_empty() {
         return Err(CarryError::Address(address.to_owned()));
     }
-    Ok(Box::new(Directory::new(PathBuf::from(path))))
+    Ok(Box::new(Directory::new(PathBuf::from(path), now)))
 }
 
 #[cfg(test)]

@@ -2,16 +2,24 @@
 //!
 //! So what comes from elsewhere is validated like any archive: every file against its checksum, whole runs or none.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use fenxi_model::RunId;
-use fenxi_store::{Store, TakeLimits};
-use fs_err as fs;
+use fenxi_store::{Folder, LONGEST_LABELS, LONGEST_MANIFEST, Store, TakeLimits};
 
-use crate::{CarryError, Place, Transfer};
+use crate::{
+    CarryError, Place, Transfer,
+    fetch::{Size, receive, small},
+    push::manifest_of,
+};
 
 /// Runs that are fetched before they are taken in: they lie on the disk twice meanwhile.
 const AT_ONCE: usize = 32;
+/// What names files of many runs, and the most that it may have: a hundred bytes for each of half a million runs.
+const PACKING: &str = "compacted/manifest.json";
+const PACKING_BYTES: u64 = 64 << 20;
+/// The most that the mark of a store may have.
+pub(crate) const MARK_BYTES: u64 = 64 << 10;
 
 /// What a pull did, or would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,10 +42,10 @@ pub fn pull(
     chosen: &[String],
     transfer: &Transfer<'_>,
 ) -> Result<Pulled, CarryError> {
-    if place.get("store.json")?.is_none() {
+    if small(place, "store.json", MARK_BYTES)?.is_none() {
         return Err(CarryError::NoStore(place.name()));
     }
-    let there = place.list("")?;
+    let there = place.list()?;
     let manifest = |name: &str| name.strip_prefix("runs/run=")?.strip_suffix("/run.json").and_then(RunId::parse);
     let mut ids: Vec<RunId> = there.keys().filter_map(|name| manifest(name)).collect();
     for beginning in chosen {
@@ -58,6 +66,7 @@ pub fn pull(
     let scratch = store.scratch()?;
     let hidden = Store::open_or_create(scratch.path("store"))?;
     for some in ids.chunks(AT_ONCE) {
+        packing(&hidden, place, &there)?;
         for id in some {
             pulled.bytes += fetch(&hidden, place, &there, id)?;
             pulled.runs += 1;
@@ -77,47 +86,78 @@ fn of_run<'a>(there: &'a BTreeMap<String, u64>, id: &RunId) -> impl Iterator<Ite
     there.iter().filter(move |(name, _)| name.starts_with(&folder)).map(|(name, bytes)| (name.as_str(), *bytes))
 }
 
-/// Fetches what lies in a run's folder, and its labels.
+/// Fetches what lies in a run's folder, and its labels: the manifest first, which says what comes.
 fn fetch(hidden: &Store, place: &dyn Place, there: &BTreeMap<String, u64>, id: &RunId) -> Result<u64, CarryError> {
-    let labels = format!("labels/{id}.json");
-    let labels = there.get_key_value(&labels).map(|(name, bytes)| (name.as_str(), *bytes));
     let mut fetched = 0;
-    for (name, bytes) in of_run(there, id).chain(labels) {
-        if !is_plain(name) {
-            let why = "its name leads elsewhere".to_owned();
-            return Err(CarryError::Storage { what: format!("{} in {}", name, place.name()), why });
+    for (name, most) in [(format!("labels/{id}.json"), LONGEST_LABELS as u64), (manifest_of(id), LONGEST_MANIFEST)] {
+        if let Some(told) = there.get(&name) {
+            fetched += listed(hidden, place, (&name, *told), most)?;
         }
-        into(hidden.path(), place, name)?;
-        fetched += bytes;
+    }
+    let manifest = hidden.kept_manifest(id)?;
+    for file in hidden.own_files(&manifest)? {
+        let name = format!("runs/run={id}/{}", file.name);
+        fetched += stated(hidden, place, there, (&name, file.bytes))?;
     }
     Ok(fetched)
 }
 
-/// Whether a name of a run's file stays within its folder.
-fn is_plain(name: &str) -> bool {
-    name.split('/').all(|part| !matches!(part, "" | "." | ".."))
-}
-
-fn into(root: &Path, place: &dyn Place, name: &str) -> Result<(), CarryError> {
-    let path = root.join(name);
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+/// Fetches a file of which only the list says how long it is.
+fn listed(hidden: &Store, place: &dyn Place, (name, told): (&str, u64), most: u64) -> Result<u64, CarryError> {
+    if told > most {
+        let why = format!("it has {told} bytes in the list, and {most} are the most");
+        return Err(CarryError::Lie { place: place.name(), name: name.to_owned(), why });
     }
-    place.get_file(name, &path)
+    into(hidden, place, name, told)
 }
 
-/// Fetches the files of many runs that hold tables of these, and what names them.
+/// Fetches a file that a manifest names, if the list says the same of it.
+fn stated(
+    hidden: &Store,
+    place: &dyn Place,
+    there: &BTreeMap<String, u64>,
+    (name, bytes): (&str, u64),
+) -> Result<u64, CarryError> {
+    let lie = |why: String| Err(CarryError::Lie { place: place.name(), name: name.to_owned(), why });
+    match there.get(name) {
+        Some(told) if *told == bytes => into(hidden, place, name, bytes),
+        Some(told) => lie(format!("it has {told} bytes in the list, and {bytes} in the manifest")),
+        None => lie("a manifest names it, and it is not there".to_owned()),
+    }
+}
+
+/// Fetches a file into the hidden store.
+fn into(hidden: &Store, place: &dyn Place, name: &str, bytes: u64) -> Result<u64, CarryError> {
+    let folder = Folder::open(hidden.path())?;
+    folder.make(name.rsplit_once('/').map_or("", |(folders, _)| folders), 0o700)?;
+    // That of the runs before.
+    folder.remove(name)?;
+    let mut file = folder.create(name, 0o600)?;
+    match receive(place, name, Size::Told(bytes), &mut file)? {
+        Some(bytes) => Ok(bytes),
+        None => {
+            let why = "it is in the list, and it is not there".to_owned();
+            Err(CarryError::Lie { place: place.name(), name: name.to_owned(), why })
+        }
+    }
+}
+
+/// Fetches what names the files of many runs.
+fn packing(hidden: &Store, place: &dyn Place, there: &BTreeMap<String, u64>) -> Result<(), CarryError> {
+    match there.get(PACKING) {
+        None => Ok(()),
+        Some(told) => listed(hidden, place, (PACKING, *told), PACKING_BYTES).map(drop),
+    }
+}
+
+/// Fetches the files of many runs that hold tables of these.
 fn packed(hidden: &Store, place: &dyn Place, there: &BTreeMap<String, u64>, ids: &[RunId]) -> Result<u64, CarryError> {
-    if !there.contains_key("compacted/manifest.json") {
-        return Ok(0);
-    }
-    into(hidden.path(), place, "compacted/manifest.json")?;
+    let wanted = hidden.shared_files(ids)?;
     let mut fetched = 0;
-    for path in hidden.shared_files(ids)? {
-        let Some(name) = path.strip_prefix(hidden.path()).ok().and_then(Path::to_str) else { continue };
-        if is_plain(name) && !path.exists() {
-            into(hidden.path(), place, name)?;
-            fetched += there.get(name).copied().unwrap_or(0);
+    for file in hidden.packed_files()? {
+        let path = hidden.path().join(&file.name);
+        if wanted.contains(&path) && !path.exists() {
+            fetched += stated(hidden, place, there, (&file.name, file.bytes))?;
         }
     }
     Ok(fetched)

@@ -13,10 +13,12 @@ use fenxi_model::RunId;
 use fenxi_store::{FileEntry, Store};
 use fs_err as fs;
 
-use crate::{CarryError, Place, Transfer};
+use crate::{CarryError, Place, Transfer, fetch::small, pull::MARK_BYTES};
 
 /// What is known to be there of files that may change: BLAKE3 by name.
 pub(crate) const STATE: &str = ".fenxi-push.json";
+/// The longest such list: it has a hundred bytes for each run.
+const STATE_BYTES: u64 = 64 << 20;
 /// Folders of small files that may change, besides labels.
 const SMALL: &[&str] = &["questions", "questions/.kept", "formats", "findings", "studies"];
 
@@ -56,7 +58,10 @@ pub fn push(
     runs: Option<&[RunId]>,
     transfer: &Transfer<'_>,
 ) -> Result<Pushed, CarryError> {
-    let there = place.list("")?;
+    if !transfer.dry_run {
+        place.clear()?;
+    }
+    let there = place.list()?;
     let pushing = Pushing { store, place, transfer, there, files: AtomicU64::new(0), bytes: AtomicU64::new(0) };
     pushing.claim()?;
     let mut ids = runs.map_or_else(|| store.ids(), |runs| Ok(runs.to_vec()))?;
@@ -84,15 +89,15 @@ pub fn push(
     Ok(pushed)
 }
 
-fn manifest_of(id: &RunId) -> String {
+pub(crate) fn manifest_of(id: &RunId) -> String {
     format!("runs/run={id}/run.json")
 }
 
 impl Pushing<'_> {
     /// Marks the place as this store's; one of another store takes runs, but no files of many runs.
     fn claim(&self) -> Result<(), CarryError> {
-        let own = fs::read(self.store.path().join("store.json"))?;
-        match self.place.get("store.json")? {
+        let own = self.store.read_own(&self.store.path().join("store.json"))?;
+        match small(self.place, "store.json", MARK_BYTES)? {
             None => self.bytes("store.json", &own),
             Some(theirs) if id_of(&theirs) != id_of(&own) && !self.store.packed_files()?.is_empty() => {
                 Err(CarryError::Foreign { place: self.place.name(), theirs: id_of(&theirs), ours: id_of(&own) })
@@ -197,11 +202,15 @@ impl Pushing<'_> {
             }
             names.push("compacted/manifest.json".to_owned());
         }
-        let known = self.place.get(STATE)?.unwrap_or_default();
+        let known = small(self.place, STATE, STATE_BYTES)?.unwrap_or_default();
         let mut known: BTreeMap<String, String> = serde_json::from_slice(&known).unwrap_or_default();
         let before = known.clone();
         for name in names {
-            let Ok(text) = fs::read(self.store.path().join(&name)) else { continue };
+            let text = match self.store.read_own(&self.store.path().join(&name)) {
+                Ok(text) => text,
+                Err(e) if e.is_not_found() => continue,
+                Err(e) => return Err(e.into()),
+            };
             let digest = blake3::hash(&text).to_hex().to_string();
             if known.get(&name) != Some(&digest) || !self.there.contains_key(&name) {
                 self.bytes(&name, &text)?;
@@ -249,5 +258,5 @@ fn storage(place: &dyn Place, error: &dyn std::fmt::Display) -> CarryError {
 /// The id of a store, as its mark has it.
 pub(crate) fn id_of(mark: &[u8]) -> String {
     let mark: serde_json::Value = serde_json::from_slice(mark).unwrap_or_default();
-    mark["id"].as_str().unwrap_or("unknown").to_owned()
+    mark["id"].as_str().unwrap_or("unknown").chars().take(40).collect()
 }

@@ -2,15 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    env,
-    io::{self, Read},
+    env, io,
     path::Path,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use fenxi_model::Micros;
 use fs_err as fs;
-use quick_xml::{Reader, events::Event};
 use sha2::{Digest as _, Sha256};
 use ureq::{
     Agent, Body, SendBody,
@@ -19,6 +17,9 @@ use ureq::{
 
 use crate::{
     CarryError, Place,
+    fetch::{Body as Coming, Pace, Patience, Stopped, copy},
+    list::Listing,
+    place::{LARGEST as LARGEST_LISTED, MOST_NAMES, too_many},
     sign::{Credentials, Unsigned, encoded, hex, sha256},
 };
 
@@ -30,6 +31,12 @@ const PAUSE: Duration = Duration::from_millis(200);
 const LARGEST: u64 = 5 << 30;
 /// An error's text that is read.
 const ERROR_TEXT: u64 = 16 << 10;
+/// The longest page of a list: a thousand names of a kilobyte each, which may be written three times as long.
+const PAGE: u64 = 8 << 20;
+/// The most pages of a list: those of [`MOST_NAMES`], and as many that are not full.
+const PAGES: usize = 2 * MOST_NAMES / 1000;
+/// The most that all names of a list may have together.
+const NAMES: usize = 128 << 20;
 
 /// A bucket, and a prefix in it.
 pub(crate) struct S3 {
@@ -43,6 +50,7 @@ pub(crate) struct S3 {
     prefix: String,
     region: String,
     credentials: Credentials,
+    patience: Patience,
     now: fn() -> Micros,
 }
 
@@ -52,6 +60,16 @@ enum Payload<'a> {
     None,
     Bytes(&'a [u8]),
     File(&'a Path),
+}
+
+/// Where a bucket is, and what of it is meant.
+pub(crate) struct At<'a> {
+    /// See [`S3`].
+    pub base: String,
+    /// See [`S3`].
+    pub root: String,
+    pub bucket: &'a str,
+    pub prefix: &'a str,
 }
 
 impl S3 {
@@ -70,6 +88,17 @@ impl S3 {
             Some(endpoint) => (endpoint.trim_end_matches('/').to_owned(), format!("/{bucket}")),
             None => (format!("https://{bucket}.s3.{region}.amazonaws.com"), String::new()),
         };
+        let at = At { base, root, bucket, prefix };
+        Ok(S3::new(at, region, credentials, Patience::default(), now))
+    }
+
+    pub(crate) fn new(
+        At { base, root, bucket, prefix }: At<'_>,
+        region: String,
+        credentials: Credentials,
+        patience: Patience,
+        now: fn() -> Micros,
+    ) -> S3 {
         let host = base.split_once("://").map_or(base.as_str(), |(_, rest)| rest).to_owned();
         let prefix = prefix.trim_matches('/');
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
@@ -77,10 +106,12 @@ impl S3 {
             .http_status_as_error(false)
             .max_redirects(0)
             .timeout_connect(Some(Duration::from_secs(20)))
-            .timeout_recv_response(Some(Duration::from_secs(120)))
+            .timeout_recv_response(Some(patience.silence))
+            .timeout_per_read(Some(patience.silence))
+            .timeout_per_write(Some(patience.silence))
             .build();
         let bucket = bucket.to_owned();
-        Ok(S3 { agent: config.into(), base, host, root, bucket, prefix, region, credentials, now })
+        S3 { agent: config.into(), base, host, root, bucket, prefix, region, credentials, patience, now }
     }
 
     fn key(&self, name: &str) -> String {
@@ -89,8 +120,12 @@ impl S3 {
 
     /// Asks, several times where that may help; `path` and `query` are encoded.
     fn ask(&self, method: &str, path: &str, query: &str, payload: Payload<'_>) -> Result<Response<Body>, CarryError> {
-        let mut pause = PAUSE;
+        let (mut pause, begun) = (PAUSE, Instant::now());
         for _ in 1..ATTEMPTS {
+            // What has kept us waiting so long will do so again.
+            if begun.elapsed() >= self.patience.silence {
+                break;
+            }
             match self.once(method, path, query, payload) {
                 Ok(response) if !response.status().is_server_error() => return Ok(response),
                 // A file that cannot be read here is no fault of the storage.
@@ -140,11 +175,38 @@ impl S3 {
         if response.status().is_success() { Ok(response) } else { Err(self.refused(method, &path, response)) }
     }
 
+    /// One page of the list.
+    fn page(&self, token: Option<&str>, pace: &mut Pace) -> Result<Listing, CarryError> {
+        let path = if self.root.is_empty() { "/".to_owned() } else { self.root.clone() };
+        let token = token.map(|token| format!("continuation-token={}&", encoded(token, b""))).unwrap_or_default();
+        let query = format!("{token}list-type=2&prefix={}", encoded(&self.prefix, b""));
+        let response = self.ask("GET", &path, &query, Payload::None)?;
+        if !response.status().is_success() {
+            return Err(self.refused("GET", &path, response));
+        }
+        let mut text = Vec::new();
+        match copy(&mut response.into_body().into_reader(), &mut text, PAGE, pace) {
+            Ok(_) => {}
+            Err(Stopped::Long) => return Err(self.no_list(&format!("a page of it has more than {PAGE} bytes"))),
+            Err(Stopped::Read(e) | Stopped::Write(e)) => {
+                return Err(self.no_list(&format!("it does not come whole: {e}")));
+            }
+        }
+        let text = std::str::from_utf8(&text).map_err(|e| self.no_list(&format!("it is no text: {e}")))?;
+        Listing::parse(text).map_err(|why| self.no_list(&why))
+    }
+
+    /// The error for a list that is none.
+    fn no_list(&self, why: &str) -> CarryError {
+        CarryError::Lie { place: self.name(), name: "its list of files".to_owned(), why: why.to_owned() }
+    }
+
     fn refused(&self, method: &str, path: &str, response: Response<Body>) -> CarryError {
         let status = response.status();
-        let mut text = String::new();
+        let mut text = Vec::new();
         // What cannot be read is not told.
-        let _ = response.into_body().into_reader().take(ERROR_TEXT).read_to_string(&mut text);
+        let _ = copy(&mut response.into_body().into_reader(), &mut text, ERROR_TEXT, &mut Pace::new(self.patience));
+        let text = String::from_utf8_lossy(&text);
         let said = [tag(&text, "Code"), tag(&text, "Message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
         let why = if said.is_empty() { status.to_string() } else { format!("{status}: {said}") };
         CarryError::Storage { what: format!("{method} {}{path}", self.base), why }
@@ -156,29 +218,43 @@ impl Place for S3 {
         format!("s3://{}/{}", self.bucket, self.prefix.trim_end_matches('/'))
     }
 
-    fn list(&self, prefix: &str) -> Result<BTreeMap<String, u64>, CarryError> {
+    fn patience(&self) -> Patience {
+        self.patience
+    }
+
+    fn list(&self) -> Result<BTreeMap<String, u64>, CarryError> {
         let mut found = BTreeMap::new();
         let mut next: Option<String> = None;
-        let path = if self.root.is_empty() { "/".to_owned() } else { self.root.clone() };
-        loop {
-            let token = next.as_ref().map(|t| format!("continuation-token={}&", encoded(t, b""))).unwrap_or_default();
-            let query = format!("{token}list-type=2&prefix={}", encoded(&self.key(prefix), b""));
-            let response = self.ask("GET", &path, &query, Payload::None)?;
-            if !response.status().is_success() {
-                return Err(self.refused("GET", &path, response));
+        let (mut last, mut names) = (String::new(), 0);
+        let mut pace = Pace::new(self.patience);
+        for _ in 0..PAGES {
+            let Listing { objects, next: token } = self.page(next.as_deref(), &mut pace)?;
+            for (key, size) in objects {
+                let Some(name) = key.strip_prefix(&self.prefix) else {
+                    return Err(self.no_list(&format!("it has {key:?}, which does not begin with {:?}", self.prefix)));
+                };
+                if key <= last {
+                    return Err(self.no_list(&format!("it has {key:?} after {last:?}, and names have to be in order")));
+                }
+                if size > LARGEST_LISTED {
+                    return Err(self.no_list(&format!("{key:?} has {size} bytes in it")));
+                }
+                names += name.len();
+                if found.len() >= MOST_NAMES || names > NAMES {
+                    return Err(too_many(self));
+                }
+                found.insert(name.to_owned(), size);
+                last = key;
             }
-            let mut text = String::new();
-            response.into_body().into_reader().read_to_string(&mut text)?;
-            let page = Listing::parse(&text)
-                .ok_or_else(|| CarryError::Storage { what: self.name(), why: "its list cannot be read".to_owned() })?;
-            for (key, size) in page.objects {
-                found.extend(key.strip_prefix(&self.prefix).map(|name| (name.to_owned(), size)));
-            }
-            match page.next {
+            match token {
                 None => return Ok(found),
-                next_token => next = next_token,
+                Some(token) if next.as_ref() == Some(&token) => {
+                    return Err(self.no_list("its next page is the same again"));
+                }
+                token => next = token,
             }
         }
+        Err(self.no_list(&format!("it has more than {PAGES} pages")))
     }
 
     fn put_file(&self, name: &str, path: &Path) -> Result<(), CarryError> {
@@ -193,24 +269,18 @@ impl Place for S3 {
         self.done("PUT", name, Payload::Bytes(bytes)).map(drop)
     }
 
-    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, CarryError> {
+    fn open(&self, name: &str) -> Result<Option<Coming>, CarryError> {
         let path = format!("{}/{}", self.root, encoded(&self.key(name), b"/"));
         let response = self.ask("GET", &path, "", Payload::None)?;
         match response.status() {
             StatusCode::NOT_FOUND => Ok(None),
             status if status.is_success() => {
-                let mut bytes = Vec::new();
-                response.into_body().into_reader().read_to_end(&mut bytes)?;
-                Ok(Some(bytes))
+                let body = response.into_body();
+                let bytes = body.content_length();
+                Ok(Some(Coming { reader: Box::new(body.into_reader()), bytes }))
             }
             _ => Err(self.refused("GET", &path, response)),
         }
-    }
-
-    fn get_file(&self, name: &str, path: &Path) -> Result<(), CarryError> {
-        let response = self.done("GET", name, Payload::None)?;
-        io::copy(&mut response.into_body().into_reader(), &mut fs::File::create(path)?)?;
-        Ok(())
     }
 
     fn delete(&self, name: &str) -> Result<(), CarryError> {
@@ -225,71 +295,8 @@ fn hash_of(path: &Path) -> io::Result<(String, u64)> {
     Ok((hex(&hasher.finalize()), length))
 }
 
-/// One page of a list.
-#[derive(Debug, Default, PartialEq)]
-struct Listing {
-    objects: Vec<(String, u64)>,
-    next: Option<String>,
-}
-
-impl Listing {
-    fn parse(text: &str) -> Option<Listing> {
-        let mut reader = Reader::from_str(text);
-        let (mut listing, mut key, mut at) = (Listing::default(), String::new(), String::new());
-        let mut value = String::new();
-        loop {
-            match reader.read_event().ok()? {
-                Event::Start(start) => {
-                    at = String::from_utf8_lossy(start.local_name().as_ref()).into_owned();
-                    value.clear();
-                }
-                Event::Text(text) => value += &text.decode().ok()?,
-                Event::GeneralRef(name) => value += entity(&String::from_utf8_lossy(&name)),
-                Event::End(end) => {
-                    match end.local_name().as_ref() {
-                        b"Key" if at == "Key" => key = std::mem::take(&mut value),
-                        b"Size" if at == "Size" => listing.objects.push((key.clone(), value.trim().parse().ok()?)),
-                        b"NextContinuationToken" => listing.next = Some(std::mem::take(&mut value)),
-                        _ => {}
-                    }
-                    at.clear();
-                }
-                Event::Eof => return Some(listing),
-                _ => {}
-            }
-        }
-    }
-}
-
-fn entity(name: &str) -> &'static str {
-    match name {
-        "amp" => "&",
-        "lt" => "<",
-        "gt" => ">",
-        "quot" => "\"",
-        "apos" => "'",
-        _ => "",
-    }
-}
-
 /// The text of the first element of that name.
 fn tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     rest.split_once('<').map(|(value, _)| value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Listing;
-
-    #[test]
-    fn a_list_is_read_with_its_next_page() {
-        let text = "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"x\"><Name>b</Name><Prefix>p</Prefix>\
-                    <Contents><Key>p/runs/run=a&amp;b/run.json</Key><ETag>&quot;e&quot;</ETag><Size>12</Size></Contents>\
-                    <Contents><Key>p/x</Key><Size>0</Size></Contents><IsTruncated>true</IsTruncated>\
-                    <NextContinuationToken>t/1=</NextContinuationToken></ListBucketResult>";
-        let objects = vec![("p/runs/run=a&b/run.json".to_owned(), 12), ("p/x".to_owned(), 0)];
-        assert_eq!(Listing::parse(text), Some(Listing { objects, next: Some("t/1=".to_owned()) }));
-        assert_eq!(Listing::parse("<a><Key>k</Key><Size>x</Size></a>"), None);
-    }
 }

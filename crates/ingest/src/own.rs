@@ -104,7 +104,7 @@ fn one(store: &Store, folder: &Path, file: &str, programs: &Programs) -> Result<
         if meta.len() > MOST_TEXT_BYTES {
             return Err(wrong(&"it is too long for a format's description"));
         }
-        let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
+        let text = store.read_text(&path).map_err(|error| error.to_string())?;
         let digest = blake3::hash(text.as_bytes()).to_hex();
         let format = TextFormat::parse(name, &shown, &text, &digest).map_err(|error| error.to_string())?;
         return Ok(Some(Arc::new(format)));

@@ -256,7 +256,7 @@ pub fn boards(store: &Store) -> Result<BTreeMap<String, Result<Board, QueryError
             let path = entry?.path();
             if path.extension().is_some_and(|e| e == "md") {
                 let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-                let read = fs_err::read_to_string(&path).map_err(QueryError::from);
+                let read = store.read_text(&path).map_err(QueryError::from);
                 all.insert(name.clone(), read.and_then(|text| Board::parse(&name, &text)));
             }
         }

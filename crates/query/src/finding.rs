@@ -299,7 +299,7 @@ pub fn findings(store: &Store) -> Result<Vec<Finding>, QueryError> {
         for entry in fs_err::read_dir(&folder)? {
             let path = entry?.path();
             if path.extension().is_some_and(|e| e == "sql") {
-                let finding = own(&path)?;
+                let finding = own(store, &path)?;
                 by_name.insert(finding.name.clone(), finding);
             }
         }
@@ -309,9 +309,9 @@ pub fn findings(store: &Store) -> Result<Vec<Finding>, QueryError> {
     Ok(all)
 }
 
-fn own(path: &Path) -> Result<Finding, QueryError> {
+fn own(store: &Store, path: &Path) -> Result<Finding, QueryError> {
     let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-    let finding = Finding::parse(&name, &fs_err::read_to_string(path)?)?;
+    let finding = Finding::parse(&name, &store.read_text(path)?)?;
     Ok(Finding { own: true, ..finding })
 }
 

@@ -142,7 +142,7 @@ pub(crate) fn of_files(name: &str, files: &[PathBuf]) -> String {
 fn starts(store: &Store, scope: &Scope) -> Result<BTreeMap<RunId, Micros>, QueryError> {
     match &scope.runs {
         Some(runs) => runs.iter().map(|id| Ok((id.clone(), store.run(id)?.manifest.start))).collect(),
-        None => Ok(store.summaries()?.into_iter().map(|s| (s.id, s.start)).collect()),
+        None => Ok(store.listing()?.0.into_iter().map(|s| (s.id, s.start)).collect()),
     }
 }
 

@@ -27,7 +27,22 @@ pub struct Exchange {
     pub answered: i64,
 }
 
+/// The longest time of a clock that is believed, nanoseconds: sums and differences of three of them do not overflow.
+pub const LONGEST_NS: i64 = 1 << 60;
+/// By what two clocks may differ in how long an answer took: they are read one after the other.
+const SLACK_NS: i64 = 1_000_000;
+
 impl Exchange {
+    /// Whether clocks can have shown these times: none is absurd, and no answer comes before its question.
+    pub fn is_possible(&self) -> bool {
+        let times = [self.asked, self.got, self.sent, self.answered];
+        let (there, here) = (self.sent.saturating_sub(self.got), self.answered.saturating_sub(self.asked));
+        times.iter().all(|t| (-LONGEST_NS..=LONGEST_NS).contains(t))
+            && there >= 0
+            && here >= 0
+            && there <= here.saturating_add(SLACK_NS)
+    }
+
     fn round_trip_s(&self) -> f64 {
         ((self.answered - self.asked) - (self.sent - self.got)).max(0) as f64 / 1e9
     }
@@ -85,11 +100,14 @@ impl Follower {
         self.exchanges.len()
     }
 
-    /// Learns from an exchange; gives the seconds by which the other clock stepped against ours, if it did.
+    /// Learns from an exchange, if it is possible; gives the seconds by which the other clock stepped against ours, if it did.
     pub fn add(&mut self, exchange: Exchange) -> Option<f64> {
+        if !exchange.is_possible() {
+            return None;
+        }
         let mut stepped = None;
         if let Some(estimate) = self.at(exchange.middle()) {
-            let by_s = (exchange.offset_ns() - estimate.offset_ns) as f64 / 1e9;
+            let by_s = exchange.offset_ns().saturating_sub(estimate.offset_ns) as f64 / 1e9;
             if by_s.abs() > exchange.round_trip_s() / 2.0 + estimate.uncertainty_s + 1e-3 {
                 self.apart.push(exchange);
                 if self.apart.len() < STEPS {
@@ -115,11 +133,14 @@ impl Follower {
     /// What is known at `own` nanoseconds of our clock; None before the first exchange.
     pub fn at(&self, own: i64) -> Option<Estimate> {
         let line = self.line?;
-        let ahead = (own - line.at) as f64;
-        let age_s = (own - line.last).max(0) as f64 / 1e9;
+        let ahead = own.saturating_sub(line.at) as f64;
+        let age_s = own.saturating_sub(line.last).max(0) as f64 / 1e9;
         let wander = if line.is_seen { SEEN_DRIFT } else { UNSEEN_DRIFT };
         Some(Estimate {
-            offset_ns: line.offset_ns + (line.slope * ahead).round() as i64,
+            offset_ns: line
+                .offset_ns
+                .saturating_add((line.slope * ahead).round() as i64)
+                .clamp(-LONGEST_NS, LONGEST_NS),
             uncertainty_s: line.bound_s + wander * age_s,
             drift: -line.slope,
             round_trip_s: line.round_trip_s,
@@ -159,7 +180,7 @@ impl Follower {
             (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
         let spread: f64 = points.iter().map(|p| (p.0 - mean_x).powi(2)).sum();
         let slope = points.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum::<f64>() / spread;
-        let offset_ns = base + (mean_y - slope * mean_x).round() as i64;
+        let offset_ns = base.saturating_add((mean_y - slope * mean_x).round() as i64).clamp(-LONGEST_NS, LONGEST_NS);
         Some(Line { at, offset_ns, slope, is_seen: true, last: at, bound_s: fastest / 2.0, round_trip_s: fastest })
     }
 }
@@ -215,6 +236,33 @@ mod tests {
         // Cut off for ten minutes: worse, and it says so.
         let (wrong, late) = wrong_by(&follower, 1660.0, other);
         assert!(wrong < late.uncertainty_s && late.uncertainty_s < 0.005, "{wrong} {late:?}");
+    }
+
+    #[test]
+    fn a_clock_that_lies_changes_nothing_and_overflows_nowhere() {
+        let mut follower = Follower::default();
+        follow(&mut follower, 100.0, 20, |t| t + 7.0);
+        let before = follower.at(120_000_000_000);
+        let lies = [i64::MIN, i64::MIN / 2, -LONGEST_NS - 1, -1, 0, 1, LONGEST_NS + 1, i64::MAX / 2, i64::MAX];
+        for (asked, got) in lies.iter().flat_map(|asked| lies.map(|got| (*asked, got))) {
+            for (sent, answered) in lies.iter().flat_map(|sent| lies.map(|answered| (*sent, answered))) {
+                let exchange = Exchange { asked, got, sent, answered };
+                if !exchange.is_possible() {
+                    assert_eq!(follower.add(exchange), None, "{exchange:?}");
+                }
+                // What is possible may be wrong, and is computed with all the same.
+                let mut other = Follower::default();
+                for _ in 0..4 {
+                    other.add(exchange);
+                    other.add(Exchange { asked: 0, got: -LONGEST_NS, sent: -LONGEST_NS, answered: LONGEST_NS });
+                    lies.iter().for_each(|own| drop(other.at(*own)));
+                }
+            }
+        }
+        assert_eq!(follower.at(120_000_000_000), before);
+        let backwards = Exchange { asked: 0, got: 10, sent: 5, answered: 20 };
+        assert!(!backwards.is_possible());
+        assert!(Exchange { sent: 10, ..backwards }.is_possible());
     }
 
     #[test]

@@ -7,12 +7,15 @@ use std::io::{self, Read, Write};
 use fenxi_model::TABLES;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::clock::LONGEST_NS;
+
 /// What the line of an agent or of the script before it begins with; a login may print others.
 pub const MARK: &str = "fenxi-agent: ";
 /// Changed with what is said, or how.
 const PROTOCOL: u32 = 2;
-/// The longest frame.
-pub const LONGEST: usize = 64 << 20;
+/// The longest frame of rows, and of anything else.
+pub const LONGEST: usize = 16 << 20;
+const LONGEST_WORDS: usize = 1 << 20;
 const HEADER: usize = 5;
 const JSON: u8 = b'J';
 const ROWS: u8 = b'R';
@@ -63,6 +66,22 @@ pub struct Order {
     pub duration_s: Option<f64>,
 }
 
+/// Seconds between two ticks that an agent does.
+const INTERVALS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
+/// The longest recording whose end is known, in seconds.
+const LONGEST_RECORDING_S: f64 = 1e9;
+
+impl Order {
+    /// What cannot be done of it.
+    pub fn wrong(&self) -> Option<String> {
+        let (every, lasts) = (self.interval_s, self.duration_s.unwrap_or(0.0));
+        if !INTERVALS.contains(&every) {
+            return Some(format!("an interval of {every} s"));
+        }
+        (!(0.0..=LONGEST_RECORDING_S).contains(&lasts)).then(|| format!("a recording of {lasts} s"))
+    }
+}
+
 /// When the recording began, on the recorder's clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Began {
@@ -70,6 +89,13 @@ pub struct Began {
     pub steady_ns: i64,
     /// Microseconds of the wall clock at that moment.
     pub wall_us: i64,
+}
+
+impl Began {
+    /// Whether clocks can have shown this.
+    pub fn is_possible(&self) -> bool {
+        [self.steady_ns, self.wall_us].iter().all(|t| (-LONGEST_NS..=LONGEST_NS).contains(t))
+    }
 }
 
 /// What a recorder says.
@@ -231,7 +257,8 @@ impl Inbox {
 fn split(header: &[u8; HEADER]) -> io::Result<(usize, u8)> {
     let [a, b, c, d, kind] = *header;
     let length = u32::from_le_bytes([a, b, c, d]) as usize;
-    if length > LONGEST { Err(wrong("a frame that is too long")) } else { Ok((length, kind)) }
+    let longest = if kind == ROWS { LONGEST } else { LONGEST_WORDS };
+    if length > longest { Err(wrong("a frame that is too long")) } else { Ok((length, kind)) }
 }
 
 fn json<M: DeserializeOwned>(body: &[u8]) -> io::Result<M> {

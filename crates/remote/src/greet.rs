@@ -13,6 +13,8 @@ use crate::{
 const FIRST_WORD: Duration = Duration::from_secs(30);
 /// How long a host may take nothing of what it is sent.
 pub const STUCK: Duration = Duration::from_secs(20);
+/// How often the program is sent.
+const MOST_SENT: usize = 3;
 /// What a login may print before the first word.
 const NOISE: usize = 1 << 20;
 /// How long the bell of the end may be missed.
@@ -55,14 +57,18 @@ impl Greeter<'_> {
         if input.write(script(&id(), &own, self.words).as_bytes(), FIRST_WORD).is_err() {
             return Err(Unmet::Ended);
         }
-        let mut until = Instant::now() + FIRST_WORD;
+        let (mut until, mut sent) = (Instant::now() + FIRST_WORD, 0);
         loop {
             while let Some(line) = inbox.line() {
                 match Answer::read(&line) {
                     None => {}
                     Some(Answer::Hello(hello)) => return check(&hello).map(|()| inbox),
                     Some(Answer::Failed(why)) => return Err(Unmet::Refused(why)),
+                    Some(Answer::Wants { .. }) if sent == MOST_SENT => {
+                        return Err(Unmet::Refused("it asks for the program again and again".to_owned()));
+                    }
                     Some(Answer::Wants { machine, packed }) => {
+                        sent += 1;
                         self.send_program(input, &machine, packed)?;
                         until = Instant::now() + FIRST_WORD;
                     }

@@ -4,7 +4,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use fenxi_model::{
@@ -17,7 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{
     frame::{Began, Order},
-    link::{Link, Phase},
+    link::{Link, Phase, Waited},
     program::Programs,
     session::steady_ns,
     target::Target,
@@ -28,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long the last rows of a host may be silent at the end, and take in all.
 const FAREWELL: Duration = Duration::from_secs(4);
 const LONGEST_FAREWELL: Duration = Duration::from_secs(30);
+/// How many times as much as may wait is taken then.
+const MOST_AT_END: usize = 4;
 
 static SPEC: Spec = Spec {
     name: "agent",
@@ -218,10 +220,9 @@ impl Collector for Gathering {
         }
         if tick.is_last {
             links.iter().for_each(|link| link.stop());
+            let begun = Instant::now();
             for link in links {
-                if !link.wait_for_end(FAREWELL, LONGEST_FAREWELL) {
-                    rows.note(&link.target.name, None, "its last rows did not arrive in time");
-                }
+                last_rows(link, begun, tick.t, rows);
             }
         }
         links.iter().for_each(|link| link.take(tick.t, rows));
@@ -238,6 +239,18 @@ impl Collector for Gathering {
     fn reads_at_end(&self) -> bool {
         true
     }
+}
+
+/// Waits for the last rows of a host, since `begun` as for all of them: many that say nothing take no longer than one.
+fn last_rows(link: &Link, begun: Instant, t: Micros, rows: &mut Rows) {
+    for _ in 0..MOST_AT_END {
+        match link.wait_for_end(begun, FAREWELL, LONGEST_FAREWELL) {
+            Waited::Ended => return,
+            Waited::Full => link.take(t, rows),
+            Waited::InVain => break,
+        }
+    }
+    rows.note(&link.target.name, None, "its last rows did not arrive in time");
 }
 
 /// The monotonic clock at the moment of `tick`, which the recording counts from.

@@ -12,6 +12,8 @@ mod elsewhere;
 mod frame;
 mod greet;
 mod hosts;
+#[cfg(test)]
+mod liars;
 mod link;
 mod pipe;
 mod program;

@@ -25,6 +25,10 @@ const GOOD: Duration = Duration::from_secs(60);
 const WORD: Duration = Duration::from_secs(1);
 /// Lines of a transport that are kept as notes.
 const LINES: usize = 20;
+/// Characters of what another host says about itself that are kept.
+const MOST_WORDS: usize = 500;
+/// About how many bytes of rows may wait for the recorder's next tick; until then no more are read.
+const MOST_WAITING: usize = 32 << 20;
 
 /// How far a host is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +41,17 @@ pub enum Phase {
     Ending,
     /// Nothing more will come.
     Ended,
+}
+
+/// How waiting for a host ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// Nothing more will come.
+    Ended,
+    /// Nothing more comes until what has come is taken.
+    Full,
+    /// It was in vain.
+    InVain,
 }
 
 /// A host of a recording.
@@ -61,6 +76,8 @@ struct State {
     began: Option<Began>,
     /// Rows that the recorder has not taken yet.
     rows: Rows,
+    /// About how many bytes these are.
+    waiting: usize,
     /// What happened, and when: a kind of event and what is to be said.
     events: Vec<(Instant, &'static str, String)>,
     notes: Vec<String>,
@@ -84,6 +101,7 @@ impl Link {
             phase: Phase::Connecting,
             began: None,
             rows: Rows::new(&target.name),
+            waiting: 0,
             events: Vec::new(),
             notes: Vec::new(),
             lines: 0,
@@ -181,6 +199,7 @@ impl Link {
 
     /// It is not heard any more since `at`.
     pub fn lost(&self, why: &str, at: Instant) {
+        let why = &why.chars().take(MOST_WORDS).collect::<String>();
         self.change(|state| {
             state.why = Some(why.to_owned());
             let was_there = state.phase == Phase::Live;
@@ -212,10 +231,11 @@ impl Link {
         });
     }
 
-    /// Adds rows that came in so many bytes.
-    pub fn take_in(&self, rows: &Rows, bytes: usize) {
+    /// Adds rows that came in so many bytes and take about `size` in memory.
+    pub fn take_in(&self, rows: &Rows, bytes: usize, size: usize) {
         let mut state = self.lock();
         state.rows.absorb(rows);
+        state.waiting += size;
         state.heard = Instant::now();
         state.bytes += bytes as u64;
     }
@@ -236,6 +256,19 @@ impl Link {
                 state.lines += 1;
                 state.notes.push(format!("the transport says: {line}"));
             }
+        }
+    }
+
+    /// Whether so much waits for the recorder that no more is to be read.
+    pub fn is_full(&self) -> bool {
+        self.lock().waiting >= MOST_WAITING
+    }
+
+    /// Waits until the recorder has taken what there is, for a while.
+    pub fn wait_for_room(&self, patience: Duration) {
+        let state = self.lock();
+        if state.waiting >= MOST_WAITING && !state.closed {
+            drop(self.bell.wait_timeout(state, patience));
         }
     }
 
@@ -310,25 +343,32 @@ impl Link {
         let _ = send(&mut bytes, message).and_then(|()| self.input.write(&bytes, WORD));
     }
 
-    /// Waits until nothing more will come, as long as something does every `patience`, and for `longest` at most; false when it
-    /// was in vain.
-    pub fn wait_for_end(&self, patience: Duration, longest: Duration) -> bool {
-        let begun = Instant::now();
+    /// Waits until nothing more will come, as long as something does every `patience`, and until `longest` after `begun` at
+    /// most.
+    pub fn wait_for_end(&self, begun: Instant, patience: Duration, longest: Duration) -> Waited {
         let mut state = self.lock();
         while state.phase != Phase::Ended && !state.closed {
             let silent = state.heard.max(begun).elapsed();
-            if silent >= patience || begun.elapsed() >= longest {
-                return false;
+            if begun.elapsed() >= longest {
+                return Waited::InVain;
+            }
+            if state.waiting >= MOST_WAITING {
+                return Waited::Full;
+            }
+            if silent >= patience {
+                return Waited::InVain;
             }
             state = self.bell.wait_timeout(state, patience - silent).unwrap_or_else(PoisonError::into_inner).0;
         }
-        true
+        Waited::Ended
     }
 
     /// Moves what has come to `rows`; `t` is now.
     pub fn take(&self, t: Micros, rows: &mut Rows) {
         let (came, events, notes) = {
             let mut state = self.lock();
+            state.waiting = 0;
+            self.bell.notify_all();
             (state.rows.take(), std::mem::take(&mut state.events), std::mem::take(&mut state.notes))
         };
         rows.absorb(&came);

@@ -23,6 +23,8 @@ use rustix::{
 
 /// Bytes that are read at once.
 const AT_ONCE: usize = 64 << 10;
+/// Reads of what it said last.
+const LAST_READS: usize = 64;
 /// How long a transport may take to end once nobody talks to it, and after it was asked to.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -220,7 +222,12 @@ impl Transport {
 
     /// What it said about itself until its end, in lines, also one that it did not end.
     fn last_lines(&mut self) -> Vec<String> {
-        while self.errors.is_some() && matches!(self.read_errors(), Ok(true)) {}
+        // What it has left behind may go on for ever.
+        for _ in 0..LAST_READS {
+            if !matches!(self.read_errors(), Ok(true)) {
+                break;
+            }
+        }
         let mut lines = self.take_lines();
         lines.extend((!self.said.trim().is_empty()).then(|| self.said.trim().to_owned()));
         lines

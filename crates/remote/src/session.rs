@@ -102,7 +102,9 @@ impl Session<'_> {
         let begun = Instant::now();
         loop {
             let now = steady_ns();
-            while let Some(frame) = self.inbox.frame().map_err(lost)? {
+            while !self.link.is_full()
+                && let Some(frame) = self.inbox.frame().map_err(lost)?
+            {
                 match frame {
                     FromAgent::Rows(bytes) => self.rows(&mut decoder, &bytes)?,
                     FromAgent::Said(said) => self.hear(said, now)?,
@@ -114,6 +116,12 @@ impl Session<'_> {
             }
             if !self.link.is_live() && begun.elapsed() > START {
                 return Err(Ended::Lost(format!("its sources did not start within {} s", START.as_secs())));
+            }
+            if self.link.is_full() {
+                // The recorder takes it at its next tick; what comes meanwhile waits at the host.
+                self.link.wait_for_room(LOOK);
+                self.heard = Instant::now();
+                continue;
             }
             match transport.read(LOOK).map_err(lost)? {
                 Came::Bytes(bytes) => {
@@ -132,7 +140,7 @@ impl Session<'_> {
     fn rows(&self, decoder: &mut Decoder, bytes: &[u8]) -> Step {
         let mut rows = Rows::new(&self.link.target.name);
         let decoded = decoder.decode(bytes, &mut rows);
-        self.link.take_in(&rows, bytes.len());
+        self.link.take_in(&rows, bytes.len(), decoder.size());
         decoded.map_err(lost)
     }
 

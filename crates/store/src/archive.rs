@@ -18,11 +18,10 @@ use std::{
 };
 
 use fenxi_model::RunId;
-use fs_err as fs;
 use serde::{Deserialize, Serialize};
 use tar::{Builder, EntryType, Header};
 
-use crate::{FileEntry, Store, StoreError};
+use crate::{FileEntry, Store, StoreError, folder::open_regular};
 
 /// The version of archives that this code writes, and the latest that it reads.
 pub(crate) const ARCHIVE: u32 = 1;
@@ -120,10 +119,10 @@ impl Store {
     ) -> Result<(), StoreError> {
         // Read first as what they are: damaged labels are not carried on.
         self.read_labels(id)?;
-        match fs::read(self.labels_path(id)) {
+        match self.read_own(&self.labels_path(id)) {
             Ok(labels) => append(archive, &labels_file(id), labels.len() as u64, &labels[..])?,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(e.into()),
+            Err(e) if e.is_not_found() => {}
+            Err(e) => return Err(e),
         }
         let whole = self.whole(id)?;
         let text = whole.manifest_text();
@@ -139,7 +138,7 @@ impl Store {
 }
 
 fn export_file(id: &RunId, file: &FileEntry, path: &Path, archive: &mut Builder<impl Write>) -> Result<(), StoreError> {
-    let open = fs::File::open(path)?;
+    let open = open_regular(path)?;
     let bytes = open.metadata()?.len();
     if bytes != file.bytes {
         return Err(StoreError::damaged(path, format!("it has {bytes} bytes, {} were sealed", file.bytes)));

@@ -11,11 +11,13 @@ use serde::{
 };
 
 /// Bytes of a manifest or of labels without what it says of files.
-pub(crate) const TEXT: usize = 1 << 20;
+pub const TEXT: usize = 1 << 20;
 /// Bytes that a manifest may have for each of its files and inputs.
 const TEXT_OF_FILE: usize = 2 << 10;
 /// Bytes of any manifest.
-pub(crate) const MANIFEST: u64 = 8 << 20;
+pub const MANIFEST: u64 = 8 << 20;
+/// Bytes of any file of a store that is read whole: the index of ten thousand runs is the longest.
+pub const WHOLE: u64 = 256 << 20;
 /// Words of a command.
 pub(crate) const WORDS: usize = 10_000;
 /// Bytes of a command: JSON may need six for each, and the manifest must still be one that is taken in.

@@ -31,7 +31,7 @@ impl Store {
         self.modes().apply(part)?;
         let _turn = self.changing()?;
         self.replace(&beside(path), &verified::sealed(&line), Keeps::Cached)?;
-        Ok(fs::rename(part, path)?)
+        self.move_in(part, path)
     }
 
     /// Keeps `bytes` as the derived file `path`, of which [`Store::derived`] tells the place.
@@ -48,7 +48,7 @@ impl Store {
 
     /// What is kept at `path`; None where nothing is, or it is damaged.
     pub fn read_cached(&self, path: &Path) -> Option<Vec<u8>> {
-        if self.has_cached(path) { fs::read(path).ok() } else { None }
+        if self.has_cached(path) { self.read_own(path).ok() } else { None }
     }
 
     /// Whether the cache has the file at `path`, as it was kept. What is damaged is removed, so that it is made anew.
@@ -90,7 +90,7 @@ impl Store {
 
     /// What stands beside a cached file; None where nothing does that can be believed.
     pub(crate) fn cached_as(&self, path: &Path) -> Option<Expected> {
-        let text = fs::read(beside(path)).ok()?;
+        let text = self.read_own(&beside(path)).ok()?;
         let (blake3, bytes) = verified::body(&text)?.trim_end().split_once(' ')?;
         Some(Expected { path: path.to_owned(), bytes: Some(bytes.parse().ok()?), blake3: blake3.to_owned() })
     }

@@ -22,6 +22,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     FileEntry, Manifest, Store, StoreError, TableFile,
+    folder::open_regular,
     kept_manifests::KeptManifests,
     store::{MANY, way_out},
     verified::Verified,
@@ -227,7 +228,7 @@ impl Store {
     /// Hashes a file; gives what it was when it was read.
     fn hash(&self, due: &Due, buffer: &mut [u8]) -> Result<Stamp, StoreError> {
         let path = &due.expected.path;
-        let mut file = fs::File::open(path)?;
+        let mut file = open_regular(path)?;
         let before = Stamp::of(&file.metadata()?);
         if let Some(bytes) = due.expected.bytes.filter(|bytes| *bytes != before.size) {
             return Err(self.wrong(path, &format!("it has {} bytes, {bytes} were written", before.size)));

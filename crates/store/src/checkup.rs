@@ -114,7 +114,7 @@ impl Store {
         for name in [MANIFEST, COPY] {
             let path = dir.join(name);
             if path.exists() {
-                found.json::<Compacted>(&path, &[]);
+                found.json::<Compacted>(self, &path, &[]);
             }
         }
         for name in names(&dir)? {
@@ -168,7 +168,7 @@ impl Store {
             if !self.run_dir(&id).exists() {
                 found.remark(&path, "belongs to a run that is not there");
             }
-            found.json::<Labels>(&path, OF_LABELS);
+            found.json::<Labels>(self, &path, OF_LABELS);
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl Store {
         for name in names(&self.studies_dir())? {
             let path = self.studies_dir().join(&name);
             if name.ends_with(".json") {
-                found.json::<Value>(&path, OLD_STUDY);
+                found.json::<Value>(self, &path, OLD_STUDY);
             } else if !name.ends_with(".lock") && !left.contains(&path) {
                 found.unknown(&path);
             }
@@ -205,7 +205,7 @@ impl Store {
         for name in names(&dir.join(".kept"))? {
             let path = dir.join(".kept").join(&name);
             match name.strip_suffix(".json") {
-                Some(question) if dir.join(format!("{question}.sql")).exists() => found.json::<Value>(&path, &[]),
+                Some(question) if dir.join(format!("{question}.sql")).exists() => found.json::<Value>(self, &path, &[]),
                 Some(_) => found.remark(&path, "belongs to a question that is not there"),
                 None => found.unknown(&path),
             }
@@ -217,7 +217,7 @@ impl Store {
         let dir = self.path().join("findings");
         for name in names(&dir)? {
             let path = dir.join(&name);
-            match fs::read_to_string(&path) {
+            match self.read_text(&path) {
                 _ if !name.ends_with(".sql") => found.unknown(&path),
                 Ok(_) => found.remark(&path, BY_HAND),
                 Err(e) => found.problem(&path, format!("cannot be read: {e}")),
@@ -232,7 +232,7 @@ impl Store {
             let path = dir.join(&name);
             match name.as_str() {
                 "index.json" | "verified" => {
-                    let text = fs::read(&path).unwrap_or_default();
+                    let text = self.read_own(&path).unwrap_or_default();
                     if text.starts_with(b"{") {
                         found.remark(&path, "is of an older fenxi and has no checksum; it is not used and made anew");
                     } else if !text.is_empty() && verified::body(&text).is_none() {
@@ -301,8 +301,8 @@ impl Store {
 const BY_HAND: &str = "was put there by hand: it has no checksum";
 
 impl Checkup {
-    fn json<T: serde::de::DeserializeOwned>(&mut self, path: &Path, known: &[&str]) {
-        match fs::read(path).map_err(StoreError::from).and_then(|text| digest::value_of::<T>(&text, path, known)) {
+    fn json<T: serde::de::DeserializeOwned>(&mut self, store: &Store, path: &Path, known: &[&str]) {
+        match store.read_own(path).and_then(|text| digest::value_of::<T>(&text, path, known)) {
             Ok((_, Carries::Digest)) => {}
             Ok((_, Carries::Nothing)) => {
                 self.remark(path, "is of an older fenxi and has no checksum; its next change gives it one");

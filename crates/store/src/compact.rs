@@ -172,7 +172,7 @@ impl Store {
         let short: String = blake3.chars().take(16).collect();
         // Its content is its name: another one never gets it.
         let name = format!("{table}/{short}.parquet");
-        fs::rename(&path, self.compacted_dir().join(&name))?;
+        self.move_in(&path, &self.compacted_dir().join(&name))?;
         sync_dir(&folder)?;
         Ok(PackedFile {
             name,

@@ -94,6 +94,26 @@ impl Compacted {
         file.runs.iter().flat_map(runs)
     }
 
+    /// What is in it that cannot be: whoever wrote it may have written its digest as well.
+    fn wrong(&self) -> Option<String> {
+        if !self.runs.is_sorted() {
+            return Some("names its runs out of order".to_owned());
+        }
+        for file in &self.files {
+            if file.name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
+                return Some(format!("names {:?}, which leads elsewhere", file.name));
+            }
+            let mut next = 0;
+            for (from, to) in &file.runs {
+                if *from < next || to < from || *to as usize >= self.runs.len() {
+                    return Some(format!("has runs {from} to {to} of {} in {}", self.runs.len(), file.name));
+                }
+                next = to + 1;
+            }
+        }
+        None
+    }
+
     /// Puts together what was taken apart: files with the runs that count in each.
     pub(crate) fn of(generation: u64, files: Vec<(PackedFile, Vec<RunId>)>) -> Compacted {
         let mut runs: Vec<RunId> = files.iter().flat_map(|(_, runs)| runs.iter().cloned()).collect();
@@ -193,6 +213,9 @@ impl Store {
         if compacted.format > FORMAT {
             return Err(StoreError::Version { path, found: compacted.format, known: FORMAT });
         }
+        if let Some(what) = compacted.wrong() {
+            return Err(StoreError::damaged(path, format!("it {what}; restore it from a copy")));
+        }
         let compacted = Arc::new(compacted);
         *known() = Some((stamp, Arc::clone(&compacted)));
         Ok(compacted)
@@ -249,6 +272,22 @@ mod tests {
 
     fn id(n: u32) -> RunId {
         RunId::parse(&format!("20261121T1422{n:02}-a-k3f9")).unwrap()
+    }
+
+    #[test]
+    fn a_manifest_that_leads_elsewhere_or_counts_wrongly_is_refused() {
+        let of = |name: &str, runs: &[(u32, u32)]| Compacted {
+            runs: vec![id(1), id(2)],
+            files: vec![PackedFile { name: name.to_owned(), runs: runs.to_vec(), ..PackedFile::default() }],
+            ..Compacted::default()
+        };
+        assert_eq!(of("cpu/a.parquet", &[(0, 0), (1, 1)]).wrong(), None);
+        for name in ["../../x", "/etc/x", "cpu/../x", "", "cpu/.x"] {
+            assert!(of(name, &[]).wrong().unwrap().contains("leads elsewhere"), "{name}");
+        }
+        for runs in [&[(1, 0)][..], &[(0, 2)], &[(0, u32::MAX)], &[(0, 1), (1, 1)], &[(1, 1), (0, 0)]] {
+            assert!(of("a", runs).wrong().unwrap().contains("has runs"), "{runs:?}");
+        }
     }
 
     #[test]

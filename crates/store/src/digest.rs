@@ -6,7 +6,6 @@
 
 use std::path::Path;
 
-use fs_err as fs;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -80,7 +79,7 @@ impl Store {
     /// # Errors
     /// When there is no such file, or it is not what was kept.
     pub fn get_json<T: DeserializeOwned>(&self, path: &Path, known: &[&str]) -> Result<T, StoreError> {
-        value_of(&fs::read(path)?, path, known).map(|(value, _)| value)
+        value_of(&self.read_own(path)?, path, known).map(|(value, _)| value)
     }
 }
 

@@ -170,6 +170,11 @@ impl StoreError {
         StoreError::Damaged { path: path.into(), why: why.to_string() }
     }
 
+    /// Whether a file is not there.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, StoreError::Io { source } if source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// Whether there is no room on the disk, or no more of it for this user.
     pub fn is_full(&self) -> bool {
         let full = |kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);

@@ -15,7 +15,14 @@ use arrow_ipc::reader::StreamDecoder;
 use fenxi_model::{RunId, Table};
 use fs_err as fs;
 
-use crate::{Begin, Store, StoreError, fs::names, seal::Opened, stream::recorded};
+use crate::{
+    Begin, Store, StoreError,
+    bounds::WHOLE,
+    folder::{open_regular, read_text},
+    fs::names,
+    seal::Opened,
+    stream::recorded,
+};
 
 /// A run that is being recorded.
 #[derive(Clone, Debug)]
@@ -39,7 +46,7 @@ impl Store {
             let Some(id) = RunId::parse(&name).filter(|id| self.is_recording(id)) else { continue };
             let dir = self.open_dir().join(&name);
             // Sealed since it was listed: it is one of the others now.
-            let Ok(text) = fs::read_to_string(dir.join("begin.json")) else { continue };
+            let Ok(text) = read_text(&dir.join("begin.json"), WHOLE) else { continue };
             let opened: Opened = serde_json::from_str(&text).map_err(|e| StoreError::damaged(&dir, e))?;
             let tables = recorded(&dir)?.iter().map(|t| t.table.name).collect();
             found.push(Recorded { id, begin: opened.begin, tables });
@@ -105,7 +112,7 @@ struct Segment {
 
 impl Segment {
     fn read(&mut self, path: &Path, each: &mut dyn FnMut(RecordBatch)) -> Result<(), StoreError> {
-        let mut file = fs::File::open(path)?;
+        let mut file = open_regular(path)?;
         file.seek(SeekFrom::Start(self.bytes))?;
         let mut new = Vec::new();
         self.bytes += file.read_to_end(&mut new)? as u64;

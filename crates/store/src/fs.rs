@@ -42,6 +42,11 @@ impl Modes {
         if self == Modes::Private { 0o600 } else { 0o666 }
     }
 
+    /// The mode of folders, before the process's umask.
+    pub(crate) fn of_folders(self) -> u32 {
+        if self == Modes::Private { 0o700 } else { 0o777 }
+    }
+
     /// Gives one file or directory the mode that it is to have.
     pub(crate) fn apply(self, path: &Path) -> io::Result<()> {
         if self == Modes::ByUmask {
@@ -62,15 +67,6 @@ impl Modes {
             if path.is_dir() { self.apply_all(&path)? } else { self.apply(&path)? }
         }
         Ok(())
-    }
-
-    /// Makes a directory that need not be new; those above it must be there.
-    pub(crate) fn make_dir(self, path: &Path) -> io::Result<()> {
-        match fs::create_dir(path) {
-            Ok(()) => self.apply(path),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            Err(e) => Err(e),
-        }
     }
 }
 

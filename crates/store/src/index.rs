@@ -73,15 +73,15 @@ struct Labelled {
 impl Index {
     /// The index as it was last written; an empty one when there is none that can be used.
     fn load(store: &Store) -> Index {
-        let text = fs::read(store.index_path()).unwrap_or_default();
+        let text = store.read_own(&store.index_path()).unwrap_or_default();
         match verified::body(&text).map(serde_json::from_str::<Index>) {
             Some(Ok(index)) if index.version == VERSION => index,
             _ => Index { version: VERSION, ..Index::default() },
         }
     }
 
-    /// Brings the index up to date with the directories; gives whether it changed.
-    fn refresh(&mut self, store: &Store) -> Result<bool, StoreError> {
+    /// Brings the index up to date with the directories; gives whether it changed, and adds what is wrong with labels.
+    fn refresh(&mut self, store: &Store, wrong: &mut Vec<StoreError>) -> Result<bool, StoreError> {
         let ids: BTreeSet<RunId> = store.ids()?.into_iter().collect();
         let before = self.runs.len();
         self.runs.retain(|id, _| ids.contains(id));
@@ -102,7 +102,7 @@ impl Index {
                 Err(error) => return Err(error),
             }
         }
-        Ok(self.refresh_labels(store)? || changed)
+        Ok(self.refresh_labels(store, wrong)? || changed)
     }
 
     fn entry(&mut self, m: Manifest, numbers: &mut FxHashMap<(String, String), u32>) -> Entry {
@@ -137,21 +137,31 @@ impl Index {
         }
     }
 
-    fn refresh_labels(&mut self, store: &Store) -> Result<bool, StoreError> {
+    fn refresh_labels(&mut self, store: &Store, wrong: &mut Vec<StoreError>) -> Result<bool, StoreError> {
         let mut found = BTreeMap::new();
         let mut changed = false;
         for name in files::names(&store.labels_dir())? {
             let Some(id) = name.strip_suffix(".json").and_then(RunId::parse) else { continue };
-            let Ok(meta) = fs::metadata(store.labels_dir().join(&name)) else { continue };
+            let Ok(meta) = fs::symlink_metadata(store.labels_dir().join(&name)) else { continue };
             // A label file is always a new file renamed in: its inode tells apart two of one moment.
             let stamp = Stamp::of(&meta);
             let stamp = (stamp.mtime_ns, stamp.ctime_ns, stamp.ino, stamp.size);
             let labelled = match self.labels.remove(&id) {
                 Some(known) if known.stamp == stamp => known,
-                _ => {
-                    changed = true;
-                    let Some(labels) = store.read_labels(&id)? else { continue };
-                    Labelled { stamp, labels }
+                known => {
+                    changed |= known.is_some();
+                    match store.read_labels(&id) {
+                        Ok(Some(labels)) => {
+                            changed = true;
+                            Labelled { stamp, labels }
+                        }
+                        // Removed since it was listed.
+                        Ok(None) => continue,
+                        Err(error) => {
+                            wrong.push(error);
+                            continue;
+                        }
+                    }
                 }
             };
             found.insert(id, labelled);
@@ -210,10 +220,20 @@ impl Store {
     /// What a listing needs of all sealed runs, newest first, from the index.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// When the store cannot be read, the labels of any run among it: who asks by labels must not be answered without some.
     pub fn summaries(&self) -> Result<Vec<Summary>, StoreError> {
-        let mut index = Index::load(self);
-        if index.refresh(self)? {
+        let (all, wrong) = self.listing()?;
+        wrong.into_iter().next().map_or(Ok(all), Err)
+    }
+
+    /// The same where labels of some runs cannot be read, and what is wrong with these: the runs have the labels that they
+    /// were made with.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn listing(&self) -> Result<(Vec<Summary>, Vec<StoreError>), StoreError> {
+        let (mut index, mut wrong) = (Index::load(self), Vec::new());
+        if index.refresh(self, &mut wrong)? {
             // A store that cannot be written is read all the same, only slower.
             if let Ok(text) = serde_json::to_string(&index)
                 && self.make_dir("cache").is_ok()
@@ -223,6 +243,6 @@ impl Store {
         }
         let mut all: Vec<Summary> = index.runs.iter().map(|(id, entry)| index.summary(id, entry)).collect();
         all.sort_by(|a, b| (b.start, &b.id).cmp(&(a.start, &a.id)));
-        Ok(all)
+        Ok((all, wrong))
     }
 }

@@ -15,6 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::{
     Store,
+    folder::open_regular,
     fs::names,
     locks::Held,
     mark,
@@ -128,7 +129,7 @@ impl Store {
 
 /// Whether somebody alive holds the lock of a hidden directory.
 fn is_held(dir: &Path) -> bool {
-    match fs::File::open(dir.join("lock")) {
+    match open_regular(&dir.join("lock")) {
         Ok(file) => flock(file.file(), FlockOperation::NonBlockingLockExclusive).is_err(),
         Err(e) => e.kind() != std::io::ErrorKind::NotFound,
     }

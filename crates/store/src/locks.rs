@@ -17,7 +17,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{Store, StoreError};
+use crate::{Folder, Store, StoreError};
 
 /// The longest that a change waits for others; each takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -35,6 +35,7 @@ pub(crate) struct Held {
 #[derive(Debug)]
 pub struct Scratch {
     dir: PathBuf,
+    folder: Folder,
     _lock: Held,
 }
 
@@ -83,24 +84,22 @@ impl Store {
     /// When the store cannot be written.
     pub fn scratch(&self) -> Result<Scratch, StoreError> {
         let _beginning = self.beginning()?;
-        self.make_dir("open")?;
+        let open = self.folder()?.make("open", self.modes().of_folders())?;
         let mut turn = 0u32;
-        let dir = loop {
-            let dir = self.open_dir().join(format!(".new-scratch-{}-{turn}", std::process::id()));
-            match fs::create_dir(&dir) {
-                Ok(()) => break dir,
+        let (dir, folder) = loop {
+            let name = format!(".new-scratch-{}-{turn}", std::process::id());
+            match open.make_new(&name, self.modes().of_folders()) {
+                Ok(folder) => break (self.open_dir().join(name), folder),
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => turn += 1,
                 Err(e) => return Err(e.into()),
             }
         };
-        let lock = self.modes().apply(&dir).and_then(|()| fs::File::create(dir.join("lock")));
-        let locked = lock.and_then(|file| {
-            self.modes().apply(&dir.join("lock"))?;
+        let locked = folder.create("lock", self.file_mode()).and_then(|file| {
             flock(file.file(), FlockOperation::NonBlockingLockExclusive)?;
             Ok(Held { _file: file })
         });
         match locked {
-            Ok(lock) => Ok(Scratch { dir, _lock: lock }),
+            Ok(lock) => Ok(Scratch { dir, folder, _lock: lock }),
             Err(error) => {
                 let _ = fs::remove_dir_all(&dir);
                 Err(error.into())
@@ -130,16 +129,7 @@ impl Store {
 
     fn wait(&self, name: &str, how: FlockOperation, patience: Duration) -> Result<Held, StoreError> {
         let path = self.path().join("locks").join(name);
-        let file = match fs::OpenOptions::new().read(true).write(true).open(&path) {
-            Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                self.make_dir("locks")?;
-                let file = fs::OpenOptions::new().create(true).append(true).open(&path)?;
-                self.modes().apply(&path)?;
-                file
-            }
-            Err(e) => return Err(e.into()),
-        };
+        let file = self.folder()?.make("locks", self.modes().of_folders())?.append(name, self.file_mode())?;
         let mut waited = Duration::ZERO;
         loop {
             match flock(file.file(), how) {
@@ -159,18 +149,26 @@ impl Store {
     /// nothing that stays.
     pub(crate) fn replace(&self, path: &Path, bytes: &[u8], keeps: Keeps) -> Result<(), StoreError> {
         let scratch = self.scratch()?;
-        let part = scratch.path("part");
-        let mut file = fs::File::create(&part)?;
+        let mut file = scratch.folder.create("part", self.file_mode())?;
         io::Write::write_all(&mut file, bytes)?;
-        self.modes().apply(&part)?;
         if keeps == Keeps::OverPowerLoss {
             file.sync_all()?;
         }
-        fs::rename(&part, path)?;
-        match path.parent() {
-            Some(parent) if keeps == Keeps::OverPowerLoss => Ok(crate::fs::sync_dir(parent)?),
-            _ => Ok(()),
-        }
+        let (parent, name) = self.place_of(path)?;
+        scratch.folder.rename("part", &parent, name)?;
+        if keeps == Keeps::OverPowerLoss { Ok(parent.sync()?) } else { Ok(()) }
+    }
+
+    /// Gives the finished file at `part`, in the store, its place at `path`.
+    pub(crate) fn move_in(&self, part: &Path, path: &Path) -> Result<(), StoreError> {
+        let ((from, part), (to, name)) = (self.place_of(part)?, self.place_of(path)?);
+        Ok(from.rename(part, &to, name)?)
+    }
+
+    /// The folder in which `path` lies, opened from the store down, and its name there.
+    fn place_of<'p>(&self, path: &'p Path) -> Result<(Folder, &'p str), StoreError> {
+        let (folders, name) = self.name_of(path)?.rsplit_once('/').unwrap_or(("", self.name_of(path)?));
+        Ok((self.folder()?.below(folders)?, name))
     }
 }
 

@@ -2,15 +2,14 @@
 //!
 //! People may change `private` by hand; what must not change has a checksum of its own beside it.
 
-use std::{io, path::Path};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
-use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    FORMAT, StoreError,
-    fs::{Modes, sync_dir, write_synced},
-};
+use crate::{FORMAT, Folder, StoreError, fs::Modes, store::MARK};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,20 +38,23 @@ pub(crate) fn of_creator() -> Modes {
 
 /// Writes a new store's mark.
 pub(crate) fn write(store: &Path, id: u64, modes: Modes) -> Result<(), StoreError> {
-    let path = store.join("store.json");
+    let path = store.join(MARK);
     let id = format!("{id:016x}");
-    let mark = Mark { format: FORMAT, check: Some(check(FORMAT, &id)), id, private: modes == Modes::Private };
+    let mark =
+        Mark { format: FORMAT, check: Some(check(FORMAT, &id)), id: id.clone(), private: modes == Modes::Private };
     let mut text = serde_json::to_vec_pretty(&mark).map_err(|e| StoreError::damaged(&path, e))?;
     text.push(b'\n');
-    let part = store.join(format!("{PART}{}", std::process::id()));
-    write_synced(&part, &text)?;
-    modes.apply(&part)?;
-    match fs::rename(&part, &path) {
+    let part = format!("{PART}{id}");
+    let folder = Folder::open(store)?;
+    let mut file = folder.create(&part, modes.of_files())?;
+    file.write_all(&text)?;
+    file.sync_all()?;
+    match folder.rename(&part, &folder, MARK) {
         // Somebody else made the store meanwhile, and took this part for one that was left.
         Err(e) if e.kind() == io::ErrorKind::NotFound && path.exists() => {}
         renamed => renamed?,
     }
-    Ok(sync_dir(store)?)
+    Ok(folder.sync()?)
 }
 
 /// What the name of a mark begins with until it is written.

@@ -6,10 +6,9 @@
 use std::{io::Write, path::Path};
 
 use fenxi_model::{Micros, RunId};
-use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
-use crate::{Labels, Store, StoreError};
+use crate::{Labels, Store, StoreError, bounds::WHOLE, folder::read_text};
 
 /// A moment with a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,8 +67,7 @@ impl Store {
         let path = dir.join(FILE);
         let mut line = serde_json::to_vec(&mark).map_err(|e| StoreError::damaged(&path, e))?;
         line.push(b'\n');
-        let mut file = fs::OpenOptions::new().create(true).append(true).open(&path)?;
-        self.modes().apply(&path)?;
+        let mut file = self.folder()?.append(self.name_of(&path)?, self.file_mode())?;
         file.write_all(&line)?;
         Ok(file.sync_data()?)
     }
@@ -104,7 +102,7 @@ impl Store {
 
 /// The marks that wait in a recording. A line that was cut short with its writer is none.
 fn waiting(dir: &Path) -> Result<Vec<Mark>, StoreError> {
-    match fs::read_to_string(dir.join(FILE)) {
+    match read_text(&dir.join(FILE), WHOLE) {
         Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(e) => Err(e.into()),

@@ -19,7 +19,7 @@ use fs_err as fs;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::{
-    Begin, End, FORMAT, FileEntry, Store, StoreError,
+    Begin, End, FORMAT, FileEntry, Folder, Store, StoreError,
     fs::{HashingFile, sync_dir, write_synced},
     gather::Gather,
     seal::{IMPORT, Opened, RAW, Recording, give_up, is_made_again},
@@ -209,7 +209,7 @@ impl OpenRun {
         let raw = self.dir.join(RAW);
         let before = self.raws.fetch_add(1, Ordering::Relaxed);
         if before == 0 {
-            self.store.modes().make_dir(&raw)?;
+            Folder::open(&self.dir)?.make(RAW, self.store.modes().of_folders())?;
         }
         let is_synced = self.import.is_none() || before < SYNCED_RAWS;
         Ok(RawFile { file: HashingFile::create(&raw.join(name))?, name: format!("{RAW}/{name}"), is_synced })

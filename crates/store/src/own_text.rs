@@ -73,10 +73,10 @@ impl Store {
 
     pub(crate) fn question_of(&self, name: &str) -> Result<(String, Origin), StoreError> {
         let path = self.questions_dir().join(format!("{name}.sql"));
-        let bytes = fs::read(&path)?;
+        let bytes = self.read_own(&path)?;
         // A copy that is damaged vouches for nothing; `fenxi verify` names it.
         let copy = self.kept_path(name);
-        let kept = fs::read(&copy).ok().and_then(|text| digest::value_of::<Kept>(&text, &copy, &[]).ok());
+        let kept = self.read_own(&copy).ok().and_then(|text| digest::value_of::<Kept>(&text, &copy, &[]).ok());
         let origin = match &kept {
             None => Origin::ByHand,
             Some((kept, _)) if kept.text.as_bytes() == bytes => Origin::Kept,

@@ -8,7 +8,9 @@ use rustix::fs::{FlockOperation, flock};
 use std::os::unix::fs::MetadataExt;
 
 use crate::{
-    Begin, FORMAT, Recovered, Store, StoreError,
+    Begin, FORMAT, Folder, Recovered, Store, StoreError,
+    bounds::WHOLE,
+    folder::{open_regular, read_text},
     fs::names,
     seal::{Opened, Recording, SEALING, give_up, is_made_again},
     table_seal::Limits,
@@ -55,7 +57,7 @@ impl Store {
             let dir = self.open_dir().join(&name);
             let Some(id) = RunId::parse(&name) else { continue };
             let Ok(Some(_lock)) = lock(&dir) else { continue };
-            let Ok(text) = fs::read_to_string(dir.join("begin.json")) else { continue };
+            let Ok(text) = read_text(&dir.join("begin.json"), WHOLE) else { continue };
             if let Ok(opened) = serde_json::from_str::<Opened>(&text) {
                 found.push((id, opened.begin));
             }
@@ -89,11 +91,11 @@ impl Store {
         }
         let path = dir.join("begin.json");
         let opened: Opened =
-            serde_json::from_str(&fs::read_to_string(&path)?).map_err(|e| StoreError::damaged(&path, e))?;
+            serde_json::from_str(&read_text(&path, WHOLE)?).map_err(|e| StoreError::damaged(&path, e))?;
         if opened.format > FORMAT {
             return Err(StoreError::Version { path, found: opened.format, known: FORMAT });
         }
-        let end = fs::read_to_string(dir.join("end.json")).ok().and_then(|text| serde_json::from_str(&text).ok());
+        let end = read_text(&dir.join("end.json"), WHOLE).ok().and_then(|text| serde_json::from_str(&text).ok());
         if is_made_again(&opened.begin.kind) {
             // Half of one would pass for a whole one: what it was made of is where it was.
             let part = self.open_dir().join(format!("{SEALING}{id}"));
@@ -127,14 +129,14 @@ fn is_half_removed(dir: &Path) -> bool {
 pub(crate) fn lock(dir: &Path) -> Result<Option<fs::File>, StoreError> {
     let path = dir.join("lock");
     // Reading is enough for a lock, also on a file system mounted read-only.
-    let file = match fs::File::open(&path) {
+    let file = match open_regular(&path) {
         Ok(file) => file,
         // Removed since it was listed, or its removal was cut short after the lock's.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             if !dir.exists() {
                 return Ok(None);
             }
-            fs::OpenOptions::new().create(true).append(true).open(&path)?
+            Folder::open(dir)?.append("lock", 0o600)?
         }
         Err(e) => return Err(e.into()),
     };

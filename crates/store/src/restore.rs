@@ -10,8 +10,10 @@ use fs_err as fs;
 
 use crate::{
     FileEntry, Manifest, Scratch, Store, StoreError,
+    bounds::WHOLE,
     compact::Watch,
     compacted::Compacted,
+    folder::read_regular,
     fs::sync_dir,
     locks::Keeps,
     parquet_file::ParquetFile,
@@ -109,7 +111,7 @@ impl Store {
     pub fn whole(&self, id: &RunId) -> Result<WholeRun, StoreError> {
         let manifest = self.manifest(id)?;
         let path = self.run_dir(id).join("run.json");
-        let text = fs::read(&path)?;
+        let text = read_regular(&path, WHOLE)?;
         if !manifest_is_intact(&String::from_utf8_lossy(&text), &manifest.digest) {
             return Err(StoreError::damaged(path, "it was changed: its digest does not fit"));
         }

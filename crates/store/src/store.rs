@@ -11,9 +11,12 @@ use fs_err as fs;
 
 use crate::{
     Begin, FORMAT, Labels, Manifest, OpenRun, RunEntry, StoreError,
+    bounds::WHOLE,
     checked::{Checked, Stamp},
     compacted::Known,
-    digest, fs as files,
+    digest,
+    folder::{Folder, read_regular},
+    fs as files,
     fs::Modes,
     mark,
     seal::manifest_is_intact,
@@ -50,15 +53,19 @@ impl Store {
     /// When there is none, or one of a later version.
     pub fn open(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
-        let file = path.join("store.json");
-        let text = match fs::read(&file) {
-            Ok(text) => text,
+        let read = |folder: Folder| Ok((folder.read(MARK, MARK_BYTES)?, folder));
+        let (text, folder) = match Folder::open(path).and_then(read) {
+            Ok(read) => read,
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Err(StoreError::NotAStore { path: path.to_owned() });
             }
             Err(e) => return Err(e.into()),
         };
-        let modes = mark::read(&text, &file)?;
+        let modes = mark::read(&text, &path.join(MARK))?;
+        // What is written through a link lands elsewhere: a store that came from somebody must not choose where.
+        for name in OWN.iter().chain(&["findings"]) {
+            folder.not_a_link(name)?;
+        }
         Ok(Store { path: path.into(), modes, checked: Arc::default(), packed: Arc::default() })
     }
 
@@ -78,8 +85,9 @@ impl Store {
         }
         let modes = mark::of_creator();
         modes.apply(path)?;
-        for dir in OWN.iter().filter(|name| !name.ends_with(".json")) {
-            modes.make_dir(&path.join(dir))?;
+        let folder = Folder::open(path)?;
+        for dir in OWN.iter().filter(|name| **name != MARK) {
+            folder.make(dir, modes.of_folders())?;
         }
         let mut random = [0u8; 8];
         fs::File::open("/dev/urandom")?.read_exact(&mut random)?;
@@ -144,15 +152,36 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn make_dir(&self, name: &str) -> Result<PathBuf, StoreError> {
-        let mut path = self.path.to_path_buf();
-        if path.join(name).is_dir() {
-            return Ok(path.join(name));
-        }
-        for part in name.split('/') {
-            path.push(part);
-            self.modes.make_dir(&path)?;
-        }
-        Ok(path)
+        self.folder()?.make(name, self.modes.of_folders())?;
+        Ok(self.path.join(name))
+    }
+
+    /// The store's directory, opened: what is written goes below it, whatever its folders become meanwhile.
+    pub(crate) fn folder(&self) -> Result<Folder, StoreError> {
+        Ok(Folder::open(&self.path)?)
+    }
+
+    /// The name within the store of what lies at `path`.
+    pub(crate) fn name_of<'p>(&self, path: &'p Path) -> Result<&'p str, StoreError> {
+        let name = path.strip_prefix(&*self.path).ok().and_then(Path::to_str);
+        name.ok_or_else(|| StoreError::damaged(path, "it does not lie in the store"))
+    }
+
+    /// Reads a file of the store that is small enough to be read whole. What is a link, or in a folder that is one, is refused
+    /// by name, and so is what is no file.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn read_own(&self, path: &Path) -> Result<Vec<u8>, StoreError> {
+        Ok(self.folder()?.read(self.name_of(path)?, WHOLE)?)
+    }
+
+    /// The same of a text.
+    ///
+    /// # Errors
+    /// As [`Store::read_own`], and when it is no UTF-8.
+    pub fn read_text(&self, path: &Path) -> Result<String, StoreError> {
+        Ok(crate::folder::text_of(path, self.read_own(path)?)?)
     }
 
     pub(crate) fn open_dir(&self) -> PathBuf {
@@ -215,17 +244,20 @@ impl Store {
     /// The manifest of `id`; [`StoreError::Unknown`] without suggestions when there is no such run.
     pub(crate) fn manifest(&self, id: &RunId) -> Result<Manifest, StoreError> {
         let path = self.run_dir(id).join("run.json");
-        let text = fs::read(&path).map_err(|e| self.no_manifest(id, &path, e))?;
+        let text = read_regular(&path, WHOLE).map_err(|e| self.no_manifest(id, &path, e))?;
         parse_manifest(id, path, &text)
     }
 
-    /// The manifest of `id` as [`Store::manifest`] gives it, which this process may have read before.
-    pub(crate) fn kept_manifest(&self, id: &RunId) -> Result<Arc<Manifest>, StoreError> {
+    /// The manifest of `id`, which this process may have read before.
+    ///
+    /// # Errors
+    /// When there is no such run, or it cannot be read.
+    pub fn kept_manifest(&self, id: &RunId) -> Result<Arc<Manifest>, StoreError> {
         let path = self.run_dir(id).join("run.json");
         let cannot = |e| self.no_manifest(id, &path, e);
         let stamp = Stamp::of(&fs::metadata(&path).map_err(cannot)?);
         let read = || {
-            let text = fs::read(&path).map_err(cannot)?;
+            let text = read_regular(&path, WHOLE).map_err(cannot)?;
             Ok((text, Stamp::of(&fs::metadata(&path).map_err(cannot)?)))
         };
         self.checked().manifests.get(&path, stamp, read, |text| parse_manifest(id, path.clone(), text))
@@ -248,10 +280,10 @@ impl Store {
             return self.labels_of_range(id).map(Some);
         }
         let path = self.labels_path(id);
-        match fs::read(&path) {
+        match self.read_own(&path) {
             Ok(text) => digest::value_of(&text, &path, OF_LABELS).map(|(labels, _)| Some(labels)),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(e.into()),
+            Err(e) if e.is_not_found() => Ok(None),
+            Err(e) => Err(e),
         }
     }
 
@@ -372,6 +404,10 @@ pub(crate) fn way_out(id: &RunId) -> String {
 
 /// What the name of a run that is being removed begins with.
 pub(crate) const REMOVED: &str = ".removed-";
+
+/// What marks a directory as a store, and the most that it may have.
+pub(crate) const MARK: &str = "store.json";
+const MARK_BYTES: u64 = 64 << 10;
 
 /// What a store's directory holds.
 pub(crate) const OWN: &[&str] = &[

@@ -25,6 +25,7 @@ use fs_err as fs;
 
 use crate::{
     StoreError,
+    folder::open_regular,
     fs::{self as files, Modes},
 };
 
@@ -268,7 +269,7 @@ impl Recorded {
     pub(crate) fn read(&self, mut each: impl FnMut(RecordBatch) -> Result<(), StoreError>) -> Result<Read, StoreError> {
         let mut read = Read::default();
         for path in &self.segments {
-            let file = fs::File::open(path)?;
+            let file = open_regular(path)?;
             let length = file.metadata()?.len();
             let counted = Counted { inner: BufReader::with_capacity(1 << 18, file), bytes: 0 };
             let mut whole = 0;

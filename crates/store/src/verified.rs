@@ -7,7 +7,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fs_err as fs;
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -33,7 +32,7 @@ impl Verified {
 
     /// What is written down and not too old; nothing where it cannot be believed.
     pub(crate) fn load(store: &Store) -> Verified {
-        let text = fs::read(Verified::path(store)).unwrap_or_default();
+        let text = store.read_own(&Verified::path(store)).unwrap_or_default();
         let now_ns = now_ns();
         let mut known = FxHashMap::default();
         for line in body(&text).unwrap_or_default().lines() {

@@ -11,7 +11,12 @@ use fs_err as fs;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
 use crate::{
-    FileEntry, Manifest, Problem, Store, StoreError, compacted::PackedFile, rows::RUN, seal::manifest_is_intact,
+    FileEntry, Manifest, Problem, Store, StoreError,
+    bounds::WHOLE,
+    compacted::PackedFile,
+    folder::{open_regular, read_regular},
+    rows::RUN,
+    seal::manifest_is_intact,
 };
 
 impl Store {
@@ -27,7 +32,7 @@ impl Store {
         let path = dir.join("run.json");
         let mut problems = Vec::new();
         let mut add = |path: &Path, what: String| problems.push(Problem { path: path.to_owned(), what });
-        let text = match fs::read(&path) {
+        let text = match read_regular(&path, WHOLE) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 add(&path, "is missing".to_owned());
@@ -122,7 +127,7 @@ fn list(dir: &Path, within: &str, found: &mut Vec<String>) -> Result<(), StoreEr
 }
 
 fn check(path: &Path, entry: &FileEntry) -> Result<(), String> {
-    let file = match fs::File::open(path) {
+    let file = match open_regular(path) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Err("is missing".to_owned()),
         Err(e) => return Err(format!("cannot be read: {e}")),

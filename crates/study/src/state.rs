@@ -8,8 +8,8 @@ use std::{
 };
 
 use fenxi_model::{Micros, RunId, near};
-use fenxi_store::{Store, StoreError, Summary};
-use fs_err::{self as fs, os::unix::fs::OpenOptionsExt};
+use fenxi_store::{Folder, Store, StoreError, Summary};
+use fs_err as fs;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -156,11 +156,10 @@ impl Lock {
     /// # Errors
     /// [`StudyError::Busy`] when another process has it.
     pub fn take(store: &Store, name: &str) -> Result<Lock, StudyError> {
-        store.make_dir("studies")?;
-        let lock = store.studies_dir().join(format!("{name}.lock"));
+        let studies = store.make_dir("studies")?;
+        let lock = studies.join(format!("{name}.lock"));
         // The mode that it is to have from its first moment on: a command can be killed at any.
-        let mut options = fs::OpenOptions::new();
-        let file = options.create(true).truncate(false).write(true).mode(store.file_mode()).open(&lock)?;
+        let file = Folder::open(store.path())?.append(&format!("studies/{name}.lock"), store.file_mode())?;
         match flock(file.file(), FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Lock { _file: file }),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(StudyError::Busy { name: name.to_owned(), lock }),

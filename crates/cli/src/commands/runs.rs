@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use fenxi_model::Unit;
-use fenxi_store::{Store, Summary};
+use fenxi_store::{Store, StoreError, Summary};
 use serde_json::json;
 
 use crate::{options::Global, print, stores};
@@ -26,7 +26,10 @@ pub struct RunsArgs {
 /// Lists runs, the latest first.
 pub fn run(global: &Global, args: &RunsArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    let mut entries = listed(&store, &args.runs)?;
+    let (mut entries, wrong) = listed(&store, &args.runs)?;
+    for error in wrong {
+        print::message(&format!("{error}; its run is listed with the labels that it was made with"));
+    }
     entries.truncate(args.limit.unwrap_or(usize::MAX));
     if args.json {
         let mut out = String::new();
@@ -45,14 +48,14 @@ pub fn run(global: &Global, args: &RunsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The runs to list: those that `selectors` name, or all, the latest first.
-fn listed(store: &Store, selectors: &[String]) -> anyhow::Result<Vec<Summary>> {
-    let mut summaries = store.summaries()?;
+/// The runs to list: those that `selectors` name, or all, the latest first; and what is wrong with labels.
+fn listed(store: &Store, selectors: &[String]) -> anyhow::Result<(Vec<Summary>, Vec<StoreError>)> {
+    let (mut summaries, wrong) = store.listing()?;
     if !selectors.is_empty() {
         let ids = store.select_runs(selectors)?;
         summaries.retain(|s| ids.contains(&s.id));
     }
-    Ok(summaries)
+    Ok((summaries, wrong))
 }
 
 fn json_line(run: &Summary) -> String {

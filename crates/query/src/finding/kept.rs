@@ -92,7 +92,7 @@ impl Engine {
         let mut seen = BTreeSet::new();
         let all = match &scope.runs {
             Some(runs) => runs.clone(),
-            None => self.store().summaries()?.into_iter().map(|summary| summary.id).collect(),
+            None => self.store().listing()?.0.into_iter().map(|summary| summary.id).collect(),
         };
         Ok(all.into_iter().filter(|run| seen.insert(run.clone())).collect())
     }

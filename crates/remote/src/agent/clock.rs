@@ -43,7 +43,7 @@ impl OwnClock {
 
     /// Nanoseconds from now until the monotonic clock shows `steady_ns`.
     pub fn until_ns(&self, steady_ns: i64) -> i64 {
-        ((steady_ns - self.steady_ns()) as f64 / (1.0 + self.drift)) as i64
+        (steady_ns.saturating_sub(self.steady_ns()) as f64 / (1.0 + self.drift)) as i64
     }
 
     fn wrong(&self, steady: i64) -> i64 {

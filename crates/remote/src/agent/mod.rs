@@ -62,6 +62,8 @@ struct State {
     follower: Follower,
     /// A step of it that was not told yet, seconds.
     stepped: Option<f64>,
+    /// Answers of it that no clock can have given, and were not told yet.
+    impossible: u64,
     /// Rows that are to be said.
     queue: Queue,
     /// What is to be said before them.
@@ -150,6 +152,7 @@ pub fn run(
             heard: Instant::now(),
             follower: Follower::default(),
             stepped: None,
+            impossible: 0,
             queue: Queue::default(),
             word: None,
             is_done: false,

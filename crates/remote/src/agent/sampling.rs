@@ -31,7 +31,10 @@ pub fn run(shared: &Shared, root: &Root) -> Result<(), AgentError> {
     }
     let Some(order) = shared.lock().order.clone() else { return gone(shared) };
     let mut rows = Rows::new(&order.host);
-    let started = choose(&order.sources)
+    let started = order
+        .wrong()
+        .map_or(Ok(()), Err)
+        .and_then(|()| choose(&order.sources))
         .and_then(|sources| Sampling::start(&sources, root, &mut rows).map_err(|error| error.to_string()));
     let mut sampling = match started {
         Ok(sampling) => sampling,
@@ -109,7 +112,7 @@ impl<'a> Agent<'a> {
         self.about();
         self.hand_over(t);
         let interval = self.order.interval_s;
-        let mut n = (self.elapsed_s() / interval).floor().max(0.0) as u64 + 1;
+        let mut n = ((self.elapsed_s() / interval).floor().max(0.0) as u64).saturating_add(1);
         let mut is_over = false;
         while self.wait_until(n as f64 * interval) {
             is_over = self.order.duration_s.is_some_and(|end| n as f64 * interval >= end - interval * 1e-6);
@@ -168,7 +171,7 @@ impl<'a> Agent<'a> {
         loop {
             let own = self.shared.clock.steady_ns();
             let offset = self.recorder_ns(own).0 - own;
-            let deadline = self.began.steady_ns + (elapsed_s * 1e9).round() as i64 - offset;
+            let deadline = self.began.steady_ns.saturating_add((elapsed_s * 1e9).round() as i64).saturating_sub(offset);
             let left = self.shared.clock.until_ns(deadline);
             if left <= 0 {
                 let state = self.shared.lock();
@@ -208,16 +211,24 @@ impl<'a> Agent<'a> {
 
     /// What is known of this agent itself.
     fn own_row(&mut self, t: Micros, dt: f64, ahead_s: f64, estimate: Option<Estimate>) {
-        let (sent, waiting, dropped, stepped, lost) = {
+        let (sent, waiting, dropped, stepped, lost, impossible) = {
             let mut state = self.shared.lock();
             let lost = state.queue.take_dropped();
-            (state.sent_bytes, state.queue.len(), state.queue.dropped_in_all, state.stepped.take(), lost)
+            let impossible = std::mem::take(&mut state.impossible);
+            (state.sent_bytes, state.queue.len(), state.queue.dropped_in_all, state.stepped.take(), lost, impossible)
         };
         if let Some(step) = stepped {
             let text = format!(
                 "the monotonic clock of this host stood still or jumped: the recorder's moved by {step:+.3} s against it"
             );
             self.rows.event(t, "clock step", "agent", &text);
+        }
+        if impossible > 0 {
+            self.rows.set_source("agent");
+            let text = format!(
+                "{impossible} answers of the recorder about its clock were left out: no clock can have given them"
+            );
+            self.rows.note("", None, &text);
         }
         if let Some((count, from)) = lost {
             let text =

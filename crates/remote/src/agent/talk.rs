@@ -37,11 +37,14 @@ fn hear(state: &mut State, message: ToAgent, now: i64) {
     state.heard = Instant::now();
     match message {
         ToAgent::Order(order) => state.order = Some(order),
-        ToAgent::Begin(began) => state.began = Some(began),
+        ToAgent::Begin(began) if began.is_possible() => state.began = Some(began),
+        ToAgent::Begin(began) => state.gone = Some(format!("it began at a time that no clock shows: {began:?}")),
         ToAgent::Facts => state.facts = true,
         ToAgent::Stop => state.stop = true,
         ToAgent::Pong { asked, got, sent } => {
-            let stepped = state.follower.add(Exchange { asked, got, sent, answered: now });
+            let exchange = Exchange { asked, got, sent, answered: now };
+            state.impossible += u64::from(!exchange.is_possible());
+            let stepped = state.follower.add(exchange);
             state.stepped = stepped.or(state.stepped);
         }
     }

@@ -15,14 +15,20 @@ use super::{
     op,
 };
 
-/// The most bytes of one tick, and its most rows.
-const MOST: usize = 256 << 20;
+/// The most bytes of one tick, its most rows and cells: those of a hundred thousand threads.
+const MOST: usize = 64 << 20;
 const MOST_ROWS: u64 = 4 << 20;
+const MOST_CELLS: usize = 4 << 20;
+/// The most bytes of all labels that are known.
+const MOST_LABELS: usize = 64 << 20;
+/// Bytes that a cell takes.
+const CELL: usize = 16;
 
 /// Reads a stream.
 pub struct Decoder {
     tables: Vec<Got>,
     decompressor: Decompressor<'static, Bounded>,
+    size: usize,
 }
 
 /// What has come of a table.
@@ -31,6 +37,8 @@ struct Got {
     last: Last,
     /// Labels by code, for each column.
     labels: Vec<Vec<Box<str>>>,
+    /// Bytes of these.
+    label_bytes: usize,
 }
 
 /// Takes so much and no more.
@@ -57,7 +65,7 @@ impl Decoder {
     /// When there is no memory for it.
     pub fn new() -> io::Result<Decoder> {
         let decompressor = Decompressor::new(Bounded::default())?;
-        Ok(Decoder { tables: TABLES.iter().map(|_| Got::default()).collect(), decompressor })
+        Ok(Decoder { tables: TABLES.iter().map(|_| Got::default()).collect(), decompressor, size: 0 })
     }
 
     /// Adds the rows of one tick to `rows`, as those of its host.
@@ -71,20 +79,32 @@ impl Decoder {
         self.tick(&plain, rows).ok_or_else(wrong)
     }
 
+    /// About how many bytes the rows of the last tick take.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     fn tick(&mut self, plain: &[u8], rows: &mut Rows) -> Option<()> {
         let mut rest = plain;
         let head = usize::try_from(number(&mut rest)?).ok()?;
         let body = usize::try_from(number(&mut rest)?).ok()?;
         let mut from = In { head: take(&mut rest, head)?, body: take(&mut rest, body)? };
-        let mut before = Before::default();
+        let (mut before, mut cells) = (Before::default(), 0);
+        self.size = plain.len();
         for _ in 0..number(&mut from.head)? {
             let id = usize::try_from(number(&mut from.head)?).ok()?;
             let n_rows = number(&mut from.head).filter(|n| *n <= MOST_ROWS)? as usize;
             let table: &'static Table = TABLES.get(id)?;
+            // A row that is like one of before takes no byte, but memory.
+            cells += n_rows * table.columns.len();
+            self.size = plain.len() + cells * CELL;
+            if cells > MOST_CELLS {
+                return None;
+            }
             self.tables[id].decode(table, n_rows, &mut before, &mut from)?;
             self.tables[id].fill(table, rows)?;
         }
-        Some(())
+        (self.tables.iter().map(|table| table.label_bytes).sum::<usize>() <= MOST_LABELS).then_some(())
     }
 }
 
@@ -98,6 +118,7 @@ impl Got {
         self.labels.resize_with(columns.len(), Vec::new);
         if self.labels.iter().any(|labels| labels.len() > MAX_LABELS) {
             self.labels.iter_mut().for_each(Vec::clear);
+            self.label_bytes = 0;
             self.last = Last::default();
         }
         let mut now = Last { n_rows, columns: vec![Column::default(); columns.len()] };
@@ -187,6 +208,7 @@ impl Got {
             if code == labels.len() as u64 {
                 let length = usize::try_from(number(&mut from.body)?).ok()?;
                 labels.push(std::str::from_utf8(take(&mut from.body, length)?).ok()?.into());
+                self.label_bytes += length;
             } else if code > labels.len() as u64 {
                 return None;
             }

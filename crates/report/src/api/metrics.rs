@@ -42,7 +42,7 @@ struct Series {
 }
 
 fn answer(context: &Context<'_>, _: &Query) -> Result<Reply, ApiError> {
-    let all = context.store.summaries()?;
+    let (all, _) = context.store.listing()?;
     let latest = |table: &str| {
         let has = |s: &&Summary| s.tables.iter().any(|(name, _, _)| name == table);
         Scope::of(all.iter().filter(has).take(RUNS).map(|s| s.id.clone()))

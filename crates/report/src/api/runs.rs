@@ -61,6 +61,9 @@ struct List {
     tags: Vec<Choice>,
     params: Vec<Choice>,
     hosts: BTreeSet<String>,
+    /// Labels of runs that cannot be read: these runs have the labels that they were made with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// A key and what values it has in the store.
@@ -114,7 +117,7 @@ struct Outcome {
 
 fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
     let store = context.store;
-    let all = store.summaries()?;
+    let (all, wrong) = store.listing()?;
     let (hosts, tags, params) = offered(&all);
     let mut found = filtered(store, all, query)?;
     if let Some(key) = query.get("sort") {
@@ -133,7 +136,8 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         rows.extend(row(store, summary, spark)?);
     }
     let results = rows.iter().flat_map(|r| r.results.keys().cloned()).collect();
-    Reply::json(&List { total, rows, results, tags, params, hosts })
+    let warnings = wrong.iter().map(ToString::to_string).collect();
+    Reply::json(&List { total, rows, results, tags, params, hosts, warnings })
 }
 
 /// Hosts, tags and parameters of all runs.
@@ -209,8 +213,8 @@ fn moment(query: &Query, name: &str) -> Result<Option<Micros>, ApiError> {
 
 /// None when the run was removed since it was listed.
 fn row(store: &Store, s: Summary, spark: Option<Vec<Option<f64>>>) -> Result<Option<Row>, ApiError> {
-    let manifest = match store.run(&s.id) {
-        Ok(entry) => entry.manifest,
+    let manifest = match store.kept_manifest(&s.id) {
+        Ok(manifest) => manifest,
         Err(StoreError::Unknown { .. }) => return Ok(None),
         Err(e) => return Err(e.into()),
     };

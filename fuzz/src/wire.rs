@@ -9,7 +9,7 @@ use std::sync::Arc;
 use fenxi_model::Random;
 use fenxi_wire::{
     Dialect, Event, Mode, Session, Statement, Value,
-    login::{Login, Password, Tls},
+    login::{Login, Password, Reach, Tls},
 };
 
 use crate::mutate::mutate;
@@ -192,7 +192,7 @@ pub fn read(bytes: &[u8]) -> u64 {
     let (cut, _) = play(&how, stream, usize::from(*every).max(1));
     // Whether plain bytes follow a consent to TLS is known only when they are there; and a nonce, which is random, may have
     // got into any place of a damaged stream.
-    let tls = how.tls != Tls::Disable && how.dialect == Dialect::Postgres && stream.first() == Some(&b'S');
+    let tls = how.tls != Tls::Disable && (how.dialect == Dialect::Mysql || stream.first() == Some(&b'S'));
     let is_random = stream.windows(NONCE.len()).any(|piece| piece == NONCE);
     assert!(tls || is_random || whole == cut, "it matters how the stream is cut:\n{whole:?}\n{cut:?}");
     taken
@@ -201,7 +201,8 @@ pub fn read(bytes: &[u8]) -> u64 {
 /// What happened, and how many bytes were taken of a stream that comes `every` so many bytes.
 fn play(how: &Use, stream: &[u8], every: usize) -> (Vec<String>, u64) {
     let mut login = Login::new(how.dialect, "u");
-    (login.password, login.tls, login.local) = (Some(Password::new("secret")), how.tls, how.local);
+    (login.password, login.tls) = (Some(Password::new("secret")), how.tls);
+    login.reach = if how.local { Reach::Socket } else { Reach::Loopback };
     (login.database, login.local_files) = ("d".to_owned(), true);
     let mut sent = Vec::new();
     let mut session = Session::new(&Arc::new(login), &mut sent);
@@ -216,6 +217,10 @@ fn play(how: &Use, stream: &[u8], every: usize) -> (Vec<String>, u64) {
             Ok((0, Event::More)) if shown == stream.len() => break,
             Ok((0, Event::More)) => {
                 shown = stream.len().min(shown + every);
+                continue;
+            }
+            Ok((0, Event::Binding)) => {
+                session.bind(Some(vec![7; 32]));
                 continue;
             }
             Ok((used, event)) => (used, event),

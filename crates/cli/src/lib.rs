@@ -6,6 +6,7 @@
 mod answer;
 mod answers;
 mod args;
+mod argv;
 mod commands;
 mod demo;
 mod differs;
@@ -40,7 +41,7 @@ pub fn fenxi() -> ExitCode {
 
 /// The command line; called as `nicstat` it is that of `fenxi nicstat`.
 fn arguments() -> Vec<OsString> {
-    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let mut words = argv::words().to_vec();
     let called = words.first().and_then(|word| Path::new(word).file_name()).map(OsString::from);
     let listed = GROUPS.iter().flat_map(|(_, commands)| commands.iter());
     if let Some(name) = called.filter(|name| listed.into_iter().any(|tool| tool.own_name && name == tool.name)) {

@@ -5,6 +5,7 @@ mod heard;
 mod threads;
 
 use std::{
+    io,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -23,13 +24,11 @@ use crate::{
     os::Task,
     reading::About,
     sample::Sample,
-    server::{Server, ServerError},
+    server::Server,
 };
 
-/// How long the last readings are waited for when a recording ends.
-const FAREWELL: Duration = Duration::from_secs(4);
-/// How long the first readings are waited for when one begins.
-const BASELINE: Duration = Duration::from_secs(4);
+/// What is kept of sessions between two ticks of the recorder, in bytes. Ten seconds of 2,000 sessions at work take less.
+const MOST_SESSIONS: u64 = 48 << 20;
 
 /// Looks at the sessions of a server.
 pub trait Sampler: Send {
@@ -70,14 +69,6 @@ pub trait Poller: Send {
     fn check(&mut self, about: &About<'_>, heard: &Heard, rows: &mut Rows) -> Result<Vec<Finding>, ClientError>;
 }
 
-/// A connected server.
-pub struct Connected {
-    /// Looks at sessions.
-    pub sampler: Box<dyn Sampler>,
-    /// Reads counters.
-    pub poller: Box<dyn Poller>,
-}
-
 /// What the threads of a server and its collector share.
 pub struct Shared {
     epoch: Epoch,
@@ -90,6 +81,10 @@ pub struct Shared {
     stage: Mutex<Stage>,
     /// Notified when the stage changes.
     next_stage: Condvar,
+    /// What sessions take that were not taken yet, in bytes.
+    sessions: AtomicU64,
+    /// Whether it was told that some are left out.
+    has_left_out: AtomicBool,
     /// CPU time of the threads in nanoseconds, as each last told.
     cpu_ns: [AtomicU64; 2],
 }
@@ -99,7 +94,10 @@ pub struct Shared {
 struct Stage {
     /// Counters were read for the first time, or could not be.
     has_polled: bool,
-    /// How many threads have ended.
+    /// Why the server is not observed.
+    refused: Option<String>,
+    /// How many threads have begun, and how many have ended.
+    begun: u32,
     ended: u32,
 }
 
@@ -119,6 +117,8 @@ impl Shared {
             bell_lock: Mutex::new(()),
             stage: Mutex::new(Stage::default()),
             next_stage: Condvar::new(),
+            sessions: AtomicU64::new(0),
+            has_left_out: AtomicBool::new(false),
             cpu_ns: [AtomicU64::new(0), AtomicU64::new(0)],
         }
     }
@@ -126,6 +126,18 @@ impl Shared {
     fn advance(&self, change: impl FnOnce(&mut Stage)) {
         change(&mut locked(&self.stage));
         self.next_stage.notify_all();
+    }
+
+    /// Ends what has begun: the server cannot be observed.
+    fn refuse(&self, why: &dyn std::fmt::Display) {
+        self.advance(|stage| stage.refused = Some(why.to_string()));
+        self.ring();
+    }
+
+    fn ring(&self) {
+        let _guard = locked(&self.bell_lock);
+        self.stop.store(true, Ordering::Release);
+        self.bell.notify_all();
     }
 
     fn is_over(&self) -> bool {
@@ -150,43 +162,75 @@ impl Shared {
 
 /// A server at work.
 pub struct Gathering {
+    server: Server,
     shared: Arc<Shared>,
 }
 
+/// How far a server is when it was waited for.
+pub enum Begun {
+    /// Its counters were read for the first time.
+    AtWork,
+    /// It has not answered so far.
+    Waits,
+    /// It cannot be reached or observed.
+    Refused(String),
+}
+
 impl Gathering {
-    /// Connects, reads counters for the first time, and begins.
+    /// Begins to connect. A server that answers slowly, or not at all, holds up nobody.
     ///
     /// # Errors
-    /// When the server cannot be reached or observed.
-    pub fn start(server: &Server, step: Duration, poll: Duration, epoch: Epoch) -> Result<Gathering, ServerError> {
-        let connected = Connected { sampler: server.sampler()?, poller: server.poller()? };
+    /// When no thread can be started.
+    pub fn start(server: &Server, step: Duration, poll: Duration, epoch: Epoch) -> io::Result<Gathering> {
         let shared = Arc::new(Shared::new(epoch));
-        threads::spawn(server, connected, &shared, step, poll).map_err(|error| ServerError::Unfit {
-            server: server.name().to_owned(),
-            why: format!("no thread can be started: {error}"),
-        })?;
-        let gathering = Gathering { shared };
-        // What is observed begins afterwards: its counters are remembered before.
-        gathering.wait_for(&|stage| stage.has_polled, BASELINE);
-        Ok(gathering)
+        threads::spawn(server, &shared, step, poll)?;
+        Ok(Gathering { server: server.clone(), shared })
+    }
+
+    /// The server's name.
+    pub fn name(&self) -> &str {
+        self.server.name()
+    }
+
+    /// Waits for the first reading: what is observed begins afterwards, and its counters are remembered before.
+    pub fn begun(&self, until: Instant) -> Begun {
+        self.wait_for(&|stage| stage.has_polled || stage.refused.is_some(), until);
+        let stage = locked(&self.shared.stage);
+        match &stage.refused {
+            Some(why) => Begun::Refused(why.clone()),
+            None if stage.has_polled => Begun::AtWork,
+            None => Begun::Waits,
+        }
     }
 
     /// Moves what was gathered to `rows`; `now` is the wall clock's time.
     pub fn take(&self, now: Micros, rows: &mut Rows) {
+        for caution in self.server.cautions() {
+            rows.note(self.name(), None, &caution);
+        }
+        if let Some(why) = locked(&self.shared.stage).refused.take() {
+            rows.note(self.name(), None, &format!("not observed: {why}"));
+        }
         let gathered = locked(&self.shared.rows).take();
+        self.shared.sessions.store(0, Ordering::Relaxed);
         let shift = Micros(now.0 - self.shared.epoch.now().0);
         rows.append(&gathered, shift);
     }
 
-    /// Lets the threads read for the last time and waits for that, within limits.
+    /// Lets the threads read for the last time.
     pub fn finish(&self) {
-        self.ring();
-        self.wait_for(&|stage| stage.ended == 2, FAREWELL);
+        self.shared.ring();
+    }
+
+    /// Waits for the last readings, if there was a first one.
+    pub fn ended(&self, until: Instant) {
+        if locked(&self.shared.stage).has_polled {
+            self.wait_for(&|stage| stage.ended == stage.begun, until);
+        }
     }
 
     /// Waits until the threads are so far, or the time is over.
-    fn wait_for(&self, is_so_far: &dyn Fn(&Stage) -> bool, patience: Duration) {
-        let until = Instant::now() + patience;
+    fn wait_for(&self, is_so_far: &dyn Fn(&Stage) -> bool, until: Instant) {
         let mut stage = locked(&self.shared.stage);
         while !is_so_far(&stage) {
             let left = until.saturating_duration_since(Instant::now());
@@ -197,12 +241,6 @@ impl Gathering {
         }
     }
 
-    fn ring(&self) {
-        let _guard = locked(&self.shared.bell_lock);
-        self.shared.stop.store(true, Ordering::Release);
-        self.shared.bell.notify_all();
-    }
-
     /// CPU seconds that its threads have used.
     pub fn cpu_s(&self) -> f64 {
         self.shared.cpu_ns.iter().map(|ns| ns.load(Ordering::Relaxed)).sum::<u64>() as f64 / 1e9
@@ -211,6 +249,6 @@ impl Gathering {
 
 impl Drop for Gathering {
     fn drop(&mut self) {
-        self.ring();
+        self.shared.ring();
     }
 }

@@ -356,6 +356,10 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
         let has_gauges = columns.iter().any(|column| matches!(column.fill, Fill::Gauge(..)));
         let mut went_back: Vec<String> = Vec::new();
         client.each_again(sql, &mut |answer| {
+            // A row of other columns than those that were asked for is none.
+            if answer.len() != columns.len() + 1 {
+                return;
+            }
             let key = answer.text(0).unwrap_or_default();
             let values: Vec<Value<'_>> = (1..=columns.len())
                 .map(|at| answer.text(at))

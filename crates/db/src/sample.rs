@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use crate::statements::Text;
 
+/// The most sessions of a look. Servers are asked for 2,000, or list all that they have.
+const MOST: usize = 4_000;
+/// How much of a name is kept: servers have shorter ones.
+const NAME: usize = 512;
+
 /// One session as it was seen. What is not known is empty or None.
 #[derive(Debug, Default)]
 pub struct Session {
@@ -107,12 +112,12 @@ impl Sample {
         self.hidden = 0;
     }
 
-    /// The next session, with nothing in it.
+    /// The next session, with nothing in it; behind the last one that is kept, that one again.
     pub fn add(&mut self) -> &mut Session {
-        if self.used == self.slots.len() {
+        if self.used == self.slots.len() && self.used < MOST {
             self.slots.push(Session::default());
         }
-        self.used += 1;
+        self.used = (self.used + 1).min(self.slots.len());
         let slot = &mut self.slots[self.used - 1];
         slot.clear();
         slot
@@ -132,7 +137,12 @@ impl Sample {
 /// Puts a value's text into a string that keeps its memory; NULL leaves it empty.
 pub fn put(into: &mut String, value: Option<&str>) {
     into.clear();
-    into.push_str(value.unwrap_or_default());
+    into.push_str(cut(value.unwrap_or_default(), NAME));
+}
+
+/// The beginning of a text, of so many bytes at most.
+pub fn cut(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
 }
 
 /// An empty text is NULL.

@@ -1,8 +1,11 @@
 //! A server to be observed, and how it is connected to.
 
 use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -27,6 +30,13 @@ pub const ANSWER: Duration = Duration::from_secs(3);
 const LONGEST: usize = 8 << 20;
 /// The most rows of an answer: statements have limits of their own, which a broken server need not keep.
 const MOST_ROWS: u64 = 100_000;
+/// The most bytes of an answer.
+const MOST_BYTES: u64 = 32 << 20;
+/// What is kept of all answers of a poll, in bytes, where few servers are observed, and where many are. Ten thousand statements,
+/// sessions and tables take 40 MB.
+const KEPT: (u64, u64) = (48 << 20, 8 << 20);
+/// What is kept of a look at sessions: more than the longest message.
+const KEPT_OF_SAMPLE: u64 = 16 << 20;
 
 /// Why a server is not observed.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +63,13 @@ pub struct Server {
     own: Arc<Mutex<BTreeSet<i64>>>,
     /// What outlives a connection to a MySQL.
     memory: Arc<Mutex<mysql::Memory>>,
+    /// What may still be kept of answers until the next poll, and until the next look at sessions.
+    allowance: Arc<AtomicU64>,
+    allowance_of_sample: Arc<AtomicU64>,
+    /// What a poll may keep.
+    kept: u64,
+    /// What the user should know of its logins, and whether they were told.
+    cautions: Arc<Mutex<BTreeMap<String, bool>>>,
 }
 
 impl Server {
@@ -63,7 +80,38 @@ impl Server {
             target: target.for_application(APPLICATION),
             own: Arc::default(),
             memory: Arc::default(),
+            allowance: Arc::new(AtomicU64::new(KEPT.0)),
+            allowance_of_sample: Arc::new(AtomicU64::new(KEPT_OF_SAMPLE)),
+            kept: KEPT.0,
+            cautions: Arc::default(),
         }
+    }
+
+    /// The same server, as one of so many whose answers are in memory at the same time.
+    pub(crate) fn among(&self, servers: usize) -> Server {
+        Server { kept: (2 * KEPT.0 / servers.max(1) as u64).clamp(KEPT.1, KEPT.0), ..self.clone() }
+    }
+
+    /// Lets the next poll keep its share.
+    pub(crate) fn allow_poll(&self) {
+        self.allowance.store(self.kept, Ordering::Relaxed);
+    }
+
+    /// Lets the next look at sessions keep its share.
+    pub(crate) fn allow_sample(&self) {
+        self.allowance_of_sample.store(KEPT_OF_SAMPLE, Ordering::Relaxed);
+    }
+
+    /// What the user should know of how its sessions logged in and was not told yet.
+    pub fn cautions(&self) -> Vec<String> {
+        let mut known = self.cautions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut new = Vec::new();
+        for (caution, told) in known.iter_mut() {
+            if !std::mem::replace(told, true) {
+                new.push(caution.clone());
+            }
+        }
+        new
     }
 
     /// Its address without credentials: `host:port`, or the path of its socket.
@@ -120,7 +168,14 @@ impl Server {
         client.set_limit(ANSWER);
         client.set_longest_message(LONGEST);
         client.set_most_rows(MOST_ROWS);
+        client.set_most_bytes(MOST_BYTES);
+        client.set_allowance(&self.allowance);
         client.keep_columns();
+        let mut known = self.cautions.lock().unwrap_or_else(PoisonError::into_inner);
+        client.cautions().for_each(|caution| {
+            known.entry(caution.clone()).or_default();
+        });
+        drop(known);
         Ok(client)
     }
 
@@ -143,17 +198,20 @@ impl Server {
 
     /// Connects what looks at its sessions.
     pub(crate) fn sampler(&self) -> Result<Box<dyn Sampler>, ServerError> {
-        if pooler::console(self)?.is_some() {
+        self.allow_sample();
+        let server = Server { allowance: Arc::clone(&self.allowance_of_sample), ..self.clone() };
+        if pooler::console(&server)?.is_some() {
             return Ok(Box::new(pooler::NoSampler));
         }
         match self.target.login.dialect {
-            Dialect::Postgres => postgres::sampler(self),
-            Dialect::Mysql => mysql::sampler(self),
+            Dialect::Postgres => postgres::sampler(&server),
+            Dialect::Mysql => mysql::sampler(&server),
         }
     }
 
     /// Connects what reads its counters.
     pub(crate) fn poller(&self) -> Result<Box<dyn Poller>, ServerError> {
+        self.allow_poll();
         if let Some(client) = pooler::console(self)? {
             return Ok(pooler::poller(self, client));
         }

@@ -1,6 +1,9 @@
 //! The source `db`: all servers of a recording.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use fenxi_model::{
     Rows, Table,
@@ -11,7 +14,11 @@ use fenxi_model::{
 };
 use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
 
-use crate::{gather::Gathering, moment::Epoch, server::Server};
+use crate::{
+    gather::{Begun, Gathering},
+    moment::Epoch,
+    server::Server,
+};
 
 /// The source's name.
 pub const SOURCE_NAME: &str = "db";
@@ -21,6 +28,12 @@ pub const MAX_RATE: u32 = 100;
 
 /// How long a poller waits between two readings, at least: servers publish counters once a second.
 const POLL: Duration = Duration::from_secs(1);
+
+/// How long servers are waited for in all: for their first readings when a recording begins, and for the last ones when it
+/// ends. One that answers needs tenths of a second; a recording is not held up by one that does not.
+const PATIENCE: Duration = Duration::from_millis(1800);
+/// How much of that they are waited for at the beginning.
+const PATIENCE_AT_BEGIN: Duration = Duration::from_millis(1400);
 
 /// Tables that it fills.
 pub static TABLES: &[&Table] = &[
@@ -88,36 +101,60 @@ impl Source for Databases {
         let step = Duration::from_secs_f64(1.0 / f64::from(self.rate.samples_per_s.clamp(1, MAX_RATE)));
         let poll = POLL.max(Duration::from_secs_f64(self.rate.poll_s.max(0.0)));
         let mut at_work = Vec::new();
-        let mut refused = Vec::new();
+        let mut notes = Vec::new();
+        let mut refused = |server: &str, why: String| notes.push((server.to_owned(), why));
+        let began = Instant::now();
         for server in &self.servers {
-            match Gathering::start(server, step, poll, epoch) {
+            match Gathering::start(&server.among(self.servers.len()), step, poll, epoch) {
                 Ok(gathering) => at_work.push(gathering),
-                Err(error) => refused.push((server.name().to_owned(), error.to_string())),
+                Err(error) => refused(server.name(), format!("no thread can be started: {error}")),
             }
         }
+        let mut late = Vec::new();
+        at_work.retain(|gathering| match gathering.begun(began + PATIENCE_AT_BEGIN) {
+            Begun::AtWork => true,
+            Begun::Waits => {
+                late.push(gathering.name().to_owned());
+                true
+            }
+            Begun::Refused(why) => {
+                refused(gathering.name(), why);
+                false
+            }
+        });
         if at_work.is_empty() {
-            let all: Vec<_> = refused.into_iter().map(|(_, why)| why).collect();
+            let all: Vec<_> = notes.into_iter().map(|(_, why)| why).collect();
             return Err(SourceError::Refused(all.join("; ")));
         }
-        Ok(Box::new(Observing { at_work, refused }))
+        let mut notes: Vec<_> =
+            notes.into_iter().map(|(server, why)| (server, format!("not observed: {why}"))).collect();
+        let seconds = PATIENCE_AT_BEGIN.as_secs_f64();
+        notes.extend(late.into_iter().map(|server| {
+            (server, format!("it has not answered all questions within {seconds} s: it is observed from when it does"))
+        }));
+        Ok(Box::new(Observing { at_work, notes, patience: PATIENCE.saturating_sub(began.elapsed()) }))
     }
 }
 
 struct Observing {
     at_work: Vec<Gathering>,
-    /// Servers that could not be connected to, to be noted once.
-    refused: Vec<(String, String)>,
+    /// What is to be noted once of a server: that it could not be connected to, or is late.
+    notes: Vec<(String, String)>,
+    /// How long servers may still be waited for.
+    patience: Duration,
 }
 
 impl Collector for Observing {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
-        for (server, why) in self.refused.drain(..) {
-            rows.note(&server, None, &format!("not observed: {why}"));
+        for (server, note) in self.notes.drain(..) {
+            rows.note(&server, None, &note);
+        }
+        if tick.is_last {
+            let until = Instant::now() + self.patience;
+            self.at_work.iter().for_each(Gathering::finish);
+            self.at_work.iter().for_each(|gathering| gathering.ended(until));
         }
         for gathering in &self.at_work {
-            if tick.is_last {
-                gathering.finish();
-            }
             gathering.take(tick.t, rows);
         }
         Ok(())

@@ -21,6 +21,17 @@ const MOST: usize = 1_000;
 /// How much of a text is asked for, and kept.
 pub const TEXT: usize = 4096;
 
+/// What texts of statements may take, in bytes.
+const TEXTS: usize = 16 << 20;
+
+/// Forgets all texts when they take too much, so that those which are still there are asked for again.
+pub fn make_room(texts: &mut FxHashMap<Box<str>, Text>) {
+    let held: usize = texts.iter().map(|(id, text)| id.len() + text.form.len() + 100).sum();
+    if held > TEXTS {
+        texts.clear();
+    }
+}
+
 /// A column that grows, and where it goes.
 #[derive(Debug)]
 pub struct Growing {

@@ -23,6 +23,13 @@ const NAMES: &[&str] = &[
     "token",
 ];
 
+/// Parts of names under which secrets stand in a URL, written as [`NAMES`].
+const PARTS: &[&str] =
+    &["token", "secret", "passw", "passphrase", "bearer", "auth", "apikey", "accesskey", "credential", "signature"];
+
+/// Words that are such a name, or stand in one between `_`, `-` and `.`.
+const WORDS: &[&str] = &["pass", "pwd", "pw", "key", "sig", "jwt", "sslpassword"];
+
 /// Programs, by the begin of their names, with options that take a password without having such a name.
 const SHORT: &[(&str, &[&str], Follows)] = &[
     ("mysql", &["-p"], Follows::Never),
@@ -49,6 +56,18 @@ pub fn is_secret_name(name: &str) -> bool {
     let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     // The working directory of a shell.
     !matches!(name.as_str(), "pwd" | "oldpwd") && NAMES.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether a parameter of a URL of this name holds a secret. More names do than those of settings: who reads a log misses
+/// nothing by a value that is not there.
+pub fn is_secret_parameter(name: &str) -> bool {
+    let small = name.to_ascii_lowercase();
+    let joined: String = small.chars().filter(|c| c.is_alphanumeric()).collect();
+    let is_word = |word: &str| WORDS.contains(&word);
+    is_secret_name(name)
+        || PARTS.iter().any(|part| joined.contains(part))
+        || is_word(&joined)
+        || small.split(|c: char| !c.is_alphanumeric()).any(is_word)
 }
 
 /// The words of a command line, without secrets.
@@ -156,7 +175,7 @@ pub fn text_without_secrets(text: &str) -> Cow<'_, str> {
 /// Where the first secret of a text is.
 fn first_secret(text: &str) -> Option<(usize, usize)> {
     let in_url = text.match_indices("://").find_map(|(at, _)| of_url(text, at + 3));
-    let named = names(text).find_map(|(begin, end)| of_name(text, &text[begin..end], end));
+    let named = names(text).find_map(|(begin, end)| of_name(text, begin, end));
     match (in_url, named) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
@@ -194,11 +213,13 @@ fn names(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// The value of a name that ends at `end`, where it is a secret.
-fn of_name(text: &str, name: &str, end: usize) -> Option<(usize, usize)> {
+/// The value of a name that is between `begin` and `end`, where it is a secret.
+fn of_name(text: &str, begin: usize, end: usize) -> Option<(usize, usize)> {
+    let name = &text[begin..end];
+    let in_url = text[..begin].ends_with(['?', '&']) && text[end..].starts_with('=') && is_secret_parameter(name);
     let identifies = matches!(name.to_ascii_lowercase().as_str(), "by" | "using" | "as")
         && text[..end].to_ascii_lowercase().contains("identified ");
-    if !identifies && !is_secret_name(name) {
+    if !identifies && !in_url && !is_secret_name(name) {
         return None;
     }
     let rest = &text[end..];
@@ -267,6 +288,9 @@ mod tests {
             (&["psql", "host=h password=hunter2 user=u"], "psql|host=h password=*** user=u"),
             (&["psql", "host=h password = 'hun ter2' user=u"], "psql|host=h password = *** user=u"),
             (&["psql", "postgres://h/x?user=u&password=hunter2&a=b"], "psql|postgres://h/x?user=u&password=***&a=b"),
+            (&["x", "postgres://h/x?passwd=hunter2"], "x|postgres://h/x?passwd=***"),
+            (&["x", "postgres://h/x?pwd=hunter2&sslkey=/k&a=b"], "x|postgres://h/x?pwd=***&sslkey=/k&a=b"),
+            (&["x", "--db=postgres://u:hunter2@h/x?pass=hunter2"], "x|--db=postgres://u:***@h/x?pass=***"),
             (&["env", "PGPASSWORD=hun ter2", "psql"], "env|PGPASSWORD=***|psql"),
             (&["sh", "-c", "PGPASSWORD=hunter2 psql -c 'select 1'"], "sh|-c|PGPASSWORD=*** psql -c 'select 1'"),
             (&["/usr/bin/mysqldump", "-u", "root", "-phunter2", "shop"], "/usr/bin/mysqldump|-u|root|-p***|shop"),
@@ -298,6 +322,37 @@ mod tests {
             &["postgres: writer process", "a by b", "bypass", "é=ü"],
         ] {
             assert_eq!(shown(words), words.join("|"));
+        }
+    }
+
+    #[test]
+    fn a_parameter_of_a_url_is_a_secret_by_more_names_than_a_setting() {
+        for name in [
+            "password",
+            "passwd",
+            "pwd",
+            "pass",
+            "secret",
+            "token",
+            "key",
+            "sslpassword",
+            "passphrase",
+            "apikey",
+            "api_key",
+            "api-key",
+            "access_token",
+            "X-Amz-Signature",
+            "auth",
+            "Authorization",
+            "db_pass",
+            "client.secret",
+            "PWD",
+            "jwt",
+        ] {
+            assert!(is_secret_parameter(name), "{name}");
+        }
+        for name in ["user", "sslmode", "host", "run", "from", "compass", "bypass", "monkey", "page", "design"] {
+            assert!(!is_secret_parameter(name), "{name}");
         }
     }
 

@@ -15,6 +15,7 @@ use axum::{
 };
 use hyper::body::{Frame, SizeHint};
 
+use fenxi_model::is_secret_parameter;
 use fenxi_report::api::Query;
 
 use crate::{Access, access::Who, app::Shared, listen::Peer};
@@ -74,14 +75,12 @@ fn shown(shared: &Shared, target: &str) -> String {
 
 /// Stands in the log for a secret.
 const HIDDEN: &str = "[hidden]";
-/// Parts of names under which people put secrets.
-const SECRETS: [&str; 8] = ["token", "secret", "passw", "bearer", "auth", "api_key", "apikey", "credential"];
 
 /// Whether a name of a value tells that it is a secret.
 fn is_secret(name: &str) -> bool {
-    let name = wholly(name).to_ascii_lowercase();
+    let name = wholly(name);
     let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.[]".contains(&b));
-    is_name && SECRETS.iter().any(|secret| name.contains(secret))
+    is_name && is_secret_parameter(&name)
 }
 
 /// Text as a query means it.

@@ -24,7 +24,10 @@ use rustix::{
 };
 use rustls::ClientConnection;
 
-use crate::target::{Endpoint, Target};
+use crate::{
+    target::{Endpoint, Target},
+    tls,
+};
 
 /// What became of an attempt to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +99,11 @@ impl Channel {
         let tls = ClientConnection::new(config.clone(), name.clone()).map_err(io::Error::other)?;
         self.tls = Some(Box::new(tls));
         self.push_tls()
+    }
+
+    /// What binds a login to this connection; None where it is not encrypted, or the certificate gives nothing to bind by.
+    pub fn end_point(&self) -> Option<Vec<u8>> {
+        tls::end_point(self.tls.as_ref()?.peer_certificates()?.first()?)
     }
 
     /// Sends bytes; what the kernel does not take waits for [`Channel::flush`].

@@ -6,18 +6,26 @@
 use std::{
     io,
     ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use thiserror::Error;
+use rustix::event::PollFlags;
 
+mod error;
+mod socket;
+
+pub use self::error::ClientError;
+use self::socket::{establish, late, wait_for};
 use crate::{
-    About, Dialect, Event, Mode, Reply, Row, ServerError, Session, Statement, WireError,
+    About, Dialect, Event, Mode, Reply, Row, Session, Statement, WireError,
     channel::{Channel, Received},
     login::Tls,
     protocol::cancellation,
-    target::{Endpoint, Target, TargetError},
+    target::{Endpoint, Target},
     tls,
 };
 
@@ -27,71 +35,12 @@ const NOT_PREPARED: &[&str] = &["0A000", "26000", "42P05", "08P01"];
 /// How long cancelling a statement may take.
 const CANCEL: Duration = Duration::from_secs(1);
 
-/// Why something was not done.
-#[derive(Debug, Error)]
-pub enum ClientError {
-    /// No address answered.
-    #[error("{target}: {source}")]
-    Connect {
-        /// Without its password.
-        target: String,
-        /// What the last address said.
-        source: io::Error,
-    },
-    /// The target is none.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// The login was refused, or the stream is broken.
-    #[error("{target}: {source}")]
-    Session {
-        /// Without its password.
-        target: String,
-        /// Why.
-        source: WireError,
-    },
-    /// The connection was lost.
-    #[error("{target}: the connection was lost: {source}")]
-    Lost {
-        /// Without its password.
-        target: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// A statement took longer than it may; it was cancelled, and the connection is of no more use.
-    #[error("{target}: no answer in {seconds} s to: {sql}")]
-    Late {
-        /// Without its password.
-        target: String,
-        /// The limit.
-        seconds: f64,
-        /// The statement.
-        sql: String,
-    },
-    /// The server refused a statement.
-    #[error("{sql}: {error}")]
-    Refused {
-        /// The statement.
-        sql: String,
-        /// What the server says.
-        error: Box<ServerError>,
-    },
-}
-
-impl ClientError {
-    /// Whether the connection can still be used.
-    pub fn is_refusal(&self) -> bool {
-        matches!(self, ClientError::Refused { .. })
-    }
-
-    /// What the server said, when it is the server that refused.
-    pub fn server(&self) -> Option<&ServerError> {
-        match self {
-            ClientError::Refused { error, .. } => Some(error),
-            ClientError::Session { source: WireError::Server(error), .. } => Some(error),
-            _ => None,
-        }
-    }
-}
+/// What is taken of an answer where nobody says how much: one message, all of them, and rows.
+const MESSAGE: usize = 16 << 20;
+const ANSWER: u64 = 64 << 20;
+const ROWS: u64 = 200_000;
+/// A buffer of this size is given back when an answer needed more.
+const BUFFER: usize = 1 << 20;
 
 /// A connection.
 #[derive(Debug)]
@@ -109,6 +58,12 @@ pub struct Client {
     cells: Vec<Option<Range<usize>>>,
     /// The most rows of an answer.
     most_rows: u64,
+    /// The most bytes of an answer, with all that comes beside its rows.
+    most_bytes: u64,
+    /// What may be kept of answers, which several connections share.
+    allowance: Option<Arc<AtomicU64>>,
+    /// What else the user should know of how the connection was made.
+    cautions: Vec<String>,
     /// Statements that are prepared, and whether they can be.
     repeated: Vec<(Statement, bool)>,
 }
@@ -124,55 +79,73 @@ enum Came {
 }
 
 impl Client {
-    /// Connects and logs in, at the first address that answers within `patience`.
+    /// Connects and logs in, at the first address that answers. All of it takes `patience` at most, but for looking up the
+    /// addresses.
     ///
     /// # Errors
     /// When none does, or the server refuses.
     pub fn connect(target: &Target, patience: Duration) -> Result<Client, ClientError> {
+        let until = Instant::now() + patience;
         let mut last = io::Error::other("no address");
-        for endpoint in target.endpoints()? {
-            match establish(&endpoint, patience) {
-                Ok(channel) => match Client::log_in(target, channel, endpoint, patience) {
-                    // A server may offer encryption and know no method that is still safe.
-                    Err(ClientError::Lost { source, .. })
-                        if target.login.tls == Tls::Prefer && tls::is_failure(&source) =>
-                    {
-                        return Client::connect(&target.in_clear(), patience);
-                    }
-                    done => return done,
-                },
+        let endpoints = target.endpoints()?;
+        for (place, endpoint) in endpoints.iter().enumerate() {
+            // One that does not answer leaves some time for the others.
+            let others = (endpoints.len() - place) as u32;
+            let share = Instant::now() + until.saturating_duration_since(Instant::now()) / others;
+            match establish(endpoint, share) {
+                Ok(channel) => return Client::begin(&target.at(endpoint), channel, endpoint, until),
                 Err(error) => last = error,
             }
         }
         Err(ClientError::Connect { target: target.to_string(), source: last })
     }
 
-    fn log_in(
-        target: &Target,
-        channel: Channel,
-        endpoint: Endpoint,
-        patience: Duration,
-    ) -> Result<Client, ClientError> {
+    /// Logs in, without encryption where that is only preferred and none can be agreed upon: a server may offer encryption
+    /// and know no method that is still safe.
+    fn begin(target: &Target, channel: Channel, endpoint: &Endpoint, until: Instant) -> Result<Client, ClientError> {
+        let why = match Client::log_in(target, channel, endpoint, until) {
+            Err(ClientError::Lost { source, .. }) if target.login.tls == Tls::Prefer && tls::is_failure(&source) => {
+                source
+            }
+            done => return done,
+        };
+        let in_clear = target.in_clear();
+        let again =
+            establish(endpoint, until).map_err(|source| ClientError::Connect { target: target.to_string(), source });
+        let mut client = Client::log_in(&in_clear, again?, endpoint, until)?;
+        client.cautions.push(format!("the connection is not encrypted: TLS failed ({why})"));
+        Ok(client)
+    }
+
+    fn log_in(target: &Target, channel: Channel, endpoint: &Endpoint, until: Instant) -> Result<Client, ClientError> {
         let mut output = Vec::new();
-        let session = Session::new(&target.login, &mut output);
+        let mut session = Session::new(&target.login, &mut output);
+        session.limit(MESSAGE);
         let mut client = Client {
             name: target.to_string(),
             channel,
             session,
-            endpoint,
+            endpoint: endpoint.clone(),
             input: Vec::new(),
             output,
             target: target.clone(),
             limit: None,
             cells: Vec::new(),
-            most_rows: u64::MAX,
+            most_rows: ROWS,
+            most_bytes: ANSWER,
+            allowance: None,
+            cautions: Vec::new(),
             repeated: Vec::new(),
         };
-        let until = Instant::now() + patience;
         match client.wait(Some(until), &mut |_, _| Ok(()))? {
             Came::Ready => Ok(client),
             _ => Err(client.lost(io::Error::other("the login ended with an answer to no question"))),
         }
+    }
+
+    /// What the user should know of how the connection was made: a weak login, no encryption.
+    pub fn cautions(&self) -> impl Iterator<Item = &String> {
+        self.about().cautions.iter().chain(&self.cautions)
     }
 
     /// The address that answered.
@@ -198,6 +171,17 @@ impl Client {
     /// An answer with more rows than this ends the connection from now on: it is no answer to what was asked.
     pub fn set_most_rows(&mut self, rows: u64) {
         self.most_rows = rows;
+    }
+
+    /// An answer with more bytes than this ends the connection from now on.
+    pub fn set_most_bytes(&mut self, bytes: u64) {
+        self.most_bytes = bytes;
+    }
+
+    /// What may be kept of rows from now on, in bytes: each row takes its share, and the one for which nothing is left ends
+    /// the connection. Who shares it fills it up again.
+    pub fn set_allowance(&mut self, allowance: &Arc<AtomicU64>) {
+        self.allowance = Some(Arc::clone(allowance));
     }
 
     /// Gives each row of a query to `row`, without a copy of it; the names of the columns are known afterwards.
@@ -242,14 +226,17 @@ impl Client {
     /// Gives the rows that come to `row`.
     fn give(&mut self, sql: &str, row: &mut dyn FnMut(Row<'_>)) -> Result<Reply, ClientError> {
         let mut cells = std::mem::take(&mut self.cells);
-        let (mut count, most) = (0, self.most_rows);
+        let (mut count, most, allowance) = (0, self.most_rows, self.allowance.clone());
         let came = self.answer(sql, &mut |session, bytes| {
             count += 1;
+            let unfit = |what: String| Err(WireError::Protocol { dialect: session.dialect(), what });
             if count > most {
-                let what = format!("more than {most} rows");
-                return Err(WireError::Protocol { dialect: session.dialect(), what });
+                return unfit(format!("more than {most} rows"));
             }
             session.cells(bytes, &mut cells)?;
+            if !allowance.as_ref().is_none_or(|left| takes(left, bytes.len(), cells.len())) {
+                return unfit("more rows than are kept of a server at a time".to_owned());
+            }
             row(Row::new(bytes, &cells));
             Ok(())
         });
@@ -286,7 +273,7 @@ impl Client {
     fn cancel(&self) {
         match self.target.login.dialect {
             Dialect::Postgres => {
-                if let Ok(mut channel) = establish(&self.endpoint, CANCEL) {
+                if let Ok(mut channel) = establish(&self.endpoint, Instant::now() + CANCEL) {
                     let _ = channel.send(&cancellation(self.about()));
                 }
             }
@@ -334,13 +321,10 @@ impl Client {
     /// As [`Client::run`].
     pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, ClientError> {
         let mut rows = Vec::new();
-        self.session.query(sql, &mut self.output);
-        let came = self.answer(sql, &mut |session, row| {
-            let text = |value: Option<&[u8]>| value.map(|v| String::from_utf8_lossy(v).into_owned());
-            rows.push(session.values(row)?.into_iter().map(text).collect());
-            Ok(())
+        self.each(sql, &mut |row| {
+            let text = |column| row.bytes(column).map(|value| String::from_utf8_lossy(value).into_owned());
+            rows.push((0..row.len()).map(text).collect());
         })?;
-        self.done(sql, came)?;
         Ok(rows)
     }
 
@@ -402,6 +386,7 @@ impl Client {
 
     /// Sends what was written and reads until something is done, or `until`.
     fn wait(&mut self, until: Option<Instant>, row: &mut OnRow<'_>) -> Result<Came, ClientError> {
+        let mut heard = 0;
         loop {
             self.push(until).map_err(|e| self.lost(e))?;
             let mut used = 0;
@@ -409,7 +394,7 @@ impl Client {
             while came.is_none() {
                 let (count, event) = match self.session.feed(&self.input[used..], &mut self.output) {
                     Ok(fed) => fed,
-                    Err(source) => return Err(ClientError::Session { target: self.name.clone(), source }),
+                    Err(source) => return Err(self.unfit(source)),
                 };
                 used += count;
                 match event {
@@ -417,8 +402,9 @@ impl Client {
                     Event::Nothing | Event::Prepared => {}
                     Event::Row(values) => {
                         let read = row(&self.session, values);
-                        read.map_err(|source| ClientError::Session { target: self.name.clone(), source })?;
+                        read.map_err(|source| self.unfit(source))?;
                     }
+                    Event::Binding => self.session.bind(self.channel.end_point()),
                     Event::StartTls => {
                         self.push(until).map_err(|e| self.lost(e))?;
                         self.channel.secure(&self.target).map_err(|e| self.lost(e))?;
@@ -431,14 +417,27 @@ impl Client {
             }
             self.input.drain(..used);
             if let Some(came) = came {
+                if self.input.is_empty() && self.input.capacity() > BUFFER {
+                    self.input = Vec::new();
+                }
                 return Ok(came);
             }
             self.push(until).map_err(|e| self.lost(e))?;
+            let held = self.input.len();
             self.read(until).map_err(|e| self.lost(e))?;
+            heard += (self.input.len() - held) as u64;
+            if heard > self.most_bytes {
+                let what = format!("an answer of more than {} bytes", self.most_bytes);
+                return Err(self.unfit(WireError::Protocol { dialect: self.session.dialect(), what }));
+            }
         }
     }
 
     fn read(&mut self, until: Option<Instant>) -> io::Result<()> {
+        // Time is over also for who sends without a pause.
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return Err(late());
+        }
         loop {
             match self.channel.receive(&mut self.input)? {
                 Received::Some | Received::All => return Ok(()),
@@ -446,6 +445,10 @@ impl Client {
                 Received::Later => wait_for(&self.channel, PollFlags::IN, until)?,
             }
         }
+    }
+
+    fn unfit(&self, source: WireError) -> ClientError {
+        ClientError::Session { target: self.name.clone(), source }
     }
 
     fn lost(&self, source: io::Error) -> ClientError {
@@ -462,23 +465,12 @@ impl Drop for Client {
     }
 }
 
-fn establish(endpoint: &Endpoint, patience: Duration) -> io::Result<Channel> {
-    let channel = Channel::connect(endpoint)?;
-    wait_for(&channel, PollFlags::OUT, Some(Instant::now() + patience))?;
-    channel.established()?;
-    Ok(channel)
-}
-
-/// Waits until the socket can be read or written.
-fn wait_for(channel: &Channel, what: PollFlags, until: Option<Instant>) -> io::Result<()> {
-    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-    let timeout = left.map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() });
-    let mut sockets = [PollFd::new(channel, what)];
-    match poll(&mut sockets, timeout.as_ref()) {
-        Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time")),
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+/// What a row takes of an allowance: its bytes, and what is kept of each of its values. False when that much is not left.
+fn takes(left: &AtomicU64, bytes: usize, cells: usize) -> bool {
+    const ROW: u64 = 64;
+    const CELL: u64 = 32;
+    let cost = bytes as u64 + ROW + CELL * cells as u64;
+    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(cost)).is_ok()
 }
 
 /// The beginning of a statement, for messages.

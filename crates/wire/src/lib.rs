@@ -10,6 +10,7 @@ pub mod host;
 pub mod login;
 mod protocol;
 mod row;
+mod safety;
 pub mod target;
 pub mod tls;
 

@@ -1,6 +1,9 @@
 //! Credentials of connections: resolved once from the URL, the password file and the environment.
 
-use std::{fmt, sync::Mutex};
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+};
 
 use crate::Dialect;
 
@@ -36,8 +39,40 @@ pub enum Tls {
     Prefer,
     /// Encrypted, whoever answers.
     Require,
+    /// Encrypted, and the certificate is signed by an authority that is trusted, for whatever host.
+    VerifyCa,
     /// Encrypted, and the certificate is for the host and signed by an authority that is trusted.
     VerifyFull,
+}
+
+impl Tls {
+    /// Whether the server shows who it is.
+    pub fn is_verified(self) -> bool {
+        matches!(self, Tls::VerifyCa | Tls::VerifyFull)
+    }
+}
+
+/// Whether a login is bound to the TLS connection (SCRAM-SHA-256-PLUS), so that it is of no use in another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Binding {
+    /// It is not.
+    Disable,
+    /// Where the server offers it.
+    #[default]
+    Prefer,
+    /// No other login.
+    Require,
+}
+
+/// Who could listen to a connection that is not encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// A Unix socket: nobody, and who listens there is known by the owner of its folder.
+    Socket,
+    /// A loopback address: it does not leave this machine, but any user of it may listen at a free port.
+    Loopback,
+    /// Another address: whoever is between.
+    Network,
 }
 
 /// What a connection says when it begins.
@@ -53,15 +88,19 @@ pub struct Login {
     pub database: String,
     /// Encryption.
     pub tls: Tls,
-    /// Whether nobody else can listen: a Unix socket.
-    pub local: bool,
+    /// Whether it is the user who says how the connection is encrypted, and no default.
+    pub agreed: bool,
+    /// Where the connection leads; [`crate::target::Target::at`] tells it of an address.
+    pub reach: Reach,
+    /// Channel binding (PostgreSQL).
+    pub binding: Binding,
     /// Name of the application, as the server lists it beside the session.
     pub application: String,
     /// Whether the server may ask for data of a load (LOAD DATA LOCAL). It is asked for only while loading.
     pub local_files: bool,
     /// The last password that was salted: the server gives the same salt each time, and salting takes
     /// thousands of hashes, which ten thousand connections would pay each.
-    pub(crate) salted: Mutex<Option<Salted>>,
+    pub(crate) salted: Arc<Mutex<Option<Salted>>>,
 }
 
 impl Login {
@@ -73,10 +112,12 @@ impl Login {
             password: None,
             database: String::new(),
             tls: Tls::Disable,
-            local: false,
+            agreed: false,
+            reach: Reach::Network,
+            binding: Binding::Prefer,
             application: "fenxi".to_owned(),
             local_files: false,
-            salted: Mutex::new(None),
+            salted: Arc::default(),
         }
     }
 }

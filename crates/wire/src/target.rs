@@ -14,7 +14,7 @@ mod url;
 use self::url::{Parts, without_password};
 use crate::{
     Dialect,
-    login::{Login, Password, Tls},
+    login::{Binding, Login, Password, Reach, Tls},
     tls,
 };
 
@@ -29,9 +29,10 @@ pub struct Surroundings {
     pub password_file: Option<String>,
     /// Text of MySQL's option file, whose group `[client]` is read.
     pub option_file: Option<String>,
-    /// PGHOST, PGPORT, PGUSER, PGDATABASE; what they say holds for `postgres://` where the URL says nothing.
+    /// PGHOST, PGPORT, PGUSER, PGDATABASE, PGSSLMODE; what they say holds for `postgres://` where the URL says nothing.
     pub postgres: Usual,
-    /// Encryption where the URL says nothing.
+    /// Encryption where nobody says anything. [`Tls::Prefer`] holds on this machine only, and is [`Tls::Require`] for other
+    /// hosts: nothing goes over a network unencrypted because a server happens to offer no encryption.
     pub tls: Tls,
 }
 
@@ -50,9 +51,27 @@ pub struct Usual {
     pub socket: Option<PathBuf>,
     /// Password (MySQL's option file).
     pub password: Option<Password>,
+    /// Encryption.
+    pub tls: Option<Tls>,
+    /// Channel binding (PostgreSQL).
+    pub binding: Option<Binding>,
 }
 
 impl Usual {
+    /// Takes what PGSSLMODE and PGCHANNELBINDING say.
+    ///
+    /// # Errors
+    /// When they are no words of libpq: rather no connection than another one than was meant.
+    pub fn encrypt(&mut self, mode: Option<&str>, binding: Option<&str>) -> Result<(), TargetError> {
+        let wrong = |variable: &str| {
+            let variable = variable.to_owned();
+            |what| TargetError::Variable { variable, what }
+        };
+        self.tls = mode.map(|text| url::mode("sslmode", text)).transpose().map_err(wrong("PGSSLMODE"))?;
+        self.binding = binding.map(url::binding).transpose().map_err(wrong("PGCHANNELBINDING"))?;
+        Ok(())
+    }
+
     /// What the group `[client]` of MySQL's option file says: `key=value` lines, `#` and `;` begin comments.
     fn of_option_file(text: &str) -> Usual {
         let mut usual = Usual::default();
@@ -72,6 +91,7 @@ impl Usual {
                 "user" => usual.user = Some(value),
                 "socket" => usual.socket = Some(value.into()),
                 "password" => usual.password = Some(Password::new(value)),
+                "ssl-mode" | "ssl_mode" => usual.tls = url::mode("ssl-mode", &value).ok(),
                 _ => {}
             }
         }
@@ -87,6 +107,14 @@ pub enum TargetError {
     Url {
         /// As it was given, without a password.
         url: String,
+        /// What is wrong, and what it can be.
+        what: String,
+    },
+    /// A variable of the environment that says nothing that is known.
+    #[error("{variable}: {what}")]
+    Variable {
+        /// Its name.
+        variable: String,
         /// What is wrong, and what it can be.
         what: String,
     },
@@ -108,7 +136,7 @@ pub fn has_password(url: &str) -> bool {
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest.split(['/', '?']).next().unwrap_or(rest));
     let in_authority = authority.rsplit_once('@').is_some_and(|(who, _)| who.contains(':'));
     let query = url.split_once('?').map_or("", |(_, query)| query);
-    in_authority || query.split('&').any(|pair| pair.starts_with("password="))
+    in_authority || query.split('&').any(|pair| pair.contains('=') && !url::is_shown(pair))
 }
 
 /// A place that can be connected to.
@@ -118,6 +146,17 @@ pub enum Endpoint {
     Tcp(SocketAddr),
     /// A socket of this host.
     Unix(PathBuf),
+}
+
+impl Endpoint {
+    /// Who could listen to a connection to it.
+    pub fn reach(&self) -> Reach {
+        match self {
+            Endpoint::Unix(_) => Reach::Socket,
+            Endpoint::Tcp(address) if address.ip().to_canonical().is_loopback() => Reach::Loopback,
+            Endpoint::Tcp(_) => Reach::Network,
+        }
+    }
 }
 
 /// A server, a user and a database.
@@ -143,7 +182,7 @@ impl Target {
     /// When it is no such URL; the message says what it can be.
     pub fn parse(url: &str, around: &Surroundings) -> Result<Target, TargetError> {
         let wrong = |what: String| TargetError::Url { url: without_password(url), what };
-        let mut parts = Parts::parse(url, around.tls).map_err(wrong)?;
+        let mut parts = Parts::parse(url).map_err(wrong)?;
         let dialect = parts.dialect;
         let usual = match dialect {
             Dialect::Postgres => around.postgres.clone(),
@@ -161,7 +200,15 @@ impl Target {
             Dialect::Mysql => 3306,
         });
         let socket = socket.or_else(|| socket_path(dialect, &parts.host, port));
-        let mut login = Login { tls: parts.tls, local: socket.is_some(), ..Login::new(dialect, &user) };
+        let said = parts.tls.or(usual.tls);
+        let mode = said.unwrap_or(around.tls);
+        let mut login = Login {
+            tls: mode,
+            agreed: said.is_some(),
+            reach: if socket.is_some() { Reach::Socket } else { Reach::Network },
+            binding: parts.binding.or(usual.binding).unwrap_or_default(),
+            ..Login::new(dialect, &user)
+        };
         let unnamed = if dialect == Dialect::Postgres { user } else { String::new() };
         login.database = parts.database.or(usual.database).unwrap_or(unnamed);
         let host = if socket.is_some() && parts.host.is_empty() { "localhost".to_owned() } else { parts.host };
@@ -170,9 +217,9 @@ impl Target {
             let file = around.password_file.as_deref().filter(|_| dialect == Dialect::Postgres)?;
             from_file(file, &host, port, &login.database, &login.user)
         });
-        let tls = match parts.tls {
+        let tls = match mode {
             Tls::Disable => None,
-            _ if login.local => None,
+            _ if socket.is_some() => None,
             mode => Some(tls::client(mode, &parts.files, &host)?),
         };
         Ok(Target { login: Arc::new(login), host, port, socket, tls })
@@ -190,6 +237,19 @@ impl Target {
         let found =
             found.map_err(|source| TargetError::Resolve { host: format!("{}:{}", self.host, self.port), source })?;
         Ok(found.map(Endpoint::Tcp).collect())
+    }
+
+    /// The target as one of its addresses is connected to: how it is encrypted, and who could listen.
+    #[must_use]
+    pub fn at(&self, endpoint: &Endpoint) -> Target {
+        self.with(|login| {
+            login.reach = endpoint.reach();
+            login.tls = match (login.reach, login.tls) {
+                (Reach::Socket, _) => Tls::Disable,
+                (Reach::Network, Tls::Prefer) if !login.agreed => Tls::Require,
+                (_, mode) => mode,
+            };
+        })
     }
 
     /// The same target with or without the permission to send data of a load.
@@ -220,7 +280,10 @@ impl Target {
             password: self.login.password.clone(),
             database: self.login.database.clone(),
             tls: self.login.tls,
-            local: self.login.local,
+            agreed: self.login.agreed,
+            reach: self.login.reach,
+            binding: self.login.binding,
+            salted: Arc::clone(&self.login.salted),
             application: self.login.application.clone(),
             local_files: self.login.local_files,
             ..Login::new(self.login.dialect, &self.login.user)
@@ -314,10 +377,25 @@ mod tests {
         assert!(refused("nothing").contains("begins with"));
         assert!(refused("postgres://u:secret@h:x/").starts_with("`postgres://u:***@h:x/`: `x` is not a port"));
         assert!(refused("postgres://u:se/cret@h/x").ends_with("written as `%2F`"));
-        for url in ["postgres://u:se/cret@h/x", "postgres://u@h/?password=secret&a=b", "mysql://u:secret@h/?x"] {
+        for url in [
+            "postgres://u:se/cret@h/x",
+            "postgres://u@h/?password=secret&a=b",
+            "mysql://u:secret@h/?x",
+            "mysql://u:se?cret@h/",
+            "postgres://u@h/?passwd=secret",
+            "postgres://u@h/?sslpassword=secret&p%61sswd=secret",
+            "postgres://u@h/?secret",
+            "mysql://u@h/?password=a&secret",
+            "mysql://u@h/?token=secret&pwd=secret",
+        ] {
             assert!(!refused(url).contains("cret"), "{}", refused(url));
         }
-        assert!(refused("postgres://u@h/?sslmode=maybe").contains("disable, prefer, require, verify-full"));
+        assert!(refused("postgres://u@h/?passwd=x").contains("unknown key `passwd`"));
+        assert!(refused("postgres://u@h/?channel_binding=yes").contains("disable, prefer, require"));
+        assert!(
+            refused("postgres://u@h/?sslmode=maybe")
+                .contains("disable, allow, prefer, require, verify-ca, verify-full")
+        );
         assert!(refused("mysql://u@h/?sslmode=require").contains("ssl-mode, ssl-ca"));
         assert!(refused("mysql://u@h/?ssl-cert=/x").contains("given together"));
         assert!(refused("postgres://u%4@h/").contains("%25"));
@@ -358,8 +436,44 @@ mod tests {
     }
 
     #[test]
+    fn other_hosts_are_encrypted_unless_somebody_says_otherwise() {
+        let endpoint = |address: &str| Endpoint::Tcp(address.parse().unwrap());
+        let (near, far) = (endpoint("127.0.0.2:5432"), endpoint("192.0.2.2:5432"));
+        let around = Surroundings { user: Some("me".into()), tls: Tls::Prefer, ..Surroundings::default() };
+        let mode = |url: &str, endpoint: &Endpoint| Target::parse(url, &around).unwrap().at(endpoint).login.tls;
+        for (plain, key) in [("postgres://db1/x", "sslmode"), ("mysql://db1/x", "ssl-mode")] {
+            assert_eq!((mode(plain, &near), mode(plain, &far)), (Tls::Prefer, Tls::Require));
+            let said = |word: &str| mode(&format!("{plain}?{key}={word}"), &far);
+            assert_eq!([said("disable"), said("prefer"), said("allow")], [Tls::Disable, Tls::Prefer, Tls::Prefer]);
+            assert_eq!(said("require"), Tls::Require);
+        }
+        // These read files of the system.
+        let words =
+            ["verify-ca", "verify-full", "VERIFY_CA", "VERIFY_IDENTITY"].map(|word| url::mode("", word).unwrap());
+        assert_eq!(words, [Tls::VerifyCa, Tls::VerifyFull, Tls::VerifyCa, Tls::VerifyFull]);
+        let mapped = endpoint("[::ffff:127.0.0.1]:1");
+        assert_eq!([near.reach(), mapped.reach(), far.reach()], [Reach::Loopback, Reach::Loopback, Reach::Network]);
+        let socket = Target::parse("postgres:///x?sslmode=require", &around).unwrap();
+        assert_eq!(socket.at(&socket.endpoints().unwrap()[0]).login.tls, Tls::Disable);
+    }
+
+    #[test]
+    fn the_environment_says_how_to_encrypt_in_libpqs_words() {
+        let mut usual = Usual::default();
+        usual.encrypt(Some("require"), Some("require")).unwrap();
+        let around = Surroundings { user: Some("me".into()), postgres: usual.clone(), ..Surroundings::default() };
+        let login = |url| Target::parse(url, &around).unwrap().login;
+        assert_eq!((login("postgres://h/x").tls, login("postgres://h/x").binding), (Tls::Require, Binding::Require));
+        assert_eq!(login("postgres://h/x?sslmode=disable&channel_binding=disable").tls, Tls::Disable);
+        let wrong = usual.encrypt(Some("yes"), None).unwrap_err().to_string();
+        assert!(wrong.starts_with("PGSSLMODE: `sslmode` is yes"), "{wrong}");
+        assert!(usual.encrypt(None, Some("x")).unwrap_err().to_string().contains("PGCHANNELBINDING"));
+    }
+
+    #[test]
     fn a_url_with_a_password_is_known() {
         assert!(has_password("postgres://u:p@h/x") && has_password("mysql://h/x?password=p"));
+        assert!(has_password("mysql://h/x?passwd=p") && !has_password("mysql://h/x?ssl-mode=require&ssl-ca=/x"));
         assert!(!has_password("postgres://u@h:5432/x") && !has_password("postgres:///x?user=u") && !has_password("x"));
     }
 

@@ -7,10 +7,15 @@ use std::{
 
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    client::{
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        verify_server_cert_signed_by_trust_anchor,
+    },
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
+    server::ParsedCertificate,
 };
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 use thiserror::Error as ThisError;
 
 use crate::login::Tls;
@@ -68,9 +73,13 @@ pub fn client(mode: Tls, files: &Files, host: &str) -> Result<(Arc<ClientConfig>
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
     let config = match mode {
         Tls::VerifyFull => builder.with_root_certificates(authorities(files.authority.as_deref())?),
+        Tls::VerifyCa => {
+            let trusted = Some(authorities(files.authority.as_deref())?);
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyName { provider, trusted }))
+        }
         // As the clients of both databases do: encrypted, whoever it is.
         Tls::Disable | Tls::Prefer | Tls::Require => {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyName { provider, trusted: None }))
         }
     };
     let config = match &files.certificate {
@@ -104,19 +113,27 @@ fn authorities(path: Option<&Path>) -> Result<RootCertStore, TlsError> {
     if added == 0 { Err(wrong("there is none".to_owned())) } else { Ok(store) }
 }
 
-/// Takes any certificate; the handshake itself is checked.
+/// Takes a certificate for any host: one that an authority signed, or any; the handshake itself is checked.
 #[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
+struct AnyName {
+    provider: Arc<CryptoProvider>,
+    trusted: Option<RootCertStore>,
+}
 
-impl ServerCertVerifier for Anyone {
+impl ServerCertVerifier for AnyName {
     fn verify_server_cert(
         &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
         _: &ServerName<'_>,
         _: &[u8],
-        _: UnixTime,
+        now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        if let Some(trusted) = &self.trusted {
+            let parsed = ParsedCertificate::try_from(certificate)?;
+            let algorithms = self.provider.signature_verification_algorithms.all;
+            verify_server_cert_signed_by_trust_anchor(&parsed, trusted, between, now, algorithms)?;
+        }
         Ok(ServerCertVerified::assertion())
     }
 
@@ -126,7 +143,7 @@ impl ServerCertVerifier for Anyone {
         cert: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, signed, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(message, cert, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -135,12 +152,77 @@ impl ServerCertVerifier for Anyone {
         cert: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, signed, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(message, cert, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
+}
+
+/// What binds a login to a TLS connection (RFC 5929, `tls-server-end-point`): the hash of the server's certificate, by the
+/// hash function of its signature, or SHA-256 where that is MD5 or SHA-1. None where the signature has none that is known.
+pub fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
+    let (_, whole, _) = element(certificate)?;
+    let (_, _, behind) = element(whole)?;
+    let (_, algorithm, _) = element(behind)?;
+    let (_, name, parameters) = element(algorithm)?;
+    let bits = if let Some(kind) = name.strip_prefix(RSA) {
+        match kind {
+            // MD5, SHA-1 and SHA-256.
+            [4 | 5 | 11] => 256,
+            [12] => 384,
+            [13] => 512,
+            [14] => 224,
+            // RSASSA-PSS names its hash among the parameters; SHA-1 if it names none.
+            [10] => [(2, 384), (3, 512)].into_iter().find(|(hash, _)| names(parameters, *hash)).map_or(256, |(_, n)| n),
+            _ => return None,
+        }
+    } else {
+        match name.strip_prefix(ECDSA)? {
+            // SHA-1 and SHA-256.
+            [1] | [3, 2] => 256,
+            [3, 3] => 384,
+            [3, 4] => 512,
+            [3, 1] => 224,
+            _ => return None,
+        }
+    };
+    Some(match bits {
+        224 => Sha224::digest(certificate).to_vec(),
+        384 => Sha384::digest(certificate).to_vec(),
+        512 => Sha512::digest(certificate).to_vec(),
+        _ => Sha256::digest(certificate).to_vec(),
+    })
+}
+
+/// 1.2.840.113549.1.1, below which signatures with RSA are.
+const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1];
+/// 1.2.840.10045.4, below which signatures with ECDSA are.
+const ECDSA: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4];
+/// 2.16.840.1.101.3.4.2, below which hash functions are.
+const HASHES: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2];
+
+/// Whether parameters name a hash function.
+fn names(parameters: &[u8], hash: u8) -> bool {
+    parameters.windows(HASHES.len() + 1).any(|at| at.strip_prefix(HASHES).is_some_and(|rest| rest == [hash]))
+}
+
+/// The first element of DER: its tag, what is in it, and what is behind it.
+fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (tag, rest) = der.split_first()?;
+    let (first, rest) = rest.split_first()?;
+    let (length, rest) = match first {
+        0..=0x7f => (usize::from(*first), rest),
+        // Four bytes of length are more than any certificate has.
+        0x81..=0x84 => {
+            let (digits, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
+            (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), rest)
+        }
+        _ => return None,
+    };
+    let (inside, behind) = rest.split_at_checked(length)?;
+    Some((*tag, inside, behind))
 }
 
 /// Whether a connection was lost because no encryption could be agreed upon.
@@ -151,6 +233,32 @@ pub(crate) fn is_failure(error: &std::io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A certificate whose signature has this algorithm.
+    fn signed(algorithm: &[u8], parameters: &[u8]) -> Vec<u8> {
+        let element = |tag: u8, inside: &[u8]| [&[tag, inside.len() as u8][..], inside].concat();
+        let algorithm = element(0x30, &[element(6, algorithm), parameters.to_vec()].concat());
+        element(0x30, &[element(0x30, b"what is signed"), algorithm, element(3, b"signature")].concat())
+    }
+
+    #[test]
+    fn a_login_is_bound_by_the_hash_of_the_certificates_signature() {
+        let length = |name: &[u8], more: &[u8], parameters: &[u8]| {
+            let certificate = signed(&[name, more].concat(), parameters);
+            end_point(&certificate).map(|hash| hash.len())
+        };
+        let rsa = |kind| length(RSA, &[kind], b"\x05\0");
+        assert_eq!([4, 5, 11, 12, 13, 14].map(rsa), [32, 32, 32, 48, 64, 28].map(Some));
+        assert_eq!([2, 3, 4].map(|kind| length(ECDSA, &[3, kind], b"")), [32, 48, 64].map(Some));
+        let pss = |hash: u8| length(RSA, &[10], &[HASHES, &[hash]].concat());
+        assert_eq!([1, 2, 3].map(pss), [32, 48, 64].map(Some));
+        // Ed25519 has no hash of its own.
+        assert_eq!(length(&[0x2b, 0x65, 0x70], &[], b""), None);
+        let whole = signed(&[RSA, &[12]].concat(), b"");
+        assert_eq!(end_point(&whole), Some(Sha384::digest(&whole).to_vec()));
+        assert!((0..whole.len()).all(|end| end_point(&whole[..end]).is_none()));
+        assert_eq!(end_point(b"\x30\x84\xff\xff\xff\xff"), None);
+    }
 
     #[test]
     fn a_file_without_certificates_is_named() {

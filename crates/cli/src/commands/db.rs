@@ -10,7 +10,10 @@ use fenxi_model::Unit;
 use serde_json::json;
 
 use crate::{
-    options::{Global, database::server},
+    options::{
+        Global,
+        database::{caution, server},
+    },
     print,
 };
 
@@ -67,7 +70,9 @@ pub fn run(global: &Global, args: &DbCommandArgs) -> anyhow::Result<ExitCode> {
 
 fn run_check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let server = server(&args.url)?;
-    let (version, findings) = check(&server, args.db_rate)?;
+    let checked = check(&server, args.db_rate);
+    caution(server.cautions());
+    let (version, findings) = checked?;
     if args.json {
         let list: Vec<_> = findings.iter().map(as_json).collect();
         let whole = json!({ "server": server.name(), "version": version, "readings": list });

@@ -11,12 +11,19 @@ use fenxi_load::{
     prepare::{self, Progress},
     workload::{Program, SHIPPED, Workload},
 };
-use fenxi_wire::target::Target;
+use fenxi_wire::{client::Client, target::Target};
 use serde_json::json;
 
-use self::{run::RunArgs, team::WorkerArgs};
+use self::{
+    run::{PATIENCE, RunArgs},
+    team::WorkerArgs,
+};
 use crate::{
-    options::{Global, database::surroundings, key_value},
+    options::{
+        Global,
+        database::{caution, surroundings},
+        key_value,
+    },
     print,
     progress::{LoadLine, plural},
     stop::Stop,
@@ -27,9 +34,9 @@ use crate::{
 #[command(after_help = "\
 URLs: postgres://USER[:PASSWORD]@HOST[:PORT]/DATABASE or mysql://…; without a
 host, the server's local Unix socket. URL parameters for PostgreSQL: sslmode,
-sslrootcert, host=/DIRECTORY; for MySQL and MariaDB: ssl-mode, ssl-ca,
-socket=/PATH. Passwords can also come from PGPASSWORD, PGPASSFILE, ~/.pgpass
-and MYSQL_PWD.
+sslrootcert, channel_binding, host=/DIRECTORY; for MySQL and MariaDB: ssl-mode,
+ssl-ca, socket=/PATH. Passwords can also come from PGPASSWORD, PGPASSFILE,
+~/.pgpass and MYSQL_PWD, and leave this machine only under TLS.
 
 Examples:
   fenxi load workloads
@@ -118,6 +125,7 @@ pub fn run(global: &Global, args: &LoadArgs) -> anyhow::Result<ExitCode> {
         LoadCommand::Worker(args) => team::worker(global, args),
         LoadCommand::Cleanup(args) => {
             let (_, target, program) = resolve(&args.place)?;
+            caution(Client::connect(&target, PATIENCE)?.cautions());
             let removed = prepare::cleanup(&target, &program)?;
             if !global.quiet {
                 print::message(&format!("removed {} from {target}", plural(removed as u64, "table")));
@@ -187,6 +195,7 @@ fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {
 
 fn fill(global: &Global, args: &PrepareArgs) -> anyhow::Result<ExitCode> {
     let (_, target, program) = resolve(&args.place)?;
+    caution(Client::connect(&target, PATIENCE)?.cautions());
     let stop = Stop::on_interrupt();
     let line = LoadLine::new(global.quiet);
     let watch = &mut |progress: Progress| {

@@ -12,7 +12,7 @@ use super::Command;
 use crate::{
     answers,
     args::Cli,
-    ending::exit_code,
+    argv, ending::exit_code,
     facts,
     machine::hostname,
     options::{
@@ -172,8 +172,7 @@ fn turn(store: &Store, series: &str) -> anyhow::Result<SeriesLock> {
 /// Reads the command line and its file of options anew.
 fn reload(store: Store, series: String) -> Reload {
     Box::new(move || {
-        let words: Vec<OsString> = std::env::args_os().collect();
-        let words = with_config(&words).map_err(|error| format!("{error:#}"))?;
+        let words = with_config(argv::words()).map_err(|error| format!("{error:#}"))?;
         let cli = Cli::try_parse_from(words).map_err(|error| first_line(&error))?;
         let Command::Record(args) = &cli.command else { return Err("the command is another one".to_owned()) };
         let mut plan = plan(&store, args, cli.global.quiet).map_err(|error| format!("{error:#}"))?;

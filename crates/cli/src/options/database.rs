@@ -105,6 +105,13 @@ pub fn server(url: &str) -> anyhow::Result<Server> {
     Ok(Server::new(&Target::parse(url, &surroundings_of_observer(url)?)?))
 }
 
+/// Tells what the user should know of how a server was logged in to.
+pub fn caution(cautions: impl IntoIterator<Item = impl AsRef<str>>) {
+    for caution in cautions {
+        print::message(&format!("warning: {}", caution.as_ref()));
+    }
+}
+
 /// What the environment says that a URL may leave open.
 pub fn surroundings(url: &str) -> anyhow::Result<Surroundings> {
     let mysql = is_mysql(url);
@@ -120,15 +127,18 @@ pub fn surroundings(url: &str) -> anyhow::Result<Surroundings> {
     Ok(Surroundings { user, password, password_file, ..Surroundings::default() })
 }
 
-/// As [`surroundings`], for observing a server: PGHOST and its like, MySQL's option file, and encryption where the server
-/// offers it. A load measures what its URL says and nothing else.
+/// As [`surroundings`], for observing a server: PGHOST and its like, MySQL's option file, and encryption, on this machine where
+/// the server offers it. A load measures what its URL says and nothing else.
 pub fn surroundings_of_observer(url: &str) -> anyhow::Result<Surroundings> {
-    let postgres = Usual {
+    let mut postgres = Usual {
         host: variable("PGHOST"),
         port: variable("PGPORT").and_then(|port| port.parse().ok()),
         database: variable("PGDATABASE"),
         ..Usual::default()
     };
+    if !is_mysql(url) {
+        postgres.encrypt(variable("PGSSLMODE").as_deref(), variable("PGCHANNELBINDING").as_deref())?;
+    }
     let option_file = if is_mysql(url) { option_file()? } else { None };
     Ok(Surroundings { postgres, option_file, tls: Tls::Prefer, ..surroundings(url)? })
 }

@@ -21,6 +21,9 @@ mod hostile_root;
 mod hosts;
 mod hosts_ssh;
 mod import;
+#[path = "../../../wire/tests/it/liar.rs"]
+mod liar;
+mod liars;
 mod load;
 mod load_team;
 mod manual;

@@ -116,6 +116,28 @@ impl Wait {
     }
 }
 
+/// What rows for the sessions of a sample take, in bytes.
+pub fn bytes(sample: &Sample) -> u64 {
+    /// Numbers, and what each text takes besides its bytes.
+    const ROW: usize = 300;
+    let of = |session: &Session| {
+        let texts = [
+            &session.database,
+            &session.user,
+            &session.application,
+            &session.client,
+            &session.kind,
+            &session.state,
+            &session.wait_class,
+            &session.wait_event,
+            &session.query_id,
+        ];
+        let statement = session.statement.as_ref().map_or(0, |text| text.form.len());
+        ROW + statement + texts.iter().map(|text| text.len()).sum::<usize>()
+    };
+    sample.sessions().iter().map(of).sum::<usize>() as u64
+}
+
 /// Adds a row for each session of a sample.
 pub fn sessions(server: &str, sample: &Sample, interval: Interval, rows: &mut Rows) {
     for session in sample.sessions() {

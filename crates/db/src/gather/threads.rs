@@ -12,35 +12,66 @@ use fenxi_model::{Micros, Rows, catalog::metric};
 use fenxi_wire::client::ClientError;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{Connected, Heard, Poller, Sampler, Shared, heard, locked};
-use crate::{moment::Interval, os::Os, reading::About, sample::Sample, server::Server};
+use super::{Heard, MOST_SESSIONS, Poller, Sampler, Shared, heard, locked};
+use crate::{
+    moment::Interval,
+    os::Os,
+    reading::About,
+    sample::Sample,
+    server::{Server, ServerError},
+};
 
 /// The shortest and the longest pause before a lost server is tried again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// Starts both threads.
-pub fn spawn(
-    server: &Server,
-    connected: Connected,
-    shared: &Arc<Shared>,
-    step: Duration,
-    poll: Duration,
-) -> io::Result<()> {
-    let Connected { sampler, poller } = connected;
+/// Starts the thread that connects and polls, which starts the one that samples.
+pub fn spawn(server: &Server, shared: &Arc<Shared>, step: Duration, poll: Duration) -> io::Result<()> {
+    let (server, shared) = (server.clone(), Arc::clone(shared));
+    let poll = move || {
+        let _ending = Ending::of(&shared);
+        let connected = connect(&server, &shared, step);
+        match connected {
+            Ok((poller, begun)) => Polling { server, shared, every: poll, begun, pause: PAUSES.0 }.run(poller),
+            Err(error) => shared.refuse(&error),
+        }
+    };
+    thread::Builder::new().name("db-poller".to_owned()).spawn(poll).map(|_| ())
+}
+
+/// Connects both, and lets the sampler begin.
+fn connect(server: &Server, shared: &Arc<Shared>, step: Duration) -> Result<(Box<dyn Poller>, Instant), ServerError> {
+    let (sampler, poller) = (server.sampler()?, server.poller()?);
     let begun = Instant::now();
-    let (server_of_poller, shared_of_poller) = (server.clone(), Arc::clone(shared));
-    let polling = Polling { server: server_of_poller, shared: shared_of_poller, every: poll, begun };
-    thread::Builder::new().name("db-poller".to_owned()).spawn(move || polling.run(poller))?;
-    let sampling = Sampling { server: server.clone(), shared: Arc::clone(shared), step, begun, random: 0x2545_f491 };
-    let started = thread::Builder::new().name("db-sampler".to_owned()).spawn(move || sampling.run(sampler));
-    if started.is_err() {
-        shared.stop.store(true, Ordering::Release);
-    }
-    started.map(|_| ())
+    let sampling = Sampling {
+        server: server.clone(),
+        shared: Arc::clone(shared),
+        step,
+        begun,
+        pause: PAUSES.0,
+        random: 0x2545_f491,
+    };
+    let ending = Ending::of(shared);
+    let sample = move || {
+        let _ending = ending;
+        sampling.run(sampler);
+    };
+    let started = thread::Builder::new().name("db-sampler".to_owned()).spawn(sample);
+    started.map_err(|error| ServerError::Unfit {
+        server: server.name().to_owned(),
+        why: format!("no thread can be started: {error}"),
+    })?;
+    Ok((poller, begun))
 }
 
 /// Counts the end of a thread, also when it panicked.
 struct Ending(Arc<Shared>);
+
+impl Ending {
+    fn of(shared: &Arc<Shared>) -> Ending {
+        shared.advance(|stage| stage.begun += 1);
+        Ending(Arc::clone(shared))
+    }
+}
 
 impl Drop for Ending {
     fn drop(&mut self) {
@@ -54,19 +85,24 @@ fn cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Tells of a loss, and tries to connect until it succeeds or all is over.
-fn again<T>(server: &Server, shared: &Shared, why: &ClientError, connect: impl Fn(&Server) -> Option<T>) -> Option<T> {
+/// Tells of a loss, and tries to connect until it succeeds or all is over. `pause` grows with each attempt: who is let in
+/// and gets no answer that is one is asked as seldom as who is not let in.
+fn again<T>(
+    (server, shared): (&Server, &Shared),
+    why: &ClientError,
+    pause: &mut Duration,
+    connect: impl Fn(&Server) -> Option<T>,
+) -> Option<T> {
     let event = |kind: &str, message: &str| {
         locked(&shared.rows).event(shared.epoch.now(), kind, server.name(), message);
     };
     event("connection lost", &why.to_string());
-    let mut pause = PAUSES.0;
-    while shared.sleep_until(Instant::now() + pause) {
+    while shared.sleep_until(Instant::now() + *pause) {
+        *pause = (*pause * 2).min(PAUSES.1);
         if let Some(connected) = connect(server) {
             event("connected", "the server answers again");
             return Some(connected);
         }
-        pause = (pause * 2).min(PAUSES.1);
     }
     None
 }
@@ -76,12 +112,12 @@ struct Sampling {
     shared: Arc<Shared>,
     step: Duration,
     begun: Instant,
+    pause: Duration,
     random: u32,
 }
 
 impl Sampling {
     fn run(mut self, mut sampler: Box<dyn Sampler>) {
-        let _ending = Ending(Arc::clone(&self.shared));
         if !sampler.looks() {
             return;
         }
@@ -95,14 +131,19 @@ impl Sampling {
                 return;
             }
             sample.clear();
+            self.server.allow_sample();
             let taken = catch_unwind(AssertUnwindSafe(|| sampler.sample(&mut sample)));
             let now = Instant::now();
             match taken {
-                Ok(Ok(())) => self.keep(&sample, now, now - last),
+                Ok(Ok(())) => {
+                    self.pause = PAUSES.0;
+                    self.keep(&sample, now, now - last);
+                }
                 Ok(Err(error)) if error.is_refusal() => self.note(&format!("sessions are not sampled: {error}")),
                 Ok(Err(error)) => {
                     let connect = |server: &Server| server.sampler().ok();
-                    let Some(connected) = again(&self.server, &self.shared, &error, connect) else { return };
+                    let whose = (&self.server, &*self.shared);
+                    let Some(connected) = again(whose, &error, &mut self.pause, connect) else { return };
                     sampler = connected;
                 }
                 Err(_) => return self.note("the sampler failed unexpectedly; please report this"),
@@ -120,7 +161,12 @@ impl Sampling {
 
     fn keep(&self, sample: &Sample, now: Instant, since: Duration) {
         let interval = Interval { t: self.shared.epoch.at(now), dt: Some(since.as_secs_f64()) };
-        heard::sessions(self.server.name(), sample, interval, &mut locked(&self.shared.rows));
+        let held = self.shared.sessions.fetch_add(heard::bytes(sample), Ordering::Relaxed);
+        if held < MOST_SESSIONS {
+            heard::sessions(self.server.name(), sample, interval, &mut locked(&self.shared.rows));
+        } else if !self.shared.has_left_out.swap(true, Ordering::Relaxed) {
+            self.note("more sessions were seen between two intervals than are kept: some have no rows, and count in sums only");
+        }
         locked(&self.shared.heard).add(sample);
     }
 
@@ -148,11 +194,11 @@ struct Polling {
     shared: Arc<Shared>,
     every: Duration,
     begun: Instant,
+    pause: Duration,
 }
 
 impl Polling {
-    fn run(self, mut poller: Box<dyn Poller>) {
-        let _ending = Ending(Arc::clone(&self.shared));
+    fn run(mut self, mut poller: Box<dyn Poller>) {
         let mut os = Os::find(&self.server);
         let mut last: Option<Instant> = None;
         let mut n = 0_u32;
@@ -167,6 +213,7 @@ impl Polling {
             let interval = Interval { t: self.shared.epoch.at(now), dt };
             let mut rows = Rows::new("");
             rows.set_source("db");
+            self.server.allow_poll();
             let polled = catch_unwind(AssertUnwindSafe(|| poller.poll(interval, &heard, &mut rows)));
             heard.waits(self.server.name(), interval, &mut rows);
             if let Some(os) = &mut os {
@@ -179,10 +226,14 @@ impl Polling {
             self.shared.cpu_ns[1].store(cpu_ns(), Ordering::Relaxed);
             match polled {
                 _ if !goes_on => return,
-                Ok(Ok(())) => last = Some(now),
+                Ok(Ok(())) => {
+                    self.pause = PAUSES.0;
+                    last = Some(now);
+                }
                 Ok(Err(error)) => {
                     let connect = |server: &Server| server.poller().ok();
-                    let Some(connected) = again(&self.server, &self.shared, &error, connect) else { return };
+                    let whose = (&self.server, &*self.shared);
+                    let Some(connected) = again(whose, &error, &mut self.pause, connect) else { return };
                     poller = connected;
                     // Its counters are of another time: the first reading only remembers them.
                     last = None;

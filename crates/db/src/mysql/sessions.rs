@@ -23,13 +23,13 @@ use super::{
 };
 use crate::{
     activity as class, gather,
-    sample::{Sample, Session, put},
+    sample::{Sample, Session, cut, put},
     server::{Server, ServerError},
     statements::Text,
 };
 
 /// How many texts of statements are known at a time.
-const KNOWN: usize = 20_000;
+const KNOWN: usize = 5_000;
 /// How much of a text SHOW PROCESSLIST shows, in bytes at least.
 const SHORT: usize = 100;
 /// How much of a text is asked for.
@@ -163,7 +163,7 @@ impl gather::Sampler for Sampler {
             // What SHOW PROCESSLIST has cut is of no statement.
             let is_whole = !is_cut || text.len() < SHORT;
             if is_whole && !text.is_empty() {
-                session.statement = Some(texts.entry(text.into()).or_insert_with(|| normal(text)).clone());
+                session.statement = Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| normal(text)).clone());
             }
         });
         if let Err(error) = read {
@@ -186,7 +186,7 @@ impl gather::Sampler for Sampler {
 
 /// A statement as a client sent it, in normal form.
 fn normal(text: &str) -> Arc<Text> {
-    Arc::new(Text::of(text, Quotes::Backslash, text.len() >= TEXT))
+    Arc::new(Text::of(cut(text, TEXT), Quotes::Backslash, text.len() >= TEXT))
 }
 
 /// Sets what a session does.

@@ -12,7 +12,8 @@ use super::{HOME, MARK};
 use crate::{
     number::Number,
     reading::{About, Active, Having},
-    statements::{Growing, Grown, Key, TEXT, Text, found, growing, growth, tell},
+    sample::cut,
+    statements::{Growing, Grown, Key, TEXT, Text, found, growing, growth, make_room, tell},
 };
 
 /// The view.
@@ -80,6 +81,7 @@ impl Statements {
 
     /// Asks for texts of digests that are new.
     fn learn(&mut self, client: &mut Client, new: &[Box<str>]) -> Result<(), ClientError> {
+        make_room(&mut self.texts);
         for some in new.chunks(TEXTS) {
             // They are hexadecimal; whatever else there may be is no digest.
             let list: Vec<_> = some
@@ -99,7 +101,7 @@ impl Statements {
                 if let (Some(digest), Some(text)) = (row.text(0), row.text(1)) {
                     texts
                         .entry(digest.into())
-                        .or_insert_with(|| Text::of(&plain(text), Quotes::Backslash, text.len() >= TEXT));
+                        .or_insert_with(|| Text::of(&plain(cut(text, TEXT)), Quotes::Backslash, text.len() >= TEXT));
                 }
             })?;
         }
@@ -127,6 +129,10 @@ impl Active for Statements {
         let mut went_back = 0_u32;
         let Statements { sql, columns, seen, texts, has_last } = self;
         client.each_again(sql, &mut |row| {
+            // A row of other columns than those that were asked for is none.
+            if row.len() != 3 + columns.len() {
+                return;
+            }
             let (id, database) = (row.text(0).unwrap_or_default(), row.text(1).unwrap_or_default());
             let since = row.text(2).unwrap_or_default();
             let values: Vec<_> = (3..3 + columns.len()).map(|at| row.text(at).and_then(Number::read)).collect();

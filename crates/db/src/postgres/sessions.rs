@@ -14,13 +14,13 @@ use super::{
 };
 use crate::{
     gather,
-    sample::{Sample, put},
+    sample::{Sample, cut, put},
     server::{APPLICATION, Server, ServerError},
-    statements::Text,
+    statements::{TEXT, Text},
 };
 
 /// How many texts of statements are known at a time.
-const KNOWN: usize = 20_000;
+const KNOWN: usize = 5_000;
 /// The most sessions of a sample.
 const MOST: usize = 2_000;
 
@@ -188,7 +188,7 @@ impl Sessions {
                 session.statement = texts.get(session.query_id.as_str()).cloned();
                 unknown |= session.statement.is_none() && !session.query_id.is_empty();
             } else if let Some(text) = row.text(at::TEXT).filter(|text| !text.is_empty()) {
-                session.statement = Some(texts.entry(text.into()).or_insert_with(|| normal(text)).clone());
+                session.statement = Some(texts.entry(cut(text, TEXT).into()).or_insert_with(|| normal(text)).clone());
             }
         })?;
         if unknown {
@@ -215,6 +215,7 @@ impl Sessions {
         );
         client.each(&sql, &mut |row| {
             if let (Some(id), Some(text)) = (row.text(0), row.text(1).filter(|text| !text.is_empty())) {
+                let id = cut(id, TEXT);
                 self.texts.entry(id.into()).or_insert_with(|| normal(text));
             }
         })?;
@@ -227,7 +228,7 @@ impl Sessions {
 
 /// A statement as a session says it, in normal form.
 fn normal(text: &str) -> Arc<Text> {
-    Arc::new(Text::of(text, Quotes::Standard, is_cut(text)))
+    Arc::new(Text::of(cut(text, TEXT), Quotes::Standard, is_cut(text)))
 }
 
 /// Whether a text was cut, by the server (`track_activity_query_size`) or by us.

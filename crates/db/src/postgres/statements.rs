@@ -14,7 +14,8 @@ use super::MARK;
 use crate::{
     number::Number,
     reading::{About, Having},
-    statements::{Growing, Grown, Key, TEXT, Text, found, growing, growth, tell},
+    sample::cut,
+    statements::{Growing, Grown, Key, TEXT, Text, found, growing, growth, make_room, tell},
 };
 
 /// Texts are read from a file, all of them each time: that takes at most this share of the time.
@@ -141,6 +142,10 @@ impl Statements {
         let had_hidden = std::mem::take(&mut self.hidden) > 0;
         let Statements { sql, columns, seen, texts, has_last, hidden, .. } = self;
         client.each_again(sql, &mut |row| {
+            // A row of other columns than those that were asked for is none.
+            if row.len() != 6 + columns.len() {
+                return;
+            }
             // An entry of somebody whose statements we may not see has no number.
             let Some(id) = row.text(0) else {
                 *hidden += 1;
@@ -193,6 +198,7 @@ impl Statements {
     /// Asks for the texts of the statements whose numbers are new.
     fn learn(&mut self, client: &mut Client) -> Result<(), ClientError> {
         let sql = format!("{MARK} SELECT queryid, left(query, {TEXT}) FROM {}(true)", self.view);
+        make_room(&mut self.texts);
         let texts = &mut self.texts;
         client.each(&sql, &mut |row| {
             if let (Some(id), Some(text)) = (row.text(0), row.text(1)) {
@@ -221,7 +227,7 @@ fn normal(text: &str) -> Text {
     if text.starts_with(MARK) {
         return Text { digest: "fenxi-db".to_owned(), form: "fenxi-db".to_owned() };
     }
-    Text::of(text, Quotes::Standard, text.len() >= TEXT)
+    Text::of(cut(text, TEXT), Quotes::Standard, text.len() >= TEXT)
 }
 
 #[cfg(test)]

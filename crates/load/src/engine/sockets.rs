@@ -14,6 +14,13 @@ use fenxi_wire::{
 
 /// Of so many answers one is looked at for how long it has been there, which costs more than to read it.
 const LOOKED_AT: u64 = 16;
+/// The longest message of a server: rows of loads are short.
+const LONGEST: usize = 16 << 20;
+/// What a thread holds of messages whose rest has not come. A server that sends the beginnings of long ones only to all
+/// connections would take all memory.
+const MOST_HELD: usize = 64 << 20;
+/// How often a connection is read at a time, so that one which always has more holds up no other, nor the end of the load.
+const READS: usize = 64;
 /// How long a connection may take until it is logged in.
 const LOGIN_NS: u64 = 30_000_000_000;
 /// The first pause after a failed attempt to connect, which doubles up to the last.
@@ -78,7 +85,8 @@ impl Worker<'_> {
                 return self.disconnect(id, now, Failure::Connect, || error.to_string());
             }
             self.output.clear();
-            connection.session = Some(Session::new(&self.plan.target.login, &mut self.output));
+            let session = connection.session.insert(Session::new(&self.target.login, &mut self.output));
+            session.limit(LONGEST);
             connection.phase = Phase::LoggingIn;
             return self.send(id, now);
         }
@@ -119,7 +127,21 @@ impl Worker<'_> {
 
     /// Reads what has come. The kernel tells only what is new: of a stream that has ended, everything is read.
     fn read(&mut self, id: usize, ended: bool, now: u64) {
-        while self.read_once(id, ended, now) {}
+        for _ in 0..READS {
+            if !self.read_once(id, ended, now) {
+                return;
+            }
+        }
+        self.read_later(id);
+    }
+
+    /// Has the kernel tell again that there is something to read.
+    fn read_later(&mut self, id: usize) {
+        let connection = &self.connections[id];
+        if let Some(channel) = &connection.channel {
+            let what = wanted(if connection.awaits_room { Room::Awaited } else { Room::Enough });
+            let _ = epoll::modify(&self.epoll, channel, epoll::EventData::new_u64(id as u64), what);
+        }
     }
 
     /// Whether there may be more.
@@ -127,6 +149,7 @@ impl Worker<'_> {
         let mut input = std::mem::take(&mut self.input);
         input.clear();
         let connection = &mut self.connections[id];
+        self.held -= connection.rest.len();
         input.append(&mut connection.rest);
         let looks = !connection.phase.is_new() && self.tally.answers.is_multiple_of(LOOKED_AT);
         let received = connection.channel.as_mut().map(|channel| match looks {
@@ -150,8 +173,15 @@ impl Worker<'_> {
             _ if self.connections[id].session.is_none() => {}
             Some(Ok(Received::End)) => self.disconnect(id, now, Failure::Lost, || "the server closed it".to_owned()),
             Some(Err(error)) => self.disconnect(id, now, Failure::Lost, || error.to_string()),
+            _ if self.held + (input.len() - used) > MOST_HELD => {
+                let what = || format!("beginnings of long messages take more than {MOST_HELD} bytes");
+                self.disconnect(id, now, Failure::Lost, what);
+            }
             // Exactly what is needed, and freed when the rest is there.
-            _ => self.connections[id].rest = input[used..].to_vec(),
+            _ => {
+                self.held += input.len() - used;
+                self.connections[id].rest = input[used..].to_vec();
+            }
         }
         self.input = input;
         more && self.connections[id].session.is_some()
@@ -180,13 +210,16 @@ impl Worker<'_> {
             };
             used += count;
             if event == Event::StartTls {
-                let begun = channel.send(&self.output).and_then(|()| channel.secure(&self.plan.target));
+                let begun = channel.send(&self.output).and_then(|()| channel.secure(&self.target));
                 self.output.clear();
                 session.secured(&mut self.output);
                 if let Err(error) = begun {
                     self.disconnect(id, now, Failure::Login, || error.to_string());
                     return used;
                 }
+            }
+            if event == Event::Binding {
+                session.bind(channel.end_point());
             }
             if !self.output.is_empty() {
                 self.send(id, now);
@@ -200,7 +233,7 @@ impl Worker<'_> {
                     let what = || "a statement wants data, which only loading has".to_owned();
                     self.disconnect(id, now, Failure::Lost, what);
                 }
-                Event::Nothing | Event::StartTls | Event::Row(_) => {}
+                Event::Nothing | Event::StartTls | Event::Binding | Event::Row(_) => {}
             }
         }
     }
@@ -297,7 +330,7 @@ impl Worker<'_> {
         // The kernel forgets a socket that is closed.
         connection.channel = None;
         connection.session = None;
-        connection.rest = Vec::new();
+        self.held -= std::mem::take(&mut connection.rest).len();
         connection.awaits_room = false;
         connection.timer = connection.timer.wrapping_add(1);
     }

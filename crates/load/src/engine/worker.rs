@@ -20,6 +20,7 @@ use super::{
     gather::Word,
 };
 use crate::{policy::Failure, random::Random, schedule::Cursor, server, tally::Tally};
+use fenxi_wire::target::Target;
 
 /// Sockets that a thread connects at the same time: less than what a server's queue of new connections holds.
 pub(super) const MAX_DIALING: usize = 64;
@@ -44,6 +45,8 @@ pub(super) enum Stage {
 /// A thread's own part of a run.
 pub(super) struct Worker<'a> {
     pub plan: &'a Plan,
+    /// Who logs in, at the plan's address.
+    pub target: Target,
     pub shared: &'a Shared,
     words: Sender<Word>,
     /// Which of this process's threads it is.
@@ -84,6 +87,8 @@ pub(super) struct Worker<'a> {
     /// Pauses between attempts to connect.
     pub random: Random,
     pub input: Vec<u8>,
+    /// Bytes of messages of which the rest has not come, of all connections.
+    pub held: usize,
     pub output: Vec<u8>,
     pub text: Vec<u8>,
 }
@@ -106,6 +111,7 @@ impl<'a> Worker<'a> {
         let head = Cursor::new(&plan.schedule, plan.seed, number as u64, threads as u64);
         Ok(Worker {
             plan,
+            target: plan.target.at(&plan.endpoint),
             shared,
             words,
             from,
@@ -135,6 +141,7 @@ impl<'a> Worker<'a> {
             connected: 0,
             random: Random::of(plan.seed ^ 0xd1a1, number as u64),
             input: Vec::new(),
+            held: 0,
             output: Vec::new(),
             text: Vec::new(),
         })

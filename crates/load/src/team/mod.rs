@@ -72,6 +72,8 @@ pub struct Link {
     processors: usize,
     /// How long a message takes.
     way: Duration,
+    /// Whether nobody else can listen: a pipe, or this machine.
+    is_private: bool,
 }
 
 impl std::fmt::Debug for Link {
@@ -91,7 +93,11 @@ impl Link {
         let mut last = io::Error::other("it has no address");
         for address in addresses {
             match tcp(&address) {
-                Ok((reader, writer)) => return Link::greet(place, Box::new(reader), Box::new(writer), token),
+                Ok((reader, writer)) => {
+                    let is_private = address.ip().to_canonical().is_loopback();
+                    let link = Link::greet(place, Box::new(reader), Box::new(writer), token)?;
+                    return Ok(Link { is_private, ..link });
+                }
                 Err(error) => last = error,
             }
         }
@@ -123,7 +129,7 @@ impl Link {
             ask(&Message::Ping).map_err(|e| wrong(e.to_string()))?;
             way = way.min(asked.elapsed() / 2);
         }
-        Ok(Link { name: name.to_owned(), reader, writer: Mutex::new(writer), processors, way })
+        Ok(Link { name: name.to_owned(), reader, writer: Mutex::new(writer), processors, way, is_private: true })
     }
 
     /// Greets a child of this process over its pipes.
@@ -300,6 +306,13 @@ fn orders(plan: &Plan, job: &Job, links: &[Link]) -> Result<Vec<Order>, EngineEr
     if count == 0 || plan.connections < count {
         return Err(EngineError::Plan(format!("{count} workers need at least one connection each")));
     }
+    let open = links.iter().find(|link| !link.is_private && plan.target.login.password.is_some());
+    if let Some(Link { name, .. }) = open {
+        return Err(EngineError::Plan(format!(
+            "worker {name}: the database's password would go there unencrypted; start the worker by ssh (`--worker-on HOST`), \
+             use a tunnel (`ssh -L`), or a user without a password"
+        )));
+    }
     let share = plan.connections.div_ceil(count);
     let mut threads: Vec<usize> =
         links.iter().map(|link| job.threads.unwrap_or_else(|| threads_for(share, link.processors)).max(1)).collect();
@@ -337,4 +350,25 @@ fn orders(plan: &Plan, job: &Job, links: &[Link]) -> Result<Vec<Order>, EngineEr
         }
     });
     Ok(orders.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use fenxi_wire::target::{Surroundings, Target};
+
+    use super::*;
+
+    #[test]
+    fn a_password_of_the_database_goes_to_no_worker_over_a_network() {
+        let orders_of = |url: &str, is_private| {
+            let (reader, writer) = (Box::new(io::empty()), Mutex::new(Box::new(io::sink()) as Box<dyn Write + Send>));
+            let link = Link { name: "w".to_owned(), reader, writer, processors: 1, way: Duration::ZERO, is_private };
+            let target = Target::parse(url, &Surroundings::default()).unwrap();
+            let plan = Plan { target, ..crate::engine::tests::plan() };
+            let (workload, text) = ("x".to_owned(), String::new());
+            orders(&plan, &Job { url: url.to_owned(), workload, text, settings: Vec::new(), threads: None }, &[link])
+        };
+        assert!(orders_of("postgres://u:p@h/d", true).is_ok() && orders_of("postgres://u@h/d", false).is_ok());
+        assert!(orders_of("postgres://u:p@h/d", false).unwrap_err().to_string().contains("unencrypted"));
+    }
 }

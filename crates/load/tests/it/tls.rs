@@ -36,18 +36,19 @@ impl Certificates {
         }
         made.openssl(&["req", "-keyout", "server.key", "-out", "server.csr"], &["-subj", "/CN=server"]);
         fs::write(made.path("names"), "subjectAltName=IP:127.0.0.1\n").unwrap();
-        let sign = ["x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"];
-        assert!(quietly(
-            Command::new("openssl")
-                .args(sign)
-                .args(["-extfile", "names", "-out", "server.pem"])
-                .current_dir(&made.folder)
-        ));
+        made.sign("-sha256");
         assert!(quietly(Command::new("chmod").arg("600").arg(made.path("server.key"))));
         if is_root() {
             assert!(quietly(Command::new("chown").arg(owner).arg(made.path("server.key"))));
         }
         Some(made)
+    }
+
+    /// Signs what the server shows, with a hash function.
+    fn sign(&self, hash: &str) {
+        let sign = ["x509", "-req", hash, "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"];
+        let names = ["-extfile", "names", "-out", "server.pem"];
+        assert!(quietly(Command::new("openssl").args(sign).args(names).current_dir(&self.folder)));
     }
 
     fn openssl(&self, what: &[&str], more: &[&str]) {
@@ -77,8 +78,11 @@ fn verified(server: &Server, mode: &str, authority: &str, certificates: &Certifi
     let client = connect(&url("127.0.0.1", "verify-full", &ours)).unwrap();
     let wrong_name = connect(&url("localhost", "verify-full", &ours)).unwrap_err();
     assert!(wrong_name.contains("certificate not valid for name"), "{wrong_name}");
-    let unknown = connect(&url("127.0.0.1", "verify-full", &other)).unwrap_err();
-    assert!(unknown.contains("invalid peer certificate"), "{unknown}");
+    connect(&url("localhost", "verify-ca", &ours)).unwrap();
+    for mode_is in ["verify-ca", "verify-full"] {
+        let unknown = connect(&url("127.0.0.1", mode_is, &other)).unwrap_err();
+        assert!(unknown.contains("invalid peer certificate"), "{unknown}");
+    }
     // A load is driven over it as over any connection.
     let program = server.program("select_only", &[]);
     server.prepare(&program).unwrap();
@@ -108,6 +112,55 @@ fn postgres_is_encrypted_and_known_by_its_certificate() {
     let encrypted = "SELECT count(*) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl";
     assert_eq!(verified(&server, "sslmode", "sslrootcert", &certificates).number(encrypted).unwrap(), Some(1));
     assert_eq!(server.number(encrypted), 0);
+}
+
+/// Who logs in how: `bound` by SCRAM, `hashed` by MD5, `clear` by the password itself.
+const RULES: &str = "host all postgres all trust\nlocal all postgres trust\nlocal all clear password\n\
+    host all bound all scram-sha-256\nhost all hashed all md5\nhost all clear all password\n";
+
+#[test]
+fn a_login_of_postgres_is_bound_to_its_certificate_and_a_clear_password_needs_tls() {
+    let Some(certificates) = Certificates::make("postgres") else {
+        return skipped("PostgreSQL with channel binding", "openssl is not installed here");
+    };
+    fs::write(certificates.path("rules"), RULES).unwrap();
+    for hash in ["-sha256", "-sha384"] {
+        certificates.sign(hash);
+        let files = [("ssl_cert_file", "server.pem"), ("ssl_key_file", "server.key"), ("hba_file", "rules")];
+        let files = files.map(|(name, file)| format!("{name}={}", certificates.path(file).display()));
+        let options: Vec<_> =
+            ["ssl=on"].into_iter().chain(files.iter().map(String::as_str)).flat_map(|o| ["-c", o]).collect();
+        let Some(server) = Server::postgres_with(&options) else {
+            return skipped("PostgreSQL with channel binding", "it is not installed here");
+        };
+        let mut admin = server.client("postgres");
+        for (user, method) in [("bound", "scram-sha-256"), ("hashed", "md5"), ("clear", "scram-sha-256")] {
+            admin.run(&format!("SET password_encryption = '{method}'")).unwrap();
+            admin.run(&format!("CREATE ROLE {user} LOGIN PASSWORD 'secret'")).unwrap();
+        }
+        let url = |user: &str, how: &str| format!("postgres://{user}:secret@127.0.0.1:{}/postgres?{how}", server.port);
+        let cautions = |client: Client| client.cautions().cloned().collect::<Vec<_>>().join(" ");
+        for binding in ["require", "prefer", "disable"] {
+            let client = connect(&url("bound", &format!("sslmode=require&channel_binding={binding}"))).unwrap();
+            assert_eq!(cautions(client), "", "{hash} {binding}");
+        }
+        connect(&url("bound", "sslmode=disable")).unwrap();
+        let unbound = connect(&url("bound", "sslmode=disable&channel_binding=require")).unwrap_err();
+        assert!(unbound.contains("channel binding needs TLS"), "{unbound}");
+        for user in ["hashed", "clear"] {
+            let unbound = connect(&url(user, "sslmode=require&channel_binding=require")).unwrap_err();
+            assert!(unbound.contains("SCRAM-SHA-256-PLUS"), "{unbound}");
+        }
+        assert!(cautions(connect(&url("hashed", "sslmode=require")).unwrap()).contains("MD5"));
+        let refused = connect(&url("clear", "sslmode=disable")).unwrap_err();
+        assert!(refused.contains("needs TLS or a Unix socket"), "{refused}");
+        assert!(cautions(connect(&url("clear", "sslmode=require")).unwrap()).contains("not verified"));
+        let ca = certificates.path("ca.pem");
+        let verified = url("clear", &format!("sslmode=verify-ca&sslrootcert={}", ca.display()));
+        assert_eq!(cautions(connect(&verified).unwrap()), "");
+        let folder = server.folder.path().display().to_string().replace('/', "%2F");
+        connect(&format!("postgres://clear:secret@{folder}:{}/postgres", server.port)).unwrap();
+    }
 }
 
 #[test]

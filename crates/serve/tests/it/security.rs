@@ -101,13 +101,16 @@ fn a_token_in_an_address_is_not_written_to_the_log() {
         format!("/{encoded}"),
         format!("/login?next=%2Frun%3Ftoken%3D{TOKEN}x"),
         format!("/login?next=%252Frun%253Fpassword%253D{TOKEN}x"),
+        format!("/run?pwd={TOKEN}x"),
+        format!("/run?pass={TOKEN}x&key={TOKEN}x"),
+        format!("/run?passphrase={TOKEN}x&sslpassword={TOKEN}x&apikey={TOKEN}x"),
     ] {
         served.get(&target);
     }
     served.get("/api/v1/sql?q=SELECT+author,+token%3D1+FROM+x");
     assert!(served.logged("author").contains("q=SELECT+author,+token%3D1+FROM+x"));
     let log = served.log.lock().unwrap();
-    assert_eq!(log.len(), 10);
+    assert_eq!(log.len(), 13);
     assert!(log.iter().all(|line| !line.contains(&TOKEN[1..]) && !line.contains(&encoded)), "{log:#?}");
     assert!(log[1].contains("?access_TOKEN=[hidden]&a=b "), "{log:#?}");
 }

@@ -17,6 +17,14 @@ use crate::login::Login;
 
 /// The longest message that is taken from a server. Rows of loads are short; a longer one is a broken stream.
 pub const LONGEST_MESSAGE: usize = 64 << 20;
+/// What a server may say until a login is done. Greetings, challenges and settings take a few hundred bytes.
+pub(crate) const LONGEST_LOGIN: usize = 256 << 10;
+/// How often a server may ask for something during a login. SCRAM takes four messages, a switch of MySQL's plugin as many.
+pub(crate) const MOST_REQUESTS: u32 = 10;
+/// How much of a server's version is kept.
+pub(crate) const LONGEST_VERSION: usize = 200;
+/// How much of a refusal is kept, in bytes.
+const LONGEST_REFUSAL: usize = 8 << 10;
 
 /// Which of the two protocols, and which SQL goes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,6 +109,8 @@ pub struct About {
     pub number: u32,
     /// What PostgreSQL wants to hear from whoever cancels a statement of this session.
     pub key: Box<[u8]>,
+    /// What the user should know of how the login went: a weak method, a connection that others could read.
+    pub cautions: Vec<String>,
 }
 
 /// The answer to all that was sent since the last one.
@@ -127,6 +137,8 @@ pub enum Event<'a> {
     Nothing,
     /// What was written is to be sent as it is, and then TLS begins.
     StartTls,
+    /// The login wants to know what binds it to the TLS connection: [`Session::bind`], and the same bytes again.
+    Binding,
     /// The login is done, and statements may be sent.
     Ready,
     /// A statement is prepared.
@@ -265,6 +277,13 @@ impl Session {
         both!(self, session => session.secured(out));
     }
 
+    /// Tells the login what binds it to the TLS connection, if anything does.
+    pub fn bind(&mut self, end_point: Option<Vec<u8>>) {
+        if let Session::Postgres(session) = self {
+            session.bind(end_point);
+        }
+    }
+
     /// Whether `statement` can be executed, or has to be prepared first, with an answer of its own.
     pub fn is_prepared(&self, statement: &Statement, mode: Mode) -> bool {
         match self {
@@ -368,6 +387,16 @@ impl Session {
     }
 }
 
+/// What a server says when it refuses, as far as it is kept.
+pub(crate) fn refusal_text(text: &[u8]) -> String {
+    String::from_utf8_lossy(&text[..text.len().min(LONGEST_REFUSAL)]).into_owned()
+}
+
+/// What a server calls its version, as far as it is kept.
+pub(crate) fn version(text: &[u8]) -> Box<str> {
+    String::from_utf8_lossy(&text[..text.len().min(LONGEST_VERSION)]).into()
+}
+
 /// Reads fields of a message from its front; every read says None at the end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'a>(pub &'a [u8]);
@@ -416,6 +445,10 @@ pub(crate) mod tests {
             loop {
                 let used = match session.feed(&held, &mut out) {
                     Ok((_, Event::More)) => break,
+                    Ok((_, Event::Binding)) => {
+                        session.bind(Some(vec![7; 32]));
+                        continue;
+                    }
                     Ok((used, event)) => {
                         if event != Event::Nothing {
                             events.push(format!("{event:?}"));

@@ -2,7 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::{Dialect, login::Tls, tls};
+use crate::{
+    Dialect,
+    login::{Binding, Tls},
+    safety::mode_key,
+    tls,
+};
 
 /// The parts of a URL, decoded.
 #[derive(Debug)]
@@ -14,16 +19,18 @@ pub(super) struct Parts {
     pub port: Option<u16>,
     pub database: Option<String>,
     pub socket: Option<PathBuf>,
-    pub tls: Tls,
+    /// What it says of encryption.
+    pub tls: Option<Tls>,
+    pub binding: Option<Binding>,
     pub files: tls::Files,
 }
 
 impl Parts {
-    /// Reads a URL; encryption is `tls` where it says nothing of it.
+    /// Reads a URL.
     ///
     /// # Errors
     /// In words: what is wrong, and what it can be.
-    pub fn parse(url: &str, tls: Tls) -> Result<Parts, String> {
+    pub fn parse(url: &str) -> Result<Parts, String> {
         let unknown = "not a database URL; it begins with `postgres://` or `mysql://`";
         let (scheme, rest) = url.split_once("://").ok_or_else(|| unknown.to_owned())?;
         let dialect = match scheme {
@@ -39,13 +46,15 @@ impl Parts {
             port: None,
             database: None,
             socket: None,
-            tls,
+            tls: None,
+            binding: None,
             files: tls::Files::default(),
         };
         let (mut certificate, mut private_key) = (None, None);
         for (key, value) in split(rest, &mut parts)? {
             match (dialect, key.as_str()) {
-                (Dialect::Postgres, "sslmode") | (Dialect::Mysql, "ssl-mode") => parts.tls = mode(&key, &value)?,
+                (_, name) if name == mode_key(dialect) => parts.tls = Some(mode(&key, &value)?),
+                (Dialect::Postgres, "channel_binding") => parts.binding = Some(binding(&value)?),
                 (Dialect::Postgres, "sslrootcert") | (Dialect::Mysql, "ssl-ca") => {
                     parts.files.authority = Some(value.into());
                 }
@@ -59,7 +68,7 @@ impl Parts {
                 (_, "dbname") => parts.database = Some(value),
                 _ => {
                     let own = match dialect {
-                        Dialect::Postgres => "sslmode, sslrootcert, sslcert, sslkey, host",
+                        Dialect::Postgres => "sslmode, channel_binding, sslrootcert, sslcert, sslkey, host",
                         Dialect::Mysql => "ssl-mode, ssl-ca, ssl-cert, ssl-key, socket",
                     };
                     return Err(format!("unknown key `{key}`; known are {own}, port, user, password, dbname"));
@@ -75,15 +84,50 @@ impl Parts {
     }
 }
 
-/// What a URL says of encryption, in the words of both servers' own clients.
-fn mode(key: &str, value: &str) -> Result<Tls, String> {
+/// What a URL says of encryption, in the words of both servers' own clients. `allow`, which in libpq tries without
+/// encryption first, is taken as `prefer`.
+pub(super) fn mode(key: &str, value: &str) -> Result<Tls, String> {
     match value.to_ascii_lowercase().replace('_', "-").as_str() {
         "disable" | "disabled" => Ok(Tls::Disable),
-        "prefer" | "preferred" => Ok(Tls::Prefer),
+        "allow" | "prefer" | "preferred" => Ok(Tls::Prefer),
         "require" | "required" => Ok(Tls::Require),
+        "verify-ca" => Ok(Tls::VerifyCa),
         "verify-full" | "verify-identity" => Ok(Tls::VerifyFull),
-        _ => Err(format!("`{key}` is {value}; it can be disable, prefer, require, verify-full")),
+        _ => Err(format!("`{key}` is {value}; it can be disable, allow, prefer, require, verify-ca, verify-full")),
     }
+}
+
+/// What a URL says of channel binding, in libpq's words.
+pub(super) fn binding(value: &str) -> Result<Binding, String> {
+    match value {
+        "disable" => Ok(Binding::Disable),
+        "prefer" => Ok(Binding::Prefer),
+        "require" => Ok(Binding::Require),
+        _ => Err(format!("`channel_binding` is {value}; it can be disable, prefer, require")),
+    }
+}
+
+/// Parameters whose values messages may show. All others are hidden, misspelled ones too: `passwd`, `sslpassword`.
+const SHOWN: &[&str] = &[
+    "sslmode",
+    "channel_binding",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "host",
+    "ssl-mode",
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
+    "socket",
+    "port",
+    "user",
+    "dbname",
+];
+
+/// Whether the value of a parameter stays in messages, and a URL with it may be kept.
+pub(super) fn is_shown(pair: &str) -> bool {
+    pair.split_once('=').is_some_and(|(key, _)| SHOWN.contains(&key))
 }
 
 /// What stands behind the scheme: authority, database, and the parameters.
@@ -91,7 +135,11 @@ fn split(rest: &str, parts: &mut Parts) -> Result<Vec<(String, String)>, String>
     let mut parameters = Vec::new();
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (key, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is no `key=value`"))?;
+        // It is not shown: it may be part of a password with a `?` or `&` in it.
+        let (key, value) = pair.split_once('=').ok_or_else(|| {
+            "what follows `?` is `key=value`, with `&` between; in a password, `?` and `&` are written as `%3F` and `%26`"
+                .to_owned()
+        })?;
         parameters.push((decoded(key)?, decoded(value)?));
     }
     let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
@@ -145,6 +193,10 @@ pub(super) fn without_password(url: &str) -> String {
     });
     let shown = parts.map_or_else(|| url.to_owned(), |(scheme, user, place)| format!("{scheme}://{user}:***@{place}"));
     let Some((place, query)) = shown.split_once('?') else { return shown };
-    let hide = |pair: &'_ str| if pair.starts_with("password") { "password=***".to_owned() } else { pair.to_owned() };
+    let hide = |pair: &str| match pair.split_once('=') {
+        Some((key, _)) if !is_shown(pair) => format!("{key}=***"),
+        None => "***".to_owned(),
+        _ => pair.to_owned(),
+    };
     format!("{place}?{}", query.split('&').map(hide).collect::<Vec<_>>().join("&"))
 }

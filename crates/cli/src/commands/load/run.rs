@@ -34,14 +34,16 @@ use serde_json::json;
 use super::{Where, exporter::Exporter, resolve, team::TeamArgs, workload_text};
 use crate::{
     machine::hostname,
-    options::{DbArgs, Global, HostsArgs, RunLabels, TriggerArgs, came_true, cpu_list, interval, seconds},
+    options::{
+        DbArgs, Global, HostsArgs, RunLabels, TriggerArgs, came_true, cpu_list, database::caution, interval, seconds,
+    },
     print, sources,
     stop::Stop,
     stores,
 };
 
 /// How long the first connection may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How transactions come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -286,6 +288,7 @@ fn plan(args: &RunArgs) -> anyhow::Result<(Workload, Plan)> {
     }
     // A refused login, a wrong address and a missing table are said at once, and not counted ten thousand times.
     let mut client = Client::connect(&target, PATIENCE)?;
+    caution(client.cautions());
     if let Some(table) = prepare::missing(&mut client, &program)? {
         bail!("{target} has no table {table}; make it with `fenxi load prepare` and the same options");
     }

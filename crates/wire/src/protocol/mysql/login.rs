@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use super::{
-    super::{About, Fields, WireError},
+    super::{About, Fields, MOST_REQUESTS, WireError},
     auth, malformed, packet, refusal,
 };
-use crate::login::{Login, Tls};
+use crate::{
+    login::{Login, Reach, Tls},
+    safety::{Method, permit, unencrypted},
+};
 
 const LONG_PASSWORD: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;
@@ -49,8 +52,10 @@ pub struct Handshake {
     plugin: Vec<u8>,
     challenge: Vec<u8>,
     sequence: u8,
+    /// How often the server asked for something.
+    requests: u32,
     /// What the greeting told.
-    pub about: About,
+    about: About,
 }
 
 impl Handshake {
@@ -63,13 +68,24 @@ impl Handshake {
             plugin: NATIVE.to_vec(),
             challenge: Vec::new(),
             sequence: 0,
+            requests: 0,
             about: About::default(),
         }
+    }
+
+    /// What the greeting told, and what the user should know, once the login is done.
+    pub fn about(&mut self) -> About {
+        self.about.cautions.extend(unencrypted(&self.login, self.is_encrypted()));
+        std::mem::take(&mut self.about)
     }
 
     /// Takes a packet; answers have the number `sequence`.
     pub fn packet(&mut self, body: &[u8], sequence: u8, out: &mut Vec<u8>) -> Result<Step, WireError> {
         self.sequence = sequence;
+        self.requests += 1;
+        if self.requests > MOST_REQUESTS {
+            return Err(malformed("a login that asks without an end"));
+        }
         let (first, rest) = body.split_first().ok_or_else(|| malformed("an empty packet during the login"))?;
         match first {
             0xff => Err(WireError::Server(refusal(body))),
@@ -100,10 +116,10 @@ impl Handshake {
         let mut wanted = LONG_PASSWORD | LONG_FLAG | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION;
         wanted |= MULTI_RESULTS | PREPARED_MULTI_RESULTS | PLUGINS;
         let encrypted = match self.login.tls {
-            _ if self.login.local => false,
+            _ if self.login.reach == Reach::Socket => false,
             Tls::Disable => false,
             Tls::Prefer => offered & TLS != 0,
-            Tls::Require | Tls::VerifyFull => true,
+            Tls::Require | Tls::VerifyCa | Tls::VerifyFull => true,
         };
         for (flag, wants) in
             [(WITH_DATABASE, !self.login.database.is_empty()), (LOCAL_FILES, self.login.local_files), (TLS, encrypted)]
@@ -131,7 +147,7 @@ impl Handshake {
     /// What the server offers; the challenge and the plugin are kept.
     fn read_greeting(&mut self, rest: &[u8]) -> Option<u32> {
         let mut fields = Fields(rest);
-        let version = String::from_utf8_lossy(fields.text()?);
+        let version = super::super::version(fields.text()?);
         // What MariaDB puts before its version so that old replicas take it for a MySQL.
         self.about.version = version.strip_prefix("5.5.5-").unwrap_or(&version).into();
         self.about.number = u32::from_le_bytes(fields.array()?);
@@ -170,10 +186,14 @@ impl Handshake {
 
     fn respond(&mut self, out: &mut Vec<u8>) -> Result<(), WireError> {
         // A server that prefers a plugin that we do not know may have one for the account that we do.
-        let answer = self.answer().or_else(|error| {
-            self.plugin = NATIVE.to_vec();
-            if self.flags & PLUGINS != 0 { self.answer() } else { Err(error) }
-        })?;
+        let answer = match self.answer() {
+            Ok(answer) => answer,
+            Err(_) if self.flags & PLUGINS != 0 => {
+                self.plugin = NATIVE.to_vec();
+                self.answer()?
+            }
+            Err(error) => return Err(error),
+        };
         packet(self.sequence, out, |out| {
             self.head(out);
             out.extend_from_slice(self.login.user.as_bytes());
@@ -192,27 +212,45 @@ impl Handshake {
         Ok(())
     }
 
+    fn is_encrypted(&self) -> bool {
+        self.flags & TLS != 0
+    }
+
     /// Whether nobody can listen.
     fn is_safe(&self) -> bool {
-        self.flags & TLS != 0 || self.login.local
+        self.is_encrypted() || self.login.reach == Reach::Socket
+    }
+
+    /// Lets the password out in a way if that is safe; an empty one tells nothing.
+    fn permit(&mut self, method: Method) -> Result<(), WireError> {
+        if !self.password().is_empty() {
+            let caution = permit(&self.login, self.is_encrypted(), method)?;
+            self.about.cautions.extend(caution);
+        }
+        Ok(())
     }
 
     fn password(&self) -> &str {
         self.login.password.as_ref().map_or("", |p| p.reveal())
     }
 
-    fn answer(&self) -> Result<Vec<u8>, WireError> {
+    fn answer(&mut self) -> Result<Vec<u8>, WireError> {
         match self.plugin.as_slice() {
-            NATIVE | b"" => Ok(auth::native(self.password(), &self.challenge)),
-            CACHING => Ok(auth::caching_sha2(self.password(), &self.challenge)),
+            NATIVE | b"" => {
+                self.permit(Method::Scramble)?;
+                Ok(auth::native(self.password(), &self.challenge))
+            }
+            CACHING => {
+                self.permit(Method::Scramble)?;
+                Ok(auth::caching_sha2(self.password(), &self.challenge))
+            }
             SHA256 if self.password().is_empty() => Ok(vec![0]),
-            SHA256 if self.is_safe() => Ok(auth::clear(self.password())),
             // Asks for the key.
-            SHA256 => Ok(vec![1]),
-            CLEAR if self.is_safe() => Ok(auth::clear(self.password())),
-            CLEAR => Err(WireError::Login(
-                "the server requires the password in clear text, which needs TLS: use `ssl-mode=require`".into(),
-            )),
+            SHA256 if !self.is_safe() => {
+                self.permit(Method::Sealed)?;
+                Ok(vec![1])
+            }
+            SHA256 | CLEAR => self.clear(),
             // The server asks the kernel who is at the other end of the socket.
             b"unix_socket" | b"auth_socket" => Ok(Vec::new()),
             other => Err(WireError::Login(format!(
@@ -223,14 +261,27 @@ impl Handshake {
         }
     }
 
+    /// The password as it is.
+    fn clear(&mut self) -> Result<Vec<u8>, WireError> {
+        self.permit(Method::Clear)?;
+        Ok(auth::clear(self.password()))
+    }
+
     /// What a plugin says after the first answer.
     fn more(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<Step, WireError> {
         match (self.plugin.as_slice(), data) {
             // The server knew the hash; OK follows.
             (CACHING, [3]) => {}
-            (CACHING, [4]) if self.is_safe() => self.send(&auth::clear(self.password()), out),
-            (CACHING, [4]) => self.send(&[2], out),
+            (CACHING, [4]) if self.is_safe() => {
+                let password = self.clear()?;
+                self.send(&password, out);
+            }
+            (CACHING, [4]) => {
+                self.permit(Method::Sealed)?;
+                self.send(&[2], out);
+            }
             (CACHING | SHA256, key) if key.len() > 1 => {
+                self.permit(Method::Sealed)?;
                 let sealed = auth::encrypted(self.password(), &self.challenge, key).map_err(WireError::Login)?;
                 self.send(&sealed, out);
             }
@@ -273,9 +324,14 @@ mod tests {
         out
     }
 
+    /// Over a socket, or over loopback.
     fn login(tls: Tls, local: bool) -> Arc<Login> {
-        let password = Some(Password::new("secret"));
-        Arc::new(Login { password, tls, local, database: "d".into(), ..Login::new(Dialect::Mysql, "bob") })
+        at(if local { Reach::Socket } else { Reach::Loopback }, tls, "secret")
+    }
+
+    fn at(reach: Reach, tls: Tls, password: &str) -> Arc<Login> {
+        let password = Some(Password::new(password));
+        Arc::new(Login { password, tls, reach, database: "d".into(), ..Login::new(Dialect::Mysql, "bob") })
     }
 
     fn session(login: &Arc<Login>) -> Session {
@@ -318,6 +374,66 @@ mod tests {
         let mut out = Vec::new();
         session.secured(&mut out);
         assert!(out[3] == 2 && out.ends_with(b"caching_sha2_password\0"));
+    }
+
+    fn switch(to: &str) -> Vec<u8> {
+        framed(2, &[&[0xfe], to.as_bytes(), b"\0", &challenge()[..], b"\0"].concat())
+    }
+
+    #[test]
+    fn nothing_of_a_password_leaves_the_machine_unencrypted() {
+        let all = ["mysql_native_password", "caching_sha2_password", "sha256_password", "mysql_clear_password"];
+        for plugin in all {
+            // The greeting names it, or the server switches to it.
+            let greeted = greeting(!TLS, plugin);
+            let switched = [greeting(!TLS, "unix_socket"), switch(plugin)].concat();
+            for stream in [greeted, switched] {
+                let (events, sent) = play(&mut session(&at(Reach::Network, Tls::Disable, "secret")), &stream, &[]);
+                assert!(events[0].contains("needs TLS") && events[0].contains("`ssl-mode=require`"), "{events:?}");
+                // At most the name of who logs in.
+                assert!(sent.is_empty() || sent.ends_with(b"bob\0\0d\0unix_socket\0"), "{plugin}: {sent:?}");
+                // An empty password tells nothing.
+                let (_, sent) = play(&mut session(&at(Reach::Network, Tls::Disable, "")), &stream, &[]);
+                assert!(!sent.is_empty(), "{plugin}");
+            }
+        }
+        // A key of the server's own is one of whoever is in between.
+        let full = [greeting(!TLS, "unix_socket"), switch("caching_sha2_password"), framed(4, &[1, 4])].concat();
+        assert!(play(&mut session(&at(Reach::Network, Tls::Disable, "secret")), &full, &[]).0[0].contains("needs TLS"));
+    }
+
+    #[test]
+    fn a_clear_password_under_unverified_tls_is_a_caution_and_none_over_a_socket() {
+        let cautions = |tls| {
+            let mut session = session(&at(Reach::Network, tls, "secret"));
+            play(&mut session, &greeting(u32::MAX, "mysql_clear_password"), &[]);
+            let mut out = Vec::new();
+            session.secured(&mut out);
+            assert!(out.ends_with(b"bob\0\x07secret\0d\0mysql_clear_password\0"), "{out:?}");
+            play(&mut session, &framed(3, &[0, 0, 0, 2, 0, 0, 0]), &[]);
+            session.about().cautions.join(" ")
+        };
+        assert!(cautions(Tls::Require).contains("not verified") && cautions(Tls::VerifyCa).is_empty());
+        let mut local = session(&login(Tls::Disable, true));
+        let stream = [greeting(!TLS, "mysql_clear_password"), framed(2, &[0, 0, 0, 2, 0, 0, 0])].concat();
+        assert_eq!(play(&mut local, &stream, &[]).0, ["Ready"]);
+        assert!(local.about().cautions.is_empty());
+    }
+
+    #[test]
+    fn what_comes_before_tls_is_not_taken_for_what_comes_inside() {
+        let injected = [greeting(u32::MAX, "caching_sha2_password"), switch("mysql_clear_password")].concat();
+        let (events, _) = play(&mut session(&at(Reach::Network, Tls::Require, "secret")), &injected, &[]);
+        assert!(events[0].contains("plain bytes before TLS"), "{events:?}");
+    }
+
+    #[test]
+    fn a_login_without_an_end_is_ended() {
+        let stream = [greeting(!TLS, "mysql_native_password"), switch("mysql_native_password").repeat(50)].concat();
+        let (events, _) = play(&mut session(&login(Tls::Disable, false)), &stream, &[]);
+        assert!(events[0].contains("without an end"), "{events:?}");
+        let (events, _) = play(&mut session(&login(Tls::Disable, false)), b"\xff\xff\xff\0", &[]);
+        assert!(events[0].contains("a packet of 16777215 bytes"), "{events:?}");
     }
 
     #[test]

@@ -9,7 +9,10 @@ mod login;
 use std::{ops::Range, sync::Arc};
 
 use self::login::{Handshake, Step};
-use super::{About, Dialect, Event, Fields, LONGEST_MESSAGE, Mode, Reply, ServerError, Statement, Value, WireError};
+use super::{
+    About, Dialect, Event, Fields, LONGEST_LOGIN, LONGEST_MESSAGE, Mode, Reply, ServerError, Statement, Value,
+    WireError,
+};
 use crate::login::Login;
 
 /// The length of a packet that is continued by the next one.
@@ -65,6 +68,8 @@ pub struct Session {
     pub(super) columns: Option<Vec<String>>,
     /// The longest message that is taken.
     pub(super) longest: usize,
+    /// Bytes of the login so far.
+    heard: usize,
 }
 
 impl Session {
@@ -82,6 +87,7 @@ impl Session {
             about: About::default(),
             columns: None,
             longest: LONGEST_MESSAGE,
+            heard: 0,
         }
     }
 
@@ -100,7 +106,8 @@ impl Session {
         let Some(head) = input.first_chunk::<4>() else { return Ok((0, Event::More)) };
         let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
         let used = length + 4;
-        if length > self.longest {
+        let longest = if self.handshake.is_some() { self.longest.min(LONGEST_LOGIN) } else { self.longest };
+        if length > longest {
             return Err(malformed(&format!("a packet of {length} bytes")));
         }
         let Some(body) = input.get(4..used) else { return Ok((0, Event::More)) };
@@ -109,15 +116,23 @@ impl Session {
             return Ok((used, Event::Nothing));
         }
         let event = match &mut self.handshake {
-            Some(handshake) => match handshake.packet(body, self.sequence, out)? {
-                Step::Waits => Event::Nothing,
-                Step::StartTls => Event::StartTls,
-                Step::Done => {
-                    self.about = std::mem::take(&mut handshake.about);
-                    self.handshake = None;
-                    Event::Ready
+            Some(handshake) => {
+                self.heard += used;
+                if self.heard > LONGEST_LOGIN {
+                    return Err(malformed("a login without an end"));
                 }
-            },
+                match handshake.packet(body, self.sequence, out)? {
+                    Step::Waits => Event::Nothing,
+                    // Whoever is between could have added them before the encryption began.
+                    Step::StartTls if input.len() > used => return Err(malformed("plain bytes before TLS")),
+                    Step::StartTls => Event::StartTls,
+                    Step::Done => {
+                        self.about = handshake.about();
+                        self.handshake = None;
+                        Event::Ready
+                    }
+                }
+            }
             None => self.packet(body)?,
         };
         Ok((used, event))
@@ -217,7 +232,7 @@ impl Session {
         if status & MORE_RESULTS != 0 {
             return Event::Nothing;
         }
-        self.reply.completed += 1;
+        self.reply.completed = self.reply.completed.saturating_add(1);
         self.reply.open = status & IN_TRANSACTION != 0;
         self.finish()
     }
@@ -370,7 +385,7 @@ fn refusal(body: &[u8]) -> Box<ServerError> {
         fields.0 = rest;
         state = fields.array().unwrap_or(state);
     }
-    Box::new(ServerError { state, number, message: String::from_utf8_lossy(fields.0).into_owned() })
+    Box::new(ServerError { state, number, message: super::refusal_text(fields.0) })
 }
 
 /// Where the values of a row of the text protocol are.

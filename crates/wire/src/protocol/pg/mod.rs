@@ -7,7 +7,8 @@ use std::{ops::Range, sync::Arc};
 
 use self::login::Handshake;
 use super::{
-    About, Dialect, Event, Fields, LONGEST_MESSAGE, Mode, Reply, ServerError, Statement, Value, WireError, decimal,
+    About, Dialect, Event, Fields, LONGEST_LOGIN, LONGEST_MESSAGE, Mode, Reply, ServerError, Statement, Value,
+    WireError, decimal,
 };
 use crate::login::Login;
 
@@ -29,6 +30,8 @@ pub struct Session {
     pub(super) columns: Option<Vec<String>>,
     /// The longest message that is taken.
     pub(super) longest: usize,
+    /// Bytes of the login so far.
+    heard: usize,
 }
 
 impl Session {
@@ -43,6 +46,7 @@ impl Session {
             about: About::default(),
             columns: None,
             longest: LONGEST_MESSAGE,
+            heard: 0,
         }
     }
 
@@ -50,6 +54,13 @@ impl Session {
     pub fn secured(&mut self, out: &mut Vec<u8>) {
         if let Some(handshake) = &mut self.handshake {
             handshake.secured(out);
+        }
+    }
+
+    /// As [`super::Session::bind`].
+    pub fn bind(&mut self, end_point: Option<Vec<u8>>) {
+        if let Some(handshake) = &mut self.handshake {
+            handshake.bind(end_point);
         }
     }
 
@@ -63,9 +74,17 @@ impl Session {
         {
             return handshake.tls(input, out);
         }
-        let Some((tag, body, used)) = frame(input, self.longest)? else { return Ok((0, Event::More)) };
+        let longest = if self.handshake.is_some() { self.longest.min(LONGEST_LOGIN) } else { self.longest };
+        let Some((tag, body, used)) = frame(input, longest)? else { return Ok((0, Event::More)) };
         let event = match &mut self.handshake {
             Some(handshake) => {
+                if handshake.wants_binding(tag, body) {
+                    return Ok((0, Event::Binding));
+                }
+                self.heard += used;
+                if self.heard > LONGEST_LOGIN {
+                    return Err(malformed("a login without an end"));
+                }
                 let event = handshake.message(tag, body, out)?;
                 match tag {
                     b'S' => self.parameter(body),
@@ -73,7 +92,7 @@ impl Session {
                     _ => {}
                 }
                 if event == Event::Ready {
-                    self.handshake = None;
+                    self.about.cautions = self.handshake.take().map_or_else(Vec::new, |mut done| done.cautions());
                 }
                 event
             }
@@ -89,10 +108,10 @@ impl Session {
                 return Ok(Event::Row(body));
             }
             b'C' => {
-                self.reply.completed += 1;
+                self.reply.completed = self.reply.completed.saturating_add(1);
                 self.reply.affected = self.reply.affected.saturating_add(affected(body));
             }
-            b'I' => self.reply.completed += 1,
+            b'I' => self.reply.completed = self.reply.completed.saturating_add(1),
             b'1' => self.confirmed += 1,
             b'G' => return Ok(Event::CopyIn),
             b'E' => {
@@ -124,7 +143,7 @@ impl Session {
     fn parameter(&mut self, body: &[u8]) {
         let mut fields = Fields(body);
         if let (Some(b"server_version"), Some(version)) = (fields.text(), fields.text()) {
-            self.about.version = String::from_utf8_lossy(version).into();
+            self.about.version = super::version(version);
         }
     }
 
@@ -313,7 +332,7 @@ fn refusal(body: &[u8]) -> (Box<ServerError>, bool) {
         match kind {
             b'V' => fatal = text == b"FATAL" || text == b"PANIC",
             b'C' => error.state = text.try_into().unwrap_or(*b"?????"),
-            b'M' => error.message = String::from_utf8_lossy(text).into_owned(),
+            b'M' => error.message = super::refusal_text(text),
             _ => {}
         }
     }

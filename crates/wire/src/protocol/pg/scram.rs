@@ -1,4 +1,4 @@
-//! SCRAM-SHA-256 (RFC 5802, RFC 7677) without channel binding, as PostgreSQL's servers ask for it, and MD5.
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677), bound to the TLS connection or not, as PostgreSQL's servers ask for it, and MD5.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use hmac::{Hmac, Mac};
@@ -10,35 +10,80 @@ use crate::login::{Login, Salted};
 /// More rounds than this, 244 times the server's default, would only keep the client busy: nothing ends them once they began.
 const MAX_ROUNDS: u32 = 1_000_000;
 
+/// Whether an exchange is bound to its TLS connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// To this hash of the server's certificate.
+    To(Vec<u8>),
+    /// It would be, and the server did not offer it.
+    IfOffered,
+    /// It is not.
+    Never,
+}
+
+/// What a server's first message says.
+#[derive(Debug)]
+pub struct Challenge {
+    nonce: String,
+    salt: Vec<u8>,
+    /// How often the password is hashed.
+    pub rounds: u32,
+}
+
 /// One exchange, from the client's side.
 #[derive(Debug)]
 pub struct Scram {
     nonce: String,
+    bound: Bound,
+    is_verified: bool,
     /// The signature with which the server proves that it knows the password; after the client's proof.
     expected: Option<[u8; 32]>,
 }
 
 impl Scram {
     /// An exchange with a nonce that must never repeat.
-    pub fn new(random: [u8; 18]) -> Scram {
-        Scram { nonce: BASE64.encode(random), expected: None }
+    pub fn new(random: [u8; 18], bound: Bound) -> Scram {
+        Scram { nonce: BASE64.encode(random), bound, is_verified: false, expected: None }
     }
 
     /// The first message. The server knows the user from the startup message, so the name is empty.
     pub fn first(&self) -> String {
-        format!("n,,{}", self.bare())
+        format!("{}{}", self.header(), self.bare())
+    }
+
+    /// What says whether it is bound.
+    fn header(&self) -> &'static str {
+        match self.bound {
+            Bound::To(_) => "p=tls-server-end-point,,",
+            Bound::IfOffered => "y,,",
+            Bound::Never => "n,,",
+        }
+    }
+
+    /// Whether it is bound to the connection.
+    pub fn is_bound(&self) -> bool {
+        matches!(self.bound, Bound::To(_))
+    }
+
+    /// Whether the client's proof was sent.
+    pub fn has_proven(&self) -> bool {
+        self.expected.is_some()
+    }
+
+    /// Whether the server proved that it knows the password.
+    pub fn is_verified(&self) -> bool {
+        self.is_verified
     }
 
     fn bare(&self) -> String {
         format!("n=,r={}", self.nonce)
     }
 
-    /// The proof that answers the server's first message.
+    /// Reads the server's first message.
     ///
     /// # Errors
     /// A text that says what is wrong with the message.
-    pub fn proof(&mut self, server: &[u8], login: &Login) -> Result<String, String> {
-        let broken = || "the server's challenge (SCRAM) is malformed".to_owned();
+    pub fn challenge(&self, server: &[u8]) -> Result<Challenge, String> {
         let server = std::str::from_utf8(server).map_err(|_| broken())?;
         let field = |key: &str| server.split(',').find_map(|part| part.strip_prefix(key)).ok_or_else(broken);
         let nonce = field("r=")?;
@@ -47,10 +92,24 @@ impl Scram {
         }
         let salt = BASE64.decode(field("s=")?).map_err(|_| broken())?;
         let rounds = field("i=")?.parse().ok().filter(|n| (1..=MAX_ROUNDS).contains(n)).ok_or_else(broken)?;
+        Ok(Challenge { nonce: nonce.to_owned(), salt, rounds })
+    }
+
+    /// The proof that answers the server's first message.
+    ///
+    /// # Errors
+    /// As [`Scram::challenge`].
+    pub fn proof(&mut self, server: &[u8], login: &Login) -> Result<String, String> {
+        let Challenge { nonce, salt, rounds } = self.challenge(server)?;
+        let server = std::str::from_utf8(server).map_err(|_| broken())?;
         let salted = salted(login, salt, rounds);
         let client_key = hmac(&salted, b"Client Key");
         let stored_key: [u8; 32] = Sha256::digest(client_key).into();
-        let unproven = format!("c=biws,r={nonce}");
+        let mut binding = self.header().as_bytes().to_vec();
+        if let Bound::To(end_point) = &self.bound {
+            binding.extend_from_slice(end_point);
+        }
+        let unproven = format!("c={},r={nonce}", BASE64.encode(binding));
         let signed = format!("{},{server},{unproven}", self.bare());
         let signature = hmac(&stored_key, signed.as_bytes());
         let mut proof = client_key;
@@ -63,13 +122,20 @@ impl Scram {
     ///
     /// # Errors
     /// A text that says that the server did not prove that it knows the password.
-    pub fn verify(&self, server: &[u8]) -> Result<(), String> {
+    pub fn verify(&mut self, server: &[u8]) -> Result<(), String> {
         let signature = server.strip_prefix(b"v=").and_then(|text| BASE64.decode(text).ok());
         match (signature, self.expected) {
-            (Some(signature), Some(expected)) if signature == expected => Ok(()),
+            (Some(signature), Some(expected)) if signature == expected => {
+                self.is_verified = true;
+                Ok(())
+            }
             _ => Err("the server failed to prove that it knows the password; it may be an impostor".to_owned()),
         }
     }
+}
+
+fn broken() -> String {
+    "the server's challenge (SCRAM) is malformed".to_owned()
 }
 
 /// The salted password, from the login when it was salted so before.
@@ -123,11 +189,35 @@ mod tests {
         Login { password: Some(Password::new(password)), ..Login::new(Dialect::Postgres, user) }
     }
 
+    fn exchange(bound: Bound) -> Scram {
+        Scram { nonce: "rOprNGfwEbeRWgbNEkqO".to_owned(), ..Scram::new([0; 18], bound) }
+    }
+
+    #[test]
+    fn a_bound_exchange_signs_the_hash_of_the_certificate() {
+        let challenge = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
+        let login = login("user", "pencil");
+        let of = |bound| {
+            let mut scram = exchange(bound);
+            (scram.first(), scram.proof(challenge, &login).unwrap())
+        };
+        let (first, plus) = of(Bound::To(vec![7; 32]));
+        assert_eq!(first, "p=tls-server-end-point,,n=,r=rOprNGfwEbeRWgbNEkqO");
+        let header = BASE64.encode([&b"p=tls-server-end-point,,"[..], &[7; 32]].concat());
+        assert!(plus.starts_with(&format!("c={header},r=")), "{plus}");
+        let (first, hidden) = of(Bound::IfOffered);
+        assert!(first.starts_with("y,,n=") && hidden.starts_with("c=eSws,r="), "{first} {hidden}");
+        // Another certificate, and none, give other proofs.
+        let proofs = [plus, hidden, of(Bound::To(vec![8; 32])).1, of(Bound::Never).1]
+            .map(|message| message.rsplit(",p=").next().unwrap().to_owned());
+        assert!((0..4).all(|a| (0..a).all(|b| proofs[a] != proofs[b])), "{proofs:?}");
+    }
+
     #[test]
     fn the_exchange_of_the_standard_comes_out() {
         // RFC 7677, section 3, with the empty name that PostgreSQL wants: the signatures are computed over it, by
         // Python's hashlib and hmac.
-        let mut scram = Scram { nonce: "rOprNGfwEbeRWgbNEkqO".to_owned(), expected: None };
+        let mut scram = exchange(Bound::Never);
         let challenge = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
         assert_eq!(scram.first(), "n,,n=,r=rOprNGfwEbeRWgbNEkqO");
         let login = login("user", "pencil");
@@ -146,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_challenge_that_is_no_answer_to_ours_is_refused() {
-        let mut scram = Scram::new([7; 18]);
+        let mut scram = Scram::new([7; 18], Bound::Never);
         let login = login("user", "pencil");
         for challenge in ["r=other,s=AAAA,i=1", "s=AAAA,i=1", "", "r=,s=,i=0"] {
             assert!(scram.proof(challenge.as_bytes(), &login).is_err(), "{challenge}");

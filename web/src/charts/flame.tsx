@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { diverging, useWidth } from "../shared";
 import { tip } from "../tooltip";
 import { human, plural } from "../units";
-import { type Folded, found, gained, isFound, type Node, type Rect, rects, tree } from "./flame-tree";
+import { BOXES, type Folded, found, gained, isFound, type Node, type Rect, rects, tree } from "./flame-tree";
 import { DivergingScale } from "./legend-scale";
 import "./charts.css";
 
@@ -75,6 +75,7 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
             Show all
           </button>
         )}
+        {boxes.length >= BOXES && <span>{`${plural(BOXES, "frame")} are drawn; a click on one draws more of what it called`}</span>}
         {others && names && (
           <DivergingScale low={`less in ${names[1]}`} high={`more in ${names[1]}`} most={most} text={(v) => `${v.toFixed(1)} points`} />
         )}
@@ -92,7 +93,7 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
         <svg width={width} height={depth * ROW} aria-hidden="true">
           {boxes.map((box) => (
             <Frame
-              key={path(box.node)}
+              key={box.node.id}
               box={box}
               width={width}
               fill={fill(box.node, root, wanted, most)}
@@ -149,10 +150,6 @@ function isUnder(node: Node, root: Node): boolean {
   let at: Node | null = node;
   while (at && at !== root) at = at.parent;
   return at === root;
-}
-
-function path(node: Node): string {
-  return node.parent ? `${path(node.parent)};${node.name}` : node.name;
 }
 
 const percent = (part: number, all: number) => `${((100 * part) / all).toFixed(part === all ? 0 : 2)}%`;

@@ -13,6 +13,8 @@ const ROW = 18;
 /** Narrower boxes are left out, pixels. */
 const MINIMUM = 0.6;
 const LETTER = 7.25;
+/** Characters of a name that are shown where it is not in its box. */
+const NAME = 400;
 
 interface Props {
   title: string;
@@ -49,7 +51,7 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
   };
   const hover = (e: MouseEvent, box: Rect) => {
     setChosen(box.node);
-    tip.set({ x: e.clientX, y: e.clientY, head: box.node.name, lines: words(box.node) });
+    tip.set({ x: e.clientX, y: e.clientY, head: shortened(box.node.name), lines: words(box.node) });
   };
   const keys = (e: KeyboardEvent) => {
     const next = step(e.key, chosen ?? top, top);
@@ -106,7 +108,7 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
       </div>
       <div class="flame-foot" aria-live="polite">
         {chosen
-          ? `${chosen.name}: ${words(chosen)
+          ? `${shortened(chosen.name)}: ${words(chosen)
               .map((l) => `${l.name} ${l.value}`)
               .join(", ")}`
           : `${amount(root.count, unit)} in all`}
@@ -145,6 +147,8 @@ function Frame({ box, width, fill: paint, chosen, onHover, onClick }: FrameProps
 function amount(count: number, unit: string): string {
   return unit === "samples" ? plural(count, "sample") : human(count, unit);
 }
+
+const shortened = (name: string) => (name.length > NAME ? `${name.slice(0, NAME)}…` : name);
 
 function isUnder(node: Node, root: Node): boolean {
   let at: Node | null = node;

@@ -15,7 +15,7 @@ use fenxi_worker::{
 
 use crate::{
     database::{Database, Template, said},
-    gate, sandbox,
+    gate, nesting, sandbox,
 };
 
 /// Serves requests until who asks has gone.
@@ -123,6 +123,7 @@ impl Session<'_> {
         // The iterator that this gives panics when the engine fails half-way: go by steps instead.
         drop(prepared.stream_arrow(bound.as_slice())?);
         let schema = prepared.schema();
+        nesting::check(&schema)?;
         let pieces = BufWriter::with_capacity(PIECE, Pieces(&self.stream));
         let mut writer = StreamWriter::try_new(pieces, &schema).map_err(gone)?;
         // Who asked wants the columns also when rows take long.

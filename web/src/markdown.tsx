@@ -1,10 +1,9 @@
 // Text of boards: the usual part of Markdown, drawn as elements; nothing in it is ever markup of the page.
 
 import type { ComponentChildren } from "preact";
+import { isAddress } from "./address";
 
 const INLINE = /(`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*|\[[^\]]+\]\([^)\s]+\)|https?:\/\/[^\s<>)]+)/;
-/** Addresses that a link may have: other sites, pages of this server, places of this page. */
-const ADDRESS = /^(https?:\/\/|\/(?!\/)|#)/;
 
 /** Code, emphasis and links within a line. */
 function inline(text: string): ComponentChildren[] {
@@ -14,7 +13,7 @@ function inline(text: string): ComponentChildren[] {
     if (part.startsWith("**")) return <strong key={i}>{inline(part.slice(2, -2))}</strong>;
     if (part.startsWith("*")) return <em key={i}>{inline(part.slice(1, -1))}</em>;
     const [, name, address] = /^\[([^\]]+)\]\(([^)\s]+)\)$/.exec(part) ?? [part, part, part];
-    if (!ADDRESS.test(address)) return part;
+    if (!isAddress(address)) return part;
     return (
       <a key={i} href={address}>
         {name}

@@ -41,7 +41,9 @@ fn requests(description: &Value) -> Result<String> {
     for (path, methods) in paths {
         let get = &methods["get"];
         let answer = &get["responses"]["200"]["content"]["application/json"]["schema"];
-        let (Some(short), Some(_)) = (path.strip_prefix(PATHS), answer.get("$ref")) else { continue };
+        // Pages ask by parameters of the query alone.
+        let short = path.strip_prefix(PATHS).filter(|short| !short.contains('{'));
+        let (Some(short), Some(_)) = (short, answer.get("$ref")) else { continue };
         writeln!(answers, "  {short}: {};", type_of(answer)?)?;
         let names: Vec<&str> = parameters(get).collect();
         if !names.is_empty() {

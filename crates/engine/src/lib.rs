@@ -16,24 +16,27 @@ mod database;
 mod ffi;
 mod functions;
 mod gate;
+mod nesting;
 mod rows;
 mod sandbox;
 mod session;
 mod template;
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
-/// The argument that makes the program a template; it guards against being started by hand.
+/// The argument that makes the program a template, before the folder for spilling; it guards against being started by hand.
 pub const ARGUMENT: &str = "--template";
 
 /// The program: a template until who started it has gone. Errors of the engine at the start go to standard error;
 /// there is nobody else to be told.
 pub fn program() -> ExitCode {
     match std::env::args_os().nth(1) {
-        Some(argument) if argument == ARGUMENT => match template::serve() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        },
+        Some(argument) if argument == ARGUMENT => {
+            match template::serve(std::env::args_os().nth(2).as_deref().map(Path::new)) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(_) => ExitCode::FAILURE,
+            }
+        }
         Some(argument) if argument == "--version" => ExitCode::SUCCESS,
         // Started by hand: it has nothing to say to a person.
         _ => ExitCode::from(2),

@@ -13,8 +13,8 @@ use std::{
 
 use fenxi_worker::Setup;
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd,
+    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use nix::libc;
 use rustix::{
@@ -61,16 +61,21 @@ pub(crate) fn enter(setup: &Setup, stream: &UnixStream) -> Result<Confined, Sand
     close_others(stream.as_raw_fd())?;
     limit(setup)?;
     drop_capabilities();
-    let abi = confine_files(setup)?;
-    let may_spill = abi != RulesetStatus::NotEnforced;
+    let RestrictionStatus { ruleset, landlock, .. } = confine_files(setup)?;
+    let may_spill = ruleset != RulesetStatus::NotEnforced;
     seccompiler::apply_filter(&no_clone3()?)?;
     seccompiler::apply_filter(&allowed(may_spill)?)?;
-    let landlock = match abi {
-        RulesetStatus::FullyEnforced => "Landlock",
-        RulesetStatus::PartiallyEnforced => "Landlock (an older one)",
-        RulesetStatus::NotEnforced => "no Landlock: this kernel has none, so nothing is spilled to disk",
+    let landlock = match (ruleset, landlock) {
+        (RulesetStatus::NotEnforced, _) => {
+            "no Landlock: this kernel has none, so nothing is spilled to disk".to_owned()
+        }
+        (_, LandlockStatus::Available { effective_abi, kernel_abi }) => {
+            let abi = kernel_abi.map_or_else(|| effective_abi.to_string(), |abi| abi.to_string());
+            format!("Landlock (ABI {abi})")
+        }
+        (_, _) => "Landlock".to_owned(),
     };
-    Ok(Confined { by: vec![landlock.to_owned(), "seccomp".to_owned(), "RLIMIT_DATA".to_owned()], may_spill })
+    Ok(Confined { by: vec![landlock, "seccomp".to_owned(), "RLIMIT_DATA".to_owned()], may_spill })
 }
 
 /// Leaves open what `stream` is made of and nothing else; standard streams lead nowhere.
@@ -122,7 +127,7 @@ fn drop_capabilities() {
 }
 
 /// Lets the process reach the files of `setup` and no others.
-fn confine_files(setup: &Setup) -> Result<RulesetStatus, SandboxError> {
+fn confine_files(setup: &Setup) -> Result<RestrictionStatus, SandboxError> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
     let spilling: BitFlags<AccessFs> = reading
         | AccessFs::WriteFile
@@ -143,7 +148,7 @@ fn confine_files(setup: &Setup) -> Result<RulesetStatus, SandboxError> {
     for (path, rights) in dirs.chain(files).chain(spill) {
         ruleset = ruleset.add_rule(PathBeneath::new(PathFd::new(path)?, rights))?;
     }
-    Ok(ruleset.restrict_self()?.ruleset)
+    Ok(ruleset.restrict_self()?)
 }
 
 /// `clone3` passes its flags in memory, where no filter sees them: the C library falls back to `clone`.

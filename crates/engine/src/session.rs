@@ -14,7 +14,7 @@ use fenxi_worker::{
 use crate::{
     connection::EngineError,
     database::{Database, Template},
-    gate, sandbox,
+    gate, nesting, sandbox,
 };
 
 /// Serves requests until who asks has gone.
@@ -118,6 +118,7 @@ impl Session<'_> {
         let params: Vec<(&str, &Cell)> = statement.params.iter().map(|(name, cell)| (name.as_str(), cell)).collect();
         prepared.bind(&params)?;
         let mut rows = prepared.stream()?;
+        nesting::check(&rows.schema())?;
         let pieces = BufWriter::with_capacity(PIECE, Pieces(&self.stream));
         let mut writer = StreamWriter::try_new(pieces, &rows.schema()).map_err(gone)?;
         // Who asked wants the columns also when rows take long.

@@ -4,7 +4,7 @@
 //! fresh as this one, at the price of a fork.
 #![allow(unsafe_code, reason = "fork has no safe interface")]
 
-use std::{collections::BTreeMap, io, os::fd::OwnedFd, time::Duration};
+use std::{collections::BTreeMap, io, os::fd::OwnedFd, path::Path, time::Duration};
 
 use fenxi_worker::control::{self, End, Order};
 use nix::{
@@ -23,8 +23,8 @@ const REMEMBERED: usize = 256;
 const WAITS: u32 = 2000;
 const WAIT: Duration = Duration::from_millis(1);
 
-/// Serves until who started this has gone.
-pub(crate) fn serve() -> io::Result<()> {
+/// Serves until who started this has gone, and then removes the folder for spilling, `scratch`, if that one was killed.
+pub(crate) fn serve(scratch: Option<&Path>) -> io::Result<()> {
     let database = Template::open().map_err(io::Error::other)?;
     let mut children = Children::default();
     let orders = std::io::stdin();
@@ -38,6 +38,10 @@ pub(crate) fn serve() -> io::Result<()> {
         }
     }
     children.kill_all();
+    if let Some(scratch) = scratch.filter(|scratch| scratch.exists()) {
+        children.wait_all();
+        fenxi_worker::remove_if_left(scratch);
+    }
     Ok(())
 }
 
@@ -85,14 +89,24 @@ impl Children {
         }
     }
 
-    fn end_of(&mut self, id: u32) -> End {
+    /// Waits until `is_over`, but not for ever.
+    fn wait(&mut self, is_over: impl Fn(&Children) -> bool) {
         for _ in 0..WAITS {
             self.reap();
-            if !self.living.contains_key(&id) {
+            if is_over(self) {
                 break;
             }
             std::thread::sleep(WAIT);
         }
+    }
+
+    /// Waits for those that were killed, so that none writes any more.
+    fn wait_all(&mut self) {
+        self.wait(|children| children.living.is_empty());
+    }
+
+    fn end_of(&mut self, id: u32) -> End {
+        self.wait(|children| !children.living.contains_key(&id));
         self.ended.get(&id).copied().unwrap_or(End::Unknown)
     }
 

@@ -47,7 +47,7 @@ pub enum ImportError {
         /// The first of them, a line each.
         first: String,
     },
-    /// A packed input unpacks to more than it may.
+    /// Packed inputs unpack to more than they may.
     #[error("it unpacks to more than the {0} bytes that are accepted here; nothing was imported")]
     TooLong(u64),
     /// The store could not be written.

@@ -44,9 +44,11 @@ pub(crate) struct Shared {
     pub(crate) read: AtomicU64,
     /// Set to make the input end here.
     pub(crate) cancelled: AtomicBool,
-    /// Bytes that an input may unpack to; None for any number.
+    /// Bytes that all packed inputs together may unpack to; None for any number.
     pub(crate) most: Option<u64>,
-    /// Set when an input was longer than that, which also ends it.
+    /// Bytes that they did so far.
+    pub(crate) unpacked: AtomicU64,
+    /// Set when that was more, which also ends the input.
     pub(crate) too_long: AtomicBool,
 }
 
@@ -199,7 +201,7 @@ fn keep_as_it_is(
 ) -> Result<Kept, StoreError> {
     let mut tee = Tee { source, file, error: None };
     let (bytes, blake3) = {
-        let mut reader = Bounded { inner: packing.unpack(&mut tee)?, shared, bytes: 0 };
+        let mut reader = Bounded { inner: packing.unpack(&mut tee)?, shared };
         pump(&mut reader, to, |_| Ok(()))?
     };
     // What follows the packed data, or a damaged part of it, belongs to the input too.
@@ -339,14 +341,16 @@ impl<R: Read> Read for Counting<R> {
 struct Bounded<'a, R> {
     inner: R,
     shared: &'a Shared,
-    bytes: u64,
 }
 
 impl<R: Read> Read for Bounded<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.shared.cancelled.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
         let n = self.inner.read(into)?;
-        self.bytes += n as u64;
-        if self.shared.most.is_some_and(|most| self.bytes > most) {
+        let bytes = self.shared.unpacked.fetch_add(n as u64, Ordering::Relaxed) + n as u64;
+        if self.shared.most.is_some_and(|most| bytes > most) {
             self.shared.too_long.store(true, Ordering::Relaxed);
             self.shared.cancelled.store(true, Ordering::Relaxed);
             return Ok(0);

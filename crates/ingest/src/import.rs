@@ -90,7 +90,9 @@ pub struct Outcome {
 /// # Errors
 /// See [`ImportError`]. A source that is not recognised among others is kept and noted.
 pub fn import(plan: &Plan, watch: &mut dyn FnMut(Progress<'_>) -> bool) -> Result<Outcome, ImportError> {
-    let contained = same::contained(&plan.sources);
+    let looked = Progress { name: plan.sources.first().map_or("", |source| &source.name), ..Progress::default() };
+    let reading = same::Reading { most: plan.most_bytes.unwrap_or(u64::MAX), go_on: &mut || watch(looked) };
+    let contained = same::contained(&plan.sources, reading);
     let is_left_out = |place: usize| contained.contains_key(&place);
     let shared = Arc::new(Shared { most: plan.most_bytes, ..Shared::default() });
     let looking = Looking::new(plan, &is_left_out, &shared);

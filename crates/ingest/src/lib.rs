@@ -35,6 +35,6 @@ pub use attach::{Reading, attach};
 pub use error::ImportError;
 pub use import::{Imported, Outcome, Progress, import};
 pub use inputs::{Content, Source, collect, expand, kept};
-pub use members::Room;
+pub use members::{Growth, Room};
 pub use own::{Limits, OwnFormats, Programs, own_formats};
 pub use plan::Plan;

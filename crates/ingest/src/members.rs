@@ -29,14 +29,32 @@ pub struct Room<'a> {
     pub members: usize,
     /// Bytes of all these files.
     pub bytes: u64,
+    /// What each archive, of those in others too, may unpack to; None: all of `bytes`.
+    pub growth: Option<Growth>,
     /// Whether somebody wants it to end.
     pub stopped: &'a (dyn Fn() -> bool + 'a),
+}
+
+/// How much more something may unpack to than it is: little that unpacks to much is made to be harmful.
+#[derive(Clone, Copy, Debug)]
+pub struct Growth {
+    /// Bytes that anything may unpack to.
+    pub bytes: u64,
+    /// Else so many times its size.
+    pub times: u64,
+}
+
+impl Growth {
+    /// What something of `bytes` may unpack to.
+    pub fn of(&self, bytes: u64) -> u64 {
+        self.bytes.max(bytes.saturating_mul(self.times))
+    }
 }
 
 impl<'a> Room<'a> {
     /// 200,000 files and 32 GiB in the folder for temporary files, until `stopped`.
     pub fn until(stopped: &'a (dyn Fn() -> bool + 'a)) -> Room<'a> {
-        Room { folder: std::env::temp_dir(), members: 200_000, bytes: 32 << 30, stopped }
+        Room { folder: std::env::temp_dir(), members: 200_000, bytes: 32 << 30, growth: None, stopped }
     }
 }
 
@@ -81,6 +99,7 @@ pub(crate) fn members(path: &Path, room: &mut Room<'_>) -> io::Result<Option<Vec
         held: 0,
         scratch: Vec::new(),
         is_over: false,
+        allowed: u64::MAX,
         room,
     };
     unpacking.archive(kind, path)?;
@@ -144,11 +163,24 @@ struct Unpacking<'r, 'a> {
     scratch: Vec<u8>,
     /// Whether there is no more room, or it is to end.
     is_over: bool,
+    /// Bytes that the present archive may still unpack to by its own size.
+    allowed: u64,
     room: &'r mut Room<'a>,
 }
 
 impl Unpacking<'_, '_> {
     fn archive(&mut self, kind: Kind, path: &Path) -> io::Result<()> {
+        let allowed = match self.room.growth {
+            Some(growth) => growth.of(fs::metadata(path)?.len()),
+            None => u64::MAX,
+        };
+        let outer = std::mem::replace(&mut self.allowed, allowed);
+        let unpacked = self.unpack(kind, path);
+        self.allowed = outer;
+        unpacked
+    }
+
+    fn unpack(&mut self, kind: Kind, path: &Path) -> io::Result<()> {
         match kind {
             Kind::Tar => match unpacked(fs::File::open(path)?)? {
                 (Packing::Plain, reader) => self.tar(reader),
@@ -264,10 +296,11 @@ impl Unpacking<'_, '_> {
 
     /// Takes the room of so many bytes, if there is any.
     fn count(&mut self, bytes: u64) -> io::Result<()> {
-        let Some(left) = self.room.bytes.checked_sub(bytes) else {
+        let left = (self.room.bytes.checked_sub(bytes), self.allowed.checked_sub(bytes));
+        let (Some(left), Some(allowed)) = left else {
             return self.end(io::ErrorKind::InvalidData, "it unpacks to more than is accepted");
         };
-        self.room.bytes = left;
+        (self.room.bytes, self.allowed) = (left, allowed);
         Ok(())
     }
 
@@ -277,7 +310,8 @@ impl Unpacking<'_, '_> {
         let mut file = fs::File::create_new(path)?;
         loop {
             self.look()?;
-            let bytes = io::copy(&mut reader.take(STEP.min(self.room.bytes.saturating_add(1))), &mut file)?;
+            let bytes =
+                io::copy(&mut reader.take(STEP.min(self.room.bytes.min(self.allowed).saturating_add(1))), &mut file)?;
             if bytes == 0 {
                 return Ok(());
             }
@@ -426,6 +460,23 @@ mod tests {
         assert_eq!(names(&deeper)[0], format!("outer.tar/middle.zip/inner.tar {}", inner.len()));
         // All of them share the room.
         assert!(found(&outer, room(4, 1 << 20)).unwrap_err().to_string().starts_with("it holds more files"));
+    }
+
+    #[test]
+    fn an_archive_in_another_counts_against_its_own_size() {
+        let growth = Some(Growth { bytes: 100_000, times: 20 });
+        let zeros = zip_of(&[("zeros", &[0; 300_000])]);
+        // Of the bytes that it is packed to; the outer one is as long as it says.
+        assert!(zeros.len() < 10_000);
+        let filling = vec![b'x'; 50_000];
+        let outer = tar_of(&[("filling", &filling), ("zeros.zip", &zeros)]);
+        assert!(found(&outer, enough()).is_ok());
+        let error = found(&outer, Room { growth, ..enough() }).unwrap_err();
+        assert_eq!(error.to_string(), "it unpacks to more than is accepted");
+        // What is packed as usual is unpacked.
+        let log: String = (0..20_000).map(|i| format!("line {} of a log\n", i * 7919 % 10_007)).collect();
+        let plain = tar_of(&[("log.zip", &zip_of(&[("log", log.as_bytes())]))]);
+        assert_eq!(found(&plain, Room { growth, ..enough() }).unwrap().unwrap().len(), 1);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod confine;
 mod program;
+mod refused;
 mod running;
 #[cfg(test)]
 mod tests;

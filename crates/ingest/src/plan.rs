@@ -43,7 +43,7 @@ pub struct Plan {
     pub strict: bool,
     /// Import also what the store already has.
     pub force: bool,
-    /// Bytes that a packed input may unpack to; None for any number.
+    /// Bytes that all packed inputs together may unpack to; None for any number.
     pub most_bytes: Option<u64>,
     /// The time of the import.
     pub now: Micros,

@@ -19,8 +19,16 @@ use crate::{
 /// behind a banner that all tools of one day print. A shorter input is the same only as an equal one.
 const HEAD: usize = 256;
 
-/// For each input that another one contains: its place, and that other's.
-pub(crate) fn contained(sources: &[Source]) -> BTreeMap<usize, usize> {
+/// How long it may be looked, and how much may be read of each input for it.
+pub(crate) struct Reading<'a> {
+    /// Bytes of an input, unpacked; what is longer is the same as no other.
+    pub(crate) most: u64,
+    /// Whether to go on.
+    pub(crate) go_on: &'a mut dyn FnMut() -> bool,
+}
+
+/// For each input that another one contains: its place, and that other's. Not all of them when it is to end.
+pub(crate) fn contained(sources: &[Source], mut reading: Reading<'_>) -> BTreeMap<usize, usize> {
     let mut alike: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
     if sources.len() > 1 {
         for (place, source) in sources.iter().enumerate() {
@@ -32,7 +40,8 @@ pub(crate) fn contained(sources: &[Source]) -> BTreeMap<usize, usize> {
     }
     let mut found = BTreeMap::new();
     for group in alike.into_values().filter(|group| group.len() > 1) {
-        let hashed = group.into_iter().filter_map(|place| Some((place, hash(&sources[place], &[]).ok()?)));
+        let mut hashes = |place: usize, lengths: &[u64]| hash(&sources[place], lengths, &mut reading).ok();
+        let hashed = group.into_iter().filter_map(|place| Some((place, hashes(place, &[])?)));
         let mut hashed: Vec<(usize, Hashes)> = hashed.collect();
         // The longest first; of equals the one that was named first.
         hashed.sort_by_key(|(place, of)| (std::cmp::Reverse(of.bytes), *place));
@@ -45,7 +54,7 @@ pub(crate) fn contained(sources: &[Source]) -> BTreeMap<usize, usize> {
                 break;
             }
             let lengths: Vec<u64> = rest.iter().map(|(_, of)| of.bytes).collect();
-            let Ok(Hashes { prefixes, .. }) = hash(&sources[*whole], &lengths) else { continue };
+            let Some(Hashes { prefixes, .. }) = hashes(*whole, &lengths) else { continue };
             let same = rest.into_iter().zip(prefixes).filter(|((_, of), prefix)| of.whole == *prefix);
             found.extend(same.map(|((place, _), _)| (*place, *whole)));
         }
@@ -60,7 +69,12 @@ pub(crate) fn known_inputs(store: &Store, digests: &BTreeSet<&str>) -> Result<BT
         if known.len() == digests.len() {
             break;
         }
-        for input in store.run(&summary.id)?.manifest.inputs {
+        let run = match store.run(&summary.id) {
+            // Removed by somebody else since it was listed.
+            Err(StoreError::Unknown { .. }) => continue,
+            run => run?,
+        };
+        for input in run.manifest.inputs {
             if digests.contains(input.blake3.as_str()) {
                 known.entry(input.blake3).or_insert_with(|| summary.id.clone());
             }
@@ -94,7 +108,7 @@ struct Hashes {
 }
 
 /// Hashes an input and its first bytes up to each of `lengths` (descending).
-fn hash(source: &Source, lengths: &[u64]) -> io::Result<Hashes> {
+fn hash(source: &Source, lengths: &[u64], reading: &mut Reading<'_>) -> io::Result<Hashes> {
     let (_, mut reader) = unpacked(source.content.open()?)?;
     let mut hasher = blake3::Hasher::new();
     let mut prefixes = Vec::new();
@@ -113,6 +127,9 @@ fn hash(source: &Source, lengths: &[u64]) -> io::Result<Hashes> {
         }
         hasher.update(&buffer[..n]);
         at += n as u64;
+        if at > reading.most || !(reading.go_on)() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
     }
     prefixes.reverse();
     Ok(Hashes { bytes: at, whole: hasher.finalize(), prefixes })
@@ -144,7 +161,12 @@ mod tests {
             fs_err::write(dir.path().join(name), bytes).unwrap();
         }
         let sources = collect(dir.path(), &mut Room::until(&|| false)).unwrap();
-        let found: Vec<_> = contained(&sources).into_iter().collect();
-        assert_eq!(found, [(1, 0), (2, 0)]);
+        let found = |most, go_on: bool| {
+            let reading = Reading { most, go_on: &mut || go_on };
+            contained(&sources, reading).into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(found(u64::MAX, true), [(1, 0), (2, 0)]);
+        // What is too long is not read to its end, and nothing when it is to end.
+        assert_eq!((found(60_000, true), found(u64::MAX, false)), (vec![], vec![]));
     }
 }

@@ -17,6 +17,7 @@ use fs_err as fs;
 use crate::{ImportError, Imported, Outcome, Plan, Progress, Room, Source, collect, import, kept};
 
 mod many;
+mod meanwhile;
 mod output;
 mod trees;
 

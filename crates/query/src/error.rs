@@ -1,6 +1,6 @@
 //! Query errors, with the position in the SQL and the way out.
 
-use std::{fmt, path::PathBuf};
+use std::{borrow::Cow, fmt, path::PathBuf};
 
 use fenxi_model::near;
 use fenxi_worker::{Failure, WorkerError};
@@ -201,6 +201,7 @@ impl QueryError {
 
     /// Makes sense of the engine's message: kind, text, candidates, place.
     pub(crate) fn from_message(raw: &str) -> QueryError {
+        let raw = &*in_words(raw);
         let (head, place) = split_place(raw);
         let (kind, text) = match head.split_once(" Error: ") {
             Some((kind, text)) if kind.len() < 40 && !kind.contains('\n') => (kind, text.trim()),
@@ -226,6 +227,28 @@ impl QueryError {
             message = format!("there is no column `{name}`");
         }
         QueryError::Sql { message, place, hint }
+    }
+}
+
+/// The engine's message in words, where it is JSON, as of errors that come from within: `KIND Error: MESSAGE`.
+fn in_words(raw: &str) -> Cow<'_, str> {
+    /// What is read of that JSON.
+    #[derive(serde::Deserialize)]
+    struct Raw {
+        exception_type: String,
+        exception_message: String,
+    }
+    let Some(at) = raw.find("{\"exception_type\":") else { return raw.into() };
+    let mut found = serde_json::Deserializer::from_str(&raw[at..]).into_iter::<Raw>();
+    match found.next() {
+        Some(Ok(Raw { exception_type, exception_message })) => {
+            // It may be wrapped once more.
+            let inner = in_words(&exception_message);
+            let is_whole = inner.contains(" Error: ");
+            Cow::Owned(if is_whole { inner.into_owned() } else { format!("{exception_type} Error: {inner}") })
+        }
+        // Cut off, as long messages are.
+        _ => "Internal Error: the engine gave no reason that can be read".into(),
     }
 }
 
@@ -281,6 +304,27 @@ mod tests {
         let raw = "Binder Error: Referenced column \"usrr\" not found in FROM clause!\nCandidate bindings: \"usr\", \"user\"\n\nLINE 1: select usrr from cpu\n               ^";
         let want = "there is no column `usrr`\n  line 1 | select usrr from cpu\n                  ^\n  hint: did you mean `usr`, `user`?";
         assert_eq!(QueryError::from_message(raw).to_string(), want);
+    }
+
+    #[test]
+    fn what_the_engine_says_in_json_is_said_in_words() {
+        let raw = r#"{"exception_type":"Out of Memory","exception_message":"failed to allocate data of size 2.0 GiB (1.0 MiB/400.0 MiB used)","errno":"12"}"#;
+        let error = QueryError::from_message(raw);
+        assert!(matches!(&error, QueryError::Memory(text) if text.starts_with("failed to allocate data")), "{error}");
+        for (raw, said) in [
+            (r#"{"exception_type":"Conversion","exception_message":"no \"number\""}"#, "no \"number\""),
+            (
+                r#"Error: {"exception_type":"INTERNAL","exception_message":"Binder Error: x is not y"} and more"#,
+                "x is not y",
+            ),
+            (r#"{"exception_type":"IO","exception_message":"cut of …"#, "the engine gave no reason that can be read"),
+        ] {
+            assert_eq!(QueryError::from_message(raw).to_string(), said);
+        }
+        assert!(matches!(
+            QueryError::from_message(r#"{"exception_type":"INTERRUPT","exception_message":"Interrupted!"}"#),
+            QueryError::Interrupted
+        ));
     }
 
     #[test]

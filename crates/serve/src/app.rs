@@ -46,8 +46,10 @@ pub(crate) struct Inner {
     pub(crate) samplers: Samplers,
     /// Who is connected.
     pub(crate) house: Arc<House>,
-    /// Turns of what takes long and needs no engine: averages and imports.
-    pub(crate) work: Turns,
+    /// Turns of averages: each reads all of its runs.
+    pub(crate) averages: Turns,
+    /// Turns of files that were taken and become runs.
+    pub(crate) imports: Turns,
     /// Turns of archives that are given.
     pub(crate) exports: Turns,
     /// Turns of files that are taken.
@@ -77,9 +79,10 @@ pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken, hou
         metrics: Metrics::default(),
         samplers: Samplers::default(),
         house,
-        work: Turns::new(1),
-        exports: Turns::new(settings.limits.transfers),
-        uploads: Turns::new(settings.limits.transfers),
+        averages: Turns::new(1, "other averages"),
+        imports: Turns::new(settings.limits.imports, "other imports"),
+        exports: Turns::new(settings.limits.transfers, "other exports"),
+        uploads: Turns::new(settings.limits.transfers, "other uploads"),
         answers: Room::new(settings.limits.answer_bytes),
         stop,
         cookie: format!("fenxi-{port}"),
@@ -96,6 +99,7 @@ pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken, hou
         .route("/api/v1/live", get(live::get))
         .route(live::status::PATH, get(live::status::get))
         .route(openapi::PATH, get(openapi::get))
+        .route(change::LABELS, get(change::get_labels))
         .route(files::EXPORT, get(files::export))
         .route(files::EXPORT_MANY, get(files::export_many))
         .route(files::REPORT, get(files::report));

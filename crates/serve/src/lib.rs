@@ -29,7 +29,7 @@ mod turns;
 mod wire;
 
 pub use access::{Access, TokenError, Tokens, own_token};
-pub use listen::{ServeError, Server};
+pub use listen::{ServeError, Server, could_listen};
 pub use openapi::openapi;
 pub use settings::{Audit, Limits, Settings};
 pub use tls::{Tls, TlsError};

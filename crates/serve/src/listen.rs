@@ -92,6 +92,21 @@ pub(crate) struct Peer {
     pub(crate) certificate: Option<String>,
 }
 
+/// Whether no one unknown could come in at `address`.
+fn may_listen(address: SocketAddr, access: &Access, tls: Option<&Tls>) -> Result<(), ServeError> {
+    let is_open = matches!(access, Access::Open) && !tls.is_some_and(|tls| tls.asks_clients);
+    if is_open && !is_loopback(address.ip()) { Err(ServeError::Open(address)) } else { Ok(()) }
+}
+
+/// Whether a server could listen on `address`; it does for a moment.
+///
+/// # Errors
+/// As [`Server::bind`].
+pub fn could_listen(address: SocketAddr, access: &Access, tls: Option<&Tls>) -> Result<(), ServeError> {
+    may_listen(address, access, tls)?;
+    std::net::TcpListener::bind(address).map(drop).map_err(|source| ServeError::Bind { address, source })
+}
+
 /// A server that listens and does not answer yet.
 pub struct Server {
     listeners: Vec<TcpListener>,
@@ -105,9 +120,8 @@ impl Server {
     /// # Errors
     /// [`ServeError`]: an address that other machines reach while anybody may come in, one that is taken.
     pub async fn bind(settings: Settings) -> Result<Server, ServeError> {
-        let is_open = matches!(settings.access, Access::Open) && !settings.tls.as_ref().is_some_and(|t| t.asks_clients);
-        if let Some(address) = settings.listen.iter().find(|a| is_open && !is_loopback(a.ip())) {
-            return Err(ServeError::Open(*address));
+        for address in &settings.listen {
+            may_listen(*address, &settings.access, settings.tls.as_ref())?;
         }
         let (mut listeners, mut addresses) = (Vec::new(), Vec::new());
         for address in &settings.listen {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     ask,
-    change::{OPERATIONS, Operation, Takes},
+    change::{LABELS, Labels, OPERATIONS, Operation, Takes},
     files,
     live::status::{self, Status},
     reply::reply,
@@ -21,13 +21,14 @@ use crate::{
 pub(crate) const PATH: &str = "/api/v1/openapi.json";
 
 /// Statuses of every answer that is none, and what each says.
-const ERRORS: [(&str, &str); 9] = [
+const ERRORS: [(&str, &str); 10] = [
     ("400", "Bad request; the text has the reason"),
     ("401", "Unauthenticated: no session or token, or an invalid one"),
     ("403", "Another site's page asked, the header X-Fenxi is missing, or the server is read-only"),
     ("404", "Not found: no such run, question, study …"),
     ("408", "Timeout: the time limit of the server was exceeded"),
     ("409", "Conflict: a different run with this id exists"),
+    ("412", "Precondition failed: changed since the version that If-Match names"),
     ("413", "The body, or its decompressed content, is too large"),
     ("429", "Too many invalid tokens"),
     ("503", "Overloaded: too many requests are queued; see Retry-After"),
@@ -156,6 +157,12 @@ fn changing(operation: &Operation, schemas: &mut Schemas) -> Value {
         "name": "X-Fenxi", "in": "header", "required": true, "schema": { "const": "1" },
         "description": "No form of another site can send it",
     }));
+    if operation.path == LABELS {
+        parameters.push(json!({
+            "name": "If-Match", "in": "header", "required": false, "schema": { "type": "string" },
+            "description": "`ETag` of the labels that are to be changed; 412 when they are others by now",
+        }));
+    }
     if let Takes::File(_) = operation.takes {
         parameters.push(json!({
             "name": "filename", "in": "query", "required": false, "schema": { "type": "string" },
@@ -182,7 +189,7 @@ fn changing(operation: &Operation, schemas: &mut Schemas) -> Value {
 }
 
 /// What is neither a list's endpoint nor an operation.
-fn others(schemas: &mut Schemas) -> [(&'static str, Value); 7] {
+fn others(schemas: &mut Schemas) -> [(&'static str, Value); 8] {
     let query = |name: &str, about: &str, required: bool, schema: Value| json!({ "name": name, "in": "query", "description": about, "required": required, "schema": schema });
     let text = || json!({ "type": "string" });
     let get_as = |path: &str, about: &str, parameters: Vec<Value>, media: &str, schema: Value| {
@@ -201,7 +208,10 @@ fn others(schemas: &mut Schemas) -> [(&'static str, Value); 7] {
     let schema = schemas.add(schema::of::<Status>);
     let mut recordings = get_as(status::PATH, about, Vec::new(), "application/json", schema);
     recordings["x-changes"] = json!(true);
+    let schema = schemas.add(schema::of::<Labels>);
+    let about = "Labels of a run; the header `ETag` has their version, which `If-Match` of a change can name.";
     [
+        (LABELS, get_as(LABELS, about, in_path(LABELS), "application/json", schema)),
         (
             files::EXPORT,
             get(

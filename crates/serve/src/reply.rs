@@ -1,5 +1,7 @@
 //! Responses: JSON and errors, in one shape everywhere.
 
+use std::time::Duration;
+
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
@@ -38,6 +40,12 @@ impl Failure {
     /// There is no place for it at the moment.
     pub(crate) fn busy() -> Failure {
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already; try again soon")
+    }
+
+    /// It waited for a place, which all are taken `by` others.
+    pub(crate) fn waited(by: &str, time: Duration) -> Failure {
+        let text = format!("{by} take all places; this one waited {:.0} s for one; try again soon", time.as_secs_f64());
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, text)
     }
 
     pub(crate) fn unknown(text: impl Into<String>) -> Failure {

@@ -57,6 +57,10 @@ pub struct Limits {
     pub queue: usize,
     /// Bytes of an upload.
     pub upload_bytes: u64,
+    /// Time for the import of an upload that has arrived, waiting not included.
+    pub import_time: Duration,
+    /// Uploads that are imported at the same time.
+    pub imports: usize,
     /// Connections at the same time; no more than half the files that the process may open.
     pub connections: usize,
     /// Time from the begin of a connection to its first request.
@@ -80,6 +84,8 @@ impl Default for Limits {
             engines: cpus.clamp(2, 8),
             queue: 256,
             upload_bytes: 1 << 30,
+            import_time: Duration::from_secs(300),
+            imports: 2,
             connections: 1024,
             arrival: Duration::from_secs(8),
             patience: Duration::from_secs(30),

@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -17,13 +17,16 @@ const WAITING: usize = 32;
 
 /// Places for one kind of work.
 pub(crate) struct Turns {
+    /// What takes the places, in words.
+    by: &'static str,
     places: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
 }
 
 impl Turns {
-    pub(crate) fn new(places: usize) -> Turns {
-        Turns { places: Arc::new(Semaphore::new(places.max(1))), waiting: Arc::default() }
+    /// So many places, taken `by` this.
+    pub(crate) fn new(places: usize, by: &'static str) -> Turns {
+        Turns { by, places: Arc::new(Semaphore::new(places.max(1))), waiting: Arc::default() }
     }
 
     /// A place, kept until it is dropped; a failure when there is none within `wait`.
@@ -36,10 +39,11 @@ impl Turns {
         if self.waiting.load(Ordering::Relaxed) > WAITING {
             return Err(Failure::busy());
         }
+        let begun = Instant::now();
         match tokio::time::timeout(wait, places.acquire_owned()).await {
             Ok(Ok(place)) => Ok(place),
             Ok(Err(_)) => Err(Failure::ending()),
-            Err(_) => Err(Failure::busy()),
+            Err(_) => Err(Failure::waited(self.by, begun.elapsed())),
         }
     }
 
@@ -62,5 +66,28 @@ impl Waits {
 impl Drop for Waits {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+
+    use super::*;
+
+    #[test]
+    fn who_waits_in_vain_is_answered_with_why_and_when_to_come_again() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let turns = Turns::new(2, "other imports");
+            let [first, _second] =
+                [turns.take(Duration::ZERO).await.unwrap(), turns.take(Duration::ZERO).await.unwrap()];
+            let response = turns.take(Duration::from_millis(20)).await.unwrap_err().into_response();
+            assert_eq!((response.status().as_u16(), response.headers()["retry-after"].to_str()), (503, Ok("2")));
+            let text = axum::body::to_bytes(response.into_body(), 1000).await.unwrap();
+            assert!(String::from_utf8_lossy(&text).contains("other imports take all places"), "{text:?}");
+            drop(first);
+            assert!(turns.take(Duration::ZERO).await.is_ok());
+        });
     }
 }

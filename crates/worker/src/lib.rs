@@ -15,6 +15,7 @@ mod session;
 mod workers;
 
 pub use message::{Answered, Cell, Failure, Request, Setup, Statement};
+pub use scratch::remove_if_left;
 pub use session::{Session, Stop};
 pub use workers::{Start, Workers};
 

@@ -1,12 +1,13 @@
 //! The folder in which workers may spill: of an unpredictable name, for nobody else, removed with its owner.
 //!
-//! It is locked for as long as its owner lives. What a killed owner left is known by the lock being free, and
-//! removed by the next one that makes a folder there.
+//! It is locked for as long as its owner lives. What a killed owner left is known by the lock being free, and removed by
+//! the template that it had started; what that one left as well, by the next one that makes a folder there.
 
 use std::{
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use fs_err as fs;
@@ -18,6 +19,9 @@ const PREFIX: &str = "fenxi-worker-";
 const MAKING: &str = "fenxi-making-";
 /// The file in it that is locked.
 const LOCK: &str = "lock";
+/// How often, and how long apart, it is looked whether the lock is free.
+const LOOKS: u32 = 40;
+const LOOK: Duration = Duration::from_millis(25);
 
 /// A folder of its own, removed when this is dropped.
 #[derive(Debug)]
@@ -43,6 +47,11 @@ impl Scratch {
         Ok(Scratch { path, _lock: lock })
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Makes a folder in it for the session `id`.
     pub(crate) fn session(&self, id: u32) -> io::Result<PathBuf> {
         let path = self.path.join(id.to_string());
@@ -55,6 +64,19 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // What cannot be removed is removed by the next one.
         let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes the folder `path` when its owner, who was killed, left it: to be called by what the owner had started. The lock may be
+/// held for a moment longer than the owner's sockets are open.
+pub fn remove_if_left(path: &Path) {
+    for _ in 0..LOOKS {
+        let Ok(lock) = fs::File::open(path.join(LOCK)) else { return };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = fs::remove_dir_all(path);
+            return;
+        }
+        std::thread::sleep(LOOK);
     }
 }
 
@@ -82,8 +104,24 @@ fn remove_left(parent: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use super::{PREFIX, Scratch};
+    use super::{PREFIX, Scratch, remove_if_left};
     use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_an_owner_left_is_removed_and_what_it_has_is_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let owned = Scratch::make(parent.path()).unwrap();
+        remove_if_left(owned.path());
+        assert!(owned.path().exists());
+        let left = parent.path().join(format!("{PREFIX}left"));
+        fs_err::create_dir_all(left.join("7")).unwrap();
+        for name in ["lock", "7/spilled"] {
+            fs_err::write(left.join(name), "").unwrap();
+        }
+        remove_if_left(&left);
+        assert!(!left.exists());
+        remove_if_left(&left);
+    }
 
     #[test]
     fn a_folder_is_private_and_goes_with_its_owner_and_what_was_left_goes_with_the_next() {

@@ -38,6 +38,13 @@ pub struct Start {
     pub scratch: Option<PathBuf>,
 }
 
+impl Start {
+    /// A folder for spilling.
+    fn scratch(&self) -> io::Result<Scratch> {
+        Scratch::make(&self.scratch.clone().unwrap_or_else(env::temp_dir))
+    }
+}
+
 /// The workers of one program. Clones share them; they end with the last clone.
 #[derive(Clone, Debug)]
 pub struct Workers(Arc<Shared>);
@@ -65,8 +72,9 @@ impl Workers {
     /// # Errors
     /// When the program cannot be started, or no folder for spilling can be made.
     pub fn start(start: Start) -> Result<Workers, WorkerError> {
-        let template = Template::start(&start)?;
-        Workers::with(start, Some(template))
+        let scratch = start.scratch()?;
+        let template = Template::start(&start, &scratch)?;
+        Ok(Workers::with(start, scratch, Some(template)))
     }
 
     /// Starts the template with the first session, which may never come.
@@ -74,18 +82,18 @@ impl Workers {
     /// # Errors
     /// When no folder for spilling can be made.
     pub fn on_demand(start: Start) -> Result<Workers, WorkerError> {
-        Workers::with(start, None)
+        let scratch = start.scratch()?;
+        Ok(Workers::with(start, scratch, None))
     }
 
-    fn with(start: Start, template: Option<Template>) -> Result<Workers, WorkerError> {
-        let scratch = Scratch::make(&start.scratch.clone().unwrap_or_else(env::temp_dir))?;
-        Ok(Workers(Arc::new(Shared {
+    fn with(start: Start, scratch: Scratch, template: Option<Template>) -> Workers {
+        Workers(Arc::new(Shared {
             start,
             scratch,
             template: Mutex::new(template),
             sessions: AtomicU32::new(1),
             confined: OnceLock::new(),
-        })))
+        }))
     }
 
     /// What confines sessions, in words; None before the first one.
@@ -114,7 +122,7 @@ impl Workers {
         let mut template = self.lock();
         for _ in 0..2 {
             if template.is_none() {
-                *template = Some(Template::start(&self.0.start)?);
+                *template = Some(Template::start(&self.0.start, &self.0.scratch)?);
             }
             let sent = template.as_ref().map(|t| t.send(Order::Fork(id), Some(socket)));
             match sent {
@@ -149,11 +157,12 @@ impl Workers {
 }
 
 impl Template {
-    fn start(start: &Start) -> Result<Template, WorkerError> {
+    /// Starts it; it removes `scratch` when it finds that its owner was killed.
+    fn start(start: &Start, scratch: &Scratch) -> Result<Template, WorkerError> {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(io::Error::from)?;
         let mut command = Command::new(&start.program);
-        command.args(&start.arguments).env_clear().current_dir("/");
+        command.args(&start.arguments).arg(scratch.path()).env_clear().current_dir("/");
         command.envs(ENVIRONMENT.iter().filter_map(|name| Some((*name, env::var_os(name)?))));
         // A group of its own: Ctrl-C is for the program that asks, which then decides.
         command.stdin(Stdio::from(theirs)).stdout(Stdio::null()).process_group(0);

@@ -2,7 +2,14 @@
 
 export type Folded = [stack: string, count: number][];
 
+/** Frames of a stack that are drawn; of a deeper one a last frame says how many more there are. */
+const DEPTH = 1000;
+/** Boxes that are drawn: more take a browser seconds. */
+export const BOXES = 10_000;
+
 export interface Node {
+  /** Tells it from all others of its tree. */
+  id: number;
   name: string;
   /** Of the stacks shown, with all that it called. */
   count: number;
@@ -26,16 +33,28 @@ interface Growing extends Node {
   byName: Map<string, Growing>;
 }
 
-const grow = (name: string, parent: Node | null): Growing => ({ name, count: 0, other: 0, children: [], parent, byName: new Map() });
+/** The frames of a stack, from the outermost on. */
+function frames(stack: string): string[] {
+  const all = stack.split(";");
+  // What the server has cut has that last frame already.
+  if (all.length <= DEPTH + 1) return all;
+  return [...all.slice(0, DEPTH), `[${all.length - DEPTH} more frames]`];
+}
 
 /** Adds up stacks, which are frames from the outermost to the innermost with `;` between. */
 export function tree(stacks: Folded, others: Folded = []): Node {
+  const all: Growing[] = [];
+  const grow = (name: string, parent: Growing | null): Growing => {
+    const node = { id: all.length, name, count: 0, other: 0, children: [], parent, byName: new Map() };
+    all.push(node);
+    return node;
+  };
   const root = grow("all", null);
   const add = (list: Folded, side: "count" | "other") => {
     for (const [stack, count] of list) {
       root[side] += count;
       let node = root;
-      for (const name of stack.split(";")) {
+      for (const name of frames(stack)) {
         let child = node.byName.get(name);
         if (!child) {
           child = grow(name, node);
@@ -49,33 +68,30 @@ export function tree(stacks: Folded, others: Folded = []): Node {
   };
   add(stacks, "count");
   add(others, "other");
-  const sort = (node: Growing) => {
-    node.children.sort((a, b) => (a.name < b.name ? -1 : 1));
-    for (const child of node.byName.values()) sort(child);
-  };
-  sort(root);
+  for (const node of all) node.children.sort((a, b) => (a.name < b.name ? -1 : 1));
   return root;
 }
 
-/** Boxes of what is at least `minimum` of the width wide, with the frames that lead to `zoom` above it. */
+/** Boxes of what is at least `minimum` of the width wide, with the frames that lead to `zoom` above it. Of more than BOXES the
+ * innermost are left out. */
 export function rects(zoom: Node, minimum: number): Rect[] {
-  const out: Rect[] = [];
+  const boxes: Rect[] = [];
   const above: Node[] = [];
-  for (let n = zoom.parent; n; n = n.parent) above.unshift(n);
-  for (const [depth, node] of above.entries()) out.push({ node, depth, from: 0, to: 1, above: true });
+  for (let n = zoom.parent; n; n = n.parent) above.push(n);
+  for (const [depth, node] of above.reverse().entries()) boxes.push({ node, depth, from: 0, to: 1, above: true });
   const total = weight(zoom);
-  const place = (node: Node, depth: number, from: number) => {
-    const to = from + weight(node) / total;
-    if (to - from < minimum) return;
-    out.push({ node, depth, from, to, above: false });
+  if (total > 0 && minimum <= 1) boxes.push({ node: zoom, depth: above.length, from: 0, to: 1, above: false });
+  // Row by row: each box adds those below it.
+  for (let i = above.length; i < boxes.length; i++) {
+    const { node, depth, from } = boxes[i];
     let at = from;
     for (const child of node.children) {
-      place(child, depth + 1, at);
-      at += weight(child) / total;
+      const to = at + weight(child) / total;
+      if (to - at >= minimum && boxes.length < BOXES) boxes.push({ node: child, depth: depth + 1, from: at, to, above: false });
+      at = to;
     }
-  };
-  if (total > 0) place(zoom, above.length, 0);
-  return out;
+  }
+  return boxes.sort((a, b) => a.from - b.from || a.depth - b.depth);
 }
 
 /** What decides the width: the stacks shown; what is only in the others has none. */
@@ -96,6 +112,11 @@ export function isFound(node: Node, text: string): boolean {
 
 /** Samples in frames whose name has `text`, each sample once. */
 export function found(node: Node, text: string): number {
-  if (isFound(node, text)) return node.count;
-  return node.children.reduce((sum, child) => sum + found(child, text), 0);
+  let sum = 0;
+  const rest = [node];
+  for (let next = rest.pop(); next; next = rest.pop()) {
+    if (isFound(next, text)) sum += next.count;
+    else for (const child of next.children) rest.push(child);
+  }
+  return sum;
 }

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { diverging, useWidth } from "../shared";
 import { tip } from "../tooltip";
 import { human, plural } from "../units";
-import { type Folded, found, gained, isFound, type Node, type Rect, rects, tree } from "./flame-tree";
+import { BOXES, type Folded, found, gained, isFound, type Node, type Rect, rects, tree } from "./flame-tree";
 import { DivergingScale } from "./legend-scale";
 import "./charts.css";
 
@@ -13,6 +13,8 @@ const ROW = 18;
 /** Narrower boxes are left out, pixels. */
 const MINIMUM = 0.6;
 const LETTER = 7.25;
+/** Characters of a name that are shown where it is not in its box. */
+const NAME = 400;
 
 interface Props {
   title: string;
@@ -49,7 +51,7 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
   };
   const hover = (e: MouseEvent, box: Rect) => {
     setChosen(box.node);
-    tip.set({ x: e.clientX, y: e.clientY, head: box.node.name, lines: words(box.node) });
+    tip.set({ x: e.clientX, y: e.clientY, head: shortened(box.node.name), lines: words(box.node) });
   };
   const keys = (e: KeyboardEvent) => {
     const next = step(e.key, chosen ?? top, top);
@@ -75,6 +77,7 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
             Show all
           </button>
         )}
+        {boxes.length >= BOXES && <span>{`${plural(BOXES, "frame")} are drawn; a click on one draws more of what it called`}</span>}
         {others && names && (
           <DivergingScale low={`less in ${names[1]}`} high={`more in ${names[1]}`} most={most} text={(v) => `${v.toFixed(1)} points`} />
         )}
@@ -92,7 +95,7 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
         <svg width={width} height={depth * ROW} aria-hidden="true">
           {boxes.map((box) => (
             <Frame
-              key={path(box.node)}
+              key={box.node.id}
               box={box}
               width={width}
               fill={fill(box.node, root, wanted, most)}
@@ -105,7 +108,7 @@ export function Flame({ title, stacks, unit, others, names }: Props) {
       </div>
       <div class="flame-foot" aria-live="polite">
         {chosen
-          ? `${chosen.name}: ${words(chosen)
+          ? `${shortened(chosen.name)}: ${words(chosen)
               .map((l) => `${l.name} ${l.value}`)
               .join(", ")}`
           : `${amount(root.count, unit)} in all`}
@@ -145,14 +148,12 @@ function amount(count: number, unit: string): string {
   return unit === "samples" ? plural(count, "sample") : human(count, unit);
 }
 
+const shortened = (name: string) => (name.length > NAME ? `${name.slice(0, NAME)}…` : name);
+
 function isUnder(node: Node, root: Node): boolean {
   let at: Node | null = node;
   while (at && at !== root) at = at.parent;
   return at === root;
-}
-
-function path(node: Node): string {
-  return node.parent ? `${path(node.parent)};${node.name}` : node.name;
 }
 
 const percent = (part: number, all: number) => `${((100 * part) / all).toFixed(part === all ? 0 : 2)}%`;

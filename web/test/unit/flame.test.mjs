@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const [{ tree, rects, gained, found, isFound }] = await load(["charts/flame-tree.ts"]);
+const [{ tree, rects, gained, found, isFound, BOXES }] = await load(["charts/flame-tree.ts"]);
 const STACKS = [
   ["d", 5],
   ["a;c", 2],
@@ -102,4 +102,31 @@ test("a search counts every sample once, and the whole is no frame", () => {
   assert.equal(found(root, "all"), 3);
   assert.equal(found(root, "nothing"), 0);
   assert.equal(isFound(root, "all"), false);
+});
+
+test("a stack without an end is cut, and its last frame says how much is missing", () => {
+  const stack = Array.from({ length: 100_000 }, (_, i) => `f${i}`).join(";");
+  const root = tree([
+    [stack, 3],
+    ["f0;g", 1],
+  ]);
+  const boxes = rects(root, 0);
+  assert.equal(boxes.length, 1 + 1001 + 1);
+  const deepest = boxes.reduce((a, b) => (b.depth > a.depth ? b : a));
+  assert.deepEqual([deepest.node.name, deepest.node.count, deepest.depth], ["[99000 more frames]", 3, 1001]);
+  assert.equal(found(root, "f999"), 3);
+  assert.equal(found(root, "f99999"), 0);
+  assert.equal(rects(deepest.node, 0).at(-1).node, deepest.node);
+});
+
+test("a stack that the server has cut is drawn as it comes", () => {
+  const stack = `${Array.from({ length: 1000 }, (_, i) => `f${i}`).join(";")};[7 more frames]`;
+  assert.equal(rects(tree([[stack, 1]]), 0).at(-1).node.name, "[7 more frames]");
+});
+
+test("of more frames than can be drawn the innermost are left out", () => {
+  const stacks = Array.from({ length: 12_000 }, (_, i) => [`a;b${i % 4};c${i}`, 1]);
+  const boxes = rects(tree(stacks), 0);
+  assert.equal(boxes.length, BOXES);
+  assert.equal(boxes.filter((b) => b.depth <= 2).length, 6);
 });

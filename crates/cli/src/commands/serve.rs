@@ -1,5 +1,7 @@
 //! `fenxi serve`.
 
+mod check;
+
 use std::{
     io::Write as _,
     net::SocketAddr,
@@ -81,12 +83,22 @@ pub struct ServeArgs {
     /// Maximum size of an upload
     #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = size)]
     pub upload: u64,
+    /// Time limit per import of an upload
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = seconds)]
+    pub import_time: f64,
     /// Write the request log to this file instead of stderr
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// Print the OpenAPI 3.1 description of the API and exit
     #[arg(long)]
     pub openapi: bool,
+    /// Print what would be served, to whom, and which limits hold; exit 1 if
+    /// it could not serve
+    #[arg(long)]
+    pub check: bool,
+    /// With --check: print JSON
+    #[arg(long, requires = "check")]
+    pub json: bool,
     /// Open the store in a browser
     #[arg(long)]
     pub open: bool,
@@ -100,6 +112,9 @@ pub fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     if args.openapi {
         print::json(&fenxi_serve::openapi())?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if args.check {
+        return check::run(global, args);
     }
     let settings = settings(global, args)?;
     allow_files();
@@ -148,21 +163,7 @@ fn allow_files() {
 
 fn settings(global: &Global, args: &ServeArgs) -> anyhow::Result<Settings> {
     let store = if args.read_only { stores::open(global)? } else { stores::create(global)? };
-    let tls = match (&args.tls_cert, &args.tls_key) {
-        (Some(certificate), Some(key)) => Some(Tls::read(certificate, key, args.client_ca.as_deref())?),
-        _ => None,
-    };
-    let access = args.token_file.as_deref().map_or(Ok(Access::Open), |path| Tokens::read(path).map(Access::Tokens))?;
-    if args.rows == 0 {
-        bail!("--rows 0 leaves nothing of an answer");
-    }
-    let limits = Limits {
-        memory_bytes: args.memory,
-        time: Duration::from_secs_f64(args.time_limit),
-        rows: args.rows,
-        upload_bytes: args.upload,
-        ..Limits::default()
-    };
+    let (tls, access, limits) = (tls(args)?, access(args)?, limits(args)?);
     Ok(Settings {
         store,
         listen: args.listen.clone(),
@@ -177,6 +178,34 @@ fn settings(global: &Global, args: &ServeArgs) -> anyhow::Result<Settings> {
         host: hostname(&Root::live()),
         audit: audit(global, args)?,
         now: stores::now,
+    })
+}
+
+/// How connections are encrypted.
+fn tls(args: &ServeArgs) -> anyhow::Result<Option<Tls>> {
+    match (&args.tls_cert, &args.tls_key) {
+        (Some(certificate), Some(key)) => Ok(Some(Tls::read(certificate, key, args.client_ca.as_deref())?)),
+        _ => Ok(None),
+    }
+}
+
+/// Who may come in.
+fn access(args: &ServeArgs) -> anyhow::Result<Access> {
+    Ok(args.token_file.as_deref().map_or(Ok(Access::Open), |path| Tokens::read(path).map(Access::Tokens))?)
+}
+
+/// What requests may use.
+fn limits(args: &ServeArgs) -> anyhow::Result<Limits> {
+    if args.rows == 0 {
+        bail!("--rows 0 leaves nothing of an answer");
+    }
+    Ok(Limits {
+        memory_bytes: args.memory,
+        time: Duration::from_secs_f64(args.time_limit),
+        rows: args.rows,
+        upload_bytes: args.upload,
+        import_time: Duration::from_secs_f64(args.import_time),
+        ..Limits::default()
     })
 }
 

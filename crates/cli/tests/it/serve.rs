@@ -5,6 +5,7 @@ use std::{
     net::TcpStream,
 };
 
+use fenxi_store::Store;
 use nix::sys::signal::Signal;
 
 use crate::support::{Fenxi, signal, text};
@@ -50,4 +51,34 @@ fn what_would_let_everybody_in_is_refused_with_the_way_out() {
     assert!(said.contains("chmod 600"), "{said}");
     fenxi.fails(2, &["serve", "--tls-cert", "cert.pem"]);
     fenxi.fails(2, &["serve", "--memory", "much"]);
+}
+
+#[test]
+fn a_check_says_what_would_be_open_to_whom_and_serves_nothing() {
+    let fenxi = Fenxi::new();
+    let free = ["serve", "--check", "--json", "--listen", "127.0.0.1:0"];
+    let found = |args: &[&str]| -> serde_json::Value { serde_json::from_str(&fenxi.ok(args)).unwrap() };
+    let new = found(&free);
+    assert_eq!((&new["could_serve"], &new["may"]["import"]), (&true.into(), &"everybody on this machine".into()));
+    assert!(!fenxi.path().exists(), "a check makes no store");
+    Store::open_or_create(fenxi.path()).unwrap();
+    let there = found(&free);
+    let confined = there["store"]["statements_confined_by"].as_array().unwrap();
+    assert!(confined.iter().any(|by| by == "seccomp"), "{there}");
+    assert_eq!(there["limits"]["import_time_s"], 300.0);
+    let read_only = found(&[&free[..], &["--read-only"]].concat());
+    assert_eq!(read_only["may"]["delete_runs"], "nobody (--read-only)");
+    assert_eq!(read_only["may"]["ask_sql"], "everybody on this machine");
+    // What keeps it from serving is said, all of it.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let refused = fenxi.run(&["serve", "--check", "--listen", &taken, "--listen", "0.0.0.0:0"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = text(&refused.stdout);
+    for part in [&*format!("problem: cannot listen on {taken}"), "--token-file", "it could not serve"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let refused = fenxi.run(&["serve", "--check", "--listen", "127.0.0.1:0", "--token-file", "/nowhere/token"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stdout).contains("/nowhere/token"), "{}", text(&refused.stdout));
 }

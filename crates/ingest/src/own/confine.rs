@@ -1,12 +1,13 @@
 //! What a program of a store gives up before it runs: rights, the network, writing, its terminal, and most of memory.
 //!
 //! All that takes memory is made ready in the parent; the child makes system calls only. Landlock holds files, TCP and signals
-//! where the kernel knows it; seccomp holds sockets and sessions everywhere; limits hold each process.
+//! where the kernel knows it; seccomp holds what changes files, processes or the machine everywhere; limits hold each process.
 
 #![allow(unsafe_code, reason = "what is done between fork and exec has no safe interface")]
 
-use std::{collections::BTreeMap, io, os::unix::process::CommandExt, process::Command};
+use std::{io, os::unix::process::CommandExt, process::Command};
 
+use super::{Limits, refused};
 use fenxi_procfs::Root;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
@@ -17,35 +18,6 @@ use rustix::{
     process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit, setsid},
     thread::{CapabilitySet, CapabilitySets, set_capabilities},
 };
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
-
-use super::Limits;
-
-/// System calls that fail: those that lead out of the session, to other processes, or to a network.
-const REFUSED: &[libc::c_long] = &[
-    libc::SYS_socket,
-    libc::SYS_setsid,
-    libc::SYS_setpgid,
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_pidfd_open,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_pidfd_send_signal,
-    libc::SYS_kill,
-    libc::SYS_rt_sigqueueinfo,
-    libc::SYS_io_uring_setup,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_keyctl,
-];
 
 /// Rights of Landlock that are asked for; older kernels give those that they know.
 const LATEST: ABI = ABI::V6;
@@ -56,7 +28,7 @@ const LATEST: ABI = ABI::V6;
 /// When the kernel does not take the filters.
 pub(super) fn confine(command: &mut Command, limits: &Limits) -> io::Result<()> {
     let mut files = Some(files().map_err(io::Error::other)?);
-    let calls = refused().map_err(io::Error::other)?;
+    let filters = refused::filters().map_err(io::Error::other)?;
     let resources = resources(limits);
     let act = move || {
         // A session of its own has no terminal, and gets no Ctrl-C meant for us: we end it.
@@ -71,7 +43,10 @@ pub(super) fn confine(command: &mut Command, limits: &Limits) -> io::Result<()> 
         if let Some(files) = files.take() {
             files.restrict_self().map_err(|_| io::Error::from_raw_os_error(libc::EPERM))?;
         }
-        seccompiler::apply_filter(&calls).map_err(|_| io::Error::from_raw_os_error(libc::EPERM))
+        for filter in &filters {
+            seccompiler::apply_filter(filter).map_err(|_| io::Error::from_raw_os_error(libc::EPERM))?;
+        }
+        Ok(())
     };
     // SAFETY: between fork and exec it makes system calls on what was made ready before, and frees a descriptor.
     unsafe { command.pre_exec(act) };
@@ -98,14 +73,6 @@ enum LandlockError {
     Rules(#[from] landlock::RulesetError),
     #[error("Landlock: {0}")]
     Path(#[from] landlock::PathFdError),
-}
-
-fn refused() -> Result<BpfProgram, String> {
-    let rules: BTreeMap<i64, _> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
-    let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
-    let arch = std::env::consts::ARCH.try_into().map_err(|error: seccompiler::BackendError| error.to_string())?;
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch).map_err(|error| error.to_string())?;
-    filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())
 }
 
 fn resources(limits: &Limits) -> Vec<(Resource, Rlimit)> {

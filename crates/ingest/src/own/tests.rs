@@ -17,6 +17,8 @@ use fs_err as fs;
 
 use super::{Limits, OwnFormats, Programs, own_formats};
 
+mod refused;
+
 /// A store with files in its folder of formats.
 struct Place {
     _folder: tempfile::TempDir,

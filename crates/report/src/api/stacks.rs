@@ -9,10 +9,14 @@ use super::{ApiError, Context, Endpoint, Kind, Param, Query, Reply, chosen, sche
 /// Most different stacks of a run; the rarest are left out and only counted.
 const STACKS: usize = 20_000;
 
+/// Frames of a stack that are given; charts draw no more.
+const FRAMES: usize = 1000;
+
 pub(super) const STACKS_ENDPOINT: Endpoint = Endpoint {
     path: "/api/v1/stacks",
     about: "Stacks of runs, folded (frames from the outermost to the innermost, with `;` between) and summed: how many \
-            samples, or seconds where only those are known. `total` counts also what is left out.",
+            samples, or seconds where only those are known. `total` counts also what is left out. Of a stack of more than \
+            1,000 frames the last one says how many more there are.",
     params: &[
         chosen::RUN,
         chosen::FROM,
@@ -66,7 +70,7 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
     let (weights, totals, counted) = (answer.f64s("weight"), answer.f64s("total"), answer.strings("counted"));
     let of_run = |run: RunId| {
         let rows: Vec<usize> = (0..of.len()).filter(|row| of[*row].as_deref() == Some(run.as_str())).collect();
-        let stack = |row: &usize| Some((names[*row].clone()?, weights[*row]?));
+        let stack = |row: &usize| Some((bounded(names[*row].as_deref()?), weights[*row]?));
         let is_counted = rows.first().is_none_or(|row| counted[*row].as_deref() != Some("false"));
         OfRun {
             total: rows.first().and_then(|row| totals[*row]).unwrap_or(0.0),
@@ -76,4 +80,30 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
         }
     };
     Reply::json(&Stacks { runs: runs.into_iter().map(of_run).collect() })
+}
+
+/// A stack with no more than [`FRAMES`], and one that says how many more there were.
+fn bounded(stack: &str) -> String {
+    match stack.match_indices(';').nth(FRAMES - 1) {
+        Some((end, _)) if stack[end + 1..].contains(';') => {
+            let more = stack[end + 1..].split(';').count();
+            format!("{};[{more} more frames]", &stack[..end])
+        }
+        _ => stack.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FRAMES, bounded};
+
+    #[test]
+    fn a_stack_without_an_end_is_cut_and_says_so() {
+        let stack = |frames: usize| (0..frames).map(|i| format!("f{i}")).collect::<Vec<_>>().join(";");
+        for frames in [1, FRAMES, FRAMES + 1] {
+            assert_eq!(bounded(&stack(frames)), stack(frames));
+        }
+        let cut = bounded(&stack(100_000));
+        assert_eq!(cut, stack(FRAMES) + ";[99000 more frames]");
+    }
 }

@@ -1,10 +1,5 @@
 //! `POST /api/v1/average`: averages runs into a new one.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
-
 use axum::{
     extract::State,
     http::{Method, StatusCode},
@@ -19,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Body, Operation, Takes, blocking, done, json_body, random, text_schema};
+use super::{Body, Gone, Operation, Takes, blocking, done, json_body, random, text_schema};
 use crate::{app::Shared, reply::Failure};
 
 pub(super) const POST: Operation = Operation {
@@ -71,21 +66,12 @@ struct Averaged {
     run: RunId,
 }
 
-/// Tells the work that nobody waits for it any more.
-struct Gone(Arc<AtomicBool>);
-
-impl Drop for Gone {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 async fn make(State(shared): State<Shared>, body: Body) -> Result<Response, Failure> {
     let given: Given = json_body(body)?;
-    let gone = Gone(Arc::default());
-    let is_gone = Arc::clone(&gone.0);
+    let gone = Gone::default();
+    let is_gone = gone.told();
     // One at a time: each reads all of its runs.
-    let turn = shared.work.take(shared.settings.limits.time).await?;
+    let turn = shared.averages.take(shared.settings.limits.time).await?;
     let store = shared.settings.store.clone();
     let made = blocking(move || {
         let _turn = turn;
@@ -96,7 +82,7 @@ async fn make(State(shared): State<Shared>, body: Body) -> Result<Response, Fail
         let of: Vec<_> = members.iter().map(|member| member.id.clone()).collect();
         let name = given.name.filter(|name| !name.is_empty());
         let plan = Plan { store: &store, members, name, tags: Default::default(), random: random(), remarks };
-        let run = average(plan, |_, _, _| !is_gone.load(Ordering::Relaxed)).map_err(|e| match e {
+        let run = average(plan, |_, _, _| !is_gone()).map_err(|e| match e {
             AverageError::Store(error) => error.into(),
             AverageError::Nothing => Failure::wrong(e.to_string()),
             AverageError::Interrupted => Failure::new(StatusCode::REQUEST_TIMEOUT, e.to_string()),

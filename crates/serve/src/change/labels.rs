@@ -1,8 +1,13 @@
-//! `PUT /api/v1/runs/{id}/labels`: sets name, tags, remarks and baseline flag.
+//! `/api/v1/runs/{id}/labels`: name, tags, remarks and baseline flag, with a version that a change can be bound to.
 
 use std::collections::BTreeMap;
 
-use axum::{extract::State, http::Method, response::Response, routing::put};
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    response::Response,
+    routing::put,
+};
 use fenxi_report::api::schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,10 +16,14 @@ use serde_json::json;
 use super::{Body, Named, Operation, Takes, blocking, done, given, json_body, named, one_run, text_schema};
 use crate::{app::Shared, reply::Failure};
 
+/// Where labels are.
+pub(crate) const LABELS: &str = "/api/v1/runs/{id}/labels";
+
 pub(super) const PUT: Operation = Operation {
     method: Method::PUT,
-    path: "/api/v1/runs/{id}/labels",
-    about: "Changes the labels of a run. Omitted fields stay; given tags and remarks replace the previous ones.",
+    path: LABELS,
+    about: "Changes the labels of a run. Omitted fields stay; given tags and remarks replace the previous ones, unless somebody \
+            has changed the labels since the `ETag` that `If-Match` names.",
     takes: Takes::Json(|| {
         json!({
             "type": "object", "additionalProperties": false,
@@ -44,14 +53,26 @@ struct Given {
 
 /// Labels of a run.
 #[derive(JsonSchema, Serialize)]
-struct Labels {
+pub(crate) struct Labels {
     baseline: bool,
     name: Option<String>,
     remarks: Vec<String>,
     tags: BTreeMap<String, String>,
 }
 
-async fn set(State(shared): State<Shared>, id: Named<String>, body: Body) -> Result<Response, Failure> {
+/// `GET`: the labels, with their version.
+pub(crate) async fn get(State(shared): State<Shared>, id: Named<String>) -> Result<Response, Failure> {
+    let id = one_run(&shared, named(id)?).await?;
+    let store = shared.settings.store.clone();
+    answer(blocking(move || Ok(store.run(&id)?.labels)).await?)
+}
+
+async fn set(
+    State(shared): State<Shared>,
+    id: Named<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Failure> {
     let given: Given = json_body(body)?;
     let id = one_run(&shared, named(id)?).await?;
     if given.tags.iter().flatten().any(|(key, _)| key.trim().is_empty() || key.contains('=')) {
@@ -61,6 +82,10 @@ async fn set(State(shared): State<Shared>, id: Named<String>, body: Body) -> Res
     let labels = blocking(move || {
         store.change_labels(&id, |entry| {
             let labels = &mut entry.labels;
+            if !is_matched(&headers, &version(labels)) {
+                let text = "somebody has changed these labels meanwhile; read them again, and try again";
+                return Err(Failure::new(StatusCode::PRECONDITION_FAILED, text));
+            }
             if let Some(name) = given.name {
                 labels.name = name.filter(|name| !name.is_empty());
             }
@@ -74,6 +99,33 @@ async fn set(State(shared): State<Shared>, id: Named<String>, body: Body) -> Res
             Ok(labels.clone())
         })
     });
-    let fenxi_store::Labels { baseline, name, remarks, tags, .. } = labels.await?;
-    done(&Labels { baseline, name, remarks, tags })
+    answer(labels.await?)
+}
+
+/// The labels, and their version as `ETag`.
+fn answer(labels: fenxi_store::Labels) -> Result<Response, Failure> {
+    let version = HeaderValue::from_str(&version(&labels));
+    let fenxi_store::Labels { baseline, name, remarks, tags, .. } = labels;
+    let mut response = done(&Labels { baseline, name, remarks, tags })?;
+    if let Ok(version) = version {
+        response.headers_mut().insert(header::ETAG, version);
+    }
+    Ok(response)
+}
+
+/// What tells these labels from all that the run ever had: a digest, in the quotes of an entity tag.
+fn version(labels: &fenxi_store::Labels) -> String {
+    // Labels can always be written.
+    let text = serde_json::to_vec(labels).unwrap_or_default();
+    format!("\"{}\"", &blake3::hash(&text).to_hex()[..32])
+}
+
+/// Whether the request is to be done on this `version`: `If-Match` names it, or any, or is missing.
+fn is_matched(headers: &HeaderMap, version: &str) -> bool {
+    let mut wanted = headers.get_all(header::IF_MATCH).iter().peekable();
+    let tags = |value: &HeaderValue| {
+        let tags = value.to_str().unwrap_or_default();
+        tags.split(',').any(|tag| [version, "*"].contains(&tag.trim()))
+    };
+    wanted.peek().is_none() || wanted.any(tags)
 }

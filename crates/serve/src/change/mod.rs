@@ -10,6 +10,13 @@ mod sql;
 mod upload;
 mod window;
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+pub(crate) use labels::{LABELS, Labels, get as get_labels};
+
 use axum::{
     Router,
     body::Bytes,
@@ -141,6 +148,24 @@ pub(crate) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|_| {
         Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "this failed unexpectedly; please report it"))
     })
+}
+
+/// Tells the work, when it is dropped with the request, that nobody waits for it any more.
+#[derive(Default)]
+struct Gone(Arc<AtomicBool>);
+
+impl Gone {
+    /// Whether that is so.
+    fn told(&self) -> impl Fn() -> bool + Send + use<> {
+        let gone = Arc::clone(&self.0);
+        move || gone.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What was removed.

@@ -2,7 +2,11 @@
 //!
 //! The file is written beside the store first, never into memory, and only then looked at. Its name is only a name.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{
+    io,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use axum::{
     body::Body,
@@ -11,8 +15,8 @@ use axum::{
     response::Response,
     routing::post,
 };
-use fenxi_ingest::{Content, ImportError, Plan, Programs, Room, Source, expand, import, own_formats};
-use fenxi_model::RunId;
+use fenxi_ingest::{Content, Growth, ImportError, Plan, Programs, Room, Source, expand, import, own_formats};
+use fenxi_model::{Micros, RunId};
 use fenxi_report::api::{Query, schema};
 use fenxi_store::{Scratch, Store, StoreError, TakeLimits, is_archive};
 use fs_err as fs;
@@ -21,14 +25,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::io::AsyncWriteExt;
 
-use super::{Operation, Takes, blocking, done, random};
+use super::{Gone, Operation, Takes, blocking, done, random};
 use crate::{app::Shared, reply::Failure};
 
 pub(super) const POST: Operation = Operation {
     method: Method::POST,
     path: "/api/v1/import",
     about: "Takes in an archive of runs as `GET /api/v1/runs/{id}/export` gives it, or imports a file that another tool \
-            wrote, packed or not, or a tar or zip archive of such files; which it is, is told by its content.",
+            wrote, packed or not, or a tar or zip archive of such files; which it is, is told by its content. Nothing is \
+            kept if the client disconnects before the end.",
     takes: Takes::File("The file"),
     gives: "The ids of the `runs`; runs that the store had already are among them",
     schema: schema::of::<Imported>,
@@ -44,8 +49,11 @@ struct Imported {
     runs: Vec<RunId>,
 }
 
-/// How many times the limit of an upload a packed file may unpack to.
+/// How many times the limit of an upload one may unpack to, with all that is in it.
 const UNPACKED: u64 = 20;
+/// How much more an upload, and each archive in it, may unpack to than it has. Logs shrink ten times, those of an idle machine
+/// fifty times.
+const GROWTH: Growth = Growth { bytes: 256 << 20, times: 200 };
 /// Bytes of manifests and labels in an archive.
 const TEXT: u64 = 64 << 20;
 /// Rows that an upload may become.
@@ -60,45 +68,132 @@ const WAIT: Duration = Duration::from_secs(5);
 async fn take(State(shared): State<Shared>, RawQuery(query): RawQuery, body: Body) -> Result<Response, Failure> {
     let query = Query::parse(query.as_deref().unwrap_or_default());
     let name = plain_name(query.get("filename").unwrap_or("upload"));
-    let limit = shared.settings.limits.upload_bytes;
+    let limits = &shared.settings.limits;
     let place = shared.uploads.take(WAIT).await?;
     let upload = Upload::new(&shared.settings.store)?;
-    receive(body, &upload, limit).await?;
-    let turn = shared.work.take(shared.settings.limits.time).await?;
-    let (store, now) = (shared.settings.store.clone(), (shared.settings.now)());
-    let unpacked = limit.saturating_mul(UNPACKED);
+    let bytes = receive(body, &upload, limits.upload_bytes).await?;
+    let turn = shared.imports.take(limits.time).await?;
+    let gone = Gone::default();
+    let taking = Taking {
+        store: shared.settings.store.clone(),
+        name,
+        now: (shared.settings.now)(),
+        unpacked: limits.upload_bytes.saturating_mul(UNPACKED).min(GROWTH.of(bytes)),
+        until: Instant::now() + limits.import_time,
+        is_gone: Box::new(gone.told()),
+    };
+    let time = limits.import_time;
     let runs = blocking(move || {
         let _turns = (place, turn);
-        let archive = is_archive(fs::File::open(&upload.path).map_err(StoreError::from)?).map_err(StoreError::from)?;
-        if archive {
-            let limits =
-                TakeLimits { bytes: unpacked, runs: 10_000, files: 1_000_000, text: TEXT, ..TakeLimits::default() };
-            let file = fs::File::open(&upload.path).map_err(StoreError::from)?;
-            let taken = store.take_in(file, &limits).map_err(refused)?;
-            return Ok(taken.into_iter().map(|run| run.id).collect());
+        let taken = taking.run(&upload);
+        // Whatever it failed with, this is why.
+        taken.map_err(|failure| if taking.is_late() { too_late(time) } else { failure })
+    });
+    let runs = runs.await?;
+    drop(gone);
+    done(&Imported { runs })
+}
+
+fn too_late(time: Duration) -> Failure {
+    let text = format!(
+        "stopped: an import may take {} s, set with `fenxi serve --import-time`; split the file, or use `fenxi import`",
+        time.as_secs_f64()
+    );
+    Failure::new(StatusCode::REQUEST_TIMEOUT, text)
+}
+
+/// An upload that becomes runs.
+struct Taking {
+    store: Store,
+    name: String,
+    now: Micros,
+    /// What it may unpack to, with all that is in it.
+    unpacked: u64,
+    until: Instant,
+    is_gone: Box<dyn Fn() -> bool + Send>,
+}
+
+impl Taking {
+    fn is_late(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    /// Whether it takes too long, or nobody waits for it.
+    fn is_over(&self) -> bool {
+        self.is_late() || (self.is_gone)()
+    }
+
+    fn run(&self, upload: &Upload) -> Result<Vec<RunId>, Failure> {
+        let open = || fs::File::open(&upload.path).map_err(StoreError::from);
+        if is_archive(open()?).map_err(StoreError::from)? {
+            return self.take_in(open()?);
         }
-        let source =
-            Source { name: name.clone(), content: Content::File(upload.path.clone()), host: None, modified: None };
-        let mut room =
-            Room { folder: upload.folder(), members: MOST_MEMBERS, bytes: unpacked, ..Room::until(&|| false) };
+        self.import(upload)
+    }
+
+    /// Takes in an archive of runs.
+    fn take_in(&self, archive: fs::File) -> Result<Vec<RunId>, Failure> {
+        let limits =
+            TakeLimits { bytes: self.unpacked, runs: 10_000, files: 1_000_000, text: TEXT, ..TakeLimits::default() };
+        let taken = self.store.take_in(Until { inner: archive, taking: self }, &limits).map_err(refused)?;
+        Ok(taken.into_iter().map(|run| run.id).collect())
+    }
+
+    /// Imports what another tool wrote.
+    fn import(&self, upload: &Upload) -> Result<Vec<RunId>, Failure> {
+        let (store, name) = (self.store.clone(), self.name.clone());
+        let content = Content::File(upload.path.clone());
+        let source = Source { name: name.clone(), content, host: None, modified: None };
+        let stopped = || self.is_over();
+        let mut room = Room {
+            folder: upload.folder(),
+            members: MOST_MEMBERS,
+            bytes: self.unpacked,
+            growth: Some(GROWTH),
+            stopped: &stopped,
+        };
         let sources = expand(source, &mut room).map_err(|e| Failure::wrong(e.to_string()))?;
         // What somebody else sends is given to no program of the store; its patterns may read it.
         let formats = own_formats(&store, &Programs::Never).formats;
-        let plan = Plan { formats, most_bytes: Some(unpacked), ..Plan::new(store, name, sources, now, random()) };
+        let most_bytes = Some(room.bytes);
+        let plan = Plan { formats, most_bytes, ..Plan::new(store, name, sources, self.now, random()) };
         let mut within = true;
         let outcome = import(&plan, &mut |progress| {
             within = progress.rows <= MOST_ROWS;
-            within
+            within && !self.is_over()
         });
         match outcome {
-            Ok(outcome) => Ok(outcome.run.into_iter().chain(outcome.already).collect::<Vec<_>>()),
-            Err(error @ ImportError::TooLong(_)) => Err(too_large(error.to_string())),
+            Ok(outcome) => Ok(outcome.run.into_iter().chain(outcome.already).collect()),
+            Err(ImportError::TooLong(_)) => {
+                Err(too_large(format!("it unpacks to more than the {} bytes that are accepted here", self.unpacked)))
+            }
             Err(_) if !within => Err(too_large(format!("more than {MOST_ROWS} rows; use `fenxi import`"))),
+            Err(ImportError::Store(error @ StoreError::Unknown { .. })) => Err(meanwhile(&error)),
             Err(ImportError::Store(error)) => Err(error.into()),
             Err(error) => Err(Failure::wrong(error.to_string())),
         }
-    });
-    done(&Imported { runs: runs.await? })
+    }
+}
+
+/// A run that an import looked at is not there any more: nothing that its sender asked for.
+fn meanwhile(error: &StoreError) -> Failure {
+    let text = format!("the store changed during the import ({error}); nothing was imported; try again");
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, text)
+}
+
+/// What is read of a file until its import is to end.
+struct Until<'a> {
+    inner: fs::File,
+    taking: &'a Taking,
+}
+
+impl io::Read for Until<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.taking.is_over() {
+            return Err(io::Error::other("it is to end"));
+        }
+        self.inner.read(into)
+    }
 }
 
 fn too_large(text: String) -> Failure {
@@ -115,8 +210,8 @@ fn refused(error: StoreError) -> Failure {
     }
 }
 
-/// Writes a body into a file, as it comes.
-async fn receive(body: Body, upload: &Upload, limit: u64) -> Result<(), Failure> {
+/// Writes a body into a file, as it comes; gives its length.
+async fn receive(body: Body, upload: &Upload, limit: u64) -> Result<u64, Failure> {
     let failed = |e: io::Error| Failure::from(StoreError::from(e));
     let mut file = tokio::fs::File::create(&upload.path).await.map_err(failed)?;
     let mut pieces = body.into_data_stream();
@@ -135,7 +230,8 @@ async fn receive(body: Body, upload: &Upload, limit: u64) -> Result<(), Failure>
     if bytes == 0 {
         return Err(Failure::wrong("the upload is empty"));
     }
-    file.flush().await.map_err(failed)
+    file.flush().await.map_err(failed)?;
+    Ok(bytes)
 }
 
 /// A file beside the runs that is removed when it is dropped; of a server that was killed, by the next command.

@@ -70,6 +70,32 @@ fn labels_are_set_as_far_as_they_are_given() {
 }
 
 #[test]
+fn of_two_who_change_labels_at_once_the_second_is_refused() {
+    let served = serve_with(|_| ());
+    let id = run(&served.store, "first", 1);
+    let target = format!("/api/v1/runs/{id}/labels");
+    let put = |tag: &str, body: &str| {
+        served.request("PUT", &target, &["X-Fenxi: 1", &format!("If-Match: {tag}")], body.as_bytes())
+    };
+    let read = served.get(&target);
+    assert_eq!((read.status, read.json()["name"].as_str()), (200, Some("first")));
+    let seen = read.header("etag").unwrap().to_owned();
+    let first = put(&seen, r#"{"tags":{"a":"1"}}"#);
+    assert_eq!(first.status, 200, "{}", first.text());
+    let second = put(&seen, r#"{"tags":{"b":"2"}}"#);
+    assert_eq!(second.status, 412, "{}", second.text());
+    assert!(second.json()["error"].as_str().unwrap().contains("changed these labels meanwhile"));
+    let now = first.header("etag").unwrap();
+    assert_eq!(served.get(&target).header("etag"), Some(now));
+    assert_eq!(put(&format!("W/{now}"), "{}").status, 412, "a weak tag is none");
+    assert_eq!(put(&format!("\"x\", {now}"), r#"{"tags":{"a":"1","b":"2"}}"#).status, 200);
+    assert_eq!((put("*", "{}").status, served.change("PUT", &target, "{}").status), (200, 200));
+    assert_eq!(served.store.run(&id).unwrap().labels.tags.len(), 2);
+    // Who may not change may read.
+    assert_eq!(serve_with(|s| s.read_only = true).get("/api/v1/runs/@1/labels").status, 404);
+}
+
+#[test]
 fn a_run_is_removed_by_its_whole_id_only() {
     let served = serve();
     let id = run(&served.store, "first", 1);
@@ -199,6 +225,24 @@ fn a_file_of_another_tool_is_imported_and_a_bomb_is_not() {
     assert_eq!(served.store.ids().unwrap().len(), 1);
     let left = fs_err::read_dir(served.store.path().join("open")).unwrap().count();
     assert_eq!(left, 0, "no upload stays, nor half an import");
+}
+
+#[test]
+fn an_import_that_takes_too_long_is_stopped() {
+    let served = serve_with(|s| s.limits.import_time = std::time::Duration::ZERO);
+    let vmstat = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n".repeat(100);
+    let archive = {
+        let other = serve();
+        let id = run(&other.store, "a", 1);
+        other.get(&format!("/api/v1/runs/{id}/export")).body
+    };
+    for body in [vmstat.as_bytes(), &archive] {
+        let answer = served.request("POST", "/api/v1/import", &["X-Fenxi: 1"], body);
+        assert_eq!(answer.status, 408, "{}", answer.text());
+        assert!(answer.text().contains("--import-time"), "{}", answer.text());
+    }
+    assert_eq!(served.store.ids().unwrap(), []);
+    assert_eq!(fs_err::read_dir(served.store.path().join("open")).unwrap().count(), 0);
 }
 
 #[test]

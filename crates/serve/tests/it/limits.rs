@@ -117,3 +117,15 @@ fn a_statement_reads_runs_and_nothing_else() {
     let attack = sql(&served, "SELECT '</script><script>alert(1)</script>' AS \"<b>\"", "");
     assert_eq!((attack.header("content-type"), attack.status), (Some("application/json"), 200));
 }
+
+#[test]
+fn what_is_nested_too_deep_and_what_the_engine_says_in_json_are_errors_in_words() {
+    let served = serve();
+    let deep = format!("SELECT {}1{} AS a", "[".repeat(120), "]".repeat(120));
+    for statement in [deep.as_str(), "SELECT repeat('x', 2000000000) || repeat('y', 2000000000) AS a"] {
+        let answer = sql(&served, statement, "");
+        assert_eq!(answer.status, 400, "{}", answer.text());
+        assert!(!answer.text().contains("exception_type") && !answer.text().contains("malformed"), "{}", answer.text());
+    }
+    assert_eq!(sql(&served, "SELECT [[[42]]] AS a", "").status, 200);
+}

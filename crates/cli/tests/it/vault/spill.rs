@@ -124,3 +124,15 @@ fn what_a_killed_server_had_spilled_is_removed_by_the_next() {
     let left = Tree::default().changes(&Tree::of(&[&temp]));
     assert_eq!(left.len(), 1, "{left:?}");
 }
+
+#[test]
+fn what_a_killed_server_had_spilled_goes_with_it() {
+    let vault = Vault::new();
+    let temp = vault.place("spill").temp();
+    let mut served = server(&vault);
+    knows(&served);
+    let made = || fs_err::read_dir(&temp).unwrap().count();
+    assert_eq!(made(), 1);
+    served.kill().unwrap();
+    crate::support::wait_for("the folder to be removed", || made() == 0);
+}

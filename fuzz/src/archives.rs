@@ -12,7 +12,7 @@ use fenxi_model::Random;
 use fenxi_tamp::{
     Compress, Decompress, Format, Input, Level, Lost, Meter, Output, compress, decompress, recover, unwatched,
 };
-use nix::sys::memfd::{MFdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, memfd_create};
 
 /// The format of this name.
 pub fn format(name: &str) -> Option<Format> {
@@ -77,7 +77,7 @@ fn recovered(bytes: &[u8], threads: usize) -> Option<(u64, Vec<Lost>)> {
 
 /// A file in memory.
 fn file(bytes: &[u8]) -> Option<fs_err::File> {
-    let mut file = fs_err::File::from_parts(memfd_create(c"archive", MFdFlags::empty()).ok()?.into(), "archive");
+    let mut file = fs_err::File::from_parts(memfd_create(c"archive", MemfdFlags::empty()).ok()?.into(), "archive");
     file.write_all(bytes).ok()?;
     Some(file)
 }

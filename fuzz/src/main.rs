@@ -30,10 +30,8 @@ use anyhow::{Result, bail};
 use clap::Parser;
 use fenxi_formats::{Family, Format, Head, Hints, Input, Out, detect, formats};
 use fenxi_model::{Micros, Random};
-use nix::sys::{
-    resource::{Resource, UsageWho, getrusage, setrlimit},
-    time::TimeValLike,
-};
+use fenxi_sys::usage::{Whose, cpu_times};
+use rustix::process::{Resource, Rlimit, setrlimit};
 
 use mutate::mutate;
 
@@ -77,7 +75,7 @@ struct Current {
 fn main() -> Result<ExitCode> {
     let args = Args::parse();
     let subject = Subject::named(&args.family, &args.fixtures)?;
-    setrlimit(Resource::RLIMIT_AS, MEMORY, MEMORY)?;
+    setrlimit(Resource::As, Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) })?;
     let seeds = subject.seeds(&args.fixtures)?;
     let current = Arc::new(Current::default());
     let begun = Instant::now();
@@ -228,8 +226,7 @@ fn ms(duration: Duration) -> u64 {
 
 /// Milliseconds of CPU time that all threads have taken; 0 if the system does not say it.
 fn cpu_ms() -> u64 {
-    getrusage(UsageWho::RUSAGE_SELF)
-        .map_or(0, |usage| (usage.user_time() + usage.system_time()).num_milliseconds().unsigned_abs())
+    cpu_times(Whose::Own).map_or(0, |times| ms(times.user + times.system))
 }
 
 /// Ends the process when an input takes too long, and saves it.

@@ -11,6 +11,7 @@ use fenxi_model::RunId;
 use fenxi_query::{AnswerColumn, Engine, Options, Scope, Value, render};
 use fenxi_report::api::Context;
 use fenxi_store::Store;
+use fenxi_sys::signal::{Signal, Signals};
 
 use crate::{
     options::{AnswerArgs, Format},
@@ -74,16 +75,13 @@ fn process_bytes(mib: u64) -> u64 {
 
 /// Lets SIGINT and SIGTERM end the query in flight: a thread waits for them, all others ignore them.
 fn interrupt_on_signal(engine: &Engine) -> anyhow::Result<()> {
-    use nix::sys::signal::{SigSet, Signal};
-    let mut signals = SigSet::empty();
-    signals.add(Signal::SIGINT);
-    signals.add(Signal::SIGTERM);
-    signals.thread_block()?;
+    let signals = Signals::of([Signal::INT, Signal::TERM]);
+    signals.block()?;
     let interrupt = engine.interrupt();
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         // A second signal ends the process at once, should the engine not listen.
         if signals.wait().is_ok() {
-            let _ = signals.thread_unblock();
+            let _ = signals.unblock();
             // Between two statements there is nothing to interrupt: until the process has ended.
             loop {
                 interrupt.interrupt();

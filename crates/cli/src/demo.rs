@@ -2,7 +2,8 @@
 //! time until the next one, and is asleep when it comes.
 
 use std::{
-    fmt, io,
+    fmt,
+    num::NonZeroU64,
     process::ExitCode,
     sync::{
         Arc,
@@ -14,9 +15,9 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use fenxi_source::{thread_ticks_ns, timer_tick_ns};
-use nix::{
-    sys::prctl::set_timerslack,
-    time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep},
+use rustix::{
+    thread::{clock_nanosleep_absolute, set_current_timer_slack},
+    time::{ClockId, Timespec, clock_gettime},
 };
 
 use crate::print;
@@ -32,7 +33,7 @@ const WATCHED_TICKS: usize = 16;
 #[derive(Debug)]
 pub struct Hiding {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<nix::Result<Used>>,
+    thread: JoinHandle<Used>,
 }
 
 /// What it used, by both accounts.
@@ -53,12 +54,12 @@ impl Hiding {
         let told = Arc::clone(&stop);
         let (ready, begun) = mpsc::channel();
         let work = move || {
-            let origin = find_tick(tick_ns)?;
+            let origin = find_tick(tick_ns);
             let _ = ready.send(());
             hide(tick_ns, origin, &told)
         };
         let thread = thread::Builder::new().name("fenxi-hides".to_owned()).spawn(work)?;
-        // To find the tick it works in the open; without a message it has failed, which `stop` tells.
+        // To find the tick it works in the open.
         let _ = begun.recv();
         Ok(Hiding { stop, thread })
     }
@@ -66,11 +67,10 @@ impl Hiding {
     /// Stops it and says what it used.
     ///
     /// # Errors
-    /// When the system refused it its clocks.
+    /// When it broke down.
     pub fn stop(self) -> anyhow::Result<Used> {
         self.stop.store(true, Ordering::Relaxed);
-        let used = self.thread.join().map_err(|_| anyhow!("the demonstration failed"))?;
-        used.map_err(|e| io::Error::from(e).into())
+        self.thread.join().map_err(|_| anyhow!("the demonstration failed"))
     }
 }
 
@@ -101,65 +101,65 @@ impl fmt::Display for Used {
     }
 }
 
-fn now_ns(clock: ClockId) -> nix::Result<u64> {
-    let time = clock_gettime(clock)?;
-    Ok(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+fn now_ns(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// When ticks come: nanoseconds of CLOCK_MONOTONIC of one of them.
 ///
 /// The coarse clock stands still between ticks. Its steps are seen late when others run, never early:
 /// the earliest, relative to the first, is the best.
-fn find_tick(tick_ns: u64) -> nix::Result<u64> {
+fn find_tick(tick_ns: u64) -> u64 {
     let half = tick_ns / 2;
     let mut first = None;
     let mut earliest = 0_i64;
     for _ in 0..WATCHED_TICKS {
-        let before = now_ns(ClockId::CLOCK_MONOTONIC_COARSE)?;
-        while now_ns(ClockId::CLOCK_MONOTONIC_COARSE)? == before {}
-        let seen = now_ns(ClockId::CLOCK_MONOTONIC)?;
+        let before = now_ns(ClockId::MonotonicCoarse);
+        while now_ns(ClockId::MonotonicCoarse) == before {}
+        let seen = now_ns(ClockId::Monotonic);
         let origin = *first.get_or_insert(seen);
         let apart = ((seen - origin + half) % tick_ns) as i64 - half as i64;
         earliest = earliest.min(apart);
     }
-    Ok(first.unwrap_or_default().saturating_add_signed(earliest))
+    first.unwrap_or_default().saturating_add_signed(earliest)
 }
 
-fn hide(tick_ns: u64, mut origin: u64, stop: &AtomicBool) -> nix::Result<Used> {
+fn hide(tick_ns: u64, mut origin: u64, stop: &AtomicBool) -> Used {
     // A sleep may otherwise last 50 us longer.
-    let _ = set_timerslack(1);
-    let (measured, ticks) = (now_ns(ClockId::CLOCK_THREAD_CPUTIME_ID)?, thread_ticks_ns());
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let (measured, ticks) = (now_ns(ClockId::ThreadCPUTime), thread_ticks_ns());
     let part = |share: f64| (tick_ns as f64 * share) as u64;
     while !stop.load(Ordering::Relaxed) {
-        let now = now_ns(ClockId::CLOCK_MONOTONIC)?;
+        let now = now_ns(ClockId::Monotonic);
         let tick = now - now.saturating_sub(origin) % tick_ns;
-        if let Some(caught) = work(tick_ns, tick + part(WORK_UNTIL))? {
+        if let Some(caught) = work(tick_ns, tick + part(WORK_UNTIL)) {
             origin = caught;
             continue;
         }
         let wake = tick + tick_ns + part(WAKE_AFTER);
-        let wake = nix::sys::time::TimeSpec::new((wake / 1_000_000_000) as i64, (wake % 1_000_000_000) as i64);
+        let wake = Timespec { tv_sec: (wake / 1_000_000_000) as i64, tv_nsec: (wake % 1_000_000_000) as i64 };
         // Woken by a signal it only works a little earlier.
-        let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &wake);
+        let _ = clock_nanosleep_absolute(ClockId::Monotonic, &wake);
     }
-    Ok(Used {
-        measured_ns: now_ns(ClockId::CLOCK_THREAD_CPUTIME_ID)?.saturating_sub(measured),
+    Used {
+        measured_ns: now_ns(ClockId::ThreadCPUTime).saturating_sub(measured),
         ticks_ns: ticks.and_then(|before| Some(thread_ticks_ns()?.saturating_sub(before))),
-    })
+    }
 }
 
 /// Burns CPU time until the moment `until`. A tick that catches it tells when ticks really come on this
 /// CPU (on a busy machine they were found late): gives that moment.
-fn work(tick_ns: u64, until: u64) -> nix::Result<Option<u64>> {
-    let (mut last, mut charged) = (now_ns(ClockId::CLOCK_MONOTONIC)?, thread_ticks_ns());
+fn work(tick_ns: u64, until: u64) -> Option<u64> {
+    let (mut last, mut charged) = (now_ns(ClockId::Monotonic), thread_ticks_ns());
     while last < until {
-        let (now, charge) = (now_ns(ClockId::CLOCK_MONOTONIC)?, thread_ticks_ns());
+        let (now, charge) = (now_ns(ClockId::Monotonic), thread_ticks_ns());
         let by_tick = charged.zip(charge).is_some_and(|(before, after)| after.saturating_sub(before) > tick_ns / 2);
         // Off the CPU between the two looks, it would not know when the tick came.
         if by_tick && now - last < tick_ns / 40 {
-            return Ok(Some(last));
+            return Some(last);
         }
         (last, charged) = (now, charge);
     }
-    Ok(None)
+    None
 }

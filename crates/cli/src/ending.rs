@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, io, process::ExitCode};
 
-use nix::sys::signal::{SigHandler, SigSet, Signal, raise, signal};
+use fenxi_sys::signal::{self, Signal};
 
 use crate::{overview, print};
 
@@ -43,14 +43,8 @@ fn says_broken_pipe(error: &anyhow::Error) -> bool {
 /// Ends as programs do whose reader has gone, as `head` when it has enough: by SIGPIPE, which a shell tells as 141, and
 /// without a word. The signal was ignored until now, so that everything could be put in order first.
 fn of_broken_pipe() -> ExitCode {
-    let mut pipe = SigSet::empty();
-    pipe.add(Signal::SIGPIPE);
-    let _ = pipe.thread_unblock();
-    #[allow(unsafe_code, reason = "an action can be set by no safe call")]
-    // SAFETY: the default action runs no code of this program.
-    let set = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) };
-    let _ = set.and_then(|_| raise(Signal::SIGPIPE));
-    ExitCode::from(128 + Signal::SIGPIPE as u8)
+    signal::end_by(Signal::PIPE);
+    ExitCode::from(128 + Signal::PIPE.as_raw() as u8)
 }
 
 /// Ends with what is said of a command line that is not obeyed: one that asks for help, or a wrong one. It may name

@@ -6,7 +6,7 @@
 pub fn keep_freed() {
     #[cfg(target_env = "gnu")]
     {
-        use nix::libc::{M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, mallopt};
+        use libc::{M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, mallopt};
         /// The largest threshold that glibc takes on 64-bit machines: half of what an arena of a thread may grow by at once.
         const LARGEST: i32 = 32 << 20;
         /// What may lie free at the end of the heap.

@@ -2,19 +2,19 @@
 //!
 //! /proc/net is that of the thread that reads it, but /sys/class/net is that of whoever mounted /sys:
 //! so the process gets mounts of its own, with /sys mounted anew.
-#![allow(unsafe_code, reason = "mount(2) is not among the enabled wrappers")]
+#![allow(unsafe_code, reason = "unshare(2) of descriptors would be unsafe; this is of mounts")]
 
 use std::{
     ffi::CStr,
     io,
+    os::fd::AsFd,
     path::{Path, PathBuf},
-    ptr,
 };
 
 use anyhow::{Context, bail};
-use nix::{
-    libc,
-    sched::{CloneFlags, setns, unshare},
+use rustix::{
+    mount::{MountFlags, MountPropagationFlags, mount, mount_change},
+    thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe},
 };
 
 /// Moves the calling thread, and those that it starts later, into the network namespace `name`: a name
@@ -34,16 +34,11 @@ pub fn enter(name: &str) -> anyhow::Result<()> {
         Err(error) => return Err(error.into()),
     };
     let entered = || format!("cannot enter the network namespace {} (this needs root)", path.display());
-    setns(&namespace, CloneFlags::CLONE_NEWNET).with_context(entered)?;
-    unshare(CloneFlags::CLONE_NEWNS).with_context(entered)?;
+    move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).with_context(entered)?;
+    // SAFETY: threads go on sharing their descriptors.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.with_context(entered)?;
     // What is mounted here is not seen outside.
-    mount(c"none", c"/", ptr::null(), libc::MS_REC | libc::MS_SLAVE).with_context(entered)?;
-    let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    mount(c"sysfs", c"/sys", c"sysfs".as_ptr(), flags).context("cannot mount /sys of the other network namespace")
-}
-
-fn mount(source: &CStr, target: &CStr, kind: *const libc::c_char, flags: libc::c_ulong) -> io::Result<()> {
-    // SAFETY: all strings end in NUL and live longer than the call; no data is passed.
-    let done = unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind, flags, ptr::null()) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM).with_context(entered)?;
+    let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("sysfs", "/sys", "sysfs", flags, None::<&CStr>).context("cannot mount /sys of the other network namespace")
 }

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use fenxi_procfs::{Root, status};
-use nix::sys::signal::{SigSet, Signal};
+use fenxi_sys::signal::{Signal, Signals};
 
 /// Ctrl-C asks the work to end, so that nothing half-written stays.
 #[derive(Clone, Debug)]
@@ -18,15 +18,11 @@ impl Stop {
     pub fn on_interrupt() -> Stop {
         let asked = Arc::new(AtomicBool::new(false));
         let ignored = ignored();
-        let mut signals = SigSet::empty();
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-            if ignored & 1 << (signal as i32 - 1) == 0 {
-                signals.add(signal);
-            }
-        }
+        let wanted = [Signal::INT, Signal::TERM, Signal::HUP];
+        let signals = Signals::of(wanted.into_iter().filter(|signal| ignored & 1 << (signal.as_raw() - 1) == 0));
         let theirs = Arc::clone(&asked);
         // Threads started from here on leave these signals to the one that waits for them.
-        if signals.thread_block().is_ok() {
+        if signals.block().is_ok() {
             std::thread::spawn(move || {
                 while signals.wait().is_ok() {
                     theirs.store(true, Ordering::Relaxed);

@@ -52,7 +52,7 @@ mod tests {
     fn a_pipe_is_written_into() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pipe");
-        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
         let theirs = path.clone();
         let reader = std::thread::spawn(move || {
             let mut text = String::new();

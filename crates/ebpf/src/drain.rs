@@ -58,13 +58,13 @@ impl<const N: usize> Drain<N> {
             let mut next = vec![0; self.key.max(8)];
             let step = match self.step(place.as_deref(), &mut next) {
                 Ok(step) => step,
-                Err(nix::Error::ENOSPC) => {
+                Err(libc::ENOSPC) => {
                     self.keys.resize(self.keys.len() * 2, 0);
                     self.values.resize(self.values.len() * 2, 0);
                     continue;
                 }
                 Err(error) => {
-                    let source = libbpf_rs::Error::from_raw_os_error(error as i32);
+                    let source = libbpf_rs::Error::from_raw_os_error(error);
                     return Err(EbpfError::Map { map: self.name.to_owned(), source });
                 }
             };
@@ -88,8 +88,9 @@ impl<const N: usize> Drain<N> {
         }
     }
 
+    /// Reads one step; the error is a number of the system.
     #[allow(unsafe_code, reason = "libbpf-rs has no batches of per-CPU maps")]
-    fn step(&mut self, place: Option<&[u8]>, next: &mut [u8]) -> Result<Step, nix::Error> {
+    fn step(&mut self, place: Option<&[u8]>, next: &mut [u8]) -> Result<Step, i32> {
         let room = self.keys.len() / self.key.max(1);
         let mut n = u32::try_from(room).unwrap_or(u32::MAX);
         let place = place.map_or(std::ptr::null_mut(), |place| place.as_ptr().cast_mut().cast());
@@ -107,9 +108,9 @@ impl<const N: usize> Drain<N> {
             )
         };
         let n = n as usize;
-        match nix::Error::from_raw(-failed) {
-            _ if failed == 0 => Ok(Step { n, last: false }),
-            nix::Error::ENOENT => Ok(Step { n, last: true }),
+        match -failed {
+            0 => Ok(Step { n, last: false }),
+            libc::ENOENT => Ok(Step { n, last: true }),
             error => Err(error),
         }
     }

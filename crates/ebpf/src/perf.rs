@@ -2,8 +2,6 @@
 
 use std::os::fd::OwnedFd;
 
-use nix::libc;
-
 use crate::{EbpfError, check};
 
 /// An event that comes every `period_ns` on `cpu`, whoever runs there.

@@ -16,7 +16,6 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd,
     RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
 };
-use nix::libc;
 use rustix::{
     process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit},
     thread::{CapabilitySet, CapabilitySets, set_capabilities},
@@ -50,8 +49,6 @@ pub(crate) enum SandboxError {
     Io(#[from] std::io::Error),
     #[error("{0}")]
     Errno(#[from] rustix::io::Errno),
-    #[error("{0}")]
-    Nix(#[from] nix::Error),
 }
 
 /// Gives up rights for good; `stream` is the one way to the outside that stays.
@@ -95,7 +92,11 @@ fn close_others(stream: RawFd) -> Result<(), SandboxError> {
         // The stream is open twice: to read requests and to write answers. The folder that was just listed is
         // among them too, and closed already.
         if target(fd).is_ok_and(|target| target != ours) {
-            let _ = nix::unistd::close(fd);
+            #[allow(unsafe_code, reason = "the owners of these descriptors are the template's")]
+            // SAFETY: nothing of this process uses it: all that it has is the stream.
+            unsafe {
+                rustix::io::close(fd);
+            }
         }
     }
     Ok(())

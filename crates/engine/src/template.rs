@@ -7,13 +7,7 @@
 use std::{collections::BTreeMap, io, os::fd::OwnedFd, path::Path, time::Duration};
 
 use fenxi_worker::control::{self, End, Order};
-use nix::{
-    sys::{
-        signal::{Signal, kill},
-        wait::{WaitPidFlag, WaitStatus, waitpid},
-    },
-    unistd::{ForkResult, Pid, fork},
-};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::{database::Template, session};
 
@@ -56,18 +50,18 @@ impl Children {
     fn fork(&mut self, id: u32, socket: OwnedFd, database: &Template) -> io::Result<()> {
         // SAFETY: no thread of ours exists, and those of the allocator take care of forks themselves; the child
         // goes on as an ordinary program.
-        match unsafe { fork() }? {
-            ForkResult::Parent { child } => {
-                self.living.insert(id, child);
-                Ok(())
-            }
-            ForkResult::Child => {
-                let status = i32::from(session::serve(socket, database).is_err());
-                // Without destructors: what the template has is not this process's to tidy up.
-                // SAFETY: ends the process, and does nothing else.
-                unsafe { nix::libc::_exit(status) }
-            }
+        let forked = unsafe { libc::fork() };
+        if forked < 0 {
+            return Err(io::Error::last_os_error());
         }
+        let Some(child) = Pid::from_raw(forked) else {
+            let status = i32::from(session::serve(socket, database).is_err());
+            // Without destructors: what the template has is not this process's to tidy up.
+            // SAFETY: ends the process, and does nothing else.
+            unsafe { libc::_exit(status) }
+        };
+        self.living.insert(id, child);
+        Ok(())
     }
 
     /// Takes note of those that have ended.
@@ -85,7 +79,7 @@ impl Children {
     /// Kills a session. It was not reaped yet, so its number is no other process's.
     fn kill(&self, id: u32) {
         if let Some(pid) = self.living.get(&id) {
-            let _ = kill(*pid, Signal::SIGKILL);
+            let _ = kill_process(*pid, Signal::KILL);
         }
     }
 
@@ -119,10 +113,11 @@ impl Children {
 
 /// How a child ended; None while it lives.
 fn end(pid: Pid) -> Option<End> {
-    match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
-        Ok(WaitStatus::Exited(_, status)) => Some(End::Exit(status)),
-        Ok(WaitStatus::Signaled(_, signal, _)) => Some(End::Signal(signal as i32)),
-        Ok(_) => None,
+    match waitpid(Some(pid), WaitOptions::NOHANG) {
+        Ok(Some((_, status))) => {
+            status.exit_status().map(End::Exit).or_else(|| status.terminating_signal().map(End::Signal))
+        }
+        Ok(None) => None,
         Err(_) => Some(End::Unknown),
     }
 }

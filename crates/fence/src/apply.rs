@@ -8,9 +8,10 @@ use std::{
 use fenxi_model::{format_cpus, parse_cpus};
 use fenxi_procfs::{Processes, Root, cgroup};
 use fs_err as fs;
-use nix::{
-    sched::{CpuSet, sched_setaffinity},
-    unistd::Pid,
+use rustix::{
+    io::Errno,
+    process::Pid,
+    thread::{CpuSet, sched_setaffinity},
 };
 
 use crate::{
@@ -114,7 +115,7 @@ fn bind(pid: u32, cpus: &Cpus) -> Result<(), Error> {
         for thread in unbound {
             match set_affinity(thread.tid, cpus) {
                 // It may have ended.
-                Ok(()) | Err(nix::Error::ESRCH) => {}
+                Ok(()) | Err(Errno::SRCH) => {}
                 Err(source) => return Err(Error::Bind { tid: thread.tid, cpus: format_cpus(cpus), source }),
             }
         }
@@ -122,10 +123,17 @@ fn bind(pid: u32, cpus: &Cpus) -> Result<(), Error> {
     Err(Error::TooManyThreads(pid))
 }
 
-fn set_affinity(tid: u32, cpus: &Cpus) -> nix::Result<()> {
+fn set_affinity(tid: u32, cpus: &Cpus) -> rustix::io::Result<()> {
     let mut set = CpuSet::new();
-    cpus.iter().try_for_each(|cpu| set.set(*cpu))?;
-    sched_setaffinity(Pid::from_raw(i32::try_from(tid).map_err(|_| nix::Error::ESRCH)?), &set)
+    for cpu in cpus {
+        // The set has room for so many.
+        if *cpu >= CpuSet::MAX_CPU {
+            return Err(Errno::INVAL);
+        }
+        set.set(*cpu);
+    }
+    let thread = i32::try_from(tid).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
+    sched_setaffinity(Some(thread), &set)
 }
 
 fn affinity_file(irq: u32) -> PathBuf {
@@ -146,11 +154,11 @@ fn send(irq: u32, cpus: &Cpus) -> io::Result<()> {
 
 fn refused(error: &io::Error) -> String {
     match error.raw_os_error() {
-        Some(nix::libc::EIO | nix::libc::EPERM) => {
+        Some(libc::EIO | libc::EPERM) => {
             "the kernel manages it itself, or its controller cannot send it elsewhere".to_owned()
         }
-        Some(nix::libc::EACCES) => "only root may move interrupts".to_owned(),
-        Some(nix::libc::ENOSPC) => "those CPUs have no interrupt vector left".to_owned(),
+        Some(libc::EACCES) => "only root may move interrupts".to_owned(),
+        Some(libc::ENOSPC) => "those CPUs have no interrupt vector left".to_owned(),
         _ => error.to_string(),
     }
 }
@@ -243,7 +251,7 @@ fn undo_threads(state: &mut State, alive: bool, outcome: &mut Outcome) {
         // A thread that began within the fence is given what the process's first one had.
         match set_affinity(tid, before.map_or(&first, |thread| &thread.allowed)) {
             Ok(()) => restored += 1,
-            Err(nix::Error::ESRCH) => {}
+            Err(Errno::SRCH) => {}
             Err(error) => {
                 outcome.failed.push(format!("thread {tid} of {what} is not restored: {error}"));
                 state.threads.extend(before.cloned());

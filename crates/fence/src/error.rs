@@ -62,7 +62,7 @@ pub enum Error {
         /// List of CPUs where it should run.
         cpus: String,
         /// Why.
-        source: nix::Error,
+        source: rustix::io::Errno,
     },
     /// New threads come faster than their affinity is set.
     #[error("process {0} starts threads faster than they can be bound")]

@@ -8,7 +8,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nix::libc;
 use rustc_hash::FxHashMap;
 use rustix::fs::{FileType, Stat};
 

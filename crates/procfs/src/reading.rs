@@ -327,7 +327,7 @@ mod tests {
     fn what_is_no_regular_file_is_refused_without_waiting() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
-        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
         for (path, what) in [(pipe.as_path(), "a pipe"), (Path::new("/dev/zero"), "a device")] {
             let error = read(path, LIMIT).unwrap_err().to_string();
             assert!(error.contains(what) && error.contains(&path.display().to_string()), "{error}");

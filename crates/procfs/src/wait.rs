@@ -1,7 +1,6 @@
 //! What a thread waits for, by the function of the kernel in which it does.
 
 use fenxi_model::words;
-use nix::libc;
 
 use crate::scan::{number, words as split};
 
@@ -288,12 +287,12 @@ mod tests {
             let text = format!("{call} 0x3 0x0 0x7ffd 0x0 0x0 0x0 0x7ffc 0x7f01\n");
             Wait::of_thread(function, || system_call(text.as_bytes()))
         };
-        assert_eq!(of("folio_wait_bit_common", nix::libc::SYS_fdatasync), Wait::Flush);
-        assert_eq!(of("folio_wait_bit_common", nix::libc::SYS_pread64), Wait::Disk);
-        assert_eq!(of("folio_wait_bit_common", nix::libc::SYS_pwrite64), Wait::Flush);
-        assert_eq!(of("blk_mq_get_tag", nix::libc::SYS_pwrite64), Wait::Disk);
-        assert_eq!(of("wait_woken", nix::libc::SYS_sendto), Wait::Send);
-        assert_eq!(of("wait_woken", nix::libc::SYS_recvfrom), Wait::Receive);
+        assert_eq!(of("folio_wait_bit_common", libc::SYS_fdatasync), Wait::Flush);
+        assert_eq!(of("folio_wait_bit_common", libc::SYS_pread64), Wait::Disk);
+        assert_eq!(of("folio_wait_bit_common", libc::SYS_pwrite64), Wait::Flush);
+        assert_eq!(of("blk_mq_get_tag", libc::SYS_pwrite64), Wait::Disk);
+        assert_eq!(of("wait_woken", libc::SYS_sendto), Wait::Send);
+        assert_eq!(of("wait_woken", libc::SYS_recvfrom), Wait::Receive);
         assert_eq!((system_call(b"running\n"), system_call(b"")), (None, None));
     }
 

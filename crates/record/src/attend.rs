@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, io};
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::{
     clock,
@@ -70,16 +70,16 @@ pub fn attend(argv: &[OsString], contained: &Contained, limit_s: Option<f64>) ->
         let why = match sleeper.sleep_until(deadline)? {
             Wake::Child => continue,
             Wake::Signal { ends: false, .. } => continue,
-            Wake::Signal { signal, .. } => Cause::Interrupted(signal as i32),
+            Wake::Signal { signal, .. } => Cause::Interrupted(signal.as_raw()),
             Wake::Deadline => Cause::OutOfTime,
         };
         if cause == Cause::Itself {
             cause = why;
-            running.signal(Signal::SIGTERM);
+            running.signal(Signal::TERM);
             deadline = Some(clock::monotonic() + GRACE_S);
         } else {
             // It had its time to end, or somebody asked twice.
-            running.signal(Signal::SIGKILL);
+            running.signal(Signal::KILL);
             deadline = None;
         }
     }
@@ -95,7 +95,7 @@ pub fn pause(seconds: f64) -> io::Result<Option<i32>> {
     loop {
         match sleeper.sleep_until(Some(until))? {
             Wake::Deadline => return Ok(None),
-            Wake::Signal { signal, ends: true, .. } => return Ok(Some(signal as i32)),
+            Wake::Signal { signal, ends: true, .. } => return Ok(Some(signal.as_raw())),
             Wake::Child | Wake::Signal { .. } => {}
         }
     }

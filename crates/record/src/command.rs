@@ -10,12 +10,9 @@ use std::{
 };
 
 use fenxi_model::{Better, Micros, Rows, Unit, catalog::result};
-use nix::{
-    errno::Errno,
-    libc::{self, rusage, timeval},
-    sys::signal::{SigSet, Signal, kill},
-    unistd::Pid,
-};
+use fenxi_sys::signal::{Signal, Signals};
+use libc::{rusage, timeval};
+use rustix::process::{Pid, kill_process, kill_process_group, set_parent_process_death_signal};
 
 use crate::clock;
 
@@ -71,15 +68,15 @@ impl Running {
         }
         before_exec(&mut command, contained.is_some());
         // Reaped below, with what it used.
-        let process = Pid::from_raw(command.spawn()?.id() as i32);
+        let process = Pid::from_child(&command.spawn()?);
         Ok(Running { process, name: program.to_string_lossy().into_owned(), started, is_group: contained.is_some() })
     }
 
     /// Passes a signal on; to all processes of its group when it is contained.
     pub fn signal(&self, signal: Signal) {
         // The child is not yet reaped, so its number cannot belong to another process.
-        let whom = if self.is_group { Pid::from_raw(-self.process.as_raw()) } else { self.process };
-        let _ = kill(whom, signal);
+        let send = if self.is_group { kill_process_group } else { kill_process };
+        let _ = send(self.process, signal);
     }
 
     /// The command's end, if it has come.
@@ -96,7 +93,7 @@ impl Running {
     pub fn kill_rest(&self) {
         if self.is_group {
             // The number is taken for as long as any process is in the group.
-            let _ = kill(Pid::from_raw(-self.process.as_raw()), Signal::SIGKILL);
+            let _ = kill_process_group(self.process, Signal::KILL);
         }
     }
 }
@@ -109,9 +106,12 @@ fn wait4(process: Pid) -> io::Result<Option<(ExitStatus, rusage)>> {
     // SAFETY: both pointers are to variables of the right types that outlive the call; a `rusage` of zeros
     // is valid, so that it may be read even if the kernel did not write it.
     let (found, usage) = unsafe {
-        let found = libc::wait4(process.as_raw(), &raw mut status, libc::WNOHANG, usage.as_mut_ptr());
-        (Errno::result(found)?, usage.assume_init())
+        let found = libc::wait4(process.as_raw_pid(), &raw mut status, libc::WNOHANG, usage.as_mut_ptr());
+        (found, usage.assume_init())
     };
+    if found < 0 {
+        return Err(io::Error::last_os_error());
+    }
     Ok((found != 0).then(|| (ExitStatus::from_raw(status), usage)))
 }
 
@@ -125,9 +125,9 @@ pub fn let_signals_through(command: &mut Command) {
 pub(crate) fn before_exec(command: &mut Command, contained: bool) {
     let prepare = move || {
         if contained {
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            set_parent_process_death_signal(Some(Signal::KILL))?;
         }
-        Ok(SigSet::all().thread_unblock()?)
+        Signals::all().unblock().map(drop)
     };
     // SAFETY: the closure makes two system calls, which are safe to make between fork and exec, and
     // neither allocates nor touches anything that another thread of the parent may hold locked.

@@ -4,7 +4,7 @@ use std::{io, ops::ControlFlow};
 
 use fenxi_model::{Micros, Rows};
 use fenxi_store::StoreError;
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::{
     clock::StepWatch,
@@ -192,7 +192,7 @@ impl<T: Time> Recording<T> {
     fn on_signal(&mut self, signal: Signal, ends: bool, by_process: bool) -> bool {
         match &self.command {
             Some(_) if ends && self.plan.contained.is_some() => {
-                self.interrupted = Some(signal as i32);
+                self.interrupted = Some(signal.as_raw());
                 self.ask_to_end();
                 true
             }
@@ -203,13 +203,13 @@ impl<T: Time> Recording<T> {
                 false
             }
             // What has no end and no command is asked to begin anew, as services are.
-            None if signal == Signal::SIGHUP && self.plan.roll.is_some() => {
+            None if signal == Signal::HUP && self.plan.roll.is_some() => {
                 self.reload = true;
                 true
             }
             None => {
                 if ends {
-                    self.interrupted = Some(signal as i32);
+                    self.interrupted = Some(signal.as_raw());
                 }
                 ends
             }
@@ -275,7 +275,7 @@ impl<T: Time> Recording<T> {
     /// Asks a command that still runs to end; it is killed when it does not in time.
     fn ask_to_end(&mut self) {
         if let Some(command) = &self.command {
-            command.signal(Signal::SIGTERM);
+            command.signal(Signal::TERM);
             self.kill_at = Some(self.time.monotonic() + GRACE_S);
         }
     }
@@ -286,7 +286,7 @@ impl<T: Time> Recording<T> {
                 Wake::Deadline => {
                     self.kill_at = None;
                     if let Some(command) = &self.command {
-                        command.signal(Signal::SIGKILL);
+                        command.signal(Signal::KILL);
                     }
                 }
                 Wake::Child => {}

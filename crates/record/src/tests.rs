@@ -15,7 +15,7 @@ use fenxi_model::{
     catalog::{event, sched},
 };
 use fenxi_source::{Collector, Root, Source, SourceError, Spec, Take, Tick};
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::{Outcome, Plan, Stage, recorder::observe_in, time::Time, wake::Wake};
 
@@ -215,7 +215,7 @@ fn a_slewed_wall_clock_is_no_step() {
 }
 
 fn signal(ends: bool) -> Wake {
-    Wake::Signal { signal: if ends { Signal::SIGINT } else { Signal::SIGUSR1 }, ends, by_process: true }
+    Wake::Signal { signal: if ends { Signal::INT } else { Signal::USR1 }, ends, by_process: true }
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_signal_ends_the_recording_with_what_there_is() {
         let recorded = record(&time, &EVERY_TICK, None, MANY);
         // A rest of less than a tenth of an interval would mean nothing.
         assert_eq!(recorded.ticks, ticks, "{at}");
-        assert_eq!(recorded.outcome.interrupted, Some(Signal::SIGINT as i32));
+        assert_eq!(recorded.outcome.interrupted, Some(Signal::INT.as_raw()));
     }
 }
 

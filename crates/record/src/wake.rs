@@ -1,22 +1,21 @@
 //! Sleeps until a deadline, a signal or the exit of the command, whichever is first.
 
-use std::{io, os::fd::AsFd};
+use std::{io, os::fd::OwnedFd, time::Duration};
 
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::{
-        signal::{SigSet, Signal},
-        signalfd::{SfdFlags, SignalFd},
-        time::TimeSpec,
-        timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags},
-    },
+use fenxi_sys::signal::{Came, Descriptor, Signal, Signals};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime},
 };
 
 /// Signals that end a recording, or are passed on to its command.
-const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+const ENDING: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
 /// Signals that are only passed on to the command.
-const PASSED_ON: [Signal; 2] = [Signal::SIGUSR1, Signal::SIGUSR2];
+const PASSED_ON: [Signal; 2] = [Signal::USR1, Signal::USR2];
+
+/// No time: for a poll, not to wait; for a timer, to be switched off.
+const NONE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// Why the sleeper woke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +38,9 @@ pub enum Wake {
 /// Holds back this thread's signals and hands them out one by one.
 #[derive(Debug)]
 pub struct Sleeper {
-    signals: SignalFd,
-    timer: TimerFd,
-    before: SigSet,
+    signals: Descriptor,
+    timer: OwnedFd,
+    before: Signals,
 }
 
 impl Sleeper {
@@ -50,17 +49,12 @@ impl Sleeper {
     /// # Errors
     /// When the kernel refuses a signal or timer descriptor.
     pub fn new(passes_on: bool) -> io::Result<Sleeper> {
-        let mut set = SigSet::empty();
-        ENDING.iter().for_each(|s| set.add(*s));
-        set.add(Signal::SIGCHLD);
-        if passes_on {
-            PASSED_ON.iter().for_each(|s| set.add(*s));
-        }
-        let before = SigSet::thread_get_mask()?;
-        set.thread_block()?;
+        let passed_on = PASSED_ON.iter().filter(|_| passes_on);
+        let set = Signals::of(ENDING.iter().chain(&[Signal::CHILD]).chain(passed_on).copied());
+        let before = set.block()?;
         Ok(Sleeper {
-            signals: SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?,
-            timer: TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?,
+            signals: set.descriptor()?,
+            timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?,
             before,
         })
     }
@@ -70,27 +64,20 @@ impl Sleeper {
     /// # Errors
     /// When the kernel refuses to poll; interruptions are not errors.
     pub fn sleep_until(&self, deadline: Option<f64>) -> io::Result<Wake> {
-        match deadline {
-            Some(at) => {
-                // A timer set to zero is a timer switched off, hence at least one nanosecond.
-                let at = TimeSpec::from_duration(std::time::Duration::from_secs_f64(at.max(1e-9)));
-                self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
-            }
-            None => self.timer.unset()?,
-        }
+        // A timer set to zero is a timer switched off, hence at least one nanosecond.
+        let at = deadline.map_or(Duration::ZERO, |at| Duration::from_secs_f64(at.max(1e-9)));
+        let at = Itimerspec { it_interval: NONE, it_value: at.try_into().map_err(io::Error::other)? };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &at)?;
         loop {
             if let Some(wake) = self.pending_signal()? {
                 return Ok(wake);
             }
-            let mut fds = [
-                PollFd::new(self.signals.as_fd(), PollFlags::POLLIN),
-                PollFd::new(self.timer.as_fd(), PollFlags::POLLIN),
-            ];
-            match poll(&mut fds, PollTimeout::NONE) {
-                Ok(_) | Err(Errno::EINTR) => {}
+            let mut fds = [PollFd::new(&self.signals, PollFlags::IN), PollFd::new(&self.timer, PollFlags::IN)];
+            match poll(&mut fds, None) {
+                Ok(_) | Err(Errno::INTR) => {}
                 Err(e) => return Err(e.into()),
             }
-            let due = fds[1].revents().is_some_and(|r| r.contains(PollFlags::POLLIN));
+            let due = fds[1].revents().contains(PollFlags::IN);
             if due && self.pending_is_none()? {
                 return Ok(Wake::Deadline);
             }
@@ -98,20 +85,18 @@ impl Sleeper {
     }
 
     fn pending_is_none(&self) -> io::Result<bool> {
-        let mut fds = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut fds, PollTimeout::ZERO) {
+        let mut fds = [PollFd::new(&self.signals, PollFlags::IN)];
+        match poll(&mut fds, Some(&NONE)) {
             Ok(n) => Ok(n == 0),
-            Err(Errno::EINTR) => Ok(true),
+            Err(Errno::INTR) => Ok(true),
             Err(e) => Err(e.into()),
         }
     }
 
     fn pending_signal(&self) -> io::Result<Option<Wake>> {
-        let Some(info) = self.signals.read_signal()? else { return Ok(None) };
-        let Ok(signal) = Signal::try_from(info.ssi_signo as i32) else { return Ok(None) };
-        Ok(Some(match signal {
-            Signal::SIGCHLD => Wake::Child,
-            _ => Wake::Signal { signal, ends: ENDING.contains(&signal), by_process: info.ssi_code <= 0 },
+        Ok(self.signals.read()?.map(|Came { signal, by_process }| match signal {
+            Signal::CHILD => Wake::Child,
+            _ => Wake::Signal { signal, ends: ENDING.contains(&signal), by_process },
         }))
     }
 }
@@ -120,9 +105,9 @@ impl Drop for Sleeper {
     fn drop(&mut self) {
         // What still waits is taken off first, or it would strike as soon as it is let through. Where somebody
         // else held signals back before, it is for them.
-        if !self.before.contains(Signal::SIGINT) {
+        if !self.before.contains(Signal::INT) {
             while let Ok(Some(_)) = self.pending_signal() {}
         }
-        let _ = self.before.thread_set_mask();
+        let _ = self.before.block_only();
     }
 }

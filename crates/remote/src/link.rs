@@ -6,7 +6,7 @@ use std::{
 };
 
 use fenxi_model::{Micros, Rows, catalog::text, command_without_secrets};
-use nix::sys::signal::SigSet;
+use fenxi_sys::signal::Signals;
 
 use crate::{
     frame::{Began, Order, ToAgent, send},
@@ -131,7 +131,7 @@ impl Link {
     /// Keeps the host connected until the recording ends: the work of a thread of its own.
     pub fn keep(&self) {
         // A signal is for the thread that records.
-        let _ = SigSet::all().thread_block();
+        let _ = Signals::all().block();
         let mut pause = PAUSE;
         loop {
             let began = Instant::now();

@@ -11,14 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nix::{
-    sys::signal::{SigSet, Signal, killpg},
-    unistd::Pid,
-};
+use fenxi_sys::signal::{Signal, Signals};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{OFlags, fcntl_setfl},
     io::Errno,
+    process::{Pid, kill_process_group},
 };
 
 /// Bytes that are read at once.
@@ -185,7 +183,7 @@ impl Transport {
         // What it says about itself is read on, so that it does not hang in it, and it is reaped.
         let errors = self.errors.take();
         std::thread::Builder::new().name("transport".to_owned()).spawn(move || {
-            let _ = SigSet::all().thread_block();
+            let _ = Signals::all().block();
             let _ = errors.map(|mut errors| io::copy(&mut errors, &mut io::sink()));
             let _ = child.wait();
         })?;
@@ -196,7 +194,7 @@ impl Transport {
     pub fn wait(mut self, input: &Input) -> (i32, Vec<String>) {
         input.close();
         if !self.has_ended(FAREWELL) {
-            self.kill(Signal::SIGTERM);
+            self.kill(Signal::TERM);
         }
         let status = self.child.wait().ok();
         let lines = self.last_lines();
@@ -209,9 +207,9 @@ impl Transport {
         input.close();
         let patience = if is_wanted { FAREWELL } else { Duration::ZERO };
         if !self.has_ended(patience) {
-            self.kill(Signal::SIGTERM);
+            self.kill(Signal::TERM);
             if !self.has_ended(FAREWELL / 4) {
-                self.kill(Signal::SIGKILL);
+                self.kill(Signal::KILL);
             }
         }
         let status = self.child.wait();
@@ -258,7 +256,7 @@ impl Transport {
 
     fn kill(&self, signal: Signal) {
         // It is not reaped yet, so that its number is no other group's.
-        let _ = killpg(Pid::from_raw(self.child.id() as i32), signal);
+        let _ = kill_process_group(Pid::from_child(&self.child), signal);
     }
 }
 

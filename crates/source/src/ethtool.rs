@@ -5,8 +5,6 @@
 
 use std::{io, os::fd::AsRawFd};
 
-use nix::libc;
-
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSTATS: u32 = 0x1d;

@@ -10,8 +10,6 @@ use std::{
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
 };
 
-use nix::libc;
-
 /// `PERF_TYPE_SOFTWARE`.
 pub const SOFTWARE: u32 = 1;
 /// `PERF_COUNT_SW_CPU_CLOCK`.

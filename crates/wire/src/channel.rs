@@ -4,19 +4,12 @@
 //! thread share.
 
 use std::{
-    io::{self, IoSliceMut, Read, Write},
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    io::{self, Read, Write},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     time::Duration,
 };
 
-use nix::{
-    cmsg_space,
-    errno::Errno,
-    sys::{
-        socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt::ReceiveTimestampns},
-        time::TimeSpec,
-    },
-};
+use fenxi_sys::socket;
 use rustix::{
     buffer::spare_capacity,
     net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt},
@@ -173,7 +166,7 @@ impl Channel {
 
     /// Lets the kernel note when bytes arrive, for [`Channel::receive_late`]. Where it does not, nobody knows.
     pub fn stamp_arrivals(&self) {
-        let _ = setsockopt(&self.socket, ReceiveTimestampns, &true);
+        let _ = socket::stamp_arrivals(&self.socket);
     }
 
     /// As [`Channel::receive`], and how long what came last had been there. None where the kernel did not note it, as of Unix
@@ -233,25 +226,13 @@ fn read(socket: &OwnedFd, into: &mut Vec<u8>) -> io::Result<Received> {
 fn read_late(socket: &OwnedFd, into: &mut Vec<u8>) -> io::Result<(Received, Option<Duration>)> {
     let begin = into.len();
     into.resize(begin + READ, 0);
-    let mut control = cmsg_space!(TimeSpec);
-    let mut pieces = [IoSliceMut::new(&mut into[begin..])];
-    let got = recvmsg::<()>(socket.as_raw_fd(), &mut pieces, Some(&mut control), MsgFlags::empty());
-    let (received, count, arrived) = match got {
-        Ok(got) => {
-            let stamps = got.cmsgs().into_iter().flatten().filter_map(|message| match message {
-                ControlMessageOwned::ScmTimestampns(at) => Some(Duration::from(at)),
-                _ => None,
-            });
-            let received = match got.bytes {
-                0 => Received::End,
-                n if n < READ => Received::All,
-                _ => Received::Some,
-            };
-            (Ok(received), got.bytes, stamps.last())
-        }
-        Err(Errno::EAGAIN) => (Ok(Received::Later), 0, None),
-        Err(Errno::EINTR) => (Ok(Received::Some), 0, None),
-        Err(error) => (Err(error.into()), 0, None),
+    let (received, count, arrived) = match socket::receive_stamped(socket, &mut into[begin..]) {
+        Ok((0, arrived)) => (Ok(Received::End), 0, arrived),
+        Ok((n, arrived)) if n < READ => (Ok(Received::All), n, arrived),
+        Ok((n, arrived)) => (Ok(Received::Some), n, arrived),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => (Ok(Received::Later), 0, None),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => (Ok(Received::Some), 0, None),
+        Err(error) => (Err(error), 0, None),
     };
     into.truncate(begin + count);
     // A clock that was set back tells nothing.

@@ -14,10 +14,7 @@ use std::{
 };
 
 use fs_err as fs;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// What stands in the environment of every server, and in no answer.
 pub const SECRET: &str = "canary-5d1f0c7e-of-the-environment";
@@ -168,7 +165,7 @@ impl Served {
     /// # Errors
     /// When it is not there any more.
     pub fn end(&mut self) -> io::Result<ExitStatus> {
-        kill(Pid::from_raw(self.pid()), Signal::SIGINT)?;
+        kill_process(Pid::from_child(&self.child), Signal::INT)?;
         self.child.wait()
     }
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use fs_err as fs;
-use nix::unistd::{Pid, getpgid};
+use rustix::process::{Pid, getpgid};
 
 /// Between two looks at memory.
 const LOOK: Duration = Duration::from_millis(10);
@@ -97,7 +97,7 @@ fn of_group(root: i32) -> Vec<i32> {
 }
 
 fn group(pid: i32) -> Option<i32> {
-    getpgid(Some(Pid::from_raw(pid))).ok().map(Pid::as_raw)
+    getpgid(Pid::from_raw(pid)).ok().map(Pid::as_raw_pid)
 }
 
 /// Resident bytes of a process, shared ones included.

@@ -12,10 +12,7 @@ use clap::Args;
 use fenxi_remote::agent::{self, AgentError};
 use fenxi_source::Root;
 use fs_err as fs;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{ending::exit_code, options::Global, print};
 
@@ -82,11 +79,11 @@ pub fn run(_global: &Global, args: &AgentArgs) -> anyhow::Result<ExitCode> {
 /// Runs a command of this program; the end of standard input ends it as Ctrl-C would.
 fn tool(words: &[OsString]) -> anyhow::Result<ExitCode> {
     let mut child = Command::new(OWN).arg0("fenxi").args(words).stdin(Stdio::null()).spawn()?;
-    let process = Pid::from_raw(child.id() as i32);
+    let process = Pid::from_child(&child);
     std::thread::spawn(move || {
         let _ = io::stdin().read_to_end(&mut Vec::new());
         // It is reaped by the end of this process only, so that its number is no other's.
-        let _ = kill(process, Signal::SIGINT);
+        let _ = kill_process(process, Signal::INT);
     });
     let status = child.wait()?;
     Ok(exit_code(status.code().unwrap_or(1)))

@@ -193,8 +193,8 @@ fn uid(user: &str, args: &PstimeArgs) -> Result<u32, clap::Error> {
         let mut fields = line.split(':');
         (fields.next() == Some(user)).then(|| fields.nth(1)?.parse().ok()).flatten()
     });
-    let known = || if root.is_live() { nix::unistd::User::from_name(user).ok().flatten() } else { None };
-    listed.or_else(|| Some(known()?.uid.as_raw())).ok_or_else(|| {
+    let known = || if root.is_live() { fenxi_sys::user::uid(user) } else { None };
+    listed.or_else(known).ok_or_else(|| {
         let text = format!("no user is called {user}; give a name that `getent passwd` knows, or a number\n");
         clap::Error::raw(ErrorKind::ValueValidation, text)
     })

@@ -16,7 +16,7 @@ use clap::Args;
 use fenxi_serve::{Access, Audit, Limits, Server, Settings, Tls, Tokens};
 use fenxi_source::Root;
 use fs_err as fs;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getpid, getrlimit, kill_process, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -143,7 +143,7 @@ pub fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<ExitCode> {
             asked.cancel();
             // A second one does not wait.
             tokio::select! { _ = interrupt.recv() => {} _ = terminate.recv() => {} }
-            let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGKILL);
+            let _ = kill_process(getpid(), Signal::KILL);
         });
         server.run(stop).await;
         anyhow::Ok(())
@@ -155,10 +155,11 @@ pub fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<ExitCode> {
 
 /// As many open files as the system lets this process have: every connection is one, and shells allow few.
 fn allow_files() {
-    if let Ok((now, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // Without it there are fewer connections, and nothing else is amiss.
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, most.min(FILES).max(now), most);
-    }
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let Some(now) = current else { return };
+    let allowed = maximum.map_or(FILES, |most| most.min(FILES)).max(now);
+    // Without it there are fewer connections, and nothing else is amiss.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(allowed), maximum });
 }
 
 fn settings(global: &Global, args: &ServeArgs) -> anyhow::Result<Settings> {

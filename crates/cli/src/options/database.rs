@@ -10,7 +10,7 @@ use fenxi_wire::{
     login::{Password, Tls},
     target::{Surroundings, Target, Usual},
 };
-use nix::unistd::{User, geteuid};
+use rustix::process::geteuid;
 
 use crate::print;
 
@@ -95,7 +95,7 @@ pub fn server_or_only(url: Option<&str>) -> anyhow::Result<Server> {
 fn server_here(url: &str) -> anyhow::Result<Server> {
     let mut around = surroundings_of_observer(url)?;
     let named = variable(if is_mysql(url) { "MYSQL_USER" } else { "PGUSER" });
-    let own = User::from_uid(geteuid()).ok().flatten().map(|user| user.name);
+    let own = fenxi_sys::user::name(geteuid().as_raw());
     around.user = named.or(own).or(around.user);
     Ok(Server::new(&Target::parse(url, &around)?))
 }
@@ -147,7 +147,7 @@ pub fn surroundings_of_observer(url: &str) -> anyhow::Result<Surroundings> {
 fn option_file() -> anyhow::Result<Option<String>> {
     let Some(path) = variable("HOME").map(|home| PathBuf::from(home).join(".my.cnf")) else { return Ok(None) };
     let Ok(about) = fs_err::metadata(&path) else { return Ok(None) };
-    let is_private = about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o077 == 0;
+    let is_private = about.uid() == geteuid().as_raw() && about.mode() & 0o077 == 0;
     if !is_private {
         return Ok(None);
     }

@@ -202,8 +202,8 @@ fn sar_and_every_form_of_sadf_give_the_same_figures() {
 
 /// Seconds since the epoch now.
 fn epoch_now() -> f64 {
-    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_REALTIME).unwrap();
-    now.tv_sec() as f64 + now.tv_nsec() as f64 / 1e9
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
 fn mean(fenxi: &Fenxi, column: &str, table: &str, condition: &str) -> f64 {

@@ -64,7 +64,7 @@ fn an_interrupted_statement_ends_at_once() {
     let child = fenxi
         .spawn(&["sql", "select count(*) from range(100000000) a, range(100000) b where a.range % 7 = b.range % 5"]);
     std::thread::sleep(std::time::Duration::from_millis(700));
-    crate::support::signal(&child, nix::sys::signal::Signal::SIGINT);
+    crate::support::signal(&child, rustix::process::Signal::INT);
     let begun = std::time::Instant::now();
     let output = child.wait_with_output().unwrap();
     assert!(begun.elapsed().as_secs() < 10);

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::support::{Fenxi, signal, text};
 
@@ -117,7 +117,7 @@ fn whenever_a_compaction_is_killed_the_store_answers_the_same() {
         let mut child = fenxi.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         std::thread::sleep(Duration::from_micros((seed >> 33) % (whole.as_micros() as u64 + 1)));
-        signal(&child, Signal::SIGKILL);
+        signal(&child, Signal::KILL);
         killed += usize::from(!child.wait().unwrap().success());
         let manifest = fenxi.path().join("compacted/manifest.json");
         let own =

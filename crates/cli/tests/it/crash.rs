@@ -3,7 +3,7 @@
 use std::{collections::hash_map::RandomState, hash::BuildHasher, path::Path, time::Duration};
 
 use fenxi_store::Store;
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::support::{Fenxi, Tmpfs, signal, skipped, walk};
 
@@ -43,7 +43,7 @@ fn killed_after(wait: Duration) -> u64 {
     // What a copy made just before the kill recovers is the least that the killed one must have.
     let copy = tempfile::TempDir::new().unwrap();
     copy_store(&fenxi.path(), copy.path());
-    signal(&child, Signal::SIGKILL);
+    signal(&child, Signal::KILL);
     child.wait().unwrap();
     fs_err::create_dir_all(copy.path().join("runs")).unwrap();
     let (before, after) = (recovered_rows(copy.path()), recovered_rows(&fenxi.path()));

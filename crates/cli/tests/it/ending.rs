@@ -18,7 +18,7 @@ fn recorded() -> Fenxi {
 
 /// Runs with a standard output whose reader has gone.
 fn unread(fenxi: &Fenxi, args: &[&str]) -> Output {
-    let (reader, writer) = nix::unistd::pipe().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     fenxi.command(args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap()
 }

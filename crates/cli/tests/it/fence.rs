@@ -8,7 +8,7 @@ use std::{
 };
 
 use fs_err as fs;
-use nix::fcntl::{Flock, FlockArg};
+use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
 
 use crate::support::{Fenxi, skipped, text};
@@ -88,9 +88,10 @@ fn what_cannot_be_fenced_is_said() {
 }
 
 /// Held while interrupts are moved: they are the whole machine's, and another test, or this one run twice, moves them, too.
-fn alone() -> Flock<OwnedFd> {
+fn alone() -> OwnedFd {
     let (file, _) = fs::File::create(std::env::temp_dir().join("fenxi-test-fence.lock")).unwrap().into_parts();
-    Flock::lock(OwnedFd::from(file), FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap()
+    flock(&file, FlockOperation::LockExclusive).unwrap();
+    OwnedFd::from(file)
 }
 
 /// A process to be fenced, ended when dropped; before that every fence of `state` is undone, whatever failed.

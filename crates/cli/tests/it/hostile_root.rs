@@ -6,7 +6,7 @@ use std::{
 };
 
 use fs_err::{self as fs, os::unix::fs::symlink};
-use nix::{sys::stat::Mode, unistd::mkfifo};
+use rustix::fs::{CWD, Mode, mkfifoat};
 
 use crate::support::{Fenxi, text};
 
@@ -92,7 +92,7 @@ const COMMANDS: &[&[&str]] = &[
 #[test]
 fn no_file_of_a_saved_root_holds_a_command_or_fills_its_memory() {
     let fenxi = Fenxi::new();
-    let fifo = |path: &Path| mkfifo(path, Mode::S_IRWXU).unwrap();
+    let fifo = |path: &Path| mkfifoat(CWD, path, Mode::RWXU).unwrap();
     let zeros = |path: &Path| symlink("/dev/zero", path).unwrap();
     let folder = |path: &Path| fs::create_dir_all(path).unwrap();
     let circle = |path: &Path| symlink(path.file_name().unwrap(), path).unwrap();

@@ -8,10 +8,7 @@ use std::{
     time::Duration,
 };
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Fenxi, signal, skipped, text, wait_for};
 
@@ -23,7 +20,7 @@ fn with_pid(name: &str, file: &Path) -> String {
 /// The process IDs in a file: one for each connection.
 fn pids(file: &Path) -> Vec<Pid> {
     let text = fs_err::read_to_string(file).unwrap_or_default();
-    text.lines().filter_map(|line| line.parse().ok()).map(Pid::from_raw).collect()
+    text.lines().filter_map(|line| line.parse().ok()).filter_map(Pid::from_raw).collect()
 }
 
 fn is_there(pid: Pid) -> bool {
@@ -44,7 +41,7 @@ fn wait_for_agent(fenxi: &Fenxi) {
 }
 
 fn end(child: Child) -> String {
-    signal(&child, Signal::SIGINT);
+    signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stderr)
@@ -115,7 +112,7 @@ fn an_agent_that_is_killed_costs_its_own_rows_and_comes_back() {
     let on = with_pid("b", &file);
     let child = fenxi.spawn(&["record", "--interval", "100ms", "--source", "mem", "--on", &on]);
     wait_for_agent(&fenxi);
-    kill(pids(&file)[0], Signal::SIGKILL).unwrap();
+    kill_process(pids(&file)[0], Signal::KILL).unwrap();
     wait_for("a second agent", || pids(&file).len() == 2);
     let before = streamed(&fenxi, "agent");
     wait_for("rows of the second agent", || streamed(&fenxi, "agent") > before);
@@ -138,9 +135,9 @@ fn an_agent_that_stands_still_is_missed_and_then_says_what_it_can() {
     let child = fenxi.spawn(&["record", "--interval", "100ms", "--source", "mem", "--on", &on]);
     wait_for_agent(&fenxi);
     let agent = pids(&file)[0];
-    kill(agent, Signal::SIGSTOP).unwrap();
+    kill_process(agent, Signal::STOP).unwrap();
     wait_for("an event", || streamed(&fenxi, "event") > 0);
-    kill(agent, Signal::SIGCONT).unwrap();
+    kill_process(agent, Signal::CONT).unwrap();
     let before = streamed(&fenxi, "agent");
     wait_for("rows again", || streamed(&fenxi, "agent") > before + 3000);
     end(child);
@@ -159,7 +156,7 @@ fn agents_end_with_a_recorder_that_is_killed_and_what_came_is_kept() {
     let on = with_pid("b", &file);
     let mut child = fenxi.spawn(&["record", "--interval", "50ms", "--source", "mem", "--on", &on]);
     wait_for_agent(&fenxi);
-    signal(&child, Signal::SIGKILL);
+    signal(&child, Signal::KILL);
     child.wait().unwrap();
     let agent = pids(&file)[0];
     wait_for("the agent to end", || !is_there(agent));
@@ -258,9 +255,9 @@ fn what_waits_for_a_slow_link_is_kept_and_follows() {
     let child = fenxi.spawn(&["record", "--interval", "50ms", "--on", &on, "--source", "mem,b:+process,b:+thread"]);
     wait_for_agent(&fenxi);
     let relay = pids(&file)[0];
-    kill(relay, Signal::SIGSTOP).unwrap();
+    kill_process(relay, Signal::STOP).unwrap();
     std::thread::sleep(Duration::from_secs(3));
-    kill(relay, Signal::SIGCONT).unwrap();
+    kill_process(relay, Signal::CONT).unwrap();
     let before = streamed(&fenxi, "agent");
     wait_for("what waited", || streamed(&fenxi, "agent") > before + 20_000);
     end(child);
@@ -281,14 +278,14 @@ fn each_run_of_a_rolled_recording_has_the_facts_of_all_hosts() {
     wait_for("two runs", || runs() >= 2);
     // Options that cannot be read leave the agents at work; those that can connect to them anew.
     fs_err::write(&conf, "interwal 1s\n").unwrap();
-    signal(&child, Signal::SIGHUP);
+    signal(&child, Signal::HUP);
     let before = runs();
     wait_for("runs after a vain reload", || runs() >= before + 3);
     fs_err::write(&conf, options.replace("mem,", "mem,vm,")).unwrap();
-    signal(&child, Signal::SIGHUP);
+    signal(&child, Signal::HUP);
     let before = runs();
     wait_for("runs after a reload", || runs() >= before + 3);
-    signal(&child, Signal::SIGTERM);
+    signal(&child, Signal::TERM);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(fenxi.number("select count(*) as n from event where kind = 'not reloaded'"), 1.0);

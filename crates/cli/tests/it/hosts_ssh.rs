@@ -119,7 +119,7 @@ impl Drop for Net {
 
 #[test]
 fn three_hosts_over_ssh_are_one_run_and_a_cut_link_costs_nothing() {
-    if !nix::unistd::geteuid().is_root() {
+    if !rustix::process::geteuid().is_root() {
         return skipped(NAME, "network namespaces need root");
     }
     assert!(std::path::Path::new(SSHD).exists(), "sshd is missing; scripts/setup installs it");

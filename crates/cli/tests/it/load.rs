@@ -146,7 +146,7 @@ fn prometheus_is_answered_meanwhile() {
         asked().is_some_and(|text| text.contains("fenxi_load_transactions_per_second"))
     });
     // Ctrl-C ends it at the next interval, with the summary.
-    signal(&load, nix::sys::signal::Signal::SIGINT);
+    signal(&load, rustix::process::Signal::INT);
     let output = text(&load.wait_with_output().unwrap().stdout);
     assert!(output.contains("SQL statistics"), "{output}");
 }

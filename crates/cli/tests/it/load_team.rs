@@ -8,7 +8,7 @@ use std::{
 };
 
 use fs_err as fs;
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::{
     stub::Stub,
@@ -152,7 +152,7 @@ fn a_worker_takes_orders_from_whom_it_should_and_from_one_at_a_time() {
     wait_for("transactions", || asked(&server).len() > 10);
     assert!(fenxi.fails(1, &words(&all)).contains("it is busy with another coordinator"));
     // Ctrl-C ends the load everywhere, with its summary, and the worker is free again.
-    signal(&load, Signal::SIGINT);
+    signal(&load, Signal::INT);
     let output = load.wait_with_output().unwrap();
     assert!(text(&output.stdout).contains("SQL statistics") && text(&output.stderr).contains("it was interrupted"));
     let count = asked(&server).len();

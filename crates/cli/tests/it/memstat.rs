@@ -10,7 +10,6 @@ use std::{
     process::{Command, Stdio},
 };
 
-use nix::libc;
 use serde_json::Value;
 
 use crate::support::{Fenxi, ended_by_pipe, skipped, text, wait_for};
@@ -82,7 +81,7 @@ fn residency(fenxi: &Fenxi, path: &Path) -> (u64, Option<u64>) {
 }
 
 fn rustix_page_size() -> usize {
-    nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).unwrap().unwrap() as usize
+    rustix::param::page_size()
 }
 
 #[test]
@@ -98,15 +97,15 @@ fn what_was_written_read_and_evicted_is_told_page_by_page() {
     // The kernel may write some of it out at once.
     assert!(dirty.is_none_or(|dirty| dirty <= n), "{dirty:?}");
     file.sync_all().unwrap();
-    let advise = |advice| nix::fcntl::posix_fadvise(file.file(), 0, 0, advice).unwrap();
-    advise(nix::fcntl::PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+    let advise = |advice| rustix::fs::fadvise(file.file(), 0, None, advice).unwrap();
+    advise(rustix::fs::Advice::DontNeed);
     let (evicted, dirty) = residency(&fenxi, &path);
     if evicted == n {
         return skipped("eviction", "this file system holds its files in memory only");
     }
     assert!(evicted <= 16 && dirty.is_none_or(|n| n == 0), "{evicted} pages are still there");
     let file = fs_err::File::open(&path).unwrap();
-    nix::fcntl::posix_fadvise(file.file(), 0, 0, nix::fcntl::PosixFadviseAdvice::POSIX_FADV_RANDOM).unwrap();
+    rustix::fs::fadvise(file.file(), 0, None, rustix::fs::Advice::Random).unwrap();
     let mut buffer = vec![0; page];
     for i in 0..300 {
         file.file().read_exact_at(&mut buffer, 3 * i * page as u64).unwrap();
@@ -153,7 +152,7 @@ fn strangers_are_told_what_they_may_know() {
     assert!(copied.success());
     let path = dir.path().join("file");
     fs_err::write(&path, "x").unwrap();
-    if !nix::unistd::geteuid().is_root() {
+    if !rustix::process::geteuid().is_root() {
         return skipped("a stranger's view", "only root can become another user");
     }
     let run = |args: &[&str]| {

@@ -4,6 +4,7 @@
 use std::{
     io::{Read, Write},
     net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket},
+    os::fd::AsFd,
     process::{Child, Command, Output, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
     thread,
@@ -34,7 +35,7 @@ impl Wire {
     /// None, told loudly, where that is not allowed or not installed.
     fn new(test: &str) -> Option<Wire> {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        if !nix::unistd::geteuid().is_root() {
+        if !rustix::process::geteuid().is_root() {
             skipped(test, "network namespaces need root");
             return None;
         }
@@ -109,7 +110,7 @@ fn within<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'stat
     let path = format!("/run/netns/{name}");
     let thread = thread::spawn(move || {
         let namespace = fs_err::File::open(path).unwrap();
-        nix::sched::setns(&namespace, nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
+        rustix::thread::move_into_link_name_space(namespace.as_fd(), None).unwrap();
         work()
     });
     thread.join().unwrap()

@@ -7,7 +7,7 @@ use std::{
 };
 
 use fs_err as fs;
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::{Fenxi, signal, text, wait_for};
@@ -139,7 +139,7 @@ fn interrupting_an_import_ends_its_program_and_keeps_nothing() {
     };
     wait_for("the program to run", || sleeping() == 1);
     let begun = Instant::now();
-    signal(&child, Signal::SIGINT);
+    signal(&child, Signal::INT);
     assert!(!child.wait().unwrap().success());
     assert!(begun.elapsed() < Duration::from_secs(10));
     assert_eq!(sleeping(), 0);

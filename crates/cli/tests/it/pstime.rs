@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::{Fenxi, ended_by_pipe, signal, skipped, text, wait_for};
@@ -150,7 +150,7 @@ fn a_closed_pipe_and_ctrl_c_end_it_quietly() {
     let mut out = BufReader::new(child.stdout.take().unwrap());
     line.clear();
     out.read_line(&mut line).unwrap();
-    signal(&child, Signal::SIGINT);
+    signal(&child, Signal::INT);
     let shown: Vec<String> = out.lines().map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(42));
     assert!(shown.last().is_some_and(|line| line.contains("(total)")), "{shown:?}");
@@ -172,7 +172,7 @@ fn what_vanishes_meanwhile_is_no_trouble() {
 
 #[test]
 fn who_may_not_see_ends_is_told_and_shown_what_there_is() {
-    if !nix::unistd::geteuid().is_root() {
+    if !rustix::process::geteuid().is_root() {
         return skipped("pstime as another user", "only root can become another user");
     }
     // A copy where anybody may run it, whatever the folders above the original allow.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::support::{Fenxi, signal, text};
 
@@ -44,7 +44,7 @@ fn ctrl_c_ends_the_recording_and_keeps_the_run() {
     let child = fenxi.spawn(&["record", "--interval", "20ms", "--source", "cpu"]);
     fenxi.wait_until_recording();
     std::thread::sleep(Duration::from_millis(300));
-    signal(&child, Signal::SIGINT);
+    signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(fenxi.number("select count(distinct t) as n from cpu") > 3.0);
@@ -58,7 +58,7 @@ fn signals_are_passed_on_to_the_command_and_recording_goes_on_until_it_ends() {
     let mut child = fenxi.spawn(&["record", "--interval", "20ms", "--source", "cpu", "--", "sh", "-c", script]);
     let mut ready = [0; 6];
     std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut ready).unwrap();
-    signal(&child, Signal::SIGTERM);
+    signal(&child, Signal::TERM);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(42), "{}", text(&output.stderr));
     assert_eq!(fenxi.number("select value from result where name = 'exit_status'"), 42.0);

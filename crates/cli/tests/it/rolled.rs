@@ -7,7 +7,7 @@ use std::{
 
 use fenxi_model::{Micros, Rows, RunId, catalog::cpu};
 use fenxi_store::{Begin, End, RunEntry, SERIES, Store};
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::support::{Fenxi, Tmpfs, signal, skipped, text, wait_for};
 
@@ -93,13 +93,13 @@ fn hangup_reads_options_anew_and_termination_seals() {
     let other = fenxi.fails(1, &["record", "--roll", "1h", "--name", "night", "--source", "cpu"]);
     assert!(other.contains("another fenxi is recording `night`"), "{other}");
     fs_err::write(&conf, "roll 1h\ninterval 100ms\nsource cpu,mem\nname night\n").unwrap();
-    signal(&child, Signal::SIGHUP);
+    signal(&child, Signal::HUP);
     wait_for("the first run to be sealed", || fenxi.store().ids().unwrap().len() == 1);
     // A file that is wrong changes nothing, and is said to be.
     fs_err::write(&conf, "interwal 1s\n").unwrap();
-    signal(&child, Signal::SIGHUP);
+    signal(&child, Signal::HUP);
     wait_for("the second run to be sealed", || fenxi.store().ids().unwrap().len() == 2);
-    signal(&child, Signal::SIGTERM);
+    signal(&child, Signal::TERM);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let runs = runs(&fenxi.store());
@@ -150,7 +150,7 @@ fn fifty_kills_lose_nothing_that_was_sealed() {
         assert!(begun.elapsed() < Duration::from_secs(300), "{} runs of {} days are left", old(), days.len());
         std::thread::sleep(Duration::from_millis(50));
     }
-    signal(&child, Signal::SIGTERM);
+    signal(&child, Signal::TERM);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     fenxi.ok(&["runs"]);
@@ -184,7 +184,7 @@ fn a_full_disk_costs_the_oldest_runs_and_not_the_recording() {
         let left = fenxi.store().ids().unwrap_or_default();
         left.iter().filter(|id| before.contains(id)).count() < before.len() - 2
     });
-    signal(&child, Signal::SIGTERM);
+    signal(&child, Signal::TERM);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let left = fenxi.store().ids().unwrap();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use fenxi_store::Store;
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::support::{Fenxi, signal, text};
 
@@ -31,7 +31,7 @@ fn a_server_says_where_it_is_logs_each_request_and_ends_with_ctrl_c() {
     for address in [&first, &second] {
         assert!(get(address, "/api/v1/about").starts_with("HTTP/1.1 200 "), "{address}");
     }
-    signal(&child, Signal::SIGINT);
+    signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let log = text(&output.stderr);

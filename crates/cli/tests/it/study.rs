@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use fenxi_store::{RunEntry, Store};
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::support::{Fenxi, Tmpfs, signal, skipped, text, wait_for};
 
@@ -123,7 +123,7 @@ fn a_study_killed_at_any_moment_goes_on_and_finishes_each_cell_once() {
         let mut child = study.fenxi.spawn(&["study", &plan]);
         study.fenxi.wait_until_recording();
         std::thread::sleep(Duration::from_millis(70 * kill + 20));
-        signal(&child, Signal::SIGKILL);
+        signal(&child, Signal::KILL);
         child.wait().unwrap();
     }
     let before = study.finished();
@@ -155,7 +155,7 @@ teardown = "echo down >> log"
     let plan = study.plan().display().to_string();
     let child = study.fenxi.spawn(&["study", &plan]);
     wait_for("the second run", || study.log().contains("waiting"));
-    signal(&child, Signal::SIGINT);
+    signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let said = text(&output.stderr);

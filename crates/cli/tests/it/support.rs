@@ -99,11 +99,11 @@ pub fn text(bytes: &[u8]) -> String {
 /// Demands that a command whose reader has gone ended as others do: by SIGPIPE, without a word.
 pub fn ended_by_pipe(output: &Output) {
     let (signal, said) = (output.status.signal(), text(&output.stderr));
-    assert_eq!((signal, said.as_str()), (Some(nix::sys::signal::Signal::SIGPIPE as i32), ""));
+    assert_eq!((signal, said.as_str()), (Some(rustix::process::Signal::PIPE.as_raw()), ""));
 }
 
-pub fn signal(child: &Child, signal: nix::sys::signal::Signal) {
-    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id() as i32), signal).unwrap();
+pub fn signal(child: &Child, signal: rustix::process::Signal) {
+    rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
 }
 
 /// Says loudly that a test could not be made here, and why.

@@ -9,8 +9,8 @@ use std::{
 };
 
 use fs_err as fs;
-use nix::sys::signal::Signal;
 use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
+use rustix::process::Signal;
 
 use crate::support::{Fenxi, signal, skipped, text, wait_for};
 
@@ -206,7 +206,7 @@ fn parts_sizes_and_whole_directories() {
 fn a_fifo_is_read_and_stays() {
     let place = Place::new();
     let fifo = place.path("fifo");
-    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
     assert!(place.fails(1, &["fifo"]).contains("not a regular file"));
     let theirs = fifo.clone();
     let writer = std::thread::spawn(move || fs::write(theirs, data(500_000)).unwrap());
@@ -305,7 +305,7 @@ fn a_file_that_grows_is_read_as_far_as_it_went_and_said() {
 fn an_interrupt_leaves_the_input_and_no_output() {
     let place = Place::new();
     let fifo = place.path("fifo");
-    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
     let child = place
         .fenxi
         .command(&["tamp", "-o", "made.zst", "fifo"])
@@ -316,7 +316,7 @@ fn an_interrupt_leaves_the_input_and_no_output() {
     let mut writer = fs::OpenOptions::new().write(true).open(&fifo).unwrap();
     writer.write_all(&data(100_000)).unwrap();
     wait_for("the output to be made", || makes(&child, &place));
-    signal(&child, Signal::SIGTERM);
+    signal(&child, Signal::TERM);
     // The pipe is still open and silent.
     let output = child.wait_with_output().unwrap();
     drop(writer);
@@ -329,7 +329,7 @@ fn an_interrupt_leaves_the_input_and_no_output() {
 fn waiting(place: &Place) -> (std::process::Child, fs::File) {
     let fifo = place.path("fifo");
     if !fifo.exists() {
-        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
     }
     let mut command = place.fenxi.command(&["tamp", "-f", "-o", "made.zst", "fifo"]);
     let child = command.current_dir(place.dir.path()).stderr(Stdio::piped()).spawn().unwrap();
@@ -344,7 +344,7 @@ fn a_killed_tamp_leaves_nothing_and_no_signal_does() {
     let ignored = fs::read_to_string("/proc/self/status").unwrap();
     let ignored = ignored.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim().to_owned();
     let ignored = u64::from_str_radix(&ignored, 16).unwrap();
-    for end in [Signal::SIGKILL, Signal::SIGHUP, Signal::SIGTERM, Signal::SIGINT] {
+    for end in [Signal::KILL, Signal::HUP, Signal::TERM, Signal::INT] {
         // Below `nohup` a signal that was ignored stays so, and would be waited for in vain.
         if ignored >> (end as i32 - 1) & 1 == 1 {
             eprintln!("SKIPPED tamp ended by {end}: it is ignored here");
@@ -375,7 +375,7 @@ fn what_an_earlier_tamp_left_is_removed_and_what_is_no_leftover_stays() {
     let locked = fs::File::open(place.write(".file.zst.tamp-0", b"locked")).unwrap();
     rustix::fs::flock(&locked, rustix::fs::FlockOperation::LockExclusive).unwrap();
     symlink("file", place.path(".file.zst.tamp-1")).unwrap();
-    nix::unistd::mkfifo(&place.path(".file.zst.tamp-2"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &place.path(".file.zst.tamp-2"), rustix::fs::Mode::RWXU).unwrap();
     place.ok(&["-kf", "file"]);
     assert_eq!(fs::read(place.path(".file.zst.tamp-0")).unwrap(), b"locked");
     assert!(place.path(".file.zst.tamp-1").exists() && place.path(".file.zst.tamp-2").exists());

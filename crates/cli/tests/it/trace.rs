@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, process::Command};
 
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::{Fenxi, signal, skipped, text, wait_for};
@@ -42,14 +42,14 @@ fn nothing_is_left_attached_by_a_killed_observer() {
     while held().len() < 3 {
         if listed.elapsed().as_secs() > 20 {
             skipped(name, "bpftool cannot tell whose programs there are");
-            signal(&child, Signal::SIGKILL);
+            signal(&child, Signal::KILL);
             let _ = child.wait();
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     let programs = held();
-    signal(&child, Signal::SIGKILL);
+    signal(&child, Signal::KILL);
     let _ = child.wait();
     wait_for("the kernel to let go of the programs", || !programs.iter().any(|program| exists(*program)));
 }

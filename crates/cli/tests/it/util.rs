@@ -9,8 +9,8 @@ use std::{
 };
 
 use fenxi_model::Micros;
-use nix::{
-    sys::signal::Signal,
+use rustix::{
+    process::Signal,
     time::{ClockId, clock_gettime},
 };
 use serde_json::Value;
@@ -91,8 +91,8 @@ fn what_hides_from_the_clock_is_missed_by_the_tick_and_not_by_the_measure() {
 
 /// Nanoseconds of a clock.
 fn now_ns(clock: ClockId) -> i64 {
-    let now = clock_gettime(clock).unwrap();
-    now.tv_sec() * 1_000_000_000 + now.tv_nsec()
+    let now = clock_gettime(clock);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
 /// `perf` tracing every switch of every CPU into `file`, by the monotonic clock.
@@ -157,9 +157,9 @@ fn the_measure_agrees_with_perf_s_trace_of_the_scheduler() {
         }
         // The load that ticks would miss, beside whatever else runs.
         let output = fenxi.run(&["util", "--demo", "1", "4", "--json"]);
-        let ahead_ns = now_ns(ClockId::CLOCK_REALTIME) - now_ns(ClockId::CLOCK_MONOTONIC);
+        let ahead_ns = now_ns(ClockId::Realtime) - now_ns(ClockId::Monotonic);
         thread::sleep(Duration::from_millis(200));
-        signal(&perf, Signal::SIGINT);
+        signal(&perf, Signal::INT);
         perf.wait().unwrap();
         let rows = rows_of_all(&output);
         let Some(run) = sum(&rows, "run_cpus") else {

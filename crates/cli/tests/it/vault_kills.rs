@@ -6,7 +6,7 @@ use std::{
 };
 
 use fenxi_store::{Store, TakeLimits};
-use nix::sys::signal::Signal;
+use rustix::process::Signal;
 
 use crate::support::{Fenxi, signal, text};
 
@@ -125,7 +125,7 @@ fn whatever_command_is_killed_nothing_is_lost_and_nothing_is_left_after_the_next
                 .unwrap();
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             std::thread::sleep(Duration::from_micros((seed >> 33) % (whole.as_micros() as u64 + 1)));
-            signal(&child, Signal::SIGKILL);
+            signal(&child, Signal::KILL);
             done += usize::from(child.wait().unwrap().success());
             look(&fenxi, dir.path(), &written, kill);
         }

@@ -11,10 +11,7 @@ use fenxi_model::{
     Rows,
     catalog::{histogram as h, run_queue as c},
 };
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
     observed::Observed,
@@ -112,15 +109,15 @@ fn who_is_stopped_does_not_wait_and_who_is_moved_takes_the_wait_along() {
     let tracked = Tracked::Processes(hogs.iter().map(Hog::pid).collect());
     let Some(mut observed) = Observed::begin(&Runqlat { tracked }) else { return };
     let before = Moment::after_the_first_waits(&mut observed, &hogs);
-    let first = Pid::from_raw(i32::try_from(hogs[0].pid()).unwrap());
+    let first = Pid::from_raw(i32::try_from(hogs[0].pid()).unwrap()).unwrap();
     for turn in 0..10 {
         let cpu = cpus[turn % 2].to_string();
         let moved = Command::new("taskset").args(["-p", "-c", &cpu, &first.to_string()]).output().unwrap();
         assert!(moved.status.success());
         thread::sleep(Duration::from_millis(100));
-        kill(first, Signal::SIGSTOP).unwrap();
+        kill_process(first, Signal::STOP).unwrap();
         thread::sleep(Duration::from_millis(100));
-        kill(first, Signal::SIGCONT).unwrap();
+        kill_process(first, Signal::CONT).unwrap();
     }
     agrees(&before, &Moment::of(&mut observed, &hogs));
     let rows = &observed.rows;

@@ -77,7 +77,7 @@ fn tried(folder: &Path) -> Vec<(&'static str, bool)> {
         ("udp", UdpSocket::bind("127.0.0.1:0").is_ok()),
         ("unix", UnixListener::bind(spill.join("s")).is_ok() || UnixStream::pair().is_ok()),
         ("program", Command::new("/bin/true").stdin(Stdio::null()).status().is_ok()),
-        ("signal", nix::sys::signal::kill(nix::unistd::getppid(), None).is_ok()),
+        ("signal", rustix::process::test_kill_process(rustix::process::getppid().unwrap()).is_ok()),
         (
             "limit",
             rustix::process::setrlimit(
@@ -86,9 +86,14 @@ fn tried(folder: &Path) -> Vec<(&'static str, bool)> {
             )
             .is_ok(),
         ),
-        ("root", nix::unistd::chroot("/").is_ok()),
-        ("namespace", nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWUSER).is_ok()),
+        ("root", rustix::process::chroot("/").is_ok()),
+        ("namespace", unshare_users().is_ok()),
     ]
+}
+
+#[expect(deprecated, reason = "the call in its place is unsafe because of descriptors, which stay shared here")]
+fn unshare_users() -> rustix::io::Result<()> {
+    rustix::thread::unshare(rustix::thread::UnshareFlags::NEWUSER)
 }
 
 /// What has to work; all else must not.

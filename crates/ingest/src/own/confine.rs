@@ -13,7 +13,6 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, Scope,
 };
-use nix::libc;
 use rustix::{
     process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit, setsid},
     thread::{CapabilitySet, CapabilitySets, set_capabilities},

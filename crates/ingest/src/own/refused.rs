@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use landlock::{CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
-use nix::libc;
+use libc;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     sock_filter,

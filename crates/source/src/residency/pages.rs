@@ -10,7 +10,6 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use nix::libc;
 use rustix::fs::{Access, AtFlags, Stat};
 
 /// What of a file is in memory, in bytes of whole pages.

@@ -20,7 +20,7 @@ use fenxi_live::{
 use fenxi_model::{Micros, Rows, catalog::note};
 use fenxi_record::{Plan, Stage};
 use fenxi_source::Root;
-use nix::sys::signal::{SigSet, Signal};
+use fenxi_sys::signal::{Signal, Signals};
 
 use crate::{
     machine::hostname,
@@ -116,7 +116,7 @@ fn watch(args: &TopArgs) -> anyhow::Result<ExitCode> {
     let (began, has_begun) = channel::<()>();
     let screen = thread::Builder::new().name("screen".to_owned()).spawn(move || {
         // They are the recorder's: taken here, they would end the program without giving the terminal back.
-        SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
+        Signals::of([Signal::INT, Signal::TERM, Signal::HUP]).block()?;
         // The terminal stays as it is when nothing can be observed.
         if has_begun.recv().is_err() { Ok(()) } else { show(top, &ticks) }
     })?;

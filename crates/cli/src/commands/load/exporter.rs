@@ -8,7 +8,7 @@ use std::{
 };
 
 use fenxi_load::{engine::Interval, exposition::Exposition};
-use nix::sys::signal::SigSet;
+use fenxi_sys::signal::Signals;
 
 /// The longest that a client may take to ask.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ impl Exporter {
         let given = Arc::clone(&exposition);
         std::thread::spawn(move || {
             // Signals are for the thread that waits for them; here they would end the process.
-            let _ = SigSet::all().thread_block();
+            let _ = Signals::all().block();
             // One after the other: a load is asked once in some seconds.
             for stream in listener.incoming().flatten() {
                 let text = given.lock().unwrap_or_else(PoisonError::into_inner).text();

@@ -17,11 +17,8 @@ use fenxi_model::{
 };
 use fenxi_source::Root;
 use fenxi_store::{Begin, End};
+use fenxi_sys::usage::{Whose, cpu_times};
 use fenxi_tamp::{Compress, Decompress, Format, Input, Level, Meter, Output, Totals, compress, decompress};
-use nix::sys::{
-    resource::{UsageWho, getrusage},
-    time::TimeValLike,
-};
 
 use super::picture::{self, Point};
 use crate::{
@@ -168,8 +165,8 @@ fn sample(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
 
 /// CPU seconds of this process.
 fn cpu_s() -> anyhow::Result<f64> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
-    Ok((usage.user_time() + usage.system_time()).num_microseconds() as f64 / 1e6)
+    let times = cpu_times(Whose::Own)?;
+    Ok((times.user + times.system).as_secs_f64())
 }
 
 /// Compresses and decompresses the sample once.

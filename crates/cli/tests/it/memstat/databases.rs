@@ -6,7 +6,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use nix::{fcntl::PosixFadviseAdvice, sys::signal::Signal};
+use rustix::{
+    fs::{Advice, fadvise},
+    process::Signal,
+};
 use tempfile::TempDir;
 
 use super::{number, rows};
@@ -21,7 +24,7 @@ struct User {
 impl User {
     /// The user of this name where this is root, else this one; None when there is no such user.
     fn named(name: &str) -> Option<User> {
-        if !nix::unistd::geteuid().is_root() {
+        if !rustix::process::geteuid().is_root() {
             return Some(User { ids: None });
         }
         let users = fs_err::read_to_string("/etc/passwd").ok()?;
@@ -85,7 +88,7 @@ fn evict(dir: &Path) {
     for path in walk(dir) {
         if let Ok(file) = fs_err::File::open(&path) {
             file.sync_all().unwrap();
-            nix::fcntl::posix_fadvise(file.file(), 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).unwrap();
+            fadvise(file.file(), 0, None, Advice::DontNeed).unwrap();
         }
     }
 }
@@ -103,7 +106,7 @@ fn mariadb(user: User, server: &Path, client: &Path, dir: &Path, flush_method: &
         .args(["--skip-networking", "--innodb-buffer-pool-size=24M", "--skip-grant-tables"])
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let started = Server { child: command.spawn().unwrap(), end: Signal::SIGKILL };
+    let started = Server { child: command.spawn().unwrap(), end: Signal::KILL };
     let ask = |sql: &str| {
         let mut command = user.command(client);
         command.arg("--no-defaults").arg("-S").arg(dir.join("socket")).args(["-uroot", "-e", sql]);
@@ -195,7 +198,7 @@ fn postgresql_is_cached_twice_and_a_stranger_learns_little() {
     fs_err::write(data.join("postgresql.conf"), conf + &settings + "shared_buffers = 2048 # pages\n").unwrap();
     let mut command = user.command(&server);
     command.arg("-D").arg(&data).stdout(Stdio::null()).stderr(Stdio::null());
-    let running = Server { child: command.spawn().unwrap(), end: Signal::SIGQUIT };
+    let running = Server { child: command.spawn().unwrap(), end: Signal::QUIT };
     let ask = |sql: &str| {
         let mut command = user.command(&psql);
         command.arg("-h").arg(dir.path()).args(["-U", "postgres", "-d", "postgres", "-c", sql]);
@@ -211,7 +214,7 @@ fn postgresql_is_cached_twice_and_a_stranger_learns_little() {
     assert!(shown.contains("shared_buffers in ") && shown.contains("the mapping of "), "{shown}");
     assert!(shown.contains("at most 16 MB are in memory twice") || shown.contains("debug_io_direct"), "{shown}");
 
-    if nix::unistd::geteuid().is_root() {
+    if rustix::process::geteuid().is_root() {
         let copy = tempfile::tempdir_in("/var/tmp").unwrap();
         let own = copy.path().join("fenxi");
         fs_err::set_permissions(copy.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

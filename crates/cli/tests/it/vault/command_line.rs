@@ -6,10 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{GRACE, Vault, served::SECRET, short, watch::Memory, writes::writing};
 use crate::support::text;
@@ -110,7 +107,7 @@ fn a_statement_that_hears_no_interruption_ends_with_ctrl_c() {
     let statement = "SELECT levenshtein(repeat('a',1000000+(range%2)::INT), repeat('b',1000000)) FROM range(2)";
     let mut child = vault.place(NAME).command(&["sql", statement]).unwrap().spawn().unwrap();
     std::thread::sleep(Duration::from_millis(700));
-    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if begun.elapsed() > 2 * GRACE {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use nix::libc;
+use libc;
 
 use super::{super::refused, *};
 

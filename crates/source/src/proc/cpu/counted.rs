@@ -6,9 +6,9 @@
 use std::io;
 
 use fenxi_model::Rows;
-use nix::{
-    errno::Errno,
-    sys::resource::{Resource, getrlimit},
+use rustix::{
+    io::Errno,
+    process::{Resource, getrlimit},
 };
 
 use super::{
@@ -92,7 +92,7 @@ impl Counted {
                 match Group::on_cpu(n, &self.events) {
                     Ok(group) => self.cpus[n] = Some(OfCpu { group, counters: Default::default(), seen: true }),
                     // It went offline since /proc/stat was read.
-                    Err(e) if e.raw_os_error() == Some(Errno::ENODEV as i32) => continue,
+                    Err(e) if e.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => continue,
                     Err(e) => return self.refuse(&e, rows),
                 }
             }
@@ -124,7 +124,7 @@ impl Counted {
         // Descriptors that others need are given back.
         self.cpus.clear();
         self.refused = true;
-        let may_not = [Errno::EACCES, Errno::EPERM].iter().any(|e| error.raw_os_error() == Some(*e as i32));
+        let may_not = [Errno::ACCESS, Errno::PERM].iter().any(|e| error.raw_os_error() == Some(e.raw_os_error()));
         let why = match &self.paranoid {
             Some(level) if may_not => format!(
                 "perf_event_paranoid is {level}: root and CAP_PERFMON may, or everybody with `sysctl kernel.perf_event_paranoid=0`"
@@ -137,7 +137,7 @@ impl Counted {
 
 /// How many descriptors may be used: half of those that this process may have.
 fn room() -> usize {
-    let soft = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
+    let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     usize::try_from(soft / 2).unwrap_or(usize::MAX)
 }
 
@@ -190,7 +190,7 @@ mod tests {
     fn a_refusal_is_noted_once_and_leaves_nulls() {
         let mut rows = Rows::new("test");
         let mut counted = Counted { paranoid: Some("2".to_owned()), ..Counted::new(&Root::live()) };
-        counted.refuse(&Errno::EACCES.into(), &mut rows);
+        counted.refuse(&Errno::ACCESS.into(), &mut rows);
         let mut values = [Values::default(); 2];
         for t in [0, 1] {
             counted.sample(0..2, Tick::new(Micros(t), (t > 0).then_some(1.0)), &mut rows, &mut values);

@@ -169,10 +169,7 @@ mod counted {
     //! On the running kernel, against its other accounts.
 
     use fenxi_model::{Micros, Rows, catalog::cpu};
-    use nix::{
-        sched::{CpuSet, sched_getaffinity, sched_setaffinity},
-        unistd::Pid,
-    };
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
     use crate::{Collector, Root, Source, Tick, perf};
 
@@ -213,14 +210,14 @@ mod counted {
 
     /// The CPUs this thread may use, and a way to go to one.
     fn cpus() -> Vec<usize> {
-        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
-        (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap()).collect()
+        let allowed = sched_getaffinity(None).unwrap();
+        (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect()
     }
 
     fn go_to(cpu: usize) {
         let mut one = CpuSet::new();
-        one.set(cpu).unwrap();
-        sched_setaffinity(Pid::from_raw(0), &one).unwrap();
+        one.set(cpu);
+        sched_setaffinity(None, &one).unwrap();
     }
 
     #[test]

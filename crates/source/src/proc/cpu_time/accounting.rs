@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use fenxi_model::cpu_ranges;
-use nix::{
-    sched::sched_getcpu,
-    time::{ClockId, clock_getres, clock_gettime},
+use rustix::{
+    thread::sched_getcpu,
+    time::{ClockId, clock_getres},
 };
 
 use crate::Root;
@@ -49,16 +49,14 @@ pub struct Accounting {
 pub fn thread_ticks_ns() -> Option<u64> {
     // From the kernel's CPUCLOCK_PROF (0) and CPUCLOCK_PERTHREAD_MASK (4) for thread 0, the caller.
     const THREAD_PROF: i32 = (!0 << 3) | 4;
-    ns_of(clock_gettime(ClockId::from_raw(THREAD_PROF)).ok()?)
-}
-
-fn ns_of(time: nix::sys::time::TimeSpec) -> Option<u64> {
-    u64::try_from(time.tv_sec()).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(time.tv_nsec()).ok()?)
+    fenxi_sys::clock::ns(THREAD_PROF)
 }
 
 /// Nanoseconds between two ticks of the timer (1/HZ); None where the system does not tell.
 pub fn timer_tick_ns() -> Option<u64> {
-    ns_of(clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).ok()?).filter(|ns| *ns > 0)
+    let step = clock_getres(ClockId::MonotonicCoarse);
+    let ns = u64::try_from(step.tv_sec).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(step.tv_nsec).ok()?)?;
+    Some(ns).filter(|ns| *ns > 0)
 }
 
 /// As many changes of the clock decide.
@@ -93,7 +91,7 @@ impl Accounting {
     pub fn observe(root: &Root) -> Accounting {
         let list = root.read_text("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
         let seen = if root.is_live() { watch_a_spinning_thread() } else { None };
-        Accounting { seen, cpu: sched_getcpu().unwrap_or(0), full: cpu_ranges(&list) }
+        Accounting { seen, cpu: sched_getcpu(), full: cpu_ranges(&list) }
     }
 
     /// On CPU `cpu`.

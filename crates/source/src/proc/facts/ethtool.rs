@@ -30,10 +30,8 @@ struct Request {
     rest: [u8; 24 - size_of::<*mut u32>()],
 }
 
-mod call {
-    // SIOCETHTOOL of linux/sockios.h.
-    nix::ioctl_readwrite_bad!(ethtool, 0x8946, super::Request);
-}
+/// Of linux/sockios.h.
+const SIOCETHTOOL: libc::c_ulong = 0x8946;
 
 /// Asks drivers through a socket of its own.
 pub struct Asker {
@@ -83,8 +81,8 @@ impl Asker {
         // SAFETY: `request` has the layout of `struct ifreq` and lives through the call, as do the
         // words it points to. The kernel writes at most the struct of the command there: 92 bytes
         // for the largest of those used, of 128.
-        unsafe { call::ethtool(self.socket.as_raw_fd(), &mut request) }.ok()?;
-        Some(words)
+        let done = unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+        (done >= 0).then_some(words)
     }
 }
 

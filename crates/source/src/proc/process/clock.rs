@@ -5,16 +5,13 @@
 //! as of its last clock interrupt or switch, so one reading may be late by a tick of the kernel
 //! (1 to 10 ms); what it lacks is in the next one.
 
-use nix::time::ClockId;
-
 use crate::Root;
 
 /// Nanoseconds of CPU time that process `pid` has used; None when there is no such process.
 pub fn cpu_ns(pid: u32) -> Option<u64> {
     // What clock_getcpuclockid(3) makes of a pid, without the system call with which it checks.
     let id = (!i32::try_from(pid).ok()?) << 3 | 2;
-    let now = ClockId::from_raw(id).now().ok()?;
-    Some(u64::try_from(now.tv_sec()).ok()? * 1_000_000_000 + u64::try_from(now.tv_nsec()).ok()?)
+    fenxi_sys::clock::ns(id)
 }
 
 /// Whether the process ids of `root` are those of this process's system calls.

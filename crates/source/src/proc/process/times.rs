@@ -4,10 +4,7 @@
 use std::sync::Arc;
 
 use fenxi_model::catalog::{process, thread};
-use nix::sys::{
-    resource::{UsageWho, getrusage},
-    time::TimeValLike,
-};
+use fenxi_sys::usage::{Whose, cpu_times};
 use rustc_hash::FxHashSet;
 
 use super::{Exits, Known, Processes, Selection, Wanted, exited::Totals};
@@ -76,12 +73,8 @@ pub struct Children {
 
 impl Children {
     fn now() -> Option<Children> {
-        let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
-        let ns = |us: i64| u64::try_from(us).unwrap_or(0) * 1000;
-        Some(Children {
-            usr_ns: ns(usage.user_time().num_microseconds()),
-            sys_ns: ns(usage.system_time().num_microseconds()),
-        })
+        let times = cpu_times(Whose::Children).ok()?;
+        Some(Children { usr_ns: times.user.as_nanos() as u64, sys_ns: times.system.as_nanos() as u64 })
     }
 }
 
@@ -89,7 +82,7 @@ impl Tree {
     /// Descendants from now on.
     fn of_this_process() -> Tree {
         // Who loses its parent stays in sight: it becomes a child of this process. Without, it is lost.
-        let _ = nix::sys::prctl::set_child_subreaper(true);
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         Tree { members: FxHashSet::from_iter([std::process::id()]), begin: Children::now(), shown_ns: 0 }
     }
 

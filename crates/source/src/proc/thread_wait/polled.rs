@@ -8,7 +8,6 @@ use fenxi_procfs::{
     scan::{number, words},
     sockets::{self, State},
 };
-use nix::libc;
 use rustc_hash::FxHashMap;
 
 use super::super::process::reader::Reader;

@@ -5,6 +5,7 @@ mod common;
 mod compact;
 mod crash;
 mod full_disk;
+mod hostile;
 mod life;
 mod selectors;
 mod stitched;

@@ -1,18 +1,17 @@
 //! Stores that came from somebody: links, pipes and devices where a store has its files lead nothing out of it and hold nothing
 //! up, and one file that is damaged hides no other.
 
-mod common;
-
 use std::{
     path::Path,
     time::{Duration, Instant},
 };
 
-use common::{begin, run, store};
 use fenxi_model::Micros;
 use fenxi_store::{Labels, Mark, Store};
 use fs_err::{self as fs, os::unix::fs::symlink};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use crate::common::{begin, run, store};
 
 fn pipe(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap();

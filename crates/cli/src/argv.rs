@@ -37,7 +37,7 @@ fn hide(words: &[OsString]) -> io::Result<()> {
     if bytes.len() as u64 != end.saturating_sub(begin) {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    fs_err::OpenOptions::new().write(true).open("/proc/self/mem")?.write_all_at(&bytes, begin)
+    fs_err::OpenOptions::new().write(true).open("/proc/self/mem")?.file().write_all_at(&bytes, begin)
 }
 
 /// Where the words begin and end in memory: fields 48 and 49 of `/proc/self/stat`, counted behind the name in brackets.

@@ -346,8 +346,8 @@ fn a_killed_tamp_leaves_nothing_and_no_signal_does() {
     let ignored = u64::from_str_radix(&ignored, 16).unwrap();
     for end in [Signal::KILL, Signal::HUP, Signal::TERM, Signal::INT] {
         // Below `nohup` a signal that was ignored stays so, and would be waited for in vain.
-        if ignored >> (end as i32 - 1) & 1 == 1 {
-            eprintln!("SKIPPED tamp ended by {end}: it is ignored here");
+        if ignored >> (end.as_raw() - 1) & 1 == 1 {
+            eprintln!("SKIPPED tamp ended by {end:?}: it is ignored here");
             continue;
         }
         let place = Place::new();
@@ -356,8 +356,8 @@ fn a_killed_tamp_leaves_nothing_and_no_signal_does() {
         signal(&child, end);
         let output = child.wait_with_output().unwrap();
         drop(writer);
-        assert!(!output.status.success(), "{end}");
-        assert_eq!(place.names(), ["fifo", "made.zst"], "{end}");
+        assert!(!output.status.success(), "{end:?}");
+        assert_eq!(place.names(), ["fifo", "made.zst"], "{end:?}");
         assert_eq!(fs::read(place.path("made.zst")).unwrap(), b"before");
     }
 }

@@ -128,7 +128,7 @@ fn after_a_step_of_the_clock_the_next_run_begins_on_time_again() {
 fn a_reload_begins_a_new_run_with_new_options_and_loses_nothing() {
     let (_dir, store) = store();
     let time = Shared::default();
-    let hangup = Wake::Signal { signal: Signal::SIGHUP, ends: true, by_process: true };
+    let hangup = Wake::Signal { signal: Signal::HUP, ends: true, by_process: true };
     time.with(|made| made.wakes = [(4.5, hangup)].into());
     let mut first = plan(&time, Some(&store), 1.0, 60.0);
     first.sources.truncate(1);
@@ -154,7 +154,7 @@ fn a_reload_begins_a_new_run_with_new_options_and_loses_nothing() {
 fn options_that_cannot_be_read_change_nothing() {
     let (_dir, store) = store();
     let time = Shared::default();
-    let hangup = Wake::Signal { signal: Signal::SIGHUP, ends: true, by_process: true };
+    let hangup = Wake::Signal { signal: Signal::HUP, ends: true, by_process: true };
     time.with(|made| made.wakes = [(4.5, hangup)].into());
     let mut first = plan(&time, Some(&store), 1.0, 60.0);
     first.sources.truncate(1);

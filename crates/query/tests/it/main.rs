@@ -9,4 +9,5 @@ mod formats;
 mod kept;
 mod pools;
 mod questions;
+mod rendered;
 mod store;

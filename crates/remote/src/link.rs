@@ -367,7 +367,10 @@ impl Link {
     pub fn take(&self, t: Micros, rows: &mut Rows) {
         let (came, events, notes) = {
             let mut state = self.lock();
-            state.waiting = 0;
+            if std::mem::take(&mut state.waiting) >= MOST_WAITING {
+                // It was not read meanwhile, which is no silence of its own.
+                state.heard = Instant::now();
+            }
             self.bell.notify_all();
             (state.rows.take(), std::mem::take(&mut state.events), std::mem::take(&mut state.notes))
         };

@@ -69,7 +69,7 @@ fn short(value: f64) -> String {
 }
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+    PathBuf::from("fixtures")
 }
 
 /// All fixtures: the format, the file's name and its bytes.
@@ -181,7 +181,7 @@ fn every_format_survives_every_other_formats_text() {
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn the_corpus_is_read_without_notes() {
     let beside = ["corpus", "reference/synthetic", "reference/nicstat-capture"]
-        .map(|name| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name));
+        .map(|name| PathBuf::from("../../../shared").join(name));
     let named = std::env::var_os("FENXI_CORPUS");
     let folders = named.map_or_else(|| beside.to_vec(), |list| std::env::split_paths(&list).collect());
     let present: Vec<_> = folders.into_iter().filter(|folder| folder.is_dir()).collect();

@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_file_opened_directly_is_told_from_one_that_is_not() {
         // The target folder is on a file system with storage; what a memory file system refuses is no matter here.
-        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let dir = tempfile::tempdir_in(".").unwrap();
         let path = dir.path().join("file");
         let plain = fs_err::File::create_new(&path).unwrap();
         let processes = Processes::of(&Root::live());

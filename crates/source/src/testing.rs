@@ -21,7 +21,7 @@ const BEGIN: Micros = Micros(1_700_000_000_000_000);
 
 /// The folder `fixtures/<name>`.
 pub fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
+    Path::new("fixtures").join(name)
 }
 
 /// What `source` yields for the interval of `dt` seconds between the saved roots

@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_job_has_its_energy_and_the_spread_of_its_power() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/dcgmi/stats.txt");
+        let path = "fixtures/dcgmi/stats.txt";
         let read = read(&FORMAT, &fs_err::read(path).unwrap());
         assert_eq!(read.tally.notes, 0, "{}", read.text);
         for line in ["energy_consumed[GPU 0]\t61230\tJ", "power_usage_max[GPU 0]\t301.5\tW"] {

@@ -68,7 +68,7 @@ mod tests {
     const ENDS: [char; 6] = [' ', ',', ':', '\n', '|', '\t'];
 
     fn fixtures() -> Vec<(&'static crate::Format, String)> {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+        let folder = std::path::Path::new("fixtures");
         let mut all = Vec::new();
         for format in super::FORMATS {
             for entry in fs_err::read_dir(folder.join(format.name)).unwrap() {

@@ -273,7 +273,7 @@ mod tests {
     use crate::{Head, Sure, fixtures::read};
 
     fn fixture(name: &str) -> String {
-        let path = format!("{}/fixtures/nfsstat/{name}", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("fixtures/nfsstat/{name}");
         let read = read(&FORMAT, &fs_err::read(path).unwrap());
         assert_eq!(read.tally.notes, 0, "{}", read.text);
         read.text

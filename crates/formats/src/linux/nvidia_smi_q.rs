@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn text_and_xml_of_one_moment_give_the_same_figures() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/nvidia-smi-q");
+        let folder = "fixtures/nvidia-smi-q";
         let text = figures(&fs_err::read(format!("{folder}/q.txt")).unwrap());
         let xml = figures(&fs_err::read(format!("{folder}/q.xml")).unwrap());
         let sorted = |mut lines: Vec<String>| {

@@ -6,7 +6,7 @@ use crate::{Format, fixtures::read, format};
 
 /// The results of a fixture by name.
 fn results(file: &str) -> BTreeMap<String, f64> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(file);
+    let path = std::path::Path::new("fixtures").join(file);
     let name = file.split('/').next().unwrap();
     let format: &'static Format = format(name).unwrap();
     let text = read(format, &fs_err::read(path).unwrap()).text;

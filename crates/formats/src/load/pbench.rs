@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn measurements_are_told_apart_by_what_is_said_about_them() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/pbench/result.json");
+        let path = "fixtures/pbench/result.json";
         let read = read(&FORMAT, &fs_err::read(path).unwrap());
         assert_eq!(read.tally.notes, 0, "{}", read.text);
         for line in [

@@ -281,7 +281,7 @@ mod tests {
     };
 
     fn fixture(name: &str) -> String {
-        let path = format!("{}/fixtures/uperf/{name}", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("fixtures/uperf/{name}");
         let read = read(&FORMAT, &fs_err::read(path).unwrap());
         assert_eq!(read.tally.notes, 0, "{}", read.text);
         read.text

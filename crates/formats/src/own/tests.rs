@@ -29,7 +29,7 @@ fn read_bytes(format: &AnyFormat, bytes: &[u8]) -> Read {
 }
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/own")
+    PathBuf::from("fixtures/own")
 }
 
 /// The formats among the fixtures that claim a text which begins so.

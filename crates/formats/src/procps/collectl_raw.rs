@@ -186,7 +186,7 @@ mod tests {
     use crate::{Format, fixtures::read, format};
 
     fn rows(format: &'static Format, name: &str, table: &str) -> Vec<Vec<(String, String)>> {
-        let path = format!("{}/fixtures/{}/{name}", env!("CARGO_MANIFEST_DIR"), format.name);
+        let path = format!("fixtures/{}/{name}", format.name);
         let text = read(format, &fs_err::read(path).unwrap()).text;
         let section = text.split(&format!("# {table}\n")).nth(1).unwrap_or_else(|| panic!("{table} of {name}"));
         let mut lines = section.lines().take_while(|line| !line.starts_with('#'));

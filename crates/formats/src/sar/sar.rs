@@ -395,7 +395,7 @@ mod tests {
     /// The same interval of the same data file gives the same rows, whatever printed it.
     #[test]
     fn all_reports_of_a_data_file_give_the_same_rows() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+        let folder = "fixtures";
         let rows = |format: &'static Format| {
             let bytes = fs_err::read(format!("{folder}/{}/interval.txt", format.name)).unwrap();
             let read = fixtures::read(format, &bytes);

@@ -62,7 +62,7 @@ mod tests {
     /// The drive was given 120 writes of 256 KiB a second, which take 0.4 s.
     #[test]
     fn a_drive_moves_what_its_counters_grew_by() {
-        let path = format!("{}/fixtures/tapestat/12.6-m-y.txt", env!("CARGO_MANIFEST_DIR"));
+        let path = "fixtures/tapestat/12.6-m-y.txt";
         let text = read(&super::FORMAT, &fs_err::read(path).unwrap()).text;
         let writes = "\tst0\t8\t120\t1048576\t31457280\t60";
         assert!(text.contains(writes), "{text}");

@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn stacks_are_turned_around_and_weigh_by_the_rate() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/dtrace-stacks/profile-997.txt");
+        let path = "fixtures/dtrace-stacks/profile-997.txt";
         let read = read(&FORMAT, &fs_err::read(path).unwrap());
         assert_eq!(read.tally.notes, 0, "{}", read.text);
         assert!(read.text.contains("mysqld`main;libc.so.1`poll;libc.so.1`__pollsys"), "{}", read.text);

@@ -12,7 +12,7 @@ use fenxi_store::End;
 use crate::store::{START, TestStore, at, fill_everything};
 
 fn folder() -> std::path::PathBuf {
-    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../findings")
+    std::path::PathBuf::from("../../findings")
 }
 
 /// The findings as their files are now, by name.

@@ -250,7 +250,7 @@ fn an_upload_is_read_by_patterns_of_the_store_and_never_given_to_its_programs() 
     use std::os::unix::fs::PermissionsExt;
     let served = serve_with(|s| s.limits.upload_bytes = 100_000);
     let formats = served.store.path().join("formats");
-    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/fixtures/own");
+    let fixtures = std::path::Path::new("../formats/fixtures/own");
     fs_err::copy(fixtures.join("poolstat.toml"), formats.join("poolstat.toml")).unwrap();
     // It takes anything for its own.
     fs_err::write(formats.join("greedy"), "#!/bin/sh\necho certain\n").unwrap();

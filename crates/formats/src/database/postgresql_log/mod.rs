@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn forms_of_one_log_give_the_same_statements() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/postgresql-log");
+        let folder = std::path::Path::new("fixtures/postgresql-log");
         let rows = |name: &str| {
             let read = read(&FORMAT, &fs_err::read(folder.join(name)).unwrap());
             let part = |table: &str| {
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn one_work_in_other_languages_gives_the_same_calls_and_errors() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/postgresql-log");
+        let folder = std::path::Path::new("fixtures/postgresql-log");
         let counts = |language: &str| {
             let read = read(&FORMAT, &fs_err::read(folder.join(format!("{language}.log"))).unwrap());
             assert_eq!(read.tally.notes, 0, "{}", read.text);

@@ -82,7 +82,7 @@ impl Drop for Server {
 }
 
 fn run(kind: &str, port: u16, log: &tempfile::NamedTempFile) -> Child {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/cluster");
+    let script = Path::new("../../scripts/cluster");
     let (out, err) = (log.reopen().unwrap(), log.reopen().unwrap());
     let mut command = Command::new(script);
     command.args(["run", kind, &port.to_string()]).stdin(Stdio::null()).stdout(out).stderr(err);

@@ -376,6 +376,7 @@ fn a_directory_with_pipes_devices_and_long_files_is_refused_at_once() {
 fn what_a_killed_push_left_is_removed_a_day_later_and_other_files_are_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _, place) = pushed(dir.path());
+    fs::create_dir_all(place.join("labels")).unwrap();
     for name in ["runs/.0123456789abcdef.part", "labels/x.json.part", "holiday.jpg"] {
         fs::write(place.join(name), "x").unwrap();
     }

@@ -15,7 +15,6 @@ use std::{
 };
 
 use fs_err as fs;
-use rustix::process::{Pid, getpgid};
 
 /// Between two looks at memory.
 const LOOK: Duration = Duration::from_millis(10);
@@ -97,7 +96,9 @@ fn of_group(root: i32) -> Vec<i32> {
 }
 
 fn group(pid: i32) -> Option<i32> {
-    getpgid(Pid::from_raw(pid)).ok().map(Pid::as_raw_pid)
+    // Kernel threads have the group 0, which `getpgid` of rustix cannot give.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
 }
 
 /// Resident bytes of a process, shared ones included.

@@ -1,3 +1,5 @@
+//! Tests of statements, parameters, appenders and errors.
+
 use fenxi_worker::Cell;
 
 use super::{Connection, Engine};

@@ -1,3 +1,5 @@
+//! Tests of rows of every type, and of results that fail half-way.
+
 use arrow_array::{Array, Int64Array, StringArray};
 
 use crate::connection::Engine;

@@ -46,9 +46,7 @@ fn what_a_finding_found_is_kept_and_believed() {
     // That it is read and not evaluated shows where it says something else, with a checksum that fits.
     let [file] = kept(&s).try_into().unwrap();
     let other = fs_err::read_to_string(&file).unwrap().replace("Steal was 10", "Steal was 11");
-    let part = s.folder.path().join("part");
-    fs_err::write(&part, other).unwrap();
-    s.store.keep_cached(&part, &file).unwrap();
+    s.store.keep_derived(&file, other.as_bytes()).unwrap();
     assert!(says(s.engine().find_all(&scope).unwrap())[0].starts_with("Steal was 11"));
     // Without one it is not believed.
     let text = fs_err::read_to_string(&file).unwrap().replace("Steal was 11", "Steal was 12");
@@ -65,9 +63,7 @@ fn what_another_version_of_a_finding_found_is_not_believed() {
     let mut json: serde_json::Value = serde_json::from_slice(&fs_err::read(&file).unwrap()).unwrap();
     json["findings"]["steal"]["version"] = "another".into();
     json["findings"]["steal"]["rows"] = serde_json::json!([]);
-    let part = s.folder.path().join("part");
-    fs_err::write(&part, json.to_string()).unwrap();
-    s.store.keep_cached(&part, &file).unwrap();
+    s.store.keep_derived(&file, json.to_string().as_bytes()).unwrap();
     assert!(says(s.engine().find_all(&scope).unwrap())[0].starts_with("Steal was 10"));
 }
 

@@ -84,13 +84,15 @@ fn parquet(answer: &Answer) -> String {
 fn as_json(array: &ArrayRef) -> String {
     let field = Field::new("it", array.data_type().clone(), true);
     let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![Arc::clone(array)]).unwrap();
-    match json_lists(&[batch], Limits::default()) {
-        Ok(lists) => {
-            let rows: Vec<Vec<serde_json::Value>> = serde_json::from_str(&lists).unwrap();
-            rows.iter().fold(String::new(), |text, row| text + &escaped(&row[0].to_string()) + "\n")
+    let mut text = String::new();
+    for row in 0..batch.num_rows() {
+        match json_lists(&[batch.slice(row, 1)], Limits::default()) {
+            // Without the brackets of the rows and of the row.
+            Ok(lists) => writeln!(text, "{}", escaped(&lists[2..lists.len() - 2])).unwrap(),
+            Err(error) => writeln!(text, "error: {error}").unwrap(),
         }
-        Err(error) => format!("error: {error}\n"),
     }
+    text
 }
 
 /// What a part makes, or that it panics.

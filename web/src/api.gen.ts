@@ -821,6 +821,8 @@ export interface RunList {
   tags: Choice[];
   /** Runs that meet the conditions. */
   total: number;
+  /** Labels of runs that cannot be read: these runs have the labels that they were made with. */
+  warnings?: string[];
 }
 
 /** The stacks of a run. */
@@ -962,7 +964,7 @@ export interface SqlColumn {
   unit: string;
 }
 
-/** The answer as JSON. */
+/** The answer as JSON; [`json`] writes it. */
 export interface SqlRows {
   columns: SqlColumn[];
   /** Whether there are more rows. */

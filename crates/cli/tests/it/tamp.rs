@@ -375,7 +375,7 @@ fn what_an_earlier_tamp_left_is_removed_and_what_is_no_leftover_stays() {
     let locked = fs::File::open(place.write(".file.zst.tamp-0", b"locked")).unwrap();
     rustix::fs::flock(&locked, rustix::fs::FlockOperation::LockExclusive).unwrap();
     symlink("file", place.path(".file.zst.tamp-1")).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, &place.path(".file.zst.tamp-2"), rustix::fs::Mode::RWXU).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, place.path(".file.zst.tamp-2"), rustix::fs::Mode::RWXU).unwrap();
     place.ok(&["-kf", "file"]);
     assert_eq!(fs::read(place.path(".file.zst.tamp-0")).unwrap(), b"locked");
     assert!(place.path(".file.zst.tamp-1").exists() && place.path(".file.zst.tamp-2").exists());

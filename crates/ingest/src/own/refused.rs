@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use landlock::{CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
-use libc;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     sock_filter,

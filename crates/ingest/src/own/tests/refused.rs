@@ -2,8 +2,6 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use libc;
-
 use super::{super::refused, *};
 
 /// Prints `WHAT RESULT` for each call of `CALLS`, a list of a name, a number and arguments; a child that a call makes ends at once.

@@ -71,6 +71,37 @@ fn pages_are_answered_beside_long_statements_and_a_full_queue_says_so() {
     wait_for("the statement to end", || busy(&served) == "fenxi_engines_busy 0");
 }
 
+/// Statements whose answers are few bytes as columns, and hundreds of MB, or no end of them, as text.
+fn swelling() -> [String; 5] {
+    let name = "k".repeat(3000);
+    [
+        format!("SELECT list_transform(range(200000), lambda x: {{'{name}': true}}) AS a"),
+        format!(
+            "SELECT CASE WHEN range % 2048 = 0 THEN list_transform(range(300000), lambda x: {{'{name}': true}}) END AS a FROM range(10240)"
+        ),
+        format!("SELECT map {{'{name}': range(100000)}} AS a FROM range(1000)"),
+        "SELECT range(30000000) AS a".to_owned(),
+        "SELECT repeat('\\x00', 20000000)::BLOB AS a FROM range(10)".to_owned(),
+    ]
+}
+
+#[test]
+fn an_answer_that_swells_as_text_is_refused_and_the_next_one_is_answered_at_once() {
+    let served = serve_with(|s| s.limits.memory_bytes = 256 << 20);
+    for statement in swelling() {
+        for format in ["", "&format=csv"] {
+            let refused = sql(&served, &statement, format);
+            assert_eq!(refused.status, 400, "{format} {}", statement.chars().take(60).collect::<String>());
+            let begun = Instant::now();
+            assert_eq!(sql(&served, "SELECT 42 AS a", "").json()["rows"][0][0], 42);
+            assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+        }
+        let encoded: String = statement.bytes().map(|b| format!("%{b:02x}")).collect();
+        let panel = served.get(&format!("/api/v1/panel?chart=table&sql={encoded}"));
+        assert!(panel.text().len() < 64 << 20, "{}", panel.text().len());
+    }
+}
+
 #[test]
 fn rows_and_memory_are_bounded() {
     let served = serve_with(|s| {

@@ -9,10 +9,10 @@ use anyhow::{Context, Result, bail};
 use crate::repository::Repository;
 
 /// How many crates the command may consist of, ours among them, as `cargo tree` counts them.
-const MOST_CRATES: usize = 305;
+const MOST_CRATES: usize = 290;
 
 /// The most that a compiler may take for one crate, in seconds, on the machine that the page names.
-const MOST_SECONDS: f64 = 130.0;
+const MOST_SECONDS: f64 = 170.0;
 
 /// The page with what crates take; `bench/build.py` writes it.
 const PAGE: &str = "bench/results/build.md";

@@ -12,7 +12,8 @@ use super::Command;
 use crate::{
     answers,
     args::Cli,
-    argv, ending::exit_code,
+    argv,
+    ending::exit_code,
     facts,
     machine::hostname,
     options::{

@@ -170,7 +170,8 @@ impl Found {
         all.insert("problems".to_owned(), json!(self.problems));
         all.insert("warnings".to_owned(), json!(self.warnings));
         for (section, rows) in &self.sections {
-            let rows: Map<String, Value> = rows.iter().map(|(what, value)| ((*what).to_owned(), value.clone())).collect();
+            let rows: Map<String, Value> =
+                rows.iter().map(|(what, value)| ((*what).to_owned(), value.clone())).collect();
             all.insert((*section).to_owned(), Value::Object(rows));
         }
         Value::Object(all)

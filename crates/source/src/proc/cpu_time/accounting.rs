@@ -55,7 +55,8 @@ pub fn thread_ticks_ns() -> Option<u64> {
 /// Nanoseconds between two ticks of the timer (1/HZ); None where the system does not tell.
 pub fn timer_tick_ns() -> Option<u64> {
     let step = clock_getres(ClockId::MonotonicCoarse);
-    let ns = u64::try_from(step.tv_sec).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(step.tv_nsec).ok()?)?;
+    let ns =
+        u64::try_from(step.tv_sec).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(step.tv_nsec).ok()?)?;
     Some(ns).filter(|ns| *ns > 0)
 }
 

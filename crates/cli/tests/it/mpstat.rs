@@ -234,7 +234,8 @@ fn one_busy_cpu_of_256_and_one_thread_of_5000_processes_are_named() {
     let fenxi = Fenxi::new();
     let large = Large::new();
     let root = large.root.path().to_str().unwrap();
-    let mut child = fenxi.spawn(&["mpstat", "--busy", "--root", root, "1s", "1"]);
+    // All files must have changed before the sample is taken, also where other tests have the CPUs for seconds.
+    let mut child = fenxi.spawn(&["mpstat", "--busy", "--root", root, "5s", "1"]);
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     while !line.contains(" 255 ") {

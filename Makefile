@@ -44,7 +44,7 @@ test-machines:
 check:
 	@scripts/setup build
 	@scripts/seed
-	@$(RUN) cargo run --locked --quiet --package xtask -- ci --quick
+	@$(RUN) cargo build --locked --quiet --workspace --tests --bins && "$$CARGO_TARGET_DIR/debug/xtask" ci --quick
 
 install: build
 	@scripts/install "$(DESTDIR)$(PREFIX)"
@@ -66,7 +66,8 @@ uninstall:
 reference:
 	@scripts/setup build
 	@scripts/seed
-	@$(RUN) cargo xtask gen
+	@# The whole workspace: with fewer crates, dependencies have other features and are built once more.
+	@$(RUN) cargo build --locked --quiet --workspace --bins && "$$CARGO_TARGET_DIR/debug/xtask" gen
 
 web:
 	@scripts/web build

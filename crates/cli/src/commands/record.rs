@@ -25,6 +25,7 @@ use crate::{
     sources,
     stop::Stop,
     stores,
+    unmet::Unmet,
 };
 
 /// `fenxi record`
@@ -102,8 +103,11 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     }
     let series = plan.roll.as_ref().map(|roll| roll.series.clone());
     let line = Line::new(global.quiet, !args.command.is_empty(), args.duration);
+    let databases = (!args.db.servers.is_empty()).then_some(fenxi_db::SOURCE_NAME);
+    let mut unmet = Unmet::of(&args.source, databases);
     let outcome = fenxi_record::record(plan, &mut |stage| {
         line.show(&stage);
+        unmet.look(&stage).iter().for_each(|warning| line.say(warning));
         ControlFlow::Continue(())
     });
     line.clear();
@@ -111,6 +115,10 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         Ok(outcome) => {
             if !global.quiet {
                 print::messages(&describe(&outcome, series.as_deref()));
+            }
+            // What a command printed meanwhile may have hidden them.
+            if !args.command.is_empty() {
+                unmet.told().for_each(print::message);
             }
             if let (Some(run), Ok(store)) = (&outcome.run, stores::open(global)) {
                 answers::prepare(&store, run, global.quiet, &Stop::on_interrupt());

@@ -20,6 +20,7 @@ mod emit;
 mod exited;
 mod exits;
 mod files;
+mod io;
 mod netlink;
 pub(crate) mod reader;
 mod select;
@@ -253,7 +254,8 @@ impl Processes {
             work.cpu_ns = now.saturating_sub(then);
             work.measured = Measured::Clock;
         }
-        let children = Totals::of_children(&stat) - Totals::of_children(&before);
+        let mut children = Totals::of_children(&stat) - Totals::of_children(&before);
+        children.io = work.children_io;
         if known.file.is_some() && stat.threads != 1 {
             known.file = None;
             self.n_kept -= 1;
@@ -308,7 +310,8 @@ impl Processes {
             self.n_kept += usize::from(known.file.is_some());
         }
         if tick.dt.is_some() {
-            self.active.push(Active { pid, before, work, children: Totals::of_children(&stat) });
+            let children = Totals { io: work.children_io, ..Totals::of_children(&stat) };
+            self.active.push(Active { pid, before, work, children });
         }
     }
 
@@ -362,7 +365,8 @@ impl Processes {
             return;
         }
         self.tree.ended(pid);
-        self.exited.gone(pid, known.stat.ppid, Totals::of(&known.stat, shown_ns) + Totals::of_children(&known.stat));
+        let shown = Totals::of(&known.stat, shown_ns) + Totals::of_children(&known.stat);
+        self.exited.gone(pid, known.stat.ppid, Totals { io: known.details.io(), ..shown });
         let Some(mut ended) = record else { return };
         ended.cpu_ns = ended.cpu_ns.max(shown_ns);
         ended.comm = known.comm;

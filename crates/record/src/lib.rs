@@ -2,6 +2,7 @@
 //! runs a command beside it if asked, and seals the run whatever ends the recording.
 
 mod attend;
+mod between;
 mod clock;
 mod command;
 mod keeper;

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, ffi::OsString, ops::ControlFlow, path::Path, pr
 use anyhow::{Context, bail};
 use clap::{Args, Parser};
 use fenxi_model::Unit;
-use fenxi_record::{Outcome, Plan, RecordError, Reload, Roll};
+use fenxi_record::{Outcome, Plan, RecordError, Reload, Roll, Stage};
 use fenxi_store::{SERIES, SeriesLock, Store};
+use fenxi_study::keep_results;
 
 use super::Command;
 use crate::{
@@ -20,6 +21,7 @@ use crate::{
         DbArgs, Global, HostsArgs, RollArgs, RootArg, RunLabels, TriggerArgs, came_true, interval, key_value, seconds,
         with_config,
     },
+    passed::Passed,
     print,
     progress::{Line, plural},
     sources,
@@ -31,6 +33,8 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The command keeps its standard streams; fenxi exits with the command's status.
+What pgbench, sysbench, wrk, fio and others like them print is read as well:
+their results are results of the run. So is what any command prints into a file.
 Without a command, Ctrl-C ends the recording and keeps the run.
 
 Examples:
@@ -102,10 +106,12 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     }
     let series = plan.roll.as_ref().map(|roll| roll.series.clone());
     let line = Line::new(global.quiet, !args.command.is_empty(), args.duration);
-    let outcome = fenxi_record::record(plan, &mut |stage| {
-        line.show(&stage);
-        ControlFlow::Continue(())
-    });
+    let (passed, output) = match args.command.is_empty() {
+        true => (Passed::Unread, None),
+        false => Passed::begin(&args.command),
+    };
+    plan.output = output;
+    let outcome = record(plan, passed, &line);
     line.clear();
     match outcome {
         Ok(outcome) => {
@@ -124,6 +130,20 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Records, and keeps what a load generator or benchmark printed with the run.
+fn record(plan: Plan, passed: Passed, line: &Line) -> Result<Outcome, RecordError> {
+    let (store, sources) = (plan.store.clone(), plan.sources.clone());
+    let mut observed = fenxi_record::observe(plan, &mut |stage| {
+        line.show(&stage);
+        ControlFlow::Continue(())
+    })?;
+    line.show(&Stage::Sealing);
+    if let (Some(store), Some(text)) = (store, passed.text()) {
+        keep_results(&mut observed, &store, text, &sources)?;
+    }
+    observed.seal()
 }
 
 /// What is to be recorded.

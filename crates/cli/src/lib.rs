@@ -28,6 +28,7 @@ mod progress;
 mod sources;
 mod stop;
 mod stores;
+mod unmet;
 mod whole;
 
 use std::{ffi::OsString, path::Path, process::ExitCode};

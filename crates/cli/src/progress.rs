@@ -42,6 +42,11 @@ impl Line {
         }
     }
 
+    /// Says something above the line.
+    pub fn say(&self, message: &str) {
+        self.bar.suspend(|| print::message(message));
+    }
+
     /// Takes the line away.
     pub fn clear(&self) {
         self.bar.finish_and_clear();

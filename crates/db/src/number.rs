@@ -19,6 +19,19 @@ impl Number {
         text.parse().ok().filter(|real: &f64| real.is_finite()).map(Number::Real)
     }
 
+    /// What is not of our own, of which there is so much now and was so much before. A counter that would only go back because
+    /// more of our own is known than the server has told stands still: the next reading makes up for it.
+    pub fn without(self, (own, own_before): (f64, f64), last: Option<Number>) -> Number {
+        let less = match self {
+            Number::Whole(whole) => Number::Whole(whole.saturating_sub(own as i128)),
+            Number::Real(real) => Number::Real(real - own),
+        };
+        match last {
+            Some(last) if less.since(last).is_none() && last.as_f64() - less.as_f64() <= own - own_before => last,
+            _ => less,
+        }
+    }
+
     /// As a float.
     pub fn as_f64(self) -> f64 {
         match self {
@@ -40,6 +53,19 @@ impl Number {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn our_own_is_left_out_and_makes_no_counter_go_back() {
+        let whole = |n| Number::Whole(n);
+        assert_eq!(whole(100).without((0.0, 0.0), None), whole(100));
+        assert_eq!(whole(140).without((40.0, 0.0), Some(whole(100))), whole(100));
+        // Ten of ours are known that the server has not told yet.
+        assert_eq!(whole(145).without((50.0, 40.0), Some(whole(100))), whole(100));
+        assert_eq!(whole(155).without((50.0, 50.0), Some(whole(100))), whole(105));
+        // It was reset: more is gone than ours can be.
+        assert_eq!(whole(3).without((50.0, 50.0), Some(whole(100))), whole(-47));
+        assert_eq!(Number::Real(9.0).without((2.5, 0.0), None), Number::Real(6.5));
+    }
 
     #[test]
     fn counters_of_many_digits_are_subtracted_exactly() {

@@ -51,6 +51,13 @@ pub struct Column<S> {
 }
 
 impl<S> Column<S> {
+    /// How much of an amount of our own is in it.
+    fn own(&self, own: &Own, row: &str) -> f64 {
+        let is_it = |from: &From, name: &str| matches!(from, From::Name(of) | From::Sql(of, _) if *of == name);
+        let mut amounts = own.get(row).into_iter().flatten();
+        amounts.find(|(name, _)| self.from.iter().any(|from| is_it(from, name))).map_or(0.0, |(_, amount)| *amount)
+    }
+
     /// Whether it shows the growth of a counter.
     fn is_counter(&self) -> bool {
         matches!(self.fill, Fill::Rate(..) | Fill::Count(_))
@@ -123,6 +130,9 @@ pub struct Reading<S: 'static> {
     /// Its columns.
     pub columns: &'static [Column<S>],
 }
+
+/// What our own sessions added to counters, by the text of a row's first column and by what fills a column.
+pub type Own = FxHashMap<String, Vec<(&'static str, f64)>>;
 
 /// What a server has: columns of its views, and settings that are on.
 #[derive(Debug, Default)]
@@ -222,6 +232,8 @@ pub struct Ready<S: 'static> {
     round: u64,
     /// What rates and counts of all rows add up to, in the order of `columns`; None where no row has one.
     totals: Vec<Option<f64>>,
+    /// What is of our own sessions, at this reading and at the one before.
+    own: (Own, Own),
 }
 
 impl<S> Ready<S> {
@@ -243,7 +255,20 @@ impl<S> Ready<S> {
         let sql = format!("/* fenxi-db */ SELECT {} FROM {}", list.join(", "), reading.from);
         let columns: Vec<_> = found.into_iter().map(|(column, _)| column).collect();
         let totals = vec![None; columns.len()];
-        Some(Ready { reading, sql, columns, seen: FxHashMap::default(), round: 0, totals })
+        Some(Ready {
+            reading,
+            sql,
+            columns,
+            seen: FxHashMap::default(),
+            round: 0,
+            totals,
+            own: <(Own, Own)>::default(),
+        })
+    }
+
+    /// What the next reading has of our own sessions and is to leave out.
+    pub fn leave_out(&mut self, own: Own) {
+        self.own.1 = std::mem::replace(&mut self.own.0, own);
     }
 
     /// Adds what all rows of the last reading add up to.
@@ -346,7 +371,7 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
     }
 
     fn read(&mut self, client: &mut Client, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
-        let Ready { reading, sql, columns, seen, round, totals } = self;
+        let Ready { reading, sql, columns, seen, round, totals, own } = self;
         *round += 1;
         totals.fill(None);
         let Interval { t, dt } = about.interval;
@@ -361,11 +386,15 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
                 return;
             }
             let key = answer.text(0).unwrap_or_default();
-            let values: Vec<Value<'_>> = (1..=columns.len())
-                .map(|at| answer.text(at))
-                .map(|text| Value { text, number: text.and_then(Number::read) })
-                .collect();
             let last = seen.get(key);
+            let values = (0..columns.len()).map(|at| {
+                let (text, name) = (answer.text(at + 1), answer.text(1).unwrap_or_default());
+                let amounts = (columns[at].own(&own.0, name), columns[at].own(&own.1, name));
+                let before = last.and_then(|last| last.values[at]).filter(|_| columns[at].is_counter());
+                let number = text.and_then(Number::read).map(|number| number.without(amounts, before));
+                Value { text, number }
+            });
+            let values: Vec<Value<'_>> = values.collect();
             let moved = || {
                 let still = |at: usize| last.is_some_and(|last| last.values[at] == values[at].number);
                 (0..columns.len()).any(|at| columns[at].is_counter() && !still(at))

@@ -61,6 +61,8 @@ pub struct Server {
     name: String,
     /// Numbers of our own sessions: MySQL's have no application by which they are known.
     own: Arc<Mutex<BTreeSet<i64>>>,
+    /// What our own sessions did in a PostgreSQL.
+    ledger: Arc<Mutex<postgres::own::Ledger>>,
     /// What outlives a connection to a MySQL.
     memory: Arc<Mutex<mysql::Memory>>,
     /// What may still be kept of answers until the next poll, and until the next look at sessions.
@@ -79,6 +81,7 @@ impl Server {
             name: target.server(),
             target: target.for_application(APPLICATION),
             own: Arc::default(),
+            ledger: Arc::default(),
             memory: Arc::default(),
             allowance: Arc::new(AtomicU64::new(KEPT.0)),
             allowance_of_sample: Arc::new(AtomicU64::new(KEPT_OF_SAMPLE)),
@@ -153,6 +156,16 @@ impl Server {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Our own sessions of a PostgreSQL. Whoever holds it knows that none of them publishes what it did.
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, postgres::own::Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Server::ledger`], unless another one holds it.
+    pub(crate) fn free_ledger(&self) -> Option<MutexGuard<'_, postgres::own::Ledger>> {
+        self.ledger.try_lock().ok()
+    }
+
     /// What is known of a MySQL whatever becomes of connections.
     pub(crate) fn memory(&self) -> MutexGuard<'_, mysql::Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
@@ -165,6 +178,7 @@ impl Server {
             Dialect::Mysql => Client::connect(&target.to_database(mysql::HOME), LOGIN)?,
         };
         self.own().insert(i64::from(client.about().number));
+        self.ledger().open(&target.login.database, client.tally());
         client.set_limit(ANSWER);
         client.set_longest_message(LONGEST);
         client.set_most_rows(MOST_ROWS);

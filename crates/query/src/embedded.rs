@@ -3,10 +3,15 @@
 //! Statements of Fenxi's own share one worker; each statement of anybody else has one of its own, which can read the runs that
 //! are asked and is then thrown away ([`fenxi_worker`]).
 
-use std::{cell::RefCell, collections::BTreeMap, path::PathBuf};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use fenxi_model::RunId;
 use fenxi_store::Store;
 use fenxi_worker::{Cell, Request, Session, Setup, Statement, Workers, message::Explain};
 
@@ -16,6 +21,10 @@ use crate::{
     lex, runs,
     views::{self, Mentions},
 };
+
+/// Tables with at most so many rows are held in memory while many statements read them: nearly all of their time is planning, and most
+/// of that is opening files and planning the same views again. Of all tables so many rows are held.
+const HELD_ROWS: (u64, u64) = (50_000, 400_000);
 
 /// What an engine beside another one may use before it spills, unless a limit was set: it is asked for findings, which are small.
 const BESIDE: &str = "1GiB";
@@ -34,8 +43,26 @@ pub(crate) struct Embedded {
 struct Worker {
     session: Session,
     made: BTreeMap<String, Scope>,
+    /// Tables that are held in memory, and for which runs.
+    held: Vec<String>,
+    held_for: Scope,
     /// Where tables were when it was started; it may read no file that came since.
     layout: u64,
+}
+
+impl Worker {
+    /// What drops the tables that are held, unless they are of the runs of `scope`.
+    fn let_go(&mut self, scope: Option<&Scope>) -> String {
+        if scope == Some(&self.held_for) {
+            return String::new();
+        }
+        let mut ddl = String::new();
+        for name in self.held.drain(..) {
+            self.made.remove(&name);
+            ddl += &format!("DROP TABLE IF EXISTS {};", views::identifier(&name));
+        }
+        ddl
+    }
 }
 
 impl Answers for Embedded {
@@ -82,6 +109,22 @@ impl Answers for Embedded {
 
     fn program(&self) -> Result<Option<String>, QueryError> {
         Ok(None)
+    }
+
+    fn hold(&self, sql: &str, scope: &Scope) -> Result<(), QueryError> {
+        let Some(runs) = scope.runs.as_deref() else { return Ok(()) };
+        let mut kept = self.ours.borrow_mut();
+        let layout = self.store.layout()?;
+        if kept.as_ref().is_some_and(|worker| worker.layout != layout) {
+            *kept = None;
+        }
+        let worker = self.worker(Author::Ours, &mut kept, scope, &[], layout)?;
+        let outcome = self.hold_in(worker, &Mentions::of(sql), scope, runs);
+        if outcome.is_err() {
+            // What it holds is not known.
+            *kept = None;
+        }
+        outcome
     }
 
     fn beside(&self, engines: usize, interrupt: Interrupt) -> Option<Box<dyn Answers + Send>> {
@@ -137,7 +180,7 @@ impl Embedded {
             Some(worker) => worker,
             None => {
                 let session = self.workers.session(&self.setup(author, scope, files)?)?;
-                Worker { session, made: BTreeMap::new(), layout }
+                Worker { session, made: BTreeMap::new(), held: Vec::new(), held_for: Scope::all(), layout }
             }
         };
         self.interrupt.set(Stop::Worker(worker.session.stop()));
@@ -183,16 +226,54 @@ impl Embedded {
         })
     }
 
+    /// Makes tables in memory of what is small enough, in place of views.
+    fn hold_in(
+        &self,
+        worker: &mut Worker,
+        mentions: &Mentions,
+        scope: &Scope,
+        runs: &[RunId],
+    ) -> Result<(), QueryError> {
+        let mut ddl = worker.let_go(None);
+        let Worker { session, made, held, held_for, .. } = worker;
+        let mut make = |name: &str, statement: &str| {
+            ddl += &format!("DROP VIEW IF EXISTS {};{statement}", views::identifier(name));
+            made.insert(name.to_owned(), scope.clone());
+            held.push(name.to_owned());
+        };
+        let (mut all, mut left) = (BTreeSet::new(), HELD_ROWS.1);
+        // Labels may change at any moment.
+        for name in mentions.tables.iter().filter(|name| !views::has_labels(name)) {
+            let rows: u64 = self.store.files(name, Some(runs))?.iter().map(|file| file.rows).sum();
+            if rows <= HELD_ROWS.0.min(left) {
+                let select = views::rows(&self.store, name, scope)?;
+                make(name, &format!("CREATE TABLE {} AS {select};", views::identifier(name)));
+                all.insert(*name);
+                left -= rows;
+            }
+        }
+        for view in &mentions.derived {
+            let reads = Mentions::of(view.sql);
+            let besides = reads.runs || reads.stats || reads.costs || !reads.apart.is_empty();
+            if !besides && reads.tables.iter().all(|table| all.contains(table)) {
+                make(view.name, &view.table());
+            }
+        }
+        *held_for = scope.clone();
+        Ok(session.request(&Request::Run(ddl)).map(|_| ())?)
+    }
+
     /// Makes the views that `sql` needs, unless they stand already.
     fn make_views(&self, worker: &mut Worker, sql: &str, scope: &Scope) -> Result<(), QueryError> {
         let mentions = Mentions::of(sql);
-        let Worker { session, made, .. } = worker;
+        let gone = worker.let_go(Some(scope));
+        let Worker { session, made, held, .. } = worker;
         // Sealed runs do not change, but all runs may become more: only named runs are remembered. Marks are labels, which
         // change at any moment.
         let stands = |made: &BTreeMap<String, Scope>, name: &str| {
             scope.runs.is_some() && made.get(name) == Some(scope) && !views::has_labels(name)
         };
-        let mut ddl = String::new();
+        let mut ddl = gone;
         let plain = mentions.tables.iter().map(|name| (*name).to_owned());
         let apart =
             mentions.apart.iter().flat_map(|schema| mentions.tables.iter().map(move |t| format!("{schema}.{t}")));
@@ -223,7 +304,7 @@ impl Embedded {
         }
         for request in &requests {
             if let Err(e) = session.request(request) {
-                made.clear();
+                made.retain(|name, _| held.contains(name));
                 return Err(e.into());
             }
         }

@@ -175,6 +175,12 @@ pub(crate) trait Answers {
     /// The program that answers and its version; None for the engine of this program.
     fn program(&self) -> Result<Option<String>, QueryError>;
 
+    /// Prepares for many statements of our own over the same runs, of which `sql` is the text: what they read is held in memory where
+    /// that is worth it.
+    fn hold(&self, _sql: &str, _scope: &Scope) -> Result<(), QueryError> {
+        Ok(())
+    }
+
     /// One of several `engines` for the same store, which answer at the same time and share its threads; None where one is all
     /// that there may be.
     fn beside(&self, engines: usize, interrupt: Interrupt) -> Option<Box<dyn Answers + Send>>;
@@ -277,6 +283,12 @@ impl Engine {
             })
         };
         (1..=engines).map_while(another).collect()
+    }
+
+    /// Prepares for many shipped statements over the runs of `scope`, of which `sql` is the text. Without it they are answered all the
+    /// same.
+    pub(crate) fn hold(&self, sql: &str, scope: &Scope) {
+        let _ = self.answers.hold(sql, scope);
     }
 
     /// What writing the answer to a request of `begin` may take.

@@ -20,6 +20,7 @@ use fenxi_store::Store;
 use crate::{
     Answer, Engine, Live, QueryError, SHIPPED, Scope, Value,
     engine::{Asked, Author, Dialect},
+    views::Mentions,
 };
 
 words! {
@@ -132,6 +133,13 @@ pub struct Question {
     pub own: bool,
     /// The runs that brought it with them, and that alone it is about; empty for questions of Fenxi and of the store.
     pub carried: Vec<RunId>,
+}
+
+impl Question {
+    /// Whether it can have an answer where only the tables that `holds` names have rows. One that cannot need not be asked.
+    pub fn may_answer(&self, holds: &dyn Fn(&str) -> bool) -> bool {
+        Mentions::of(&self.sql).may_answer(holds)
+    }
 }
 
 /// Names between commas.

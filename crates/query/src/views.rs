@@ -81,6 +81,15 @@ impl Mentions {
     }
 }
 
+impl Mentions {
+    /// Whether there can be an answer where only the tables that `holds` names have rows: not where all that it reads is empty. The
+    /// list of runs, statistics and costs are never.
+    pub(crate) fn may_answer(&self, holds: &dyn Fn(&str) -> bool) -> bool {
+        let besides = self.runs || self.stats || self.costs || !self.apart.is_empty();
+        besides || self.tables.is_empty() || self.tables.iter().any(|table| has_labels(table) || holds(table))
+    }
+}
+
 /// All names in `sql`.
 fn names(sql: &str) -> BTreeSet<String> {
     let name = |(_, token)| if let lex::Token::Name(name) = token { Some(name) } else { None };
@@ -94,6 +103,12 @@ pub(crate) fn has_labels(table: &str) -> bool {
 
 /// The statement that makes the view of `table` (also `boot.<table>`, `spread.<table>`) over the runs of `scope`.
 pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, QueryError> {
+    let name = table.split('.').map(identifier).collect::<Vec<_>>().join(".");
+    Ok(format!("CREATE OR REPLACE VIEW {name} AS {};", rows(store, table, scope)?))
+}
+
+/// What selects the rows of `table` over the runs of `scope`.
+pub(crate) fn rows(store: &Store, table: &str, scope: &Scope) -> Result<String, QueryError> {
     let files = store.files(table, scope.runs.as_deref())?;
     // Before anything of a file is believed, its footer included.
     store.check(&files)?;
@@ -128,8 +143,7 @@ pub(crate) fn view(store: &Store, table: &str, scope: &Scope) -> Result<String, 
     if parts.is_empty() {
         parts.push(empty(declared));
     }
-    let name = table.split('.').map(identifier).collect::<Vec<_>>().join(".");
-    Ok(format!("CREATE OR REPLACE VIEW {name} AS {};", parts.join(" UNION ALL BY NAME ")))
+    Ok(parts.join(" UNION ALL BY NAME "))
 }
 
 /// The statement that makes the view `name` of Parquet files.
@@ -320,6 +334,17 @@ mod tests {
         );
         assert_eq!(Mentions::of("SELECT usr FROM spread.cpu").apart, ["spread"]);
         assert!(Mentions::of("SHOW TABLES").tables.len() > 20);
+    }
+
+    #[test]
+    fn what_reads_only_empty_tables_has_no_answer() {
+        let only_cpu = |table: &str| table == "cpu";
+        let may = |sql| Mentions::of(sql).may_answer(&only_cpu);
+        assert!(may("SELECT usr FROM cpu LEFT JOIN disk USING (t)") && may("SELECT 1"));
+        assert!(!may("SELECT busy FROM disk") && !may("SELECT sum(sessions) FROM db_best_wait"));
+        // A run is there without any row, and so may be its marks and what recording cost.
+        assert!(may("SELECT name FROM runs LEFT JOIN disk USING (run)"));
+        assert!(may("SELECT message FROM event") && may("SELECT cpu_s FROM cost"));
     }
 
     #[test]

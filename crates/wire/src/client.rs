@@ -17,9 +17,13 @@ use rustix::event::PollFlags;
 
 mod error;
 mod socket;
+mod tally;
 
-pub use self::error::ClientError;
 use self::socket::{establish, late, wait_for};
+pub use self::{
+    error::ClientError,
+    tally::{Counts, Tally},
+};
 use crate::{
     About, Dialect, Event, Mode, Reply, Row, Session, Statement, WireError,
     channel::{Channel, Received},
@@ -66,6 +70,8 @@ pub struct Client {
     cautions: Vec<String>,
     /// Statements that are prepared, and whether they can be.
     repeated: Vec<(Statement, bool)>,
+    /// What it did so far.
+    tally: Arc<Tally>,
 }
 
 /// What is done with a row.
@@ -136,6 +142,7 @@ impl Client {
             allowance: None,
             cautions: Vec::new(),
             repeated: Vec::new(),
+            tally: Arc::new(Tally::begin()),
         };
         match client.wait(Some(until), &mut |_, _| Ok(()))? {
             Came::Ready => Ok(client),
@@ -146,6 +153,11 @@ impl Client {
     /// What the user should know of how the connection was made: a weak login, no encryption.
     pub fn cautions(&self) -> impl Iterator<Item = &String> {
         self.about().cautions.iter().chain(&self.cautions)
+    }
+
+    /// What it did so far; it outlives the connection.
+    pub fn tally(&self) -> &Arc<Tally> {
+        &self.tally
     }
 
     /// The address that answered.
@@ -312,7 +324,7 @@ impl Client {
         let began = Instant::now();
         let came = self.answer(WHAT, &mut |_, _| Ok(()))?;
         let took = began.elapsed();
-        self.done(WHAT, came).map(|_| took)
+        self.said(WHAT, came).map(|_| took)
     }
 
     /// Runs a query and gives its rows as text; None for NULL.
@@ -362,7 +374,18 @@ impl Client {
         self.done(sql, came)
     }
 
+    /// As [`Client::said`], of a statement, which is counted.
     fn done(&self, sql: &str, came: Came) -> Result<Reply, ClientError> {
+        let said = self.said(sql, came);
+        match &said {
+            Ok(_) => self.tally.answered(),
+            Err(error) if error.is_refusal() => self.tally.refused(),
+            Err(_) => {}
+        }
+        said
+    }
+
+    fn said(&self, sql: &str, came: Came) -> Result<Reply, ClientError> {
         match came {
             Came::Done(Reply { error: Some(error), .. }) => Err(ClientError::Refused { sql: shortened(sql), error }),
             Came::Done(reply) => Ok(reply),
@@ -458,6 +481,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
+        self.tally.end();
         self.output.clear();
         self.session.terminate(&mut self.output);
         // The server ends the session anyway when the socket is closed.

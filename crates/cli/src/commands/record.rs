@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, ops::ControlFlow, path::Path, pr
 use anyhow::{Context, bail};
 use clap::{Args, Parser};
 use fenxi_model::Unit;
-use fenxi_record::{Outcome, Plan, RecordError, Reload, Roll, Stage};
+use fenxi_record::{Outcome, Plan, RecordError, Reload, Roll, Stage, Watch};
 use fenxi_store::{SERIES, SeriesLock, Store};
 use fenxi_study::keep_results;
 
@@ -27,6 +27,7 @@ use crate::{
     sources,
     stop::Stop,
     stores,
+    unmet::Unmet,
 };
 
 /// `fenxi record`
@@ -111,12 +112,22 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         false => Passed::begin(&args.command),
     };
     plan.output = output;
-    let outcome = record(plan, passed, &line);
+    let databases = (!args.db.servers.is_empty()).then_some(fenxi_db::SOURCE_NAME);
+    let mut unmet = Unmet::of(&args.source, databases);
+    let outcome = record(plan, passed, &mut |stage| {
+        line.show(&stage);
+        unmet.look(&stage).iter().for_each(|warning| line.say(warning));
+        ControlFlow::Continue(())
+    });
     line.clear();
     match outcome {
         Ok(outcome) => {
             if !global.quiet {
                 print::messages(&describe(&outcome, series.as_deref()));
+            }
+            // What a command printed meanwhile may have hidden them.
+            if !args.command.is_empty() {
+                unmet.told().for_each(print::message);
             }
             if let (Some(run), Ok(store)) = (&outcome.run, stores::open(global)) {
                 answers::prepare(&store, run, global.quiet, &Stop::on_interrupt());
@@ -133,13 +144,10 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Records, and keeps what a load generator or benchmark printed with the run.
-fn record(plan: Plan, passed: Passed, line: &Line) -> Result<Outcome, RecordError> {
+fn record(plan: Plan, passed: Passed, watch: &mut Watch<'_>) -> Result<Outcome, RecordError> {
     let (store, sources) = (plan.store.clone(), plan.sources.clone());
-    let mut observed = fenxi_record::observe(plan, &mut |stage| {
-        line.show(&stage);
-        ControlFlow::Continue(())
-    })?;
-    line.show(&Stage::Sealing);
+    let mut observed = fenxi_record::observe(plan, watch)?;
+    let _ = watch(Stage::Sealing);
     if let (Some(store), Some(text)) = (store, passed.text()) {
         keep_results(&mut observed, &store, text, &sources)?;
     }

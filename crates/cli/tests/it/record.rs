@@ -197,3 +197,20 @@ fn the_elapsed_time_of_a_command_of_several_threads_is_explained() {
         assert!(fenxi.number("select count(distinct t) as n from thread_wait where role = 'command'") > 5.0);
     }
 }
+
+#[test]
+fn what_is_asked_for_and_cannot_be_recorded_is_a_warning() {
+    let fenxi = Fenxi::new();
+    let source = ["--source", "cpu,log:file=/nonexistent", "--db", "postgres://me@127.0.0.1:1/x?sslmode=disable"];
+    let args = [&["record", "--interval", "100ms"], &source[..], &["--", "sleep", "0.3"]].concat();
+    let output = fenxi.run(&args);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for what in ["warning: db is asked for and not recorded: ", "warning: log is asked for and not recorded: "] {
+        assert_eq!(said.matches(what).count(), 2, "at the start and behind what the command prints: {said}");
+    }
+    assert!(said.contains("127.0.0.1:1"), "{said}");
+    // What is missing by default was not asked for.
+    let output = fenxi.run(&["record", "--interval", "100ms", "--for", "200ms"]);
+    assert!(!text(&output.stderr).contains("warning"), "{}", text(&output.stderr));
+}

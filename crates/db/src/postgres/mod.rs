@@ -2,6 +2,7 @@
 
 pub mod activity;
 mod locks;
+pub mod own;
 mod poller;
 mod readings;
 mod relations;
@@ -74,7 +75,7 @@ pub fn shares_sessions(
     client: &mut Client,
     connect: impl FnOnce() -> Result<Client, ClientError>,
 ) -> Result<bool, ClientError> {
-    let number = |client: &mut Client| client.number("SELECT pg_catalog.pg_backend_pid()");
+    let number = |client: &mut Client| client.number(&format!("{MARK} SELECT pg_catalog.pg_backend_pid()"));
     let first = number(client)?;
     if first == Some(i64::from(client.about().number)) {
         return Ok(false);

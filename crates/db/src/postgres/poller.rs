@@ -6,7 +6,7 @@ use fenxi_model::{Rows, catalog::db};
 use fenxi_wire::client::{Client, ClientError};
 
 use super::{
-    MARK, extension, having, locks,
+    MARK, extension, having, locks, own,
     readings::{DATABASES, READINGS},
     relations,
     roster::Roster,
@@ -30,6 +30,10 @@ const DATABASES_AT_MOST: usize = 10;
 const USUAL: &str = "postgres";
 /// Seconds between two readings of statements and tables.
 const SELDOM_S: u32 = 10;
+
+/// A shorter interval at the end of a recording has no row of databases: sessions that end publish what they had not published yet,
+/// which would be a burst in it.
+const SHORTEST_S: f64 = 0.5;
 
 /// Views that no [`crate::reading::Reading`] names.
 const FURTHER_VIEWS: &[&str] =
@@ -75,6 +79,7 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
         has_noted_hidden: false,
         hurries: false,
         has_polled: false,
+        has_told: false,
     }))
 }
 
@@ -143,6 +148,8 @@ struct Postgres {
     has_noted_hidden: bool,
     hurries: bool,
     has_polled: bool,
+    /// Whether the server has had a row.
+    has_told: bool,
 }
 
 /// Lets a reading that the server refuses be a note; what else goes wrong ends the connection.
@@ -228,11 +235,12 @@ impl gather::Poller for Postgres {
 }
 
 impl Postgres {
-    /// When the server began, whether it is a standby, and how far its log is.
+    /// When the server began, whether it is a standby, and how far its log is. What this session did is published by it.
     fn read_vitals(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
+        let tell = if own::can_tell(&self.client) { format!(", {}", own::TELL) } else { String::new() };
         let sql = format!(
             "{MARK} SELECT pg_postmaster_start_time(), pg_is_in_recovery(), \
-             CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END - '0/0'"
+             CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END - '0/0'{tell}"
         );
         let mut vitals = Vitals::default();
         self.client.each_again(&sql, &mut |row| {
@@ -240,6 +248,7 @@ impl Postgres {
             vitals.in_recovery = row.is_yes(1);
             vitals.log_position = row.text(2).and_then(Number::read);
         })?;
+        self.client.tally().publish();
         let last = &self.vitals;
         vitals.log_grown = vitals.log_position.zip(last.log_position).and_then(|(now, last)| now.since(last));
         if last.in_recovery.is_some() && last.in_recovery != vitals.in_recovery {
@@ -263,7 +272,13 @@ impl Postgres {
 
     /// Databases, and the row of all of them with what samples and the roster say.
     fn read_server(&mut self, about: &About<'_>, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
+        // What sessions had not published yet is published when they end, and would be a burst in so short an interval.
+        if about.is_last && self.has_told && about.interval.dt.is_some_and(|dt| dt < SHORTEST_S) {
+            return Ok(());
+        }
         if let Some(databases) = &mut self.databases {
+            let mut ledger = self.server.ledger();
+            databases.leave_out(ledger.amounts());
             databases.read(&mut self.client, about, rows)?;
         }
         if heard.hidden > 0 && !std::mem::replace(&mut self.has_noted_hidden, true) {
@@ -273,6 +288,7 @@ impl Postgres {
             rows.note(about.server, None, &why);
         }
         let Some(dt) = about.interval.dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
+        self.has_told = true;
         let round_trip = self.client.ping()?;
         let mut row = rows.row(&db::TABLE, about.interval.t, dt);
         row.str(db::server, about.server)
@@ -304,6 +320,7 @@ impl Postgres {
         let began = Instant::now();
         let read =
             statements.read(client, &about, rows).and_then(|()| statements.count_lost(client, evicted.as_deref()));
+        elsewhere.as_mut().map_or(Ok(()), own::publish)?;
         turn.took(began);
         if !noted(read, "statements", about.server, rows)? {
             self.statements = None;
@@ -329,7 +346,7 @@ impl Postgres {
                     }
                 }
             }
-            keep
+            keep && own::publish(client).is_ok()
         });
         self.relations.turn.took(began);
         Ok(())

@@ -2,7 +2,10 @@
 //! times as much. Names of databases and users are looked up once. The function is asked about those sessions only that
 //! may be at work: it makes texts of the addresses of all others, too.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use fenxi_model::statement::Quotes;
 use fenxi_wire::client::{Client, ClientError};
@@ -11,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::{
     MARK,
     activity::{self, Doing},
+    own,
 };
 use crate::{
     gather,
@@ -23,6 +27,9 @@ use crate::{
 const KNOWN: usize = 5_000;
 /// The most sessions of a sample.
 const MOST: usize = 2_000;
+
+/// How often the sampler lets the server publish its transactions, at least: by itself it would a second after the last time.
+const PUBLISHES: Duration = Duration::from_millis(750);
 
 /// Sessions that may be at work: all columns of a session cost several times as much as these two, and most are idle.
 const CANDIDATES: &str = "(pg_stat_get_backend_xact_start(i.id) IS NOT NULL OR (pg_stat_get_backend_wait_event(i.id) \
@@ -39,17 +46,27 @@ const OTHERS: &str = "pg_stat_get_backend_pid(i.id) <> pg_backend_pid()";
 pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError> {
     let mut client = server.client()?;
     let sessions = Sessions::new(&mut client)?;
-    Ok(Box::new(Sampler { client, sessions }))
+    own::publish(&mut client)?;
+    Ok(Box::new(Sampler { server: server.clone(), client, sessions, published: Instant::now() }))
 }
 
 struct Sampler {
+    server: Server,
     client: Client,
     sessions: Sessions,
+    published: Instant,
 }
 
 impl gather::Sampler for Sampler {
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
-        self.sessions.sample(&mut self.client, into)
+        self.sessions.sample(&mut self.client, into)?;
+        if self.published.elapsed() >= PUBLISHES
+            && let Some(_ledger) = self.server.free_ledger()
+        {
+            own::publish(&mut self.client)?;
+            self.published = Instant::now();
+        }
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     number::Number,
     reading::{About, Having},
     sample::cut,
-    statements::{Growing, Grown, Key, TEXT, Text, found, growing, growth, make_room, tell},
+    statements::{Growing, Grown, Key, OWN, TEXT, Text, found, growing, growth, make_room, tell},
 };
 
 /// Texts are read from a file, all of them each time: that takes at most this share of the time.
@@ -225,7 +225,7 @@ impl Statements {
 /// A text in normal form, with its digest. Our own statements are one.
 fn normal(text: &str) -> Text {
     if text.starts_with(MARK) {
-        return Text { digest: "fenxi-db".to_owned(), form: "fenxi-db".to_owned() };
+        return Text { digest: OWN.to_owned(), form: OWN.to_owned() };
     }
     Text::of(cut(text, TEXT), Quotes::Standard, text.len() >= TEXT)
 }

@@ -20,6 +20,9 @@ const MAX_ENGINES: usize = 4;
 /// Findings for which one more engine is worth being begun.
 const FOR_AN_ENGINE: usize = 8;
 
+/// Of more runs it is not asked which tables they have.
+const MANY_RUNS: usize = 100;
+
 /// What a finding finds, or why it could not look.
 type Outcome = Result<Vec<Occurrence>, QueryError>;
 
@@ -62,7 +65,9 @@ impl Engine {
         let by = self.program()?.map(|program| word(&program));
         let path = |run: &RunId| self.kept_path(run, scope.part, by.as_deref(), "findings.json");
         let mut kept: Vec<Kept> = runs.iter().map(|run| self.kept(path(run))).collect();
-        let jobs: Vec<Job> = findings.iter().map(|finding| Job::of(finding, &runs, scope, &kept)).collect();
+        let holds = self.tables_of(&runs);
+        let jobs: Vec<Job> =
+            findings.iter().map(|finding| Job::of(finding, &runs, scope, &kept, holds.as_ref())).collect();
         let found = self.find_side_by_side(&findings, &jobs);
         let mut all = Vec::new();
         for ((finding, job), found) in findings.into_iter().zip(jobs).zip(found) {
@@ -97,6 +102,19 @@ impl Engine {
         Ok(all.into_iter().filter(|run| seen.insert(run.clone())).collect())
     }
 
+    /// Tables in which any of the runs has rows; None where there are many runs, or one cannot be read.
+    fn tables_of(&self, runs: &[RunId]) -> Option<BTreeSet<String>> {
+        if runs.len() > MANY_RUNS {
+            return None;
+        }
+        let mut all = BTreeSet::new();
+        for run in runs {
+            let files = self.store().run(run).ok()?.manifest.files;
+            all.extend(files.into_iter().filter(|file| file.rows > 0).filter_map(|file| file.table));
+        }
+        Some(all)
+    }
+
     /// What each finding finds in the scope of its job, in their order; None where there is nothing to look for. Several engines
     /// look at the same time where there may be more than one.
     fn find_side_by_side(&self, findings: &[Finding], jobs: &[Job]) -> Vec<Option<Outcome>> {
@@ -105,8 +123,14 @@ impl Engine {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let engines = Some(cpus.min(MAX_ENGINES).min(work.len() / FOR_AN_ENGINE)).filter(|n| *n > 1).unwrap_or(0);
         let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let ours = || work.iter().filter(|(place, _)| !findings[*place].own);
+        let shared = ours().next().map(|(_, scope)| *scope).filter(|first| ours().all(|(_, scope)| scope == first));
+        let text: String = ours().map(|(place, _)| format!("{};\n", findings[*place].sql)).collect();
         let look = |engine: &Engine| {
             let mut found = Vec::new();
+            if let Some(scope) = shared.filter(|_| work.len() >= FOR_AN_ENGINE) {
+                engine.hold(&text, scope);
+            }
             while !is_over.load(Ordering::Relaxed)
                 && let Some((place, scope)) = work.get(next.fetch_add(1, Ordering::Relaxed))
             {
@@ -128,8 +152,11 @@ impl Engine {
             found.for_each(|(place, outcome)| all[place] = Some(outcome));
         });
         // All of it where there is no other engine.
-        for (place, scope) in work.into_iter().filter(|_| !is_over.load(Ordering::Relaxed)) {
-            all[place].get_or_insert_with(|| self.find(&findings[place], scope));
+        if engines == 0 {
+            look(self).into_iter().for_each(|(place, outcome)| all[place] = Some(outcome));
+        }
+        for (place, scope) in work.iter().filter(|_| !is_over.load(Ordering::Relaxed)) {
+            all[*place].get_or_insert_with(|| self.find(&findings[*place], scope));
         }
         all
     }
@@ -201,7 +228,8 @@ struct Job {
 
 impl Job {
     /// A finding of the store looks at everything each time, a shipped one at the runs of which nothing is kept.
-    fn of(finding: &Finding, runs: &[RunId], scope: &Scope, kept: &[Kept]) -> Job {
+    /// What reads only tables without rows finds nothing.
+    fn of(finding: &Finding, runs: &[RunId], scope: &Scope, kept: &[Kept], holds: Option<&BTreeSet<String>>) -> Job {
         let version = version(finding);
         if finding.own {
             return Job { version, missing: Vec::new(), scope: Some(scope.clone()) };
@@ -209,7 +237,9 @@ impl Job {
         let is_kept = |kept: &Kept| kept.findings.get(&finding.name).is_some_and(|found| found.version == version);
         let missing: Vec<usize> = (0..runs.len()).filter(|i| !is_kept(&kept[*i])).collect();
         let narrowed = Scope { runs: Some(missing.iter().map(|i| runs[*i].clone()).collect()), part: scope.part };
-        Job { version, scope: (!missing.is_empty()).then_some(narrowed), missing }
+        let may_find =
+            || holds.is_none_or(|holds| Mentions::of(&finding.sql).may_answer(&|table| holds.contains(table)));
+        Job { version, scope: (!missing.is_empty() && may_find()).then_some(narrowed), missing }
     }
 
     /// Keeps what a shipped finding found in the runs that it looked at, and gives what it finds in all.

@@ -12,7 +12,7 @@ use crate::payload::{Header, Run};
 pub(super) const RUN: Endpoint = Endpoint {
     path: "/api/v1/run",
     about: "Metadata of runs: facts, windows, recording overhead, tables; and the questions that apply to them, by \
-            section. No data.",
+            section: those that read a table of theirs. No data.",
     params: &[chosen::RUN],
     changes: true,
     answer,
@@ -109,7 +109,9 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
 pub(crate) fn open(context: &Context<'_>, ids: &[RunId]) -> Result<Opened, ApiError> {
     let runs = all(context, ids)?;
     let title = runs.iter().map(|r| r.run.name.as_str()).collect::<Vec<_>>().join(" and ");
-    Ok(Opened { title, runs, sections: sections(context, &Scope::of(ids.iter().cloned()))? })
+    let mut opened = Opened { title, runs, sections: Vec::new() };
+    opened.sections = sections(context, &Scope::of(ids.iter().cloned()), &|table| opened.holds(table))?;
+    Ok(opened)
 }
 
 /// What is known of `ids` without data.
@@ -154,9 +156,10 @@ fn tables(manifest: &Manifest) -> Vec<Held> {
     manifest.files.iter().filter_map(held).filter(|h| h.table != "stats").collect()
 }
 
-/// All questions, those that runs bring with them after those that are always asked.
-fn sections(context: &Context<'_>, scope: &Scope) -> Result<Vec<Section>, ApiError> {
+/// The questions that may have an answer, those that runs bring with them after those that are always asked.
+fn sections(context: &Context<'_>, scope: &Scope, holds: &dyn Fn(&str) -> bool) -> Result<Vec<Section>, ApiError> {
     let mut all = questions(context.store)?;
+    all.retain(|question| question.may_answer(holds));
     all.extend(context.engine.carried_questions(scope)?);
     all.sort_by_key(|q| q.section);
     let mut sections: Vec<Section> = Vec::new();

@@ -1,6 +1,6 @@
 //! Reports of made-up runs: what is embedded is whole, safe and says what went wrong.
 
-use fenxi_model::{Micros, RunId};
+use fenxi_model::{Micros, RunId, catalog::metric};
 use fenxi_query::Engine;
 use fenxi_report::{
     api::{ApiError, Context},
@@ -56,11 +56,24 @@ fn made(store: &Store, name: &str, phase: f64) -> RunId {
 fn every_question_is_answered_without_an_error() {
     let (_dir, store) = store();
     let id = made(&store, "one", 0.0);
-    let payload = payload(&report(&store, &[id]).unwrap());
+    let payload = payload(&report(&store, std::slice::from_ref(&id)).unwrap());
     for p in panels(&payload) {
         assert!(p["error"].is_null(), "{}: {}", p["id"], p["error"]);
     }
-    assert_eq!(panels(&payload).len(), fenxi_query::questions(&store).unwrap().len());
+    let tables = answers(&payload, "run")[0]["runs"][0]["tables"].as_array().unwrap();
+    let holds = |table: &str| tables.iter().any(|held| held["table"] == table);
+    let all = fenxi_query::questions(&store).unwrap();
+    let (asked, others): (Vec<_>, Vec<_>) = all.iter().partition(|question| question.may_answer(&holds));
+    assert_eq!(panels(&payload).len(), asked.len());
+    assert!(asked.len() > 50 && others.len() > 20, "{} asked, {} not", asked.len(), others.len());
+    // What is not asked would have had nothing to say.
+    let engine = Engine::open(&store, &fenxi_query::Options::default()).unwrap();
+    let scope = fenxi_query::Scope::of([id]);
+    for question in others {
+        let params: &[(String, String)] = &[];
+        let answer = engine.answer(question, params, &scope).unwrap();
+        assert!(answer.n_rows() <= 1, "{}: {} rows", question.name, answer.n_rows());
+    }
     assert!(panel(&payload, "cpu-heatmap")["time"]["series"].as_array().unwrap().len() == 4);
     assert_eq!(panel(&payload, "cpu-time")["columns"]["usr"]["unit"], "%");
 }
@@ -90,6 +103,23 @@ fn a_run_without_rows_gives_a_page_with_everything_folded_away() {
     for p in panels(&payload) {
         assert_eq!(p["quiet"], "empty", "{}: {}", p["id"], p["error"]);
     }
+}
+
+#[test]
+fn a_page_of_a_few_numbers_asks_only_what_they_may_answer() {
+    let (_dir, store) = store();
+    let begin = Begin { random: 2, ..Begin::new("import", "nene", Micros(1_795_271_753_000_000)) };
+    let mut open = store.begin(begin).unwrap();
+    let mut rows = fenxi_model::Rows::new("nene");
+    for (name, value) in [("task-clock", 1.24), ("page-faults", 61.0)] {
+        rows.row(&metric::TABLE, Micros(1_795_271_753_500_000), 0.5).str(metric::name, name).f64(metric::value, value);
+    }
+    open.append(&mut rows).unwrap();
+    let id = open.seal(End::at(Micros(1_795_271_754_000_000))).unwrap();
+    let payload = payload(&report(&store, &[id]).unwrap());
+    let asked = panels(&payload);
+    assert!(asked.iter().any(|p| p["id"] == "other-metrics") && asked.len() <= 40, "{}", asked.len());
+    assert!(!asked.iter().any(|p| p["id"] == "cpu-time"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::{
 };
 
 use axum::{http::StatusCode, response::sse::Event};
+use fenxi_model::{Rows, catalog::note};
 use fenxi_record::{Plan, Stage};
 use fenxi_source::{Root, Source, Take};
 use futures_util::{Stream, StreamExt};
@@ -110,6 +111,12 @@ fn sample(shared: &Shared, key: Key) {
     let mut seen = Databases::default();
     let plan = Plan::new(sources, Root::live(), shared.settings.host.clone(), INTERVAL_S);
     let outcome = fenxi_record::record(plan, &mut |stage| {
+        if let (Stage::Began { rows, .. }, Some(name)) = (&stage, key)
+            && let Some(why) = refused(rows, name)
+        {
+            fail(shared, key, &why);
+            return ControlFlow::Break(());
+        }
         let Stage::Tick { t, rows, .. } = stage else { return ControlFlow::Continue(()) };
         let mut samplers = shared.samplers.lock();
         let listened = samplers.get(&key).filter(|sender| sender.receiver_count() > 0 && !shared.stop.is_cancelled());
@@ -131,12 +138,24 @@ fn sample(shared: &Shared, key: Key) {
             shared.samplers.lock().remove(&key);
             shared.stop.cancel();
         }
-        Err(error) => {
-            let failed = json!({ "error": error.to_string() }).to_string();
-            if let Some(sender) = shared.samplers.lock().remove(&key) {
-                // Nobody may listen any more.
-                let _ = sender.send(("failed", failed.into()));
-            }
-        }
+        Err(error) => fail(shared, key, &error.to_string()),
+    }
+}
+
+/// Why a source cannot be sampled, where it is among others that can.
+fn refused(rows: &Rows, source: &str) -> Option<String> {
+    let notes = rows.of(&note::TABLE)?;
+    (0..notes.n_rows()).find_map(|row| {
+        let why = notes.str(row, note::message)?.strip_prefix("not recorded: ")?;
+        (notes.str(row, note::source) == Some(source)).then(|| why.to_owned())
+    })
+}
+
+/// Tells all listeners that there is nothing to listen to.
+fn fail(shared: &Shared, key: Key, why: &str) {
+    let failed = json!({ "error": why }).to_string();
+    if let Some(sender) = shared.samplers.lock().remove(&key) {
+        // Nobody may listen any more.
+        let _ = sender.send(("failed", failed.into()));
     }
 }

@@ -22,6 +22,7 @@ mod exited;
 mod exits;
 mod files;
 mod gone;
+mod io;
 mod netlink;
 pub(crate) mod reader;
 mod select;
@@ -274,7 +275,8 @@ impl Processes {
         if let Some(shown) = &mut known.shown_wait_ns {
             *shown += work.wait_ns.unwrap_or(0);
         }
-        let children = Totals::of_children(&stat) - Totals::of_children(&before);
+        let mut children = Totals::of_children(&stat) - Totals::of_children(&before);
+        children.io = work.children_io;
         if known.file.is_some() && stat.threads != 1 {
             known.file = None;
             self.n_kept -= 1;
@@ -339,7 +341,8 @@ impl Processes {
             *shown += work.wait_ns.unwrap_or(0);
         }
         if tick.dt.is_some() {
-            self.active.push(Active { pid, before, work, children: Totals::of_children(&stat) });
+            let children = Totals { io: work.children_io, ..Totals::of_children(&stat) };
+            self.active.push(Active { pid, before, work, children });
         }
     }
 

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     cpu::exact_ns,
+    io,
     reader::{Reader, Run},
 };
 use crate::Root;
@@ -54,8 +55,10 @@ pub struct Work {
     pub wait_ns: Option<u64>,
     /// How `cpu_ns` is known.
     pub measured: Measured,
-    /// Bytes read and written, at storage and by system calls; and the number of these.
-    pub io: Option<[u64; IO]>,
+    /// Bytes read and written by itself, at storage and by system calls; and the number of these.
+    pub io: Option<[u64; io::FIGURES]>,
+    /// The same of ended children that it waited for, in all of their lives.
+    pub children_io: io::Io,
     /// Voluntary and involuntary context switches.
     pub switches: Option<(u64, u64)>,
 }
@@ -67,9 +70,9 @@ pub struct Details {
     threads: Vec<Thread>,
     /// Whether all threads are there, with nanoseconds.
     exact: bool,
-    io: Option<[u64; IO]>,
-    /// Reading another user's I/O is forbidden as a rule; one attempt is enough.
-    io_denied: bool,
+    io: io::Account,
+    /// Whether that was read before.
+    has_io: bool,
     /// The effective user.
     pub uid: Option<u32>,
     /// Number of CPUs on which the threads that ran last may run: of the thread that may use most.
@@ -101,6 +104,11 @@ impl Details {
         exact_ns(stat.utime + stat.stime, threads_ns, TICK_NS)
     }
 
+    /// What it and its ended children had read and written when it was last seen.
+    pub fn io(&self) -> io::Io {
+        self.io.seen()
+    }
+
     /// Time runnable without a CPU of the threads that are there; None where that is not known.
     pub fn wait_ns(&self) -> Option<u64> {
         self.exact.then(|| self.threads.iter().map(|t| t.run.wait_ns).sum())
@@ -126,10 +134,11 @@ impl Details {
         work.measured = if threads_ns == Some(work.cpu_ns) { Measured::Schedstat } else { Measured::Ticks };
         work.wait_ns = work.wait_ns.filter(|_| was_exact);
         work.switches = work.switches.filter(|_| was_exact || !begun);
-        let io = if self.io_denied || reader.cpu_only { None } else { io(reader, pid) };
-        self.io_denied |= io.is_none();
-        let io_before = std::mem::replace(&mut self.io, io).or((!begun).then_some([0; IO]));
-        work.io = io.zip(io_before).map(|(now, then)| std::array::from_fn(|i| now[i].saturating_sub(then[i])));
+        if !reader.cpu_only {
+            let is_first = !std::mem::replace(&mut self.has_io, true);
+            let grown = self.io.advance(reader, pid, before, now, is_first);
+            (work.io, work.children_io) = (grown.own, grown.children);
+        }
         work
     }
 
@@ -158,6 +167,7 @@ impl Details {
             wait_ns: self.exact.then_some(sum.wait_ns),
             measured: Measured::Ticks,
             io: None,
+            children_io: io::Io::NONE,
             switches: (!sum.switches_unknown).then_some(sum.switches),
         }
     }
@@ -239,22 +249,6 @@ fn status(reader: &mut Reader, pid: u32, tid: Option<u32>) -> Option<Status> {
 /// Number of bits that are set in a mask of hexadecimal digits, with commas between groups.
 fn set_bits(mask: &[u8]) -> u32 {
     mask.iter().filter_map(|digit| char::from(*digit).to_digit(16)).map(u32::count_ones).sum()
-}
-
-/// Figures of `/proc/PID/io` that are read.
-const IO: usize = 6;
-
-fn io(reader: &mut Reader, pid: u32) -> Option<[u64; IO]> {
-    let text = reader.file(pid, None, "io")?;
-    let get = |key: &[u8]| lines(text).find_map(|l| value(l, key));
-    Some([
-        get(b"read_bytes:")?,
-        get(b"write_bytes:")?,
-        get(b"rchar:")?,
-        get(b"wchar:")?,
-        get(b"syscr:")?,
-        get(b"syscw:")?,
-    ])
 }
 
 fn value(line: &[u8], key: &[u8]) -> Option<u64> {

@@ -13,6 +13,7 @@ use super::{
     details::Measured,
     exited::Totals,
     gone::Gone,
+    io::{FIGURES, Io},
     state_name,
     threads::{Owner, Threads},
     times::Children,
@@ -21,7 +22,7 @@ use crate::Tick;
 
 impl Processes {
     pub(super) fn emit(&mut self, tick: Tick, dt: f64, rows: &mut Rows) {
-        let parents = self.active.iter().filter(|a| a.children.ns > 0).map(|a| (a.pid, a.children));
+        let parents = self.active.iter().filter(|a| a.children.ns > 0 || a.children.io != Io::NONE).map(|a| (a.pid, a.children));
         let rest = self.exited.settle(parents);
         let uptime_s = if self.wanted.names { self.uptime_s() } else { None };
         let mut shown_ns = 0;
@@ -176,13 +177,14 @@ impl Processes {
         if self.exits.is_some() {
             (rest.minor_faults, rest.major_faults) = (0, 0);
         }
-        if rest.ns + rest.minor_faults + rest.major_faults == 0 {
+        if rest.ns + rest.minor_faults + rest.major_faults == 0 && !rest.io.is_some() {
             return;
         }
         let (usr_ns, sys_ns) = rest.split();
         let cpu_pct = |ns: u64| ns as f64 / 1e7 / dt;
-        rows.row(&TABLE, tick.t, dt)
-            .str(process::comm, "(exited)")
+        let mut row = rows.row(&TABLE, tick.t, dt);
+        io(&mut row, rest.io.0, |n| n as f64 / dt);
+        row.str(process::comm, "(exited)")
             .f64(process::usr, cpu_pct(usr_ns))
             .f64(process::sys, cpu_pct(sys_ns))
             .f64(process::cpu, cpu_pct(rest.ns))
@@ -223,16 +225,20 @@ fn state(row: &mut Row<'_, process::Schema>, known: &Known, measured: Measured) 
 
 /// What it did besides using CPUs.
 fn activity(row: &mut Row<'_, process::Schema>, work: &super::details::Work, per_s: impl Fn(u64) -> f64) {
-    if let Some([read, write, read_call, write_call, reads, writes]) = work.io {
-        row.f64(process::read_bytes_per_s, per_s(read))
-            .f64(process::write_bytes_per_s, per_s(write))
-            .f64(process::read_call_bytes_per_s, per_s(read_call))
-            .f64(process::write_call_bytes_per_s, per_s(write_call))
-            .f64(process::read_calls_per_s, per_s(reads))
-            .f64(process::write_calls_per_s, per_s(writes));
-    }
+    io(row, work.io, &per_s);
     if let Some((voluntary, involuntary)) = work.switches {
         row.f64(process::voluntary_switches_per_s, per_s(voluntary))
             .f64(process::involuntary_switches_per_s, per_s(involuntary));
     }
+}
+
+/// What was read and written, where it is known.
+fn io(row: &mut Row<'_, process::Schema>, figures: Option<[u64; FIGURES]>, per_s: impl Fn(u64) -> f64) {
+    let Some([read, write, read_call, write_call, reads, writes]) = figures else { return };
+    row.f64(process::read_bytes_per_s, per_s(read))
+        .f64(process::write_bytes_per_s, per_s(write))
+        .f64(process::read_call_bytes_per_s, per_s(read_call))
+        .f64(process::write_call_bytes_per_s, per_s(write_call))
+        .f64(process::read_calls_per_s, per_s(reads))
+        .f64(process::write_calls_per_s, per_s(writes));
 }

@@ -7,14 +7,15 @@
 
 use std::ops::{Add, Sub};
 
-use rustc_hash::FxHashMap;
-
 use fenxi_procfs::{
     TICK_NS,
     stat::{Stat, split_as},
 };
+use rustc_hash::FxHashMap;
 
-/// What a process, or several, used: CPU time and page faults.
+use super::io::Io;
+
+/// What a process, or several, used: CPU time, page faults and I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// CPU time.
@@ -25,6 +26,8 @@ pub struct Totals {
     pub stime: u64,
     pub minor_faults: u64,
     pub major_faults: u64,
+    /// Bytes and calls; of what a stat tells it is nothing.
+    pub io: Io,
 }
 
 impl Totals {
@@ -36,6 +39,7 @@ impl Totals {
             stime: stat.stime,
             minor_faults: stat.minor_faults,
             major_faults: stat.major_faults,
+            io: Io::NONE,
         }
     }
 
@@ -47,6 +51,7 @@ impl Totals {
             stime: stat.child_stime,
             minor_faults: stat.child_minor_faults,
             major_faults: stat.child_major_faults,
+            io: Io::NONE,
         }
     }
 
@@ -66,6 +71,7 @@ impl Add for Totals {
             stime: self.stime + other.stime,
             minor_faults: self.minor_faults + other.minor_faults,
             major_faults: self.major_faults + other.major_faults,
+            io: self.io + other.io,
         }
     }
 }
@@ -81,6 +87,7 @@ impl Sub for Totals {
             stime: self.stime.saturating_sub(other.stime),
             minor_faults: self.minor_faults.saturating_sub(other.minor_faults),
             major_faults: self.major_faults.saturating_sub(other.major_faults),
+            io: self.io - other.io,
         }
     }
 }
@@ -120,7 +127,7 @@ impl Exited {
         }
         // An orphan is waited for by init or a subreaper; whose times did not grow enough did not.
         for shown in strays {
-            let richest = self.parents.values_mut().max_by_key(|t| t.ns);
+            let richest = self.parents.values_mut().filter(|t| t.io.may_hold(shown.io)).max_by_key(|t| t.ns);
             take(richest, shown);
         }
         self.parents.values().fold(Totals::default(), |sum, t| sum + *t)

@@ -31,7 +31,8 @@ impl Processes {
             return;
         }
         self.tree.ended(pid);
-        self.exited.gone(pid, known.stat.ppid, Totals::of(&known.stat, shown_ns) + Totals::of_children(&known.stat));
+        let shown = Totals::of(&known.stat, shown_ns) + Totals::of_children(&known.stat);
+        self.exited.gone(pid, known.stat.ppid, Totals { io: known.details.io(), ..shown });
         let Some(mut ended) = record else { return };
         ended.cpu_ns = ended.cpu_ns.max(shown_ns);
         ended.comm = known.comm;

@@ -220,6 +220,54 @@ fn those_that_ended_are_one_row_and_count_once() {
     assert_eq!(session.tick(1.0).count("process"), 0);
 }
 
+/// Puts what a process, or its only thread, has read; all other figures follow from it as in [`put`].
+fn put_io(machine: &Machine, path: &str, n: u64) {
+    let text = format!("rchar: {n}0\nwchar: {n}00\nsyscr: {n}1\nsyscw: {n}2\nread_bytes: {n}\nwrite_bytes: {n}000\n");
+    machine.put(path, text);
+}
+
+#[test]
+fn what_ended_children_read_and_wrote_is_not_their_parents() {
+    let parent = Fake { pid: 50, comm: "postgres", children: (100, 20), io: Some(5010), ..IDLE };
+    let child = Fake { pid: 60, ppid: 50, comm: "session", utime: 80, stime: 10, io: Some(400), ..IDLE };
+    let machine = Machine::new();
+    machine.put("/etc/passwd", "ann:x:1000:1000::/home/ann:/bin/sh\n");
+    [parent, child].iter().for_each(|fake| put(&machine, fake));
+    // Of what it has, 5000 are of children that ended before.
+    put_io(&machine, "/proc/50/task/50/io", 10);
+    let mut session = machine.start(&SOURCE);
+    session.tick(None);
+    // The child ended with 450, of which 400 were shown; the parent read 7.
+    session.machine.remove("/proc/60");
+    put(&session.machine, &Fake { children: (185, 35), io: Some(5467), ..parent });
+    put_io(&session.machine, "/proc/50/task/50/io", 17);
+    let seen = session.tick(1.0);
+    let (parent_key, exited) = (["50", "postgres", "ann"], ["", "(exited)", ""]);
+    near(seen.value("process", "read_bytes_per_s", &parent_key), 7.0);
+    near(seen.value("process", "write_bytes_per_s", &parent_key), 7000.0);
+    near(seen.value("process", "read_bytes_per_s", &exited), 50.0);
+    near(seen.value("process", "write_bytes_per_s", &exited), 50_000.0);
+    // Nobody ended: all that is new is its own, and the thread need not be asked.
+    session.machine.remove("/proc/50/task");
+    put(&session.machine, &Fake { children: (185, 35), utime: 1010, io: Some(5470), ..parent });
+    let seen = session.tick(1.0);
+    near(seen.value("process", "read_bytes_per_s", &parent_key), 3.0);
+    assert_eq!(seen.keys("process"), [parent_key]);
+}
+
+#[test]
+fn where_children_and_ended_threads_cannot_be_told_apart_nothing_is_said() {
+    let parent = Fake { pid: 50, comm: "java", threads: 3, children: (100, 20), io: Some(5000), ..IDLE };
+    let mut session = begin(&[parent]);
+    put(&session.machine, &Fake { utime: 1100, io: Some(5060), ..parent });
+    near(session.tick(1.0).value("process", "read_bytes_per_s", &["50", "java", "ann"]), 60.0);
+    put(&session.machine, &Fake { utime: 1200, children: (150, 30), io: Some(9060), ..parent });
+    let seen = session.tick(1.0);
+    assert_eq!(seen.value("process", "read_bytes_per_s", &["50", "java", "ann"]), None);
+    assert_eq!(seen.value("process", "read_bytes_per_s", &["", "(exited)", ""]), None);
+    near(seen.value("process", "cpu", &["", "(exited)", ""]), 60.0);
+}
+
 /// Samples the live system under `seconds` of nominal interval.
 struct Live {
     collector: Box<dyn crate::Collector>,
@@ -304,4 +352,21 @@ fn processes_that_no_sample_saw_have_a_row_by_name_and_role() {
     // Three times some milliseconds: a percent is 10 ms.
     let cpu = seen.value("process", "cpu", &key).unwrap();
     assert!(cpu > 0.1 && seen.value("process", "run_queue_wait", &key).is_some(), "{cpu}");
+}
+
+#[test]
+fn a_live_shell_has_not_written_what_its_child_wrote() {
+    let script = "read n; dd if=/dev/zero of=/dev/null bs=1M count=64 2>/dev/null; echo; read n";
+    let mut child = Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut live = Live::begin();
+    writeln!(child.stdin.as_mut().unwrap(), "1").unwrap();
+    BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    let seen = live.tick(1.0);
+    let pid = child.id().to_string();
+    let keys = seen.keys("process");
+    let key: Vec<_> = keys.iter().find(|key| key[0] == pid).expect("a row for whoever ran").iter().map(String::as_str).collect();
+    let written = seen.value("process", "write_call_bytes_per_s", &key);
+    assert!(written.is_some_and(|bytes| bytes < 1e6), "{written:?}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
 }

@@ -1,0 +1,91 @@
+//! What our own sessions add to a server's counters, to be left out of them exactly: an idle server shows no transactions.
+//!
+//! A session counts its transactions itself and publishes them with its other figures: since PostgreSQL 15 a second after it
+//! did so last, at the earliest, and when it is told to ([`publish`]). Ours are told so more often than they would by
+//! themselves, so that it is known which of their transactions are in a reading. Older servers cannot be told: there a reading
+//! may have some of ours too many or too few, which the next one makes up for.
+
+use std::sync::Arc;
+
+use fenxi_wire::client::{Client, ClientError, Counts, Tally};
+use rustc_hash::FxHashMap;
+
+use super::MARK;
+use crate::reading::Own;
+
+/// The first major version that publishes when it is told to.
+const TOLD_SINCE: u32 = 15;
+/// What tells it: for a session without any figure of a relation there would be nothing to publish.
+pub const TELL: &str = "pg_stat_force_next_flush(), EXISTS (SELECT FROM pg_database)";
+/// Milliseconds of a second, in which the server counts sessions' time.
+const MS: f64 = 1e3;
+
+/// Our own sessions of a server.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// Those that may still do something, by their database.
+    sessions: Vec<(String, Arc<Tally>)>,
+    /// What those did that are closed.
+    closed: FxHashMap<String, Counts>,
+}
+
+impl Ledger {
+    /// A session of ours begins.
+    pub fn open(&mut self, database: &str, tally: &Arc<Tally>) {
+        self.sessions.push((database.to_owned(), Arc::clone(tally)));
+    }
+
+    /// What the server has published of all of them, by database and counter.
+    pub fn amounts(&mut self) -> Own {
+        let Ledger { sessions, closed } = self;
+        sessions.retain(|(database, tally)| {
+            if tally.is_over() {
+                add(closed.entry(database.clone()).or_default(), tally.published());
+            }
+            !tally.is_over()
+        });
+        let mut all: FxHashMap<&str, (Counts, u64)> =
+            closed.iter().map(|(database, counts)| (database.as_str(), (*counts, 0))).collect();
+        for (database, tally) in sessions.iter() {
+            let (counts, open) = all.entry(database).or_default();
+            add(counts, tally.published());
+            *open += 1;
+        }
+        let amounts = |(counts, open): (Counts, u64)| {
+            vec![
+                ("xact_commit", counts.answered as f64),
+                ("xact_rollback", counts.refused as f64),
+                ("s.sessions", counts.sessions as f64),
+                ("session_time", counts.lasted_s * MS),
+                ("numbackends", open as f64),
+            ]
+        };
+        all.into_iter().map(|(database, of)| (database.to_owned(), amounts(of))).collect()
+    }
+}
+
+fn add(sum: &mut Counts, more: Counts) {
+    sum.answered += more.answered;
+    sum.refused += more.refused;
+    sum.sessions += more.sessions;
+    sum.lasted_s += more.lasted_s;
+}
+
+/// Whether a server publishes when it is told to.
+pub fn can_tell(client: &Client) -> bool {
+    let version = &client.about().version;
+    let digits = version.find(|c: char| !c.is_ascii_digit()).unwrap_or(version.len());
+    version[..digits].parse().is_ok_and(|major: u32| major >= TOLD_SINCE)
+}
+
+/// Lets the server publish what a session did so far. Who reads meanwhile must not look: hold the ledger.
+///
+/// # Errors
+/// When the server refuses, or the connection is lost.
+pub fn publish(client: &mut Client) -> Result<(), ClientError> {
+    if can_tell(client) {
+        client.each_again(&format!("{MARK} SELECT {TELL}"), &mut |_| ())?;
+    }
+    client.tally().publish();
+    Ok(())
+}

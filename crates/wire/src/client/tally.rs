@@ -1,0 +1,94 @@
+//! What a connection did, counted where it is done: who watches a server leaves out by it what he does there himself.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+/// What a session did, as a server counts it: each statement is a transaction, as nothing here begins one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Statements that were answered, and the login, which PostgreSQL counts as a transaction.
+    pub answered: u64,
+    /// Statements that the server refused.
+    pub refused: u64,
+    /// Sessions that began: 1, once the server has told it.
+    pub sessions: u64,
+    /// Seconds that the session lasted.
+    pub lasted_s: f64,
+}
+
+/// The counts of a connection, and which of them the server has published: PostgreSQL does so once a second at most.
+#[derive(Debug)]
+pub struct Tally(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    begun: Instant,
+    now: Counts,
+    published: Counts,
+    is_over: bool,
+}
+
+impl Tally {
+    /// Of a connection that begins.
+    pub(super) fn begin() -> Tally {
+        let now = Counts { answered: 1, sessions: 1, ..Counts::default() };
+        Tally(Mutex::new(State { begun: Instant::now(), now, published: Counts::default(), is_over: false }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn answered(&self) {
+        self.state().now.answered += 1;
+    }
+
+    pub(super) fn refused(&self) {
+        self.state().now.refused += 1;
+    }
+
+    /// The connection is closed: the server publishes what it has of it.
+    pub(super) fn end(&self) {
+        self.publish();
+        self.state().is_over = true;
+    }
+
+    /// The server has published all that was done until now.
+    pub fn publish(&self) {
+        let mut state = self.state();
+        state.now.lasted_s = state.begun.elapsed().as_secs_f64();
+        state.published = state.now;
+    }
+
+    /// What the server has published.
+    pub fn published(&self) -> Counts {
+        self.state().published
+    }
+
+    /// Whether the connection is closed.
+    pub fn is_over(&self) -> bool {
+        self.state().is_over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, Tally};
+
+    #[test]
+    fn what_is_published_is_what_was_done_until_then() {
+        let tally = Tally::begin();
+        assert_eq!(tally.published(), Counts::default());
+        tally.answered();
+        tally.refused();
+        tally.publish();
+        tally.answered();
+        let published = tally.published();
+        assert_eq!((published.answered, published.refused, published.sessions), (2, 1, 1));
+        assert!(!tally.is_over());
+        tally.end();
+        assert_eq!((tally.published().answered, tally.is_over()), (3, true));
+    }
+}

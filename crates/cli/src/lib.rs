@@ -22,6 +22,7 @@ mod netns;
 mod options;
 mod overview;
 mod parts;
+mod passed;
 mod print;
 mod progress;
 mod sources;

@@ -237,6 +237,12 @@ impl Wait {
         matches!(self, Lock | Pipe | Receive | Accept | Poll | Sleep | Child | Other)
     }
 
+    /// Whether what it waits for may be another process of the same program, that it started: else that one is nobody's wait.
+    pub fn may_follow(self) -> bool {
+        use Wait::{Child, Lock, Other, Pipe, Poll, Run};
+        matches!(self, Run | Lock | Pipe | Poll | Child | Other)
+    }
+
     /// What a thread in `function` waits for; the kernel says `0` of one that waits for nothing.
     pub fn of(function: &str) -> Wait {
         if function.is_empty() || function == "0" {

@@ -57,7 +57,7 @@ impl Hold {
 /// When the command cannot be started, or the kernel refuses to wait for it.
 pub fn attend(argv: &[OsString], contained: &Contained, limit_s: Option<f64>) -> io::Result<Attended> {
     let sleeper = Sleeper::new(false)?;
-    let mut running = Running::start(argv, Some(contained))?;
+    let mut running = Running::start(argv, Some(contained), None)?;
     let mut deadline = limit_s.map(|limit| clock::monotonic() + limit);
     let mut cause = Cause::Itself;
     loop {

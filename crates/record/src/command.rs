@@ -49,11 +49,12 @@ pub struct Ended {
 }
 
 impl Running {
-    /// Starts `argv`; unless it is contained, its input and output are this process's own.
+    /// Starts `argv`; unless it is contained, its input and output are this process's own, but for `output` in place of
+    /// standard output.
     ///
     /// # Errors
     /// When the command cannot be started.
-    pub fn start(argv: &[OsString], contained: Option<&Contained>) -> io::Result<Running> {
+    pub fn start(argv: &[OsString], contained: Option<&Contained>, output: Option<OwnedFd>) -> io::Result<Running> {
         let (program, args) =
             argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command"))?;
         let started = clock::monotonic();
@@ -65,6 +66,9 @@ impl Running {
             if let Some(directory) = &contained.directory {
                 command.current_dir(directory);
             }
+        }
+        if let Some(output) = output {
+            command.stdout(output);
         }
         before_exec(&mut command, contained.is_some());
         // Reaped below, with what it used.

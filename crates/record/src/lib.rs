@@ -2,6 +2,7 @@
 //! runs a command beside it if asked, and seals the run whatever ends the recording.
 
 mod attend;
+mod between;
 mod clock;
 mod command;
 mod keeper;
@@ -28,7 +29,7 @@ pub use clock::StepWatch;
 pub use command::{Contained, let_signals_through};
 pub use observed::Observed;
 pub use plan::Plan;
-pub use recorder::{Outcome, RecordError, Stage, observe, record};
+pub use recorder::{Outcome, RecordError, Stage, Watch, observe, record};
 pub use recording::missed;
 pub use roll::{Keep, Reload, Roll, Thin};
 pub use sampling::Sampling;

@@ -1,6 +1,6 @@
 //! What a recording is asked for.
 
-use std::{collections::BTreeMap, ffi::OsString, sync::Arc};
+use std::{collections::BTreeMap, ffi::OsString, os::fd::OwnedFd, sync::Arc};
 
 use fenxi_source::{Root, Source};
 use fenxi_store::Store;
@@ -31,6 +31,8 @@ pub struct Plan {
     pub command: Option<Vec<OsString>>,
     /// How the command is kept apart from this process; None: it shares the terminal, and gets its signals.
     pub contained: Option<Contained>,
+    /// What the command's standard output is, where it is not contained; None: this process's own.
+    pub output: Option<OwnedFd>,
     /// A random number for the run's id.
     pub random: u64,
     /// Whether the averages since boot are wanted too; they are kept apart from the samples.
@@ -62,6 +64,7 @@ impl Plan {
             root,
             command: None,
             contained: None,
+            output: None,
             random: 0,
             since_boot: false,
             whole: false,

@@ -1,6 +1,6 @@
 //! The recording loop: from the first sample to the sealed run.
 
-use std::{io, ops::ControlFlow};
+use std::{ffi::OsString, io, ops::ControlFlow};
 
 use fenxi_model::{Micros, Rows, RunId};
 use fenxi_source::Root;
@@ -147,7 +147,7 @@ pub fn observe(plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordErro
 }
 
 /// As [`observe`], in a time of its own.
-pub(crate) fn observe_in(time: impl Time, plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordError> {
+pub(crate) fn observe_in(time: impl Time, mut plan: Plan, watch: &mut Watch<'_>) -> Result<Observed, RecordError> {
     let cpu_before = cpu_of(&plan);
     let mut rows = Rows::new(&plan.host);
     let mut sampler = Sampler::start(&plan.sources, &plan.root, &mut rows)?;
@@ -171,7 +171,10 @@ pub(crate) fn observe_in(time: impl Time, plan: Plan, watch: &mut Watch<'_>) -> 
         flow = watch(Stage::SinceBoot { t: started.wall, dt, rows: &rows });
         kept.append_apart(BOOT, &mut rows)?;
     }
-    let command = match plan.command.as_deref().map(|c| Running::start(c, plan.contained.as_ref())).transpose() {
+    // Only the command keeps it, so that its end is seen.
+    let output = plan.output.take();
+    let start = |words: &[OsString]| Running::start(words, plan.contained.as_ref(), output);
+    let command = match plan.command.as_deref().map(start).transpose() {
         Ok(command) => command,
         Err(source) => {
             kept.discard()?;

@@ -7,6 +7,7 @@ use fenxi_store::StoreError;
 use rustix::process::Signal;
 
 use crate::{
+    between::Pace,
     clock::StepWatch,
     command::{Ended, Running},
     keeper::Keeper,
@@ -35,6 +36,8 @@ pub(crate) struct Recording<T: Time> {
     /// What is looked for.
     pub(crate) armed: Option<Armed>,
     pub(crate) command: Option<Running>,
+    /// When the command is looked at between two ticks; None where nothing can.
+    pace: Option<Pace>,
     pub(crate) ended: Option<Ended>,
     /// When sampling began.
     pub(crate) started: Moment,
@@ -77,7 +80,9 @@ impl<T: Time> Recording<T> {
             Some(_) => Grid::aligned(wall, steady, plan.interval_s),
             None => Grid::from(steady),
         };
+        let looks = command.is_some() && sampler.looks_between();
         let mut recording = Recording {
+            pace: looks.then(|| Pace::begin(steady, plan.interval_s)),
             armed: Armed::of(&plan, kept.id(), steady),
             cpu_first: kept.cpu_before(),
             keeper: plan.roll.as_ref().map(|_| Keeper::start(time.flows())),
@@ -159,7 +164,9 @@ impl<T: Time> Recording<T> {
     /// Sleeps until `until`; false when the recording shall end before.
     pub(crate) fn wait(&mut self, until: f64) -> Result<bool, Broken> {
         loop {
-            match self.time.sleep_until(Some(until)).map_err(Broken::Wait)? {
+            let look = self.pace.as_ref().and_then(|pace| pace.next(self.last_tick, until));
+            match self.time.sleep_until(Some(look.unwrap_or(until))).map_err(Broken::Wait)? {
+                Wake::Deadline if look.is_some() => self.look(),
                 Wake::Deadline => return Ok(true),
                 Wake::Child => {
                     if self.reap()? {
@@ -175,6 +182,16 @@ impl<T: Time> Recording<T> {
         }
     }
 
+    /// Looks at what the command does between two ticks.
+    fn look(&mut self) {
+        let now = self.time.monotonic();
+        let t = self.time_at(now);
+        let cpu_s = self.sampler.look(&self.time, t, &mut self.rows);
+        if let Some(pace) = &mut self.pace {
+            pace.looked(now, cpu_s);
+        }
+    }
+
     /// Whether the command has ended; false when there is none.
     fn reap(&mut self) -> Result<bool, Broken> {
         let Some(command) = &mut self.command else { return Ok(false) };
@@ -183,7 +200,7 @@ impl<T: Time> Recording<T> {
                 command.kill_rest();
             }
             self.ended = Some(ended);
-            self.command = None;
+            (self.command, self.pace) = (None, None);
         }
         Ok(self.ended.is_some())
     }

@@ -53,6 +53,8 @@ pub enum Round {
     Tick,
     /// The last tick: sources that are seldom sampled are sampled once more.
     Last,
+    /// Between two ticks: those that can look at the command.
+    Between,
 }
 
 impl Sampler {
@@ -115,6 +117,20 @@ impl Sampler {
                 active.sample(now, t, round, rows);
             }
         }
+    }
+
+    /// Lets the sources that can look at the command do so between two ticks; gives the seconds of CPU time that it took.
+    pub fn look(&mut self, time: &impl Time, t: Micros, rows: &mut Rows) -> f64 {
+        let before = clock::thread_cpu();
+        for active in self.active.iter_mut().filter(|active| active.collector.looks_between()) {
+            active.sample(time.monotonic(), t, Round::Between, rows);
+        }
+        clock::thread_cpu() - before
+    }
+
+    /// Whether any source can look at the command between two ticks.
+    pub fn looks_between(&self) -> bool {
+        self.active.iter().any(|active| active.collector.looks_between())
     }
 
     /// Samples what is read once at the start and once at the end.
@@ -207,7 +223,11 @@ impl Active {
         let (began, cpu_before) = (clock::monotonic(), clock::thread_cpu());
         let tick = match round {
             Round::SinceBoot { seconds } => Tick::since_boot(t, seconds),
-            _ => Tick { is_last: round == Round::Last, ..Tick::new(t, self.last.map(|last| now - last)) },
+            _ => Tick {
+                is_last: round == Round::Last,
+                is_between: round == Round::Between,
+                ..Tick::new(t, self.last.map(|last| now - last))
+            },
         };
         self.last = Some(now);
         // A collector's bug must not end the recording of all the others.
@@ -219,7 +239,7 @@ impl Active {
         };
         let wall = clock::monotonic() - began;
         let cost = &mut self.cost;
-        cost.samples += 1;
+        cost.samples += u64::from(round != Round::Between);
         cost.cpu_s += clock::thread_cpu() - cpu_before;
         cost.wall_s += wall;
         cost.max_s = cost.max_s.max(wall);

@@ -92,6 +92,11 @@ pub trait Collector: Send {
         false
     }
 
+    /// Whether it can look at what the recorder started also between two ticks ([`Tick::is_between`]).
+    fn looks_between(&self) -> bool {
+        false
+    }
+
     /// CPU seconds that threads of its own have used so far; what `sample` itself uses is measured anyway.
     fn cpu_of_threads(&self) -> f64 {
         0.0
@@ -110,17 +115,19 @@ pub struct Tick {
     pub since_boot: bool,
     /// Whether it is the last one: what was observed has ended, and what is gathered late is taken now.
     pub is_last: bool,
+    /// Whether it lies between two ticks of the recording: only what the recorder started is looked at.
+    pub is_between: bool,
 }
 
 impl Tick {
     /// The end of an interval of `dt` seconds; without `dt`, the first sample.
     pub fn new(t: Micros, dt: Option<f64>) -> Tick {
-        Tick { t, dt, since_boot: false, is_last: false }
+        Tick { t, dt, since_boot: false, is_last: false, is_between: false }
     }
 
     /// The first sample, `seconds` after the system's boot.
     pub fn since_boot(t: Micros, seconds: f64) -> Tick {
-        Tick { t, dt: Some(seconds), since_boot: true, is_last: false }
+        Tick { since_boot: true, ..Tick::new(t, Some(seconds)) }
     }
 
     /// As [`Counter::step`]; since boot, the first step is the counter's whole value.

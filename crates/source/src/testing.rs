@@ -133,6 +133,14 @@ impl Session {
         self.try_tick(dt).unwrap()
     }
 
+    /// Looks between two ticks, `dt` seconds after the last look.
+    pub fn between(&mut self, dt: f64) -> Observed {
+        self.t = Micros(self.t.0 + (dt * 1e6) as i64);
+        let mut rows = Rows::new("test");
+        self.collector.sample(Tick { is_between: true, ..Tick::new(self.t, Some(dt)) }, &mut rows).unwrap();
+        Observed::of(rows)
+    }
+
     /// Samples for the first time, `seconds` after boot.
     pub fn since_boot(&mut self, seconds: f64) -> Observed {
         let mut rows = Rows::new("test");

@@ -35,6 +35,7 @@ pub use conduct::{Event, Means, Outcome, Watch, conduct};
 pub use design::{Cell, Design, Slot};
 pub use error::{PlanError, StudyError};
 pub use estimate::Estimate;
+pub use output::keep_results;
 pub use parse::parse;
 pub use plan::{Factor, Kind, Level, Response, StudyPlan};
 pub use render::{Style, render};

@@ -6,12 +6,12 @@ use std::{
     sync::Arc,
 };
 
-use fenxi_formats::{self as formats, Hints, format};
+use fenxi_formats::{self as formats, AnyFormat, Family, Head, Hints, format};
 use fenxi_ingest::{Programs, Reading, own_formats};
 use fenxi_model::{Micros, Rows, RowsOf, catalog::result};
 use fenxi_record::{Contained, Observed};
 use fenxi_source::Source;
-use fenxi_store::StoreError;
+use fenxi_store::{Store, StoreError};
 use fs_err::File;
 use jiff::tz::TimeZone;
 
@@ -71,32 +71,18 @@ impl Printed {
         // No program is run for what a command prints.
         let formats = own_formats(means.store, &Programs::Never).formats;
         let mut results = results(observed.rows());
-        let (began, host) = (observed.began(), observed.rows().host().to_owned());
         for (name, file) in [("stdout", &self.output), ("stderr", &self.errors)] {
             let mut content = file.try_clone()?;
             if content.seek(SeekFrom::End(0))? == 0 {
                 continue;
             }
             content.rewind()?;
-            let hints =
-                Hints { default_host: host.clone(), start: Some(began), zone: TimeZone::system(), ..Hints::none(name) };
             let reading = match plan.import {
                 Import::Off => Reading::Kept,
                 Import::As(name) => format(name).map_or(Reading::Kept, |format| Reading::As(format.into())),
                 Import::Recognised => Reading::Recognised(formats.clone()),
             };
-            let mut batches: Vec<Rows> = Vec::new();
-            let Some(open) = observed.open() else { return Ok(results) };
-            let mut take = |rows: &mut Rows| batches.push(rows.take());
-            let (input, _) = fenxi_ingest::attach(open, name, Box::new(content), hints, reading, &mut take)?;
-            observed.add_input(input);
-            for mut rows in batches {
-                leave_out_recorded(&mut rows, means.sources, name, observed);
-                results.extend(self::results(&rows));
-                if let Some(open) = observed.open() {
-                    open.append(&mut rows)?;
-                }
-            }
+            results.extend(keep(observed, name, Box::new(content), reading, means.sources)?);
         }
         Ok(results)
     }
@@ -129,6 +115,56 @@ impl Printed {
         }
         Ok(None)
     }
+}
+
+/// Keeps what a recorded command printed in its run; what `reading` understands of it becomes rows of the run, but for what the run's
+/// own `sources` sample. Gives results by name.
+fn keep(
+    observed: &mut Observed,
+    name: &str,
+    content: Box<dyn Read + Send>,
+    reading: Reading,
+    sources: &[Arc<dyn Source>],
+) -> Result<Vec<(String, f64)>, StoreError> {
+    let host = observed.rows().host().to_owned();
+    let start = Some(observed.began());
+    let hints = Hints { default_host: host, start, zone: TimeZone::system(), ..Hints::none(name) };
+    let mut batches: Vec<Rows> = Vec::new();
+    let mut results = Vec::new();
+    let Some(open) = observed.open() else { return Ok(results) };
+    let mut take = |rows: &mut Rows| batches.push(rows.take());
+    let (input, _) = fenxi_ingest::attach(open, name, content, hints, reading, &mut take)?;
+    observed.add_input(input);
+    for mut rows in batches {
+        leave_out_recorded(&mut rows, sources, name, observed);
+        results.extend(self::results(&rows));
+        if let Some(open) = observed.open() {
+            open.append(&mut rows)?;
+        }
+    }
+    Ok(results)
+}
+
+/// As [`keep`], where the text is what a load generator or benchmark prints; else nothing is kept. Whether it was.
+///
+/// # Errors
+/// When the run cannot be written.
+pub fn keep_results(
+    observed: &mut Observed,
+    store: &Store,
+    text: Vec<u8>,
+    sources: &[Arc<dyn Source>],
+) -> Result<bool, StoreError> {
+    let head = String::from_utf8_lossy(&text[..text.len().min(formats::HEAD_BYTES)]);
+    let found = own_formats(store, &Programs::Never).formats.detect(&Head { text: &head });
+    let is_load = |format: &AnyFormat| match format {
+        AnyFormat::Shipped(format) => format.family == Family::Load,
+        AnyFormat::Own(_) => true,
+        AnyFormat::Hosts(_) => false,
+    };
+    let Some(format) = found.filter(is_load) else { return Ok(false) };
+    keep(observed, "stdout", Box::new(io::Cursor::new(text)), Reading::As(format), sources)?;
+    Ok(true)
 }
 
 /// Names and values of the `result` rows among `rows`.

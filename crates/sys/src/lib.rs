@@ -7,5 +7,6 @@
 pub mod clock;
 pub mod signal;
 pub mod socket;
+pub mod terminal;
 pub mod usage;
 pub mod user;

@@ -19,11 +19,11 @@ mod error;
 mod socket;
 mod tally;
 
+use self::socket::{establish, late, wait_for};
 pub use self::{
     error::ClientError,
     tally::{Counts, Tally},
 };
-use self::socket::{establish, late, wait_for};
 use crate::{
     About, Dialect, Event, Mode, Reply, Row, Session, Statement, WireError,
     channel::{Channel, Received},

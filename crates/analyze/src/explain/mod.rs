@@ -150,6 +150,25 @@ fn join_shares(groups: &mut [Vec<Known>]) {
     }
 }
 
+/// Words of what a command's time went to that the kernel counts, and of looks that saw it on a CPU or in its queue.
+pub mod waits {
+    /// CPU time in user code.
+    pub const USER: &str = "user";
+    /// CPU time in the kernel.
+    pub const SYSTEM: &str = "system";
+    /// Time runnable without a CPU.
+    pub const RUN_QUEUE: &str = "run queue";
+    /// All of these.
+    pub const COUNTED: [&str; 3] = [USER, SYSTEM, RUN_QUEUE];
+    /// What looks see of them.
+    pub const RUN: &str = "run";
+}
+
+/// Among what a command waited for, the mean number of its threads that were at work at a moment: the parts are those of one of them.
+pub const AT_WORK: &str = "threads at work";
+/// With more threads at work than this, that is said.
+const SEVERAL: f64 = 1.1;
+
 /// What a command waits for: the word of looks at its threads, the part, and what it is; the first one is no look.
 const WAITS: &[(&str, &str, &str)] = &[
     ("run queue", kinds::name::RUN_QUEUE, "The command runnable without a CPU"),
@@ -175,11 +194,17 @@ const WAITS: &[(&str, &str, &str)] = &[
 
 /// The CPU times of a command, what it waited for, and what remains of its elapsed time, in seconds.
 fn elapsed(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
-    let on_cpu = [(kinds::name::USER, "user_time"), (kinds::name::SYSTEM, "system_time")];
+    let on_cpu = [(kinds::name::USER, waits::USER, "user_time"), (kinds::name::SYSTEM, waits::SYSTEM, "system_time")];
     let known = |run: &RunSummary| -> Option<Known> {
         let result = |name: &str| run.results.get(name).filter(|o| o.unit == "s").map(|o| o.value);
-        let part = |(name, of): (&'static str, &str)| Some((name, (result(of)?, Measured::Os.word().to_owned())));
         let whole = result("elapsed")?;
+        // Where nobody looked at its threads, several on CPUs at once are all that is known.
+        let used: f64 = on_cpu.iter().filter_map(|(.., of)| result(of)).sum();
+        let of_elapsed = if used > whole { whole / used } else { 1.0 };
+        let part = |(name, word, of): (&'static str, &str, &str)| {
+            let counted = run.waits.get(word).copied().or_else(|| Some(result(of)? * of_elapsed))?;
+            Some((name, (counted, Measured::Os.word().to_owned())))
+        };
         let mut parts: BTreeMap<&'static str, (f64, String)> = on_cpu.into_iter().filter_map(part).collect();
         let mut rest = whole - parts.values().map(|(time, _)| time).sum::<f64>();
         // Looks come first: the queue is that of all threads, of which several may wait at once.
@@ -206,13 +231,22 @@ fn elapsed(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
         }
     }
     let order: Vec<&'static str> =
-        on_cpu.iter().map(|(name, _)| *name).chain(WAITS.iter().map(|(_, name, _)| *name)).collect();
+        on_cpu.iter().map(|(name, ..)| *name).chain(WAITS.iter().map(|(_, name, _)| *name)).collect();
     let about = |name: &str| {
         let wait = WAITS.iter().find(|(_, of, _)| *of == name);
         wait.map_or("CPU time of the command", |(_, _, about)| *about)
     };
-    let split = split("elapsed", Unit::Seconds, &known, &order, about);
+    let mut split = split("elapsed", Unit::Seconds, &known, &order, about);
+    let of_group = |name: &str| if groups.len() > 1 { format!("{name}: ") } else { String::new() };
+    split.notes = groups.iter().filter_map(|(name, runs)| Some(of_group(name) + &several(runs)?)).collect();
     (split.parts.len() > 1).then_some(split)
+}
+
+/// What to know of the parts of commands of which several threads were at work at a moment.
+fn several(runs: &[RunSummary]) -> Option<String> {
+    let at_work: Option<Vec<f64>> = runs.iter().map(|run| run.waits.get(AT_WORK).copied()).collect();
+    let at_work = at_work.map(|threads| mean(&threads)).filter(|threads| *threads > SEVERAL)?;
+    Some(format!("{at_work:.1} threads were at work at a moment: each part is its share of all their time"))
 }
 
 fn read(groups: &[(&str, &[RunSummary])], of: impl Fn(&RunSummary) -> Option<Known>) -> Option<Vec<Vec<Known>>> {

@@ -64,6 +64,28 @@ fn what_a_command_waited_for_is_no_more_than_its_elapsed_time() {
 }
 
 #[test]
+fn cpu_time_of_several_threads_is_its_part_of_the_time_that_passed() {
+    let outcome = |value| Outcome { value, unit: "s".to_owned(), better: Better::Lower };
+    let results = [("elapsed", 10.0), ("user_time", 38.0), ("system_time", 1.0)];
+    let run = |waits: &[(&str, f64)]| RunSummary {
+        results: results.into_iter().map(|(name, v)| (name.to_owned(), outcome(v))).collect(),
+        waits: waits.iter().map(|(name, time)| ((*name).to_owned(), *time)).collect(),
+        ..RunSummary::default()
+    };
+    // Four threads on four CPUs, for a tenth of the time without one.
+    let counted = [("user", 8.8), ("system", 0.2), ("run queue", 1.0), (AT_WORK, 4.0)];
+    let split = explain(&[("A", &[run(&counted)])]).unwrap();
+    let expected = [("on CPU, user", 8.8), ("on CPU, system", 0.2), ("run queue", 1.0), (RESIDUAL, 0.0)];
+    assert_eq!(means(&split, 0), expected);
+    assert_eq!(split.notes, ["4.0 threads were at work at a moment: each part is its share of all their time"]);
+    // Where nobody looked, they ran at once: no part is more than the whole.
+    let split = explain(&[("A", &[run(&[])])]).unwrap();
+    let sum: f64 = split.parts.iter().filter_map(|part| part.means[0]).sum();
+    assert!((sum - 10.0).abs() < 1e-9 && split.parts.iter().all(|part| part.means[0].unwrap() >= -1e-9));
+    assert!(split.notes.is_empty());
+}
+
+#[test]
 fn latency_is_what_the_servers_sessions_spent_over_the_transactions_of_a_second() {
     // 400 a second of 20 ms are 8 sessions. 2.4 of them are on a CPU: 6 ms each.
     let os = source(Measured::Os, &[("on CPU, user", 1.6), ("on CPU, system", 0.8), ("run queue", 0.4)]);

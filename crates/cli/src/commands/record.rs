@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, ffi::OsString, ops::ControlFlow, path::Path, pr
 use anyhow::{Context, bail};
 use clap::{Args, Parser};
 use fenxi_model::Unit;
-use fenxi_record::{Outcome, Plan, RecordError, Reload, Roll};
+use fenxi_record::{Outcome, Plan, RecordError, Reload, Roll, Stage, Watch};
 use fenxi_store::{SERIES, SeriesLock, Store};
+use fenxi_study::keep_results;
 
 use super::Command;
 use crate::{
@@ -20,6 +21,7 @@ use crate::{
         DbArgs, Global, HostsArgs, RollArgs, RootArg, RunLabels, TriggerArgs, came_true, interval, key_value, seconds,
         with_config,
     },
+    passed::Passed,
     print,
     progress::{Line, plural},
     sources,
@@ -32,6 +34,8 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The command keeps its standard streams; fenxi exits with the command's status.
+What pgbench, sysbench, wrk, fio and others like them print is read as well:
+their results are results of the run. So is what any command prints into a file.
 Without a command, Ctrl-C ends the recording and keeps the run.
 
 Examples:
@@ -103,9 +107,14 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     }
     let series = plan.roll.as_ref().map(|roll| roll.series.clone());
     let line = Line::new(global.quiet, !args.command.is_empty(), args.duration);
+    let (passed, output) = match args.command.is_empty() {
+        true => (Passed::Unread, None),
+        false => Passed::begin(&args.command),
+    };
+    plan.output = output;
     let databases = (!args.db.servers.is_empty()).then_some(fenxi_db::SOURCE_NAME);
     let mut unmet = Unmet::of(&args.source, databases);
-    let outcome = fenxi_record::record(plan, &mut |stage| {
+    let outcome = record(plan, passed, &mut |stage| {
         line.show(&stage);
         unmet.look(&stage).iter().for_each(|warning| line.say(warning));
         ControlFlow::Continue(())
@@ -132,6 +141,17 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Records, and keeps what a load generator or benchmark printed with the run.
+fn record(plan: Plan, passed: Passed, watch: &mut Watch<'_>) -> Result<Outcome, RecordError> {
+    let (store, sources) = (plan.store.clone(), plan.sources.clone());
+    let mut observed = fenxi_record::observe(plan, watch)?;
+    let _ = watch(Stage::Sealing);
+    if let (Some(store), Some(text)) = (store, passed.text()) {
+        keep_results(&mut observed, &store, text, &sources)?;
+    }
+    observed.seal()
 }
 
 /// What is to be recorded.

@@ -120,6 +120,84 @@ fn the_cost_of_each_source_is_kept_and_shown() {
     }
 }
 
+/// A program of this name that prints what pgbench does, in two steps.
+fn pgbench(folder: &std::path::Path) -> String {
+    let path = folder.join("pgbench");
+    let lines = [
+        "transaction type: <builtin: TPC-B (sort of)>",
+        "scaling factor: 1",
+        "query mode: simple",
+        "number of clients: 1",
+    ];
+    let more = [
+        "number of threads: 1",
+        "duration: 5 s",
+        "number of transactions actually processed: 500",
+        "latency average = 10.000 ms",
+        "tps = 100.500000 (without initial connection time)",
+    ];
+    let print = |lines: &[&str]| lines.iter().map(|line| format!("echo '{line}'\n")).collect::<String>();
+    let script = format!("#!/bin/sh\n{}echo $1 >&2\nsleep 0.3\n{}exit 3\n", print(&lines), print(&more));
+    fs_err::write(&path, script).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_a_load_generator_prints_passes_and_is_results_of_the_run() {
+    let (fenxi, folder) = (Fenxi::new(), tempfile::tempdir().unwrap());
+    let program = pgbench(folder.path());
+    // Through the shell that it names, as whoever has just written a program may not be able to run it yet.
+    let words = ["record", "--interval", "50ms", "--source", "cpu", "--", "env", "sh", &program, "said"];
+    let output = fenxi.run(&words);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let direct = std::process::Command::new("sh").args([&program, "said"]).output().unwrap();
+    assert_eq!(text(&output.stdout), text(&direct.stdout));
+    assert!(text(&output.stderr).contains("said"), "{}", text(&output.stderr));
+    assert_eq!(fenxi.number("select value from result where name = 'throughput'"), 100.5);
+    assert_eq!(fenxi.number("select value from result where name = 'latency_mean'"), 10.0);
+}
+
+#[test]
+fn what_a_command_prints_into_a_file_is_read_behind_what_was_there() {
+    let (fenxi, folder) = (Fenxi::new(), tempfile::tempdir().unwrap());
+    let program = pgbench(folder.path());
+    let log = folder.path().join("log");
+    fs_err::write(&log, "something else\n").unwrap();
+    let file = fs_err::OpenOptions::new().append(true).open(&log).unwrap();
+    let mut command = fenxi.command(&["record", "--interval", "50ms", "--source", "cpu", "--", "sh", &program]);
+    command.stdout(std::process::Stdio::from(file.into_parts().0));
+    assert_eq!(command.status().unwrap().code(), Some(3));
+    assert!(fs_err::read_to_string(&log).unwrap().starts_with("something else\ntransaction type"));
+    assert_eq!(fenxi.number("select value from result where name = 'throughput'"), 100.5);
+    // Of what is no load generator's nothing is kept.
+    fenxi.ok(&["record", "--interval", "50ms", "--source", "cpu", "--", "sh", "-c", "echo tps = 7"]);
+    assert_eq!(fenxi.number("select count(*) as n from result where name = 'throughput'"), 1.0);
+}
+
+#[test]
+fn the_elapsed_time_of_a_command_of_several_threads_is_explained() {
+    let fenxi = Fenxi::new();
+    // One of three processes at a time has the lock on a file.
+    let script = "for i in 1 2 3; do (j=0; while [ $j -lt 30 ]; do flock lock sh -c 'i=0; while [ $i -lt 4000 ]; do i=$((i+1)); done'; \
+                  j=$((j+1)); done) & done; wait";
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = fenxi.command(&["record", "--", "sh", "-c", script]);
+    assert!(command.current_dir(folder.path()).status().unwrap().success());
+    let lines = fenxi.ok(&["explain", "@1", "--json"]);
+    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mean = |part: &str| {
+        let found = lines.iter().find(|line| line["part"] == part);
+        found.and_then(|line| line["mean"].as_f64()).unwrap_or(0.0)
+    };
+    let (whole, residual) = (mean("elapsed"), mean("residual"));
+    assert!(whole > 0.1 && residual.abs() <= 0.1 * whole, "{residual} of {whole}: {lines:?}");
+    // Without wchan (root only) there are no looks.
+    if fenxi.number("select count(*) as n from note where message like '%wchan%'") == 0.0 {
+        assert!(mean("file lock") > 0.2 * whole, "{lines:?}");
+        assert!(fenxi.number("select count(distinct t) as n from thread_wait where role = 'command'") > 5.0);
+    }
+}
+
 #[test]
 fn what_is_asked_for_and_cannot_be_recorded_is_a_warning() {
     let fenxi = Fenxi::new();

@@ -1,20 +1,34 @@
--- What the recorded command was at, by looks at all of its threads: on a CPU or in its queue where one of them was, else the wait of most of
--- them; a process that sleeps, or waits for its child or any of many events, says less than another that waits for something in particular.
-WITH looks AS (
-    SELECT run, t, coalesce(dt, 1) AS dt,
-        CASE WHEN coalesce(sum(threads) FILTER (wait = 'run'), 0) > 0 THEN 'run'
-            ELSE coalesce(arg_max(wait, threads) FILTER (wait NOT IN ('sleep', 'other', 'poll', 'child')), arg_max(wait, threads) FILTER (wait = 'sleep'),
-                arg_max(wait, threads) FILTER (wait = 'other'), arg_max(wait, threads) FILTER (wait = 'poll'), 'child') END AS state
+-- What the recorded command was at, by looks at all of its threads. At each look the threads count that make progress: those on a CPU or in
+-- its queue, and those that wait for what is none of the command's own (a disk, memory) or for their turn (a lock), however short each
+-- wait is: of four threads of which a lock lets one run, three wait. Where there is none of these, what others wait for counts: something in
+-- particular before an event of several, and who idles (in `accept`), or waits for a child that is at nothing, last. `elapsed_s` is what a
+-- wait takes of the time that passed, `thread_s` of all threads' time.
+WITH waits AS (
+    SELECT run, t, wait, max(coalesce(dt, 1)) AS dt, sum(threads) AS threads, sum(coalesce(progress, threads)) AS progress,
+        CASE WHEN wait = 'run' THEN 0
+            WHEN wait IN ('disk', 'flush', 'dirty pages', 'memory', 'lock', 'file lock', 'kernel lock', 'file server', 'stopped') AND sum(coalesce(progress, threads)) > 0 THEN 0
+            ELSE CASE wait WHEN 'sleep' THEN 2 WHEN 'other' THEN 3 WHEN 'pipe' THEN 4 WHEN 'poll' THEN 5 WHEN 'lock' THEN 6 WHEN 'accept' THEN 7 WHEN 'child' THEN 8 ELSE 1 END END AS rank
     FROM thread_wait
     WHERE role = 'command'
-    GROUP BY run, t, coalesce(dt, 1)
-), queue AS (
-    SELECT run, sum(run_queue_wait * dt) / 100 AS queued_s
+    GROUP BY run, t, wait
+), ranked AS (
+    SELECT run, t, wait, threads, progress, rank, min(rank) OVER (PARTITION BY run, t) AS first_rank, max(dt) OVER (PARTITION BY run, t) AS look_s FROM waits
+), looks AS (
+    SELECT run, t, wait, look_s, threads,
+        coalesce(progress / nullif(sum(progress) OVER (PARTITION BY run, t), 0), threads / sum(threads) OVER (PARTITION BY run, t)) AS share
+    FROM ranked WHERE rank = first_rank
+), parts AS (
+    SELECT run, wait, sum(look_s * share) AS elapsed_s, sum(look_s * threads) AS thread_s FROM looks GROUP BY run, wait
+), seen AS (
+    SELECT run, sum(look_s) AS seen_s, count(*) AS n_looks FROM (SELECT DISTINCT run, t, look_s FROM looks) GROUP BY run
+), pids AS (
+    SELECT DISTINCT run, host, pid FROM thread_wait WHERE role = 'command'
+), used AS (
+    SELECT run, sum(usr * dt) / 100 AS user_s, sum(sys * dt) / 100 AS system_s, sum(run_queue_wait * dt) / 100 AS queue_s, sum(io_wait * dt) / 100 AS block_s
     FROM process p
-    WHERE EXISTS (SELECT 1 FROM thread_wait w WHERE w.role = 'command' AND w.run = p.run AND w.host = p.host AND w.pid = p.pid)
+    WHERE role = 'command' OR EXISTS (SELECT 1 FROM pids w WHERE w.run = p.run AND w.host = p.host AND w.pid = p.pid)
     GROUP BY run
 )
-SELECT l.run, state, count(*) AS looks, sum(l.dt) AS seconds, sum(sum(l.dt)) OVER (PARTITION BY l.run) AS seen_s,
-    sum(count(*)) OVER (PARTITION BY l.run) AS all_looks, any_value(q.queued_s) AS queued_s
-FROM looks l LEFT JOIN queue q ON q.run = l.run
-GROUP BY l.run, state
+SELECT p.run, wait, elapsed_s, thread_s, seen_s, n_looks, user_s, system_s, queue_s, block_s
+FROM parts p JOIN seen s ON s.run = p.run LEFT JOIN used u ON u.run = p.run
+ORDER BY p.run, wait

@@ -5,9 +5,9 @@ table! {
     /// of ended children to their parent's, which is taken off again; it is NULL where a process with several threads waited for children,
     /// as nobody knows then. What ended processes read and wrote behind their last row is in the row `(exited)`.
     process [pid, comm, user] is (Process, Series, Passing) {
-        /// Process ID; NULL in the row for processes that exited unobserved.
+        /// Process ID; NULL in the rows for processes that exited unobserved: together those of one name, user and role.
         pid: id().of_one_run(),
-        /// Command name, up to 15 characters; `(exited)` for processes that exited in the interval.
+        /// Command name, up to 15 characters; `(exited)` for processes that exited in the interval and left no exit record.
         comm: label(),
         /// User it runs as.
         user: label(),
@@ -73,6 +73,8 @@ table! {
         lived_s: gauge(Seconds, Neither),
         /// Source of its CPU time: `clock`, `schedstat` and `record` (exit record) count nanoseconds, `rusage` microseconds, `ticks` samples.
         cpu_measured: label(),
+        /// `command` for processes that the recorder started, and their descendants.
+        role: label(),
     }
 }
 
@@ -122,7 +124,8 @@ table! {
 
 table! {
     /// What the threads of one process were at, as one look at the end of the interval shows it. Who idles is at nothing: only threads
-    /// that ran in the interval count. Of what the recorder started also those that are held up, and the main thread where no other works.
+    /// that ran in the interval count. Of what the recorder started also those that are held up, and the main thread where no other works,
+    /// unless the process is one that its parent does not wait for. A recorded command is looked at more often in its first seconds.
     thread_wait [pid, comm, wait, function] is (Process, Series, Passing) {
         /// Process ID.
         pid: id().of_one_run(),
@@ -134,6 +137,8 @@ table! {
         function: label(),
         /// Number of threads.
         threads: gauge(Count, Neither),
+        /// Number of those that make progress: each counts by the CPU time that it used lately, as a part of what the thread of its process used that used most; 0 of a thread that only waits.
+        progress: gauge(Count, Neither),
         /// `command` for processes that the recorder started, and their descendants.
         role: label(),
     }

@@ -18,9 +18,9 @@ WITH measured AS (
     FROM process p JOIN measured m ON m.run = p.run AND m.host = p.host AND m.pid = p.pid
     GROUP BY p.run, p.host
 ), looks AS (
-    SELECT w.run, w.host, count(DISTINCT w.t) AS looks, 100 * coalesce(sum(threads) FILTER (wait IN ('disk', 'flush', 'dirty pages')), 0) / nullif(sum(threads), 0) AS disk,
-        100 * coalesce(sum(threads) FILTER (wait = 'memory'), 0) / nullif(sum(threads), 0) AS memory,
-        100 * coalesce(sum(threads) FILTER (wait IN ('receive', 'send', 'connect', 'accept', 'poll')), 0) / nullif(sum(threads), 0) AS network
+    SELECT w.run, w.host, count(DISTINCT w.t) AS looks, 100 * coalesce(sum(threads * dt) FILTER (wait IN ('disk', 'flush', 'dirty pages')), 0) / nullif(sum(threads * dt), 0) AS disk,
+        100 * coalesce(sum(threads * dt) FILTER (wait = 'memory'), 0) / nullif(sum(threads * dt), 0) AS memory,
+        100 * coalesce(sum(threads * dt) FILTER (wait IN ('receive', 'send', 'connect', 'accept', 'poll')), 0) / nullif(sum(threads * dt), 0) AS network
     FROM thread_wait w JOIN measured m ON m.run = w.run AND m.host = w.host AND m.pid = w.pid
     GROUP BY w.run, w.host
 )

@@ -66,7 +66,8 @@ impl Engine {
         let path = |run: &RunId| self.kept_path(run, scope.part, by.as_deref(), "findings.json");
         let mut kept: Vec<Kept> = runs.iter().map(|run| self.kept(path(run))).collect();
         let holds = self.tables_of(&runs);
-        let jobs: Vec<Job> = findings.iter().map(|finding| Job::of(finding, &runs, scope, &kept, holds.as_ref())).collect();
+        let jobs: Vec<Job> =
+            findings.iter().map(|finding| Job::of(finding, &runs, scope, &kept, holds.as_ref())).collect();
         let found = self.find_side_by_side(&findings, &jobs);
         let mut all = Vec::new();
         for ((finding, job), found) in findings.into_iter().zip(jobs).zip(found) {
@@ -236,9 +237,8 @@ impl Job {
         let is_kept = |kept: &Kept| kept.findings.get(&finding.name).is_some_and(|found| found.version == version);
         let missing: Vec<usize> = (0..runs.len()).filter(|i| !is_kept(&kept[*i])).collect();
         let narrowed = Scope { runs: Some(missing.iter().map(|i| runs[*i].clone()).collect()), part: scope.part };
-        let may_find = || {
-            holds.is_none_or(|holds| Mentions::of(&finding.sql).may_answer(&|table| holds.contains(table)))
-        };
+        let may_find =
+            || holds.is_none_or(|holds| Mentions::of(&finding.sql).may_answer(&|table| holds.contains(table)));
         Job { version, scope: (!missing.is_empty() && may_find()).then_some(narrowed), missing }
     }
 

@@ -9,8 +9,9 @@
 //!
 //! CPU time is exact where the kernel keeps it in nanoseconds, see [`cpu`]. `usr` and `sys` divide
 //! it as the clock ticks of `stat` do. Processes that ended in the interval are known by their exit
-//! records where these are wanted and allowed ([`exits`]), else through their parents' child times
-//! only, see [`exited`]: one row `(exited)` holds what no other row does.
+//! records where these are allowed ([`exits`]), else through their parents' child times
+//! only, see [`exited`]: one row `(exited)` holds what no other row does. Those that no sample saw have
+//! one row together, by name, user and role: there may be thousands of them.
 //! Context switches of threads that ended within the interval are not seen.
 
 pub(crate) mod clock;
@@ -20,6 +21,7 @@ mod emit;
 mod exited;
 mod exits;
 mod files;
+mod gone;
 mod io;
 mod netlink;
 pub(crate) mod reader;
@@ -33,10 +35,11 @@ use details::{Details, Measured, Users};
 use exited::{Exited, Totals};
 use exits::{Ended, Exits};
 use fenxi_model::{Rows, catalog::process::TABLE};
-use fenxi_procfs::{TICK_NS, stat::Stat};
+use fenxi_procfs::stat::Stat;
 use files::OpenFiles;
+use gone::Gone;
 use reader::Reader;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use select::Candidate;
 pub use select::{Matches, Selection};
 use threads::Threads;
@@ -64,7 +67,11 @@ impl Source for Process {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        Ok(Box::new(Processes::start(root, Wanted::default())?))
+        let mut processes = Processes::start(root, Wanted::default())?;
+        if processes.clocks {
+            processes.take_exits(root);
+        }
+        Ok(Box::new(processes))
     }
 }
 
@@ -101,6 +108,8 @@ struct Processes {
     /// Whether there is no choice among processes.
     all: bool,
     exits: Option<Exits>,
+    /// What this process started, with all descendants, whether they live or not; this process itself is in it.
+    ours: FxHashSet<u32>,
     /// Records of processes that are still listed, or were never seen.
     records: FxHashMap<u32, Ended>,
     inbox: Vec<Ended>,
@@ -127,6 +136,8 @@ struct Known {
     selected: bool,
     command: Option<Box<str>>,
     threads: Option<Box<Threads>>,
+    /// What was shown of its time runnable without a CPU, since it began; None of one that was there before the first sample.
+    shown_wait_ns: Option<u64>,
 }
 
 /// What a process did in the interval.
@@ -137,18 +148,6 @@ struct Active {
     work: details::Work,
     /// Growth of its ended children's times.
     children: Totals,
-}
-
-/// A process that ended in the interval, and what it did in it.
-struct Gone {
-    ended: Ended,
-    command: Option<Box<str>>,
-    ns: u64,
-    usr: u64,
-    sys: u64,
-    wait_ns: Option<u64>,
-    minor_faults: u64,
-    major_faults: u64,
 }
 
 impl Collector for Processes {
@@ -176,14 +175,20 @@ impl Collector for Processes {
         }
         Ok(())
     }
+
+    fn cpu_of_threads(&self) -> f64 {
+        self.exits.as_ref().map_or(0.0, Exits::cpu_s)
+    }
 }
 
 impl Processes {
     fn start(root: &Root, wanted: Wanted) -> Result<Processes, SourceError> {
         // Since 5.14 delay accounting is off unless asked for; before, there was no such switch.
         let delays = root.read_text("/proc/sys/kernel/task_delayacct").is_none_or(|t| t != "0");
+        let reader = Reader::open(root)?;
         Ok(Processes {
-            reader: Reader::open(root)?,
+            ours: reader.own.into_iter().collect(),
+            reader,
             users: Users::read(root),
             known: FxHashMap::default(),
             pids: Vec::new(),
@@ -205,6 +210,19 @@ impl Processes {
             tree: times::Tree::default(),
             note: None,
         })
+    }
+
+    /// Asks for the records of processes that end; where there are none, that is noted.
+    fn take_exits(&mut self, root: &Root) {
+        match Exits::begin(root) {
+            Ok(exits) => self.exits = Some(exits),
+            Err(error) => {
+                self.note = Some(format!(
+                    "no exit records ({error}; they need root or CAP_NET_ADMIN, outside of containers): \
+                     processes that end are known through their parents' times only"
+                ));
+            }
+        }
     }
 
     fn visit(&mut self, pid: u32, tick: Tick) {
@@ -254,6 +272,9 @@ impl Processes {
             work.cpu_ns = now.saturating_sub(then);
             work.measured = Measured::Clock;
         }
+        if let Some(shown) = &mut known.shown_wait_ns {
+            *shown += work.wait_ns.unwrap_or(0);
+        }
         let mut children = Totals::of_children(&stat) - Totals::of_children(&before);
         children.io = work.children_io;
         if known.file.is_some() && stat.threads != 1 {
@@ -286,6 +307,12 @@ impl Processes {
         let Some((stat, comm)) = self.reader.stat(pid) else { return };
         let comm = comm.into();
         let before = Stat { start: stat.start, ..Stat::default() };
+        // A number that was one of ours may be another's now.
+        if self.ours.contains(&stat.ppid) {
+            self.ours.insert(pid);
+        } else if self.reader.own != Some(pid) {
+            self.ours.remove(&pid);
+        }
         let known = Known {
             seen: self.round,
             comm,
@@ -297,6 +324,7 @@ impl Processes {
             selected: true,
             command: None,
             threads: None,
+            shown_wait_ns: tick.dt.map(|_| 0),
         };
         self.known.insert(pid, known);
         self.choose(pid);
@@ -308,6 +336,9 @@ impl Processes {
         } else if stat.threads == 1 && known.details.trusted() && self.n_kept < self.max_kept {
             known.file = self.reader.open_schedstat(pid);
             self.n_kept += usize::from(known.file.is_some());
+        }
+        if let Some(shown) = &mut known.shown_wait_ns {
+            *shown += work.wait_ns.unwrap_or(0);
         }
         if tick.dt.is_some() {
             let children = Totals { io: work.children_io, ..Totals::of_children(&stat) };
@@ -352,71 +383,6 @@ impl Processes {
         for pid in gone {
             let known = self.known.remove(&pid);
             self.bury(pid, known);
-        }
-    }
-
-    /// Remembers what a process that is gone had used when it was last seen, and what it did since.
-    fn bury(&mut self, pid: u32, known: Option<Known>) {
-        let Some(known) = known else { return };
-        self.n_kept -= usize::from(known.file.is_some());
-        let shown_ns = known.clock_ns.unwrap_or_else(|| known.details.lifetime_ns(&known.stat));
-        let record = self.records.remove(&pid);
-        if !known.selected {
-            return;
-        }
-        self.tree.ended(pid);
-        let shown = Totals::of(&known.stat, shown_ns) + Totals::of_children(&known.stat);
-        self.exited.gone(pid, known.stat.ppid, Totals { io: known.details.io(), ..shown });
-        let Some(mut ended) = record else { return };
-        ended.cpu_ns = ended.cpu_ns.max(shown_ns);
-        ended.comm = known.comm;
-        let tick_us = TICK_NS / 1000;
-        let wait_ns = known.details.wait_ns().map(|before| ended.wait_ns.saturating_sub(before));
-        self.gone.push(Gone {
-            ns: ended.cpu_ns - shown_ns,
-            usr: ended.usr_us.saturating_sub(known.stat.utime * tick_us),
-            sys: ended.sys_us.saturating_sub(known.stat.stime * tick_us),
-            wait_ns,
-            minor_faults: ended.minor_faults.saturating_sub(known.stat.minor_faults),
-            major_faults: ended.major_faults.saturating_sub(known.stat.major_faults),
-            command: known.command,
-            ended,
-        });
-    }
-
-    /// Takes up the records of processes that no sample saw.
-    fn bury_unseen(&mut self) {
-        let unseen: Vec<u32> = self.records.keys().filter(|pid| !self.known.contains_key(pid)).copied().collect();
-        let mut left: Vec<Ended> = unseen.iter().filter_map(|pid| self.records.remove(pid)).collect();
-        // A parent that ended unseen as well must be known before its children are.
-        loop {
-            let n = left.len();
-            for ended in std::mem::take(&mut left) {
-                if self.all || self.wanted.selection.wants_ended(&ended, self.is_wanted(ended.ppid)) {
-                    self.tree.ended(ended.pid);
-                    self.gone.push(Gone::unseen(ended));
-                } else {
-                    left.push(ended);
-                }
-            }
-            if left.len() == n || !self.wanted.selection.descendants {
-                return;
-            }
-        }
-    }
-}
-
-impl Gone {
-    fn unseen(ended: Ended) -> Gone {
-        Gone {
-            ns: ended.cpu_ns,
-            usr: ended.usr_us,
-            sys: ended.sys_us,
-            wait_ns: Some(ended.wait_ns),
-            minor_faults: ended.minor_faults,
-            major_faults: ended.major_faults,
-            command: None,
-            ended,
         }
     }
 }

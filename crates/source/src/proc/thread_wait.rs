@@ -4,7 +4,10 @@
 //! something, as active sessions of a database are. The cheap path: a process is looked at only when its CPU clock, or `stat`,
 //! says that it ran, and of it only the threads whose `schedstat` changed. A thread that runs, or waits for a CPU, has no function.
 //! Of what the recorder started all threads are looked at: one that is held up for long (by a peer that does not read, say) does
-//! not run. One that polls waits for its peer where that is certain. Its main thread counts however it waits, unless others of its process are at something: then it waits for those.
+//! not run. One that polls waits for its peer where that is certain. Its main thread counts however it waits, unless others of its process are
+//! at something: then it waits for those; or its parent goes on without it: then nobody waits for it.
+//! What the recorder started is also looked at between two ticks of the recording. Who works and who idles then shows since the tick before the
+//! last one: a moment is too short for that.
 
 mod polled;
 
@@ -70,16 +73,22 @@ struct Waits {
     clocks: bool,
     /// This very process, whose looking is no work.
     own: Option<u32>,
+    /// The processes listed at the last look, in their order; and room for the next list.
     pids: Vec<u32>,
+    listed: Vec<u32>,
     known: FxHashMap<u32, Known>,
     /// Threads of the process at hand by what they wait for.
-    counts: Vec<(Wait, String, u32)>,
+    counts: Vec<Count>,
     /// Room for the name of a function.
     name: String,
     polled: Polled,
     round: u64,
     /// Threads looked at in this interval.
     looked: usize,
+    /// Seconds from the first look to this one, to the last one, and to the last tick.
+    now_s: f64,
+    last_s: f64,
+    tick_s: f64,
 }
 
 /// A process as it was at the look before.
@@ -90,25 +99,57 @@ struct Known {
     clock_ns: Option<u64>,
     /// Whether the recorder, or what it started, started it.
     ours: bool,
-    /// What each thread had run.
-    ran: FxHashMap<u32, Run>,
+    /// Whether its main thread, when last looked at, may have waited for another process of ours.
+    follows: bool,
+    /// What each thread had run at the last tick, and at the one before.
+    ran: Ran,
+    before: Ran,
+}
+
+/// What each thread of a process had run at a moment: at none where it is not known.
+#[derive(Default)]
+struct Ran {
+    at_s: f64,
+    of: FxHashMap<u32, Run>,
+}
+
+/// Threads that are at one thing.
+struct Count {
+    wait: Wait,
+    function: String,
+    threads: u32,
+    progress: f64,
 }
 
 impl Collector for Waits {
     fn sample(&mut self, tick: Tick, rows: &mut Rows) -> Result<(), SourceError> {
         self.round += 1;
         self.looked = 0;
+        self.now_s += tick.dt.filter(|_| !tick.since_boot).unwrap_or(0.0);
         self.polled.begin();
-        let mut pids = std::mem::take(&mut self.pids);
+        let mut pids = std::mem::take(&mut self.listed);
         self.reader.pids(&mut pids)?;
         let own = self.own;
         for pid in pids.iter().filter(|pid| Some(**pid) != own) {
-            self.visit(*pid, tick, rows);
+            // Between two ticks others are left alone, and so are threads of the kernel, which are listed and not known.
+            let is_other =
+                || self.known.get(pid).map_or(self.pids.binary_search(pid).is_ok(), |known| !known.ours);
+            if !tick.is_between || !is_other() {
+                self.visit(*pid, tick, rows);
+            }
         }
-        self.pids = pids;
+        self.listed = std::mem::replace(&mut self.pids, pids);
         let round = self.round;
-        self.known.retain(|_, known| known.seen == round);
+        self.known.retain(|_, known| known.seen == round || tick.is_between && !known.ours);
+        self.last_s = self.now_s;
+        if !tick.is_between {
+            self.tick_s = self.now_s;
+        }
         Ok(())
+    }
+
+    fn looks_between(&self) -> bool {
+        self.own.is_some()
     }
 }
 
@@ -119,12 +160,16 @@ impl Waits {
             clocks: clock::usable(root),
             own,
             pids: Vec::new(),
+            listed: Vec::new(),
             known: FxHashMap::default(),
             counts: Vec::new(),
             name: String::new(),
             polled: Polled::default(),
             round: 0,
             looked: 0,
+            now_s: 0.0,
+            last_s: 0.0,
+            tick_s: 0.0,
         };
         if !waits.are_told()? {
             let why = "the kernel does not tell where threads wait (/proc/PID/wchan): it needs root or CAP_SYS_PTRACE";
@@ -154,16 +199,25 @@ impl Waits {
         if !self.meet(pid, clock_ns) {
             return;
         }
+        let Some(known) = self.known.get_mut(&pid) else { return };
+        let ours = known.ours;
+        if tick.is_between && !ours {
+            // It is looked at when the tick comes.
+            known.clock_ns = None;
+            return;
+        }
         let dt = tick.dt.filter(|dt| *dt > 0.0 && !tick.since_boot);
-        self.look(pid, dt.unwrap_or(f64::INFINITY));
-        if let Some(dt) = dt {
+        self.look(pid, tick.is_between, dt.is_some());
+        // Of others the last look was at the last tick.
+        let since_tick = self.now_s - self.tick_s;
+        if let Some(dt) = dt.map(|dt| if ours { dt } else { since_tick }) {
             self.tell(pid, tick, dt, rows);
         }
     }
 
     /// Takes in what `stat` says of a process; false when it has ended, or is a thread of the kernel.
     fn meet(&mut self, pid: u32, clock_ns: Option<u64>) -> bool {
-        let Waits { reader, known, own, round, .. } = self;
+        let Waits { reader, known, own, round, last_s, .. } = self;
         let Some((stat, comm)) = reader.stat(pid) else { return false };
         if pid == KTHREADD || stat.ppid == KTHREADD {
             return false;
@@ -179,16 +233,24 @@ impl Waits {
             }
             // New, or another process that got the number.
             None => {
-                let ran = FxHashMap::default();
-                known.insert(pid, Known { seen: *round, stat, comm: comm.into(), clock_ns, ours, ran });
+                let comm = comm.into();
+                let [ran, before] = [(); 2].map(|()| Ran { at_s: *last_s, of: FxHashMap::default() });
+                known.insert(pid, Known { seen: *round, stat, comm, clock_ns, ours, follows: true, ran, before });
             }
         }
         true
     }
 
-    /// Counts the threads of a process that worked by what they wait for.
-    fn look(&mut self, pid: u32, dt: f64) {
-        let Waits { reader, known, counts, looked, name, polled, .. } = self;
+    /// Whether nobody of ours waits for what this process does: its parent is at something else.
+    fn is_bystander(&self, pid: u32) -> bool {
+        let Some(known) = self.known.get(&pid).filter(|known| Some(known.stat.ppid) != self.own) else { return false };
+        self.known.get(&known.stat.ppid).is_none_or(|parent| !parent.ours || !parent.follows)
+    }
+
+    /// Counts the threads of a process that worked by what they wait for. A tick is remembered; the first one only learns.
+    fn look(&mut self, pid: u32, is_between: bool, is_told: bool) {
+        let is_bystander = self.is_bystander(pid);
+        let Waits { reader, known, counts, looked, name, polled, now_s, .. } = self;
         counts.clear();
         let Some(known) = known.get_mut(&pid) else { return };
         let mut tids = std::mem::take(&mut reader.tids);
@@ -197,14 +259,18 @@ impl Waits {
             tids.push(pid);
         }
         tids.truncate(MOST.saturating_sub(*looked));
-        let before = std::mem::take(&mut known.ran);
-        known.ran.extend(tids.iter().filter_map(|tid| Some((*tid, reader.thread_schedstat(pid, *tid)?))));
-        let then = |tid: &u32| before.get(tid).copied().unwrap_or_default();
-        let least = LEAST_OF_MEAN * mean(known.ran.iter().map(|(tid, run)| ran_s(then(tid), *run)));
+        let runs = tids.iter().filter_map(|tid| Some((*tid, reader.thread_schedstat(pid, *tid)?)));
+        let now = Ran { at_s: *now_s, of: runs.collect() };
+        let since = if is_between { &known.before } else { &known.ran };
+        let dt = if is_told { *now_s - since.at_s } else { f64::INFINITY };
+        let then = |tid: &u32| since.of.get(tid).copied().unwrap_or_default();
+        let grown = |(tid, run): (&u32, &Run)| ran_s(then(tid), *run);
+        let least = LEAST_OF_MEAN * mean(now.of.iter().map(grown));
+        let most = now.of.iter().map(grown).fold(0.0, f64::max);
         let looks_at_all = known.ours && known.stat.threads <= FEW;
         let mut of_main = None;
         for tid in &tids {
-            let Some(run) = known.ran.get(tid).copied() else { continue };
+            let Some(run) = now.of.get(tid).copied() else { continue };
             let then = then(tid);
             let is_main = known.ours && *tid == pid;
             if !is_main && run.slices == then.slices && !looks_at_all {
@@ -215,33 +281,51 @@ impl Waits {
             if wait == Wait::Poll && known.ours && polled.waits_for_peer(reader, pid, *tid) {
                 wait = Wait::Receive;
             }
+            if *tid == pid {
+                known.follows = wait.may_follow();
+            }
             let is_helper = wait == Wait::Lock && ran_s(then, run) < least;
             if wait.may_be_idle() && (is_helper || !has_worked(then, run, dt)) {
-                of_main = of_main.or_else(|| is_main.then(|| (wait, function.to_owned())));
+                of_main = of_main.or_else(|| (is_main && !is_bystander).then(|| (wait, function.to_owned())));
                 continue;
             }
-            match counts.iter_mut().find(|(known, named, _)| *known == wait && named == function) {
-                Some((.., threads)) => *threads += 1,
-                None => counts.push((wait, function.to_owned(), 1)),
-            }
+            let progress = if most > 0.0 { ran_s(then, run) / most } else { 1.0 };
+            count(counts, wait, function, progress);
         }
-        if counts.is_empty() {
-            counts.extend(of_main.map(|(wait, function)| (wait, function, 1)));
+        if counts.is_empty()
+            && let Some((wait, function)) = of_main
+        {
+            count(counts, wait, &function, 0.0);
+        }
+        if !is_between {
+            known.before = std::mem::replace(&mut known.ran, now);
         }
         reader.tids = tids;
     }
 
     fn tell(&self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
         let Some(known) = self.known.get(&pid) else { return };
-        for (wait, function, threads) in &self.counts {
+        for Count { wait, function, threads, progress } in &self.counts {
             rows.row(&TABLE, tick.t, dt)
                 .i64(thread_wait::pid, i64::from(pid))
                 .str(thread_wait::comm, &*known.comm)
                 .str(thread_wait::wait, wait.word())
                 .str(thread_wait::function, (*wait != Wait::Run).then_some(function.as_str()))
                 .f64(thread_wait::threads, f64::from(*threads))
+                .f64(thread_wait::progress, *progress)
                 .str(thread_wait::role, known.ours.then_some("command"));
         }
+    }
+}
+
+/// Counts a thread that waits for something.
+fn count(counts: &mut Vec<Count>, wait: Wait, function: &str, progress: f64) {
+    match counts.iter_mut().find(|count| count.wait == wait && count.function == function) {
+        Some(count) => {
+            count.threads += 1;
+            count.progress += progress;
+        }
+        None => counts.push(Count { wait, function: function.to_owned(), threads: 1, progress }),
     }
 }
 

@@ -14,6 +14,12 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
     fenxi_sys::clock::ns(id)
 }
 
+/// The number of the CPU clock of the calling thread, which others of its process can read.
+pub fn of_this_thread() -> i32 {
+    // As above, of a thread.
+    (!rustix::thread::gettid().as_raw_pid()) << 3 | 6
+}
+
 /// Whether the process ids of `root` are those of this process's system calls.
 pub fn usable(root: &Root) -> bool {
     let own = std::process::id();
@@ -24,7 +30,16 @@ pub fn usable(root: &Root) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::cpu_ns;
+    use super::{cpu_ns, of_this_thread};
+
+    #[test]
+    fn the_clock_of_a_thread_is_read_by_others() {
+        let its = std::thread::scope(|scope| {
+            let clock = of_this_thread();
+            scope.spawn(move || fenxi_sys::clock::ns(clock)).join().unwrap()
+        });
+        assert!(its.is_some_and(|ns| ns > 0));
+    }
 
     #[test]
     fn the_clock_of_a_process_grows_with_its_work_and_ends_with_it() {

@@ -1,5 +1,7 @@
 //! Rows of processes: those that did something, those that ended, and what no row holds.
 
+use std::collections::BTreeMap;
+
 use fenxi_model::{
     Row, Rows,
     catalog::process::{self, TABLE},
@@ -7,9 +9,10 @@ use fenxi_model::{
 use fenxi_procfs::{TICK_NS, scan, stat::split_as};
 
 use super::{
-    Active, Gone, Known, Processes,
+    Active, Known, Processes,
     details::Measured,
     exited::Totals,
+    gone::Gone,
     io::{FIGURES, Io},
     state_name,
     threads::{Owner, Threads},
@@ -37,7 +40,10 @@ impl Processes {
             _ => tree,
         });
         let gone = std::mem::take(&mut self.gone);
-        gone.iter().for_each(|gone| self.emit_gone(gone, tick, dt, rows));
+        let together = |gone: &&Gone| gone.is_unseen && !self.wanted.names;
+        let (unseen, seen): (Vec<&Gone>, Vec<&Gone>) = gone.iter().partition(together);
+        seen.into_iter().for_each(|gone| self.emit_gone(gone, 1, tick, dt, rows));
+        self.emit_unseen(&unseen, tick, dt, rows);
         self.gone = gone;
         self.emit_rest(rest, tree, tick, dt, rows);
         self.exited.clear();
@@ -51,6 +57,7 @@ impl Processes {
 
     /// The row of a process that is there; gives its CPU time in nanoseconds.
     fn emit_active(&mut self, at: usize, uptime_s: Option<f64>, tick: Tick, dt: f64, rows: &mut Rows) -> u64 {
+        let role = self.role(self.active[at].pid);
         let active = &self.active[at];
         // A process that began and ended, or was replaced, within this very sample.
         let start = active.before.start;
@@ -81,6 +88,7 @@ impl Processes {
             .str(process::comm, &*known.comm)
             .str(process::user, known.details.uid.map(|uid| self.users.name(uid)))
             .i64(process::ppid, i64::from(stat.ppid))
+            .str(process::role, role)
             .f64(process::usr, cpu_pct(usr_ns))
             .f64(process::sys, cpu_pct(sys_ns))
             .f64(process::cpu, cpu_pct(work.cpu_ns))
@@ -103,17 +111,40 @@ impl Processes {
         work.cpu_ns
     }
 
-    /// The row of a process that ended.
-    fn emit_gone(&mut self, gone: &Gone, tick: Tick, dt: f64, rows: &mut Rows) {
+    /// Rows of processes that no sample saw: those of one name, user and role have one together.
+    fn emit_unseen(&mut self, unseen: &[&Gone], tick: Tick, dt: f64, rows: &mut Rows) {
+        let mut groups: BTreeMap<(&str, u32, Option<&str>), (Gone, u64)> = BTreeMap::new();
+        for gone in unseen {
+            let key = (&*gone.ended.comm, gone.ended.uid, self.role(gone.ended.pid));
+            match groups.get_mut(&key) {
+                Some((sum, n)) => {
+                    sum.add(gone);
+                    *n += 1;
+                }
+                None => {
+                    groups.insert(key, ((*gone).clone(), 1));
+                }
+            }
+        }
+        for (group, n) in groups.into_values() {
+            self.emit_gone(&group, n, tick, dt, rows);
+        }
+    }
+
+    /// The row of a process that ended, or of `n` of one kind.
+    fn emit_gone(&mut self, gone: &Gone, n: u64, tick: Tick, dt: f64, rows: &mut Rows) {
         let ended = &gone.ended;
         let (usr, sys) = if gone.usr + gone.sys > 0 { (gone.usr, gone.sys) } else { (ended.usr_us, ended.sys_us) };
         let (usr_ns, sys_ns) = split_as(gone.ns, usr, sys);
         let pct = |ns: u64| ns as f64 / 1e7 / dt;
+        let (role, is_one) = (self.role(ended.pid), n == 1);
         rows.row(&TABLE, tick.t, dt)
-            .i64(process::pid, i64::from(ended.pid))
+            .i64(process::pid, is_one.then_some(i64::from(ended.pid)))
             .str(process::comm, &*ended.comm)
             .str(process::user, self.users.name(ended.uid))
-            .i64(process::ppid, i64::from(ended.ppid))
+            .i64(process::ppid, is_one.then_some(i64::from(ended.ppid)))
+            .str(process::role, role)
+            .f64(process::io_wait, self.delays.then(|| pct(gone.block_ns)))
             .f64(process::usr, pct(usr_ns))
             .f64(process::sys, pct(sys_ns))
             .f64(process::cpu, pct(gone.ns))
@@ -122,7 +153,7 @@ impl Processes {
             .f64(process::major_faults_per_s, gone.major_faults as f64 / dt)
             .str(process::state, "X")
             .str(process::command, gone.command.as_deref())
-            .f64(process::lived_s, ended.lived_s)
+            .f64(process::lived_s, is_one.then_some(ended.lived_s))
             .str(process::cpu_measured, Measured::Record.name());
     }
 

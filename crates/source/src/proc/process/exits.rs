@@ -9,7 +9,10 @@
 use std::{
     io,
     os::fd::OwnedFd,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicI32, Ordering},
+    },
     thread::JoinHandle,
 };
 
@@ -53,6 +56,8 @@ pub struct Ended {
     pub cpu_ns: u64,
     /// Its time runnable without a CPU.
     pub wait_ns: u64,
+    /// Its time waiting for block I/O; 0 where the kernel keeps no account of delays.
+    pub block_ns: u64,
     /// CPU time in user code and in the kernel as ticks saw it, microseconds: for the proportion only.
     pub usr_us: u64,
     pub sys_us: u64,
@@ -68,6 +73,8 @@ pub struct Ended {
 pub struct Exits {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    /// The number of the thread's CPU clock, once it runs.
+    clock: Arc<AtomicI32>,
 }
 
 struct Shared {
@@ -79,6 +86,8 @@ struct Inbox {
     socket: Socket,
     buffer: Vec<u8>,
     ended: Vec<Ended>,
+    /// How many of them, from the first on, are looked at no more.
+    settled: usize,
     lost: bool,
     /// The version of the records, when it is too old to be of use.
     old: Option<u16>,
@@ -94,11 +103,24 @@ impl Exits {
         let family = socket.family("TASKSTATS")?;
         let cpus = root.read_text("/sys/devices/system/cpu/possible").unwrap_or_else(|| "0".to_owned());
         socket.ask(family, GET, REGISTER_CPUMASK, &[cpus.as_bytes(), b"\0"].concat())?;
-        let inbox = Inbox { socket, buffer: vec![0; 16 * 1024], ended: Vec::new(), lost: false, old: None };
+        let inbox = Inbox { socket, buffer: vec![0; 16 * 1024], ended: Vec::new(), settled: 0, lost: false, old: None };
         let shared = Arc::new(Shared { inbox: Mutex::new(inbox), stop: eventfd(0, EventfdFlags::CLOEXEC)? });
-        let theirs = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("exits".to_owned()).spawn(move || listen(&theirs))?;
-        Ok(Exits { shared, thread: Some(thread) })
+        let (theirs, clock) = (Arc::clone(&shared), Arc::new(AtomicI32::new(0)));
+        let its = Arc::clone(&clock);
+        let run = move || {
+            its.store(clock::of_this_thread(), Ordering::Relaxed);
+            listen(&theirs);
+        };
+        let thread = std::thread::Builder::new().name("exits".to_owned()).spawn(run)?;
+        Ok(Exits { shared, thread: Some(thread), clock })
+    }
+
+    /// CPU seconds that taking the records has used so far.
+    pub fn cpu_s(&self) -> f64 {
+        match self.clock.load(Ordering::Relaxed) {
+            0 => 0.0,
+            clock => fenxi_sys::clock::ns(clock).unwrap_or(0) as f64 / 1e9,
+        }
     }
 
     /// Everything that ended until now goes to `ended`; gives what is to be told about losses.
@@ -106,6 +128,7 @@ impl Exits {
         let mut inbox = self.shared.lock();
         inbox.receive();
         inbox.look_again();
+        inbox.settled = 0;
         ended.append(&mut inbox.ended);
         if std::mem::take(&mut inbox.lost) {
             return Some("exit records were lost: more processes ended than could be taken".to_owned());
@@ -177,8 +200,11 @@ impl Inbox {
 
     /// Looks at all that may still have something to do; whether there are any left.
     fn look_again(&mut self) -> bool {
-        self.ended.iter_mut().filter(|e| e.looks > 0).for_each(Ended::look);
-        self.ended.iter().any(|e| e.looks > 0)
+        let settled = self.ended[self.settled..].iter().take_while(|e| e.looks == 0).count();
+        self.settled += settled;
+        let rest = &mut self.ended[self.settled..];
+        rest.iter_mut().filter(|e| e.looks > 0).for_each(Ended::look);
+        rest.iter().any(|e| e.looks > 0)
     }
 }
 
@@ -227,7 +253,7 @@ fn ended(stats: &[u8], group: Option<&[u8]>) -> Option<Ended> {
     let life = |at| u64_at(group.unwrap_or(stats), at);
     let name = stats.get(80..112)?;
     let name = &name[..name.iter().position(|b| *b == 0).unwrap_or(name.len())];
-    let (wait_ns, mut cpu_ns) = (life(24)?, life(72)?);
+    let (wait_ns, block_ns, mut cpu_ns) = (life(24)?, life(40)?, life(72)?);
     let lived_us = u64_at(stats, 144)?;
     if group.is_none() && u64_at(stats, 272)? == 0 {
         // It never slept: it ran or waited for a CPU all its life, to this moment.
@@ -243,6 +269,7 @@ fn ended(stats: &[u8], group: Option<&[u8]>) -> Option<Ended> {
         comm: printable(name).into(),
         cpu_ns,
         wait_ns,
+        block_ns,
         usr_us: u64_at(stats, 152)?,
         sys_us: u64_at(stats, 160)?,
         minor_faults: u64_at(stats, 168)?,
@@ -262,6 +289,7 @@ mod tests {
         put(0, &version.to_ne_bytes());
         put(8, &[flag]);
         put(24, &3_000_u64.to_ne_bytes());
+        put(40, &700_u64.to_ne_bytes());
         put(72, &run_ns.to_ne_bytes());
         put(80, b"cc\n1");
         put(120, &1000_u32.to_ne_bytes());
@@ -291,7 +319,7 @@ mod tests {
         assert_eq!(parse(&message(&[(4, stats(11, 0x20, 5))])), Err(Old(11)));
         let one = parse(&message(&[(4, stats(14, 0x20, 5))])).unwrap().unwrap();
         assert_eq!((one.pid, one.ppid, one.uid, &*one.comm, one.cpu_ns, one.wait_ns), (42, 7, 1000, "cc?1", 5, 3_000));
-        assert_eq!((one.usr_us, one.sys_us, one.lived_s), (8_000, 0, 0.02));
+        assert_eq!((one.usr_us, one.sys_us, one.lived_s, one.block_ns), (8_000, 0, 0.02, 700));
         let all = parse(&message(&[(4, stats(14, 0x20, 5)), (5, stats(14, 0, 900))])).unwrap().unwrap();
         assert_eq!((all.pid, all.cpu_ns), (42, 900));
     }

@@ -325,6 +325,36 @@ fn cpu_time_of_a_live_process_is_what_the_kernel_s_clock_of_it_says() {
 }
 
 #[test]
+fn processes_that_no_sample_saw_have_a_row_by_name_and_role() {
+    // Whoever may not have exit records knows their parents' times only.
+    if super::Exits::begin(&crate::Root::live()).is_err() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let shell = folder.path().join("counts-alone");
+    fs_err::os::unix::fs::symlink("/bin/sh", &shell).unwrap();
+    let mut live = Live::begin();
+    // Counts long enough to be seen by any clock.
+    let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+    for _ in 0..3 {
+        assert!(Command::new(&shell).args(["-c", script]).status().unwrap().success());
+    }
+    let seen = live.tick(1.0);
+    let keys = seen.keys("process");
+    let ours = |key: &&Vec<String>| {
+        let key: Vec<&str> = key.iter().map(String::as_str).collect();
+        key[1] == "counts-alone" && seen.text("process", "role", &key).as_deref() == Some("command")
+    };
+    let rows: Vec<_> = keys.iter().filter(ours).collect();
+    assert_eq!(rows.len(), 1, "{keys:?}");
+    let key: Vec<&str> = rows[0].iter().map(String::as_str).collect();
+    assert_eq!(key[0], "", "several have no number together");
+    // Three times some milliseconds: a percent is 10 ms.
+    let cpu = seen.value("process", "cpu", &key).unwrap();
+    assert!(cpu > 0.1 && seen.value("process", "run_queue_wait", &key).is_some(), "{cpu}");
+}
+
+#[test]
 fn a_live_shell_has_not_written_what_its_child_wrote() {
     let script = "read n; dd if=/dev/zero of=/dev/null bs=1M count=64 2>/dev/null; echo; read n";
     let mut child = Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -7,7 +7,7 @@ use fenxi_model::catalog::{process, thread};
 use fenxi_sys::usage::{Whose, cpu_times};
 use rustc_hash::FxHashSet;
 
-use super::{Exits, Known, Processes, Selection, Wanted, exited::Totals};
+use super::{Known, Processes, Selection, Wanted, exited::Totals};
 use crate::{Collector, Root, Source, SourceError, Spec, Take};
 
 /// CPU times of chosen processes, and of those that ended by their exit records.
@@ -38,15 +38,7 @@ impl Source for CpuTimes {
         let mut processes = Processes::start(root, wanted)?;
         processes.reader.cpu_only = true;
         if root.is_live() {
-            match Exits::begin(root) {
-                Ok(exits) => processes.exits = Some(exits),
-                Err(error) => {
-                    processes.note = Some(format!(
-                        "no exit records ({error}; they need root or CAP_NET_ADMIN, outside of containers): \
-                         processes that end are known through their parents' times only"
-                    ));
-                }
-            }
+            processes.take_exits(root);
         }
         if self.selection.descendants {
             processes.tree = Tree::of_this_process();

@@ -108,6 +108,73 @@ fn helpers_that_park_are_not_at_a_lock_and_threads_that_take_turns_are() {
     near(seen.value("thread_wait", "threads", &["7", "app", "lock", "futex_do_wait"]), 4.0);
 }
 
+/// A process of one thread that another one started.
+fn process(machine: &Machine, (pid, ppid): (u32, u32), slices: u64, function: &str) {
+    machine.put(&format!("/proc/{pid}/stat"), stat(pid, "app", ppid, 1)).put(&format!("/proc/{pid}/wchan"), function);
+    thread(machine, (pid, pid), slices, function);
+}
+
+#[test]
+fn between_two_ticks_only_what_the_recorder_started_is_looked_at() {
+    let machine = Machine::new();
+    machine.put("/proc/1/stat", stat(1, "fenxi", 0, 1)).put("/proc/1/wchan", "do_epoll_wait");
+    process(&machine, (5, 3), 5, "0");
+    let mut session = machine.start(&OfProcessOne);
+    session.tick(None);
+    process(&session.machine, (7, 1), 5, "0");
+    process(&session.machine, (5, 3), 500, "0");
+    let seen = session.between(0.01);
+    assert_eq!(seen.keys("thread_wait"), [["7", "app", "run", ""]]);
+    near(seen.value("thread_wait", "dt", &["7", "app", "run", ""]), 0.01);
+    // The tick tells of its own time of the one, and of all the interval of the other.
+    process(&session.machine, (7, 1), 9, "hrtimer_nanosleep");
+    let seen = session.tick(0.99);
+    near(seen.value("thread_wait", "dt", &["7", "app", "sleep", "hrtimer_nanosleep"]), 0.99);
+    near(seen.value("thread_wait", "dt", &["5", "app", "run", ""]), 1.0);
+    session.machine.remove("/proc/7");
+    assert_eq!(session.between(0.01).count("thread_wait"), 0, "it has ended");
+}
+
+#[test]
+fn threads_that_take_turns_are_at_the_lock_at_every_look_however_short() {
+    let machine = Machine::new();
+    machine.put("/proc/1/stat", stat(1, "fenxi", 0, 1)).put("/proc/1/wchan", "do_epoll_wait");
+    machine.put("/proc/7/stat", stat(7, "app", 1, 4)).put("/proc/7/wchan", "futex_do_wait");
+    let run = |machine: &Machine, slices: [u64; 4]| {
+        for (tid, slices) in [7, 71, 72, 73].into_iter().zip(slices) {
+            thread(machine, (7, tid), slices, if tid == 7 { "0" } else { "futex_do_wait" });
+        }
+    };
+    run(&machine, [1; 4]);
+    let mut session = machine.start(&OfProcessOne);
+    session.tick(None);
+    run(&session.machine, [401, 401, 401, 41]);
+    session.tick(1.0);
+    // Nobody ran since the tick: that they work is known from before it. The last thread only helps.
+    let seen = session.between(0.01);
+    let (at_lock, running) = (["7", "app", "lock", "futex_do_wait"], ["7", "app", "run", ""]);
+    near(seen.value("thread_wait", "threads", &at_lock), 2.0);
+    near(seen.value("thread_wait", "progress", &at_lock), 2.0);
+    near(seen.value("thread_wait", "progress", &running), 1.0);
+}
+
+#[test]
+fn a_child_that_nobody_waits_for_idles_and_one_that_is_waited_for_tells_what_for() {
+    let machine = Machine::new();
+    machine.put("/proc/1/stat", stat(1, "fenxi", 0, 1)).put("/proc/1/wchan", "do_epoll_wait");
+    process(&machine, (7, 1), 5, "hrtimer_nanosleep");
+    process(&machine, (8, 7), 5, "inet_csk_accept");
+    let mut session = machine.start(&OfProcessOne);
+    session.tick(None);
+    session.tick(1.0);
+    assert_eq!(session.tick(1.0).keys("thread_wait"), [["7", "app", "sleep", "hrtimer_nanosleep"]]);
+    process(&session.machine, (7, 1), 6, "do_wait");
+    session.tick(1.0);
+    let seen = session.tick(1.0);
+    assert!(seen.has("thread_wait", &["8", "app", "accept", "inet_csk_accept"]), "{:?}", seen.keys("thread_wait"));
+    near(seen.value("thread_wait", "progress", &["8", "app", "accept", "inet_csk_accept"]), 0.0);
+}
+
 #[test]
 fn where_the_kernel_tells_nothing_it_is_refused() {
     let machine = Machine::new();

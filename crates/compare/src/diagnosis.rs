@@ -148,7 +148,10 @@ fn answer(
     let queue = split.map_or(0.0, queue_of);
     let follows = match found.impact() {
         Some(impact) if impact.of == SERVICE => {
-            format!(" Waiting for a connection, {} of the latency, follows from how long the service takes.", percent(queue))
+            format!(
+                " Waiting for a connection, {} of the latency, follows from how long the service takes.",
+                percent(queue)
+            )
         }
         _ => String::new(),
     };

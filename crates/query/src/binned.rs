@@ -363,8 +363,7 @@ fn gather(question: &Question, answer: &Answer, first: impl Fn(f64) -> usize) ->
     let several_hosts = hosts.windows(2).any(|w| w[0] != w[1]);
     let columns: Vec<[Vec<Vec<Option<f64>>>; 3]> =
         (0..question.y.len()).map(|i| ["min", "avg", "max"].map(|what| answer.lists(&format!("{what}{i}")))).collect();
-    let means: Vec<Vec<Option<f64>>> =
-        (0..question.y.len()).map(|i| answer.f64s(&format!("mean{i}"))).collect();
+    let means: Vec<Vec<Option<f64>>> = (0..question.y.len()).map(|i| answer.f64s(&format!("mean{i}"))).collect();
     let mut series = Vec::with_capacity(runs.len() * question.y.len());
     for (row, places) in places.iter().enumerate() {
         for ((y, values), means) in question.y.iter().zip(&columns).zip(&means) {

@@ -291,7 +291,10 @@ fn parts(value: &str) -> Result<(Vec<String>, Option<f64>), String> {
         Some((names, least)) => {
             let share = least.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
             let share = share.filter(|share| (0.0..=100.0).contains(share));
-            (names, Some(share.ok_or("part: expected a share in percent after `>=`, as `round trips >= 50 %`")? / 100.0))
+            (
+                names,
+                Some(share.ok_or("part: expected a share in percent after `>=`, as `round trips >= 50 %`")? / 100.0),
+            )
         }
     };
     Ok((names.split(';').map(|name| name.trim().to_owned()).collect(), least))

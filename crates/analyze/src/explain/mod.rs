@@ -130,8 +130,10 @@ pub fn db_time(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
     // The parts make the whole, unless a run does not know one that another one has.
     let is_nothing = |part: &Part| part.name == RESIDUAL && part.means.iter().flatten().all(|mean| mean.abs() < 1e-9);
     split.parts.retain(|part| !is_nothing(part));
-    split.absent = KINDS.iter().filter(|kind| kind.is_wait && !names.contains(kind.name)).map(|kind| kind.name).collect();
-    let is_assumed = |part: &Part| part.name == kinds::name::CPU && part.measured.iter().flatten().any(|how| how == "sampled");
+    split.absent =
+        KINDS.iter().filter(|kind| kind.is_wait && !names.contains(kind.name)).map(|kind| kind.name).collect();
+    let is_assumed =
+        |part: &Part| part.name == kinds::name::CPU && part.measured.iter().flatten().any(|how| how == "sampled");
     split.notes.extend(split.parts.iter().any(is_assumed).then(|| missing::ASSUMED.to_owned()));
     Some(split)
 }

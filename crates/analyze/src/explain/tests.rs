@@ -167,7 +167,12 @@ fn sessions(amounts: &[(&'static str, f64, &str)]) -> RunSummary {
 #[test]
 fn where_no_load_tells_its_latency_the_time_of_sessions_is_split() {
     // 8.4 active sessions, 4 of which wait for a row lock.
-    let one = sessions(&[("on CPU", 0.7, "os"), ("run queue", 1.5, "os"), ("lock", 4.0, "sampled"), ("commit", 2.2, "sampled")]);
+    let one = sessions(&[
+        ("on CPU", 0.7, "os"),
+        ("run queue", 1.5, "os"),
+        ("lock", 4.0, "sampled"),
+        ("commit", 2.2, "sampled"),
+    ]);
     let split = explain(&[("A", std::slice::from_ref(&one))]).unwrap();
     assert_eq!((split.what, split.whole.means[0].map(|mean| (mean * 1e6).round() / 1e6)), (whole::DB_TIME, Some(8.4)));
     assert_eq!(means(&split, 0), [("on CPU", 0.7), ("run queue", 1.5), ("commit", 2.2), ("lock", 4.0)]);

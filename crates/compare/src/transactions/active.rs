@@ -19,7 +19,8 @@ pub(super) fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary
         }
         let scope = Scope { part: part_of(entry, window.as_ref()), ..Scope::of([entry.manifest.id.clone()]) };
         for row in rows(&engine.ours(SQL, &[], &scope)?).into_values().flatten() {
-            let kind = of_class(row.word("activity")).zip(row.number("sessions").filter(|n| n.is_finite() && *n >= 0.0));
+            let kind =
+                of_class(row.word("activity")).zip(row.number("sessions").filter(|n| n.is_finite() && *n >= 0.0));
             if let Some((kind, sessions)) = kind {
                 let known = summary.sessions.entry(kind.name).or_insert((0.0, row.word("measured").to_owned()));
                 known.0 += sessions;

@@ -153,7 +153,10 @@ fn what_makes_the_service_long_comes_before_the_queue_that_follows_from_it() {
     assert_eq!(answer.text, "Commits wait for the log: 86% of the service time of a transaction.");
     assert!(answer.detail.contains("Waiting for a connection, 93% of the latency, follows from"), "{answer:?}");
     let queue = seen.found("connections-few").unwrap();
-    assert_eq!((queue.kind(), queue.follows_from.clone()), (Kind::Symptom, vec!["Commits wait for the log".to_owned()]));
+    assert_eq!(
+        (queue.kind(), queue.follows_from.clone()),
+        (Kind::Symptom, vec!["Commits wait for the log".to_owned()])
+    );
     let says = &queue.outcome.as_ref().unwrap()[0].says;
     assert!(says.starts_with("8 connections of 53.3 ms serve 150/s, 150/s are offered: 97 "), "{says}");
     assert!(seen.found("far-server").is_none());

@@ -449,7 +449,8 @@ mod tests {
     #[test]
     fn a_mean_of_events_names_their_rate_in_its_table() {
         let of_events = TABLES.iter().flat_map(|table| table.columns.iter().map(move |column| (table, column)));
-        let of_events: Vec<_> = of_events.filter_map(|(table, column)| Some((table, column, column.mean_of?))).collect();
+        let of_events: Vec<_> =
+            of_events.filter_map(|(table, column)| Some((table, column, column.mean_of?))).collect();
         assert!(of_events.len() >= 4);
         for (table, column, events) in of_events {
             let rate = table.columns.iter().find(|c| c.name == events);

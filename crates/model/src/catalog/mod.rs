@@ -447,18 +447,6 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_of_events_names_their_rate_in_its_table() {
-        let of_events = TABLES.iter().flat_map(|table| table.columns.iter().map(move |column| (table, column)));
-        let of_events: Vec<_> =
-            of_events.filter_map(|(table, column)| Some((table, column, column.mean_of?))).collect();
-        assert!(of_events.len() >= 4);
-        for (table, column, events) in of_events {
-            let rate = table.columns.iter().find(|c| c.name == events);
-            assert!(rate.is_some_and(|c| c.kind == Kind::Rate), "{}.{}: {events}", table.name, column.name);
-        }
-    }
-
-    #[test]
     fn every_column_has_a_unique_name_a_meaning_and_its_unit() {
         for table in TABLES {
             let mut seen = std::collections::BTreeSet::new();

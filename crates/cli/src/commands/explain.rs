@@ -26,8 +26,9 @@ of it).
 Then the mean latency of a transaction as parts that add up to it, by Little's
 law from the server's own processes and sessions; of a run without
 transactions, the elapsed time of its command; and what the sessions of its
-database were at. Other programs on the machine do not count. Several runs are repeats of one experiment: each part has the 95 %
-confidence interval of its mean.
+database were at. Other programs on the machine do not count. Several runs are
+repeats of one experiment: each part has the 95 % confidence interval of its
+mean.
 
 With `--window` of one run, what is different in it comes last: the change of
 every series against the rest of the run, ranked, with a test that allows for

@@ -8,7 +8,7 @@
 -- unit: ms
 -- order: 40
 -- live: disk: await_ms
-SELECT run, host, t, dt, device, read_await_ms, write_await_ms
+SELECT run, host, t, dt, device, read_await_ms, write_await_ms, reads_per_s, writes_per_s
 FROM disk
 WHERE coalesce(class, 'disk') = 'disk'
 ORDER BY run, host, device, t

@@ -16,8 +16,10 @@ const STEP = BAR + 14;
 /** Width of a letter in a bar, so that a name is written only where it fits. */
 const LETTER = 6.6;
 
+const NAMES: Record<string, string> = { latency: "latency of a transaction", elapsed: "elapsed time" };
+
 /** What was split, in words. */
-export const titleOf = (split: Split): string => `Where the ${split.what === "latency" ? "latency of a transaction" : "elapsed time"} went`;
+export const titleOf = (split: Split): string => `Where the ${NAMES[split.what] ?? split.what} went`;
 
 /** A bar for each group, which `names` tells apart where there are several; `windows` says of which part, where not of all. */
 export function WhereTheTimeWent({ split, names, windows = [] }: { split: Split; names: string[]; windows?: string[] }) {

@@ -71,6 +71,9 @@ pub struct RunSummary {
     pub transactions: Option<Transactions>,
     /// Seconds that its command waited, by what for (`sleep`, `receive` …), of looks at it; `run queue` as the kernel counts it.
     pub waits: BTreeMap<String, f64>,
+    /// What the sessions of its database servers were at: the mean number of sessions in each kind of [`crate::KINDS`], and how that
+    /// was measured. Empty where nobody looked.
+    pub sessions: BTreeMap<&'static str, (f64, String)>,
 }
 
 impl RunSummary {

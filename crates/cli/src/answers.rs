@@ -47,7 +47,8 @@ pub fn prepare(store: &Store, run: &RunId, quiet: bool, stop: &Stop) {
     if !fenxi_report::is_large(store, run) {
         return;
     }
-    let Ok(engine) = Engine::on_demand(store, &Options::default()) else { return };
+    let options = Options { time_parts: Some(fenxi_compare::time_parts), ..Options::default() };
+    let Ok(engine) = Engine::on_demand(store, &options) else { return };
     let steps = Steps::new(quiet, "asking what its page shows (Ctrl-C: later)");
     let (interrupt, is_done) = (engine.interrupt(), AtomicBool::new(false));
     std::thread::scope(|scope| {

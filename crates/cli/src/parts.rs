@@ -14,7 +14,11 @@ const NONE: &str = "-";
 
 /// What was split, as a title.
 pub fn title(split: &Split) -> String {
-    let whole = if split.what == "elapsed" { "elapsed time" } else { "latency of a transaction" };
+    let whole = match split.what {
+        "latency" => "latency of a transaction",
+        "elapsed" => "elapsed time",
+        what => what,
+    };
     format!("Where the {whole} went")
 }
 

@@ -1,12 +1,17 @@
 //! The answer first: what was found in the order of what it explains, and one sentence that names the bottleneck.
 
-use fenxi_analyze::{KINDS, RESIDUAL, kind_name};
+use std::collections::BTreeSet;
+
+use fenxi_analyze::{KINDS, RESIDUAL, kind_name, whole};
 use fenxi_model::RunId;
-use fenxi_query::{Answer as Rows, Engine, Found, Kind, Occurrence, QueryError, Scope, rank};
+use fenxi_query::{
+    Answer as Rows, DB_TIME, Engine, Found, Impact, Kind, LATENCY, Occurrence, QUEUE, QueryError, SERVICE, Scope,
+    Splits, rank,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{CompareError, Explained, Part, Split};
+use crate::{CompareError, Part, Split, times::times};
 
 /// What is known of runs, the answer first.
 pub struct Diagnosis {
@@ -44,58 +49,70 @@ pub struct Answer {
 }
 
 impl Diagnosis {
-    /// Lets all findings look at the runs of `scope`, and orders what they find by what it explains of the runs' latency.
+    /// Lets all findings look at the runs of `scope`, and orders what they find by what it explains of the runs' time.
     ///
     /// # Errors
     /// When findings of the store cannot be read, or the runs. A finding that fails stands among what was found.
     pub fn of(engine: &Engine, scope: &Scope) -> Result<Diagnosis, CompareError> {
         let mut found = engine.find_all(scope)?;
         let runs = scope.runs.clone().unwrap_or_default();
-        let splits = splits(engine, &runs, scope)?;
-        let share = |found: &Found| {
-            let said = |run: &RunId| found.outcome.iter().flatten().any(|o| o.run == run.as_str());
-            let of = splits.iter().filter(|(run, _)| said(run));
-            of.filter_map(|(_, split)| share_of(split, &found.finding.parts)).reduce(f64::max)
-        };
-        rank(&mut found, share);
+        let times = times(engine, &runs, scope)?;
+        let ranking = |run: &str| times.iter().find(|(id, _)| id.as_str() == run).and_then(|(_, of)| of.ranking());
+        let impact = |run: &str, parts: &[String]| impact_of(ranking(run)?, parts);
+        let known = times.iter().filter(|(_, of)| of.ranking().is_some()).map(|(run, _)| run.to_string());
+        rank(&mut found, &Splits { runs: known.collect(), impact: &impact });
         let several_hosts =
             runs.iter().any(|run| engine.store().run(run).is_ok_and(|entry| entry.manifest.hosts.len() > 1));
-        let answer = answer(engine, scope, &found, splits.first().map(|(_, split)| split), several_hosts)?;
+        let split = times.iter().find_map(|(_, of)| of.split.as_ref());
+        let answer = answer(engine, scope, &found, split, several_hosts)?;
         Ok(Diagnosis { answer, found, several_hosts })
     }
 }
 
-/// Where the time of each run went, of those that tell. A part of a run has no split of its own.
-fn splits(engine: &Engine, runs: &[RunId], scope: &Scope) -> Result<Vec<(RunId, Split)>, CompareError> {
-    let mut splits = Vec::new();
-    for run in runs.iter().filter(|_| scope.part.is_none()) {
-        let entry = engine.store().run(run)?;
-        if ["load", "result"].iter().any(|table| entry.manifest.file(table).is_some()) {
-            let split = Explained::of(engine, [run.as_str()], "auto")?.split;
-            splits.extend(split.map(|split| (run.clone(), split)));
-        }
+/// How much `names` account for: of the latency, of the service where a queue before it is a good part of the latency, or of the
+/// time of a database's sessions. None where one of them is unknown, or is no part of the time that is split.
+fn impact_of(split: &Split, names: &[String]) -> Option<Impact> {
+    let share = share_of(split, names)?;
+    let impact = |share: f64, of: &str| Some(Impact { share: share.clamp(0.0, 1.0), of: of.to_owned() });
+    if split.what == whole::DB_TIME {
+        return impact(share, DB_TIME);
     }
-    Ok(splits)
+    let queue = queue_of(split);
+    if queue < GOOD_PART || names.iter().any(|name| name == QUEUE) {
+        return impact(share, LATENCY);
+    }
+    // A latency that is nothing but a queue has no service to speak of.
+    if queue < 1.0 { impact(share / (1.0 - queue), SERVICE) } else { None }
 }
 
-/// The share of a latency that `names` have, from 0 to 1. None where one of them is unknown, or the split is none of a latency.
-fn share_of(split: &Split, names: &[String]) -> Option<f64> {
-    if split.what != "latency" {
-        return None;
+/// From this share on, something is a good part of a time.
+const GOOD_PART: f64 = 0.1;
+
+/// The share of a latency that a transaction waits before it is begun, as far as that is known.
+fn queue_of(split: &Split) -> f64 {
+    if split.what != whole::LATENCY {
+        return 0.0;
     }
-    let known = |name: &str| match split.parts.iter().find(|part| part.name == name) {
-        Some(part) => part.shares[0],
-        None => split.absent.contains(&name).then_some(0.0),
-    };
-    let whole = |name: &str| KINDS.iter().find(|kind| kind.name == name).and_then(|kind| kind.whole);
-    let of = |name: &String| {
-        let shares: Vec<f64> =
-            KINDS.iter().filter(|kind| kind.whole == Some(name)).filter_map(|kind| known(kind.name)).collect();
-        let sum = || (!shares.is_empty()).then(|| shares.iter().sum());
-        known(name).or_else(sum).or_else(|| known(whole(name)?))
-    };
-    let shares: Option<Vec<f64>> = names.iter().map(of).collect();
-    shares.map(|shares| shares.iter().sum::<f64>().clamp(0.0, 1.0))
+    share_of(split, &[QUEUE.to_owned()]).unwrap_or(0.0).clamp(0.0, 1.0)
+}
+
+/// The share of a time that the parts called `names` have, each counted once. None where one of them is unknown, or cannot be a part.
+fn share_of(split: &Split, names: &[String]) -> Option<f64> {
+    let place = |name: &str| split.parts.iter().position(|part| part.name == name);
+    let is_absent = |name: &str| split.absent.contains(&name);
+    let mut counted = BTreeSet::new();
+    for name in names {
+        let shares = || KINDS.iter().filter(|kind| kind.whole == Some(name.as_str())).map(|kind| kind.name);
+        let of_shares: Vec<usize> = shares().filter_map(place).collect();
+        let whole = KINDS.iter().find(|kind| kind.name == *name).and_then(|kind| kind.whole);
+        match place(name).or_else(|| whole.and_then(place)) {
+            Some(place) => _ = counted.insert(place),
+            None if !of_shares.is_empty() => counted.extend(of_shares),
+            None if is_absent(name) || shares().any(is_absent) || whole.is_some_and(is_absent) => {}
+            None => return None,
+        }
+    }
+    counted.into_iter().map(|place| split.parts[place].shares[0]).sum()
 }
 
 fn answer(
@@ -128,13 +145,23 @@ fn answer(
         None => o.says.clone(),
     };
     let said = found.outcome.iter().flatten().next().map_or_else(String::new, said);
-    Ok(Answer { names, text, detail: said, finding: Some(found.finding.name.clone()) })
+    let queue = split.map_or(0.0, queue_of);
+    let follows = match found.impact() {
+        Some(impact) if impact.of == SERVICE => {
+            format!(
+                " Waiting for a connection, {} of the latency, follows from how long the service takes.",
+                percent(queue)
+            )
+        }
+        _ => String::new(),
+    };
+    Ok(Answer { names, text, detail: said + &follows, finding: Some(found.finding.name.clone()) })
 }
 
 /// What most of a time went to, in words.
 fn most_of(split: &Split) -> Option<String> {
     let share = |part: &Part| part.shares[0].unwrap_or(0.0);
-    if split.what == "elapsed" {
+    if split.what == whole::ELAPSED {
         let is_cpu = |part: &&Part| part.name.starts_with(kind_name::CPU);
         let on_cpu: f64 = split.parts.iter().filter(is_cpu).map(share).sum();
         let waited = split.parts.iter().filter(|part| !is_cpu(part));
@@ -150,9 +177,10 @@ fn most_of(split: &Split) -> Option<String> {
     }
     let greatest = split.parts.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let of = percent(share(greatest));
+    let time = if split.what == whole::DB_TIME { DB_TIME } else { LATENCY };
     Some(match greatest.name {
-        RESIDUAL => format!("{of} of the latency of a transaction is not accounted for."),
-        name => format!("{of} of the latency of a transaction is {name}."),
+        RESIDUAL => format!("{of} of {time} is not accounted for."),
+        name => format!("{of} of {time} is {name}."),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Where the time went, as pages and scripts get it.
 
-use fenxi_analyze::{Interval, explain};
+use fenxi_analyze::{Interval, db_time, explain, whole};
 use fenxi_model::Unit;
 use fenxi_query::Engine;
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ pub struct Part {
 /// A time split into parts that add up to it; the last one is the residual.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Split {
-    /// What is split: `elapsed`, `latency`.
+    /// What is split: `elapsed`, `latency`, `DB time`.
     pub what: &'static str,
     /// The symbol of the unit of all its numbers.
     pub unit: &'static str,
@@ -91,13 +91,19 @@ impl Part {
     }
 }
 
+/// Fewer active sessions than these on average are no measure of what matters on the machine.
+const LEAST_SESSIONS: f64 = 0.5;
+
 /// Where the time of groups of runs went.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Explained {
     /// The groups, of one run or of repeats.
     pub groups: Vec<Group>,
-    /// Their time; None where some run shows neither transactions nor a command.
+    /// Their time; None where some run shows neither transactions, a command, nor sessions of a database.
     pub split: Option<Split>,
+    /// What the sessions of their databases were at, where no latency is known.
+    #[serde(skip)]
+    pub db_time: Option<Split>,
 }
 
 impl Explained {
@@ -121,12 +127,30 @@ impl Explained {
         let named: Vec<_> =
             titles.iter().zip(&groups).map(|(title, group)| (title.as_str(), group.summaries.as_slice())).collect();
         let split = explain(&named).map(Split::of);
-        Ok(Explained { groups, split })
+        let is_latency = split.as_ref().is_some_and(|split| split.what == whole::LATENCY);
+        let db_time = if is_latency { None } else { db_time(&named).map(Split::of) };
+        Ok(Explained { groups, split, db_time })
     }
 
-    /// A line of JSON for every part, the whole, and every note, each with its kind.
+    /// What findings are ordered by: the latency, or else the time of a database that has something to do.
+    pub fn ranking(&self) -> Option<&Split> {
+        let is_busy = |split: &&Split| split.whole.means[0].is_some_and(|sessions| sessions >= LEAST_SESSIONS);
+        let latency = self.split.as_ref().filter(|split| split.what == whole::LATENCY);
+        latency.or_else(|| self.db_time.as_ref().filter(is_busy))
+    }
+
+    /// The times that are known as parts.
+    pub fn times(&self) -> impl Iterator<Item = &Split> {
+        let beside = self.db_time.as_ref().filter(|_| self.split.as_ref().is_none_or(|s| s.what != whole::DB_TIME));
+        self.split.iter().chain(beside)
+    }
+
+    /// A line of JSON for every part, the whole, and every note of each time, each with its kind.
     pub fn json_lines(&self) -> String {
-        let Some(split) = &self.split else { return String::new() };
+        self.times().map(|split| self.json_lines_of(split)).collect()
+    }
+
+    fn json_lines_of(&self, split: &Split) -> String {
         let runs: Vec<&str> = self.groups.iter().flat_map(|group| &group.runs).map(|run| run.name.as_str()).collect();
         let part = |kind: &str, part: &Part| {
             serde_json::json!({

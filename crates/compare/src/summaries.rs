@@ -49,6 +49,7 @@ pub(crate) fn summary_over(
         facts: store.facts(run)?,
         transactions: None,
         waits: BTreeMap::new(),
+        sessions: BTreeMap::new(),
     })
 }
 

@@ -44,10 +44,12 @@ pub struct Series {
     pub name: String,
     /// Least value in the bin.
     pub min: Vec<Option<f64>>,
-    /// Mean over time in the bin.
+    /// Mean in the bin, weighted as [`Series::mean`].
     pub avg: Vec<Option<f64>>,
     /// Greatest value in the bin.
     pub max: Vec<Option<f64>>,
+    /// Mean of all values, each weighted as the catalogue says of its column: by its time, or by the events that it is a mean of.
+    pub mean: Option<f64>,
 }
 
 impl Engine {
@@ -226,7 +228,7 @@ struct BinSql<'a> {
 }
 
 impl BinSql<'_> {
-    /// Bins from rows: least and greatest value, the sum over time, and the time that has a value.
+    /// Bins from rows: least and greatest value, the weighted sum, and the weight of what has a value.
     ///
     /// A sample belongs to the bin that holds its interval's middle: late or early samples stay in their own.
     fn sums(&self, runs: &[(RunId, Micros)], width_s: f64) -> String {
@@ -240,9 +242,14 @@ impl BinSql<'_> {
         let series = series(self.question);
         let mut values = String::new();
         for (i, y) in self.question.y.iter().enumerate() {
+            let weight = match self.timewise.weight(y) {
+                // Where nobody counts the events, all time is alike.
+                Some(events) => format!("(fenxi_dt * coalesce({}, 1))", identifier(events)),
+                None => "fenxi_dt".to_owned(),
+            };
             let y = identifier(y);
             values += &format!(
-                ", min({y}) AS min{i}, sum({y} * fenxi_dt) AS sum{i}, sum(fenxi_dt) FILTER ({y} IS NOT NULL) AS time{i}, \
+                ", min({y}) AS min{i}, sum({y} * {weight}) AS sum{i}, sum({weight}) FILTER ({y} IS NOT NULL) AS time{i}, \
                  max({y}) AS max{i}"
             );
         }
@@ -278,7 +285,7 @@ impl BinSql<'_> {
     fn means(&self, sums: &str, grid: &Grid) -> String {
         let mut values = String::new();
         for i in 0..self.question.y.len() {
-            values += &format!(", min{i}, sum{i} / nullif(time{i}, 0) AS avg{i}, max{i}");
+            values += &format!(", min{i}, sum{i} / nullif(time{i}, 0) AS avg{i}, max{i}, sum{i}, time{i}");
         }
         let last = grid.last.map(|last| format!(" AND fenxi_bin <= {last}")).unwrap_or_default();
         format!(
@@ -303,7 +310,10 @@ fn of_any_question(question: &Question, bins: usize, from_s: f64) -> String {
     let mut values = String::new();
     for (i, y) in question.y.iter().enumerate() {
         let y = identifier(y);
-        values += &format!(", min({y}) AS min{i}, wmean({y}, fenxi_dt) AS avg{i}, max({y}) AS max{i}");
+        values += &format!(
+            ", min({y}) AS min{i}, wmean({y}, fenxi_dt) AS avg{i}, max({y}) AS max{i}, sum({y} * fenxi_dt) AS sum{i}, \
+             sum(fenxi_dt) FILTER ({y} IS NOT NULL) AS time{i}"
+        );
     }
     format!(
         "WITH fenxi_question AS ({sql}
@@ -328,7 +338,10 @@ GROUP BY ALL",
 fn lists(question: &Question, bins: &str) -> String {
     let mut values = String::new();
     for i in 0..question.y.len() {
-        values += &format!(", list(min{i}) AS min{i}, list(avg{i}) AS avg{i}, list(max{i}) AS max{i}");
+        values += &format!(
+            ", list(min{i}) AS min{i}, list(avg{i}) AS avg{i}, list(max{i}) AS max{i}, \
+             sum(sum{i}) / nullif(sum(time{i}), 0) AS mean{i}"
+        );
     }
     format!(
         "SELECT run, fenxi_host, fenxi_series, any_value(width) AS width, list(fenxi_bin) AS bins{values}
@@ -350,9 +363,10 @@ fn gather(question: &Question, answer: &Answer, first: impl Fn(f64) -> usize) ->
     let several_hosts = hosts.windows(2).any(|w| w[0] != w[1]);
     let columns: Vec<[Vec<Vec<Option<f64>>>; 3]> =
         (0..question.y.len()).map(|i| ["min", "avg", "max"].map(|what| answer.lists(&format!("{what}{i}")))).collect();
+    let means: Vec<Vec<Option<f64>>> = (0..question.y.len()).map(|i| answer.f64s(&format!("mean{i}"))).collect();
     let mut series = Vec::with_capacity(runs.len() * question.y.len());
     for (row, places) in places.iter().enumerate() {
-        for (y, values) in question.y.iter().zip(&columns) {
+        for ((y, values), means) in question.y.iter().zip(&columns).zip(&means) {
             let label = labels[row].clone().unwrap_or_else(|| "all".to_owned());
             let name = match (&question.series, question.y.len()) {
                 (None, _) => y.clone(),
@@ -368,7 +382,8 @@ fn gather(question: &Question, answer: &Answer, first: impl Fn(f64) -> usize) ->
                 }
                 line
             });
-            series.push(Series { run: runs[row].clone().unwrap_or_default(), host, name, min, avg, max });
+            let (run, mean) = (runs[row].clone().unwrap_or_default(), means[row]);
+            series.push(Series { run, host, name, min, avg, max, mean });
         }
     }
     let t_rel_s = (1..=n_bins).map(|b| (first + b) as f64 * width).collect();

@@ -16,7 +16,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use fenxi_connect::{ConnectError, Plan, Session, Source, Table, Target};
 use fenxi_model::text_at;
 use fenxi_store::Store;
-use fenxi_worker::{Request, Setup, Workers};
+use fenxi_worker::{Cell, Request, Setup, Workers};
 
 use crate::{
     Interrupt, Options, QueryError, Scope, Value,
@@ -53,6 +53,7 @@ impl Answers for Cluster {
         &self,
         asked: &Asked<'_>,
         scope: &Scope,
+        parts: Option<&[Vec<Cell>]>,
         take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
     ) -> Result<SchemaRef, QueryError> {
         if !asked.files.is_empty() {
@@ -81,6 +82,7 @@ impl Answers for Cluster {
         let tables = tables::Tables { store: &self.store, cluster: &self.options, is_spark };
         let mut tables = tables.of(&mentions, scope)?;
         tables.extend(derived);
+        tables.extend(parts.map(tables::time_parts).transpose()?);
         let plan = Plan { sql: written, tables };
         let outcome = asked_of(session, &plan, asked.dialect, explains, self.answer_bytes, take);
         if !session.is_fit() || matches!(outcome, Err(QueryError::Cluster(_))) {

@@ -18,7 +18,7 @@ use fenxi_worker::{Cell, Request, Session, Setup, Statement, Workers, message::E
 use crate::{
     Interrupt, Options, QueryError, Scope, costs,
     engine::{Answers, Asked, Author, FILES, Stop},
-    lex, runs,
+    lex, runs, time_parts,
     views::{self, Mentions},
 };
 
@@ -70,6 +70,7 @@ impl Answers for Embedded {
         &self,
         asked: &Asked<'_>,
         scope: &Scope,
+        parts: Option<&[Vec<Cell>]>,
         take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
     ) -> Result<SchemaRef, QueryError> {
         let mut kept = self.ours.borrow_mut();
@@ -87,7 +88,7 @@ impl Answers for Embedded {
             *slot = None;
         }
         let worker = self.worker(asked.author, slot, scope, asked.files, layout)?;
-        let outcome = self.asked_of(worker, asked, scope, take);
+        let outcome = self.asked_of(worker, asked, (scope, parts), take);
         if !worker.session.is_fit() {
             *slot = None;
         }
@@ -148,10 +149,13 @@ impl Embedded {
         &self,
         worker: &mut Worker,
         asked: &Asked<'_>,
-        scope: &Scope,
+        (scope, parts): (&Scope, Option<&[Vec<Cell>]>),
         take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
     ) -> Result<SchemaRef, QueryError> {
         self.make_views(worker, asked.sql, scope)?;
+        for request in parts.into_iter().flat_map(time_parts::fill) {
+            worker.session.request(&request)?;
+        }
         if !asked.files.is_empty() {
             worker.session.request(&Request::Run(views::of_files(FILES, asked.files)))?;
         }

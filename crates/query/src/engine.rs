@@ -13,7 +13,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use fenxi_model::RunId;
 use fenxi_store::Store;
-use fenxi_worker::Workers;
+use fenxi_worker::{Cell, Workers};
 
 use crate::{
     Answer, AnswerColumn, QueryError, Value,
@@ -22,6 +22,8 @@ use crate::{
     embedded::Embedded,
     lex, program, prune,
     render::Limits,
+    time_parts::{self, TimeParts},
+    views::Mentions,
 };
 
 /// From so many rows on, binning them takes longer than people like to wait.
@@ -58,6 +60,8 @@ pub struct Options {
     pub carried: bool,
     /// The cluster that answers instead of this machine.
     pub cluster: Option<ClusterOptions>,
+    /// What tells the parts of the time of runs; None where nobody does: then there are none.
+    pub time_parts: Option<TimeParts>,
 }
 
 impl Default for Options {
@@ -73,6 +77,7 @@ impl Default for Options {
             spill_limit: None,
             carried: true,
             cluster: None,
+            time_parts: None,
         }
     }
 }
@@ -158,11 +163,13 @@ pub(crate) struct Asked<'a> {
 
 /// An engine: it answers one statement at a time.
 pub(crate) trait Answers {
-    /// Hands the answer to `asked` over the runs of `scope` to `take`, batch by batch; gives the columns.
+    /// Hands the answer to `asked` over the runs of `scope` to `take`, batch by batch; gives the columns. `parts` are the rows of
+    /// the table of the parts of time, where that is mentioned.
     fn answer(
         &self,
         asked: &Asked<'_>,
         scope: &Scope,
+        parts: Option<&[Vec<Cell>]>,
         take: &mut dyn FnMut(RecordBatch) -> Result<(), QueryError>,
     ) -> Result<SchemaRef, QueryError>;
 
@@ -413,10 +420,11 @@ impl Engine {
         let pruned = self.prune(asked.sql, asked.scope);
         let scope = pruned.as_ref().unwrap_or(asked.scope);
         let most = self.options.answer_bytes;
+        let parts = self.time_parts(asked.sql, scope)?;
         loop {
             let layout = self.store.layout()?;
             let (mut columns, mut bytes) = (None, 0);
-            let outcome = self.answers.answer(asked, scope, &mut |batch| {
+            let outcome = self.answers.answer(asked, scope, parts.as_deref(), &mut |batch| {
                 let columns = columns.get_or_insert_with(|| columns_of(&batch.schema()));
                 bytes += weight(columns, &batch);
                 match most.filter(|most| bytes > *most) {
@@ -431,6 +439,15 @@ impl Engine {
                 return Ok((columns.unwrap_or_else(|| columns_of(&schema)), schema));
             }
         }
+    }
+
+    /// Where the time of the runs of `scope` went, for a statement that mentions it.
+    fn time_parts(&self, sql: &str, scope: &Scope) -> Result<Option<Vec<Vec<Cell>>>, QueryError> {
+        if !Mentions::of(sql).time_parts {
+            return Ok(None);
+        }
+        let told = self.options.time_parts.map(|tell| tell(self, scope)).transpose()?;
+        Ok(Some(time_parts::rows(told.unwrap_or_default())))
     }
 
     /// A narrower scope than all runs, when `sql` itself says that it concerns one run only.

@@ -217,7 +217,7 @@ impl QueryError {
         let mut message = first_line(text);
         if let Some(name) = between(text, "Table with name ", " does not exist") {
             message = format!("there is no table `{name}`");
-            let known = fenxi_model::TABLES.iter().map(|t| t.name).chain(["runs", "stats", "cost"]);
+            let known = fenxi_model::TABLES.iter().map(|t| t.name).chain(["runs", "stats", "cost", "time_part"]);
             let close = near(name, known);
             hint = Some(match close.as_slice() {
                 [] => "`SHOW TABLES` lists them".to_owned(),

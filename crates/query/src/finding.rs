@@ -28,7 +28,7 @@ use fenxi_store::Store;
 use serde_json::Value;
 
 pub use fixture::Case;
-pub use rank::{Impact, ImpactColumn, Kind, rank};
+pub use rank::{DB_TIME, Impact, ImpactColumn, Kind, LATENCY, QUEUE, SERVICE, Splits, rank};
 
 use crate::{
     Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope,
@@ -83,6 +83,8 @@ pub struct Finding {
     pub explains: Vec<String>,
     /// Parts of a transaction's latency, any of which it accounts for; empty where it has nothing to do with one.
     pub parts: Vec<String>,
+    /// The share that these parts have at least where there is anything to say; None where that does not matter.
+    pub least_part: Option<f64>,
     /// Where its rows tell how much it accounts for.
     pub impact: Option<ImpactColumn>,
     /// Rows on which it must speak or be silent, for its test.
@@ -120,8 +122,10 @@ pub struct Found {
     pub outcome: Result<Vec<Occurrence>, QueryError>,
     /// Titles of what was found in the same runs and explains it.
     pub follows_from: Vec<String>,
-    /// The share of the latency that the parts have which it accounts for; None until [`rank`] has told it.
-    pub of_latency: Option<Impact>,
+    /// The share that the parts have which it accounts for; None until [`rank`] has told it.
+    pub of_part: Option<Impact>,
+    /// Whether it is known of a run that it looked at where the time went.
+    pub is_split: bool,
 }
 
 impl Finding {
@@ -158,6 +162,7 @@ impl Finding {
             kind: header.kind.unwrap_or(Kind::Problem),
             explains: header.explains,
             parts: header.parts,
+            least_part: header.least_part,
             impact: header.impact,
             cases: cases.all,
             // Lines of the header stay as empty ones, so that the engine's line numbers are the file's.
@@ -230,6 +235,7 @@ struct Header {
     kind: Option<Kind>,
     explains: Vec<String>,
     parts: Vec<String>,
+    least_part: Option<f64>,
     impact: Option<ImpactColumn>,
 }
 
@@ -253,8 +259,7 @@ impl Header {
             "advice" => self.advice = Some(value.to_owned()),
             "ask" => self.ask = Some(value.to_owned()),
             "explains" => self.explains = list(value),
-            // Names of parts have commas.
-            "part" => self.parts = value.split(';').map(|name| name.trim().to_owned()).collect(),
+            "part" => (self.parts, self.least_part) = parts(value)?,
             "impact" => {
                 let told = ImpactColumn::parse(value)
                     .ok_or("impact: expected `COLUMN of WHAT` or `COLUMN / COLUMN of WHAT`, as `stalled of time`")?;
@@ -277,6 +282,22 @@ impl Header {
         }
         Ok(())
     }
+}
+
+/// `NAME; NAME` or `NAME; NAME >= N %`: names of parts have commas.
+fn parts(value: &str) -> Result<(Vec<String>, Option<f64>), String> {
+    let (names, least) = match value.split_once(">=") {
+        None => (value, None),
+        Some((names, least)) => {
+            let share = least.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
+            let share = share.filter(|share| (0.0..=100.0).contains(share));
+            (
+                names,
+                Some(share.ok_or("part: expected a share in percent after `>=`, as `round trips >= 50 %`")? / 100.0),
+            )
+        }
+    };
+    Ok((names.split(';').map(|name| name.trim().to_owned()).collect(), least))
 }
 
 /// The words between commas.

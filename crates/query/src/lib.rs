@@ -29,6 +29,7 @@ pub mod render;
 mod runs;
 mod shipped;
 mod spark;
+mod time_parts;
 mod views;
 
 pub use ad_hoc::AdHoc;
@@ -41,7 +42,10 @@ pub use error::{Place, QueryError};
 pub use fenxi_connect::Target;
 pub use fenxi_model::Section;
 pub use fenxi_worker::Workers;
-pub use finding::{Case, Finding, Found, Impact, ImpactColumn, Kind, Occurrence, Severity, Validity, findings, rank};
+pub use finding::{
+    Case, DB_TIME, Finding, Found, Impact, ImpactColumn, Kind, LATENCY, Occurrence, QUEUE, SERVICE, Severity, Splits,
+    Validity, findings, rank,
+};
 pub use lex::has_parameters;
 pub use live::{Live, LiveColumn, LiveSeries};
 pub use own::{forget_question, keep_question};
@@ -49,3 +53,4 @@ pub use playbook::{Next, Playbook, Step, playbook, playbooks};
 pub use program::start as start_workers;
 pub use question::{Axis, Chart, Param, Question, question, questions};
 pub use shipped::{SHIPPED, SHIPPED_FINDINGS, SHIPPED_PLAYBOOKS};
+pub use time_parts::{TimePart, TimeParts};

@@ -159,6 +159,7 @@ shipped! {
     "command-failed",
     "connection-for-each",
     "connection-table-full",
+    "connections-few",
     "connects-wait",
     "context-switch-storm",
     "cpu-migrations",

@@ -16,7 +16,7 @@ use parquet::{arrow::arrow_reader::ArrowReaderMetadata, file::statistics::Statis
 use crate::{
     Part, QueryError, Scope,
     derived::{DERIVED, Derived},
-    lex,
+    lex, time_parts,
 };
 
 pub(crate) mod marks;
@@ -54,6 +54,8 @@ pub(crate) struct Mentions {
     pub stats: bool,
     /// What recording cost.
     pub costs: bool,
+    /// Where the time of runs went.
+    pub time_parts: bool,
     /// Schemas of what is kept apart from the tables: averages since boot, standard deviations.
     pub apart: Vec<&'static str>,
     /// Views that are derived from tables; those tables are among `tables`.
@@ -75,6 +77,8 @@ impl Mentions {
             runs: all || names.contains("runs"),
             stats: all || names.contains("stats"),
             costs: all || names.contains("cost"),
+            // Much is read for it: a list of tables asks for it without.
+            time_parts: names.contains(time_parts::NAME),
             apart: APART.into_iter().filter(|schema| names.contains(schema)).collect(),
             derived,
         }
@@ -330,7 +334,15 @@ mod tests {
         let m = Mentions::of("SELECT avg(usr) FROM cpu JOIN runs USING (run) WHERE host = 'disk'");
         assert_eq!(
             m,
-            Mentions { tables: vec!["cpu"], runs: true, stats: false, costs: false, apart: vec![], derived: vec![] }
+            Mentions {
+                tables: vec!["cpu"],
+                runs: true,
+                stats: false,
+                costs: false,
+                time_parts: false,
+                apart: vec![],
+                derived: vec![]
+            }
         );
         assert_eq!(Mentions::of("SELECT usr FROM spread.cpu").apart, ["spread"]);
         assert!(Mentions::of("SHOW TABLES").tables.len() > 20);

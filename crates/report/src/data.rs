@@ -94,7 +94,7 @@ pub(crate) fn time(binned: Binned, question: &Question, runs: &[Run], limit: usi
     let step = binned.step_s;
     let mut rank: BTreeMap<&str, f64> = BTreeMap::new();
     for s in &binned.series {
-        let mean = mean(&s.avg).unwrap_or(f64::NEG_INFINITY);
+        let mean = s.mean.unwrap_or(f64::NEG_INFINITY);
         let most = rank.entry(&s.name).or_insert(mean);
         *most = most.max(mean);
     }
@@ -133,14 +133,15 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
 
 /// Figures of a whole series; None when it has no value at all.
 fn stats(series: &fenxi_query::Series) -> Option<Stats> {
-    let avg = mean(&series.avg)?;
+    // A bin at the end may be of little time: the mean of the series is none of its bins.
+    let avg = series.mean.or_else(|| mean(&series.avg))?;
     let least = series.min.iter().flatten().copied().fold(f64::INFINITY, f64::min);
     let greatest = series.max.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
     Some(Stats {
         avg: Some(rounded(avg, DIGITS)),
         min: Some(rounded(least, DIGITS)),
         max: Some(rounded(greatest, DIGITS)),
-        trend_pct: trend(&series.avg, avg).map(|t| rounded(t, 3)),
+        trend_pct: trend(&series.avg, mean(&series.avg)?).map(|t| rounded(t, 3)),
     })
 }
 

@@ -359,7 +359,7 @@ pub(crate) struct Series {
 /// Figures of a whole series: minimum and maximum are of single samples.
 #[derive(Debug, PartialEq, JsonSchema, Serialize)]
 pub(crate) struct Stats {
-    /// Mean of the bins that have a value.
+    /// Mean of all values, each weighted as the catalogue says of its column.
     pub avg: Option<f64>,
     pub min: Option<f64>,
     pub max: Option<f64>,

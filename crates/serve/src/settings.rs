@@ -122,6 +122,7 @@ impl Limits {
             threads: Some((cpus / 2).max(2)),
             spill_limit: Some(format!("{}MiB", (SPILL * memory) >> 20)),
             carried,
+            time_parts: Some(fenxi_compare::time_parts),
             ..Options::default()
         }
     }

@@ -46,7 +46,7 @@ const LACKS: &[Lack] = &[
 ];
 
 /// Where samples alone tell the CPU time, what they count as such.
-const ASSUMED: &str =
+pub(super) const ASSUMED: &str =
     "on CPU is assumed: samples count an active session without a wait event, which may wait for a CPU as well";
 
 /// What is unknown of each group, what casts doubt on its parts, and what its residual may be.

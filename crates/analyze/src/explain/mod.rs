@@ -17,6 +17,16 @@ use crate::{Interval, RunSummary, bootstrap, paired::mean_interval, sample::mean
 pub use kinds::{KINDS, Kind, RESIDUAL, name as kind_name, of_class};
 pub use taken::{Measured, Quota, Source, Taken, take};
 
+/// The times that are split.
+pub mod whole {
+    /// The mean latency of a transaction.
+    pub const LATENCY: &str = "latency";
+    /// The elapsed time of a command.
+    pub const ELAPSED: &str = "elapsed";
+    /// What the sessions of database servers were at, as a mean number of sessions.
+    pub const DB_TIME: &str = "DB time";
+}
+
 /// Probability that an interval holds the true value.
 const LEVEL: f64 = 0.95;
 
@@ -64,7 +74,7 @@ pub struct Part {
 /// A time split into parts that add up to it, for each of some groups of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// What is split: `elapsed`, `latency`.
+    /// What is split: one of [`whole`].
     pub what: &'static str,
     /// The unit of all its numbers.
     pub unit: Unit,
@@ -86,13 +96,46 @@ struct Known {
     overlap: f64,
 }
 
-/// Splits the mean latency of a transaction, or else the elapsed time of a command, of each of `groups`. None where some run
-/// shows neither.
+/// Splits the mean latency of a transaction, or else the elapsed time of a command, or else the time of a database's sessions, of
+/// each of `groups`. None where some run shows none of them.
 pub fn explain(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
     if groups.iter().any(|(_, runs)| runs.is_empty()) {
         return None;
     }
-    latencies(groups).or_else(|| elapsed(groups))
+    latencies(groups).or_else(|| elapsed(groups)).or_else(|| db_time(groups))
+}
+
+/// Fewer active sessions on average are next to nobody: what share of them waits tells nothing.
+const LEAST_SESSIONS: f64 = 0.05;
+
+/// Splits the time of the sessions of each of `groups`: how many of them were at what on average. None where some run shows none.
+pub fn db_time(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
+    let known = |run: &RunSummary| -> Option<Known> {
+        let whole: f64 = run.sessions.values().map(|(sessions, _)| sessions).sum();
+        (whole >= LEAST_SESSIONS).then(|| Known { whole, parts: run.sessions.clone(), overlap: 0.0 })
+    };
+    let mut known = read(groups, known).filter(|groups| groups.iter().all(|runs| !runs.is_empty()))?;
+    join_shares(&mut known);
+    // Who sees sessions sees all of their waits: what one run had and another did not took no time there.
+    let names: BTreeSet<&'static str> = known.iter().flatten().flat_map(|run| run.parts.keys().copied()).collect();
+    let is_wait = |name: &&&'static str| kinds::called(name).is_some_and(|kind| kind.is_wait);
+    for run in known.iter_mut().flatten() {
+        for name in names.iter().filter(is_wait) {
+            run.parts.entry(*name).or_insert_with(|| (0.0, Measured::Sampled.word().to_owned()));
+        }
+    }
+    let order: Vec<&'static str> = KINDS.iter().map(|kind| kind.name).collect();
+    let about = |name: &str| kinds::called(name).map_or("", |kind| kind.about);
+    let mut split = split(whole::DB_TIME, Unit::None, &known, &order, about);
+    // The parts make the whole, unless a run does not know one that another one has.
+    let is_nothing = |part: &Part| part.name == RESIDUAL && part.means.iter().flatten().all(|mean| mean.abs() < 1e-9);
+    split.parts.retain(|part| !is_nothing(part));
+    split.absent =
+        KINDS.iter().filter(|kind| kind.is_wait && !names.contains(kind.name)).map(|kind| kind.name).collect();
+    let is_assumed =
+        |part: &Part| part.name == kinds::name::CPU && part.measured.iter().flatten().any(|how| how == "sampled");
+    split.notes.extend(split.parts.iter().any(is_assumed).then(|| missing::ASSUMED.to_owned()));
+    Some(split)
 }
 
 fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
@@ -114,7 +157,7 @@ fn latencies(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
     let ran: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     join_shares(&mut known);
     let about = |name: &str| kinds::called(name).map_or("", |kind| kind.about);
-    let mut split = split("latency", Unit::Milliseconds, &known, &ran, about);
+    let mut split = split(whole::LATENCY, Unit::Milliseconds, &known, &ran, about);
     let takes_time = |part: &Part| part.name == RESIDUAL || part.means.iter().any(|mean| mean.is_some_and(|m| m > 0.0));
     split.absent = split.parts.iter().filter(|part| !takes_time(part)).map(|part| part.name).collect();
     split.parts.retain(takes_time);
@@ -236,7 +279,7 @@ fn elapsed(groups: &[(&str, &[RunSummary])]) -> Option<Split> {
         let wait = WAITS.iter().find(|(_, of, _)| *of == name);
         wait.map_or("CPU time of the command", |(_, _, about)| *about)
     };
-    let mut split = split("elapsed", Unit::Seconds, &known, &order, about);
+    let mut split = split(whole::ELAPSED, Unit::Seconds, &known, &order, about);
     let of_group = |name: &str| if groups.len() > 1 { format!("{name}: ") } else { String::new() };
     split.notes = groups.iter().filter_map(|(name, runs)| Some(of_group(name) + &several(runs)?)).collect();
     (split.parts.len() > 1).then_some(split)

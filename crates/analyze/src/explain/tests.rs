@@ -180,3 +180,29 @@ fn with_nothing_of_the_server_all_is_residual_and_what_would_tell_is_said() {
     assert_eq!(means(&split, 0), [(RESIDUAL, 4.0)]);
     assert_eq!(split.notes.len(), 5, "{:#?}", split.notes);
 }
+
+fn sessions(amounts: &[(&'static str, f64, &str)]) -> RunSummary {
+    let sessions = amounts.iter().map(|(name, time, how)| (*name, (*time, (*how).to_owned()))).collect();
+    RunSummary { sessions, ..RunSummary::default() }
+}
+
+#[test]
+fn where_no_load_tells_its_latency_the_time_of_sessions_is_split() {
+    // 8.4 active sessions, 4 of which wait for a row lock.
+    let one = sessions(&[
+        ("on CPU", 0.7, "os"),
+        ("run queue", 1.5, "os"),
+        ("lock", 4.0, "sampled"),
+        ("commit", 2.2, "sampled"),
+    ]);
+    let split = explain(&[("A", std::slice::from_ref(&one))]).unwrap();
+    assert_eq!((split.what, split.whole.means[0].map(|mean| (mean * 1e6).round() / 1e6)), (whole::DB_TIME, Some(8.4)));
+    assert_eq!(means(&split, 0), [("on CPU", 0.7), ("run queue", 1.5), ("commit", 2.2), ("lock", 4.0)]);
+    // Of waits that nobody was in it is known that there were none; of a quota nothing is known.
+    assert!(split.absent.contains(&"user I/O") && !split.absent.contains(&"throttled"), "{:?}", split.absent);
+    // A repeat without a wait had none of it, and nobody is active next to nothing.
+    let other = sessions(&[("on CPU", 1.0, "os"), ("run queue", 1.0, "os"), ("commit", 2.0, "sampled")]);
+    let both = explain(&[("A", &[one, other])]).unwrap();
+    assert_eq!(means(&both, 0), [("on CPU", 0.85), ("run queue", 1.25), ("commit", 2.1), ("lock", 2.0)]);
+    assert_eq!(explain(&[("A", &[sessions(&[("lock", 0.01, "sampled")])])]), None);
+}

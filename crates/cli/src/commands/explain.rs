@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use fenxi_compare::{Diagnosis, Explained};
+use fenxi_compare::{Diagnosis, Explained, Group, Split};
 use fenxi_query::{Engine, Scope};
 use serde_json::json;
 
@@ -25,9 +25,10 @@ of it).
 
 Then the mean latency of a transaction as parts that add up to it, by Little's
 law from the server's own processes and sessions; of a run without
-transactions, the elapsed time of its command. Other programs on the machine do
-not count. Several runs are repeats of one experiment: each part has the 95 %
-confidence interval of its mean.
+transactions, the elapsed time of its command; and what the sessions of its
+database were at. Other programs on the machine do not count. Several runs are
+repeats of one experiment: each part has the 95 % confidence interval of its
+mean.
 
 With `--window` of one run, what is different in it comes last: the change of
 every series against the rest of the run, ranked, with a test that allows for
@@ -99,7 +100,11 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn text(found: &Explained, markdown: bool) -> String {
-    let (Some(split), [group]) = (&found.split, found.groups.as_slice()) else { return String::new() };
+    let [group] = found.groups.as_slice() else { return String::new() };
+    found.times().map(|split| text_of(split, group, markdown)).collect::<Vec<_>>().join("\n")
+}
+
+fn text_of(split: &Split, group: &Group, markdown: bool) -> String {
     let names: Vec<String> = group
         .runs
         .iter()

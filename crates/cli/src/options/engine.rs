@@ -24,6 +24,6 @@ impl EngineArgs {
 
     /// Bounds of an engine without any, on this machine or a cluster.
     pub fn options(&self) -> Options {
-        Options { cluster: self.cluster(), ..Options::default() }
+        Options { cluster: self.cluster(), time_parts: Some(fenxi_compare::time_parts), ..Options::default() }
     }
 }

@@ -3,6 +3,7 @@
 //! Which of the sources a part is taken from is decided in `fenxi_analyze`; here stands what each of them says. Only the time in
 //! which the load ran counts, and only sessions and processes of the server that it loaded.
 
+mod active;
 mod command;
 mod server;
 
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 
 use fenxi_analyze::{Measured, Outcome, RunSummary, Source, Transactions, kind_name as name, of_class};
 use fenxi_query::{Answer, Engine, Part, QueryError, Scope};
-use fenxi_store::RunEntry;
+use fenxi_store::{RunEntry, Window};
 
 use crate::group::Counted;
 use server::Server;
@@ -89,7 +90,14 @@ pub fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary]) -> R
             summaries[i].transactions = told.transactions(&summaries[i]);
         }
     }
+    active::add(engine, runs, summaries)?;
     command::add(engine, runs, summaries)
+}
+
+/// A window of a run as a part of it.
+fn part_of(entry: &RunEntry, window: Option<&Window>) -> Option<Part> {
+    let since_begin = |micros: i64| Some(micros.saturating_sub(entry.manifest.start.0));
+    window.map(|w| Part { from_us: since_begin(w.start.0), to_us: since_begin(w.end.0) })
 }
 
 /// What is asked of those runs that have something to say, by run.

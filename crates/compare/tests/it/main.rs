@@ -3,6 +3,7 @@
 mod diagnosis;
 mod explain;
 mod groups;
+mod one_truth;
 mod representative;
 mod runs;
 mod trend;

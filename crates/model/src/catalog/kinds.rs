@@ -41,3 +41,20 @@ kinds! {
     /// A number of events, which adds up over intervals.
     count(better: Better): F64, Unit::Count, Count, better;
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::{Kind, TABLES};
+
+    #[test]
+    fn a_mean_of_events_names_their_rate_in_its_table() {
+        let of_events = TABLES.iter().flat_map(|table| table.columns.iter().map(move |column| (table, column)));
+        let of_events: Vec<_> =
+            of_events.filter_map(|(table, column)| Some((table, column, column.mean_of?))).collect();
+        assert!(of_events.len() >= 4);
+        for (table, column, events) in of_events {
+            let rate = table.columns.iter().find(|c| c.name == events);
+            assert!(rate.is_some_and(|c| c.kind == Kind::Rate), "{}.{}: {events}", table.name, column.name);
+        }
+    }
+}

@@ -183,13 +183,26 @@ pub struct Column {
     pub statistic: Statistic,
     /// Whether its values name things of one run only, as process IDs do.
     pub is_of_one_run: bool,
+    /// The column of the same table that counts the events whose mean it is: its mean over time is weighted by them. None where
+    /// all time counts alike.
+    pub mean_of: Option<&'static str>,
     /// What it means and when it matters.
     pub doc: &'static str,
 }
 
 impl Column {
     const fn new(ty: Type, unit: Unit, kind: Kind, better: Better) -> Column {
-        Column { name: "", ty, unit, kind, better, statistic: Statistic::Mean, is_of_one_run: false, doc: "" }
+        Column {
+            name: "",
+            ty,
+            unit,
+            kind,
+            better,
+            statistic: Statistic::Mean,
+            is_of_one_run: false,
+            mean_of: None,
+            doc: "",
+        }
     }
 
     /// The same column under its name and meaning; used by `table!`.
@@ -208,6 +221,12 @@ impl Column {
     /// The same column, with names that only one run has.
     const fn of_one_run(mut self) -> Column {
         self.is_of_one_run = true;
+        self
+    }
+
+    /// The same column as the mean of events, which `counted` has per second.
+    const fn mean_of(mut self, counted: &'static str) -> Column {
+        self.mean_of = Some(counted);
         self
     }
 
@@ -310,7 +329,7 @@ macro_rules! table {
     (
         $(#[doc = $doc:literal])+
         $name:ident [$($key:ident),*] is ($section:ident, $shape:ident, $keys:ident) {
-            $( $(#[doc = $cdoc:literal])+ $col:ident: $kind:ident($($arg:expr),*)$(.$change:ident())*, )+
+            $( $(#[doc = $cdoc:literal])+ $col:ident: $kind:ident($($arg:expr),*)$(.$change:ident($($with:expr),*))*, )+
         }
     ) => {
         $(#[doc = $doc])+
@@ -356,7 +375,7 @@ macro_rules! table {
                     keys_are: Keys::$keys,
                     columns: &[
                         t_column(), dt_column(), host_column(),
-                        $( kinds::$kind($($arg),*)$(.$change())*.named(stringify!($col), line(concat!($($cdoc),+))) ),+
+                        $( kinds::$kind($($arg),*)$(.$change($($with),*))*.named(stringify!($col), line(concat!($($cdoc),+))) ),+
                     ],
                     n_keys: { const KEYS: &[&str] = &[$(stringify!($key)),*]; KEYS.len() },
                     schema: super::Schema,

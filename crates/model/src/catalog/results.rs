@@ -30,7 +30,7 @@ table! {
         /// Bytes moved per second.
         transfer_bytes_per_s: rate(BytesPerS, Higher),
         /// Mean latency.
-        latency_mean_ms: gauge(Milliseconds, Lower),
+        latency_mean_ms: gauge(Milliseconds, Lower).mean_of("transactions_per_s"),
         /// Standard deviation of the latency.
         latency_sd_ms: gauge(Milliseconds, Lower),
         /// Minimum latency.
@@ -48,7 +48,7 @@ table! {
         /// Maximum latency.
         latency_max_ms: gauge(Milliseconds, Lower).maximum(),
         /// Mean lag of transactions behind their intended start.
-        lag_ms: gauge(Milliseconds, Lower),
+        lag_ms: gauge(Milliseconds, Lower).mean_of("transactions_per_s"),
         /// Transactions queued, waiting to start.
         queue_length: gauge(Count, Lower),
     }

@@ -28,9 +28,9 @@ table! {
         /// Bytes discarded per second.
         discard_bytes_per_s: rate(BytesPerS, Neither),
         /// Mean read latency, from arrival in the queue to completion; NULL when nothing was read.
-        read_await_ms: gauge(Milliseconds, Lower),
+        read_await_ms: gauge(Milliseconds, Lower).mean_of("reads_per_s"),
         /// Mean write latency, from arrival in the queue to completion; NULL when nothing was written.
-        write_await_ms: gauge(Milliseconds, Lower),
+        write_await_ms: gauge(Milliseconds, Lower).mean_of("writes_per_s"),
         /// Mean discard latency.
         discard_await_ms: gauge(Milliseconds, Lower),
         /// Mean flush latency.

@@ -41,6 +41,22 @@ pub(super) struct Timewise<'a> {
     pub sql: &'a str,
 }
 
+impl Timewise<'_> {
+    /// The column of events whose mean is in the column `y`, where the catalogue names one and the question gives it as it is.
+    pub(super) fn weight(&self, y: &str) -> Option<&'static str> {
+        let events = self.table.columns.iter().find(|column| column.name == y)?.mean_of?;
+        let tokens = tokens(self.sql);
+        let is = |i: usize, wanted: char| matches!(tokens.get(i), Some((_, Token::Other(c))) if *c == wanted);
+        let name = |i: usize| matches!(tokens.get(i), Some((_, Token::Name(n))) if n == events);
+        let is_word = |i: usize, word: &str| matches!(tokens.get(i), Some((_, Token::Name(n))) if n == word);
+        let from = (0..tokens.len()).find(|i| is_word(*i, "from"))?;
+        let is_given = |i: &usize| name(*i) && is(*i - 1, ',') && (is(*i + 1, ',') || is_word(*i + 1, "from"));
+        // A group has the events of none of its rows.
+        let is_grouped = (from..tokens.len()).any(|i| is_word(i, "group"));
+        (!is_grouped && (1..from).any(|i| is_given(&i))).then_some(events)
+    }
+}
+
 /// `question` as one of that form.
 pub(super) fn timewise(question: &Question) -> Option<Timewise<'_>> {
     let sql = question.sql.as_str();
@@ -98,6 +114,21 @@ mod tests {
             of("SELECT run, host, t, max(dt) AS dt, sum(intr_per_s) AS s FROM irq GROUP BY run, host, t").is_some()
         );
         assert!(of("SELECT t, run, host, dt FROM disk").is_some());
+    }
+
+    #[test]
+    fn a_mean_of_events_is_weighted_by_them_where_the_question_gives_them() {
+        let weight = |sql: &str| {
+            let question = Question::parse("q", &format!("-- title: Q\n{sql}")).unwrap();
+            timewise(&question).unwrap().weight("latency_mean_ms")
+        };
+        let events = Some("transactions_per_s");
+        assert_eq!(weight("SELECT run, host, t, dt, latency_mean_ms, transactions_per_s FROM load"), events);
+        assert_eq!(weight("SELECT run, host, t, dt, transactions_per_s, latency_mean_ms FROM load"), events);
+        assert_eq!(weight("SELECT run, host, t, dt, latency_mean_ms FROM load WHERE transactions_per_s > 1"), None);
+        assert_eq!(weight("SELECT run, host, t, dt, latency_mean_ms, 2 * transactions_per_s AS x FROM load"), None);
+        let text = SHIPPED.iter().find(|(name, _)| *name == "load-latency-over-time").unwrap().1;
+        assert_eq!(timewise(&Question::parse("q", text).unwrap()).unwrap().weight("latency_mean_ms"), events);
     }
 
     #[test]

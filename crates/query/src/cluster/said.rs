@@ -59,7 +59,7 @@ fn number(text: &str) -> Option<(usize, &str)> {
 /// Tables with a similar name.
 fn hint(message: &str) -> Option<String> {
     let name = message.strip_prefix("[TABLE_OR_VIEW_NOT_FOUND]")?.split('`').nth(1)?;
-    let known = fenxi_model::TABLES.iter().map(|table| table.name).chain(["runs", "stats", "cost"]);
+    let known = fenxi_model::TABLES.iter().map(|table| table.name).chain(["runs", "stats", "cost", "time_part"]);
     let near: Vec<String> = fenxi_model::near(name, known).iter().map(|name| format!("`{name}`")).collect();
     (!near.is_empty()).then(|| format!("did you mean {}?", near.join(", ")))
 }

@@ -15,6 +15,7 @@ use crate::{
     engine::Dialect,
     runs,
     spark::{apart, literal, quoted},
+    time_parts,
     views::{self, Mentions, marks::Marked},
 };
 
@@ -44,6 +45,12 @@ pub(super) fn mentions(sql: &str, dialect: Dialect) -> Mentions {
             Mentions::of(&fenxi_store::APART.iter().fold(sql.to_owned(), parted))
         }
     }
+}
+
+/// The table of the parts of time, which has `rows`.
+pub(super) fn time_parts(of_parts: &[Vec<Cell>]) -> Result<Sent, QueryError> {
+    let rows = rows::batch(&time_parts::COLUMNS, of_parts)?;
+    Ok(Sent { name: time_parts::NAME.to_owned(), source: Source::Rows(rows) })
 }
 
 impl Tables<'_> {

@@ -81,7 +81,7 @@ impl Engine {
                 occurrences.sort_by_key(|occurrence| occurrence.severity);
             }
             if outcome.as_ref().map_or(true, |occurrences| !occurrences.is_empty()) {
-                all.push(Found { outcome, finding, follows_from: Vec::new(), of_latency: None });
+                all.push(Found { outcome, finding, follows_from: Vec::new(), of_part: None, is_split: false });
             }
         }
         order(&mut all);

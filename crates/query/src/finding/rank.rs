@@ -1,6 +1,6 @@
 //! The order of what was found: causes before what follows from them, and what explains most of the time first.
 
-use std::{cmp::Ordering, collections::BTreeSet};
+use std::collections::BTreeSet;
 
 use fenxi_model::words;
 use serde_json::Value;
@@ -26,8 +26,28 @@ words! {
 pub struct Impact {
     /// Its share of the whole, from 0 to 1.
     pub share: f64,
-    /// The whole: `the latency of a transaction`, `the time`.
+    /// The whole: [`LATENCY`], `the time`.
     pub of: String,
+}
+
+/// The wholes that a split of time has parts of.
+pub const LATENCY: &str = "the latency of a transaction";
+/// The latency without what a transaction waits before it is begun, where that is a good part of it.
+pub const SERVICE: &str = "the service time of a transaction";
+/// The time of the active sessions of a database.
+pub const DB_TIME: &str = "the DB time";
+/// The part that is a queue before the service: it is long because of what the service is.
+pub const QUEUE: &str = "waiting for a connection";
+
+/// Shares of the clock, of a CPU's or a machine's: none of them is a part of what a transaction or a session takes.
+const OF_THE_CLOCK: [&str; 4] = ["the time", "one CPU's time", "the CPU's time", "the CPUs' time"];
+
+/// What the splits of runs tell of findings.
+pub struct Splits<'a> {
+    /// Runs whose time is known as parts.
+    pub runs: BTreeSet<String>,
+    /// How much parts account for in a run; None where that is unknown.
+    pub impact: &'a dyn Fn(&str, &[String]) -> Option<Impact>,
 }
 
 /// Where the share of a finding stands in its rows.
@@ -43,6 +63,10 @@ pub struct ImpactColumn {
 
 /// A finding without a known share stands behind those of a tenth and more, and before those of less.
 const UNKNOWN: f64 = 0.1;
+/// What has this share of the service is what makes the queue before it, if there is one.
+const HOLDS: f64 = 0.3;
+/// More than any share: what surely makes work suffer, though nobody knows how much.
+const SURELY: f64 = 2.0;
 /// Below this share of the latency, what a finding names is no reason for the latency, whatever else it is.
 const NEGLIGIBLE: f64 = 0.05;
 
@@ -83,13 +107,23 @@ impl Found {
     pub fn severity(&self) -> Severity {
         let worst = self.outcome.iter().flatten().map(|o| o.severity).min();
         let severity = worst.unwrap_or(self.finding.severity);
-        let is_negligible = self.of_latency.as_ref().is_some_and(|impact| impact.share < NEGLIGIBLE);
+        let is_negligible = self.of_part.as_ref().is_some_and(|i| i.of != DB_TIME && i.share < NEGLIGIBLE);
         if severity == Severity::Warning && is_negligible { Severity::Info } else { severity }
     }
 
-    /// How much it accounts for: of the latency where that is known, else what its rows tell.
+    /// How much it accounts for: as the split of time has its parts where that is known, else what its rows tell.
     pub fn impact(&self) -> Option<Impact> {
-        self.of_latency.clone().or_else(|| self.of_rows())
+        self.of_part.clone().or_else(|| self.of_rows())
+    }
+
+    /// What it is ordered by among findings of its kind. A share of the clock is no share of a time that is known as parts.
+    fn weight(&self) -> f64 {
+        if let Some(impact) = &self.of_part {
+            return impact.share;
+        }
+        let surely = if self.severity() == Severity::Critical { SURELY } else { 0.0 };
+        let is_comparable = |impact: &Impact| !self.is_split || !OF_THE_CLOCK.contains(&impact.of.as_str());
+        surely + self.of_rows().filter(is_comparable).map_or(UNKNOWN, |impact| impact.share)
     }
 
     fn of_rows(&self) -> Option<Impact> {
@@ -101,11 +135,23 @@ impl Found {
     /// Whether it explains what `other` found, in one of its runs.
     fn explains(&self, other: &Found) -> bool {
         let runs = |found: &Found| found.outcome.iter().flatten().map(|o| o.run.clone()).collect::<BTreeSet<_>>();
-        self.finding.explains.contains(&other.finding.name) && !runs(self).is_disjoint(&runs(other))
+        let follows = self.finding.explains.contains(&other.finding.name) || (other.is_queue() && self.holds_service());
+        follows && !runs(self).is_disjoint(&runs(other))
+    }
+
+    /// Whether it is about a queue before the service, and nothing else.
+    fn is_queue(&self) -> bool {
+        !self.finding.parts.is_empty() && self.finding.parts.iter().all(|part| part == QUEUE)
+    }
+
+    /// Whether it is a good part of what the service takes.
+    fn holds_service(&self) -> bool {
+        let is_cause = matches!(self.finding.kind, Kind::Problem | Kind::Symptom) && self.severity() != Severity::Info;
+        is_cause && !self.is_queue() && self.of_part.as_ref().is_some_and(|i| i.of == SERVICE && i.share >= HOLDS)
     }
 }
 
-/// Says of each what explains it, and orders all: by kind, severity, share, and section.
+/// Says of each what explains it, and orders all: by kind, what they account for, severity, and section.
 pub(super) fn order(all: &mut [Found]) {
     let causes = |found: &Found| {
         // What accounts for next to nothing explains nothing.
@@ -120,22 +166,25 @@ pub(super) fn order(all: &mut [Found]) {
     }
     let section = |found: &Found| found.finding.section;
     all.sort_by(|a, b| {
-        let before = (a.kind(), a.severity()).cmp(&(b.kind(), b.severity()));
-        before.then_with(|| by_share(a, b)).then_with(|| section(a).cmp(&section(b)))
+        let before = a.kind().cmp(&b.kind()).then_with(|| b.weight().total_cmp(&a.weight()));
+        before.then_with(|| a.severity().cmp(&b.severity())).then_with(|| section(a).cmp(&section(b)))
     });
 }
 
-fn by_share(a: &Found, b: &Found) -> Ordering {
-    let share = |found: &Found| found.impact().map_or(UNKNOWN, |impact| impact.share);
-    share(b).total_cmp(&share(a))
-}
-
-/// Orders `all` anew when more is known: `share` gives the share of the latency that the parts have which a finding names.
-pub fn rank(all: &mut [Found], share: impl Fn(&Found) -> Option<f64>) {
-    for found in all.iter_mut().filter(|found| !found.finding.parts.is_empty()) {
-        let of_latency = share(found);
-        found.of_latency = of_latency.map(|share| Impact { share, of: "the latency of a transaction".to_owned() });
+/// Orders `all` anew when it is known where the time went. A finding that wants a part of a size is dropped where it has less.
+pub fn rank(all: &mut Vec<Found>, splits: &Splits<'_>) {
+    for found in all.iter_mut() {
+        let Found { finding, outcome, .. } = found;
+        let impact = |run: &str| (splits.impact)(run, &finding.parts).filter(|_| !finding.parts.is_empty());
+        if let (Ok(occurrences), Some(least)) = (outcome.as_mut(), finding.least_part) {
+            occurrences.retain(|o| impact(&o.run).is_some_and(|impact| impact.share >= least));
+        }
+        let of_runs = outcome.iter().flatten().filter_map(|o| impact(&o.run));
+        let of_part = of_runs.max_by(|a, b| a.share.total_cmp(&b.share));
+        found.is_split = found.outcome.iter().flatten().any(|o| splits.runs.contains(&o.run));
+        found.of_part = of_part;
     }
+    all.retain(|found| found.outcome.as_ref().map_or(true, |occurrences| !occurrences.is_empty()));
     order(all);
 }
 

@@ -210,6 +210,15 @@ fn a_wrong_header_is_told_with_file_and_line() {
             .starts_with("x.sql: line 5: table cpu has no column `uzr`")
     );
     assert_eq!(error(MINE), "x.sql: line 5: there is no SQL after the header");
+    assert_eq!(
+        error(&format!("{MINE}-- part: round trips >= most\nSELECT 1")),
+        "x.sql: line 5: part: expected a share in percent after `>=`, as `round trips >= 50 %`"
+    );
+    let of_parts = Finding::parse("x", &format!("{MINE}-- part: on CPU, user; run queue >= 25 %\nSELECT 1")).unwrap();
+    assert_eq!(
+        (of_parts.parts, of_parts.least_part),
+        (vec!["on CPU, user".to_owned(), "run queue".to_owned()], Some(0.25))
+    );
     let mut s = TestStore::new();
     s.run("r", 2.0, |rows| _ = rows.row(&cpu::TABLE, at(1.0), 1.0).f64(cpu::usr, 12.5));
     let finding = Finding::parse("x", &format!("{MINE}SELECT run, sys FROM cpu")).unwrap();

@@ -19,6 +19,7 @@ mod split;
 mod summaries;
 mod transactions;
 mod trend;
+mod unknown;
 pub mod windows;
 mod words;
 

@@ -93,7 +93,7 @@ impl Engine {
             }
         }
         let mut found = self.look(asked, scope)?;
-        let of = |finding: Finding| {
+        let of = |finding: Finding| -> Result<Culprits, QueryError> {
             let place = found.iter().position(|found| found.finding.name == finding.name);
             let rows = place.map(|place| found.swap_remove(place).outcome).transpose()?;
             Ok(Culprits { title: finding.title, rows: rows.unwrap_or_default() })

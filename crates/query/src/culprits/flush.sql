@@ -1,4 +1,4 @@
--- title: Flushed
+-- title: Who flushed
 -- severity: info
 -- section: disk
 -- says: {name}

@@ -112,7 +112,7 @@ fn answer(
     let all = found;
     let Some(found) = problem.or(symptom) else {
         let most = split.filter(|split| split.tells()).and_then(most_of);
-        return unknown::answer(engine, scope, most, &busiest(engine, scope, several_hosts)?);
+        return unknown::answer(engine, scope, (split, most), &busiest(engine, scope, several_hosts)?);
     };
     let share = found.impact().map(|impact| format!(": {} of {}", percent(impact.share), impact.of));
     let title = format!("{}{}", found.finding.title, share.unwrap_or_default());

@@ -4,9 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use fenxi_analyze::RESIDUAL;
 use fenxi_query::{Culprits, Engine, Found, QueryError, Scope};
 
-use crate::{Answer, Names};
+use crate::{Answer, Names, Split};
 
 /// What can be full, and what else can hold work up.
 const PARTS: [&str; 5] = ["the CPUs", "memory", "disks", "the network", "waits"];
@@ -14,6 +15,8 @@ const PARTS: [&str; 5] = ["the CPUs", "memory", "disks", "the network", "waits"]
 const WAITS: [&str; 4] = ["thread_wait", "db_wait", "lock", "query"];
 /// The source that sees waits, also where there were none.
 const THREADS: &str = "thread_wait";
+/// From this share on, time of a command without a name may hide what holds it up.
+const UNEXPLAINED: f64 = 0.25;
 /// So many sentences say what is largest.
 const MOST: usize = 3;
 
@@ -24,8 +27,9 @@ struct State {
 }
 
 /// In the order in which one looks.
-const STATES: [State; 4] = [
+const STATES: [State; 5] = [
     State { kind: "cpu-full", behind: "process" },
+    State { kind: "command-queued", behind: "process" },
     State { kind: "command-cpu", behind: "function" },
     State { kind: "cpu-one", behind: "process" },
     State { kind: "session-wait", behind: "holder" },
@@ -37,45 +41,50 @@ const WAITED: [&str; 2] = ["lock", "db-wait"];
 /// Who used most, as far as that is known.
 const USERS: [&str; 8] = ["queued", "process", "function", "disk", "file", "memory", "statement", "metric"];
 
-/// The answer where no finding is a problem or a symptom: `split` is what most of the time went to, `busiest` what was used
-/// most, each in words.
+/// The answer where no finding is a problem or a symptom: `most` is what most of the time of `split` went to, `busiest` what
+/// was used most, each in words.
 pub(crate) fn answer(
     engine: &Engine,
     scope: &Scope,
-    split: Option<String>,
+    (split, most): (Option<&Split>, Option<String>),
     busiest: &str,
 ) -> Result<Answer, QueryError> {
     let said = Said::of(engine, scope)?;
     let unseen = unseen(engine, scope)?;
-    let is_whole = unseen.is_empty();
-    let state = STATES.iter().find_map(|state| {
-        let behind = said.behind(state);
-        Some(format!("{}{}.", said.first(state.kind)?, behind.unwrap_or_default()))
-    });
+    let is_whole = unseen.is_empty() && !split.is_some_and(is_unexplained);
+    let state = STATES.iter().find_map(|state| Some((state, said.first(state.kind)?)));
     let known = |kinds: &[&str]| kinds.iter().filter_map(|kind| said.sentence(kind)).collect::<Vec<_>>();
     let (held, waited) = (known(&HOLDING), known(&WAITED));
     let holds = !held.is_empty() || (!is_whole && !waited.is_empty());
-    let users = known(&USERS);
+    let is_told = |kind: &str| state.is_some_and(|(state, _)| state.behind == kind);
+    let users: Vec<&str> = USERS.into_iter().filter(|kind| !is_told(kind)).collect();
+    let users = known(&users);
     let mut largest = if is_whole { [held, users, waited] } else { [waited, held, users] }.concat();
     largest.truncate(MOST);
     let mut words: Vec<String> = Vec::new();
     let names = if is_whole && state.is_none() && !holds { Names::Nothing } else { Names::Unknown };
     match state {
-        Some(state) => words.push(state),
+        Some((state, first)) => words.push(format!("{first}{}.", said.behind(state).unwrap_or_default())),
         None if is_whole && !holds => words.push("No bottleneck is seen.".to_owned()),
         None if holds => {}
         None if unseen.len() == PARTS.len() => words.push("Nothing here tells a bottleneck.".to_owned()),
         None => words.push("Nothing is full of what was seen.".to_owned()),
     }
-    let is_split = split.is_some();
-    words.extend(split);
-    if names == Names::Unknown && !is_split && !largest.is_empty() {
+    let is_told = most.is_some() || state.is_some();
+    words.extend(most);
+    if names == Names::Unknown && !is_told && !largest.is_empty() {
         words.push(largest.remove(0));
     }
-    let not_seen = (!is_whole).then(|| format!("Not seen: {}; `fenxi record` sees them.", unseen.join(", ")));
+    let not_seen = (!unseen.is_empty()).then(|| format!("Not seen: {}; `fenxi record` sees them.", unseen.join(", ")));
     let busiest = Some(busiest.to_owned()).filter(|text| !text.is_empty());
     let detail: Vec<String> = busiest.into_iter().chain(largest).chain(not_seen).collect();
     Ok(Answer { names, text: words.join(" "), detail: detail.join(" "), finding: None })
+}
+
+/// Whether a good part of a command's elapsed time is not accounted for.
+fn is_unexplained(split: &Split) -> bool {
+    let rest = split.parts.iter().find(|part| part.name == RESIDUAL).and_then(|part| part.shares[0]);
+    split.what == "elapsed" && rest.is_some_and(|share| share >= UNEXPLAINED)
 }
 
 /// What is said in place of a cause where `symptom` is the first of what was found: who had most of it, and what it is not.
@@ -127,10 +136,10 @@ impl Said {
         self.known(kind)?.of(&self.run, None).first().copied()
     }
 
-    /// Who is behind a state: processes are named behind it, anything else in a sentence.
+    /// Who is behind a state: behind CPUs processes alone, anything else in a sentence.
     fn behind(&self, state: &State) -> Option<String> {
         let known = self.known(state.behind)?;
-        if state.behind == "process" {
+        if state.kind.starts_with("cpu-") {
             let names = known.of(&self.run, None);
             return (!names.is_empty()).then(|| format!(": {}", names.join(", ")));
         }

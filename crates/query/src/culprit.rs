@@ -21,6 +21,7 @@ macro_rules! culprits {
 
 culprits! {
     "command-cpu",
+    "command-queued",
     "cpu-full",
     "cpu-one",
     "db-wait",

@@ -5,6 +5,8 @@
 -- advice: Look for lock contention, for threads that wake each other for tiny pieces of work, and for far more threads than CPUs. Compare with the request rate: a few switches per request are normal.
 -- ask: scheduler-rates
 -- kind: symptom
+-- names: switching, lock
+-- causes: threads-take-turns (one lock), tiny-calls (tiny reads and writes), many-forks (new processes)
 -- yes: sched context_switches_per_s=400000 cpus_online=4 *30
 -- no: sched context_switches_per_s=20000 cpus_online=4 *30
 --

@@ -5,6 +5,8 @@
 -- advice: Each migration leaves warm caches behind. Look for many more runnable threads than CPUs, for threads that wake each other across CPUs, and for CPU affinities that leave too few CPUs; then try to bind the work to CPUs or NUMA nodes, and compare. Harmless where it makes a queue shorter and throughput is what counts.
 -- ask: cpu-migrations-heatmap
 -- kind: symptom
+-- names: switching, process
+-- causes: cpu-queue (more tasks than CPUs), bound-to-cpus (CPUs that a program may not use)
 -- yes: cpu cpu=0 migrations_per_s=6400 *30
 -- yes: cpu cpu=1 migrations_per_s=4500 *30
 -- no: cpu cpu=0 migrations_per_s=300 *30

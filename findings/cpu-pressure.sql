@@ -7,6 +7,8 @@
 -- kind: symptom
 -- part: run queue
 -- impact: stalled of the time
+-- names: queued, process, function
+-- causes: bound-to-cpus (CPUs that a program may not use), cgroup-throttled (a CPU quota), steal (time that the hypervisor took), cpu-neighbour (another program), one-thread-saturated (one thread)
 -- yes: pressure resource=cpu some=60 *30
 -- no: pressure resource=cpu some=8 *30
 --

@@ -7,6 +7,8 @@
 -- kind: symptom
 -- part: run queue
 -- impact: long_s / seen_s of the time
+-- names: queued, process, function
+-- causes: bound-to-cpus (CPUs that a program may not use), steal (time that the hypervisor took), cpu-neighbour (another program), short-processes (processes that live shortly)
 -- yes: sched runnable=12 cpus_online=4 *30
 -- no: sched runnable=3 cpus_online=4 *30
 --

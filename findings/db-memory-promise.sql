@@ -4,6 +4,7 @@
 -- says: {server} may take {promised:B} of {memory:B}: {shared:B} shared, and {each:B} in each of {max_connections} sessions.
 -- advice: Nothing is wrong while few sessions sort or join at once. For all of them to fit, lower max_connections (a pool), the cache, or what a session may take (work_mem; sort_buffer_size, join_buffer_size). Other programs of the machine need memory as well. Mistaken for a leak, or for somebody else's fault, when the kernel kills the server.
 -- ask: db-memory
+-- world: database
 -- yes: mem total_bytes=16e9 available_bytes=4e9 *40
 -- yes: db_wait server=localhost activity=cpu kind=client measured=os time=1 *40
 -- yes: db_setting server=localhost name=shared_buffers value=524288 unit=8kB

@@ -5,6 +5,7 @@
 -- advice: Figures of it compare only with those of servers that are set alike. Intended for caches and throw-away tests.
 -- ask: db-settings
 -- comparison: warn
+-- world: database
 -- yes: db_setting server=localhost name=fsync value=off
 --
 -- yes: db_setting server=localhost name=innodb_flush_log_at_trx_commit value=2

@@ -6,6 +6,8 @@
 -- ask: db-time
 -- kind: symptom
 -- part: run queue
+-- names: process
+-- causes: cpu-neighbour (another program), bound-to-cpus (CPUs that a program may not use), cgroup-throttled (a CPU quota), db-one-statement (one statement)
 -- yes: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=1.3 *60
 -- yes: db_wait server=localhost activity="run queue" wait_event="run queue" kind=client measured=os time=1.8 *60
 -- no: db_wait server=localhost activity=cpu wait_event=cpu kind=client measured=os time=9 *60

@@ -5,6 +5,8 @@
 -- advice: Beyond some sessions for each CPU throughput falls and latency grows: see what they wait for (fenxi ask db-time), and limit them with a pool.
 -- ask: db-activity
 -- kind: symptom
+-- names: statement, db-wait
+-- causes: db-lock-waits (locks), db-contention (latches), db-run-queue (a queue for CPUs), db-one-statement (one statement)
 -- yes: db server=localhost samples=10 active_sampled=40 *30
 -- no: db server=localhost samples=10 active_sampled=12 *30
 --

@@ -4,6 +4,7 @@
 -- says: {server} does not run with what its files say: {settings} wait for a restart.
 -- advice: The figures are those of the old values. Restart the server before a measurement.
 -- ask: db-settings
+-- world: database
 -- yes: db_setting server=localhost name=shared_buffers value=16384 pending_restart=yes
 -- no: db_setting server=localhost name=shared_buffers value=16384
 --

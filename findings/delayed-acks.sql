@@ -17,13 +17,23 @@
 -- yes: tcp delayed_acks_per_s=22 in_segments_per_s=90 *20
 -- yes: process pid=7 comm=app cpu=10 *20
 -- yes: thread_wait pid=7 comm=app wait=receive function=wait_woken threads=1 role=command *20
+-- no: tcp delayed_acks_per_s=22 in_segments_per_s=90 *20
+-- no: load generator=pgbench transactions_per_s=22 latency_mean_ms=1.5 *20
+--
+-- yes: tcp delayed_acks_per_s=22 in_segments_per_s=90 *20
+-- yes: load generator=pgbench transactions_per_s=22 latency_mean_ms=42 *20
 -- A connection that exchanges messages acknowledges with the answer. Ten a second and a twentieth of all segments are more than what
--- connections leave that fall silent. Where the recorder started a command that waited for a peer hardly ever, it is what others had: a
+-- connections leave that fall silent. A client that pauses after an answer acknowledges it late, and nobody waits for that: where the latency of a load is known, it holds such a
+-- timer, of at least 40 ms, for one of the transactions in ten or so. Where the recorder started a command that waited for a peer hardly ever, it is what others had: a
 -- fact.
 WITH hosts AS (
     SELECT run, host, place, wmean(delayed_acks_per_s, dt) AS delayed, wmean(in_segments_per_s, dt) AS received, sum(dt) AS seen_s FROM tcp_space GROUP BY run, host, namespace, place
+), loads AS (
+    SELECT run, wmean(latency_mean_ms, dt * transactions_per_s) AS latency_ms, sum(transactions_per_s * dt) / sum(dt) AS transactions
+    FROM load WHERE operation IS NULL AND latency_mean_ms IS NOT NULL AND transactions_per_s IS NOT NULL GROUP BY run
 )
 SELECT h.run, h.host, delayed, 100 * delayed / nullif(received, 0) AS share, place, CASE WHEN m.network < 2 THEN 'info' ELSE 'warning' END AS severity
-FROM hosts h LEFT JOIN measured_wait m ON m.run = h.run AND m.host = h.host
+FROM hosts h LEFT JOIN measured_wait m ON m.run = h.run AND m.host = h.host LEFT JOIN loads l ON l.run = h.run
 WHERE delayed >= 10 AND delayed >= 0.05 * received AND seen_s >= 3
+    AND (l.run IS NULL OR l.latency_ms >= 10 * least(1, delayed / nullif(l.transactions, 0)))
 ORDER BY delayed DESC, h.run, h.host

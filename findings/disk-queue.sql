@@ -5,6 +5,8 @@
 -- advice: Latency is queue depth divided by throughput (Little's law): at saturation, half the queue is half the latency. A throughput-oriented load may queue like this on purpose.
 -- ask: hot-disks
 -- kind: symptom
+-- names: disk, file
+-- causes: disk-saturated (a disk that is full), disk-limited (a limit of the device), small-io (small requests)
 -- yes: disk device=nvme0n1 class=disk queue_depth=80 await_ms=6 *30
 -- no: disk device=nvme0n1 class=disk queue_depth=3 await_ms=6 *30
 --

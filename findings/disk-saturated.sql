@@ -7,6 +7,7 @@
 -- explains: disk-queue, disk-slow, io-pressure
 -- part: block I/O
 -- impact: full_s / seen_s of the time
+-- names: disk, file
 -- yes: disk device=sda class=disk util=99 queue_depth=8 *30
 -- no: disk device=sda class=disk util=40 queue_depth=8 *30
 --

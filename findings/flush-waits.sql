@@ -6,6 +6,7 @@
 -- ask: disk-latency
 -- explains: db-commit-wait
 -- part: commit; system I/O
+-- names: flush
 -- yes: disk device=sda class=disk flushes_per_s=60 flush_await_ms=14 *30
 -- no: disk device=sda class=disk flushes_per_s=60 flush_await_ms=0.3 *30
 --

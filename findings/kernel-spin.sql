@@ -5,6 +5,7 @@
 -- advice: Kernel time without many system calls usually means lock contention: find the lock and its callers, use fewer threads, or partition what they share.
 -- ask: lock-contention
 -- impact: in_sys of the CPUs' time
+-- names: function
 -- yes: cpu cpu=0 usr=10 sys=60 idle=30 mutex_spins_per_s=4000 *30
 -- yes: cpu cpu=1 usr=10 sys=60 idle=30 mutex_spins_per_s=4000 *30
 --

@@ -6,6 +6,8 @@
 -- ask: load-throughput
 -- kind: symptom
 -- impact: still_s / seen_s of the time
+-- names: flush
+-- causes: db-checkpoints-requested (checkpoints), writes-throttled (dirty pages), flush-waits (flushes), db-lock-waits (locks), disk-slow-stretch (a disk that stalled), memory-stalls (reclaim of memory)
 -- yes: load generator=sysbench transactions_per_s=1000 *50
 -- yes: load generator=sysbench transactions_per_s=0 *4 @50
 -- yes: load generator=sysbench transactions_per_s=1000 *10 @54

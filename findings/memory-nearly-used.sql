@@ -5,6 +5,7 @@
 -- advice: Any growth means reclaim, swapping or an OOM kill. Check which processes hold the memory; unused huge pages count too.
 -- ask: memory-breakdown
 -- impact: low_s / seen_s of the time
+-- names: memory
 -- yes: mem total_bytes=16e9 available_bytes=3e8 *30
 -- no: mem total_bytes=16e9 available_bytes=9e9 free_bytes=1e8 *30
 -- Available, not free: a page cache that fills memory is how it should be. Below 5 % for a tenth of the run.

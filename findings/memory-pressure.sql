@@ -6,6 +6,8 @@
 -- ask: pressure-timeline
 -- kind: symptom
 -- impact: stalled of the time
+-- names: memory
+-- causes: swapping (swapping), cgroup-memory-limit (a limit of a cgroup), direct-reclaim (reclaim of memory), memory-nearly-used (memory that is used up)
 -- yes: pressure resource=memory some=22 full=14 *30
 -- no: pressure resource=memory some=0.2 full=0.1 *30
 --

@@ -6,6 +6,7 @@
 -- ask: events
 -- comparison: warn
 -- kind: measurement
+-- world: recording
 -- yes: run samples=50 missed=10
 -- yes: cpu idle=60 *60
 -- no: run samples=600 missed=4

@@ -1,14 +1,19 @@
 -- title: One CPU is saturated while others are idle
 -- severity: warning
 -- section: cpu
--- says: CPU {cpu} was at least 95 % busy for {full_s:s} of {seen_s:s} ({cpu_busy:%} on average), while the others were {others:%} busy.
--- advice: A single thread or an interrupt bound to one CPU is the bottleneck: check which process runs there, then spread the work or the interrupts, or accept the limit. Harmless for a single-threaded job without a deadline.
+-- says: CPU {cpu} was at least 95 % busy for {full_s:s} of {seen_s:s} ({cpu_busy:%} on average){beside}.
+-- advice: A single thread or an interrupt bound to one CPU is the bottleneck: spread the work or the interrupts, make it cheaper, or accept the limit. Where no function is named, a recording with `--source +profile` names it. Harmless for a single-threaded job without a deadline.
 -- ask: hottest-cpu
 -- impact: full_s / seen_s of the time
+-- names: process, function
 -- yes: cpu cpu=0 usr=99 idle=1 *30
 -- yes: cpu cpu=1 usr=4 idle=96 *30
 -- yes: cpu cpu=2 usr=4 idle=96 *30
 -- yes: cpu usr=36 idle=64 *30
+--
+-- yes: cpu cpu=0 usr=1 idle=99 *30
+-- yes: cpu cpu=32 usr=8 idle=92 *30
+-- yes: cpu cpu=48 usr=100 idle=0 *30
 -- no: cpu cpu=0 usr=99 idle=1 *30
 -- no: cpu cpu=1 usr=99 idle=1 *30
 -- no: cpu cpu=2 usr=99 idle=1 *30
@@ -18,8 +23,16 @@
 -- no: cpu cpu=1 usr=1 idle=99 *30
 --
 -- no: cpu cpu=0 usr=99 *30
+--
+-- no: sched cpus_online=2 *30
+-- no: process pid=7 comm=gzip cpu=100 threads=1 *30
+-- no: thread_wait pid=7 comm=gzip wait=run threads=1 role=command *30
+-- no: cpu cpu=0 usr=99 idle=1 *30
+-- no: cpu cpu=1 usr=4 idle=96 *30
 -- Half of the time at 95 %: the average of a whole machine hides one full CPU (USE method: look at utilisation per
 -- CPU, not only at the mean). With the others below 50 %, one of them would have been free.
+-- A recorded command that is one thread and computes fills it as designed.
+-- Of a list that leaves CPUs out, what those did is unknown.
 WITH per_cpu AS (
     SELECT run, host, cpu, wmean(100 - idle - coalesce(iowait, 0) - coalesce(steal, 0), dt) AS cpu_busy,
         sum(CASE WHEN 100 - idle - coalesce(iowait, 0) - coalesce(steal, 0) >= 95 THEN dt ELSE 0 END) AS full_s, sum(dt) AS seen_s
@@ -27,11 +40,16 @@ WITH per_cpu AS (
     WHERE cpu IS NOT NULL AND idle IS NOT NULL
     GROUP BY run, host, cpu
 ), beside AS (
-    SELECT *, (sum(cpu_busy) OVER machine - cpu_busy) / nullif(count(*) OVER machine - 1, 0) AS others
+    SELECT *, (sum(cpu_busy) OVER machine - cpu_busy) / nullif(count(*) OVER machine - 1, 0) AS others,
+        count(*) OVER machine AS known, max(TRY_CAST(cpu AS BIGINT)) OVER machine + 1 AS numbered
     FROM per_cpu
     WINDOW machine AS (PARTITION BY run, host)
+), machine AS (
+    SELECT run, host, max(cpus_online) AS cpus FROM sched GROUP BY run, host
 )
-SELECT run, host, cpu, cpu_busy, full_s, seen_s, others
-FROM beside
-WHERE full_s >= 0.5 * seen_s AND full_s >= 3 AND others < 50
-ORDER BY full_s DESC, cpu_busy DESC, run, host, cpu
+SELECT b.run, b.host, cpu, cpu_busy, full_s, seen_s, CASE WHEN known >= coalesce(cpus, numbered, known) THEN others END AS others,
+    CASE WHEN known >= coalesce(cpus, numbered, known) THEN concat(', while the others were ', CAST(CAST(round(others) AS BIGINT) AS VARCHAR), '% busy')
+        ELSE concat('; of at least ', CAST(CAST(coalesce(cpus, numbered) AS BIGINT) AS VARCHAR), ' CPUs ', CAST(known AS VARCHAR), ' are known') END AS beside
+FROM beside b LEFT JOIN machine m ON m.run = b.run AND m.host = b.host LEFT JOIN lone_command l ON l.run = b.run AND l.host = b.host
+WHERE l.run IS NULL AND full_s >= 0.5 * seen_s AND full_s >= 3 AND others < 50
+ORDER BY full_s DESC, cpu_busy DESC, b.run, b.host, cpu

@@ -6,6 +6,7 @@
 -- ask: thread-waits
 -- explains: io-pressure, major-faults
 -- impact: share of its threads' time
+-- names: file
 -- yes: sched cpus_online=4 *20
 -- yes: thread_wait pid=7 comm=app wait=disk function=folio_wait_bit_common threads=0.8 *20
 -- yes: thread_wait pid=7 comm=app wait=run threads=0.2 *20

@@ -4,6 +4,7 @@
 -- says: The recorder used {share:%} of one CPU; most of it, {most:%}, for {source}.
 -- advice: Use a longer interval (--interval) or omit the source (--source -NAME), as the overhead is part of what is measured.
 -- kind: measurement
+-- world: recording
 -- yes: cost source=process samples=30 cpu_s=3
 -- yes: cost source=cpu samples=30 cpu_s=0.1
 -- yes: cost source="recorder in all" samples=30 cpu_s=3.2

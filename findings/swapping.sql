@@ -6,6 +6,7 @@
 -- ask: memory-pressure
 -- explains: major-faults, memory-pressure
 -- impact: bad_s / seen_s of the time
+-- names: memory
 -- yes: vm swap_in_pages_per_s=800 swap_out_pages_per_s=900 *30
 -- no: vm swap_in_pages_per_s=0 swap_out_pages_per_s=0 *30
 --

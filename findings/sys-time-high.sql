@@ -6,6 +6,8 @@
 -- ask: cpu-time
 -- kind: symptom
 -- impact: in_sys of the CPUs' time
+-- names: syscall, function, process
+-- causes: many-forks (new processes), page-faults (page faults), tiny-calls (tiny reads and writes), kernel-spin (spinning in the kernel), direct-reclaim (reclaim of memory), context-switch-storm (context switches)
 -- yes: cpu usr=20 sys=35 idle=45 *30
 -- no: cpu usr=60 sys=20 idle=20 *30
 --

@@ -6,6 +6,7 @@
 -- ask: thread-waits
 -- explains: context-switch-storm, sys-time-high, one-cpu-saturated
 -- impact: share of its threads' time
+-- names: lock
 -- yes: sched cpus_online=4 *20
 -- yes: cpu usr=25 idle=75 *20
 -- yes: process pid=7 comm=app cpu=100 threads=9 *20

@@ -5,6 +5,7 @@
 -- advice: One mean does not describe this run: warm up longer, run longer, or define a steady window with `fenxi window`. Usual reasons are a cache that warms up, a disk that fills and a CPU that throttles.
 -- ask: load-throughput
 -- kind: symptom
+-- causes: governor (clock rates), memory-nearly-used (memory that fills), fs-nearly-full (a disk that fills), cpu-neighbour (another program)
 -- yes: load generator=sysbench transactions_per_s=1000 *20
 -- yes: load generator=sysbench transactions_per_s=900 *20 @20
 -- yes: load generator=sysbench transactions_per_s=700 *20 @40

@@ -6,6 +6,7 @@
 -- ask: top-processes
 -- explains: sys-time-high, context-switch-storm, one-thread-saturated, one-cpu-saturated
 -- impact: sys of the CPU time
+-- names: syscall
 -- yes: sched cpus_online=4 *20
 -- yes: process pid=7 comm=dd usr=30 sys=69 cpu=99 read_calls_per_s=900000 write_calls_per_s=900000 read_call_bytes_per_s=900000 write_call_bytes_per_s=900000 *20
 -- no: sched cpus_online=4 *20

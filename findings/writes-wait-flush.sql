@@ -6,6 +6,7 @@
 -- ask: thread-waits
 -- explains: io-pressure, small-io
 -- impact: share of its threads' time
+-- names: flush
 -- yes: sched cpus_online=4 *20
 -- yes: thread_wait pid=7 comm=app wait=flush function=jbd2_log_wait_commit threads=0.8 *20
 -- yes: thread_wait pid=7 comm=app wait=run threads=0.2 *20

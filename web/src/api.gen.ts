@@ -586,7 +586,7 @@ export interface Metrics {
 }
 
 /** What an answer names. */
-export type Names = "bottleneck" | "symptom" | "nothing";
+export type Names = "bottleneck" | "symptom" | "nothing" | "unknown";
 
 /** One thing that could not be read. */
 export interface Note {

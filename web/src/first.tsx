@@ -45,7 +45,12 @@ export const shownFirst = (first: First | null, isSplit: boolean): Set<string> =
     first ? [first.headline, first.lanes, ...first.charts.slice(0, isSplit ? MOST - 1 : MOST)].flatMap((p) => (p ? [p.id] : [])) : [],
   );
 
-const WORDS: Record<Answer["names"], string> = { bottleneck: "Bottleneck", symptom: "Symptom", nothing: "No bottleneck" };
+const WORDS: Record<Answer["names"], string> = {
+  bottleneck: "Bottleneck",
+  symptom: "Symptom",
+  nothing: "No bottleneck",
+  unknown: "Cause not known",
+};
 
 /** The answer in a sentence, with what is behind it. */
 export function TheAnswer({ answer }: { answer: Answer }) {

@@ -136,20 +136,36 @@ const MACHINE: [(&str, &str); 12] = [
     ("vulnerability", ""),
 ];
 
-/// What differs between the machines besides the settings.
+/// So many facts that a group does not know are named.
+const UNKNOWN: usize = 3;
+
+/// What differs between the machines besides the settings, and what one of them does not tell.
 fn machines(a: &[RunSummary], b: &[RunSummary], add: &mut impl FnMut(bool, String)) {
     let matters = |topic: &str, name: &str| MACHINE.iter().any(|(t, n)| *t == topic && (n.is_empty() || *n == name));
     let value = |text: Option<String>| text.filter(|t| t.chars().count() <= SHORT && !t.contains('\n'));
-    let words: Vec<String> = fact_differences(a, b)
-        .into_iter()
-        .filter(|fact| matters(&fact.topic, &fact.name))
-        .map(|fact| match (value(fact.values.0), value(fact.values.1)) {
-            (Some(a), Some(b)) => format!("{} {} ({a} | {b})", fact.topic, fact.name),
-            _ => format!("{} {}", fact.topic, fact.name),
-        })
-        .collect();
-    if !words.is_empty() {
-        add(false, format!("the machines differ, which may explain a change: {}", words.join(", ")));
+    let (mut differ, mut unknown) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for fact in fact_differences(a, b).into_iter().filter(|fact| matters(&fact.topic, &fact.name)) {
+        let name = format!("{} {}", fact.topic, fact.name);
+        // What one side does not know does not differ.
+        match fact.values {
+            (None, _) => unknown[0].push(name),
+            (_, None) => unknown[1].push(name),
+            (of_a, of_b) => differ.push(match (value(of_a), value(of_b)) {
+                (Some(a), Some(b)) => format!("{name} ({a} | {b})"),
+                _ => name,
+            }),
+        }
+    }
+    if !differ.is_empty() {
+        add(false, format!("the machines differ, which may explain a change: {}", differ.join(", ")));
+    }
+    for (which, names) in ["A", "B"].into_iter().zip(unknown) {
+        let more = names.len().saturating_sub(UNKNOWN);
+        let more = if more > 0 { format!(", {more} more") } else { String::new() };
+        if !names.is_empty() {
+            let names = names[..names.len().min(UNKNOWN)].join(", ");
+            add(false, format!("whether the machines are alike is unknown, as {which} does not tell: {names}{more}"));
+        }
     }
 }
 
@@ -249,6 +265,18 @@ mod tests {
         let found = texts(with("6.17", "a b"), with("6.18", "a c"));
         let text = "the machines differ, which may explain a change: kernel release (6.17 | 6.18)";
         assert_eq!(found, [(false, text.to_owned())]);
+    }
+
+    #[test]
+    fn a_fact_that_one_side_does_not_know_is_unknown_and_not_different() {
+        let fact = |name: &str| (("cpu".to_owned(), name.to_owned()), "8".to_owned());
+        let known =
+            RunSummary { facts: ["model", "processors", "online", "microcode"].map(fact).into(), ..run(&[], &[]) };
+        let text = "whether the machines are alike is unknown, as B does not tell: cpu microcode, cpu model, cpu online, 1 more";
+        assert_eq!(texts(known.clone(), run(&[], &[])), [(false, text.to_owned())]);
+        assert_eq!(texts(run(&[], &[]), known.clone())[0].1, text.replace("as B", "as A"));
+        let some = RunSummary { facts: [fact("model")].into(), ..run(&[], &[]) };
+        assert!(texts(known, some)[0].1.starts_with("whether the machines are alike"), "nothing differs");
     }
 
     fn with(name: &str, finding: &str, refuses: bool) -> RunSummary {

@@ -162,7 +162,10 @@ pub fn compare_groups(a: &[RunSummary], b: &[RunSummary], settings: &Settings) -
     let mut results = lines(results, settings, of_result);
     results.sort_by_key(rank);
     let metrics = lines(metrics, settings, of_catalogue);
-    Comparison { results, metrics, facts: fact_differences(a, b) }
+    // Who has no facts at all does not differ in any.
+    let knows = |group: &[RunSummary]| group.iter().any(|run| !run.facts.is_empty());
+    let facts = if knows(a) && knows(b) { fact_differences(a, b) } else { Vec::new() };
+    Comparison { results, metrics, facts }
 }
 
 /// The order in which results matter: what was achieved, how long it took, the rest.

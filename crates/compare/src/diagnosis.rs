@@ -11,7 +11,7 @@ use fenxi_query::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{CompareError, Part, Split, times::times};
+use crate::{CompareError, Part, Split, times::times, unknown};
 
 /// What is known of runs, the answer first.
 pub struct Diagnosis {
@@ -31,8 +31,10 @@ pub enum Names {
     Bottleneck,
     /// What shows that something is wrong, without a cause.
     Symptom,
-    /// Nothing is wrong: where most of the time went, or which resource was busiest.
+    /// Nothing is wrong, and all was seen: where most of the time went, or which resource was busiest.
     Nothing,
+    /// No cause is known: who used most, what is largest, and what was not seen.
+    Unknown,
 }
 
 /// One sentence that names the bottleneck, and what is behind it.
@@ -124,38 +126,37 @@ fn answer(
 ) -> Result<Answer, QueryError> {
     let first = |kind: Kind| found.iter().find(|found| found.outcome.is_ok() && found.kind() == kind);
     let (problem, symptom) = (first(Kind::Problem), first(Kind::Symptom));
+    let all = found;
     let Some(found) = problem.or(symptom) else {
-        let detail = busiest(engine, scope, several_hosts)?;
-        let text = split.and_then(most_of).map_or_else(String::new, |most| format!(" {most}"));
-        return Ok(Answer {
-            names: Names::Nothing,
-            text: format!("No bottleneck is seen.{text}"),
-            detail,
-            finding: None,
-        });
+        let most = split.filter(|split| split.tells()).and_then(most_of);
+        return unknown::answer(engine, scope, (split, most), &busiest(engine, scope, several_hosts)?);
     };
     let share = found.impact().map(|impact| format!(": {} of {}", percent(impact.share), impact.of));
     let title = format!("{}{}", found.finding.title, share.unwrap_or_default());
-    let (names, text) = match problem {
-        Some(_) => (Names::Bottleneck, format!("{title}.")),
-        None => (Names::Symptom, format!("{title}. Its cause is not seen.")),
-    };
-    let said = |o: &Occurrence| match o.host.as_ref().filter(|_| several_hosts) {
-        Some(host) => format!("{host}: {}", o.says),
-        None => o.says.clone(),
-    };
-    let said = found.outcome.iter().flatten().next().map_or_else(String::new, said);
-    let queue = split.map_or(0.0, queue_of);
-    let follows = match found.impact() {
-        Some(impact) if impact.of == SERVICE => {
-            format!(
-                " Waiting for a connection, {} of the latency, follows from how long the service takes.",
-                percent(queue)
-            )
+    let (names, text, excluded) = match problem {
+        Some(_) => (Names::Bottleneck, format!("{title}."), String::new()),
+        None => {
+            let (words, excluded) = unknown::cause(engine, scope, found, all)?;
+            (Names::Symptom, format!("{title}. {words}"), excluded)
         }
-        _ => String::new(),
     };
-    Ok(Answer { names, text, detail: said + &follows, finding: Some(found.finding.name.clone()) })
+    let said = |o: &Occurrence| {
+        // What stands in the first sentence does not stand in the second.
+        let named = o.named().filter(|_| names == Names::Symptom).unwrap_or_default();
+        let says = o.says.strip_suffix(named).unwrap_or(&o.says).trim_end();
+        match o.host.as_ref().filter(|_| several_hosts) {
+            Some(host) => format!("{host}: {says}"),
+            None => says.to_owned(),
+        }
+    };
+    let said = found.outcome.iter().flatten().next().map(said);
+    let queue = split.map_or(0.0, queue_of);
+    let follows = found.impact().filter(|impact| impact.of == SERVICE).map(|_| {
+        format!("Waiting for a connection, {} of the latency, follows from how long the service takes.", percent(queue))
+    });
+    let detail = said.into_iter().chain(follows).chain(Some(excluded).filter(|text| !text.is_empty()));
+    let detail = detail.collect::<Vec<String>>().join(" ");
+    Ok(Answer { names, text, detail, finding: Some(found.finding.name.clone()) })
 }
 
 /// What most of a time went to, in words.

@@ -20,6 +20,7 @@ mod summaries;
 mod times;
 mod transactions;
 mod trend;
+mod unknown;
 pub mod windows;
 mod words;
 

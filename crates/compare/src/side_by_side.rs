@@ -101,6 +101,7 @@ impl<'g> SideBySide<'g> {
             return Ok(SideBySide { a, b, changed, reasons, refused: true, comparison: None, split: None });
         }
         let split = explain(&[("A", of_a), ("B", of_b)]).map(Split::of);
+        let split = split.and_then(|split| split.unless_idle(of_a.iter().chain(of_b)));
         let per_transaction = request.per.is_some();
         let settings = Settings { margin: request.margin, per_transaction, ..Settings::default() };
         let found = match request.per {

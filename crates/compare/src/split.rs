@@ -1,8 +1,9 @@
 //! Where the time went, as pages and scripts get it.
 
-use fenxi_analyze::{Interval, db_time, explain, whole};
+use fenxi_analyze::{Interval, RESIDUAL, RunSummary, db_time, explain, whole};
 use fenxi_model::Unit;
 use fenxi_query::Engine;
+use fenxi_store::IMPORT;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -69,6 +70,19 @@ impl Split {
         }
     }
 
+    /// Whether it knows any part, and not the whole alone.
+    pub fn tells(&self) -> bool {
+        let is_known =
+            |part: &Part| part.name != RESIDUAL && part.means.iter().any(|mean| mean.is_some_and(|m| m > 0.0));
+        self.parts.iter().any(is_known)
+    }
+
+    /// None where nothing is split and nothing could have been: who imports the report of a benchmark has no server to observe.
+    pub(crate) fn unless_idle<'s>(self, runs: impl IntoIterator<Item = &'s RunSummary>) -> Option<Split> {
+        let is_import = runs.into_iter().all(|run| run.kind == IMPORT);
+        (self.tells() || !is_import).then_some(self)
+    }
+
     /// The unit, to show numbers with.
     pub fn measure(&self) -> Unit {
         Unit::from_symbol(self.unit)
@@ -127,6 +141,7 @@ impl Explained {
         let named: Vec<_> =
             titles.iter().zip(&groups).map(|(title, group)| (title.as_str(), group.summaries.as_slice())).collect();
         let split = explain(&named).map(Split::of);
+        let split = split.and_then(|split| split.unless_idle(groups.iter().flat_map(|group| &group.summaries)));
         let is_latency = split.as_ref().is_some_and(|split| split.what == whole::LATENCY);
         let db_time = if is_latency { None } else { db_time(&named).map(Split::of) };
         Ok(Explained { groups, split, db_time })

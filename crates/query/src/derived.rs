@@ -27,6 +27,7 @@ derived! {
     "db_text",
     "host_role",
     "load_driver",
+    "lone_command",
     "measured_process",
     "measured_wait",
     "resource_use",

@@ -20,8 +20,12 @@ mod fixture;
 mod kept;
 mod rank;
 mod says;
+mod world;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use fenxi_model::{Section, words};
 use fenxi_store::Store;
@@ -31,7 +35,7 @@ pub use fixture::Case;
 pub use rank::{DB_TIME, Impact, ImpactColumn, Kind, LATENCY, QUEUE, SERVICE, Splits, rank};
 
 use crate::{
-    Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope,
+    Answer, Engine, QueryError, SHIPPED_FINDINGS, Scope, culprit,
     engine::{Asked, Author, Dialect},
 };
 use fixture::Cases;
@@ -60,6 +64,9 @@ words! {
     }
 }
 
+/// The evidence in which an occurrence has the sentences that name culprits.
+const NAMED: &str = "named";
+
 /// A rule that looks at runs.
 #[derive(Clone, Debug)]
 pub struct Finding {
@@ -87,6 +94,12 @@ pub struct Finding {
     pub least_part: Option<f64>,
     /// Where its rows tell how much it accounts for.
     pub impact: Option<ImpactColumn>,
+    /// Kinds of culprits that its sentence names, in this order.
+    pub names: Vec<String>,
+    /// What a symptom can come from, in the order in which one looks: names of findings, and what they are in words.
+    pub causes: Vec<(String, String)>,
+    /// The worlds in which it has something to say; empty for all.
+    pub world: Vec<String>,
     /// Rows on which it must speak or be silent, for its test.
     pub cases: Vec<Case>,
     /// The SQL without the header.
@@ -111,6 +124,13 @@ pub struct Occurrence {
     pub says: String,
     /// Every further column with its value, in order.
     pub evidence: Vec<(String, Value)>,
+}
+
+impl Occurrence {
+    /// The sentences that name who had most of what it is about.
+    pub fn named(&self) -> Option<&str> {
+        self.evidence.iter().find(|(name, _)| name == NAMED)?.1.as_str()
+    }
 }
 
 /// What a finding found.
@@ -164,6 +184,9 @@ impl Finding {
             parts: header.parts,
             least_part: header.least_part,
             impact: header.impact,
+            names: header.names,
+            causes: header.causes,
+            world: header.world,
             cases: cases.all,
             // Lines of the header stay as empty ones, so that the engine's line numbers are the file's.
             sql: "\n".repeat(lines) + &text.lines().skip(lines).collect::<Vec<_>>().join("\n"),
@@ -237,6 +260,9 @@ struct Header {
     parts: Vec<String>,
     least_part: Option<f64>,
     impact: Option<ImpactColumn>,
+    names: Vec<String>,
+    causes: Vec<(String, String)>,
+    world: Vec<String>,
 }
 
 impl Header {
@@ -265,6 +291,9 @@ impl Header {
                     .ok_or("impact: expected `COLUMN of WHAT` or `COLUMN / COLUMN of WHAT`, as `stalled of time`")?;
                 self.impact = Some(told);
             }
+            "names" => self.names = culprit::kinds(value)?,
+            "causes" => self.causes = causes(value)?,
+            "world" => self.world = world::parse(value)?,
             "kind" => {
                 let word = Kind::parse(value);
                 self.kind = Some(word.ok_or_else(|| words(Kind::WORDS))?);
@@ -276,7 +305,7 @@ impl Header {
             _ => {
                 return Err(format!(
                     "unknown key `{key}`: one of title, severity, section, says, advice, ask, comparison, kind, explains, \
-                     part, impact, yes, no"
+                     part, impact, names, causes, world, yes, no"
                 ));
             }
         }
@@ -298,6 +327,16 @@ fn parts(value: &str) -> Result<(Vec<String>, Option<f64>), String> {
         }
     };
     Ok((names.split(';').map(|name| name.trim().to_owned()).collect(), least))
+}
+
+/// Findings with what they are in words: `steal (time that the hypervisor took), cpu-neighbour (another program)`.
+fn causes(value: &str) -> Result<Vec<(String, String)>, String> {
+    let one = |text: &str| {
+        let (name, words) = text.trim().strip_suffix(')')?.split_once('(')?;
+        Some((name.trim().to_owned(), words.trim().to_owned()))
+    };
+    let all = value.split("),").map(|text| format!("{})", text.trim().trim_end_matches(')')));
+    all.map(|text| one(&text).ok_or_else(|| format!("causes: expected `FINDING (what it is)`, not `{text}`"))).collect()
 }
 
 /// The words between commas.
@@ -346,7 +385,30 @@ impl Engine {
         let answer = self
             .whole(&Asked { author, dialect: Dialect::Questions, sql: &finding.sql, params: &[], scope, files: &[] })
             .map_err(|e| QueryError::Finding { file: finding.file(), source: Box::new(e) })?;
-        finding.occurrences(&answer)
+        let mut found = finding.occurrences(&answer)?;
+        self.keep_to_world(finding, &mut found)?;
+        self.name_culprits(finding, scope, &mut found)?;
+        Ok(found)
+    }
+
+    /// Says behind the first sentence about each host who had most of what it is about.
+    fn name_culprits(&self, finding: &Finding, scope: &Scope, found: &mut [Occurrence]) -> Result<(), QueryError> {
+        let kinds = finding.names.iter().filter(|_| !found.is_empty());
+        let all = kinds.map(|kind| self.culprits_anew(kind, scope)).collect::<Result<Vec<_>, _>>()?;
+        let mut named = BTreeSet::new();
+        for occurrence in found.iter_mut() {
+            if !named.insert((occurrence.run.clone(), occurrence.host.clone())) {
+                continue;
+            }
+            let told = all.iter().filter_map(|of| of.sentence(&occurrence.run, occurrence.host.as_deref()));
+            let told: Vec<String> = told.map(|sentence| format!("{sentence}.")).collect();
+            if !told.is_empty() {
+                let told = told.join(" ");
+                occurrence.says = format!("{} {told}", occurrence.says);
+                occurrence.evidence.push((NAMED.to_owned(), Value::from(told)));
+            }
+        }
+        Ok(())
     }
 
     /// Lets all findings look at the runs of `scope`: those that found something or could not look, the

@@ -94,6 +94,12 @@ impl Mentions {
     }
 }
 
+/// Tables that `sql` mentions itself, and not through a derived view.
+pub(crate) fn tables_in(sql: &str) -> Vec<&'static str> {
+    let names = names(sql);
+    TABLES.iter().map(|table| table.name).filter(|name| names.contains(*name)).collect()
+}
+
 /// All names in `sql`.
 fn names(sql: &str) -> BTreeSet<String> {
     let name = |(_, token)| if let lex::Token::Name(name) = token { Some(name) } else { None };

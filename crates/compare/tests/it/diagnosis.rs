@@ -1,7 +1,9 @@
 //! The answer first: what is found, in the order of what it explains.
 
 use fenxi_compare::{Diagnosis, Names};
-use fenxi_model::catalog::{cpu, db, db_wait, disk, load};
+use fenxi_model::catalog::{
+    cpu, db, db_wait, disk, load, lock, mem, metric, net, pressure, process, sched, stack, thread_wait,
+};
 use fenxi_query::{Kind, SHIPPED_FINDINGS, Scope, Severity, findings};
 
 use crate::runs::{Made, Runs};
@@ -89,9 +91,150 @@ fn where_nothing_is_wrong_the_answer_says_what_is_busy() {
             run.rows.row(&cpu::TABLE, t, 1.0).f64(cpu::usr, 20.0).f64(cpu::idle, 80.0);
         }
     });
-    assert_eq!((diagnosis.answer.names, diagnosis.answer.finding), (Names::Nothing, None));
-    assert_eq!(diagnosis.answer.text, "No bottleneck is seen.");
-    assert_eq!(diagnosis.answer.detail, "Mean use: CPU 20% (at most 20%).");
+    assert_eq!((diagnosis.answer.names, diagnosis.answer.finding), (Names::Unknown, None));
+    assert_eq!(diagnosis.answer.text, "Nothing is full of what was seen.");
+    let detail =
+        "Mean use: CPU 20% (at most 20%). Not seen: memory, disks, the network, waits; `fenxi record` sees them.";
+    assert_eq!(diagnosis.answer.detail, detail);
+}
+
+/// A process and its threads in each second; `wait` is what a thread is at.
+fn works(run: &mut Made, pid: i64, comm: &str, cpu_pct: f64, wait: &str) {
+    for second in 0..30 {
+        let t = run.at(f64::from(second) + 1.0);
+        let mut row = run.rows.row(&process::TABLE, t, 1.0);
+        row.i64(process::pid, pid).str(process::comm, comm).f64(process::cpu, cpu_pct).f64(process::threads, 2.0);
+        let mut row = run.rows.row(&thread_wait::TABLE, t, 1.0);
+        row.i64(thread_wait::pid, pid).str(thread_wait::comm, comm).str(thread_wait::wait, wait);
+        row.f64(thread_wait::threads, 1.0);
+    }
+}
+
+/// Memory, disks and the network, none of them used much.
+fn the_rest(run: &mut Made) {
+    for second in 0..30 {
+        let t = run.at(f64::from(second) + 1.0);
+        run.rows.row(&mem::TABLE, t, 1.0).f64(mem::total_bytes, 16e9).f64(mem::used_bytes, 4e9);
+        let mut row = run.rows.row(&disk::TABLE, t, 1.0);
+        row.str(disk::device, "sda").str(disk::class, "disk").f64(disk::util, 3.0).f64(disk::queue_depth, 0.1);
+        run.rows.row(&net::TABLE, t, 1.0).str(net::interface, "eth0").f64(net::rx_bytes_per_s, 900.0);
+    }
+}
+
+/// The states of all CPUs in each second.
+fn cpus(run: &mut Made, usr: f64, nice: f64) {
+    for second in 0..30 {
+        let t = run.at(f64::from(second) + 1.0);
+        run.rows.row(&cpu::TABLE, t, 1.0).f64(cpu::usr, usr).f64(cpu::nice, nice).f64(cpu::idle, 100.0 - usr - nice);
+    }
+}
+
+#[test]
+fn that_there_is_no_bottleneck_is_said_only_where_all_was_seen() {
+    let whole = diagnosed(|run| {
+        cpus(run, 20.0, 0.0);
+        the_rest(run);
+        works(run, 7, "gzip", 20.0, "run");
+    });
+    assert_eq!(whole.answer.names, Names::Nothing);
+    assert_eq!(whole.answer.text, "No bottleneck is seen.");
+    assert!(whole.answer.detail.contains("Most CPU time: gzip (process 7) 100%."), "{:?}", whole.answer);
+    let without_waits = diagnosed(|run| {
+        cpus(run, 20.0, 0.0);
+        the_rest(run);
+    });
+    assert_eq!(without_waits.answer.names, Names::Unknown);
+    assert!(without_waits.answer.detail.ends_with("Not seen: waits; `fenxi record` sees them."));
+}
+
+#[test]
+fn full_cpus_are_said_with_who_fills_them_at_which_priority() {
+    let nice = diagnosed(|run| {
+        cpus(run, 14.0, 84.0);
+        for second in 0..30 {
+            let t = run.at(f64::from(second) + 1.0);
+            run.rows.row(&sched::TABLE, t, 1.0).f64(sched::runnable, 2.0).f64(sched::cpus_online, 2.0);
+        }
+        the_rest(run);
+        works(run, 7, "python3", 168.0, "run");
+    });
+    let text = "The CPUs are full (98%), 86% of it low priority (nice): python3 (process 7) 100%.";
+    assert!(nice.answer.text.starts_with(text), "{:?}", nice.answer);
+    assert_ne!(nice.answer.names, Names::Bottleneck);
+}
+
+#[test]
+fn one_full_cpu_of_a_list_that_leaves_cpus_out_is_said_and_is_no_mean() {
+    let listed = diagnosed(|run| {
+        for (number, busy) in [("0", 1.0), ("32", 12.0), ("48", 100.0)] {
+            for second in 0..2 {
+                let t = run.at(f64::from(second) + 1.0);
+                let mut row = run.rows.row(&cpu::TABLE, t, 1.0);
+                row.str(cpu::cpu, number).f64(cpu::usr, busy).f64(cpu::idle, 100.0 - busy);
+            }
+        }
+    });
+    assert_eq!(listed.answer.text, "CPU 48 is full (100%); the list has 3 of at least 49 CPUs.");
+    assert!(!listed.answer.detail.contains("CPU 38%"), "{:?}", listed.answer);
+}
+
+#[test]
+fn a_symptom_names_who_had_most_of_it_and_what_it_is_not() {
+    let stalled = diagnosed(|run| {
+        cpus(run, 98.0, 0.0);
+        works(run, 7, "gzip", 70.0, "run");
+        works(run, 8, "gzip", 70.0, "run");
+        works(run, 9, "python3", 60.0, "run");
+        for second in 0..30 {
+            let t = run.at(f64::from(second) + 1.0);
+            run.rows.row(&pressure::TABLE, t, 1.0).str(pressure::resource, "cpu").f64(pressure::some, 60.0);
+            let mut row = run.rows.row(&stack::TABLE, t, 1.0);
+            row.str(stack::comm, "python3").str(stack::event, "on-cpu").str(stack::stack, "main;slow_parse");
+            row.f64(stack::samples, 9.0);
+        }
+    });
+    assert_eq!(stalled.answer.finding.as_deref(), Some("cpu-pressure"));
+    let text = "Most CPU time: gzip (2 processes) 70%, python3 (process 9) 30%. \
+                Hottest functions: slow_parse of python3 100% of on-CPU samples.";
+    assert!(stalled.answer.text.ends_with(text), "{:?}", stalled.answer);
+    let detail = &stalled.answer.detail;
+    assert!(detail.contains("Looked for and not found: time that the hypervisor took"), "{detail}");
+    assert!(detail.contains("Not looked for, as it was not recorded: CPUs that a program may not use"), "{detail}");
+    assert!(!detail.contains("Most CPU time"), "{detail}");
+}
+
+#[test]
+fn what_has_nothing_to_judge_by_says_what_it_shows() {
+    let numbers = diagnosed(|run| {
+        for (name, value) in [("perf.insn_per_cycle", 0.34), ("perf.cycles", 3.2e9)] {
+            run.rows.row(&metric::TABLE, None, None).str(metric::name, name).f64(metric::value, value);
+        }
+    });
+    assert_eq!(numbers.answer.names, Names::Unknown);
+    let text = "Nothing here tells a bottleneck. It shows: perf.insn_per_cycle 0.34, perf.cycles 3.20 G.";
+    assert_eq!(numbers.answer.text, text);
+    let locks = diagnosed(|run| {
+        let mut row = run.rows.row(&lock::TABLE, None, None);
+        row.str(lock::event, "mutex block").str(lock::lock, "libc.so.1`libc_malloc_lock");
+        row.str(lock::caller, "libstdc++.so.6`_Znwm+0x2b").f64(lock::events, 4000.0).f64(lock::mean_us, 12_400.0);
+    });
+    assert_eq!(locks.answer.finding.as_deref(), Some("malloc-locks"));
+    assert!(locks.answer.detail.contains("libc_malloc_lock for 49.6 s"), "{:?}", locks.answer);
+}
+
+#[test]
+fn what_the_recorder_did_is_never_the_problem() {
+    let mut runs = Runs::new();
+    runs.add("r", 30.0, |run| {
+        cpus(run, 20.0, 0.0);
+        run.end.ticks = 50;
+        run.end.missed_ticks = 10;
+    });
+    let engine = runs.engine();
+    let run = engine.store().select_one("r").unwrap();
+    let missed = Diagnosis::of(&engine, &Scope::of([run])).unwrap();
+    assert_eq!(missed.found[place(&missed, "missed-ticks")].kind(), Kind::Measurement);
+    assert_eq!((missed.answer.names, missed.answer.finding), (Names::Unknown, None));
 }
 
 #[test]
@@ -103,6 +246,9 @@ fn parts_that_findings_name_are_parts_of_a_latency() {
     for finding in &all {
         for part in &finding.parts {
             assert!(known.contains(&part.as_str()), "{}: `{part}` is none of {known:?}", finding.name);
+        }
+        for (name, _) in &finding.causes {
+            assert!(all.iter().any(|other| other.name == *name), "{}: there is no cause `{name}`", finding.name);
         }
         for name in &finding.explains {
             assert!(all.iter().any(|other| other.name == *name), "{}: there is no finding `{name}`", finding.name);

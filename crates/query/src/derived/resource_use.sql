@@ -1,9 +1,18 @@
 -- How full each resource was at each moment, percent: a row for each reading. Short names, which sort by resource; `place` is the
 -- order in which a person looks.
 -- `kind` tells utilisation from saturation (somebody waited) and errors; of a database it is the share of its active sessions' time, or of one session where fewer are active.
-WITH whole AS (
-    SELECT run, host, t, dt, 100 - idle - coalesce(iowait, 0) AS busy FROM cpu c
-    WHERE cpu IS NULL OR NOT EXISTS (SELECT 1 FROM cpu a WHERE a.run = c.run AND a.host = c.host AND a.cpu IS NULL)
+-- The CPUs together are a row of their own, or the mean of all of them: a list that leaves some out tells nothing of the machine.
+WITH online AS (
+    SELECT run, host, max(cpus_online) AS cpus FROM sched GROUP BY run, host
+), listed AS (
+    SELECT c.run, c.host, bool_or(cpu IS NULL) AS has_whole,
+        count(DISTINCT cpu) >= coalesce(max(o.cpus), max(TRY_CAST(cpu AS INTEGER)) + 1, count(DISTINCT cpu)) AS has_all
+    FROM cpu c LEFT JOIN online o ON o.run = c.run AND o.host = c.host
+    GROUP BY c.run, c.host
+), whole AS (
+    SELECT c.run, c.host, t, dt, 100 - idle - coalesce(iowait, 0) AS busy
+    FROM cpu c JOIN listed l ON l.run = c.run AND l.host = c.host
+    WHERE CASE WHEN has_whole THEN cpu IS NULL ELSE has_all END
 ), disks AS (
     SELECT run, host, t, dt, device, util FROM disk WHERE coalesce(class, 'disk') = 'disk' AND util IS NOT NULL
 ), active AS (

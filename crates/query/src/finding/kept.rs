@@ -13,7 +13,7 @@ use fenxi_model::RunId;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, Occurrence, Severity, order};
-use crate::{Answer, Engine, Part, QueryError, Scope, views::Mentions};
+use crate::{Answer, Engine, Part, QueryError, Scope, culprit, views::Mentions};
 
 /// Engines that look for findings at the same time, at most: nearly all of their time is planning, which one CPU does.
 const MAX_ENGINES: usize = 4;
@@ -60,7 +60,7 @@ impl Engine {
     /// # Errors
     /// When the store cannot be read, the cluster is lost or the work interrupted: half of the findings are no answer. Any other
     /// finding that fails stands among what is given back.
-    pub(super) fn look(&self, findings: Vec<Finding>, scope: &Scope) -> Result<Vec<Found>, QueryError> {
+    pub(crate) fn look(&self, findings: Vec<Finding>, scope: &Scope) -> Result<Vec<Found>, QueryError> {
         let runs = self.runs_of(scope)?;
         let by = self.program()?.map(|program| word(&program));
         let path = |run: &RunId| self.kept_path(run, scope.part, by.as_deref(), "findings.json");
@@ -268,7 +268,9 @@ fn word(program: &str) -> String {
 
 /// Tells a finding from what it was before.
 fn version(finding: &Finding) -> String {
-    version_of(&finding.sql, &format!("{}\n{}", finding.severity, finding.says()))
+    let names: Vec<&str> = finding.names.iter().map(|kind| culprit::text(kind)).collect();
+    let says = format!("{}\n{}\n{}", finding.severity, finding.says(), finding.world.join(";"));
+    version_of(&format!("{}\n{}", finding.sql, names.join("\n")), &says)
 }
 
 /// Tells a statement, with what is said of its answer, from what it was before.

@@ -2,10 +2,10 @@
 
 use fenxi_model::{
     Rows,
-    catalog::{cgroup, cpu, disk, mem, pressure, sched},
+    catalog::{cgroup, cpu, disk, mem, pressure, process, sched},
 };
 use fenxi_query::{
-    Case, Engine, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity, findings, question,
+    CULPRITS, Case, Engine, Finding, Occurrence, QueryError, SHIPPED_FINDINGS, Scope, Severity, findings, question,
 };
 use fenxi_store::End;
 
@@ -77,6 +77,44 @@ fn every_finding_speaks_on_its_yes_rows_and_is_silent_on_its_no_rows() {
     let mut s = TestStore::new();
     let wrong: Vec<String> = in_files().iter().flat_map(|finding| wrong_cases(finding, &mut s)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_kind_of_culprit_names_somebody_on_its_yes_rows_and_nobody_on_its_no_rows() {
+    let mut s = TestStore::new();
+    let parsed = |(name, text): &(&str, &str)| Finding::parse(name, text).unwrap();
+    let all: Vec<Finding> = CULPRITS.iter().map(parsed).collect();
+    let wrong: Vec<String> = all.iter().flat_map(|finding| wrong_cases(finding, &mut s)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(CULPRITS.windows(2).all(|w| w[0].0 < w[1].0), "the list is sorted");
+}
+
+#[test]
+fn a_finding_names_culprits_and_speaks_in_its_worlds_only() {
+    let mut s = TestStore::new();
+    let run = s.run("r", 9.0, |rows| {
+        for second in 1..=9 {
+            let mut row = rows.row(&process::TABLE, at(f64::from(second)), 1.0);
+            row.i64(process::pid, 7).str(process::comm, "gzip").f64(process::cpu, 90.0);
+        }
+    });
+    let finding = |world: &str| {
+        let text = format!(
+            "-- title: T\n-- severity: info\n-- section: cpu\n-- says: It is {{one}}.\n-- names: process, function\n{world}\
+             SELECT run, host, 1 AS one FROM process GROUP BY run, host"
+        );
+        Finding::parse("own", &text).unwrap()
+    };
+    let find = |world: &str| s.engine().find(&finding(world), &Scope::of([run.clone()])).unwrap();
+    let found = find("");
+    assert_eq!(found[0].says, "It is 1. Most CPU time: gzip (process 7) 100%.");
+    assert_eq!(found[0].named(), Some("Most CPU time: gzip (process 7) 100%."));
+    assert_eq!(find("-- world: recording; database\n").len(), 1);
+    assert!(find("-- world: database; http load; import of wrk\n").is_empty());
+    let wrong = |line: &str| Finding::parse("x", &format!("-- title: T\n-- {line}\nSELECT 1")).unwrap_err().to_string();
+    assert!(wrong("names: nobody").contains("names: `nobody` is not one of"), "{}", wrong("names: nobody"));
+    assert!(wrong("world: moon").contains("world: `moon` is not one of"));
+    assert!(wrong("causes: steal").contains("causes: expected"));
 }
 
 #[test]

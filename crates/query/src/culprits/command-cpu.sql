@@ -1,0 +1,14 @@
+-- title: The command computes
+-- severity: info
+-- section: process
+-- says: The command computes: {comm} (process {pid}) used {used:%} of one CPU, all that its one thread can
+-- yes: sched cpus_online=4 *9
+-- yes: process pid=7 comm=gzip cpu=99 threads=1 *9
+-- yes: thread_wait pid=7 comm=gzip wait=run threads=1 role=command *9
+-- no: sched cpus_online=4 *9
+-- no: process pid=7 comm=gzip cpu=99 run_queue_wait=60 threads=1 *9
+-- no: thread_wait pid=7 comm=gzip wait=run threads=1 role=command *9
+--
+-- no: sched cpus_online=4 *9
+-- no: process pid=7 comm=gzip cpu=99 threads=1 *9
+SELECT run, host, comm, pid, used FROM lone_command ORDER BY used DESC, run, host, pid

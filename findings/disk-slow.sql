@@ -9,20 +9,18 @@
 -- no: disk device=sda class=disk read_await_ms=4 reads_per_s=100 *30
 --
 -- no: disk device=sda class=disk read_await_ms=45 reads_per_s=0.1 *30
+--
+-- yes: disk device=sda await_ms=45 transfers_per_s=100 *30
+-- no: disk device=sda await_ms=4 transfers_per_s=100 *30
 -- 20 ms is slow for any disk that is not overloaded: a rotating one needs about ten. Weighted by requests, at least a hundred of them.
 -- Where the recorder started a command, or observed a database, that waited for a disk hardly ever, it is what others had: a fact.
-WITH disks AS (
-    SELECT run, host, device, sum(reads_per_s * dt) AS n_reads, sum(writes_per_s * dt) AS n_writes,
-        sum(read_await_ms * reads_per_s * dt) AS read_ms, sum(write_await_ms * writes_per_s * dt) AS write_ms
-    FROM disk
-    WHERE coalesce(class, 'disk') = 'disk'
+WITH means AS (
+    SELECT run, host, device, sum(requests * dt) AS n, wmean(mean_ms, requests * dt) AS mean_ms
+    FROM disk_use
+    WHERE mean_ms IS NOT NULL
     GROUP BY run, host, device
-), means AS (
-    SELECT run, host, device, coalesce(n_reads, 0) + coalesce(n_writes, 0) AS n,
-        (coalesce(read_ms, 0) + coalesce(write_ms, 0)) / nullif(coalesce(n_reads, 0) + coalesce(n_writes, 0), 0) AS mean_ms
-    FROM disks
 )
-SELECT d.run, d.host, device, CAST(round(n) AS BIGINT) AS requests, mean_ms, CASE WHEN m.disk < 5 THEN 'info' ELSE 'warning' END AS severity
+SELECT d.run, d.host, device, CAST(round(n) AS BIGINT) AS requests, d.mean_ms, CASE WHEN m.disk < 5 THEN 'info' ELSE 'warning' END AS severity
 FROM means d LEFT JOIN measured_wait m ON m.run = d.run AND m.host = d.host
-WHERE mean_ms >= 20 AND n >= 100
-ORDER BY mean_ms DESC, d.run, d.host, device
+WHERE d.mean_ms >= 20 AND n >= 100
+ORDER BY d.mean_ms DESC, d.run, d.host, device

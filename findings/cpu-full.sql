@@ -28,16 +28,16 @@
 -- Half of the run: a utilisation of 95 % leaves next to nothing. Rules about queues and pressure know more, and speak where these were recorded. Of a list of single CPUs nothing
 -- is said unless it has all of them from the first on: others may be idle.
 WITH lists AS (
-    SELECT run, host, bool_or(cpu IS NULL) AS has_whole, count(DISTINCT TRY_CAST(cpu AS INTEGER)) AS cpus, max(TRY_CAST(cpu AS INTEGER)) AS last
+    SELECT run, host, bool_or(cpu IS NULL) AS has_whole, count(DISTINCT TRY_CAST(cpu AS BIGINT)) AS cpus, max(TRY_CAST(cpu AS BIGINT)) AS last
     FROM cpu GROUP BY run, host
 ), whole AS (
     SELECT c.run, c.host, t, max(dt) AS dt, avg(idle + coalesce(iowait, 0)) AS idle, avg(usr) AS usr, avg(nice) AS nice, avg(sys) AS sys
-    FROM cpu c JOIN lists l ON l.run = c.run AND l.host = c.host
+    FROM cpu_use c JOIN lists l ON l.run = c.run AND l.host = c.host
     WHERE CASE WHEN has_whole THEN cpu IS NULL ELSE cpus > 1 AND cpus = last + 1 END
     GROUP BY c.run, c.host, t
 ), hosts AS (
     SELECT run, host, sum(CASE WHEN idle <= 5 THEN dt ELSE 0 END) AS full_s, sum(dt) AS seen_s, wmean(usr, dt) AS usr, wmean(nice, dt) AS nice, coalesce(wmean(sys, dt), 0) AS sys
-    FROM whole WHERE idle IS NOT NULL
+    FROM whole
     GROUP BY run, host
 ), queues AS (
     SELECT run, host FROM cpu_demand WHERE cpus IS NOT NULL

@@ -12,8 +12,7 @@ WITH told AS (
             ELSE await_ms END AS mean_ms
     FROM disk
     WHERE coalesce(class, 'disk') = 'disk'
-    QUALIFY coalesce(epoch_us(t) - coalesce(dt, 0) * 5e5 > max(epoch_us(t)) OVER (PARTITION BY run, host, device, util IS NULL, coalesce(await_ms, read_await_ms, write_await_ms, queue_depth) IS NULL
-        ORDER BY t, dt ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), true)
+    QUALIFY coalesce(epoch_us(t) - coalesce(dt, 0) * 5e5 > lag(epoch_us(t)) OVER (PARTITION BY run, host, device, util IS NULL, coalesce(await_ms, read_await_ms, write_await_ms, queue_depth) IS NULL ORDER BY t, dt), true)
 )
 SELECT run, host, t, dt, device, util, requests, mean_ms, coalesce(counted, requests * mean_ms / 1000, in_flight) AS queue,
     CASE WHEN counted IS NOT NULL THEN 'queue' WHEN requests * mean_ms IS NOT NULL THEN 'rate and latency' WHEN in_flight IS NOT NULL THEN 'in flight' END AS source

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fenxi_model::{Better, Shape, TABLES};
-use fenxi_query::SHIPPED_FINDINGS;
+use fenxi_model::{Better, Shape, TABLES, catalog::disk};
+use fenxi_query::{SHIPPED_FINDINGS, Scope};
+
+use crate::store::{TestStore, at, fill_everything};
 
 /// Columns with a bad direction that no finding reads, by the reason why none does: something else tells it, or it tells nothing by itself.
 const UNREAD: &[(&str, &str)] = &[
@@ -61,7 +63,8 @@ const UNREAD: &[(&str, &str)] = &[
 /// Names in SQL, without its comments.
 fn words(sql: &str) -> BTreeSet<String> {
     let code = sql.lines().filter(|line| !line.starts_with("--"));
-    let split = |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect::<Vec<_>>();
+    let split =
+        |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect::<Vec<_>>();
     code.flat_map(split).collect()
 }
 
@@ -96,4 +99,22 @@ fn a_column_that_tells_of_trouble_is_read_by_a_finding_or_somebody_said_why_not(
     }
     let silent: Vec<&String> = unread.iter().filter(|name| !said.contains(name.as_str())).collect();
     assert!(silent.is_empty(), "no finding reads these, and nobody says why: {silent:?}");
+}
+
+#[test]
+fn what_a_rule_lacks_is_told_once() {
+    let mut s = TestStore::new();
+    let run = s.run("import", 30.0, |rows| {
+        for second in 1..=30 {
+            rows.row(&disk::TABLE, at(f64::from(second)), 1.0).str(disk::device, "sda").f64(disk::util, 99.0);
+        }
+    });
+    let asked = s.engine().asked(&Scope::of([run])).unwrap();
+    assert!(asked.lacks("disk-saturated").contains("of disk"), "{asked:?}");
+    assert_eq!(asked.lacks("db-deadlocks"), "none of its tables is there");
+    let says = asked.says().unwrap();
+    assert!(says.contains("not asked: no ") && says.len() < 200, "{says}");
+    let full = s.run("all", 2.0, fill_everything);
+    let asked = s.engine().asked(&Scope::of([full])).unwrap();
+    assert_eq!((asked.lacks("disk-saturated"), asked.lacks("cpu-queue")), (String::new(), String::new()));
 }

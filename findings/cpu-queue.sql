@@ -16,13 +16,21 @@
 -- no: sched runnable=1 cpus_online=4 *28 @2
 --
 -- no: sched runnable=30 *30
+--
+-- yes: sched runnable=12 *30
+-- yes: cpu cpu=0 usr=99 idle=1 *30
+-- yes: cpu cpu=1 usr=99 idle=1 *30
+-- no: sched runnable=12 *30
+-- no: cpu cpu=3 usr=99 idle=1 *30
+-- no: cpu cpu=17 usr=99 idle=1 *30
 -- The run queue above the number of CPUs is saturation in the USE method. The gauge is one moment a sample, so that
 -- only a mean above the CPUs counts together with a tenth of the run beyond twice as many.
+-- Tables of single CPUs tell how many there are, unless some are left out.
 -- Where the recorder started a command, or observed a database, that waited for a CPU hardly ever, it is what others had: a fact.
 WITH queues AS (
-    SELECT run, host, wmean(runnable, dt) AS queue, CAST(max(cpus_online) AS BIGINT) AS cpus,
-        sum(CASE WHEN runnable > 2 * cpus_online THEN dt ELSE 0 END) AS long_s, sum(dt) AS seen_s
-    FROM sched
+    SELECT run, host, wmean(queue, dt) AS queue, CAST(max(cpus) AS BIGINT) AS cpus,
+        sum(CASE WHEN queue > 2 * cpus THEN dt ELSE 0 END) AS long_s, sum(dt) AS seen_s
+    FROM cpu_demand
     GROUP BY run, host
 )
 SELECT q.run, q.host, queue, cpus, long_s, seen_s, CASE WHEN m.cpu < 5 THEN 'info' ELSE 'warning' END AS severity

@@ -20,7 +20,11 @@
 --
 -- no: db server=localhost samples=10 *60
 -- no: db_wait server=localhost activity=client wait_class=Client wait_event=ClientWrite kind=client measured=sampled time=9 *60
+--
+-- yes: db server=localhost active_sessions=6 block_read_time=4 *30
+-- no: db server=localhost active_sessions=6 block_read_time=0.5 *30
 -- Three tenths of DB time and two sessions: pg_wait_tracer warns of locks at the same.
+-- Where nobody looked at the sessions, the server's own time in reads and writes of blocks stands against its active sessions.
 WITH classes AS (
     SELECT run, host, server, activity, arg_max(coalesce(wait_event, activity), w.time) AS event, sum(sessions) AS waiting, max(seen_s) AS seen_s
     FROM db_best_wait w
@@ -28,6 +32,12 @@ WITH classes AS (
     GROUP BY run, host, server, activity
 ), shares AS (
     SELECT *, 100 * waiting / sum(waiting) OVER (PARTITION BY run, host, server) AS share FROM classes
+    UNION ALL
+    SELECT run, host, coalesce(server, 'the server') AS server, 'user io' AS activity, 'time in block reads and writes, as the server counts it' AS event, wmean(io_time, dt) AS waiting, sum(dt) AS seen_s,
+        least(100.0, 100 * wmean(io_time, dt) / nullif(wmean(active, dt), 0)) AS share
+    FROM db_load
+    WHERE NOT is_sampled
+    GROUP BY run, host, server
 )
 SELECT run, host, server, activity, event, waiting, share
 FROM shares

@@ -11,11 +11,12 @@
 -- no: disk device=nvme0n1 class=disk queue_depth=3 await_ms=6 *30
 --
 -- no: disk device=nvme0n1 class=disk queue_depth=80 await_ms=0.2 *30
+--
+-- yes: disk device=nvme0n1 reads_per_s=9000 read_await_ms=6 *30
 -- 32 is the depth of a SATA device's own queue (NCQ); what is beyond waits in the host. Without 2 ms nobody feels it.
 WITH disks AS (
-    SELECT run, host, device, wmean(queue_depth, dt) AS depth, wmean(await_ms, dt) AS mean_ms, sum(dt) AS seen_s
-    FROM disk
-    WHERE coalesce(class, 'disk') = 'disk'
+    SELECT run, host, device, wmean(queue, dt) AS depth, wmean(mean_ms, dt) AS mean_ms, sum(dt) AS seen_s
+    FROM disk_use
     GROUP BY run, host, device
 )
 SELECT run, host, device, depth, mean_ms

@@ -15,23 +15,21 @@
 --
 -- yes: disk device=sda class=disk write_await_ms=90 writes_per_s=40 read_await_ms=1 reads_per_s=5 *30
 -- yes: pressure resource=io some=40 *30
+--
+-- yes: disk device=sda await_ms=45 transfers_per_s=100 *30
+-- no: disk device=sda await_ms=4 transfers_per_s=100 *30
 -- 20 ms is slow for any disk that is not overloaded: a rotating one needs about ten. Weighted by requests, at least a hundred of them.
 -- Writeback in the background may be slow while nobody waits for it, which pressure tells: where tasks hardly stalled for I/O it is none.
 -- Where the recorder started a command, or observed a database, that waited for a disk hardly ever, it is what others had: a fact.
-WITH disks AS (
-    SELECT run, host, device, sum(reads_per_s * dt) AS n_reads, sum(writes_per_s * dt) AS n_writes,
-        sum(read_await_ms * reads_per_s * dt) AS read_ms, sum(write_await_ms * writes_per_s * dt) AS write_ms
-    FROM disk
-    WHERE coalesce(class, 'disk') = 'disk'
+WITH means AS (
+    SELECT run, host, device, sum(requests * dt) AS n, wmean(mean_ms, requests * dt) AS mean_ms
+    FROM disk_use
+    WHERE mean_ms IS NOT NULL
     GROUP BY run, host, device
-), means AS (
-    SELECT run, host, device, coalesce(n_reads, 0) + coalesce(n_writes, 0) AS n,
-        (coalesce(read_ms, 0) + coalesce(write_ms, 0)) / nullif(coalesce(n_reads, 0) + coalesce(n_writes, 0), 0) AS mean_ms
-    FROM disks
 ), calm AS (
     SELECT run, host FROM pressure w WHERE resource = 'io' GROUP BY run, host HAVING wmean(w.some, dt) < 5
 )
-SELECT d.run, d.host, device, CAST(round(n) AS BIGINT) AS requests, mean_ms, CASE WHEN m.disk < 5 THEN 'info' ELSE 'warning' END AS severity
+SELECT d.run, d.host, device, CAST(round(n) AS BIGINT) AS requests, d.mean_ms, CASE WHEN m.disk < 5 THEN 'info' ELSE 'warning' END AS severity
 FROM means d LEFT JOIN measured_wait m ON m.run = d.run AND m.host = d.host
-WHERE mean_ms >= 20 AND n >= 100 AND NOT EXISTS (SELECT 1 FROM calm c WHERE c.run = d.run AND c.host = d.host)
-ORDER BY mean_ms DESC, d.run, d.host, device
+WHERE d.mean_ms >= 20 AND n >= 100 AND NOT EXISTS (SELECT 1 FROM calm c WHERE c.run = d.run AND c.host = d.host)
+ORDER BY d.mean_ms DESC, d.run, d.host, device

@@ -29,6 +29,10 @@
 -- no: thread_wait pid=7 comm=gzip wait=run threads=1 role=command *30
 -- no: cpu cpu=0 usr=99 idle=1 *30
 -- no: cpu cpu=1 usr=4 idle=96 *30
+--
+-- no: cpu cpu=0 usr=99 idle=1 *2
+-- no: cpu cpu=0 usr=99 idle=1 *2
+-- no: cpu cpu=1 usr=1 idle=99 *2
 -- Half of the time at 95 %: the average of a whole machine hides one full CPU (USE method: look at utilisation per
 -- CPU, not only at the mean). With the others below 50 %, one of them would have been free.
 -- A recorded command that is one thread and computes fills it as designed.
@@ -36,8 +40,8 @@
 WITH per_cpu AS (
     SELECT run, host, cpu, wmean(100 - idle - coalesce(iowait, 0) - coalesce(steal, 0), dt) AS cpu_busy,
         sum(CASE WHEN 100 - idle - coalesce(iowait, 0) - coalesce(steal, 0) >= 95 THEN dt ELSE 0 END) AS full_s, sum(dt) AS seen_s
-    FROM cpu
-    WHERE cpu IS NOT NULL AND idle IS NOT NULL
+    FROM cpu_use
+    WHERE cpu IS NOT NULL
     GROUP BY run, host, cpu
 ), beside AS (
     SELECT *, (sum(cpu_busy) OVER machine - cpu_busy) / nullif(count(*) OVER machine - 1, 0) AS others,

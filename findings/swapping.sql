@@ -14,13 +14,19 @@
 -- no: vm swap_in_pages_per_s=0 *28 @2
 --
 -- no: vm swap_out_pages_per_s=900 *30
--- Only swapping in, which somebody waits for; a tenth of the run, so that one burst is none. A thousand pages a
+--
+-- yes: vm swap_in_bytes_per_s=4e6 swap_out_bytes_per_s=9e6 *30
+-- no: vm swap_in_bytes_per_s=4e3 *30
+-- Tools that tell bytes have pages of 4 KiB. Only swapping in, which somebody waits for; a tenth of the run, so that one burst is none. A thousand pages a
 -- second for half of the run is a machine that thrashes.
 -- Where the recorder started a command, or observed a database, that waited for memory or a disk hardly ever, it is what others had: a fact.
-WITH hosts AS (
-    SELECT run, host, sum(CASE WHEN swap_in_pages_per_s >= 10 THEN dt ELSE 0 END) AS bad_s, sum(dt) AS seen_s,
-        wmean(swap_in_pages_per_s, dt) AS pages_in, coalesce(wmean(swap_out_pages_per_s, dt), 0) AS pages_out
+WITH pages AS (
+    SELECT run, host, dt, coalesce(swap_in_pages_per_s, swap_in_bytes_per_s / 4096) AS swap_in, coalesce(swap_out_pages_per_s, swap_out_bytes_per_s / 4096) AS swap_out
     FROM vm
+), hosts AS (
+    SELECT run, host, sum(CASE WHEN swap_in >= 10 THEN dt ELSE 0 END) AS bad_s, sum(dt) AS seen_s,
+        wmean(swap_in, dt) AS pages_in, coalesce(wmean(swap_out, dt), 0) AS pages_out
+    FROM pages
     GROUP BY run, host
 )
 SELECT h.run, h.host, bad_s, seen_s, pages_in, pages_out,

@@ -6,8 +6,8 @@
 -- param: n = 16, how many CPUs to show
 -- param: above = 90, utilisation in percent from which a CPU counts as saturated
 WITH busy AS (
-    SELECT run, host, cpu, dt, 100 - idle - coalesce(iowait, 0) AS busy, usr, sys, softirq
-    FROM cpu
+    SELECT run, host, cpu, dt, busy, usr, sys, softirq
+    FROM cpu_use
     WHERE cpu IS NOT NULL
 ), per_cpu AS (
     SELECT run, host, cpu, wmean(busy, dt) AS mean_busy, max(busy) AS max_busy,

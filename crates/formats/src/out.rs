@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fenxi_model::{
-    Micros, Row, Rows, TABLES, Table,
+    Micros, Refused, Row, Rows, TABLES, Table,
     catalog::{event, histogram, metric, result, text},
 };
 use jiff::tz::TimeZone;
@@ -132,6 +132,8 @@ pub struct Out<'a> {
     names_host_first: bool,
     /// The number in the whole input of each line of the part that is read.
     lines: Vec<u64>,
+    /// Values that cannot be, of rows that are handed on.
+    refused: Vec<Refused>,
 }
 
 impl std::fmt::Debug for Out<'_> {
@@ -177,6 +179,7 @@ impl<'a> Out<'a> {
             hosts: BTreeSet::new(),
             names_host_first: false,
             lines: Vec::new(),
+            refused: Vec::new(),
             hints,
         }
     }
@@ -239,6 +242,7 @@ impl<'a> Out<'a> {
     /// never mixed with samples.
     pub fn since_boot(&mut self, yes: bool) {
         if self.in_order && yes != self.in_boot {
+            self.take_refused();
             let (rows, boot) = if yes { (&mut self.rows, false) } else { (&mut self.boot, true) };
             if !rows.is_empty() {
                 (self.sink)(rows, boot);
@@ -263,6 +267,7 @@ impl<'a> Out<'a> {
             return self.boot.row(table, t, dt);
         }
         if self.gathered >= FLUSH_ROWS {
+            self.take_refused();
             (self.sink)(&mut self.rows, false);
             self.gathered = 0;
         }
@@ -418,8 +423,22 @@ impl<'a> Out<'a> {
         self.notes == 0 && self.boot_rows == 0 && self.counts.iter().all(|n| *n == 0)
     }
 
+    /// Remembers what was left out of the rows that are handed on now, as it cannot be.
+    fn take_refused(&mut self) {
+        for news in self.rows.refused().into_iter().chain(self.boot.refused()) {
+            match self.refused.iter_mut().find(|known| std::ptr::eq(known.column, news.column)) {
+                Some(known) => known.times += news.times,
+                None => self.refused.push(news),
+            }
+        }
+    }
+
     /// The last notes.
     fn close(&mut self) {
+        self.take_refused();
+        for refused in std::mem::take(&mut self.refused) {
+            self.note(None, &refused.to_string());
+        }
         if self.has_no_row() {
             self.note(None, "nothing was taken from this file: it has no values of its format");
         }

@@ -31,7 +31,7 @@ pub use near::near;
 pub use place::{AnySchema, Place};
 pub use random::Random;
 pub use range::TimeRange;
-pub use rows::{Row, Rows, RowsOf, TableRows};
+pub use rows::{Refused, Row, Rows, RowsOf, TableRows};
 pub use schema::{fingerprint, schema_of};
 pub use secrets::{SECRET, command_without_secrets, is_secret_name, is_secret_parameter, text_without_secrets};
 pub use selector::{RunId, Selector, SelectorError};

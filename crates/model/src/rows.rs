@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use cells::Cells;
 pub use row::Row;
-pub use table_rows::{RowsOf, TableRows};
+pub use table_rows::{Refused, RowsOf, TableRows};
 
 use crate::{
     Micros, TABLES, Table, TableId,
@@ -95,6 +95,18 @@ impl Rows {
             .str(note::file, file)
             .i64(note::line, line.into().map(|l| l as i64))
             .text(note::message, message);
+    }
+
+    /// What cannot be and was left out, by column; each column is told once.
+    pub fn refused(&mut self) -> Vec<Refused> {
+        self.tables.iter_mut().flatten().flat_map(TableRows::refused).collect()
+    }
+
+    /// Notes what cannot be and was left out since the last time.
+    pub fn note_refused(&mut self) {
+        for refused in self.refused() {
+            self.note("", None, &refused.to_string());
+        }
     }
 
     /// Records that something happened to `subject` at `t`.

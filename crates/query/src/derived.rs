@@ -20,11 +20,16 @@ macro_rules! derived {
 }
 
 derived! {
+    "cpu_demand",
+    "cpu_use",
     "db_best_wait",
+    "db_load",
     "db_server",
     "db_session_share",
     "db_statement_mean",
     "db_text",
+    "disk_stall",
+    "disk_use",
     "host_role",
     "load_driver",
     "lone_command",

@@ -16,6 +16,7 @@
 //! A column called `severity` overrules the header's for its row. A key `comparison` says that what is found matters to
 //! whoever compares the run: `warn`, or `refuse` where a comparison has no meaning.
 
+mod asked;
 mod fixture;
 mod kept;
 mod rank;
@@ -31,6 +32,7 @@ use fenxi_model::{Section, words};
 use fenxi_store::Store;
 use serde_json::Value;
 
+pub use asked::{CanAsk, Missing};
 pub use fixture::Case;
 pub use rank::{DB_TIME, Impact, ImpactColumn, Kind, LATENCY, QUEUE, SERVICE, Splits, rank};
 

@@ -11,7 +11,10 @@ use std::{
 
 use fenxi_model::{Micros, RunId, Shape, TABLES, Table, Type, catalog::event, schema_of};
 use fenxi_store::{APART, Holds, RunFilter, Store, TableFile};
-use parquet::{arrow::arrow_reader::ArrowReaderMetadata, file::statistics::Statistics};
+use parquet::{
+    arrow::arrow_reader::ArrowReaderMetadata,
+    file::{metadata::RowGroupMetaData, statistics::Statistics},
+};
 
 use crate::{
     Part, QueryError, Scope,
@@ -244,6 +247,28 @@ fn greatest(path: &Path, column: &str) -> Result<Option<f64>, QueryError> {
         }
     }
     Ok(Some(greatest))
+}
+
+/// The columns of `table` that have a value in runs of `scope`, as the statistics of their files have it; of a file of many runs those
+/// of any.
+pub(crate) fn columns_with_values(store: &Store, table: &str, scope: &Scope) -> Result<BTreeSet<String>, QueryError> {
+    let files = store.files(table, scope.runs.as_deref())?;
+    store.check(&files)?;
+    let mut there = BTreeSet::new();
+    for file in &files {
+        let file = footer(&file.path)?;
+        let groups = file.metadata().row_groups();
+        for (place, column) in file.parquet_schema().columns().iter().enumerate() {
+            let has = |group: &RowGroupMetaData| {
+                let nulls = group.column(place).statistics().and_then(Statistics::null_count_opt);
+                group.num_rows() > 0 && nulls != Some(group.num_rows() as u64)
+            };
+            if groups.iter().any(has) {
+                there.insert(column.name().to_owned());
+            }
+        }
+    }
+    Ok(there)
 }
 
 /// What stands at the end of a file: its columns, and statistics of its row groups.

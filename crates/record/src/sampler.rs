@@ -244,6 +244,7 @@ impl Active {
         cost.wall_s += wall;
         cost.max_s = cost.max_s.max(wall);
         cost.rows += (rows.len() - rows_before) as u64;
+        rows.note_refused();
         if let Some(message) = failure {
             cost.failures += 1;
             if self.noted.len() < 100 && self.noted.insert(message.clone()) {

@@ -86,13 +86,23 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let text = if args.json {
         let line = json!({ "kind": "answer", "names": diagnosis.answer.names, "text": diagnosis.answer.text,
             "detail": diagnosis.answer.detail, "finding": diagnosis.answer.finding });
-        format!("{line}\n{}{}", explained.json_lines(), different.iter().map(differs::json_lines).collect::<String>())
+        let asked = engine.asked(&scope)?;
+        let missing = asked.missing.iter().map(|m| json!({ "what": m.what, "findings": m.findings }));
+        let not_asked = json!({ "kind": "not asked", "findings": asked.not_asked(), "missing": missing.collect::<Vec<_>>(),
+            "elsewhere": asked.elsewhere });
+        format!(
+            "{line}\n{not_asked}\n{}{}",
+            explained.json_lines(),
+            different.iter().map(differs::json_lines).collect::<String>()
+        )
     } else {
         let width = print::width(&std::io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH);
         let width = if args.markdown { usize::MAX } else { width };
         let head = answer::first_screen(&engine, &scope, &diagnosis, width, args.markdown)?;
         let different = different.map_or_else(String::new, |found| differs::text(&found, args.markdown));
-        let blocks = [head, text(&explained, args.markdown), different];
+        let asked = engine.asked(&scope)?.says();
+        let asked = asked.map_or_else(String::new, |says| format!("{says}; `fenxi findings --all RUN` has each\n"));
+        let blocks = [head, text(&explained, args.markdown), different, asked];
         blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;

@@ -4,7 +4,7 @@ use std::{io, process::ExitCode};
 
 use clap::Args;
 use fenxi_compare::Diagnosis;
-use fenxi_query::{Engine, Finding, Found, Kind, Occurrence, findings};
+use fenxi_query::{CanAsk, Engine, Finding, Found, Kind, Occurrence, findings};
 use serde_json::{Map, json};
 
 use crate::{
@@ -29,7 +29,8 @@ Examples:
   fenxi findings                  check the latest run
   fenxi findings before after     check two runs
   fenxi findings 03:10..03:25     check a time of a recording with --roll
-  fenxi findings --all            list the rules")]
+  fenxi findings --all            list the rules
+  fenxi findings --all @1         with what a run lacks for each")]
 pub struct FindingsArgs {
     /// Runs or ranges of time to check [default: @1]
     #[arg(value_name = "RUN")]
@@ -37,7 +38,7 @@ pub struct FindingsArgs {
     /// When
     #[command(flatten)]
     pub range: RangeArgs,
-    /// List the rules and what each detects
+    /// List the rules and what each detects; with RUN, what it lacks for each
     #[arg(long)]
     pub all: bool,
     /// Print JSON Lines, one object per finding (with `--all` per rule)
@@ -54,19 +55,25 @@ pub struct FindingsArgs {
 /// Says what stands out in runs, or lists the rules.
 pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
-    if args.all {
-        print::put(print::Form::json_if(args.json), rules(&findings(&store)?, args).as_bytes())?;
+    if args.all && args.range.of(&args.runs, &[]).is_empty() {
+        print::put(print::Form::json_if(args.json), rules(&findings(&store)?, None, args).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     let scope = answers::scope(&store, &args.range.of(&args.runs, &["@1"]))?;
     let engine = Engine::on_demand(&store, &args.engine.options())?;
+    if args.all {
+        let asked = engine.asked(&scope)?;
+        print::put(print::Form::json_if(args.json), rules(&findings(&store)?, Some(&asked), args).as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let asked = if args.json { None } else { engine.asked(&scope)?.says() };
     let Diagnosis { answer, found: all, several_hosts } = Diagnosis::of(&engine, &scope)?;
     let runs = scope.runs.map_or(0, |runs| runs.len());
     let text = if args.json {
         all.iter().flat_map(json_lines).collect()
     } else {
         let page = Page { markdown: args.markdown, width: page_width(args), several: runs > 1, several_hosts };
-        answer::text(&answer, page_width(args), args.markdown) + "\n" + &page.write(&all)
+        answer::text(&answer, page_width(args), args.markdown) + "\n" + &page.write(&all) + &Page::not_asked(asked)
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;
     let mut code = ExitCode::SUCCESS;
@@ -128,6 +135,11 @@ impl Page {
         out
     }
 
+    /// What could not be asked, in a line.
+    fn not_asked(says: Option<String>) -> String {
+        says.map_or_else(String::new, |says| format!("{says}; `fenxi findings --all RUN` has each\n"))
+    }
+
     fn finding(&self, out: &mut String, found: &Found) {
         let occurrences = found.outcome.as_deref().unwrap_or_default();
         let f = &found.finding;
@@ -174,11 +186,13 @@ impl Page {
     }
 }
 
-fn rules(all: &[Finding], args: &FindingsArgs) -> String {
+/// The rules, with what runs lack for each where that is asked.
+fn rules(all: &[Finding], asked: Option<&CanAsk>, args: &FindingsArgs) -> String {
+    let lacks = |f: &Finding| asked.map(|asked| asked.lacks(&f.name));
     if args.json {
         let line = |f: &Finding| {
             json!({ "finding": f.name, "severity": f.severity.word(), "section": f.section.word(), "title": f.title,
-                "says": f.says(), "advice": f.advice, "ask": f.ask, "own": f.own })
+                "says": f.says(), "advice": f.advice, "ask": f.ask, "own": f.own, "lacks": lacks(f) })
             .to_string()
                 + "\n"
         };
@@ -198,7 +212,11 @@ fn rules(all: &[Finding], args: &FindingsArgs) -> String {
         };
         return head + &all.iter().map(line).collect::<String>();
     }
-    let row = |f: &Finding| vec![f.name.clone(), f.severity.to_string(), f.section.to_string(), f.title.clone()];
+    let row = |f: &Finding| {
+        let told = [f.name.clone(), f.severity.to_string(), f.section.to_string(), f.title.clone()];
+        told.into_iter().chain(lacks(f)).collect::<Vec<_>>()
+    };
     let rows: Vec<_> = all.iter().map(row).collect();
-    print::columns(&["finding", "severity", "section", "looks for"], &[], &rows)
+    let header = ["finding", "severity", "section", "looks for", "not asked, for lack of"];
+    print::columns(&header[..4 + usize::from(asked.is_some())], &[], &rows)
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use super::{
-    sheet::{Column, Decimal, Mapping, Role, Sheet, Target},
+    sheet::{Column, Decimal, Mapping, Role, Sheet, Target, mapping_of},
     when::When,
 };
 use crate::{Family, Format, Head, Input, Out, Sure};
@@ -65,7 +65,10 @@ struct Reader {
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let mapping = Mapping::of(out);
+    let mapping = match out.hints().mapping {
+        Some(_) => Mapping::of(out),
+        None => mapping_of(&keys(&input.head()), out),
+    };
     let sheet = Sheet::new(&mapping, Decimal::Point, out);
     let mut reader =
         Reader { mapping, sheet, places: FxHashMap::default(), cells: Vec::new(), path: String::new(), beyond: false };
@@ -80,6 +83,15 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         }
     }
     reader.sheet.release(out);
+}
+
+/// The names in the first object.
+fn keys(head: &str) -> Vec<String> {
+    let first = head.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+    match serde_json::from_str(first.trim_end_matches(',')) {
+        Ok(Value::Object(object)) => object.into_iter().map(|(key, _)| key).collect(),
+        _ => Vec::new(),
+    }
 }
 
 impl Reader {
@@ -141,7 +153,7 @@ impl Reader {
         let name = self.path.clone();
         let mapped = self.mapping.role(&name);
         let free = self.sheet.when.is_none() || self.mapping.when().is_some();
-        let timed = !self.sheet.columns.iter().any(|c| matches!(c.role, Role::Time));
+        let timed = !self.sheet.columns().iter().any(|c| matches!(c.role, Role::Time));
         let role = match mapped {
             Some(Role::Time) => {
                 if self.sheet.when.is_none() {
@@ -158,8 +170,8 @@ impl Reader {
             None if value.is_string() => Role::Label(name.clone()),
             None => Role::Values(vec![Target::metric(&name)]),
         };
-        let place = self.sheet.columns.len();
-        self.sheet.columns.push(Column { name: name.clone(), role });
+        let place = self.sheet.columns().len();
+        self.sheet.add(Column { name: name.clone(), role });
         self.places.insert(name, place);
         self.cells.push(String::new());
         Some(place)

@@ -46,7 +46,7 @@ table! {
         /// Samples that were dropped, as too many waited.
         dropped: count(Lower),
         /// CPU time that the agent used, in percent of one CPU.
-        cpu_pct: percent(Lower),
+        cpu_pct: percent(Lower).beyond_100(),
     }
 }
 

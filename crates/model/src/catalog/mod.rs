@@ -181,6 +181,8 @@ pub struct Column {
     pub better: Better,
     /// What its values are of their interval's events.
     pub statistic: Statistic,
+    /// The smallest and the largest value that can be: what lies outside is no measurement.
+    pub range: (f64, f64),
     /// Whether its values name things of one run only, as process IDs do.
     pub is_of_one_run: bool,
     /// The column of the same table that counts the events whose mean it is: its mean over time is weighted by them. None where
@@ -190,8 +192,19 @@ pub struct Column {
     pub doc: &'static str,
 }
 
+/// By how many percent points a share may lie outside of 0 to 100, and ten times that above: clocks and rounding of tools.
+const TOLERANCE: f64 = 1.0;
+/// More CPUs than any machine has.
+const MOST_CPUS: f64 = 65536.0;
+
 impl Column {
     const fn new(ty: Type, unit: Unit, kind: Kind, better: Better) -> Column {
+        let range = match kind {
+            Kind::Percent => (-TOLERANCE, 100.0 + 10.0 * TOLERANCE),
+            // A difference of floats is not always exactly nothing.
+            Kind::Rate | Kind::Count => (-1e-9, f64::INFINITY),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        };
         Column {
             name: "",
             ty,
@@ -199,6 +212,7 @@ impl Column {
             kind,
             better,
             statistic: Statistic::Mean,
+            range,
             is_of_one_run: false,
             mean_of: None,
             doc: "",
@@ -215,6 +229,12 @@ impl Column {
     /// The same column as a key: a number to group by.
     const fn as_key(mut self) -> Column {
         self.kind = Kind::Label;
+        self
+    }
+
+    /// The same column as a share that may exceed 100 %: of one CPU, where several work.
+    const fn beyond_100(mut self) -> Column {
+        self.range.1 = 100.0 * MOST_CPUS;
         self
     }
 

@@ -76,7 +76,7 @@ table! {
         /// Segments retransmitted per second.
         retransmits_per_s: rate(PerS, Lower),
         /// Retransmitted share of segments sent; above a fraction of one percent, look for packet loss.
-        retransmit: percent(Lower),
+        retransmit: percent(Lower).beyond_100(),
         /// Damaged segments received per second.
         in_errors_per_s: rate(PerS, Lower),
         /// Resets sent per second.

@@ -14,19 +14,19 @@ table! {
         /// Process ID of the parent.
         ppid: id().of_one_run(),
         /// CPU time in user code, in percent of one CPU; several threads can exceed 100 %.
-        usr: percent(Lower),
+        usr: percent(Lower).beyond_100(),
         /// CPU time in the kernel, in percent of one CPU.
-        sys: percent(Lower),
+        sys: percent(Lower).beyond_100(),
         /// CPU time running a guest, in percent of one CPU.
-        guest: percent(Neither),
+        guest: percent(Neither).beyond_100(),
         /// Total CPU time, in percent of one CPU, as exact as the kernel measures it.
-        cpu: percent(Lower),
+        cpu: percent(Lower).beyond_100(),
         /// Run-queue latency: time that its threads were runnable without a CPU, in percent of one CPU.
-        run_queue_wait: percent(Lower),
+        run_queue_wait: percent(Lower).beyond_100(),
         /// Share of time waiting for block I/O (delay accounting).
-        io_wait: percent(Lower),
+        io_wait: percent(Lower).beyond_100(),
         /// CPU time of children that exited in the interval, in percent of one CPU.
-        children_cpu: percent(Lower),
+        children_cpu: percent(Lower).beyond_100(),
         /// Resident memory.
         rss_bytes: gauge(Bytes, Lower),
         /// Virtual memory.
@@ -90,15 +90,15 @@ table! {
         /// User it runs as.
         user: label(),
         /// CPU time in user code, in percent of one CPU.
-        usr: percent(Lower),
+        usr: percent(Lower).beyond_100(),
         /// CPU time in the kernel, in percent of one CPU.
-        sys: percent(Lower),
+        sys: percent(Lower).beyond_100(),
         /// CPU time running a guest, in percent of one CPU.
-        guest: percent(Neither),
+        guest: percent(Neither).beyond_100(),
         /// Total CPU time, in percent of one CPU.
-        cpu: percent(Lower),
+        cpu: percent(Lower).beyond_100(),
         /// Run-queue latency: time runnable without a CPU, in percent of one CPU.
-        run_queue_wait: percent(Lower),
+        run_queue_wait: percent(Lower).beyond_100(),
         /// Share of time in page faults on text pages (Solaris TFL).
         text_fault: percent(Lower),
         /// Share of time in page faults on data pages (Solaris DFL).
@@ -150,17 +150,17 @@ table! {
         /// Path below the root of the hierarchy; `/` is the root.
         cgroup: label(),
         /// CPU time, in percent of one CPU.
-        cpu: percent(Lower),
+        cpu: percent(Lower).beyond_100(),
         /// CPU time in user code, in percent of one CPU.
-        usr: percent(Lower),
+        usr: percent(Lower).beyond_100(),
         /// CPU time in the kernel, in percent of one CPU.
-        sys: percent(Lower),
+        sys: percent(Lower).beyond_100(),
         /// Throttled share of enforcement periods: its CPU quota was exhausted.
         throttled: percent(Lower),
         /// Time its tasks were throttled by the quota, in percent of one CPU.
-        throttled_time: percent(Lower),
+        throttled_time: percent(Lower).beyond_100(),
         /// CPU quota, in percent of one CPU; NULL without a limit.
-        cpu_limit: percent(Neither),
+        cpu_limit: percent(Neither).beyond_100(),
         /// Memory charged to it.
         memory_bytes: gauge(Bytes, Lower),
         /// Memory limit; NULL without one.

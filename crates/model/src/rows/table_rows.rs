@@ -8,7 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 use super::cells::{Cells, NULL_CODE, NULL_I64, put};
 use crate::{
     AnySchema, Micros, Place, Table, Type,
-    catalog::HOST,
+    catalog::{Column, HOST},
     place::{I64, Number, Time, Words},
     schema_of,
 };
@@ -25,12 +25,42 @@ pub struct TableRows {
     schema: Option<SchemaRef>,
     /// Rows for which a column has room when it is begun.
     room: usize,
+    /// Values that cannot be, by column.
+    refused: Vec<Refused>,
+}
+
+/// Values of a column that cannot be: they are NULL.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// The table.
+    pub table: &'static str,
+    /// The column.
+    pub column: &'static Column,
+    /// The first of them.
+    pub first: f64,
+    /// How many there were.
+    pub times: u64,
+    /// Whether somebody was told.
+    is_told: bool,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refused { table, column, first, times, .. } = self;
+        let values = if *times == 1 {
+            "a value cannot be, and is".to_owned()
+        } else {
+            format!("{times} values cannot be, and are")
+        };
+        write!(f, "{table}.{}: {values} left out: {first}", column.name)?;
+        f.write_str(if *times == 1 { "" } else { " is the first" })
+    }
 }
 
 impl TableRows {
     pub(super) fn new(table: &'static Table, room: usize) -> TableRows {
         let columns = table.columns.iter().map(|_| Cells::Unset).collect();
-        TableRows { table, n_rows: 0, columns, schema: None, room }
+        TableRows { table, n_rows: 0, columns, schema: None, room, refused: Vec::new() }
     }
 
     /// The table these rows belong to.
@@ -54,7 +84,14 @@ impl TableRows {
 
     pub(super) fn map_text(&self, change: &impl Fn(&str) -> Cow<'_, str>) -> TableRows {
         let columns = self.columns.iter().map(|cells| cells.map_text(change)).collect();
-        TableRows { table: self.table, n_rows: self.n_rows, columns, schema: self.schema.clone(), room: self.room }
+        TableRows {
+            table: self.table,
+            n_rows: self.n_rows,
+            columns,
+            schema: self.schema.clone(),
+            room: self.room,
+            refused: self.refused.clone(),
+        }
     }
 
     /// Adds the rows of `from`, which are of the same table, later by `shift`, and with another host if one is given.
@@ -128,9 +165,13 @@ impl TableRows {
         &mut self.columns[place]
     }
 
-    /// Sets the column number `place` of the last row; NaN and infinities are NULL.
+    /// Sets the column number `place` of the last row; NaN, infinities and what cannot be are NULL.
     #[inline]
     pub(super) fn set_f64(&mut self, place: usize, value: f64) {
+        let (least, most) = self.table.columns[place].range;
+        if value < least || value > most {
+            return self.refuse(place, value);
+        }
         let n = self.n_rows;
         match self.cells(place) {
             Cells::F64(values) => put(values, n, value, f64::NAN),
@@ -164,6 +205,27 @@ impl TableRows {
             Cells::Text(values) => put(values, n, Some(value.into()), None),
             _ => self.wrong_type(place),
         }
+    }
+
+    #[cold]
+    fn refuse(&mut self, place: usize, value: f64) {
+        let column = &self.table.columns[place];
+        match self.refused.iter_mut().find(|refused| std::ptr::eq(refused.column, column)) {
+            Some(refused) => refused.times += 1,
+            // An infinity is how a source says that it divided by nothing.
+            None if value.is_infinite() => {}
+            None => {
+                let table = self.table.name;
+                self.refused.push(Refused { table, column, first: value, times: 1, is_told: false });
+            }
+        }
+    }
+
+    /// What was refused of columns of which nobody was told yet.
+    pub(super) fn refused(&mut self) -> Vec<Refused> {
+        let news = self.refused.iter().filter(|refused| !refused.is_told).cloned().collect();
+        self.refused.iter_mut().for_each(|refused| refused.is_told = true);
+        news
     }
 
     /// Only who sets columns by number can come here: a bug of a source, found by its first test.

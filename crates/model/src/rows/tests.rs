@@ -31,6 +31,34 @@ fn what_is_not_set_is_null_and_what_nobody_sets_is_no_column() {
 }
 
 #[test]
+fn what_cannot_be_is_null_and_told_once() {
+    let mut rows = Rows::new("h");
+    for value in [3.0, -380_140.0, 3_035_110_221.0, 100.4] {
+        rows.row(&cpu::TABLE, Micros(5), 1.0).f64(cpu::iowait, value).f64(cpu::intr_per_s, -value);
+    }
+    rows.row(&process::TABLE, Micros(5), 1.0).f64(process::cpu, 640.0);
+    rows.row(&event::TABLE, Micros(5), 1.0);
+    let cells = rows.of(&cpu::TABLE).unwrap();
+    assert_eq!([0, 1, 2, 3].map(|row| cells.f64(row, cpu::iowait)), [Some(3.0), None, None, Some(100.4)]);
+    assert_eq!([0, 1].map(|row| cells.f64(row, cpu::intr_per_s)), [None, Some(380_140.0)]);
+    // Of one CPU several threads use more than all.
+    assert_eq!(rows.of(&process::TABLE).unwrap().f64(0, process::cpu), Some(640.0));
+    let told: Vec<String> = rows.refused().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "cpu.intr_per_s: 3 values cannot be, and are left out: -3 is the first",
+            "cpu.iowait: 2 values cannot be, and are left out: -380140 is the first",
+        ]
+    );
+    assert!(rows.refused().is_empty());
+    rows.row(&cpu::TABLE, Micros(6), 1.0).f64(cpu::usr, -50.0);
+    rows.note_refused();
+    let notes = rows.of(&note::TABLE).unwrap();
+    assert_eq!(notes.str(0, note::message), Some("cpu.usr: a value cannot be, and is left out: -50"));
+}
+
+#[test]
 fn codes_stay_the_same_from_batch_to_batch() {
     let mut rows = Rows::new("h");
     let mut take = |names: &[&str]| {

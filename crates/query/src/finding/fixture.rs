@@ -42,6 +42,11 @@ enum Cell {
 }
 
 impl Case {
+    /// The tables of its rows, with the columns that are set.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&'static Table, Vec<usize>)> + '_ {
+        self.lines.iter().map(|line| (line.table, line.cells.iter().map(|(place, _)| *place).collect()))
+    }
+
     /// Adds its rows to `rows` for a run that began at `start`; gives the run's length in seconds.
     pub fn fill(&self, rows: &mut Rows, start: Micros) -> f64 {
         let host = rows.host().to_owned();

@@ -7,6 +7,7 @@ mod engine;
 mod findings;
 mod formats;
 mod kept;
+mod meanings;
 mod pools;
 mod questions;
 mod rendered;

@@ -11,7 +11,7 @@ mod tests;
 use jiff::tz::{Offset, TimeZone};
 
 use super::{
-    sheet::{Column, Mapping, Role, Sheet, Target},
+    sheet::{Column, Decimal, Mapping, Role, Sheet, Target, mapping_of, number_in},
     when::When,
 };
 use crate::{Family, Format, Head, Input, Out, Sure};
@@ -51,6 +51,7 @@ fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
         return;
     };
     drop(head);
+    let mapping = if out.hints().mapping.is_none() && found.header { mapping_of(&found.names, out) } else { mapping };
     let mut sheet = Sheet::new(&mapping, found.decimal(), out);
     columns(&found, &mapping, &mut sheet, out);
     for _ in 0..found.skip {
@@ -91,16 +92,16 @@ fn row(sheet: &mut Sheet, line: u64, cells: &mut Vec<String>, out: &mut Out<'_>)
     let blank = cells.iter().all(|cell| cell.trim().is_empty());
     let comment = cells.first().is_some_and(|cell| cell.starts_with('#'));
     // Files that were put together repeat the header.
-    let repeated = || cells.iter().zip(&sheet.columns).all(|(cell, column)| cell.trim() == column.name);
-    if blank || comment || cells.len() == sheet.columns.len() && repeated() {
+    let repeated = || cells.iter().zip(sheet.columns()).all(|(cell, column)| cell.trim() == column.name);
+    if blank || comment || cells.len() == sheet.columns().len() && repeated() {
         return;
     }
     // Some writers end each row, but not the header, with a separator.
-    while cells.len() > sheet.columns.len() && cells.last().is_some_and(|cell| cell.trim().is_empty()) {
+    while cells.len() > sheet.columns().len() && cells.last().is_some_and(|cell| cell.trim().is_empty()) {
         cells.pop();
     }
-    if cells.len() != sheet.columns.len() {
-        let why = format!("{} cells under {} columns", cells.len(), sheet.columns.len());
+    if cells.len() != sheet.columns().len() {
+        let why = format!("{} cells under {} columns", cells.len(), sheet.columns().len());
         out.unknown(line, &cells.join(" | "), &why);
         return;
     }
@@ -118,16 +119,43 @@ pub(super) fn perfmon_zone(title: &str) -> Option<TimeZone> {
 fn columns(found: &Dialect, mapping: &Mapping, sheet: &mut Sheet, out: &mut Out<'_>) {
     let time = time_columns(found, mapping, sheet, out);
     let decimal = mapping.decimal().unwrap_or(found.decimal());
+    let counters = are_counters(found, mapping, decimal);
     for (place, name) in found.names.iter().enumerate() {
         let cells = || found.sample.iter().filter_map(|row| row.get(place)).map(String::as_str);
         let name = if name.is_empty() { format!("column{}", place + 1) } else { name.clone() };
         let role = match mapping.role(&name) {
+            Some(Role::Values(mut targets)) => {
+                targets.iter_mut().for_each(|target| target.settle(counters));
+                Role::Values(targets)
+            }
             Some(role) => role,
             None if time.contains(&place) => Role::Time,
             None => automatic(&name, is_numeric(cells(), decimal), found, place),
         };
-        sheet.columns.push(Column { name, role });
+        sheet.add(Column { name, role });
     }
+}
+
+/// Whether columns that a mapping leaves open are counters, as the first rows show: these rise together, and fall together where
+/// whatever counts began anew. Of differences that somebody made of them some rise while others fall.
+fn are_counters(found: &Dialect, mapping: &Mapping, decimal: Decimal) -> bool {
+    let open: Vec<usize> = (0..found.names.len())
+        .filter(|place| matches!(mapping.role(&found.names[*place]), Some(Role::Values(targets)) if targets.iter().any(Target::is_open)))
+        .collect();
+    let number = |row: &Vec<String>, place: usize| row.get(place).and_then(|cell| number_in(cell, decimal));
+    let (mut steps, mut mixed, mut fallen) = (0, 0, 0);
+    for rows in found.sample.windows(2) {
+        let changes = open.iter().filter_map(|place| number(&rows[1], *place)?.partial_cmp(&number(&rows[0], *place)?));
+        let (mut rises, mut falls) = (false, false);
+        for change in changes {
+            rises |= change.is_gt();
+            falls |= change.is_lt();
+        }
+        steps += 1;
+        mixed += u32::from(rises && falls);
+        fallen += u32::from(falls);
+    }
+    !(mixed * 4 > steps || fallen >= 2 && fallen * 4 > steps)
 }
 
 /// What a column is that nothing is said about.

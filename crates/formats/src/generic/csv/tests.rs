@@ -61,6 +61,40 @@ fn a_mapping_file_says_where_columns_go() {
 }
 
 #[test]
+fn wide_columns_become_rows_with_labels_of_their_names() {
+    let value = |column: &str, to: &str, more: &str| {
+        let (table, to) = to.split_once('.').unwrap();
+        format!("[[value]]\ncolumn = \"{column}\"\ntable = \"{table}\"\nto = \"{to}\"\n{more}\n")
+    };
+    let mapping = [
+        "set = { server = \"db1\" }\n".to_owned(),
+        value("cpu core #<cpu>", "cpu.idle", "scale = -1\noffset = 100"),
+        value("<device> read", "disk.read_bytes_per_s", ""),
+        value("<device> busy", "disk.util", ""),
+        value("lock ms", "db.row_lock_time", "counter = true\nscale = 0.001"),
+        value("commits", "db.commits_per_s", "amount = true"),
+        value("stalled", "pressure.some", "set = { resource = \"io\" }"),
+    ]
+    .concat();
+    let text = "time,cpu core #0,cpu core #1,sda read,sda busy,sdb read,lock ms,commits,stalled,my read\n\
+        2026-11-21T14:00:00Z,10,20,5,50,7,1000,40,3,1\n2026-11-21T14:00:10Z,10,30,5,50,,500,40,3,1\n2026-11-21T14:00:20Z,10,30,5,50,,3500,40,3,1\n";
+    let rows = mapped(&mapping, text);
+    for row in [
+        "14:00:00.000000Z\t10\tx\t0\t90",
+        "14:00:10.000000Z\t10\tx\t1\t70",
+        "14:00:00.000000Z\t10\tx\tsda\t5\t50",
+        "14:00:00.000000Z\t10\tx\tsdb\t7",
+        "14:00:00.000000Z\t10\tx\tio\t3",
+        // A counter that began anew tells nothing of the interval.
+        "14:00:10.000000Z\t10\tx\tdb1\t4\t\n",
+        "14:00:20.000000Z\t10\tx\tdb1\t4\t0.3\n",
+    ] {
+        assert!(rows.contains(&row.replace("\tx\t", "\tunknown\t")), "{row:?}\n{rows}");
+    }
+    assert!(!rows.contains("14:00:10.000000Z\t10\tunknown\tsdb"), "{rows}");
+}
+
+#[test]
 fn the_example_of_the_documentation_is_right() {
     let page = include_str!("../../../../../docs/import-mapping.md");
     let block = |kind: &str| {

@@ -1,7 +1,7 @@
 //! The mapping file: a few lines of TOML that say which column is what. `docs/import-mapping.md`
 //! describes it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use fenxi_model::{TABLES, near};
 use jiff::tz::TimeZone;
@@ -12,6 +12,9 @@ use crate::{
     Out,
     generic::{labels::unit_of, when::When},
 };
+
+/// The longest name that is looked for in a mapping.
+const LONGEST: usize = 300;
 
 /// A mapping file as it is written.
 #[derive(Debug, Default, Deserialize)]
@@ -27,7 +30,22 @@ struct File {
     labels: LabelColumns,
     ignore: Vec<String>,
     others: Others,
+    /// Labels that every row has.
+    set: BTreeMap<String, String>,
     value: Vec<Value>,
+    shipped: Option<Header>,
+}
+
+/// What a shipped mapping says of itself.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Header {
+    /// Whose columns they are.
+    pub(super) title: String,
+    /// Columns that only such a file has.
+    pub(super) known: Vec<String>,
+    /// How many of these must be there.
+    pub(super) enough: usize,
 }
 
 #[derive(Debug, Deserialize)]
@@ -81,7 +99,42 @@ struct Value {
     #[serde(default = "one")]
     scale: f64,
     #[serde(default)]
-    cumulative: bool,
+    offset: f64,
+    #[serde(default, alias = "cumulative")]
+    counter: Counter,
+    /// Whether a value is the amount of its interval.
+    #[serde(default)]
+    amount: bool,
+    #[serde(default)]
+    set: BTreeMap<String, String>,
+}
+
+/// Whether a column's values only grow.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(from = "Told")]
+pub(super) enum Counter {
+    #[default]
+    No,
+    Yes,
+    /// As its first values show.
+    Auto,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Told {
+    Is(bool),
+    Auto(#[allow(dead_code, reason = "any word means that the values tell")] String),
+}
+
+impl From<Told> for Counter {
+    fn from(told: Told) -> Counter {
+        match told {
+            Told::Is(false) => Counter::No,
+            Told::Is(true) => Counter::Yes,
+            Told::Auto(_) => Counter::Auto,
+        }
+    }
 }
 
 fn one() -> f64 {
@@ -89,9 +142,9 @@ fn one() -> f64 {
 }
 
 /// What the mapping says, as far as it makes sense.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in super::super) struct Mapping {
-    file: File,
+    file: Arc<File>,
     zone: Option<TimeZone>,
     values: Vec<(String, Target)>,
 }
@@ -100,28 +153,55 @@ impl Mapping {
     /// Reads the mapping of the hints; what is wrong in it becomes a note each.
     pub(in super::super) fn of(out: &mut Out<'_>) -> Mapping {
         let Some(text) = out.hints().mapping.clone() else { return Mapping::default() };
-        let file: File = match toml::from_str(&text) {
+        let (mapping, wrong) = Mapping::read(&text);
+        wrong.iter().for_each(|why| out.note(None, why));
+        mapping
+    }
+
+    /// Reads the text of a mapping file, and says what is wrong in it.
+    pub(super) fn read(text: &str) -> (Mapping, Vec<String>) {
+        let mut wrong = Vec::new();
+        let file: File = match toml::from_str(text) {
             Ok(file) => file,
             Err(error) => {
-                out.note(None, &format!("the mapping file cannot be read and is left out: {}", error.message()));
-                return Mapping::default();
+                let why = format!("the mapping file cannot be read and is left out: {}", error.message());
+                return (Mapping::default(), vec![why]);
             }
         };
         let zone = file.time.as_ref().and_then(|t| t.zone.as_ref()).and_then(|name| {
             let zone = if name == "UTC" { Some(TimeZone::UTC) } else { TimeZone::get(name).ok() };
             if zone.is_none() {
-                out.note(None, &format!("the mapping file names an unknown time zone `{name}`"));
+                wrong.push(format!("the mapping file names an unknown time zone `{name}`"));
             }
             zone
         });
         let mut values = Vec::new();
         for value in &file.value {
-            match target(value) {
+            match target(value, &file.set) {
                 Ok(target) => values.push((value.column.clone(), target)),
-                Err(why) => out.note(None, &format!("the mapping of column `{}`: {why}", value.column)),
+                Err(why) => wrong.push(format!("the mapping of column `{}`: {why}", value.column)),
             }
         }
-        Mapping { file, zone, values }
+        (Mapping { file: Arc::new(file), zone, values }, wrong)
+    }
+
+    /// What a shipped mapping says of itself.
+    pub(super) fn header(&self) -> Option<&Header> {
+        self.file.shipped.as_ref()
+    }
+
+    /// The targets of the column called `name`, with what placeholders of the mapping found in it as labels.
+    fn targets(&self, name: &str) -> Vec<Target> {
+        let found = self.values.iter().filter_map(|(pattern, target)| {
+            let captured = if name.len() <= LONGEST { captured(pattern, name)? } else { return None };
+            let mut target = target.clone();
+            for (label, value) in captured.into_iter().filter(|(label, _)| *label != "*") {
+                target.set.retain(|(known, _)| known != label);
+                target.set.push((label.to_owned(), value.to_owned()));
+            }
+            Some(target)
+        });
+        found.collect()
     }
 
     /// What the column called `name` is; None when the mapping leaves it open.
@@ -137,8 +217,7 @@ impl Mapping {
             LabelColumns::List(names) => names.iter().find(|n| *n == name),
             LabelColumns::Renamed(names) => names.get(name),
         };
-        let targets: Vec<Target> =
-            self.values.iter().filter(|(column, _)| column == name).map(|(_, t)| t.clone()).collect();
+        let targets = self.targets(name);
         if timed {
             Some(Role::Time)
         } else if is(&file.host) {
@@ -205,7 +284,34 @@ impl Mapping {
     }
 }
 
-fn target(value: &Value) -> Result<Target, String> {
+/// What the placeholders of `pattern` stand for in `name`: `<device> read` finds `sda` in `sda read`. A named one stands for something,
+/// `<*>` for anything. None where it is another name.
+pub(super) fn captured<'a>(pattern: &'a str, name: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+    let Some((before, label, rest)) = placeholder(pattern) else {
+        return (pattern == name).then(Vec::new);
+    };
+    let name = name.strip_prefix(before)?;
+    let least = usize::from(label != "*");
+    let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]).filter(|at| *at >= least);
+    // The shortest that lets the rest fit.
+    for end in ends {
+        if let Some(mut found) = captured(rest, &name[end..]) {
+            found.insert(0, (label, &name[..end]));
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// The first placeholder of a pattern: what is before it, its label, what follows.
+fn placeholder(pattern: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = pattern.split_once('<')?;
+    let (label, rest) = rest.split_once('>')?;
+    let is_name = label == "*" || !label.is_empty() && label.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    is_name.then_some((before, label, rest))
+}
+
+fn target(value: &Value, set: &BTreeMap<String, String>) -> Result<Target, String> {
     let place = match (&value.table, &value.to) {
         (None, None) => {
             let name = value.metric.as_ref().unwrap_or(&value.column);
@@ -228,7 +334,10 @@ fn target(value: &Value) -> Result<Target, String> {
         }
         _ => return Err("`table` and `to` belong together".to_owned()),
     };
-    Ok(Target { place, scale: value.scale, cumulative: value.cumulative })
+    let mut set = set.clone();
+    set.extend(value.set.clone());
+    let Value { scale, offset, counter, amount, .. } = *value;
+    Ok(Target { place, scale, offset, counter, amount, set: set.into_iter().collect() })
 }
 
 fn perhaps(near: &[String]) -> String {

@@ -5,6 +5,7 @@
 
 mod mapping;
 mod numbers;
+mod shipped;
 
 use fenxi_model::{Micros, Table, Type};
 use jiff::tz::TimeZone;
@@ -16,8 +17,10 @@ use super::{
     when::{Times, When},
 };
 use crate::{Out, Relative};
+use mapping::Counter;
 pub(super) use mapping::Mapping;
 pub(crate) use numbers::{Decimal, missing, number_in};
+pub(super) use shipped::mapping_of;
 
 /// Rows at the beginning that wait until the length of intervals is known.
 const MAX_HELD: usize = 4096;
@@ -45,8 +48,14 @@ pub(super) struct Target {
     place: Place,
     /// What a value is multiplied with.
     scale: f64,
-    /// The values only grow: what counts is the difference per second.
-    cumulative: bool,
+    /// What is added then.
+    offset: f64,
+    /// Whether the values only grow: what counts is the difference per second.
+    counter: Counter,
+    /// Whether a value is the amount of its interval: what counts is what it is per second.
+    amount: bool,
+    /// Labels that it has besides the row's.
+    set: Vec<(String, String)>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,8 +68,29 @@ impl Target {
     /// A metric called as the column.
     pub(super) fn metric(name: &str) -> Target {
         let place = Place::Metric { name: name.to_owned(), unit: unit_of(name).to_owned() };
-        Target { place, scale: 1.0, cumulative: false }
+        Target { place, scale: 1.0, offset: 0.0, counter: Counter::No, amount: false, set: Vec::new() }
     }
+
+    /// Whether the values have to show whether it is a counter.
+    pub(super) fn is_open(&self) -> bool {
+        self.counter == Counter::Auto
+    }
+
+    /// The values have shown it.
+    pub(super) fn settle(&mut self, is_counter: bool) {
+        if self.is_open() {
+            self.counter = if is_counter { Counter::Yes } else { Counter::No };
+        }
+    }
+}
+
+/// Targets that make one row of a table together.
+#[derive(Debug)]
+struct Group {
+    table: &'static Table,
+    set: Vec<(String, String)>,
+    /// Where they are: the column, and which of its targets.
+    targets: Vec<(usize, usize)>,
 }
 
 /// A named column.
@@ -73,7 +103,8 @@ pub(super) struct Column {
 /// Takes row after row.
 #[derive(Debug)]
 pub(super) struct Sheet {
-    pub(super) columns: Vec<Column>,
+    columns: Vec<Column>,
+    groups: Vec<Group>,
     pub(super) when: Option<When>,
     decimal: Decimal,
     times: Times,
@@ -89,7 +120,7 @@ pub(super) struct Sheet {
 }
 
 /// The last value of cumulative columns, by column and labels.
-type Last = FxHashMap<(usize, String), (Micros, f64)>;
+type Last = FxHashMap<((usize, usize), String), (Micros, f64)>;
 
 /// Cumulative series that are followed; beyond it all are begun anew.
 const MAX_SERIES: usize = 1 << 18;
@@ -104,6 +135,7 @@ impl Sheet {
         let labels = label.map_or_else(Labels::default, |label| Labels::of("file", label));
         Sheet {
             columns: Vec::new(),
+            groups: Vec::new(),
             when: mapping.when(),
             decimal: mapping.decimal().unwrap_or(decimal),
             times: Times::in_zone(out, mapping.zone()),
@@ -116,6 +148,26 @@ impl Sheet {
             stamp: String::new(),
             last: FxHashMap::default(),
         }
+    }
+
+    /// Its columns.
+    pub(super) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Adds a column behind the others.
+    pub(super) fn add(&mut self, column: Column) {
+        let place = self.columns.len();
+        let targets = if let Role::Values(targets) = &column.role { targets.as_slice() } else { &[] };
+        for (i, target) in targets.iter().enumerate() {
+            let Place::Column(table, _) = target.place else { continue };
+            let known = self.groups.iter_mut().find(|group| group.table.id == table.id && group.set == target.set);
+            match known {
+                Some(group) => group.targets.push((place, i)),
+                None => self.groups.push(Group { table, set: target.set.clone(), targets: vec![(place, i)] }),
+            }
+        }
+        self.columns.push(column);
     }
 
     /// Times that name no zone are in `zone`, as the content says.
@@ -204,82 +256,94 @@ impl Sheet {
             None => self.interval_s.or(Some(1.0)),
             Some(_) => self.dt(cells, t),
         };
-        let mut tables: Vec<&'static Table> = Vec::new();
         for (place, cell) in cells.iter().enumerate().take(self.columns.len()) {
             let Role::Values(targets) = &self.columns[place].role else { continue };
-            let targets = targets.len();
             let cell = cell.as_ref();
             let value = number_in(cell, self.decimal);
             if value.is_none() && !missing(cell) {
                 let why = format!("no number in column `{}`", self.columns[place].name);
                 out.unknown(line, cell, &why);
             }
-            for target in 0..targets {
-                self.write_value((place, target), (t, dt), value, name, &mut tables, out);
+            for target in 0..targets.len() {
+                self.write_metric((place, target), (t, dt), value, name, out);
             }
         }
-        for table in tables {
-            self.write_table(table, (t, dt), cells, out);
+        let groups = std::mem::take(&mut self.groups);
+        groups.iter().for_each(|group| self.write_table(group, (t, dt), cells, out));
+        self.groups = groups;
+    }
+
+    /// What a value of the column's target is, per second where it is counted.
+    fn value(&mut self, at: (usize, usize), (t, dt): (Micros, Option<f64>), value: Option<f64>) -> Option<f64> {
+        let Target { counter, amount, scale, offset, .. } = *self.target(at)?;
+        let value = match (counter, amount) {
+            (Counter::Yes | Counter::Auto, _) => rate(&mut self.last, (at, self.labels.text()), t, value)?,
+            (Counter::No, true) => value? / dt.filter(|dt| *dt > 0.0)?,
+            (Counter::No, false) => value?,
+        };
+        Some(value * scale + offset)
+    }
+
+    /// A target of a column.
+    fn target(&self, (column, target): (usize, usize)) -> Option<&Target> {
+        match &self.columns.get(column)?.role {
+            Role::Values(targets) => targets.get(target),
+            _ => None,
         }
     }
 
-    /// Writes a metric, or remembers that a row of a table is to be written.
-    fn write_value(
+    /// Writes a metric, if the target is one.
+    fn write_metric(
         &mut self,
-        (column, target): (usize, usize),
+        at: (usize, usize),
         (t, dt): (Micros, Option<f64>),
         value: Option<f64>,
         name: Option<&str>,
-        tables: &mut Vec<&'static Table>,
         out: &mut Out<'_>,
     ) {
-        let Some(Role::Values(targets)) = self.columns.get(column).map(|c| &c.role) else { return };
-        let Some(target) = targets.get(target) else { return };
-        match &target.place {
-            Place::Column(table, _) => {
-                if value.is_some() && !tables.iter().any(|known| known.id == table.id) {
-                    tables.push(table);
-                }
-            }
-            Place::Metric { name: own, unit } => {
-                let labels = self.labels.text();
-                let value = if target.cumulative { rate(&mut self.last, (column, labels), t, value) } else { value };
-                if let Some(value) = value {
-                    out.metric(t, dt, name.unwrap_or(own), labels, value * target.scale, unit);
-                }
-            }
-        }
+        let value = match self.target(at).map(|target| &target.place) {
+            Some(Place::Metric { .. }) => self.value(at, (t, dt), value),
+            _ => None,
+        };
+        let (Some(value), Some(Role::Values(targets))) = (value, self.columns.get(at.0).map(|c| &c.role)) else {
+            return;
+        };
+        let Some(Target { place: Place::Metric { name: own, unit }, set, .. }) = targets.get(at.1) else { return };
+        let base = self.labels.len();
+        set.iter().for_each(|(label, value)| self.labels.push(label, value));
+        out.metric(t, dt, name.unwrap_or(own), self.labels.text(), value, unit);
+        self.labels.cut(base);
     }
 
+    /// Writes the row of a table that a group of targets makes, if any of them has a value.
     fn write_table(
         &mut self,
-        table: &'static Table,
+        group: &Group,
         (t, dt): (Micros, Option<f64>),
         cells: &[impl AsRef<str>],
         out: &mut Out<'_>,
     ) {
-        let mut row = out.row(table, t, dt);
-        for (place, (column, cell)) in self.columns.iter().zip(cells).enumerate() {
-            let Role::Values(targets) = &column.role else { continue };
-            for target in targets {
-                let Place::Column(of, at) = target.place else { continue };
-                if of.id != table.id {
-                    continue;
-                }
-                let value = number_in(cell.as_ref(), self.decimal);
-                let labels = self.labels.text();
-                let value = if target.cumulative { rate(&mut self.last, (place, labels), t, value) } else { value };
-                let value = value.map(|v| v * target.scale);
-                match table.columns[at].ty {
-                    Type::F64 => row.f64(at, value),
-                    _ => row.i64(at, value.map(|v| v as i64)),
-                };
-            }
+        let Group { table, set, targets } = group;
+        let number = |place: usize| cells.get(place).and_then(|cell| number_in(cell.as_ref(), self.decimal));
+        let read: Vec<Option<f64>> = targets.iter().map(|(place, _)| number(*place)).collect();
+        if read.iter().all(Option::is_none) {
+            return;
         }
-        for (column, cell) in self.columns.iter().zip(cells) {
-            let Role::Label(name) = &column.role else { continue };
-            let Some(at) = table.columns.iter().position(|c| c.name == *name) else { continue };
-            let cell = cell.as_ref().trim();
+        let mut row = out.row(*table, t, dt);
+        for (place, value) in targets.iter().zip(read) {
+            let value = self.value(*place, (t, dt), value);
+            let Some(Place::Column(_, at)) = self.target(*place).map(|target| &target.place) else { continue };
+            match table.columns[*at].ty {
+                Type::F64 => row.f64(*at, value),
+                _ => row.i64(*at, value.map(|v| v as i64)),
+            };
+        }
+        let of_row = self.columns.iter().zip(cells).filter_map(|(column, cell)| match &column.role {
+            Role::Label(name) => Some((name.as_str(), cell.as_ref().trim())),
+            _ => None,
+        });
+        for (name, cell) in set.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain(of_row) {
+            let Some(at) = table.columns.iter().position(|c| c.name == name) else { continue };
             match table.columns[at].ty {
                 Type::Label | Type::Text => row.str(at, Some(cell).filter(|c| !c.is_empty())),
                 Type::I64 => row.i64(at, cell.parse::<i64>().ok()),
@@ -292,7 +356,7 @@ impl Sheet {
 
 /// How much the cumulative column of `series` grew per second; None for its first value and after a
 /// reset.
-fn rate(last: &mut Last, (column, labels): (usize, &str), t: Micros, value: Option<f64>) -> Option<f64> {
+fn rate(last: &mut Last, (column, labels): ((usize, usize), &str), t: Micros, value: Option<f64>) -> Option<f64> {
     let value = value?;
     if last.len() >= MAX_SERIES {
         last.clear();

@@ -2,7 +2,7 @@
 
 use fenxi_model::{
     AnySchema, Micros, Place, Table,
-    catalog::{cpu, disk, fs, irq, mem, net, sched, tcp, udp, vm},
+    catalog::{cpu, db, disk, fs, irq, mem, net, sched, tcp, udp, vm},
     place::F64,
 };
 
@@ -122,6 +122,11 @@ const KNOWN: &[Known] = &[
     column("tcp sockets", "tim", &tcp::TABLE, tcp::time_wait),
     column("sockets", "tcp", &tcp::TABLE, tcp::sockets),
     column("sockets", "udp", &udp::TABLE, udp::sockets),
+    // Other plug-ins for MySQL print counters over the length of an interval: these stay as they are.
+    column("innodb ops", "ins", &db::TABLE, db::rows_inserted_per_s),
+    column("innodb ops", "upd", &db::TABLE, db::rows_updated_per_s),
+    column("innodb ops", "del", &db::TABLE, db::rows_deleted_per_s),
+    column("innodb ops", "rea", &db::TABLE, db::rows_returned_per_s),
 ];
 
 const MEMORY: &[(&str, Place<mem::Schema, F64>)] = &[

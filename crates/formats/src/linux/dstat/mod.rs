@@ -9,7 +9,7 @@ mod lines;
 mod tests;
 mod times;
 
-use fenxi_model::catalog::{cpu, disk, fs, irq, mem, net, sched, tcp, udp, vm};
+use fenxi_model::catalog::{cpu, db, disk, fs, irq, mem, net, sched, tcp, udp, vm};
 
 use crate::{Family, Format, Head, Input, Out, Splitter, Sure};
 use columns::{Cells, Plan};
@@ -23,6 +23,7 @@ pub static FORMAT: Format = Format {
     family: Family::Linux,
     tables: &[
         &cpu::TABLE,
+        &db::TABLE,
         &sched::TABLE,
         &mem::TABLE,
         &vm::TABLE,

@@ -120,3 +120,15 @@ fn the_command_above_says_what_its_output_does_not() {
     assert_eq!(of("vm", "page_out_bytes_per_s"), Some(2048.0));
     assert_eq!(of("cpu", "dt"), Some(5.0));
 }
+
+#[test]
+fn what_a_counter_that_went_back_makes_of_a_share_is_no_value() {
+    let text = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n\
+         r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n \
+         1  0      0 900000  10000 500000    0    0     5     6  100  200  5  1 94  0  0\n \
+         0  0      0 900200  10000 500000    0    0     0     8  130  220  0  0 99 3035110221  0\n \
+         0  0      0 900200  10000 500000    0    0     0     8  130  220  0  0 99 1  0\n";
+    let read = read(&FORMAT, text.as_bytes());
+    assert!(!read.text.contains("\t3035110221"), "{}", read.text);
+    assert!(read.text.contains("cpu.iowait: a value cannot be, and is left out: 3035110221"), "{}", read.text);
+}

@@ -41,7 +41,10 @@ pub use error::{Place, QueryError};
 pub use fenxi_connect::Target;
 pub use fenxi_model::Section;
 pub use fenxi_worker::Workers;
-pub use finding::{Case, Finding, Found, Impact, ImpactColumn, Kind, Occurrence, Severity, Validity, findings, rank};
+pub use finding::{
+    Case, ChangeRow, Finding, Found, Impact, ImpactColumn, Kind, MEANS, Meaning, Occurrence, Severity, Validity,
+    findings, rank,
+};
 pub use lex::has_parameters;
 pub use live::{Live, LiveColumn, LiveSeries};
 pub use own::{forget_question, keep_question};

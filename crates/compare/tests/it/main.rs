@@ -1,9 +1,11 @@
 //! The compare crate over runs that are made up: what comes out is worked out by hand.
 
+mod causes;
 mod diagnosis;
 mod explain;
 mod groups;
 mod representative;
 mod runs;
+mod simulated;
 mod trend;
 mod windows;

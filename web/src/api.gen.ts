@@ -178,6 +178,20 @@ export interface CatalogueTable {
   shape: "series" | "distribution" | "facts" | "events";
 }
 
+/** What several changes say together. */
+export interface Cause {
+  /** What to check or do next. */
+  advice: string;
+  /** The name of the rule. */
+  finding: string;
+  /** What it is: `problem`, `symptom`, `information`. */
+  kind: string;
+  /** It with figures. */
+  says: string;
+  /** The statement. */
+  title: string;
+}
+
 /** A value of a table or a parameter; a list of numbers is a sparkline. */
 export type Cell = null | number | string | (number | null)[];
 
@@ -405,7 +419,11 @@ export interface Imported {
 
 /** What is different in a time range of a run. */
 export interface InRange {
-  /** Those that differ, what changed most first. */
+  /** The run that it is compared with; None for the rest of the same run. */
+  baseline: string | null;
+  /** What the changes say together, what explains most first. */
+  causes: Cause[];
+  /** Series that differ: first what cannot follow from less throughput, what says the same of one thing together. */
   changed: RangeChange[];
   /** Begin of the range, seconds since the begin of the run, widened to whole bins. */
   from_s: number;
@@ -720,6 +738,8 @@ export type Quiet = "empty" | "zero";
 export interface RangeChange {
   /** Which direction is good. */
   better: Better;
+  /** The share of the range's values that go beyond what the rest has, from 0 to 1; None where they are not bursts. */
+  bursts: number | null;
   /** Change against the rest, 1 for twice as much; None where the rest is 0 or of another sign. */
   change: number | null;
   /** The column; `use` of a resource. */
@@ -734,6 +754,8 @@ export interface RangeChange {
   key: string;
   /** p, adjusted for the number of series that were looked at. */
   p: number;
+  /** Change of the amount per transaction, 1 for twice as much; None without transactions, or where it did not change. */
+  per_transaction: number | null;
   /** Mean in the rest of the run. */
   rest: number;
   /** What it belongs to. */
@@ -742,6 +764,8 @@ export interface RangeChange {
   sure: boolean;
   /** The table, `resource` for how full a resource was. */
   table: string;
+  /** What it says the same of as others that stand beside it. */
+  thing: string;
   /** The unit of the means. */
   unit: string;
 }

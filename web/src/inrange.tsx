@@ -12,6 +12,8 @@ import { clock, human, words } from "./units";
 
 /** So many stand in sight at first. */
 const FIRST = 12;
+/** So many sentences about what the changes say together. */
+const CAUSES = 3;
 
 /** The section; null while all of the run is shown. A range of several runs has no rest to be compared with. */
 export function Different({ runs }: { runs: Run[] }) {
@@ -39,10 +41,15 @@ function Changes({ found }: { found: InRange }) {
   const shown = all ? sure : sure.slice(0, FIRST);
   return (
     <div class="panel wide">
+      {found.causes.slice(0, CAUSES).map((cause) => (
+        <p key={cause.finding} title={cause.advice}>
+          <strong>{`${cause.title}.`}</strong> {cause.says}
+        </p>
+      ))}
       <div class="panel-head">
         <p class="about">
           {sure.length > 0
-            ? `Of ${found.looked.toLocaleString("en")} series those that changed most against the rest of the run. The test allows for samples that depend on their neighbours; that the range was chosen by eye it cannot know.`
+            ? `Of ${found.looked.toLocaleString("en")} series those that changed most against the rest of the run, first what fewer transactions cannot have caused. The test allows for samples that depend on their neighbours; that the range was chosen by eye it cannot know.`
             : `None of ${found.looked.toLocaleString("en")} series differs from the rest of the run by more than it wanders anyway.`}
         </p>
         <TakeAway title="what is different" rows={() => sheet(found)} />

@@ -7,6 +7,7 @@
 mod adjust;
 mod best;
 mod block;
+mod bursts;
 mod change;
 mod diff;
 mod energy;
@@ -32,6 +33,7 @@ mod verdict;
 pub use adjust::benjamini_hochberg;
 pub use best::{Best, best};
 pub use block::without_blocks;
+pub use bursts::{Bursts, bursts};
 pub use change::{Centre, Change, Compared, compare};
 pub use diff::{DiffLine, Op, diff, same_text};
 pub use energy::change_points;

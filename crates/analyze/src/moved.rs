@@ -24,6 +24,8 @@ pub struct Moved {
     pub effect: f64,
     /// How much the eye should see it first: effect times the power of two by which the mean changed, at most 4.
     pub weight: f64,
+    /// The power of two by which the mean changed, with its sign; next to nothing on both sides is no change.
+    pub by: f64,
 }
 
 /// Compares the values in `range` with all others; missing values are left out. None where one side has fewer than two.
@@ -63,13 +65,14 @@ pub fn moved(values: &[Option<f64>], range: Range<usize>) -> Option<Moved> {
     let effect = cliffs_delta(&rest, &inside);
     let most = inside.iter().chain(&rest).fold(0.0_f64, |most, v| most.max(v.abs()));
     let lifted = |v: f64| v.abs() + FLOOR * most;
-    let power = if most > 0.0 { (lifted(m_in) / lifted(m_rest)).log2().abs().min(MOST_POWER) } else { 0.0 };
+    let by = if most > 0.0 { (lifted(m_in) / lifted(m_rest)).log2() } else { 0.0 };
     Some(Moved {
         inside: m_in,
         rest: m_rest,
         p: p.clamp(least(n_in, n_rest), 1.0),
         effect,
-        weight: effect.abs() * power,
+        weight: effect.abs() * by.abs().min(MOST_POWER),
+        by,
     })
 }
 

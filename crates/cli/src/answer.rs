@@ -1,6 +1,6 @@
 //! The answer of a run as text: the bottleneck in a sentence, and what else was found in a line each.
 
-use fenxi_compare::{Answer, Diagnosis, percent};
+use fenxi_compare::{Answer, Diagnosis, InRange, percent};
 use fenxi_model::Unit;
 use fenxi_query::{Engine, Found, Kind, QueryError, Scope, Severity};
 
@@ -9,7 +9,8 @@ use crate::{print, progress::plural};
 /// Findings that stand below an answer in a line each; the others are counted.
 const SHOWN: usize = 5;
 
-/// What came out of the runs of `scope`, why, and what else was found: the order that the page of a run has.
+/// What came out of the runs of `scope`, why, and what else was found: the order that the page of a run has. What changed against
+/// another period comes first, where that is asked.
 ///
 /// # Errors
 /// When the results cannot be read.
@@ -17,12 +18,29 @@ pub fn first_screen(
     engine: &Engine,
     scope: &Scope,
     diagnosis: &Diagnosis,
-    width: usize,
-    markdown: bool,
+    changes: Option<&InRange>,
+    (width, markdown): (usize, bool),
 ) -> Result<String, QueryError> {
-    let blocks =
-        [headline(engine, scope, width)?, text(&diagnosis.answer, width, markdown), lines(&diagnosis.found, markdown)];
+    let others = changes.map_or_else(String::new, |changes| causes(changes, markdown));
+    let blocks = [
+        headline(engine, scope, width)?,
+        text(&first(diagnosis, changes), width, markdown),
+        others + &lines(&diagnosis.found, markdown),
+    ];
     Ok(blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n"))
+}
+
+/// The answer: what changed against another period, where that says something, else what was found.
+pub fn first(diagnosis: &Diagnosis, changes: Option<&InRange>) -> Answer {
+    changes.and_then(InRange::answer).unwrap_or_else(|| diagnosis.answer.clone())
+}
+
+/// What else the changes against another period say, a line each.
+fn causes(changes: &InRange, markdown: bool) -> String {
+    let bullet = if markdown { "* " } else { "  " };
+    let line =
+        |cause: &fenxi_compare::Cause| format!("{bullet}change: {}: {}\n", cause.title, print::visible(&cause.says));
+    changes.causes.iter().skip(1).map(line).collect()
 }
 
 /// The main results of one run: throughput and latency of a load, or elapsed time and CPU time of a command. Empty where it has

@@ -1,18 +1,23 @@
-//! What is different in a time range of a run: the change of every series against the rest of the run, ranked.
+//! What is different between two periods: a time range of a run against the rest of it, or a run against another one. Every series
+//! is tested; what the changes say together is in findings, and the series are ordered by what can be a cause.
+
+mod causes;
 
 use std::collections::BTreeMap;
 
-use fenxi_analyze::{Moved, benjamini_hochberg, moved};
-use fenxi_model::{Better, Column, Keys, Kind, RunId, Section, Shape, Table, Type, Unit, catalog::N_COMMON, table};
-use fenxi_query::{Engine, Scope};
+use fenxi_analyze::{Bursts, Moved, benjamini_hochberg, bursts, moved};
+use fenxi_model::RunId;
+use fenxi_query::Engine;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{BetterWord, CompareError, windows};
+use crate::{
+    Answer, BetterWord, CompareError, Names,
+    series::{self, Bins, Line, together},
+    windows,
+};
+use causes::Told;
 
-/// A range is cut into so many bins at least, where samples are close enough; a run into no more than these.
-const IN_RANGE: f64 = 12.0;
-const MOST_BINS: f64 = 1500.0;
 /// Found at this adjusted p, a difference counts as sure.
 const SURE: f64 = 0.05;
 /// Lower weights are no news: with a level change of half and every value on its side it is 0.6.
@@ -20,12 +25,8 @@ const LEAST_WEIGHT: f64 = 0.12;
 /// So many lines of one thing, and so many of one column, stand among the first; the others are counted.
 const OF_ONE_THING: usize = 3;
 const OF_ONE_COLUMN: usize = 6;
-/// Tables of a passing kind with more rows than these are not looked at: what they have is in others as a sum.
-const MOST_ROWS: u64 = 30_000_000;
-/// Tables whose rows are no measurements of the machine: settings, texts, ages.
-const SILENT: [&str; 6] = ["db_setting", "db_session", "db_lock", "db_progress", "file_cache", "net_driver"];
-/// The view of how full each resource was.
-const RESOURCES: &str = "resource_use";
+/// Bursts count by no more than this power of two.
+const MOST_POWER: f64 = 4.0;
 
 /// What is different in a time range of a run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -41,7 +42,12 @@ pub struct InRange {
     pub step_s: f64,
     /// How many series were looked at.
     pub looked: usize,
-    /// Those that differ, what changed most first.
+    /// The run that it is compared with; None for the rest of the same run.
+    #[schemars(with = "Option<String>")]
+    pub baseline: Option<RunId>,
+    /// What the changes say together, what explains most first.
+    pub causes: Vec<Cause>,
+    /// Series that differ: first what cannot follow from less throughput, what says the same of one thing together.
     pub changed: Vec<Change>,
     /// Series that differ and are not among these.
     pub more: usize,
@@ -78,33 +84,67 @@ pub struct Change {
     pub p: f64,
     /// Whether it is more than such a series wanders by itself.
     pub sure: bool,
+    /// What it says the same of as others that stand beside it.
+    pub thing: String,
+    /// Change of the amount per transaction, 1 for twice as much; None without transactions, or where it did not change.
+    pub per_transaction: Option<f64>,
+    /// The share of the range's values that go beyond what the rest has, from 0 to 1; None where they are not bursts.
+    pub bursts: Option<f64>,
 }
 
-/// A series before it is judged.
-struct Line {
-    of: Of,
-    host: String,
-    key: String,
-    values: Vec<Option<f64>>,
+/// What several changes say together.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Cause {
+    /// The name of the rule.
+    pub finding: String,
+    /// The statement.
+    pub title: String,
+    /// It with figures.
+    pub says: String,
+    /// What to check or do next.
+    pub advice: String,
+    /// What it is: `problem`, `symptom`, `information`.
+    pub kind: String,
 }
 
-/// The column of a series.
-#[derive(Clone, Copy)]
-struct Of {
-    table: &'static str,
-    column: &'static str,
-    section: Section,
-    unit: Unit,
-    better: Better,
-    doc: &'static str,
+/// A series and how it changed.
+struct Judged {
+    line: Line,
+    moved: Moved,
+    bursts: Option<Bursts>,
+    /// Adjusted for the number of series; not a number where it never moves.
+    p: f64,
 }
 
-/// Bins of time, and those of the range.
-struct Bins {
-    start_us: i64,
-    width_s: f64,
-    count: usize,
-    range: std::ops::Range<usize>,
+impl Judged {
+    fn of(line: Line, bins: &Bins) -> Option<Judged> {
+        let (values, range) = together(&line.values, &bins.range, bins.together);
+        let found = moved(&values, range)?;
+        let bursts = bursts(&line.values, bins.range.clone());
+        let p = bursts.map_or(found.p, |bursts| found.p.min(2.0 * bursts.p));
+        // What never moves is no test.
+        let is_still = found.effect == 0.0 && bursts.is_none();
+        Some(Judged { line, moved: found, bursts, p: if is_still { f64::NAN } else { p } })
+    }
+
+    fn is_sure(&self) -> bool {
+        self.p <= SURE
+    }
+
+    /// The share of the range that bursts have and how much they stand out, where they say more than the mean.
+    fn burst(&self) -> Option<(f64, f64)> {
+        let bursts = self.bursts.as_ref().filter(|bursts| bursts.p <= SURE)?;
+        let most = bursts.level.abs().max(self.moved.rest.abs());
+        let lifted = |v: f64| v.abs() + 0.05 * most;
+        let power = if most > 0.0 { (lifted(bursts.level) / lifted(self.moved.rest)).log2() } else { 0.0 };
+        let weight = (bursts.share - bursts.share_rest) * power.abs().min(MOST_POWER);
+        (weight > self.moved.weight).then_some((bursts.share, weight))
+    }
+
+    /// How much the eye should see it first.
+    fn weight(&self) -> f64 {
+        self.burst().map_or(self.moved.weight, |(_, weight)| weight)
+    }
 }
 
 impl InRange {
@@ -116,209 +156,150 @@ impl InRange {
         let entry = engine.store().run(run)?;
         let manifest = &entry.manifest;
         windows::range(&entry, "range", &format!("{}s", from_s.max(0.0)), &format!("{to_s}s"))?;
-        let seconds = manifest.seconds();
-        let interval = manifest.interval_s.unwrap_or(seconds / 300.0).max(1e-3);
-        let wanted = ((to_s - from_s) / IN_RANGE).max(seconds / MOST_BINS);
-        let width_s = interval * (wanted / interval).floor().max(1.0);
-        let count = (seconds / width_s - 1e-6).ceil().max(1.0) as usize;
-        let begin = ((from_s / width_s).round().max(0.0) as usize).min(count - 1);
-        let end = ((to_s / width_s).round() as usize).clamp(begin + 1, count);
-        let bins = Bins { start_us: manifest.start.0, width_s, count, range: begin..end };
-        let mut lines = Vec::new();
-        for held in &manifest.files {
-            let known = held.table.as_deref().and_then(table).filter(|t| is_told(t, held.rows));
-            if let Some(table) = known {
-                read(engine, run, table, &bins, &mut lines)?;
-            }
-        }
-        resources(engine, run, &bins, &mut lines)?;
-        let several_hosts = manifest.hosts.len() > 1;
-        let (changed, more, looked) = ranked(lines, &bins, several_hosts, most);
-        let second = |bin: usize| bin as f64 * width_s;
+        let bins = Bins::of(manifest, from_s, to_s);
+        let lines = series::of_run(engine, run, manifest, &bins)?;
+        let second = |bin: usize| bin as f64 * bins.width_s;
+        let span = (second(bins.range.start), second(bins.range.end).min(manifest.seconds()));
+        Judging { engine, run, baseline: None, several_hosts: manifest.hosts.len() > 1 }.all(lines, &bins, span, most)
+    }
+
+    /// Compares all of `run` with all of `baseline`.
+    ///
+    /// # Errors
+    /// A run that cannot be read.
+    pub fn against(engine: &Engine, run: &RunId, baseline: &RunId, most: usize) -> Result<InRange, CompareError> {
+        let (now, before) = (engine.store().run(run)?.manifest, engine.store().run(baseline)?.manifest);
+        let whole = |manifest| Bins::of(manifest, 0.0, manifest.seconds());
+        let (mut bins, earlier) = (whole(&now), whole(&before));
+        let lines = series::of_run(engine, run, &now, &bins)?;
+        let rest = series::of_run(engine, baseline, &before, &earlier)?;
+        let several_hosts = now.hosts.len() > 1;
+        let lines = behind(lines, rest, several_hosts, (bins.count, earlier.count));
+        bins.range = earlier.count..earlier.count + bins.count;
+        let span = (0.0, now.seconds());
+        Judging { engine, run, baseline: Some(baseline), several_hosts }.all(lines, &bins, span, most)
+    }
+
+    /// One sentence that names the cause; None where the changes name none.
+    pub fn answer(&self) -> Option<Answer> {
+        let first = self.causes.first()?;
+        let names = match first.kind.as_str() {
+            "problem" => Names::Bottleneck,
+            "symptom" => Names::Symptom,
+            _ => Names::Nothing,
+        };
+        Some(Answer {
+            names,
+            text: format!("{}.", first.title),
+            detail: first.says.clone(),
+            finding: Some(first.finding.clone()),
+        })
+    }
+}
+
+/// The series of a run behind those of its baseline. One that a baseline does not have, where it adds up, was 0.
+fn behind(lines: Vec<Line>, rest: Vec<Line>, several_hosts: bool, counts: (usize, usize)) -> Vec<Line> {
+    let name = |line: &Line| {
+        let host = if several_hosts { line.host.clone() } else { String::new() };
+        (line.of.table, line.of.column, host, line.key.clone())
+    };
+    let known: Vec<&'static str> = rest.iter().map(|line| line.of.table).collect();
+    let now: Vec<&'static str> = lines.iter().map(|line| line.of.table).collect();
+    let mut before: BTreeMap<_, Line> = rest.into_iter().map(|line| (name(&line), line)).collect();
+    let absent = |line: &Line, tables: &[&str], n: usize| {
+        vec![(line.is_sum && tables.contains(&line.of.table)).then_some(0.0); n]
+    };
+    let mut all = Vec::new();
+    for mut line in lines {
+        let mut values =
+            before.remove(&name(&line)).map_or_else(|| absent(&line, &known, counts.1), |earlier| earlier.values);
+        values.append(&mut line.values);
+        all.push(Line { values, ..line });
+    }
+    for mut line in before.into_values() {
+        let zeros = absent(&line, &now, counts.0);
+        line.values.extend(zeros);
+        all.push(line);
+    }
+    all
+}
+
+/// Whose series are judged.
+struct Judging<'a> {
+    engine: &'a Engine,
+    run: &'a RunId,
+    baseline: Option<&'a RunId>,
+    several_hosts: bool,
+}
+
+impl Judging<'_> {
+    fn all(&self, lines: Vec<Line>, bins: &Bins, span: (f64, f64), most: usize) -> Result<InRange, CompareError> {
+        let mut judged: Vec<Judged> = lines.into_iter().filter_map(|line| Judged::of(line, bins)).collect();
+        let adjusted = benjamini_hochberg(&judged.iter().map(|j| j.p).collect::<Vec<_>>());
+        judged.iter_mut().zip(adjusted).for_each(|(j, p)| j.p = p);
+        let looked = judged.len();
+        let (told, causes) = causes::of(self.engine, self.run, &judged, bins)?;
+        let (changed, more) = self.ranked(judged, told, most);
         Ok(InRange {
-            run: run.clone(),
-            from_s: second(bins.range.start),
-            to_s: second(bins.range.end).min(seconds),
-            step_s: width_s,
+            run: self.run.clone(),
+            from_s: span.0,
+            to_s: span.1,
+            step_s: bins.width_s,
             looked,
+            baseline: self.baseline.cloned(),
+            causes,
             changed,
             more,
         })
     }
-}
 
-fn is_told(table: &Table, rows: u64) -> bool {
-    table.shape == Shape::Series
-        && !SILENT.contains(&table.name)
-        && rows > 0
-        && (table.keys_are == Keys::Lasting || rows < MOST_ROWS)
-}
-
-/// Adds the series of a table: of one with lasting keys each, of another one those that names tell apart, added up over the rest. What
-/// such a table does not mention at a moment had nothing of what adds up.
-fn read(
-    engine: &Engine,
-    run: &RunId,
-    table: &'static Table,
-    bins: &Bins,
-    lines: &mut Vec<Line>,
-) -> Result<(), CompareError> {
-    let columns: Vec<&'static Column> =
-        table.columns[N_COMMON + table.n_keys..].iter().filter(|c| c.is_value()).collect();
-    if columns.is_empty() {
-        return Ok(());
-    }
-    let is_sum = table.keys_are == Keys::Passing;
-    let sql = statement(table, &columns, is_sum, bins);
-    let answer = engine.ours(&sql, &[], &Scope::of([run.clone()]))?;
-    let of = |column: &'static Column| Of {
-        table: table.name,
-        column: column.name,
-        section: table.section,
-        unit: column.unit,
-        better: column.better,
-        doc: column.doc,
-    };
-    let (hosts, keys, places) = (answer.strings("host"), answer.strings("key"), answer.lists("bins"));
-    let mut spoken = vec![false; bins.count];
-    places.iter().flatten().flatten().for_each(|bin| set(&mut spoken, *bin, true));
-    for (i, column) in columns.iter().enumerate() {
-        let absent = |bin: usize| (is_sum && adds_up(column) && spoken[bin]).then_some(0.0);
-        for (row, values) in answer.lists(&format!("v{i}")).iter().enumerate() {
-            if values.iter().all(Option::is_none) {
+    /// What differs, what can be a cause first and series of one thing together; how many more do.
+    fn ranked(&self, judged: Vec<Judged>, told: Vec<Told>, most: usize) -> (Vec<Change>, usize) {
+        let mut news: Vec<(Judged, Told)> =
+            judged.into_iter().zip(told).filter(|(j, _)| j.weight() >= LEAST_WEIGHT && !j.p.is_nan()).collect();
+        let place = |j: &Judged, told: &Told| (!j.is_sure(), told.class);
+        let mut things: BTreeMap<(String, String), (bool, u8, f64)> = BTreeMap::new();
+        let thing = |j: &Judged, told: &Told| (j.line.host.clone(), told.thing.clone());
+        for (j, told) in &news {
+            let (unsure, class) = place(j, told);
+            let of = things.entry(thing(j, told)).or_insert((unsure, class, j.weight()));
+            let is_better = (unsure, class).cmp(&(of.0, of.1)).then(of.2.total_cmp(&j.weight())).is_lt();
+            if is_better {
+                *of = (unsure, class, j.weight());
+            }
+        }
+        news.sort_by(|(a, ta), (b, tb)| {
+            let (of_a, of_b) = (things[&thing(a, ta)], things[&thing(b, tb)]);
+            let name = |j: &Judged| (j.line.of.table, j.line.of.column, j.line.host.clone(), j.line.key.clone());
+            let by_thing = (of_a.0, of_a.1).cmp(&(of_b.0, of_b.1)).then(of_b.2.total_cmp(&of_a.2));
+            by_thing
+                .then_with(|| thing(a, ta).cmp(&thing(b, tb)))
+                .then_with(|| place(a, ta).cmp(&place(b, tb)))
+                .then_with(|| b.weight().total_cmp(&a.weight()))
+                .then_with(|| name(a).cmp(&name(b)))
+        });
+        let total = news.len();
+        let (mut shown, mut columns) = (BTreeMap::new(), BTreeMap::new());
+        let mut changed = Vec::new();
+        for (j, told) in news {
+            let of_thing = shown.entry(thing(&j, &told)).or_insert(0);
+            let of_column = columns.entry((j.line.of.table, j.line.of.column)).or_insert(0);
+            let is_metric = j.line.of.table == "metric";
+            if changed.len() == most || *of_thing >= OF_ONE_THING || *of_column >= OF_ONE_COLUMN && !is_metric {
                 continue;
             }
-            let mut line: Vec<Option<f64>> = (0..bins.count).map(absent).collect();
-            places[row].iter().zip(values).for_each(|(bin, value)| set(&mut line, bin.unwrap_or(-1.0), *value));
-            let [host, key] = [&hosts[row], &keys[row]].map(|text| text.clone().unwrap_or_default());
-            lines.push(Line { of: of(column), host, key, values: line });
+            *of_thing += 1;
+            *of_column += 1;
+            changed.push(change(j, told, self.several_hosts));
         }
-    }
-    Ok(())
-}
-
-/// The statement that gives the series of a table as lists of their bins. An order by the very same expression would
-/// become a function that a cluster does not have.
-fn statement(table: &Table, columns: &[&Column], is_sum: bool, bins: &Bins) -> String {
-    let names = table.keys().iter().filter(|key| !key.is_of_one_run && (!is_sum || key.ty == Type::Label));
-    // Some columns are called as words of SQL are.
-    let quoted = |column: &Column| format!("\"{}\"", column.name);
-    let names: Vec<String> = names.map(quoted).collect();
-    let whole: Vec<String> = table.keys().iter().map(|key| format!("{} IS NULL", quoted(key))).collect();
-    let whole = if whole.is_empty() { "true".to_owned() } else { whole.join(" AND ") };
-    let key = if names.is_empty() { "''".to_owned() } else { format!("concat_ws(' ', {})", names.join(", ")) };
-    let value = |column: &Column| match is_sum && adds_up(column) {
-        true => format!("sum({} * fenxi_dt) / any_value(seconds)", quoted(column)),
-        false => format!("wmean({}, fenxi_dt)", quoted(column)),
-    };
-    let each: Vec<String> = columns.iter().enumerate().map(|(i, c)| format!("{} AS v{i}", value(c))).collect();
-    let lists: Vec<String> = (0..columns.len()).map(|i| format!("list(v{i} ORDER BY bin) AS v{i}")).collect();
-    // Where a table has rows for everything together, those for its parts say the same again.
-    let chosen = if is_sum { "WHERE whole OR NOT has_whole" } else { "" };
-    format!(
-        "WITH placed AS (
-            SELECT *, coalesce(CASE WHEN dt > 0 THEN dt END, 1) AS fenxi_dt, {whole} AS whole,
-                CAST(floor((epoch_us(t) - coalesce(dt, 0) * 5e5 - {start}) / {width:?}) AS BIGINT) AS bin
-            FROM {table} WHERE t IS NOT NULL
-        ), told AS (
-            SELECT * FROM (SELECT *, bool_or(whole) OVER () AS has_whole FROM placed) {chosen}
-        ), spans AS (
-            SELECT bin, sum(fenxi_dt) AS seconds FROM (SELECT DISTINCT bin, t, fenxi_dt FROM told) GROUP BY bin
-        )
-        SELECT coalesce(host, '') AS host, key, list(bin ORDER BY bin + 0) AS bins, {lists}
-        FROM (SELECT host, {key} AS key, bin, {each} FROM told JOIN spans USING (bin) GROUP BY host, key, bin)
-        GROUP BY host, key",
-        start = bins.start_us,
-        width = bins.width_s * 1e6,
-        table = table.name,
-        lists = lists.join(", "),
-        each = each.join(", "),
-    )
-}
-
-fn adds_up(column: &Column) -> bool {
-    matches!(column.kind, Kind::Rate | Kind::Percent | Kind::Count)
-}
-
-fn set<T>(line: &mut [T], bin: f64, value: T) {
-    if let Some(place) = line.get_mut(bin as usize).filter(|_| bin >= 0.0) {
-        *place = value;
+        let more = total - changed.len();
+        (changed, more)
     }
 }
 
-/// Adds how full each resource was.
-fn resources(engine: &Engine, run: &RunId, bins: &Bins, lines: &mut Vec<Line>) -> Result<(), CompareError> {
-    let sql = format!(
-        "SELECT coalesce(host, '') AS host, resource, list(bin ORDER BY bin + 0) AS bins, list(v ORDER BY bin) AS v
-        FROM (
-            SELECT host, resource, CAST(floor((epoch_us(t) - coalesce(dt, 0) * 5e5 - {start}) / {width:?}) AS BIGINT) AS bin,
-                wmean(value, coalesce(dt, 1)) AS v
-            FROM {RESOURCES} WHERE t IS NOT NULL GROUP BY ALL
-        )
-        GROUP BY host, resource",
-        start = bins.start_us,
-        width = bins.width_s * 1e6,
-    );
-    let answer = engine.ours(&sql, &[], &Scope::of([run.clone()]))?;
-    let of = Of {
-        table: "resource",
-        column: "use",
-        section: Section::Result,
-        unit: Unit::Percent,
-        better: Better::Neither,
-        doc: "How full the resource was, or for how much of the time somebody waited for it.",
-    };
-    let all = answer.strings("host").into_iter().zip(answer.strings("resource")).zip(answer.lists("bins"));
-    for (((host, key), places), values) in all.zip(answer.lists("v")) {
-        let mut line = vec![None; bins.count];
-        places.iter().zip(&values).for_each(|(bin, value)| set(&mut line, bin.unwrap_or(-1.0), *value));
-        lines.push(Line { of, host: host.unwrap_or_default(), key: key.unwrap_or_default(), values: line });
-    }
-    Ok(())
-}
-
-/// What differs, what changed most first; how many more do, and how many were looked at.
-fn ranked(lines: Vec<Line>, bins: &Bins, several_hosts: bool, most: usize) -> (Vec<Change>, usize, usize) {
-    let judged: Vec<(Line, Moved)> = lines
-        .into_iter()
-        .filter_map(|line| {
-            let found = moved(&line.values, bins.range.clone())?;
-            Some((line, found))
-        })
-        .collect();
-    // What never moves is no test.
-    let p: Vec<f64> = judged.iter().map(|(_, m)| if m.effect == 0.0 { f64::NAN } else { m.p }).collect();
-    let adjusted = benjamini_hochberg(&p);
-    let looked = judged.len();
-    let mut news: Vec<(Line, Moved, f64)> = judged
-        .into_iter()
-        .zip(adjusted)
-        .filter(|((_, m), p)| m.weight >= LEAST_WEIGHT && !p.is_nan())
-        .map(|((line, m), p)| (line, m, p))
-        .collect();
-    news.sort_by(|(a, ma, pa), (b, mb, pb)| {
-        let sure = |p: f64| p > SURE;
-        let name = |line: &Line| (line.of.table, line.of.column, line.host.clone(), line.key.clone());
-        sure(*pa).cmp(&sure(*pb)).then(mb.weight.total_cmp(&ma.weight)).then_with(|| name(a).cmp(&name(b)))
-    });
-    let total = news.len();
-    let (mut things, mut columns) = (BTreeMap::new(), BTreeMap::new());
-    let mut changed = Vec::new();
-    for (line, m, p) in news {
-        let thing = things.entry((line.of.table, line.host.clone(), line.key.clone())).or_insert(0);
-        let column = columns.entry((line.of.table, line.of.column)).or_insert(0);
-        if changed.len() == most || *thing >= OF_ONE_THING || *column >= OF_ONE_COLUMN {
-            continue;
-        }
-        *thing += 1;
-        *column += 1;
-        changed.push(change(line, m, p, several_hosts));
-    }
-    let more = total - changed.len();
-    (changed, more, looked)
-}
-
-fn change(line: Line, m: Moved, p: f64, several_hosts: bool) -> Change {
+fn change(j: Judged, told: Told, several_hosts: bool) -> Change {
+    let bursts = j.burst().map(|(share, _)| share);
+    let (line, m) = (j.line, j.moved);
     let key = match (several_hosts, line.key.is_empty()) {
         (true, true) => line.host,
         (true, false) => format!("{} {}", line.host, line.key),
@@ -337,7 +318,10 @@ fn change(line: Line, m: Moved, p: f64, several_hosts: bool) -> Change {
         rest: m.rest,
         change: is_ratio.then(|| m.inside / m.rest - 1.0),
         effect: m.effect,
-        p,
-        sure: p <= SURE,
+        p: j.p,
+        sure: j.p <= SURE,
+        thing: told.thing,
+        per_transaction: told.cost.filter(|cost| *cost != 0.0).map(|cost| cost.exp2() - 1.0),
+        bursts,
     }
 }

@@ -19,6 +19,7 @@
 mod asked;
 mod fixture;
 mod kept;
+mod periods;
 mod rank;
 mod says;
 mod world;
@@ -34,6 +35,7 @@ use serde_json::Value;
 
 pub use asked::{CanAsk, Missing};
 pub use fixture::Case;
+pub use periods::{ChangeRow, MEANS, Meaning};
 pub use rank::{DB_TIME, Impact, ImpactColumn, Kind, LATENCY, QUEUE, SERVICE, Splits, rank};
 
 use crate::{
@@ -88,6 +90,8 @@ pub struct Finding {
     pub comparison: Option<Validity>,
     /// What it is to whoever looks for a cause.
     pub kind: Kind,
+    /// Whether it reads how series changed from one period to another, and not a run's tables.
+    pub periods: bool,
     /// Names of findings that follow from what it finds, and stand behind it in the same run.
     pub explains: Vec<String>,
     /// Parts of a transaction's latency, any of which it accounts for; empty where it has nothing to do with one.
@@ -182,6 +186,7 @@ impl Finding {
             ask: header.ask,
             comparison: header.comparison,
             kind: header.kind.unwrap_or(Kind::Problem),
+            periods: header.periods,
             explains: header.explains,
             parts: header.parts,
             least_part: header.least_part,
@@ -258,6 +263,7 @@ struct Header {
     ask: Option<String>,
     comparison: Option<Validity>,
     kind: Option<Kind>,
+    periods: bool,
     explains: Vec<String>,
     parts: Vec<String>,
     least_part: Option<f64>,
@@ -286,6 +292,8 @@ impl Header {
             "says" => self.says = Some((Says::parse(value)?, line)),
             "advice" => self.advice = Some(value.to_owned()),
             "ask" => self.ask = Some(value.to_owned()),
+            "periods" if list(value) == ["inside", "rest"] => self.periods = true,
+            "periods" => return Err("periods: expected `inside, rest`".to_owned()),
             "explains" => self.explains = list(value),
             "part" => (self.parts, self.least_part) = parts(value)?,
             "impact" => {
@@ -306,8 +314,8 @@ impl Header {
             }
             _ => {
                 return Err(format!(
-                    "unknown key `{key}`: one of title, severity, section, says, advice, ask, comparison, kind, explains, \
-                     part, impact, names, causes, world, yes, no"
+                    "unknown key `{key}`: one of title, severity, section, says, advice, ask, comparison, kind, periods, \
+                     explains, part, impact, names, causes, world, yes, no"
                 ));
             }
         }
@@ -378,11 +386,14 @@ fn own(store: &Store, path: &Path) -> Result<Finding, QueryError> {
 }
 
 impl Engine {
-    /// Lets `finding` look at the runs of `scope`.
+    /// Lets `finding` look at the runs of `scope`. One over two periods finds nothing in runs alone.
     ///
     /// # Errors
     /// [`QueryError::Finding`], which names the file: wrong SQL, or a sentence with a column that the SQL does not give.
     pub fn find(&self, finding: &Finding, scope: &Scope) -> Result<Vec<Occurrence>, QueryError> {
+        if finding.periods {
+            return Ok(Vec::new());
+        }
         let author = if finding.own { Author::Other } else { Author::Ours };
         let answer = self
             .whole(&Asked { author, dialect: Dialect::Questions, sql: &finding.sql, params: &[], scope, files: &[] })
@@ -420,7 +431,9 @@ impl Engine {
     /// When a finding of the store cannot be read, or the store, or the cluster that answers is lost. One that fails stands
     /// among what is given back.
     pub fn find_all(&self, scope: &Scope) -> Result<Vec<Found>, QueryError> {
-        self.look(findings(self.store())?, scope)
+        let mut all = findings(self.store())?;
+        all.retain(|finding| !finding.periods);
+        self.look(all, scope)
     }
 
     /// Like [`Engine::find_all`] with those findings only that bear on a comparison of the runs with others.

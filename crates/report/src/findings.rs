@@ -10,7 +10,7 @@ const SHOWN: usize = 5;
 
 /// Lets all rules look at the runs and names the bottleneck. One that fails says so in its place.
 pub(crate) fn look(engine: &Engine, scope: &Scope, runs: &[Run]) -> Result<Findings, CompareError> {
-    let looked = findings(engine.store())?.len();
+    let looked = findings(engine.store())?.iter().filter(|finding| !finding.periods).count();
     let Diagnosis { answer, found, .. } = Diagnosis::of(engine, scope)?;
     Ok(Findings { looked, answer, found: found.into_iter().map(|found| finding(found, runs)).collect() })
 }

@@ -10,6 +10,7 @@ use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide};
 use fenxi_query::Engine;
 
 use crate::{
+    differs,
     options::{EngineArgs, Global, WindowArg},
     print, stores,
 };
@@ -102,7 +103,13 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
         let found = SideBySide::of(&first, &second, request)?;
         failed |= found.comparison.as_ref().is_none_or(|c| fails(c, args.fail_on));
         let refused = found.refused;
-        let text = if args.json { found.json_lines() } else { text(args, found) };
+        let form = match (args.json, args.markdown) {
+            (true, _) => differs::Form::Json,
+            (_, true) => differs::Form::Markdown,
+            _ => differs::Form::Text,
+        };
+        let causes = if refused { String::new() } else { differs::between(&engine, &first, &second, form)? };
+        let text = if args.json { found.json_lines() + &causes } else { causes + &text(args, found) };
         print::put(print::Form::json_if(args.json), text.as_bytes())?;
         if refused {
             print::message("these groups are not comparable; --force compares them anyway");

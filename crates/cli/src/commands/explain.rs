@@ -30,9 +30,12 @@ database were at. Other programs on the machine do not count. Several runs are
 repeats of one experiment: each part has the 95 % confidence interval of its
 mean.
 
-With `--window` of one run, what is different in it comes last: the change of
-every series against the rest of the run, ranked, with a test that allows for
-samples that depend on their neighbours.
+With `--window` of one run the answer is what changed in it against the rest of
+the run, and findings are those of the window; of a range of time of a recording
+with `--roll` it is what changed against as much time before. The series that
+differ come last: first what fewer transactions cannot have caused, what says
+the same of one thing together. The tests see bursts as well as steps, and allow
+for samples that depend on their neighbours.
 
 Column `measured`: exact (every context switch), os (the kernel's accounting of
 the server's processes and cgroup), server (its own sums), sampled (samples of
@@ -77,15 +80,20 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         print::message("these runs show neither the latency of transactions nor the elapsed time of a command");
     }
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
-    let scope = Scope::of(ids);
-    let diagnosis = Diagnosis::of(&engine, &scope)?;
     let different = match wanted.as_slice() {
-        [run] => differs::within(&engine, run, &args.part.window)?,
+        [run] => differs::of(&engine, run, &args.part.window)?,
         _ => None,
     };
+    // Of a window only what was found within it is an answer.
+    let scope = match different.as_ref().filter(|found| found.baseline.is_none()) {
+        Some(found) => Scope::of(ids).between(Some(found.from_s), Some(found.to_s)),
+        None => Scope::of(ids),
+    };
+    let diagnosis = Diagnosis::of(&engine, &scope)?;
     let text = if args.json {
-        let line = json!({ "kind": "answer", "names": diagnosis.answer.names, "text": diagnosis.answer.text,
-            "detail": diagnosis.answer.detail, "finding": diagnosis.answer.finding });
+        let answer = answer::first(&diagnosis, different.as_ref());
+        let line = json!({ "kind": "answer", "names": answer.names, "text": answer.text,
+            "detail": answer.detail, "finding": answer.finding });
         let asked = engine.asked(&scope)?;
         let missing = asked.missing.iter().map(|m| json!({ "what": m.what, "findings": m.findings }));
         let not_asked = json!({ "kind": "not asked", "findings": asked.not_asked(), "missing": missing.collect::<Vec<_>>(),
@@ -98,7 +106,7 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     } else {
         let width = print::width(&std::io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH);
         let width = if args.markdown { usize::MAX } else { width };
-        let head = answer::first_screen(&engine, &scope, &diagnosis, width, args.markdown)?;
+        let head = answer::first_screen(&engine, &scope, &diagnosis, different.as_ref(), (width, args.markdown))?;
         let different = different.map_or_else(String::new, |found| differs::text(&found, args.markdown));
         let asked = engine.asked(&scope)?.says();
         let asked = asked.map_or_else(String::new, |says| format!("{says}; `fenxi findings --all RUN` has each\n"));

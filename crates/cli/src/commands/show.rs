@@ -73,7 +73,7 @@ fn found(store: &Store, entry: &RunEntry) -> anyhow::Result<String> {
     let scope = Scope::of([entry.manifest.id.clone()]);
     let diagnosis = Diagnosis::of(&engine, &scope)?;
     let width = print::width(&std::io::stdout()).unwrap_or(WIDTH).clamp(40, WIDTH);
-    Ok(answer::first_screen(&engine, &scope, &diagnosis, width, false)?)
+    Ok(answer::first_screen(&engine, &scope, &diagnosis, None, (width, false))?)
 }
 
 fn describe(entry: &RunEntry, found: &str) -> String {

@@ -32,6 +32,7 @@ mod memstat;
 mod mpstat;
 mod nicstat;
 mod own_formats;
+mod periods;
 mod pstime;
 mod push;
 mod record;

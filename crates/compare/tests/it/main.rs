@@ -1,10 +1,12 @@
 //! The compare crate over runs that are made up: what comes out is worked out by hand.
 
+mod causes;
 mod diagnosis;
 mod explain;
 mod groups;
 mod one_truth;
 mod representative;
 mod runs;
+mod simulated;
 mod trend;
 mod windows;

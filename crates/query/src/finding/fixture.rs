@@ -3,7 +3,8 @@
 //! `cpu cpu=0 usr=99 idle=1 *30 @10`: a row of the table `cpu` at each of 30 seconds after the tenth. A
 //! column that is not named is NULL, `dt` is 1 unless it is given, quotes hold blanks together.
 //! Lines of one kind that follow each other are one run; an empty comment begins another.
-//! Two words are no tables: `cost source=… cpu_s=…` and `run exit_status=… samples=… missed=…`.
+//! Two words are no tables: `cost source=… cpu_s=…` and `run exit_status=… samples=… missed=…`. `inside` before a table's name says
+//! that the rows are those of the period that a finding over two periods looks at.
 
 use fenxi_model::{Micros, Rows, TABLES, Table, Type, near, table};
 use fenxi_store::SourceCost;
@@ -21,6 +22,8 @@ pub struct Case {
     pub samples: Option<u64>,
     /// Samples missed.
     pub missed: u64,
+    /// The period that is looked at, seconds since the begin: where the rows are that are said to be inside.
+    pub inside: Option<(f64, f64)>,
     lines: Vec<Line>,
 }
 
@@ -114,6 +117,14 @@ impl Cases {
         match name.as_str() {
             "cost" => case.costs.push(cost(values)?),
             "run" => case.run(values)?,
+            "inside" => {
+                let (name, values) = values.split_first().ok_or("inside: there is no table")?;
+                let of = line(name, values)?;
+                let (from, to) = (of.begin, of.begin + f64::from(of.times) * of.dt);
+                let known = case.inside.unwrap_or((from, to));
+                case.inside = Some((known.0.min(from), known.1.max(to)));
+                case.lines.push(of);
+            }
             name => case.lines.push(line(name, values)?),
         }
         Ok(())

@@ -75,7 +75,9 @@ fn wrong_cases(finding: &Finding, s: &mut TestStore) -> Vec<String> {
 #[test]
 fn every_finding_speaks_on_its_yes_rows_and_is_silent_on_its_no_rows() {
     let mut s = TestStore::new();
-    let wrong: Vec<String> = in_files().iter().flat_map(|finding| wrong_cases(finding, &mut s)).collect();
+    // Those over two periods are checked where changes are computed.
+    let all: Vec<Finding> = in_files().into_iter().filter(|finding| !finding.periods).collect();
+    let wrong: Vec<String> = all.iter().flat_map(|finding| wrong_cases(finding, &mut s)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

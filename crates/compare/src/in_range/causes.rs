@@ -1,0 +1,261 @@
+//! What the changes of series say together: what each series means, what it costs per transaction, and which findings over two periods
+//! it lets speak.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use fenxi_analyze::moved;
+use fenxi_model::{Kind, RunId, Unit};
+use fenxi_query::{ChangeRow, Engine, Found, Meaning, Scope};
+
+use super::{Cause, Judged, SURE};
+use crate::{
+    CompareError,
+    series::{Bins, together},
+};
+
+/// A cost per transaction changed where chance gives as much this seldom.
+const SURE_COST: f64 = 0.01;
+/// Of a moment with less throughput than this share of the rest's, costs are no figures: what runs in the background is all there is.
+const LEAST_THROUGHPUT: f64 = 0.1;
+/// Changes of less than this power of two are none to speak of.
+const SMALL: f64 = 0.2;
+/// Rows that findings are given at most: those that mean something, then those that changed most.
+const MOST_ROWS: usize = 4000;
+/// Bursts are looked at by themselves from so many moments on, and where they have less than this share of the range.
+const LEAST_MOMENTS: usize = 3;
+const NEARLY_ALL: f64 = 0.8;
+/// Seldom enough for a series that was not sure before moments were chosen.
+const VERY_SURE: f64 = 0.001;
+/// What is no amount that transactions use, although its kind does not say so.
+const NO_COST: [&str; 8] =
+    ["throughput", "latency", "sessions", "active", "queue", "iowait", "disk_busy", "round_trip"];
+
+/// What is known of a series beside its change.
+pub(super) struct Told {
+    /// What it says the same of as others.
+    pub thing: String,
+    /// The power of two by which it changed per transaction; None where that has no meaning.
+    pub cost: Option<f64>,
+    /// What it can be: 0 a cause, 1 perhaps one, 2 what goes along with more work, 3 what follows.
+    pub class: u8,
+}
+
+/// How a series changed in the moments that are looked at.
+struct Seen {
+    inside: f64,
+    rest: f64,
+    /// The power of two by which it changed; 0 where that may be chance.
+    change: f64,
+}
+
+/// Moments of the range that are looked at: all, or those of its bursts.
+struct Moments<'a> {
+    bins: &'a Bins,
+    of_bursts: Option<Vec<usize>>,
+}
+
+impl Moments<'_> {
+    /// Where series have bursts, the bins in which most of them do: a mean over all of the range would hide what is different then.
+    fn of<'a>(judged: &[Judged], bins: &'a Bins) -> Moments<'a> {
+        let bursting: Vec<_> = judged
+            .iter()
+            .filter(|j| j.is_sure())
+            .filter_map(|j| Some((j, j.bursts.as_ref().filter(|bursts| bursts.p <= SURE)?)))
+            .collect();
+        let share = |bin: usize| {
+            let known: Vec<bool> =
+                bursting.iter().filter_map(|(j, bursts)| Some(bursts.has(j.line.values[bin]?))).collect();
+            let with = known.iter().filter(|is| **is).count();
+            (!known.is_empty()).then(|| with as f64 / known.len() as f64)
+        };
+        let shares: Vec<(usize, f64)> = bins.range.clone().filter_map(|bin| Some((bin, share(bin)?))).collect();
+        let at: Vec<usize> = shares.iter().filter(|(_, share)| *share >= 0.5).map(|(bin, _)| *bin).collect();
+        let are_some = at.len() >= LEAST_MOMENTS && at.len() as f64 <= NEARLY_ALL * shares.len() as f64;
+        Moments { bins, of_bursts: are_some.then_some(at) }
+    }
+
+    /// The values outside the range and at these moments, and where among them these are.
+    fn of_values(&self, values: &[Option<f64>]) -> (Vec<Option<f64>>, Range<usize>) {
+        let range = &self.bins.range;
+        let Some(at) = &self.of_bursts else { return together(values, range, self.bins.together) };
+        let mut out = values[..range.start].to_vec();
+        out.extend(at.iter().map(|bin| values[*bin]));
+        out.extend_from_slice(&values[range.end..]);
+        (out, range.start..range.start + at.len())
+    }
+
+    /// How a series changed at these moments.
+    fn seen(&self, j: &Judged) -> Seen {
+        let m = match &self.of_bursts {
+            None => Some(j.moved),
+            Some(_) => {
+                let (values, range) = self.of_values(&j.line.values);
+                moved(&values, range)
+            }
+        };
+        let Some(m) = m else { return Seen { inside: j.moved.inside, rest: j.moved.rest, change: 0.0 } };
+        // The moments were chosen because some series are different then; of the others only what is very sure counts.
+        let is_sure = match self.of_bursts {
+            None => j.is_sure(),
+            Some(_) => j.is_sure() && m.p <= SURE || m.p <= VERY_SURE,
+        };
+        Seen { inside: m.inside, rest: m.rest, change: if is_sure { m.by } else { 0.0 } }
+    }
+}
+
+/// What is known of each of the series, and what they say together.
+pub(super) fn of(
+    engine: &Engine,
+    run: &RunId,
+    judged: &[Judged],
+    bins: &Bins,
+) -> Result<(Vec<Told>, Vec<Cause>), CompareError> {
+    let scope = Scope::of([run.clone()]);
+    let names: Vec<[&str; 3]> =
+        judged.iter().map(|j| [j.line.of.table, j.line.of.column, j.line.key.as_str()]).collect();
+    let meanings = engine.meanings(&names, &scope)?;
+    let moments = Moments::of(judged, bins);
+    let seen: Vec<Seen> = judged.iter().map(|j| moments.seen(j)).collect();
+    let throughput = throughput(judged, &meanings);
+    let work = throughput.map_or(0.0, |n| seen[n].change);
+    let told: Vec<Told> = (0..judged.len())
+        .map(|n| {
+            let (meaning, change) = (&meanings[n], seen[n].change);
+            let cost = throughput
+                .filter(|_| is_amount(meaning, judged[n].line.of.kind))
+                .and_then(|t| cost(&judged[n], change, &judged[t], &moments));
+            Told { thing: meaning.thing.clone(), cost, class: class(change, meaning, cost, work) }
+        })
+        .collect();
+    let rows =
+        rows(&Known { run, judged, meanings: &meanings, seen: &seen, told: &told, throughput, moments: &moments });
+    let found = engine.find_changes(&rows, &scope)?;
+    Ok((told, found.iter().filter_map(cause).collect()))
+}
+
+/// The series that says how many transactions there were.
+fn throughput(judged: &[Judged], meanings: &[Meaning]) -> Option<usize> {
+    let means = |n: &usize, what: &str| meanings[*n].means.as_deref() == Some(what) && judged[*n].moved.rest > 0.0;
+    let best = |what: &str| {
+        (0..judged.len()).filter(|n| means(n, what)).min_by(|a, b| {
+            let rest = |n: &usize| judged[*n].moved.rest;
+            meanings[*a].place.cmp(&meanings[*b].place).then(rest(b).total_cmp(&rest(a)))
+        })
+    };
+    best("throughput").or_else(|| best("statements"))
+}
+
+/// Whether transactions use amounts of it.
+fn is_amount(meaning: &Meaning, kind: Kind) -> bool {
+    match &meaning.means {
+        Some(means) => !NO_COST.contains(&means.as_str()),
+        None => matches!(kind, Kind::Rate | Kind::Count),
+    }
+}
+
+/// The power of two by which a series changed per transaction; 0 where that may be chance.
+fn cost(j: &Judged, change: f64, throughput: &Judged, moments: &Moments<'_>) -> Option<f64> {
+    let least = LEAST_THROUGHPUT * throughput.moved.rest;
+    let per = |(value, work): (&Option<f64>, &Option<f64>)| Some((*value)? / (*work)?.max(least));
+    let of = |j: &Judged| moments.of_values(&j.line.values);
+    let ((values, range), (works, _)) = (of(j), of(throughput));
+    let each: Vec<Option<f64>> = values.iter().zip(&works).map(per).collect();
+    let found = moved(&each, range)?;
+    Some(if found.p > SURE_COST && change <= 0.0 { 0.0 } else { found.by })
+}
+
+/// What a series can be to whoever looks for a cause.
+fn class(change: f64, meaning: &Meaning, cost: Option<f64>, work: f64) -> u8 {
+    let is_work = matches!(meaning.means.as_deref(), Some("throughput" | "statements"));
+    match cost {
+        _ if is_work => {
+            if change > 0.0 {
+                0
+            } else {
+                3
+            }
+        }
+        Some(_) if change > work.max(0.0) + SMALL => 0,
+        Some(_) if change > 0.0 => 2,
+        Some(cost) if cost > SMALL => 1,
+        None if change > 0.0 => 1,
+        _ => 3,
+    }
+}
+
+/// What is known of all series.
+struct Known<'a> {
+    run: &'a RunId,
+    judged: &'a [Judged],
+    meanings: &'a [Meaning],
+    seen: &'a [Seen],
+    told: &'a [Told],
+    throughput: Option<usize>,
+    moments: &'a Moments<'a>,
+}
+
+/// The rows that findings read.
+fn rows<'a>(known: &Known<'a>) -> Vec<ChangeRow<'a>> {
+    let (judged, meanings) = (known.judged, known.meanings);
+    let mut order: Vec<usize> =
+        (0..judged.len()).filter(|n| !judged[*n].p.is_nan() || meanings[*n].means.is_some()).collect();
+    let weight = |n: usize| {
+        let cost = known.told[n].cost.unwrap_or(0.0).abs();
+        if judged[n].is_sure() { judged[n].weight().max(cost) } else { cost }
+    };
+    order.sort_by(|a, b| {
+        let unknown = |n: usize| meanings[n].means.is_none();
+        unknown(*a).cmp(&unknown(*b)).then(weight(*b).total_cmp(&weight(*a))).then(a.cmp(b))
+    });
+    order.truncate(MOST_ROWS);
+    let mut first = BTreeSet::new();
+    let mut row = |n: usize| {
+        let (j, seen) = (&judged[n], &known.seen[n]);
+        // Of several series of work one counts it; the others are statements.
+        let means = match meanings[n].means.as_deref() {
+            _ if known.throughput == Some(n) => "throughput",
+            Some("throughput") => "statements",
+            Some(means) => means,
+            None => "",
+        };
+        ChangeRow {
+            run: known.run.as_str(),
+            host: &j.line.host,
+            name: [j.line.of.table, j.line.of.column, &j.line.key],
+            means,
+            inside: seen.inside,
+            rest: seen.rest,
+            change: seen.change,
+            cost: known.told[n].cost,
+            weight: weight(n),
+            is_first: !means.is_empty() && first.insert(means),
+            said: said(j, seen, known.moments),
+        }
+    };
+    order.into_iter().map(&mut row).collect()
+}
+
+/// A change in words: `db.rows_inserted_per_s 1.4 k/s instead of 120/s`.
+fn said(j: &Judged, seen: &Seen, moments: &Moments<'_>) -> String {
+    let of = j.line.of;
+    let unit = if of.table == "metric" { Unit::None } else { of.unit };
+    let name = match of.table {
+        "metric" | "resource" => j.line.key.clone(),
+        "process" => format!("{} of {}", of.column, j.line.key),
+        table => format!("{table}.{}", of.column),
+    };
+    let when = if moments.of_bursts.is_some() { " in bursts" } else { "" };
+    format!("{name} {}{when} instead of {}", unit.human(seen.inside), unit.human(seen.rest))
+}
+
+/// What a finding says; one that could not look says nothing here.
+fn cause(found: &Found) -> Option<Cause> {
+    let first = found.outcome.as_ref().ok()?.first()?;
+    Some(Cause {
+        finding: found.finding.name.clone(),
+        title: found.finding.title.clone(),
+        says: first.says.clone(),
+        advice: found.finding.advice.clone(),
+        kind: found.kind().word().to_owned(),
+    })
+}

@@ -1,0 +1,218 @@
+//! Findings over two periods: what the change of all series from one period to another says. The changes are computed elsewhere and
+//! come as rows, so that a rule is SQL as any other is.
+
+use super::{Finding, Found, Occurrence, findings, order};
+use crate::{
+    Engine, QueryError, Scope, Value,
+    engine::{Asked, Author, Dialect},
+};
+
+/// Between rows, and between the fields of a row: no text of a recording has them where it is written.
+const ROW: char = '\u{1e}';
+const FIELD: char = '\u{1f}';
+/// The statement that says what series mean.
+const NAMING: &str = include_str!("means.sql");
+/// What a series can mean. Each is two columns of `moves`: its change, and NAME_cost, its change per transaction.
+pub const MEANS: [&str; 29] = [
+    "throughput",
+    "statements",
+    "latency",
+    "sessions",
+    "active",
+    "locks",
+    "scans",
+    "reads",
+    "inserted",
+    "changed",
+    "redo",
+    "log",
+    "misses",
+    "own_writes",
+    "sent",
+    "received",
+    "flushes",
+    "cpu_use",
+    "kernel",
+    "stolen",
+    "iowait",
+    "queue",
+    "disk_busy",
+    "disk_writes",
+    "disk_reads",
+    "retransmits",
+    "round_trip",
+    "other_cpu",
+    "other_io",
+];
+
+/// Columns of `moves` that are made of several meanings: the change of the throughput, 0 where it is unknown; the greatest rise of what a
+/// database does for its clients, whole and per transaction; and how much a rise matters: a warning where work is slower, or nobody knows.
+const WORK: &str = "coalesce(throughput, 0) AS work, greatest(reads, scans, inserted, changed, 0) AS own_work, \
+     greatest(reads_cost, scans_cost, inserted_cost, changed_cost, 0) AS own_cost, \
+     CASE WHEN throughput <= -0.05 OR latency >= 0.3 OR throughput IS NULL AND latency IS NULL THEN 'warning' ELSE 'info' END AS severity";
+
+/// What a series means.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meaning {
+    /// One of [`MEANS`]; None where it is not known.
+    pub means: Option<String>,
+    /// Of several that mean the same, the smallest says it best.
+    pub place: i64,
+    /// What it belongs to with others that say the same.
+    pub thing: String,
+}
+
+/// How a series changed from one period to another: a row of the table `change`.
+#[derive(Clone, Debug)]
+pub struct ChangeRow<'a> {
+    /// The run that has the period looked at.
+    pub run: &'a str,
+    /// The host.
+    pub host: &'a str,
+    /// Table, column and the values of the keys.
+    pub name: [&'a str; 3],
+    /// What it means.
+    pub means: &'a str,
+    /// Mean within the period looked at.
+    pub inside: f64,
+    /// Mean in the other one.
+    pub rest: f64,
+    /// The power of two by which it changed; 0 where that may be chance.
+    pub change: f64,
+    /// The same per transaction; None for what is no rate, or without transactions.
+    pub cost: Option<f64>,
+    /// How much it stands out.
+    pub weight: f64,
+    /// Whether it is the first of its meaning.
+    pub is_first: bool,
+    /// It in words.
+    pub said: String,
+}
+
+impl Engine {
+    /// What each of `names` means: table, column, and the values of its keys.
+    ///
+    /// # Errors
+    /// When the statement cannot be answered.
+    pub fn meanings(&self, names: &[[&str; 3]], scope: &Scope) -> Result<Vec<Meaning>, QueryError> {
+        let mut all = vec![Meaning::default(); names.len()];
+        if names.is_empty() {
+            return Ok(all);
+        }
+        let row = |(n, [table, column, key]): (usize, &[&str; 3])| fields([&n.to_string(), table, column, key]);
+        let text = joined(names.iter().enumerate().map(row));
+        let answer = self.ours(NAMING, &[("names", Value::Text(text))], scope)?;
+        let (numbers, places) = (answer.f64s("n"), answer.f64s("place"));
+        let (means, things) = (answer.strings("means"), answer.strings("thing"));
+        for (((n, place), means), thing) in numbers.into_iter().zip(places).zip(means).zip(things) {
+            if let Some(of) = n.and_then(|n| all.get_mut(n as usize)) {
+                *of = Meaning { means, place: place.unwrap_or(9.0) as i64, thing: thing.unwrap_or_default() };
+            }
+        }
+        Ok(all)
+    }
+
+    /// Lets all findings over two periods look at how series changed: causes first, then by how much they stand out.
+    ///
+    /// # Errors
+    /// As [`Engine::find_all`].
+    pub fn find_changes(&self, rows: &[ChangeRow<'_>], scope: &Scope) -> Result<Vec<Found>, QueryError> {
+        let mut all = Vec::new();
+        for finding in findings(self.store())?.into_iter().filter(|finding| finding.periods) {
+            let outcome = self.find_change(&finding, rows, scope);
+            if outcome.as_ref().map_or(true, |occurrences| !occurrences.is_empty()) {
+                all.push(Found { outcome, finding, follows_from: Vec::new(), of_latency: None });
+            }
+        }
+        order(&mut all);
+        all.sort_by(|a, b| {
+            let by = |found: &Found| (found.kind(), found.severity());
+            by(a).cmp(&by(b)).then_with(|| weight(b).total_cmp(&weight(a)))
+        });
+        Ok(all)
+    }
+
+    /// Lets one finding over two periods look at how series changed.
+    ///
+    /// # Errors
+    /// As [`Engine::find`].
+    pub fn find_change(
+        &self,
+        finding: &Finding,
+        rows: &[ChangeRow<'_>],
+        scope: &Scope,
+    ) -> Result<Vec<Occurrence>, QueryError> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let author = if finding.own { Author::Other } else { Author::Ours };
+        // On one line, so that the engine's line numbers are those of the file.
+        let sql = format!("{} SELECT * FROM ({}\n) AS found", tables(), finding.sql.trim_end().trim_end_matches(';'));
+        let params = [("rows", Value::Text(joined(rows.iter().map(ChangeRow::text))))];
+        let answer = self
+            .whole(&Asked { author, dialect: Dialect::Questions, sql: &sql, params: &params, scope, files: &[] })
+            .map_err(|e| QueryError::Finding { file: finding.file(), source: Box::new(e) })?;
+        finding.occurrences(&answer)
+    }
+}
+
+/// How much what was found stands out: the column `weight` of its rows.
+fn weight(found: &Found) -> f64 {
+    let of = |o: &Occurrence| o.evidence.iter().find(|(name, _)| name == "weight").and_then(|(_, v)| v.as_f64());
+    found.outcome.iter().flatten().filter_map(of).fold(0.0, f64::max)
+}
+
+impl ChangeRow<'_> {
+    fn text(&self) -> String {
+        let number = |v: f64| if v.is_finite() { v.to_string() } else { String::new() };
+        let [table, column, key] = self.name;
+        fields([
+            self.run,
+            self.host,
+            table,
+            column,
+            key,
+            self.means,
+            &number(self.inside),
+            &number(self.rest),
+            &number(self.change),
+            &self.cost.map_or_else(String::new, number),
+            &number(self.weight),
+            if self.is_first { "1" } else { "0" },
+            &self.said,
+        ])
+    }
+}
+
+/// The tables `change` and `moves`, made of the parameter `rows`.
+fn tables() -> String {
+    let texts = ["run", "host", "table_name", "column_name", "key", "means"];
+    let numbers = ["inside", "rest", "change", "cost", "weight", "is_first"];
+    let field = |n: usize| format!("split_part(r, chr(31), {n})");
+    let text = |(n, name): (usize, &&str)| format!("{} AS {name}", field(n + 1));
+    let number =
+        |(n, name): (usize, &&str)| format!("CAST(nullif({}, '') AS DOUBLE) AS {name}", field(n + 1 + texts.len()));
+    let said = format!("{} AS said", field(texts.len() + numbers.len() + 1));
+    let columns: Vec<String> =
+        texts.iter().enumerate().map(text).chain(numbers.iter().enumerate().map(number)).chain([said]).collect();
+    let of = |name: &&str| {
+        let most = |column: &str| format!("max(CASE WHEN means = '{name}' THEN {column} END)");
+        format!("{} AS {name}, {} AS {name}_cost", most("change"), most("cost"))
+    };
+    let moves: Vec<String> = MEANS.iter().map(of).collect();
+    format!(
+        "WITH change AS (SELECT {} FROM (SELECT unnest(string_split($rows, chr(30))) AS r) AS texts), \
+         means AS (SELECT run, min(host) AS host, {} FROM change GROUP BY run), moves AS (SELECT *, {WORK} FROM means)",
+        columns.join(", "),
+        moves.join(", ")
+    )
+}
+
+/// A row of fields.
+fn fields<const N: usize>(fields: [&str; N]) -> String {
+    fields.map(|field| field.replace([ROW, FIELD], " ")).join(&FIELD.to_string())
+}
+
+fn joined(rows: impl Iterator<Item = String>) -> String {
+    rows.collect::<Vec<_>>().join(&ROW.to_string())
+}

@@ -88,7 +88,7 @@ const LIES_OF_AGENTS: &[&str] = &[
     "exec sleep 60",
     "while :; do cat word; done",
     "while :; do cat word; sleep 0.05; done",
-    "trap '' TERM HUP; cat >/dev/null; while :; do cat word; sleep 0.1; done",
+    "trap '' TERM HUP; while :; do cat word; sleep 0.1; done",
     "cat /dev/zero",
     "printf '\\377\\377\\377\\177R'; cat /dev/zero",
     "printf '\\377\\377\\000\\000R'; while :; do printf x; sleep 0.2; done",

@@ -121,7 +121,7 @@ except OSError:
     print(open(sys.argv[1]).read())
 ";
     let mut command = std::process::Command::new("/usr/bin/env");
-    command.args(["python3", "-c", text]).arg(&victim);
+    command.args(["python3", "-c", text]).arg(&victim).env("PATH", "/usr/local/bin:/usr/bin:/bin");
     let held = refused::Held { files: false, signals: false };
     super::super::confine::confine(&mut command, &tight(), held).unwrap();
     let Ok(output) = command.output() else { return };

@@ -16,6 +16,8 @@ use crate::mutate::mutate;
 
 /// Where the client's nonce, which is random and as long, goes into the stream of a server.
 const NONCE: &[u8] = b"@the.nonce.of.the.client";
+/// What stands before it.
+const HEADERS: [&[u8]; 3] = [b"n,,n=,r=", b"y,,n=,r=", b"p=tls-server-end-point,,n=,r="];
 /// How sessions of the seeds are used: by every mode of statements, over a socket of this host, and where TLS is asked for.
 const USES: [u8; 6] = [0, 2, 4, 10, 18, 24];
 /// The longest message that is taken.
@@ -35,6 +37,10 @@ fn my(bodies: &[&[u8]]) -> Vec<u8> {
 
 /// What servers say. The first byte tells the protocol and how the session is used, the second where the stream is cut.
 pub fn seeds() -> Vec<Vec<u8>> {
+    // Without it no challenge is an answer to the client's, and nothing behind it is tried.
+    for header in HEADERS {
+        assert_eq!(nonce_of(&[b"p\0\0\0\x42", header, NONCE].concat()).as_deref(), Some(NONCE));
+    }
     let streams = postgres().into_iter().map(|s| (0, s)).chain(mysql().into_iter().map(|s| (1, s)));
     streams.flat_map(|(dialect, stream)| USES.map(move |how| [&[dialect | how, 17][..], &stream].concat())).collect()
 }
@@ -276,10 +282,13 @@ fn go_on(session: &mut Session, event: &Event<'_>, (statement, mode): (&Statemen
     out.truncate(64 << 10);
 }
 
-/// The client's nonce, once it was sent.
+/// The client's nonce, once it was sent: behind a header that tells whether it binds to the connection, would, or cannot.
 fn nonce_of(sent: &[u8]) -> Option<Vec<u8>> {
-    let begin = sent.windows(7).position(|piece| piece == b"n,,n=,r")?;
-    sent.get(begin + 8..begin + 8 + NONCE.len()).map(<[u8]>::to_vec)
+    let of = |header: &&[u8]| {
+        let begin = sent.windows(header.len()).position(|piece| piece == *header)? + header.len();
+        sent.get(begin..begin + NONCE.len()).map(<[u8]>::to_vec)
+    };
+    HEADERS.iter().find_map(of)
 }
 
 /// Puts the nonce into what the server is still to say.

@@ -132,7 +132,7 @@ impl Source for Databases {
         notes.extend(late.into_iter().map(|server| {
             (server, format!("it has not answered all questions within {seconds} s: it is observed from when it does"))
         }));
-        Ok(Box::new(Observing { at_work, notes, patience: PATIENCE.saturating_sub(began.elapsed()) }))
+        Ok(Box::new(Observing { at_work, notes, patience: PATIENCE.saturating_sub(began.elapsed()), until: None }))
     }
 }
 
@@ -142,6 +142,8 @@ struct Observing {
     notes: Vec<(String, String)>,
     /// How long servers may still be waited for.
     patience: Duration,
+    /// Until when, once they were asked for the last.
+    until: Option<Instant>,
 }
 
 impl Collector for Observing {
@@ -150,8 +152,8 @@ impl Collector for Observing {
             rows.note(&server, None, &note);
         }
         if tick.is_last {
-            let until = Instant::now() + self.patience;
-            self.at_work.iter().for_each(Gathering::finish);
+            self.finish();
+            let until = self.until.unwrap_or_else(Instant::now);
             self.at_work.iter().for_each(|gathering| gathering.ended(until));
         }
         for gathering in &self.at_work {
@@ -162,6 +164,13 @@ impl Collector for Observing {
 
     fn reads_at_end(&self) -> bool {
         true
+    }
+
+    fn finish(&mut self) {
+        if self.until.is_none() {
+            self.until = Some(Instant::now() + self.patience);
+            self.at_work.iter().for_each(Gathering::finish);
+        }
     }
 
     fn cpu_of_threads(&self) -> f64 {

@@ -65,9 +65,10 @@ pub(crate) fn refused_in(sql: &str) -> Option<String> {
             before.as_ref().is_none_or(|c| !part_of_name(c)) && after.as_ref().is_none_or(|c| !part_of_name(c))
         })
     };
-    let views = REFUSED_VIEWS.iter().map(|(_, name)| *name);
+    // Views of that schema have names that others may have too, and are found only with it.
+    let views = REFUSED_VIEWS.iter().map(|(of, name)| if *of == "information_schema" { *of } else { *name });
     let called = REFUSED_NAMES.iter().copied().find(|name| is_called(name));
-    called.or_else(|| views.filter(|name| *name != "views").find(|name| is_read(name))).map(str::to_owned)
+    called.or_else(|| views.into_iter().find(|name| is_read(name))).map(str::to_owned)
 }
 
 /// What the parser's tree of a text tells.
@@ -227,6 +228,12 @@ mod tests {
         assert_eq!(refused_in("PIVOT x ON glob/**/('a')").as_deref(), Some("glob"));
         assert_eq!(refused_in("PIVOT pg_settings ON name").as_deref(), Some("pg_settings"));
         assert_eq!(refused_in("PIVOT my_pg_settings ON name"), None);
+        let all_views =
+            ["information_schema.views", "Information_Schema /**/ . \"views\"", "x.\"information_schema\".views"];
+        for views in all_views {
+            assert_eq!(refused_in(&format!("PIVOT {views} ON a")).as_deref(), Some("information_schema"), "{views}");
+        }
+        assert_eq!(refused_in("PIVOT views ON information_schemas"), None);
         assert_eq!(refused_in("PIVOT querystat ON query USING avg(x)"), None);
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     io::{self, Write},
     process::{ChildStdin, ChildStdout},
+    time::Duration,
 };
 
 use crate::{
@@ -41,7 +42,7 @@ impl Elsewhere {
         match greeter.greet(&mut transport, &input) {
             Ok(mut inbox) => Ok(Elsewhere { transport, first: inbox.rest(), input }),
             Err(unmet) => {
-                let how = transport.end(&input, false);
+                let how = transport.end(&input, Duration::ZERO);
                 Err(match unmet {
                     Unmet::Lost(why) | Unmet::Refused(why) => format!("host {name}: {why}"),
                     Unmet::Ended | Unmet::Unwanted => format!("host {name}: the transport ended: {how}"),

@@ -12,7 +12,7 @@ use crate::{
 /// How long a host may take to say its first word.
 const FIRST_WORD: Duration = Duration::from_secs(30);
 /// How long a host may take nothing of what it is sent.
-pub const STUCK: Duration = Duration::from_secs(20);
+const STUCK: Duration = Duration::from_secs(20);
 /// How often the program is sent.
 const MOST_SENT: usize = 3;
 /// What a login may print before the first word.

@@ -17,7 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{
     frame::{Began, Order},
-    link::{Link, Phase, Waited},
+    link::{Link, Phase, Room, Waited},
     program::Programs,
     session::steady_ns,
     target::Target,
@@ -25,9 +25,9 @@ use crate::{
 
 /// How often somebody who waits for hosts is told.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long the last rows of a host may be silent at the end, and take in all.
-const FAREWELL: Duration = Duration::from_secs(4);
-const LONGEST_FAREWELL: Duration = Duration::from_secs(30);
+/// How long the last rows of all hosts are waited for at the end, whatever comes: with what it takes to end the ways to them, a
+/// recording is over within two seconds.
+const FAREWELL: Duration = Duration::from_millis(1200);
 /// How many times as much as may wait is taken then.
 const MOST_AT_END: usize = 4;
 
@@ -121,8 +121,10 @@ impl Hosts {
 
     /// Connects to all of them.
     fn reach(&self, tell: &mut dyn FnMut(&str) -> bool) -> Result<Arc<Crew>, HostsError> {
+        let room = Arc::new(Room::of(self.targets.len()));
         let links = self.targets.iter().map(|(target, order)| {
-            Arc::new(Link::new(target.clone(), order.clone(), Arc::clone(&self.programs), self.is_patient))
+            let (programs, room) = (Arc::clone(&self.programs), Arc::clone(&room));
+            Arc::new(Link::new(target.clone(), order.clone(), programs, self.is_patient, room))
         });
         let crew = Arc::new(Crew { links: links.collect(), threads: Mutex::default() });
         for link in &crew.links {
@@ -198,13 +200,15 @@ impl Source for Hosts {
             Some(crew) => crew,
             None => self.reach(&mut |_| true).map_err(|error| SourceError::Refused(error.to_string()))?,
         };
-        Ok(Box::new(Gathering { crew, has_begun: false }))
+        Ok(Box::new(Gathering { crew, has_begun: false, until: None }))
     }
 }
 
 struct Gathering {
     crew: Arc<Crew>,
     has_begun: bool,
+    /// Until when last rows are waited for, once they were asked for.
+    until: Option<Instant>,
 }
 
 impl Collector for Gathering {
@@ -219,14 +223,17 @@ impl Collector for Gathering {
             return Ok(());
         }
         if tick.is_last {
-            links.iter().for_each(|link| link.stop());
-            let begun = Instant::now();
-            for link in links {
-                last_rows(link, begun, tick.t, rows);
-            }
+            self.finish();
+            let until = self.until.unwrap_or_else(Instant::now);
+            self.crew.links.iter().for_each(|link| last_rows(link, until, tick.t, rows));
         }
-        links.iter().for_each(|link| link.take(tick.t, rows));
+        self.crew.links.iter().for_each(|link| link.take(tick.t, rows));
         Ok(())
+    }
+
+    fn finish(&mut self) {
+        let until = *self.until.get_or_insert_with(|| Instant::now() + FAREWELL);
+        self.crew.links.iter().for_each(|link| link.stop(until));
     }
 
     fn begin_next(&mut self, _t: Micros, rows: &mut Rows) {
@@ -241,15 +248,16 @@ impl Collector for Gathering {
     }
 }
 
-/// Waits for the last rows of a host, since `begun` as for all of them: many that say nothing take no longer than one.
-fn last_rows(link: &Link, begun: Instant, t: Micros, rows: &mut Rows) {
+/// Waits for the last rows of a host, as for all of them until `until`: many that say nothing take no longer than one.
+fn last_rows(link: &Link, until: Instant, t: Micros, rows: &mut Rows) {
     for _ in 0..MOST_AT_END {
-        match link.wait_for_end(begun, FAREWELL, LONGEST_FAREWELL) {
+        match link.wait_for_end(until) {
             Waited::Ended => return,
             Waited::Full => link.take(t, rows),
             Waited::InVain => break,
         }
     }
+    link.close();
     rows.note(&link.target.name, None, "its last rows did not arrive in time");
 }
 

@@ -14,7 +14,7 @@ use crate::{
     agent,
     codec::{Decoder, Encoder},
     frame::{Began, LONGEST, MARK, Order, Said, ToAgent, id, send, send_rows},
-    link::{Link, Phase, Waited},
+    link::{Link, Phase, Room, Waited},
     program::Programs,
     target::Target,
 };
@@ -34,7 +34,7 @@ fn host(dir: &tempfile::TempDir, bytes: &[u8], again: &str) -> Arc<Link> {
     // It reads nothing of what it is sent.
     let script = format!("cd {}; cat hello bytes; {again}", dir.path().display());
     let target = Target { name: "liar".to_owned(), transport: ["sh", "-c", &script].map(str::to_owned).to_vec() };
-    Arc::new(Link::new(target, order(1.0, None), Arc::new(Programs::new(None)), false))
+    Arc::new(Link::new(target, order(1.0, None), Arc::new(Programs::new(None)), false, Arc::new(Room::of(1))))
 }
 
 /// Lets a liar say it; gives why it was given up.
@@ -113,10 +113,47 @@ fn rows_without_an_end_wait_for_the_recorder_and_do_not_fill_its_memory() {
     while !link.is_full() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let waited = link.wait_for_end(Instant::now(), Duration::from_secs(2), Duration::from_secs(5));
+    let waited = link.wait_for_end(Instant::now() + Duration::from_secs(5));
     assert_eq!(waited, Waited::Full);
     link.close();
     keeper.join().unwrap();
+}
+
+#[test]
+fn a_host_that_asks_without_an_end_and_reads_nothing_holds_up_nobody() {
+    let mut asked = Vec::new();
+    for _ in 0..5000 {
+        send(&mut asked, &Said::Ping { asked: 7 }).unwrap();
+    }
+    assert_eq!(given_up(&asked), "it takes nothing of what it is told");
+}
+
+#[test]
+fn a_host_that_goes_on_at_the_end_is_left_in_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut said = Vec::new();
+    send(&mut said, &Said::Ready).unwrap();
+    send(&mut said, &Said::Ping { asked: 7 }).unwrap();
+    // It says that it lives, whatever it is told, and never has said everything.
+    let link = host(&dir, &said, "trap '' TERM HUP; while :; do cat bytes; sleep 0.05; done");
+    let keeper = {
+        let link = Arc::clone(&link);
+        std::thread::spawn(move || link.keep())
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    while link.phase() != Phase::Live && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    link.begin(Began { steady_ns: 0, wall_us: 0 });
+    std::thread::sleep(Duration::from_millis(200));
+    let begun = Instant::now();
+    let until = begun + Duration::from_millis(300);
+    link.stop(until);
+    assert_eq!(link.wait_for_end(until), Waited::InVain);
+    // Its thread notices by itself that it is not wanted any longer, and ends what does not.
+    keeper.join().unwrap();
+    assert_eq!(link.wait_for_end(Instant::now() + Duration::from_secs(9)), Waited::InVain);
+    assert!(begun.elapsed() < Duration::from_millis(1300), "{:?}", begun.elapsed());
 }
 
 /// Takes what an agent says.

@@ -1,7 +1,10 @@
 //! What the thread that keeps a host connected and the recorder share.
 
 use std::{
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -10,6 +13,7 @@ use fenxi_sys::signal::Signals;
 
 use crate::{
     frame::{Began, Order, ToAgent, send},
+    greet::LOOK,
     pipe::Input,
     program::Programs,
     session::{self, Ended},
@@ -21,13 +25,11 @@ const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A connection that lasted so long was a good one: the next pause is short again.
 const GOOD: Duration = Duration::from_secs(60);
-/// How long the recorder waits for a pipe to take a word.
-const WORD: Duration = Duration::from_secs(1);
 /// Lines of a transport that are kept as notes.
 const LINES: usize = 20;
 /// Characters of what another host says about itself that are kept.
 const MOST_WORDS: usize = 500;
-/// About how many bytes of rows may wait for the recorder's next tick; until then no more are read.
+/// About how many bytes of rows of all hosts may wait for the recorder's next tick.
 const MOST_WAITING: usize = 32 << 20;
 
 /// How far a host is.
@@ -54,6 +56,27 @@ pub enum Waited {
     InVain,
 }
 
+/// Room for rows that wait for the recorder, which all hosts share.
+#[derive(Debug)]
+pub struct Room {
+    /// About how many bytes wait.
+    waiting: AtomicUsize,
+    /// How many of a host may, however many there are of others.
+    share: usize,
+}
+
+impl Room {
+    /// For so many hosts.
+    pub fn of(hosts: usize) -> Room {
+        Room { waiting: AtomicUsize::new(0), share: MOST_WAITING / hosts.max(1) }
+    }
+
+    /// Whether no more is to be read of a host of which so much waits.
+    fn is_full(&self, waiting: usize) -> bool {
+        waiting > 0 && waiting >= self.share && self.waiting.load(Ordering::Relaxed) >= MOST_WAITING
+    }
+}
+
 /// A host of a recording.
 pub struct Link {
     /// What it is called, and how it is reached.
@@ -64,6 +87,8 @@ pub struct Link {
     pub programs: Arc<Programs>,
     /// Whether it is tried again though it could not be reached at first.
     pub is_patient: bool,
+    /// Room for its rows.
+    pub room: Arc<Room>,
     /// The way to it.
     pub input: Input,
     state: Mutex<State>,
@@ -90,13 +115,22 @@ struct State {
     was_live: bool,
     is_lost: bool,
     closed: bool,
-    heard: Instant,
-    bytes: u64,
+    /// Until when its last rows are waited for, once they are.
+    until: Option<Instant>,
+    /// Whether that was in vain.
+    is_late: bool,
+}
+
+impl State {
+    /// How long it is waited for at most.
+    fn left(&self) -> Duration {
+        self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
+    }
 }
 
 impl Link {
     /// A host that is not connected yet.
-    pub fn new(target: Target, order: Order, programs: Arc<Programs>, is_patient: bool) -> Link {
+    pub fn new(target: Target, order: Order, programs: Arc<Programs>, is_patient: bool, room: Arc<Room>) -> Link {
         let state = State {
             phase: Phase::Connecting,
             began: None,
@@ -110,11 +144,11 @@ impl Link {
             was_live: false,
             is_lost: false,
             closed: false,
-            heard: Instant::now(),
-            bytes: 0,
+            until: None,
+            is_late: false,
         };
         let (input, bell) = (Input::default(), Condvar::new());
-        Link { target, order, programs, is_patient, input, state: Mutex::new(state), bell }
+        Link { target, order, programs, is_patient, room, input, state: Mutex::new(state), bell }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -142,6 +176,10 @@ impl Link {
             };
             match ended {
                 Ended::Done | Ended::ByItself => break,
+                Ended::Unwanted => {
+                    self.change(|state| state.is_late = state.phase == Phase::Ending);
+                    break;
+                }
                 Ended::Lost(why) => {
                     self.lost(&why, Instant::now());
                     let gives_up = !self.lock().was_live && !self.is_patient;
@@ -231,13 +269,12 @@ impl Link {
         });
     }
 
-    /// Adds rows that came in so many bytes and take about `size` in memory.
-    pub fn take_in(&self, rows: &Rows, bytes: usize, size: usize) {
+    /// Adds rows that take about `size` bytes in memory.
+    pub fn take_in(&self, rows: &Rows, size: usize) {
         let mut state = self.lock();
         state.rows.absorb(rows);
         state.waiting += size;
-        state.heard = Instant::now();
-        state.bytes += bytes as u64;
+        self.room.waiting.fetch_add(size, Ordering::Relaxed);
     }
 
     /// Tells whoever waits for the host.
@@ -261,13 +298,13 @@ impl Link {
 
     /// Whether so much waits for the recorder that no more is to be read.
     pub fn is_full(&self) -> bool {
-        self.lock().waiting >= MOST_WAITING
+        self.room.is_full(self.lock().waiting)
     }
 
     /// Waits until the recorder has taken what there is, for a while.
     pub fn wait_for_room(&self, patience: Duration) {
         let state = self.lock();
-        if state.waiting >= MOST_WAITING && !state.closed {
+        if self.room.is_full(state.waiting) && !state.closed {
             drop(self.bell.wait_timeout(state, patience));
         }
     }
@@ -282,9 +319,15 @@ impl Link {
         self.lock().was_live
     }
 
-    /// Whether nothing more is wanted of it.
+    /// Whether nothing more is wanted of it, or not any longer.
     pub fn is_closed(&self) -> bool {
-        self.lock().closed
+        let state = self.lock();
+        state.closed || state.left().is_zero()
+    }
+
+    /// How long its thread waits for it before it looks again what is wanted.
+    pub fn patience(&self) -> Duration {
+        self.lock().left().min(LOOK)
     }
 
     /// Why it is not there, if it is known.
@@ -315,9 +358,10 @@ impl Link {
         }
     }
 
-    /// Tells it that the recording has ended; the rest of its rows comes then.
-    pub fn stop(&self) {
+    /// Tells it that the recording has ended; the rest of its rows comes then, and is taken until `until`.
+    pub fn stop(&self, until: Instant) {
         let was_live = self.change(|state| {
+            state.until = Some(until);
             let was_live = state.phase == Phase::Live && !state.is_lost;
             if was_live {
                 state.phase = Phase::Ending;
@@ -328,6 +372,8 @@ impl Link {
         });
         if was_live {
             self.say(&ToAgent::Stop);
+        } else if self.is_closed() {
+            self.input.close();
         }
     }
 
@@ -340,37 +386,30 @@ impl Link {
     fn say(&self, message: &ToAgent) {
         let mut bytes = Vec::new();
         // Who takes no word is lost, which its thread notices.
-        let _ = send(&mut bytes, message).and_then(|()| self.input.write(&bytes, WORD));
+        let _ = send(&mut bytes, message).and_then(|()| self.input.say(&bytes));
     }
 
-    /// Waits until nothing more will come, as long as something does every `patience`, and until `longest` after `begun` at
-    /// most.
-    pub fn wait_for_end(&self, begun: Instant, patience: Duration, longest: Duration) -> Waited {
+    /// Waits until nothing more will come, but not longer than until `until`.
+    pub fn wait_for_end(&self, until: Instant) -> Waited {
         let mut state = self.lock();
         while state.phase != Phase::Ended && !state.closed {
-            let silent = state.heard.max(begun).elapsed();
-            if begun.elapsed() >= longest {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
                 return Waited::InVain;
             }
-            if state.waiting >= MOST_WAITING {
+            if self.room.is_full(state.waiting) {
                 return Waited::Full;
             }
-            if silent >= patience {
-                return Waited::InVain;
-            }
-            state = self.bell.wait_timeout(state, patience - silent).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.bell.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        Waited::Ended
+        if state.is_late { Waited::InVain } else { Waited::Ended }
     }
 
     /// Moves what has come to `rows`; `t` is now.
     pub fn take(&self, t: Micros, rows: &mut Rows) {
         let (came, events, notes) = {
             let mut state = self.lock();
-            if std::mem::take(&mut state.waiting) >= MOST_WAITING {
-                // It was not read meanwhile, which is no silence of its own.
-                state.heard = Instant::now();
-            }
+            self.room.waiting.fetch_sub(std::mem::take(&mut state.waiting), Ordering::Relaxed);
             self.bell.notify_all();
             (state.rows.take(), std::mem::take(&mut state.events), std::mem::take(&mut state.notes))
         };

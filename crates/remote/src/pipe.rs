@@ -7,7 +7,7 @@ use std::{
         unix::process::{CommandExt, ExitStatusExt},
     },
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -23,42 +23,92 @@ use rustix::{
 const AT_ONCE: usize = 64 << 10;
 /// Reads of what it said last.
 const LAST_READS: usize = 64;
-/// How long a transport may take to end once nobody talks to it, and after it was asked to.
+/// How long a command at another host may take to end once its output has.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// How long a transport may take to end after it was asked to.
+const ASKED: Duration = Duration::from_millis(100);
+/// How long a pipe that is full is waited for before it is looked whether it was closed.
+const TURN: Duration = Duration::from_millis(50);
+/// The most bytes that wait for a host which takes none.
+const MOST_UNTAKEN: usize = 64 << 10;
 
-/// The way to a host; several threads may write to it.
+/// The way to a host; several threads may write to it, and none of them waits for another.
 #[derive(Debug, Default)]
-pub struct Input(Mutex<Option<OwnedFd>>);
+pub struct Input(Mutex<Pipe>);
 
-impl Input {
-    /// Writes all of `bytes`; `patience` is how long nothing may be taken.
-    ///
-    /// # Errors
-    /// When the other side takes nothing, or there is none.
-    pub fn write(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
-        let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(fd) = &*guard else { return Err(io::ErrorKind::BrokenPipe.into()) };
-        let mut taken = Instant::now();
-        while !bytes.is_empty() {
-            match rustix::io::write(fd, bytes) {
-                Ok(n) => {
-                    bytes = &bytes[n..];
-                    taken = Instant::now();
-                }
+#[derive(Debug, Default)]
+struct Pipe {
+    fd: Option<Arc<OwnedFd>>,
+    /// What was said and not taken yet.
+    untaken: Vec<u8>,
+}
+
+impl Pipe {
+    fn fd(&self) -> io::Result<&Arc<OwnedFd>> {
+        self.fd.as_ref().ok_or_else(|| io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// Writes what is taken at once; gives how many bytes.
+    fn put(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut put = 0;
+        while put < bytes.len() {
+            match rustix::io::write(self.fd()?, &bytes[put..]) {
+                Ok(n) => put += n,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => {
-                    let left = patience.checked_sub(taken.elapsed()).ok_or(io::ErrorKind::TimedOut)?;
-                    wait(&mut [PollFd::new(fd, PollFlags::OUT)], left)?;
-                }
+                Err(Errno::AGAIN) => break,
                 Err(error) => return Err(error.into()),
             }
+        }
+        Ok(put)
+    }
+}
+
+impl Input {
+    fn lock(&self) -> MutexGuard<'_, Pipe> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says `bytes` behind what was said before, now or as soon as they are taken; waits for nothing.
+    ///
+    /// # Errors
+    /// When the other side has taken nothing for long, or there is none.
+    pub fn say(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut pipe = self.lock();
+        pipe.untaken.extend(bytes);
+        let put = pipe.put(&pipe.untaken)?;
+        pipe.untaken.drain(..put);
+        if pipe.untaken.len() > MOST_UNTAKEN {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it takes nothing of what it is told"));
         }
         Ok(())
     }
 
+    /// Writes all of `bytes`; `patience` is how long nothing may be taken.
+    ///
+    /// # Errors
+    /// When the other side takes nothing, or there is none, or it was closed meanwhile.
+    pub fn write(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
+        let mut taken = Instant::now();
+        loop {
+            // Whoever closes it need not wait for this.
+            let fd = {
+                let pipe = self.lock();
+                let put = pipe.put(bytes)?;
+                bytes = &bytes[put..];
+                taken = if put > 0 { Instant::now() } else { taken };
+                Arc::clone(pipe.fd()?)
+            };
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            let left = patience.checked_sub(taken.elapsed()).ok_or(io::ErrorKind::TimedOut)?;
+            wait(&mut [PollFd::new(&fd, PollFlags::OUT)], left.min(TURN))?;
+        }
+    }
+
     /// Tells the other side that nothing more will come.
     pub fn close(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        *self.lock() = Pipe::default();
     }
 
     /// The pipe itself, whose writer waits again.
@@ -66,13 +116,13 @@ impl Input {
     /// # Errors
     /// When there is none, or the kernel refuses.
     pub fn take_blocking(&self) -> io::Result<ChildStdin> {
-        let fd = self.0.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let fd = self.lock().fd.take().and_then(Arc::into_inner).ok_or(io::ErrorKind::BrokenPipe)?;
         fcntl_setfl(&fd, OFlags::empty())?;
         Ok(ChildStdin::from(fd))
     }
 
     fn open(&self, fd: OwnedFd) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(fd);
+        *self.lock() = Pipe { fd: Some(Arc::new(fd)), untaken: Vec::new() };
     }
 }
 
@@ -202,13 +252,12 @@ impl Transport {
         (code, lines)
     }
 
-    /// Ends it, if it has not ended by itself: gently, then not. Gives how it ended.
-    pub fn end(mut self, input: &Input, is_wanted: bool) -> String {
+    /// Ends it, if it has not ended by itself within `patience`: gently, then not. Gives how it ended.
+    pub fn end(mut self, input: &Input, patience: Duration) -> String {
         input.close();
-        let patience = if is_wanted { FAREWELL } else { Duration::ZERO };
         if !self.has_ended(patience) {
             self.kill(Signal::TERM);
-            if !self.has_ended(FAREWELL / 4) {
+            if !self.has_ended(ASKED) {
                 self.kill(Signal::KILL);
             }
         }

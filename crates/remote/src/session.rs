@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::{
     codec::Decoder,
     frame::{FromAgent, Inbox, Said, ToAgent, send},
-    greet::{Greeter, LOOK, STUCK, Unmet},
+    greet::{Greeter, Unmet},
     link::{Link, Phase},
     pipe::{Came, Transport},
 };
@@ -22,11 +22,16 @@ const START: Duration = Duration::from_secs(60);
 pub const LOST: Duration = Duration::from_secs(5);
 /// After so long it is connected to anew.
 const ANEW: Duration = Duration::from_secs(20);
+/// How long the way to an agent may take to end by itself: when the agent has said everything, and when it has not.
+const WAY_ENDS: (Duration, Duration) = (Duration::from_millis(400), Duration::from_millis(100));
+
 /// How a connection ended.
 #[derive(Debug)]
 pub enum Ended {
     /// Everything was said.
     Done,
+    /// Nothing more is wanted of it, or not any longer.
+    Unwanted,
     /// It was lost, for this reason; it may come back.
     Lost(String),
     /// The other side cannot do what it is told, and never will.
@@ -49,8 +54,12 @@ pub fn run(link: &Link) -> Ended {
     if !matches!(ended, Ok(()) | Err(Ended::ByItself)) {
         link.tell_lines(transport.take_lines());
     }
-    let is_done = matches!(ended, Err(Ended::Done));
-    let how = transport.end(&link.input, is_done);
+    let patience = match &ended {
+        Err(Ended::Done) => WAY_ENDS.0,
+        Err(Ended::Unwanted) => WAY_ENDS.1,
+        _ => Duration::ZERO,
+    };
+    let how = transport.end(&link.input, patience);
     match ended {
         Ok(()) | Err(Ended::ByItself) => Ended::Lost(format!("the transport ended: {how}")),
         Err(ended) => ended,
@@ -70,7 +79,7 @@ fn meet<'a>(link: &'a Link, transport: &mut Transport) -> Result<Session<'a>, En
         Err(Unmet::Lost(why)) => return Err(Ended::Lost(why)),
         Err(Unmet::Refused(why)) => return Err(Ended::Refused(why)),
         Err(Unmet::Ended) => return Err(Ended::ByItself),
-        Err(Unmet::Unwanted) => return Err(Ended::Done),
+        Err(Unmet::Unwanted) => return Err(Ended::Unwanted),
     };
     let session = Session { link, inbox, heard: Instant::now(), is_silent: false };
     session.say(&ToAgent::Order(link.order.clone()))?;
@@ -93,7 +102,7 @@ fn lost(error: io::Error) -> Ended {
 impl Session<'_> {
     fn say(&self, message: &ToAgent) -> Step {
         let mut bytes = Vec::new();
-        send(&mut bytes, message).and_then(|()| self.link.input.write(&bytes, STUCK)).map_err(lost)
+        send(&mut bytes, message).and_then(|()| self.link.input.say(&bytes)).map_err(lost)
     }
 
     /// Takes what the agent says; Ok when its end of the pipe was closed.
@@ -112,18 +121,20 @@ impl Session<'_> {
             }
             self.link.tell_lines(transport.take_lines());
             if self.link.is_closed() {
-                return Err(Ended::Done);
+                return Err(Ended::Unwanted);
             }
+            // What it was told while it took nothing.
+            self.link.input.say(&[]).map_err(lost)?;
             if !self.link.is_live() && begun.elapsed() > START {
                 return Err(Ended::Lost(format!("its sources did not start within {} s", START.as_secs())));
             }
             if self.link.is_full() {
                 // The recorder takes it at its next tick; what comes meanwhile waits at the host.
-                self.link.wait_for_room(LOOK);
+                self.link.wait_for_room(self.link.patience());
                 self.heard = Instant::now();
                 continue;
             }
-            match transport.read(LOOK).map_err(lost)? {
+            match transport.read(self.link.patience()).map_err(lost)? {
                 Came::Bytes(bytes) => {
                     self.heard = Instant::now();
                     if std::mem::take(&mut self.is_silent) {
@@ -140,7 +151,7 @@ impl Session<'_> {
     fn rows(&self, decoder: &mut Decoder, bytes: &[u8]) -> Step {
         let mut rows = Rows::new(&self.link.target.name);
         let decoded = decoder.decode(bytes, &mut rows);
-        self.link.take_in(&rows, bytes.len(), decoder.size());
+        self.link.take_in(&rows, decoder.size());
         decoded.map_err(lost)
     }
 

@@ -97,6 +97,10 @@ pub trait Collector: Send {
         false
     }
 
+    /// The last sample is next: asks others for what they still have to say, and waits for nothing. How long it waits for them then
+    /// counts from now, so that sources which wait do so at the same time.
+    fn finish(&mut self) {}
+
     /// CPU seconds that threads of its own have used so far; what `sample` itself uses is measured anyway.
     fn cpu_of_threads(&self) -> f64 {
         0.0

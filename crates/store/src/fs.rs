@@ -20,9 +20,9 @@ pub(crate) fn sync_all_of(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::syncfs(fs::File::open(path)?.file())?)
 }
 
-/// Writes a new file durably.
+/// Writes a new file durably. What lies there is left, and a link there leads nowhere: it is an error.
 pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = fs::File::create(path)?;
+    let mut file = fs::File::create_new(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

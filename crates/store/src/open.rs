@@ -370,7 +370,7 @@ fn is_rivalry(error: &StoreError) -> bool {
 
 /// Makes `dir` with its lock and `begin.json`; gives the lock.
 fn make(store: &Store, hidden: &Path, dir: &Path, opened: &Opened) -> Result<fs::File, StoreError> {
-    let lock = fs::File::create(hidden.join("lock"))?;
+    let lock = fs::File::create_new(hidden.join("lock"))?;
     flock(lock.file(), FlockOperation::NonBlockingLockExclusive).map_err(std::io::Error::from)?;
     let text = serde_json::to_vec_pretty(opened).map_err(|e| StoreError::damaged(hidden.join("begin.json"), e))?;
     write_synced(&hidden.join("begin.json"), &text)?;

@@ -116,10 +116,12 @@ impl Recording<'_> {
         let runs = self.store.make_dir("runs")?;
         // A sealer that was killed may have left one; its lock was given up with its life.
         for left in [part, &runs.join(format!("{SEALING}{id}"))] {
-            if left.exists() {
+            if fs::symlink_metadata(left).is_ok() {
                 fs::remove_dir_all(left)?;
             }
         }
+        // It is made new, and each file in it too: nothing that somebody put there before is written through. So its name need be
+        // no secret, and whoever comes after a kill finds it.
         fs::create_dir(part)?;
         self.store.modes().apply(part)?;
         let tables = self.tables(part)?;

@@ -320,7 +320,7 @@ impl<'a, R: Read> Taking<'a, R> {
         if is_new {
             fs::create_dir(&dir)?;
             if let Some(labels) = &labels {
-                fs::write(self.part.labels(id), labels)?;
+                fs::File::create_new(self.part.labels(id))?.write_all(labels)?;
             }
             if manifest.files.iter().any(|f| f.name.starts_with(RAW)) {
                 fs::create_dir(dir.join(RAW))?;

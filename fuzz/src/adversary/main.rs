@@ -61,6 +61,15 @@ struct Args {
     /// Memory of the server, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 512)]
     memory: u64,
+    /// What all processes together may have beyond that, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 200)]
+    more_memory: u64,
+    /// End after so many answers, if the time is not over before
+    #[arg(long, value_name = "N")]
+    requests: Option<u64>,
+    /// Ask beside them what people ask, all the time: of 100, 99 must be answered within a second
+    #[arg(long)]
+    honest: bool,
     /// Against a server that changes nothing
     #[arg(long)]
     read_only: bool,
@@ -98,6 +107,7 @@ fn main() -> Result<ExitCode> {
         fenxi: fenxi.context("there is no `fenxi` beside this program; name it with --fenxi, or build it")?,
         limit: args.time_limit,
         memory: args.memory << 20,
+        more: args.more_memory << 20,
         read_only: args.read_only,
         alone: args.jobs <= 1,
     };
@@ -151,7 +161,10 @@ fn one_round(args: &Args, siege: Siege, grammars: Vec<Grammar>, begun: Instant) 
     let fail = |broken: Broken| {
         failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(broken);
     };
-    let goes_on = || begun.elapsed() < args.time && failure.lock().is_ok_and(|f| f.is_none());
+    let wanted = args.requests.unwrap_or(u64::MAX);
+    let is_enough = || begun.elapsed() >= args.time || siege.answered() >= wanted;
+    let goes_on = || !is_enough() && failure.lock().is_ok_and(|f| f.is_none());
+    let honest: Mutex<Vec<Duration>> = Mutex::default();
     if args.rude > 0 {
         let rudeness = Rudeness { silent: args.rude, resets: 10 * args.rude, unread: args.rude.div_ceil(10) };
         match rude::behave(siege.served(), rudeness) {
@@ -160,6 +173,12 @@ fn one_round(args: &Args, siege: Siege, grammars: Vec<Grammar>, begun: Instant) 
         }
     }
     std::thread::scope(|scope| {
+        if args.honest {
+            scope.spawn(|| match ask_honestly(&siege, &goes_on) {
+                Ok(took) => honest.lock().unwrap_or_else(PoisonError::into_inner).extend(took),
+                Err(broken) => fail(broken),
+            });
+        }
         for (job, mut grammar) in grammars.into_iter().enumerate() {
             let (siege, asked, fail, goes_on) = (&siege, &asked, &fail, &goes_on);
             scope.spawn(move || {
@@ -183,13 +202,41 @@ fn one_round(args: &Args, siege: Siege, grammars: Vec<Grammar>, begun: Instant) 
             });
         }
     });
-    let summary = siege.summary();
+    let honest = honest.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(late) = late(&honest) {
+        fail(late);
+    }
+    let summary = Summary { honest, ..siege.summary() };
     let broken = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
     let asked: Vec<Asked> = asked.into_inner().unwrap_or_else(PoisonError::into_inner).into();
     match broken.map_or_else(|| siege.end().err(), Some) {
         Some(broken) => (summary, Some(Failure { broken, asked })),
         None => (summary, None),
     }
+}
+
+/// Asks what people ask until the end: how long each took.
+fn ask_honestly(siege: &Siege, goes_on: &dyn Fn() -> bool) -> Result<Vec<Duration>, Broken> {
+    let mut all = Vec::new();
+    while goes_on() {
+        all.push(siege.honest(all.len())?);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(all)
+}
+
+/// How long 99 of 100 honest requests took at most.
+fn percentile_99(honest: &[Duration]) -> Duration {
+    let mut all = honest.to_vec();
+    all.sort_unstable();
+    all.get((all.len() * 99).div_ceil(100).saturating_sub(1)).copied().unwrap_or_default()
+}
+
+/// What is to be said where that is too long.
+fn late(honest: &[Duration]) -> Option<Broken> {
+    let took = percentile_99(honest);
+    let seen = format!("{} of them, p99 {took:?}", honest.len());
+    (took >= Duration::from_secs(1)).then_some(Broken { what: "honest requests wait", seen })
 }
 
 /// The next request.
@@ -247,7 +294,7 @@ fn closing(args: &Args, took: Duration, total: &Summary, found: &BTreeMap<&'stat
     let n: u64 = total.statuses.values().sum();
     let by: Vec<String> = total.statuses.iter().map(|(status, n)| format!("{status}: {n}")).collect();
     let most = total.most_memory >> 20;
-    let bound = args.memory + (siege::MORE_MEMORY >> 20);
+    let bound = args.memory + args.more_memory;
     let broken: Vec<String> = found.iter().map(|(what, n)| format!("{what} ({n})")).collect();
     let outcome = if broken.is_empty() { "all held".to_owned() } else { format!("BROKEN: {}", broken.join(", ")) };
     println!(
@@ -257,5 +304,10 @@ fn closing(args: &Args, took: Duration, total: &Summary, found: &BTreeMap<&'stat
         by.join(", "),
         total.slowest.as_secs_f64(),
     );
+    if args.honest {
+        let (n, slowest) = (total.honest.len(), total.honest.iter().max().copied().unwrap_or_default());
+        let p99 = percentile_99(&total.honest).as_secs_f64();
+        println!("adversary: {n} honest requests beside them, p99 {p99:.3} s, slowest {:.3} s", slowest.as_secs_f64());
+    }
     if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

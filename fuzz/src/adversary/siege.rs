@@ -18,8 +18,6 @@ use super::{
 
 /// An answer may come so long after the time limit.
 const GRACE: Duration = Duration::from_secs(1);
-/// What all processes may have beyond `--memory`.
-pub const MORE_MEMORY: u64 = 200 << 20;
 /// What everybody must be told, whatever was asked before.
 const KNOWN: &str = "SELECT sum(usr) AS a, wmean(usr, dt) AS b, count(DISTINCT run) AS c, 42 AS d FROM cpu";
 
@@ -32,6 +30,8 @@ pub struct Setup {
     pub limit: Duration,
     /// Its memory in bytes.
     pub memory: u64,
+    /// What all processes may have beyond that.
+    pub more: u64,
     /// Whether it may change nothing.
     pub read_only: bool,
     /// Whether nobody else asks: then the next answer must come at once.
@@ -104,7 +104,7 @@ impl Siege {
         let mut args = vec!["--time-limit", &limit, "--memory", &memory];
         args.extend(setup.read_only.then_some("--read-only"));
         let served = place.serve(&args)?;
-        let memory = Memory::watch(served.pid(), setup.memory + MORE_MEMORY);
+        let memory = Memory::watch(served.pid(), setup.memory + setup.more);
         let mut siege = Siege {
             setup: setup.clone(),
             place,
@@ -270,7 +270,7 @@ impl Siege {
         let now = self.memory.most();
         let mut most = locked(&self.most);
         most.0 = most.0.max(now);
-        if now <= self.setup.memory + MORE_MEMORY {
+        if now <= self.setup.memory + self.setup.more {
             return Ok(());
         }
         broken("memory beyond its limit", format!("{} MiB", now >> 20))
@@ -322,10 +322,36 @@ impl Siege {
         Ok(self.summary())
     }
 
+    /// Asks number `n` of what people ask, which must be answered well: how long that took.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn honest(&self, n: usize) -> Result<Duration, Broken> {
+        let one = &self.one;
+        let asked = [
+            "/api/v1/about".to_owned(),
+            "/api/v1/runs".to_owned(),
+            format!("/api/v1/run?run={one}"),
+            format!("/api/v1/panel?question=cpu-summary&run={one}"),
+            format!("/api/v1/findings?run={one}"),
+        ];
+        let target = &asked[n % asked.len()];
+        let answer = self.served.get(target);
+        if answer.status == 200 {
+            return Ok(answer.took);
+        }
+        broken("an honest request is not answered", format!("{target}: {}: {}", answer.status, answer.text()))
+    }
+
+    /// How many hostile requests were answered.
+    pub fn answered(&self) -> u64 {
+        locked(&self.statuses).values().sum()
+    }
+
     /// What has been so far.
     pub fn summary(&self) -> Summary {
         let most = locked(&self.most);
-        Summary { statuses: locked(&self.statuses).clone(), most_memory: most.0, slowest: most.1 }
+        Summary { statuses: locked(&self.statuses).clone(), most_memory: most.0, slowest: most.1, honest: Vec::new() }
     }
 }
 
@@ -338,6 +364,8 @@ pub struct Summary {
     pub most_memory: u64,
     /// The longest that an answer took.
     pub slowest: Duration,
+    /// How long honest requests took.
+    pub honest: Vec<Duration>,
 }
 
 impl Summary {
@@ -348,6 +376,7 @@ impl Summary {
         }
         self.most_memory = self.most_memory.max(other.most_memory);
         self.slowest = self.slowest.max(other.slowest);
+        self.honest.extend(&other.honest);
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::Child,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -264,6 +264,24 @@ fn what_waits_for_a_slow_link_is_kept_and_follows() {
     // No interval is missing: those of the host add up to its time.
     let gaps = "select max(gap) as g from (select epoch(t) - epoch(lag(t) over (order by t)) - dt as gap from mem where host = 'b')";
     assert!(fenxi.number(gaps) < 0.05, "{}", fenxi.number(gaps));
+}
+
+#[test]
+fn hosts_that_do_not_end_hold_up_the_end_of_a_recording_less_than_two_seconds() {
+    let fenxi = Fenxi::new();
+    let file = fenxi.path().with_file_name("pids");
+    // One stands still; one has said everything, and goes on whatever signal it gets.
+    let still = with_pid("b", &file);
+    let stays = "c=sh -c 'trap \"\" TERM; \"$@\"; while :; do echo; sleep 0.1; done' sh";
+    let child = fenxi.spawn(&["record", "--interval", "100ms", "--source", "mem", "--on", &still, "--on", stays]);
+    wait_for_agent(&fenxi);
+    kill_process(pids(&file)[0], Signal::STOP).unwrap();
+    let began = Instant::now();
+    end(child);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    let late = fenxi.sql("select file from note where message like '%did not arrive in time'");
+    assert_eq!(late, [serde_json::json!({ "file": "b" })]);
+    assert!(fenxi.number("select count(*) as n from mem where host = 'c'") >= 1.0);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 //! says what is not seen, and ends in time.
 
 use std::{
-    process::Child,
+    path::Path,
+    process::{Child, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use crate::{
@@ -80,6 +81,78 @@ fn several_liars_at_once_hold_up_a_recording_no_longer_than_one() {
     let lies = [Lie::Silent, Lie::Drip, Lie::Slow, Lie::Cut, Lie::WrongType, Lie::HugeLength];
     let urls: Vec<_> = lies.map(|lie| liar(Speaks::Postgres, When::Answer, lie)).to_vec();
     record("six at once", &urls);
+}
+
+/// What an agent does a second after it was taken for one; `$0` is the folder of `word`, which says that it lives.
+const LIES_OF_AGENTS: &[&str] = &[
+    "exec sleep 60",
+    "while :; do cat word; done",
+    "while :; do cat word; sleep 0.05; done",
+    "trap '' TERM HUP; while :; do cat word; sleep 0.1; done",
+    "cat /dev/zero",
+    "printf '\\377\\377\\377\\177R'; cat /dev/zero",
+    "printf '\\377\\377\\000\\000R'; while :; do printf x; sleep 0.2; done",
+    "printf '\\001\\000\\000\\000Xx'; exec sleep 60",
+    "printf '\\020\\000\\000\\000J{'",
+    "yes x >&2",
+];
+
+/// The way to a host whose agent lies; `dir` gets what it says.
+fn lying_host(fenxi: &Fenxi, dir: &Path, number: usize) -> String {
+    if !dir.join("hello").exists() {
+        let agent = fenxi.command(&["agent"]).stdout(Stdio::piped()).stderr(Stdio::null()).output().unwrap();
+        let hello = text(&agent.stdout);
+        fs_err::write(dir.join("hello"), hello.split_inclusive('\n').next().unwrap()).unwrap();
+        let frame = |json: &str| [&(json.len() as u32).to_le_bytes()[..], b"J", json.as_bytes()].concat();
+        fs_err::write(dir.join("ready"), frame("\"Ready\"")).unwrap();
+        fs_err::write(dir.join("word"), frame("{\"Ping\":{\"asked\":7}}")).unwrap();
+    }
+    let script = format!("cd \"$0\"; cat hello ready; sleep 1; {}", LIES_OF_AGENTS[number % LIES_OF_AGENTS.len()]);
+    fs_err::write(dir.join(format!("lie-{number}")), script).unwrap();
+    // The shell that the recorder asks for is what stands behind.
+    format!("h{number}=sh {0}/lie-{number} {0}", dir.display())
+}
+
+#[test]
+fn liars_of_all_kinds_at_once_take_neither_memory_nor_time() {
+    let liars = std::env::var("FENXI_LIARS").ok().and_then(|n| n.parse().ok()).unwrap_or(10);
+    let dir = tempfile::tempdir().unwrap();
+    let mut of_databases = [Speaks::Postgres, Speaks::Mysql]
+        .into_iter()
+        .flat_map(|speaks| [When::Login, When::Answer].map(|when| (speaks, when)))
+        .flat_map(|(speaks, when)| LIES.map(|lie| (speaks, when, lie)))
+        .cycle();
+    let (mut most, mut longest, mut told) = (0, 0.0_f64, 0);
+    for number in (0..liars).step_by(10) {
+        let fenxi = Fenxi::new();
+        let n = (liars - number).min(10);
+        let hosts: Vec<_> = (number..number + n / 2).map(|number| lying_host(&fenxi, dir.path(), number)).collect();
+        let urls: Vec<_> = of_databases.by_ref().take(n - n / 2).map(|(s, when, lie)| liar(s, when, lie)).collect();
+        let mut args = vec!["--quiet", "record", "--for", "2s", "--interval", "200ms", "--source", "cpu"];
+        args.extend(hosts.iter().flat_map(|on| ["--on", on]));
+        args.extend(urls.iter().flat_map(|url| ["--db", url]));
+        let mut child = fenxi.spawn(&args);
+        let (mut peak, began) = (0, Instant::now());
+        while child.try_wait().unwrap().is_none() {
+            peak = peak.max(peak_kb(&child).unwrap_or(0));
+            thread::sleep(Duration::from_millis(10));
+            assert!(began.elapsed() < Duration::from_secs(60), "{number}: it does not end");
+        }
+        let ended = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs_f64();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{number}: {}", text(&output.stderr));
+        let run = &fenxi.store().summaries().unwrap()[0];
+        let late = ended - run.start.0 as f64 / 1e6 - FOR.as_secs_f64();
+        assert!(peak < MOST_KB, "{number}: {peak} kB, {hosts:?} {urls:?}");
+        assert!(late < GRACE.as_secs_f64(), "{number}: {late} s, {hosts:?} {urls:?}");
+        assert!(fenxi.number("SELECT count(*) FROM cpu") >= 5.0, "{number}");
+        assert!(fenxi.number("SELECT (SELECT count(*) FROM note) + (SELECT count(*) FROM event)") >= 1.0, "{number}");
+        (most, longest, told) = (most.max(peak), longest.max(late), told + n);
+    }
+    eprintln!(
+        "{told} liars: the recorder had {} MiB at most, and ended {longest:.2} s after its time at most",
+        most >> 10
+    );
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod compact;
 mod compare;
 mod crash;
 mod dbstat;
+mod eio;
 mod ending;
 mod explain;
 mod fence;

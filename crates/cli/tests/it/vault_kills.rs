@@ -56,6 +56,7 @@ fn commands(dir: &Path) -> Vec<Written> {
         of("window", &["window", "a", "new", "0s..0.03s"], false),
         of("compare", &["compare", "a", "b"], false),
         of("study", &["study", &path("plan.toml")], false),
+        of("push", &["push", &path("place")], false),
     ]
 }
 
@@ -159,6 +160,16 @@ fn look(fenxi: &Fenxi, dir: &Path, written: &Written, kill: usize) {
     }
     for run in summaries.iter().filter(|s| s.kind == "average") {
         assert!(!run.recovered, "{what}: half an average");
+    }
+    // What was pushed is whole once a push came to its end.
+    if written.name == "push" {
+        let place = dir.join("place").display().to_string();
+        fenxi.ok(&["push", &place]);
+        let back = Fenxi::new();
+        back.ok(&["pull", &place]);
+        assert_eq!(back.ok(&["verify"]), "", "{what}");
+        assert_eq!(back.store().ids().unwrap().len(), 2, "{what}");
+        fs_err::remove_dir_all(dir.join("place")).unwrap();
     }
     // An archive is whole, or has not got its name.
     if let Ok(archive) = fs_err::File::open(dir.join("out.tar.zst")) {

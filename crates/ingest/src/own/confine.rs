@@ -7,7 +7,10 @@
 
 use std::{io, os::unix::process::CommandExt, process::Command};
 
-use super::{Limits, refused};
+use super::{
+    Limits,
+    refused::{self, Held},
+};
 use fenxi_procfs::Root;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
@@ -25,9 +28,9 @@ const LATEST: ABI = ABI::V6;
 ///
 /// # Errors
 /// When the kernel does not take the filters.
-pub(super) fn confine(command: &mut Command, limits: &Limits) -> io::Result<()> {
-    let mut files = Some(files().map_err(io::Error::other)?);
-    let filters = refused::filters().map_err(io::Error::other)?;
+pub(super) fn confine(command: &mut Command, limits: &Limits, held: Held) -> io::Result<()> {
+    let mut files = if held.files { Some(files().map_err(io::Error::other)?) } else { None };
+    let filters = refused::filters(held).map_err(io::Error::other)?;
     let resources = resources(limits);
     let act = move || {
         // A session of its own has no terminal, and gets no Ctrl-C meant for us: we end it.

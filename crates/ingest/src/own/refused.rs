@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use landlock::{CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
+use landlock::{AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     sock_filter,
@@ -203,9 +203,46 @@ const JUMP_IF_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
 
 /// Filters to be applied one after another.
-pub(super) fn filters() -> Result<[BpfProgram; 3], String> {
+pub(super) fn filters(held: Held) -> Result<[BpfProgram; 3], String> {
     let missing: BTreeMap<i64, _> = MISSING.iter().map(|call| (*call, Vec::new())).collect();
-    Ok([newer(), filter(missing, libc::ENOSYS)?, filter(refused().map_err(|e| e.to_string())?, libc::EPERM)?])
+    let refused = refused(held).map_err(|e| e.to_string())?;
+    Ok([newer(), filter(missing, libc::ENOSYS)?, filter(refused, libc::EPERM)?])
+}
+
+/// What Landlock of this kernel holds, so that a filter need not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    /// Files: only `/dev/null` is opened to be written.
+    pub(super) files: bool,
+    /// Signals to other processes.
+    pub(super) signals: bool,
+}
+
+impl Held {
+    /// By the kernel that this runs on.
+    pub(super) fn here() -> Held {
+        let rules = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        Held {
+            files: rules().handle_access(AccessFs::WriteFile).is_ok_and(|rules| rules.create().is_ok()),
+            signals: rules().scope(Scope::Signal).is_ok_and(|rules| rules.create().is_ok()),
+        }
+    }
+}
+
+/// Flags of an opening that is refused: those of them that are looked at, and what they are then.
+fn openings(held: Held) -> Vec<(libc::c_int, libc::c_int)> {
+    // Opened for reading and cut at once, which Landlock held only later.
+    let cut = (libc::O_ACCMODE | libc::O_TRUNC, libc::O_TRUNC);
+    // No filter knows the file's name: without Landlock no file at all is opened to be written, made or cut. The limit of sizes
+    // would hold neither what is mapped nor what is a device.
+    let writes = [
+        (libc::O_ACCMODE, libc::O_WRONLY),
+        (libc::O_ACCMODE, libc::O_RDWR),
+        (libc::O_ACCMODE, libc::O_ACCMODE),
+        (libc::O_CREAT, libc::O_CREAT),
+        (libc::O_TRUNC, libc::O_TRUNC),
+    ];
+    if held.files { vec![cut] } else { writes.to_vec() }
 }
 
 /// Makes calls from [`UNKNOWN`] on missing.
@@ -221,7 +258,7 @@ fn newer() -> BpfProgram {
     ]
 }
 
-fn refused() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
+fn refused(held: Held) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().chain(OLD).map(|call| (*call, Vec::new())).collect();
     let when = |place, operator, value| SeccompCondition::new(place, SeccompCmpArgLen::Dword, operator, value);
@@ -236,22 +273,18 @@ fn refused() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendErro
     rules.insert(libc::SYS_ioctl, vec![SeccompRule::new(others)?]);
     // Limits of others; its own can only be lowered.
     rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![when(0, SeccompCmpOp::Ne, 0)?])?]);
-    // Opened for reading and cut at once, which Landlock held only later.
-    let cut = || SeccompCmpOp::MaskedEq(bits(libc::O_ACCMODE | libc::O_TRUNC));
-    rules.insert(libc::SYS_openat, vec![SeccompRule::new(vec![when(2, cut(), bits(libc::O_TRUNC))?])?]);
+    let opening = |place| {
+        let rule = |(mask, are)| SeccompRule::new(vec![when(place, SeccompCmpOp::MaskedEq(bits(mask)), bits(are))?]);
+        openings(held).into_iter().map(rule).collect::<Result<Vec<_>, _>>()
+    };
+    rules.insert(libc::SYS_openat, opening(2)?);
     #[cfg(target_arch = "x86_64")]
-    rules.insert(libc::SYS_open, vec![SeccompRule::new(vec![when(1, cut(), bits(libc::O_TRUNC))?])?]);
+    rules.insert(libc::SYS_open, opening(1)?);
     // A program ends itself with it, so that it is refused only where nothing else keeps it from ending others.
-    if !holds_signals() {
+    if !held.signals {
         rules.insert(libc::SYS_tgkill, Vec::new());
     }
     Ok(rules)
-}
-
-/// Whether Landlock of this kernel keeps signals within.
-fn holds_signals() -> bool {
-    let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).scope(Scope::Signal);
-    rules.is_ok_and(|rules| rules.create().is_ok())
 }
 
 fn filter(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: libc::c_int) -> Result<BpfProgram, String> {

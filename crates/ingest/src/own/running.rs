@@ -15,7 +15,7 @@ use rustix::{
     process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
 };
 
-use super::{confine::confine, usage};
+use super::{confine::confine, refused::Held, usage};
 
 /// What a program may use.
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ impl Running {
         command.args(arguments).env_clear().current_dir("/");
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("LANG", "C.UTF-8").env("TZ", "UTC");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        confine(&mut command, limits)?;
+        confine(&mut command, limits, Held::here())?;
         let child = command.spawn()?;
         let now = Instant::now();
         let running = Running {

@@ -245,6 +245,71 @@ fn an_import_that_takes_too_long_is_stopped() {
     assert_eq!(fs_err::read_dir(served.store.path().join("open")).unwrap().count(), 0);
 }
 
+/// What vmstat prints in so many seconds, of which the last figure makes one file another.
+fn vmstat(seconds: usize, other: usize) -> Vec<u8> {
+    let head = "procs -----------memory---------- ---swap-- -----io---- -system-- -------cpu-------\n \
+                r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st gu\n";
+    let rows = (0..seconds).map(|n| {
+        format!(" 1  0      0 {}   2000  30000    0    0     1     2  300  400 10  5 85  0  0  {other}\n", 100_000 + n)
+    });
+    [head.to_owned(), rows.collect()].concat().into_bytes()
+}
+
+#[test]
+fn two_uploads_become_runs_at_a_time_and_the_third_waits_and_is_told_so() {
+    let served = serve_with(|s| s.limits.time = std::time::Duration::from_millis(150));
+    let post = |name: &str, body: &[u8]| {
+        served.request("POST", &format!("/api/v1/import?filename={name}"), &["X-Fenxi: 1"], body)
+    };
+    let (long, short) = ([vmstat(400_000, 0), vmstat(400_000, 1)], vmstat(3, 2));
+    let ended = std::sync::atomic::AtomicUsize::new(0);
+    let over = || ended.load(std::sync::atomic::Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        for body in &long {
+            let (post, ended) = (&post, &ended);
+            scope.spawn(move || {
+                // Both may have to wait for a short one that came between.
+                let taken = std::iter::repeat_with(|| post("long.txt", body)).find(|answer| answer.status != 503);
+                ended.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                assert_eq!(taken.map(|answer| answer.status), Some(200));
+            });
+        }
+        // While both are at work, a third one waits for as long as an answer may take, and is told why.
+        let mut told = None;
+        while over() == 0 && told.is_none() {
+            let third = post("short.txt", &short);
+            told = (third.status == 503).then_some(third);
+        }
+        let told = told.expect("a third upload that waited");
+        assert!(told.text().contains("other imports take all places"), "{}", told.text());
+        assert_eq!(told.header("retry-after"), Some("2"));
+    });
+    assert_eq!(post("short.txt", &short).status, 200);
+    assert_eq!(served.store.ids().unwrap().len(), 3);
+}
+
+#[test]
+fn an_archive_of_archives_is_bounded_as_a_whole_and_in_time() {
+    // Each member is harmless; together they are 400 MB, and the upload is small enough for them by its own size alone.
+    let make = "cd \"$1\" && head -c 8000000 /dev/zero | gzip -9 >a.gz && for i in $(seq 50); do cp a.gz $i.gz; done && \
+                head -c 3000000 /dev/urandom >noise && tar cf - noise *.gz";
+    let dir = tempfile::tempdir().unwrap();
+    let made = std::process::Command::new("sh").args(["-c", make, "sh"]).arg(dir.path()).output().unwrap();
+    assert!((3_000_000..4_000_000).contains(&made.stdout.len()), "{}", String::from_utf8_lossy(&made.stderr));
+    let post = |served: &crate::support::Served| {
+        let begun = std::time::Instant::now();
+        let answer = served.request("POST", "/api/v1/import?filename=n.tar", &["X-Fenxi: 1"], &made.stdout);
+        let left = fs_err::read_dir(served.store.path().join("open")).unwrap().count();
+        assert_eq!((left, served.store.ids().unwrap().len()), (0, 0), "nothing stays of it");
+        (answer, begun.elapsed())
+    };
+    let (refused, _) = post(&serve_with(|s| s.limits.upload_bytes = 10_000_000));
+    assert!([400, 413].contains(&refused.status), "{}", refused.text());
+    let (late, took) = post(&serve_with(|s| s.limits.import_time = std::time::Duration::from_millis(100)));
+    assert_eq!(late.status, 408, "{}", late.text());
+    assert!(late.text().contains("--import-time") && took.as_secs() < 10, "{took:?}: {}", late.text());
+}
+
 #[test]
 fn an_upload_is_read_by_patterns_of_the_store_and_never_given_to_its_programs() {
     use std::os::unix::fs::PermissionsExt;

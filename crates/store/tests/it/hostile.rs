@@ -6,12 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fenxi_model::Micros;
+use fenxi_model::{Micros, Rows};
 use fenxi_store::{Labels, Mark, Store};
 use fs_err::{self as fs, os::unix::fs::symlink};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::common::{begin, run, store};
+use crate::common::{begin, end, run, store, tick};
 
 fn pipe(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap();
@@ -152,4 +152,26 @@ fn questions_and_marks_that_are_links_are_neither_read_nor_written() {
     fs::remove_file(&marks).unwrap();
     store.mark(&id, mark).unwrap();
     assert_eq!(store.marks(&id).unwrap().len(), 1);
+}
+
+#[test]
+fn links_where_a_recording_is_sealed_lead_nowhere_and_are_not_in_the_way() {
+    let (dir, store) = store();
+    let elsewhere = dir.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("victim"), "precious").unwrap();
+    for (random, behind) in [(1, elsewhere.clone()), (2, elsewhere.join("not there"))] {
+        let mut open = store.begin(begin("b", random)).unwrap();
+        let mut rows = Rows::new("h1");
+        tick(1, &mut rows);
+        open.append(&mut rows).unwrap();
+        let id = open.id().clone();
+        symlink(elsewhere.join("victim"), store.path().join("open").join(id.as_str()).join("end.json")).unwrap();
+        symlink(&behind, store.path().join(format!("open/.sealing-{id}"))).unwrap();
+        open.seal(end(1)).unwrap();
+        assert_eq!(store.verify(&id).unwrap(), []);
+    }
+    assert_eq!(fs::read_to_string(elsewhere.join("victim")).unwrap(), "precious");
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(store.path().join("open")).unwrap().count(), 0);
 }

@@ -100,6 +100,41 @@ tried('limit', lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CORE, reso
 }
 
 #[test]
+fn without_landlock_no_file_is_opened_to_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let victim = folder.path().join("victim");
+    fs::write(&victim, "precious").unwrap();
+    let text = "import os, sys
+def tried(what, *flags):
+    try:
+        os.open(sys.argv[1] + what, *flags, 0o600)
+        print('opened', what, flags)
+    except OSError as e:
+        print(e.errno, what) if e.errno != 1 else None
+for access in (os.O_RDONLY | os.O_TRUNC, os.O_WRONLY, os.O_WRONLY | os.O_TRUNC, os.O_RDWR, os.O_RDWR | os.O_TRUNC, 3):
+    tried('', access)
+for how in (os.O_CREAT, os.O_CREAT | os.O_EXCL | os.O_WRONLY, os.O_WRONLY | os.O_APPEND):
+    tried('2', how)
+try:
+    os.truncate(sys.argv[1], 0)
+except OSError:
+    print(open(sys.argv[1]).read())
+";
+    let mut command = std::process::Command::new("/usr/bin/env");
+    command.args(["python3", "-c", text]).arg(&victim).env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let held = refused::Held { files: false, signals: false };
+    super::super::confine::confine(&mut command, &tight(), held).unwrap();
+    let Ok(output) = command.output() else { return };
+    if output.status.code() == Some(127) {
+        return;
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, "precious\n", "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn what_programs_need_is_left() {
     let more = r#"
 import subprocess, threading, resource

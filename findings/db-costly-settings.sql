@@ -23,7 +23,7 @@
 WITH last AS (
     SELECT run, host, server, name, arg_max(value, t) AS value FROM db_setting WHERE coalesce(origin, '') <> 'server' GROUP BY run, host, server, name
 ), costly AS (
-    SELECT run, host, server, list(name || ' = ' || value ORDER BY name) AS settings
+    SELECT run, host, server, string_agg(name || ' = ' || value, ', ' ORDER BY name) AS settings
     FROM last
     WHERE name = 'log_statement' AND value = 'all'
         OR name IN ('log_duration', 'log_parser_stats', 'log_planner_stats', 'log_executor_stats', 'log_statement_stats', 'debug_print_plan', 'general_log') AND lower(value) IN ('on', '1', 'yes')
@@ -32,7 +32,7 @@ WITH last AS (
         OR name = 'long_query_time' AND TRY_CAST(value AS DOUBLE) = 0 AND EXISTS (SELECT 1 FROM last o WHERE o.run = last.run AND o.host = last.host AND o.server IS NOT DISTINCT FROM last.server AND o.name = 'slow_query_log' AND lower(o.value) IN ('on', '1'))
     GROUP BY run, host, server
 )
-SELECT c.run, c.host, c.server, array_to_string(c.settings, ', ') AS settings, greatest(coalesce(s.transactions_per_s, 0), coalesce(s.statements_per_s, 0)) AS rate
+SELECT c.run, c.host, c.server, c.settings, greatest(coalesce(s.transactions_per_s, 0), coalesce(s.statements_per_s, 0)) AS rate
 FROM costly c JOIN db_server s ON s.run = c.run AND s.host = c.host AND s.server IS NOT DISTINCT FROM c.server
 WHERE greatest(coalesce(s.transactions_per_s, 0), coalesce(s.statements_per_s, 0)) >= 100
 ORDER BY rate DESC, c.run, c.host, c.server

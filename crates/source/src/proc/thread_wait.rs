@@ -212,8 +212,8 @@ impl Waits {
             }
             *looked += 1;
             let Some((mut wait, function)) = waits_for(reader, pid, *tid, name) else { continue };
-            if wait == Wait::Poll && known.ours && polled.waits_for_peer(reader, pid, *tid) {
-                wait = Wait::Receive;
+            if wait == Wait::Poll && known.ours {
+                wait = polled.waits_for(reader, pid, *tid).unwrap_or(wait);
             }
             let is_helper = wait == Wait::Lock && ran_s(then, run) < least;
             if wait.may_be_idle() && (is_helper || !has_worked(then, run, dt)) {

@@ -6,7 +6,7 @@ import servers
 
 TITLE = "too few connections, with a short service"
 CONNECTIONS = 16
-FINDINGS = {"load-connections-few", "too-few-connections", "connections-too-few"}
+FINDINGS = {"connections-few"}
 PARTS = {"waiting for a connection"}
 ARGUMENTS = ["--rate", "190", "--arrival", "poisson"]
 WORKLOAD = """

@@ -5,9 +5,12 @@ Each file in bench/faults/ is a fault: a load on a database server of its own (`
 of a command without and with the fault); what is done to it (`planted`), and what must be said. Healthy runs and runs with the fault are
 made in turn, so that a drift of the machine is in both. Then it is asked: does the first finding that is
 new with the fault name the cause, does any, is a finding of a healthy run false, and is the part that was planted the largest
-change of a transaction's latency, with what residual?
+change of a transaction's latency, with what residual? `FINDINGS` are the findings that name it; where it has words for one, what is said
+must have the word. What is said of each run must not contradict itself (contradictions.py): a run that does ends the bench with status 1.
 Settings: BENCH_REPEATS (1), BENCH_SECONDS (6), BENCH_FAULTS and BENCH_SERVERS (all, or names with commas), BENCH_EACH (0: each load of a
 fault; 1: the first one, and so on), BENCH_PORT (17432),
+BENCH_AGAIN (0; 1 judges the runs that are there once more), BENCH_RULES (a folder of findings that are asked as well), BENCH_RECORDER
+(fenxi; `others`: tools of the system write what they see during the fault, and that is imported), BENCH_PAGE (faults: the name of the page),
 BENCH_CHECK (0; 1 ends with status 1 when in two tries a cause is not named, the part is not the largest change, or 15 % of the
 latency are unexplained).
 """
@@ -15,9 +18,13 @@ latency are unexplained).
 import contextlib
 import importlib
 import pathlib
+import shutil
+import subprocess
 import sys
 
-from common import FENXI, Skipped, environment, fresh, json_lines, measure, need, output, report, setting
+import contradictions
+import others
+from common import DATA, FENXI, Skipped, fresh, json_lines, measure, need, output, report, setting
 
 REPEATS = setting("BENCH_REPEATS", 1)
 SECONDS = setting("BENCH_SECONDS", 6)
@@ -26,6 +33,10 @@ SERVERS = setting("BENCH_SERVERS", "")
 MOST_LOADS = setting("BENCH_EACH", 0)
 PORT = setting("BENCH_PORT", 17432)
 CHECK = setting("BENCH_CHECK", 0)
+AGAIN = setting("BENCH_AGAIN", 0)
+RULES = setting("BENCH_RULES", "")
+RECORDER = setting("BENCH_RECORDER", "fenxi")
+PAGE = setting("BENCH_PAGE", "faults")
 FOLDER = pathlib.Path(__file__).resolve().parent / "faults"
 # The share of the latency that may stay unexplained.
 MOST_RESIDUAL = 0.15
@@ -44,7 +55,8 @@ class Database:
         self.case, self.store = case, store
         self.server = case.SERVERS[name](PORT)
         self.workload = self.server.folder / "load.toml"
-        self.workload.write_text(case.WORKLOAD)
+        self.workload.write_text(getattr(case, "WORKLOADS", {}).get(name) or case.WORKLOAD)
+        self.arguments = [*getattr(case, "ARGUMENTS", ()), *getattr(case, "ARGUMENTS_OF", {}).get(name, ())]
         try:
             measure(fenxi(store, "load", "prepare", self.server.url, "-w", self.workload))
         except BaseException:
@@ -53,9 +65,15 @@ class Database:
 
     def run(self, name, is_faulty):
         with self.case.planted(self.server) if is_faulty else contextlib.nullcontext(getattr(self.case, "HEALTHY", {})) as settings:
-            words = [word for key, value in (settings or {}).items() for word in ("--set", f"{key}={value}")]
-            measure([*getattr(self.server, "within", ()), *fenxi(self.store, "load", "run", self.server.url, "-w", self.workload, "-c", str(self.case.CONNECTIONS),
-                          "--for", f"{getattr(self.case, 'SECONDS', SECONDS)}s", "--warmup", "1s", "--record", "--name", name, "--quiet", *words)])
+            words = [str(word) for key, value in (settings or {}).items() for word in ((key, value) if key.startswith("-") else ("--set", f"{key}={value}"))]
+            if "-c" not in words:
+                words += ["-c", str(self.case.CONNECTIONS)]
+            argv = [*getattr(self.server, "within", ()), *fenxi(self.store, "load", "run", self.server.url, "-w", self.workload,
+                    "--for", f"{getattr(self.case, 'SECONDS', SECONDS)}s", "--warmup", "1s", "--quiet", *self.arguments, *words)]
+            if RECORDER == "others":
+                others.watch(self.store, name, argv, self.server)
+            else:
+                measure([*argv, "--record", "--name", name])
 
     def stop(self):
         self.server.stop()
@@ -70,8 +88,11 @@ class Program:
     def run(self, name, is_faulty):
         planted = getattr(self.case, "planted", contextlib.nullcontext)
         with planted() if is_faulty else contextlib.nullcontext():
-            measure([*getattr(self.case, "INSIDE", ()),
-                     *fenxi(self.store, "record", "--name", name, "--quiet", "--", *self.words[is_faulty]())])
+            inside = getattr(self.case, "INSIDE", ())
+            if RECORDER == "others":
+                others.watch(self.store, name, [*inside, *self.words[is_faulty]()])
+            else:
+                measure([*inside, *fenxi(self.store, "record", "--name", name, "--quiet", "--", *self.words[is_faulty]())])
 
     def stop(self):
         pass
@@ -98,18 +119,31 @@ def parts(store, healthy, faulty):
     return changes, None if residual is None or not whole else residual / whole
 
 
+def names(case, finding):
+    """Whether a finding names the cause: by its name, and where the fault has a word for it also by what it says."""
+    if finding["finding"] not in case.FINDINGS:
+        return False
+    word = case.FINDINGS[finding["finding"]] if isinstance(case.FINDINGS, dict) else ""
+    return word.lower() in (finding["title"] + " " + finding["says"]).lower()
+
+
+CONTRADICTIONS = []
+
+
 def judge(case, store, healthy, faulty):
     """What Fenxi says of the runs, as a row of the table, and whether the first finding names the cause."""
     # Once for all runs: what is found is kept.
     output(fenxi(store, "findings", *healthy, *faulty, "--json"))
+    for run in [*healthy, *faulty]:
+        CONTRADICTIONS.extend(f"{store.name}, {run}: {what}" for what in contradictions.of(lambda *words: json_lines(fenxi(store, *words)), run))
     usual = {finding["finding"] for run in healthy for finding in findings(store, run)}
     firsts, anywhere, said = 0, 0, []
     for run in faulty:
-        new = [finding["finding"] for finding in findings(store, run)]
-        fresh_ones = [name for name in new if name not in usual] or new
-        said.append(fresh_ones[:3])
-        firsts += bool(fresh_ones) and fresh_ones[0] in case.FINDINGS
-        anywhere += any(name in case.FINDINGS for name in new)
+        new = findings(store, run)
+        fresh_ones = [finding for finding in new if finding["finding"] not in usual] or new
+        said.append([finding["finding"] for finding in fresh_ones[:3]])
+        firsts += bool(fresh_ones) and names(case, fresh_ones[0])
+        anywhere += any(names(case, finding) for finding in new)
     false = {name for name in usual if name not in getattr(case, "USUAL", ())}
     changes, residual = parts(store, healthy, faulty) if hasattr(case, "PARTS") else ([], None)
     largest = changes[0] if changes else ("-", 0.0)
@@ -123,11 +157,17 @@ def judge(case, store, healthy, faulty):
 
 
 def try_one(name, case, load_name):
-    store = fresh(f"faults/{name}-{load_name.replace(' ', '-')}")
-    healthy, faulty = [], []
-    with getattr(case, "around", contextlib.nullcontext)():
-        load = (Database if hasattr(case, "SERVERS") else Program)(case, store, load_name)
-        run_in_turn(load, healthy, faulty)
+    folder = f"faults{'' if RECORDER == 'fenxi' else '-' + RECORDER}/{name}-{load_name.replace(' ', '-').replace(',', '')}"
+    if AGAIN:
+        store = DATA / folder
+        healthy, faulty = ([f"{kind}{turn}" for turn in range(REPEATS)] for kind in ("healthy", "faulty"))
+    else:
+        store, healthy, faulty = fresh(folder), [], []
+        with getattr(case, "around", contextlib.nullcontext)():
+            load = (Database if hasattr(case, "SERVERS") else Program)(case, store, load_name)
+            run_in_turn(load, healthy, faulty)
+    if RULES:
+        shutil.copytree(RULES, store / "findings", dirs_exist_ok=True)
     row, named = judge(case, store, healthy, faulty)
     return [row[0], load_name, *row[1:]], named
 
@@ -162,7 +202,7 @@ def main():
             except Skipped as reason:
                 print(f"SKIPPED: planted fault {name}, {load}: {reason}", file=sys.stderr)
                 continue
-            except SystemExit as reason:  # of a command that failed; the others are tried all the same
+            except (SystemExit, subprocess.CalledProcessError) as reason:  # of a command that failed; the others are tried all the same
                 print(reason, file=sys.stderr)
                 row, named = [case.TITLE, load, "failed", *["-"] * 5], False
             rows.append(row)
@@ -171,11 +211,13 @@ def main():
                 missed.append(f"{name} on {load}")
     header = ["fault", "load", "named first", "named", "first findings", "largest change of a part", "residual", "findings of healthy runs"]
     if not CHECK:
-        report("faults", "Planted faults", header, rows,
+        report(PAGE, "Planted faults", header, rows,
                [f"{REPEATS} runs each, healthy and with the fault in turn, {SECONDS} s of load each."])
+    for line in CONTRADICTIONS:
+        print(f"bench: CONTRADICTION in {line}", file=sys.stderr)
     if missed:
         print(f"bench: not named: {', '.join(missed)}", file=sys.stderr)
-        sys.exit(1 if CHECK else 0)
+    sys.exit(1 if CONTRADICTIONS or missed and CHECK else 0)
 
 
 if __name__ == "__main__":

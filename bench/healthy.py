@@ -3,13 +3,16 @@
 
 Records usual programs and loads at a moderate rate, one after the other, and lists all findings that are no information. Whether such
 a warning is true is for whoever reads the page to judge: a machine that is full says so.
-Settings: BENCH_LOADS (all, or names with commas), BENCH_SECONDS (10), BENCH_PORT (17432).
+Then loads whose capacity is measured first, and which are run at 30, 70 and 100 % of it: whatever is warned of there is false, but that a load
+which is meant to fill the machine fills it. What is said must not contradict itself (contradictions.py).
+Settings: BENCH_LOADS (all, or names with commas; `designed` for the second kind), BENCH_SECONDS (10), BENCH_PORT (17432).
 """
 
 import contextlib
 import subprocess
 import sys
 
+import contradictions
 import programs
 import servers
 from common import FENXI, environment, fresh, json_lines, measure, need, report, setting
@@ -98,6 +101,62 @@ DATABASES = {
 }
 
 
+# Loads of a designed part of what the machine can do: servers under the project's own load, and programs that take jobs from a schedule.
+WORKLOADS = {
+    "PostgreSQL reads": (servers.postgres, "oltp_point_select", 4),
+    "PostgreSQL reads and writes": (servers.postgres, "tpcb_like", 4),
+    "MariaDB reads": (servers.mariadb, "oltp_point_select", 4),
+    "MariaDB reads and writes": (servers.mariadb, "oltp_read_write", 4),
+}
+# Workers of a pool take jobs that come evenly, as many a second as the share of their capacity has room for; with all of it, one after the other.
+JOBS = """
+import hashlib, json, multiprocessing, sys, threading, zlib
+kind, share, workers = sys.argv[1], float(sys.argv[2]), 2
+text = b"some text of a request" * 400
+def numbers(): return sum(i * i for i in range(60000))
+def texts(): return json.loads(json.dumps([{"id": n, "name": str(n)} for n in range(2500)]))
+def packing(): return zlib.compress(text * 8, 6)
+def hashing(): return hashlib.pbkdf2_hmac("sha256", text, b"salt", 5000)
+job = globals()[kind]
+began = time.perf_counter(); [job() for _ in range(20)]; each = (time.perf_counter() - began) / 20
+def work(inbox):
+    while inbox.get(): job()
+inbox = multiprocessing.Queue(8)
+pool = [multiprocessing.Process(target=work, args=(inbox,)) for _ in range(workers)]
+for one in pool: one.start()
+due, pace = time.monotonic(), threading.Event()
+while time.monotonic() < end:
+    if share < 1:
+        due += each / workers / share
+        pace.wait(max(0, due - time.monotonic()))
+    inbox.put(1)
+for one in pool: inbox.put(0)
+for one in pool: one.join()
+"""
+DESIGNED = [*WORKLOADS, "numbers", "texts", "packing", "hashing"]
+SHARES = (30, 70, 100)
+# What may be said of a load that is meant to fill the machine: that it does.
+FULL = {"cpu-pressure", "cpu-queue", "cpu-full", "db-run-queue", "db-cpu-bound", "one-cpu-saturated", "one-thread-saturated", "load-driver-saturated"}
+
+
+def designed(store, name):
+    """Runs of a load at parts of its capacity: their names."""
+    if name not in WORKLOADS:
+        for share in SHARES:
+            measure(fenxi(store, "record", "--name", f"{name} {share}", "--quiet", "--", *programs.python(JOBS, name, str(share / 100), seconds=SECONDS)))
+        return [f"{name} {share}" for share in SHARES]
+    make, workload, connections = WORKLOADS[name]
+    with server_of(make, False) as server:
+        measure(fenxi(store, "load", "prepare", server.url, "-w", workload))
+        run = fenxi(store, "load", "run", server.url, "-w", workload, "-c", str(connections), "--warmup", "1s", "--quiet", "--record")
+        measure([*run, "--for", "4s", "--name", f"{name} capacity"])
+        told = json_lines(fenxi(store, "sql", "-r", f"{name} capacity", "-o", "json", "SELECT value FROM result WHERE name = 'throughput'"))
+        for share in SHARES:
+            rate = ["--rate", str(max(1, round(told[0]["value"] * share / 100)))] if share < 100 else []
+            measure([*run, *rate, "--for", f"{SECONDS}s", "--name", f"{name} {share}"])
+    return [f"{name} {share}" for share in SHARES]
+
+
 def fenxi(store, *words):
     return [FENXI, "--store", store, *words]
 
@@ -138,18 +197,28 @@ def main():
     need(FENXI, "run `make build`")
     folder, store = fresh("healthy-work"), fresh("healthy")
     measure(shell(PREPARE)(folder))
-    names = CHOSEN.split(",") if CHOSEN else [*LOADS, *DATABASES]
-    rows, warned = [], 0
-    for name in names:
+    names = CHOSEN.split(",") if CHOSEN else [*LOADS, *DATABASES, "designed"]
+    rows, warned, false, disagreements = [], 0, 0, []
+    parts = DESIGNED if "designed" in names else [name for name in names if name in DESIGNED]
+    runs = [name for name in names if name in LOADS or name in DATABASES]
+    for name in runs:
         record(store, folder, name)
+    by_design = [run for name in parts for run in designed(store, name)]
+    for name in [*runs, *by_design]:
         found = json_lines(fenxi(store, "findings", name, "--json"))
         said = [line for line in found if line.get("kind") not in FACTS]
         warned += bool(said)
+        false += name in by_design and any(line["finding"] not in (FULL if name.endswith(" 100") else ()) for line in said)
+        disagreements += [f"{name}: {what}" for what in contradictions.of(lambda *words: json_lines(fenxi(store, *words)), name)]
         for line in said or [{}]:
             rows.append([name, line.get("finding", "-"), line.get("severity", "-"), line.get("says", line.get("message", "-"))])
             print("bench:", " | ".join(rows[-1]), file=sys.stderr)
     report("healthy", "Ordinary work", ["load", "finding", "severity", "what it says"], rows,
-           [f"{len(names)} runs of {SECONDS} s, {warned} with a warning."])
+           [f"{len(runs) + len(by_design)} runs of {SECONDS} s, {warned} with a warning.",
+            f"Of {len(by_design)} at {', '.join(map(str, SHARES))} % of their capacity, {false} with a warning that is not about the machine that they fill."])
+    for line in disagreements:
+        print(f"bench: CONTRADICTION in {line}", file=sys.stderr)
+    sys.exit(1 if disagreements else 0)
 
 
 if __name__ == "__main__":

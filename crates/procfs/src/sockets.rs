@@ -47,6 +47,10 @@ pub enum State {
     Listens,
     /// It has a peer.
     Connected,
+    /// It has a peer, which is a name server by its port.
+    Asks,
+    /// It waits for a peer to take its connection.
+    Opens,
     /// Something else: it begins or ends, or has no peer.
     Other,
 }
@@ -54,10 +58,13 @@ pub enum State {
 /// What each socket does and its inode, of a table as /proc/net/{tcp,udp}.
 pub fn states(table: &[u8]) -> impl Iterator<Item = (State, u64)> {
     scan::lines(table).skip(1).filter_map(|line| {
-        let mut fields = scan::words(line).skip(3);
+        let mut fields = scan::words(line).skip(2);
+        let remote = fields.next()?;
         let state = match fields.next()? {
             b"0A" => State::Listens,
+            b"01" if remote.ends_with(b":0035") => State::Asks,
             b"01" => State::Connected,
+            b"02" => State::Opens,
             _ => State::Other,
         };
         Some((state, fields.nth(5).and_then(scan::number)?))
@@ -135,5 +142,11 @@ mod tests {
         let table = format!("  sl  local_address …\n{head} 0A {tail}\n{head} 01 {tail}\n{head} 06 {tail}\ncut");
         let states: Vec<_> = states(table.as_bytes()).collect();
         assert_eq!(states, [(State::Listens, 4242), (State::Connected, 4242), (State::Other, 4242)]);
+        let to = |port: &str, state: &str| {
+            let line = format!("   2: 0100007F:C350 0A00000A:{port} {state} {tail}");
+            super::states(format!("head\n{line}").as_bytes()).map(|(state, _)| state).collect::<Vec<_>>()
+        };
+        assert_eq!((to("0035", "01"), to("0035", "07")), (vec![State::Asks], vec![State::Other]), "a name server");
+        assert_eq!((to("0050", "02"), to("0035", "02")), (vec![State::Opens], vec![State::Opens]), "no answer yet");
     }
 }

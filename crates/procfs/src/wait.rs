@@ -31,6 +31,8 @@ words! {
         Accept = "accept",
         /// A connection that it opens.
         Connect = "connect",
+        /// An answer of a name server.
+        NameServer = "name server",
         /// Any of several files.
         Poll = "poll",
         /// A time that it has chosen.

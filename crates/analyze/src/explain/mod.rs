@@ -225,6 +225,7 @@ const WAITS: &[(&str, &str, &str)] = &[
     ("receive", "receive", "Waiting for data from a socket"),
     ("send", "send", "Waiting until a socket takes more data"),
     ("connect", "connect", "Waiting for a connection"),
+    ("name server", "name server", "Waiting for an answer of a name server"),
     ("accept", "accept", "Waiting for somebody to connect"),
     ("pipe", "pipe", "Waiting for the other end of a pipe"),
     ("poll", "poll", "Waiting for one of several events"),

@@ -131,7 +131,7 @@ table! {
         pid: id().of_one_run(),
         /// Command name of the process.
         comm: label(),
-        /// What they wait for: `lock` (futex), `file lock`, `disk`, `flush`, `dirty pages`, `memory`, `pipe`, `receive`, `send`, `accept`, `connect`, `poll`, `sleep`, `child`, `kernel lock`, `file server` (a file system of another host or in user space), `stopped` (a signal, a debugger, a frozen cgroup), `other`; `run` on a CPU or in its queue.
+        /// What they wait for: `lock` (futex), `file lock`, `disk`, `flush`, `dirty pages`, `memory`, `pipe`, `receive`, `send`, `accept`, `connect`, `name server`, `poll`, `sleep`, `child`, `kernel lock`, `file server` (a file system of another host or in user space), `stopped` (a signal, a debugger, a frozen cgroup), `other`; `run` on a CPU or in its queue.
         wait: label(),
         /// Function of the kernel in which they wait.
         function: label(),

@@ -278,8 +278,8 @@ impl Waits {
             }
             *looked += 1;
             let Some((mut wait, function)) = waits_for(reader, pid, *tid, name) else { continue };
-            if wait == Wait::Poll && known.ours && polled.waits_for_peer(reader, pid, *tid) {
-                wait = Wait::Receive;
+            if wait == Wait::Poll && known.ours {
+                wait = polled.waits_for(reader, pid, *tid).unwrap_or(wait);
             }
             if *tid == pid {
                 known.follows = wait.may_follow();

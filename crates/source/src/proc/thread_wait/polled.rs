@@ -2,11 +2,13 @@
 //!
 //! Most clients wait so: whatever has a timeout (curl, drivers of databases), and all event loops. The files that a thread polls are told by
 //! its system call: the memory that its arguments point to, or the list of the epoll file (/proc/PID/fdinfo). It waits for a peer when a
-//! connected socket is among them and its process listens nowhere: a server waits for requests, which is no wait for an answer.
+//! connected socket is among them and its process listens nowhere: a server waits for requests, which is no wait for an answer. The peer may be a
+//! name server; and a socket that opens is waited for until room for data is there.
 
 use fenxi_procfs::{
     scan::{number, words},
     sockets::{self, State},
+    wait::Wait,
 };
 use rustc_hash::FxHashMap;
 
@@ -22,6 +24,8 @@ const MOST_TABLE: usize = 1 << 20;
 const REMEMBERED: u32 = 10;
 /// POLLIN and EPOLLIN.
 const IN: u64 = 1;
+/// POLLOUT and EPOLLOUT.
+const OUT: u64 = 4;
 
 /// The sockets of processes whose threads poll, and what they are.
 #[derive(Default)]
@@ -34,7 +38,9 @@ pub(super) struct Polled {
     has_read: bool,
     /// Files of processes that are sockets, with their inodes, as they were found in this round; None where they are not told.
     open: FxHashMap<u32, Option<Vec<(u32, u64)>>>,
+    /// Files from which the thread at hand waits for data, and those that it waits to write to.
     files: Vec<u32>,
+    opening: Vec<u32>,
     memory: Vec<u8>,
 }
 
@@ -50,21 +56,20 @@ impl Polled {
         }
     }
 
-    /// Whether this thread, which polls, waits for the answer of a peer; false when that is not certain.
-    pub(super) fn waits_for_peer(&mut self, reader: &mut Reader, pid: u32, tid: u32) -> bool {
-        if self.find(reader, pid, tid).is_none() {
-            return false;
-        }
+    /// What this thread, which polls, waits for: the answer of a peer, or of a name server, or a connection; None when that is not certain.
+    pub(super) fn waits_for(&mut self, reader: &mut Reader, pid: u32, tid: u32) -> Option<Wait> {
+        self.find(reader, pid, tid)?;
         let mut open = std::mem::take(&mut self.open);
         let sockets = open.entry(pid).or_insert_with(|| open_sockets(reader, pid));
-        let waits = sockets.as_ref().is_some_and(|sockets| self.has_peer(reader, pid, sockets));
+        let waits = sockets.as_ref().and_then(|sockets| self.peer(reader, pid, sockets));
         self.open = open;
         waits
     }
 
-    /// Finds the files from which the thread waits for data.
+    /// Finds the files that the thread waits for.
     fn find(&mut self, reader: &mut Reader, pid: u32, tid: u32) -> Option<()> {
         self.files.clear();
+        self.opening.clear();
         let call = Call::of(reader.file(pid, Some(tid), "syscall")?)?;
         match call.number {
             #[cfg(target_arch = "x86_64")]
@@ -85,7 +90,8 @@ impl Polled {
         let n = usize::try_from(call.arguments[1]).ok().filter(|n| (1..=MOST_POLLED).contains(n))?;
         self.memory.resize(n * 8, 0);
         reader.memory(pid, call.arguments[0], &mut self.memory)?;
-        self.files.extend(self.memory.chunks_exact(8).filter_map(polled));
+        self.files.extend(self.memory.chunks_exact(8).filter_map(|entry| polled(entry, IN)));
+        self.opening.extend(self.memory.chunks_exact(8).filter_map(|entry| polled(entry, OUT)));
         Some(())
     }
 
@@ -108,24 +114,39 @@ impl Polled {
         for line in text.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"tfd:")) {
             let mut words = words(line).skip(1);
             let file = words.next().and_then(number).and_then(|file| u32::try_from(file).ok())?;
-            if hex(words.nth(1)?)? & IN != 0 {
+            let events = hex(words.nth(1)?)?;
+            if events & IN != 0 {
                 self.files.push(file);
+            }
+            if events & OUT != 0 {
+                self.opening.push(file);
             }
         }
         (self.files.len() <= MOST_POLLED).then_some(())
     }
 
-    /// Whether a connected socket is polled, and the process listens nowhere.
-    fn has_peer(&mut self, reader: &mut Reader, pid: u32, sockets: &[(u32, u64)]) -> bool {
-        if !sockets.iter().any(|(file, _)| self.files.contains(file)) {
-            return false;
+    /// What is polled of the sockets of a process. One that listens somewhere may wait for its next request; a single file is certain.
+    fn peer(&mut self, reader: &mut Reader, pid: u32, sockets: &[(u32, u64)]) -> Option<Wait> {
+        if !sockets.iter().any(|(file, _)| self.files.contains(file) || self.opening.contains(file)) {
+            return None;
         }
-        if sockets.iter().any(|(_, inode)| !self.known.contains_key(inode)) {
+        // One that opened may have a peer by now.
+        if sockets.iter().any(|(_, inode)| self.known.get(inode).is_none_or(|state| *state == State::Opens)) {
             self.look_up(reader, pid, sockets);
         }
         let is = |(_, inode): &(u32, u64), state| self.known.get(inode) == Some(&state);
-        let has_peer = sockets.iter().any(|socket| self.files.contains(&socket.0) && is(socket, State::Connected));
-        has_peer && !sockets.iter().any(|socket| is(socket, State::Listens))
+        let polls = |files: &[u32], state| sockets.iter().any(|socket| files.contains(&socket.0) && is(socket, state));
+        let listens = sockets.iter().any(|socket| is(socket, State::Listens));
+        if polls(&self.files, State::Asks) && (!listens || self.files.len() == 1) {
+            return Some(Wait::NameServer);
+        }
+        if listens {
+            return None;
+        }
+        if polls(&self.files, State::Connected) {
+            return Some(Wait::Receive);
+        }
+        polls(&self.opening, State::Opens).then_some(Wait::Connect)
     }
 
     /// Reads what the sockets of the network namespace of a process are, once a round.
@@ -167,11 +188,11 @@ impl Call {
     }
 }
 
-/// The file of a `struct pollfd` that is polled for data.
-fn polled(entry: &[u8]) -> Option<u32> {
+/// The file of a `struct pollfd` that is polled for these events.
+fn polled(entry: &[u8], wanted: u64) -> Option<u32> {
     let file = i32::from_ne_bytes(entry.get(..4)?.try_into().ok()?);
     let events = u16::from_ne_bytes(entry.get(4..6)?.try_into().ok()?);
-    u32::try_from(file).ok().filter(|_| u64::from(events) & IN != 0)
+    u32::try_from(file).ok().filter(|_| u64::from(events) & wanted != 0)
 }
 
 /// The inode in `socket:[4242]`.
@@ -192,7 +213,7 @@ mod tests {
         time::{Duration, Instant},
     };
 
-    use super::{Call, Polled, Reader, polled, socket};
+    use super::{Call, IN, OUT, Polled, Reader, Wait, polled, socket};
     use crate::Root;
 
     /// A program that says when it is about to wait.
@@ -224,6 +245,10 @@ mod tests {
 
     /// Whether the program waits for its peer, once it waits at all.
     fn waits(text: &str, port: u16) -> bool {
+        waits_for(text, port) == Some(Wait::Receive)
+    }
+
+    fn waits_for(text: &str, port: u16) -> Option<Wait> {
         let waiting = Waiting::start(text, port);
         let pid = waiting.0.id();
         let mut reader = Reader::open(&Root::live()).unwrap();
@@ -237,7 +262,7 @@ mod tests {
         }
         let mut polled = Polled::default();
         polled.begin();
-        polled.waits_for_peer(&mut reader, pid, pid)
+        polled.waits_for(&mut reader, pid, pid)
     }
 
     const CONNECT: &str = "s = socket.create_connection(('127.0.0.1', port))\nprint('ready', flush=True)\n";
@@ -278,6 +303,26 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_that_opens_is_waited_for() {
+        // A listener without room: its second connection and those after it get no answer.
+        let listening = "l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(0)\nheld = [socket.socket() for _ in range(2)]\n\
+                         for one in held: one.setblocking(False); one.connect_ex(l.getsockname())\n\
+                         print('ready', flush=True)\nprint(l.getsockname()[1], flush=True)\nsys.stdin.readline()";
+        let mut listener = Command::new("python3")
+            .args(["-c", &format!("import socket, sys\n{listening}")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python3, which the project's scripts need");
+        let mut lines = BufReader::new(listener.stdout.take().unwrap()).lines();
+        let (_, port) = (lines.next(), lines.next().unwrap().unwrap().parse().unwrap());
+        let open = "s = socket.socket(); s.settimeout(60)\nprint('ready', flush=True)\ns.connect(('127.0.0.1', port))";
+        assert_eq!(waits_for(open, port), Some(Wait::Connect));
+        drop(listener.stdin.take());
+        let _ = listener.wait();
+    }
+
+    #[test]
     fn a_datagram_that_answers_is_waited_for() {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let port = server.local_addr().unwrap().port();
@@ -292,8 +337,9 @@ mod tests {
         let call = Call::of(b"7 0x7ffc41 0x1 0x7530 0x0 0x0 0x0 0x7ffd 0x7f01\n").unwrap();
         assert_eq!((call.number, call.arguments), (7, [0x7f_fc41, 1]));
         assert!(Call::of(b"running\n").is_none() && Call::of(b"-1 0x7ffd 0x7f01").is_none());
-        assert_eq!(polled(&[5, 0, 0, 0, 1, 0, 0, 0]), Some(5));
-        assert_eq!((polled(&[5, 0, 0, 0, 4, 0, 0, 0]), polled(&[255, 255, 255, 255, 1, 0, 0, 0])), (None, None));
+        assert_eq!((polled(&[5, 0, 0, 0, 1, 0, 0, 0], IN), polled(&[5, 0, 0, 0, 1, 0, 0, 0], OUT)), (Some(5), None));
+        assert_eq!((polled(&[5, 0, 0, 0, 4, 0, 0, 0], IN), polled(&[5, 0, 0, 0, 4, 0, 0, 0], OUT)), (None, Some(5)));
+        assert_eq!(polled(&[255, 255, 255, 255, 1, 0, 0, 0], IN), None);
         assert_eq!((socket("socket:[4242]"), socket("pipe:[4242]")), (Some(4242), None));
     }
 }

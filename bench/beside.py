@@ -1,0 +1,54 @@
+"""What goes on beside a load on a database server: another session over and over, or a program; and servers that count statements."""
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+
+import servers
+
+
+@contextlib.contextmanager
+def loop(script):
+    """A line of shell over and over, as a program of its own that goes with all it began."""
+    running = subprocess.Popen(["bash", "-c", f"while :; do {script}; done"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+
+
+def client(server):
+    """The words of the server's own client, which reads statements from its standard input. On MariaDB, which knows no names of
+    applications, it has a user of its own."""
+    words = [str(word) for word in server.client[:-1]]
+    if server.name == "MariaDB":
+        server.sql("CREATE USER IF NOT EXISTS report@localhost; GRANT ALL ON *.* TO report@localhost")
+    return ["-ureport" if word == "-uroot" else word for word in words]
+
+
+@contextlib.contextmanager
+def statements(server, text, pause=0.0):
+    """Another session that executes `text`, with a pause between, as a report or a job does."""
+    with loop(f"while echo {shlex.quote(text + ';')}; do sleep {pause}; done | {shlex.join(client(server))}"):
+        yield
+
+
+def counting(port, *options):
+    """PostgreSQL that counts statements, also those that functions run."""
+    words = ["shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track=all", *options]
+    server = servers.postgres(port, options=words)
+    server.sql("CREATE EXTENSION pg_stat_statements")
+    return server
+
+
+def mariadb_counting(port, *options):
+    """MariaDB that counts statements by digest: those that are not prepared."""
+    return servers.mariadb(port, options=["--performance-schema=ON", *options])
+
+
+# What makes a driver send statements that MariaDB counts.
+SIMPLE = ["--protocol", "simple"]

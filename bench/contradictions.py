@@ -1,0 +1,117 @@
+"""What one run is told in two places must agree: the sentence, the split, the findings and the tiles.
+
+`of(ask, run)` gives each disagreement as a line, from `fenxi explain`, `fenxi findings` and `fenxi sql` of the run; none is as it should be. Only what
+is surely wrong is said: a share above the whole, parts that are not the whole, an order against the shares, a sentence that its own split refutes.
+"""
+
+import re
+
+# How far two figures of one thing may lie apart: they are rounded, and some come from other moments.
+CLOSE = 0.02
+# Where a sentence says that the time is elsewhere, these parts are elsewhere.
+OUTSIDE = ("round trips", "idle in transaction", "client, network", "waiting for the driver", "other (residual)")
+INSIDE = ("on CPU", "run queue", "throttled", "user I/O", "block I/O", "system I/O", "commit", "concurrency", "lock", "ipc", "driver")
+FACTS = ("information", "measurement")
+SEVERITIES = ("critical", "warning", "info")
+
+
+def of(ask, run):
+    """Disagreements about `run`; `ask` gives the lines of JSON that fenxi prints for its words."""
+    explained, found = ask("explain", run, "--json"), ask("findings", run, "--json")
+    return [*split(explained), *shares(found), *order(found), *sentence(explained, found), *tiles(ask, explained, run)]
+
+
+def parts_of(explained):
+    return {line["part"]: line for line in explained if line.get("kind") == "part"}
+
+
+def whole_of(explained):
+    return next((line for line in explained if line.get("kind") == "whole"), None)
+
+
+def split(explained):
+    """Parts lie between nothing and the whole, sum up to it, and their shares are theirs."""
+    parts, whole = parts_of(explained), whole_of(explained)
+    if whole is None or not whole.get("mean"):
+        return
+    for name, part in parts.items():
+        share, mean = part["share"], part["mean"]
+        if share is not None and mean is not None and abs(share - mean / whole["mean"]) > CLOSE / 2:
+            yield f"part `{name}` has {share:.1%} of the split, and its mean is {mean / whole['mean']:.1%} of the whole"
+        if "residual" not in name and share is not None and not -0.001 <= share <= 1.05:
+            yield f"part `{name}` is {share:.1%} of the whole"
+    total = sum(part["mean"] or 0 for part in parts.values())
+    if any("residual" in name for name in parts) and abs(total - whole["mean"]) > CLOSE * whole["mean"]:
+        yield f"the parts sum up to {total:.4g} {whole['unit']}, the whole is {whole['mean']:.4g}"
+
+
+def shares(found):
+    """No finding accounts for more than all."""
+    for finding in found:
+        impact = finding.get("impact") or {}
+        if impact.get("share") is not None and not -0.001 <= impact["share"] <= 1.001:
+            yield f"finding {finding['finding']} accounts for {impact['share']:.1%} of {impact['of']}"
+        for name, value in finding.get("evidence", {}).items():
+            if "share" in name and isinstance(value, (int, float)) and not -0.1 <= value <= 100.1:
+                yield f"finding {finding['finding']} says {name} = {value:.4g} %"
+
+
+def order(found):
+    """What is said first is of the worst kind, and among problems of one severity none behind it has a larger part of the same thing."""
+    problems = [finding for finding in found if finding.get("kind") == "problem" and not finding.get("follows_from")]
+    if not problems:
+        return
+    first = problems[0]
+    least = min(problems, key=lambda finding: SEVERITIES.index(finding["severity"]))
+    if SEVERITIES.index(least["severity"]) < SEVERITIES.index(first["severity"]):
+        yield f"{first['finding']} ({first['severity']}) stands before {least['finding']} ({least['severity']})"
+    mine = first.get("impact") or {}
+    for other in problems[1:]:
+        theirs = other.get("impact") or {}
+        if other["severity"] == first["severity"] and mine.get("share") is not None and theirs.get("of") == mine.get("of") and theirs.get("share", 0) > mine["share"] + CLOSE:
+            yield f"{first['finding']} with {mine['share']:.1%} of {mine['of']} stands before {other['finding']} with {theirs['share']:.1%}"
+
+
+def sentence(explained, found):
+    """The first sentence is the first finding with its share, and the split does not refute it."""
+    said = next((line for line in explained if line.get("names") == "bottleneck"), None)
+    if said is None:
+        return
+    text, parts, whole = f"{said['text']} {said.get('detail') or ''}", parts_of(explained), whole_of(explained)
+    finding = next((line for line in found if line["finding"] == said.get("finding")), None)
+    if said.get("finding") and finding is None:
+        yield f"the sentence is of {said['finding']}, which is not among the findings"
+    if finding:
+        problems = [line for line in found if line.get("kind") not in FACTS]
+        if problems and problems[0]["finding"] != said["finding"]:
+            yield f"the sentence is of {said['finding']}, the first finding is {problems[0]['finding']}"
+        told = re.search(r"([\d.]+) ?% of ", said["text"])
+        impact = (finding.get("impact") or {}).get("share")
+        if told and impact is not None and abs(float(told[1]) / 100 - impact) > CLOSE:
+            yield f"the sentence says {told[0]}, finding {said['finding']} {impact:.1%}"
+    if whole is None or not parts or whole.get("what") != "latency":
+        return
+    inside = sum(part["share"] or 0 for name, part in parts.items() if name.startswith(INSIDE))
+    largest = max((part for name, part in parts.items() if "residual" not in name), key=lambda part: part["share"] or 0)
+    if "neither in the server nor in the driver" in text or said.get("finding") == "far-server":
+        outside = sum(parts[name]["share"] or 0 for name in OUTSIDE if name in parts)
+        claimed = (finding or {}).get("impact") or {}
+        if claimed.get("share", 0.5) > outside + 0.1:
+            yield f"the sentence says that {claimed.get('share', 0.5):.0%} are between driver and server, the split has {outside:.0%} there and {inside:.0%} in them"
+    waits = {name: part["share"] or 0 for name, part in parts.items() if not name.startswith(("on CPU", "other"))}
+    if "No bottleneck" in text and waits and max(waits.values()) >= 0.5:
+        yield f"no bottleneck is seen, and {max(waits, key=waits.get)} is {max(waits.values()):.0%} of the latency"
+    if "not accounted for" in text and largest["share"] and largest["share"] > 1 - (parts.get("other (residual)") or {"share": 0})["share"] + 0.5:
+        yield f"the sentence says that the time is unknown, and {largest['part']} is {largest['share']:.0%}"
+
+
+def tiles(ask, explained, run):
+    """The mean latency is the same as a result, over its series and as the whole of the split."""
+    whole = whole_of(explained)
+    if whole is None or whole.get("what") != "latency":
+        return
+    rows = ask("sql", "-r", run, "--format", "json", "SELECT (SELECT any_value(value) FROM result WHERE name = 'latency_mean') AS tile, "
+               "sum(latency_mean_ms * transactions_per_s * dt) / sum(transactions_per_s * dt) AS series FROM load WHERE operation IS NULL AND latency_mean_ms IS NOT NULL")
+    for name, value in (rows[0] if rows else {}).items():
+        if value is not None and abs(value - whole["mean"]) > CLOSE * whole["mean"]:
+            yield f"the mean latency is {value:.4g} ms as {name} and {whole['mean']:.4g} ms as the whole of the split"

@@ -1,0 +1,19 @@
+"""Transactions come in bursts every two seconds; before, as many evenly."""
+
+import contextlib
+
+import backup
+import servers
+
+TITLE = "load comes in bursts"
+CONNECTIONS = 4
+FINDINGS = {"load-bursts"}
+PARTS = {"waiting for a connection", "run queue"}
+WORKLOAD = backup.WORKLOAD
+HEALTHY = {"--rate": "1000"}
+SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}
+
+
+@contextlib.contextmanager
+def planted(server):
+    yield {"--rate": ",".join(["25@1900ms,20000@100ms"] * 10)}

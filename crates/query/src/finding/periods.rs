@@ -121,7 +121,7 @@ impl Engine {
         for finding in findings(self.store())?.into_iter().filter(|finding| finding.periods) {
             let outcome = self.find_change(&finding, rows, scope);
             if outcome.as_ref().map_or(true, |occurrences| !occurrences.is_empty()) {
-                all.push(Found { outcome, finding, follows_from: Vec::new(), of_latency: None });
+                all.push(Found { outcome, finding, follows_from: Vec::new(), of_part: None, is_split: false });
             }
         }
         order(&mut all);

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use fenxi_analyze::{Bursts, Moved, benjamini_hochberg, bursts, moved};
 use fenxi_model::RunId;
 use fenxi_query::Engine;
+use fenxi_store::Manifest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -169,7 +170,7 @@ impl InRange {
     /// A run that cannot be read.
     pub fn against(engine: &Engine, run: &RunId, baseline: &RunId, most: usize) -> Result<InRange, CompareError> {
         let (now, before) = (engine.store().run(run)?.manifest, engine.store().run(baseline)?.manifest);
-        let whole = |manifest| Bins::of(manifest, 0.0, manifest.seconds());
+        let whole = |manifest: &Manifest| Bins::of(manifest, 0.0, manifest.seconds());
         let (mut bins, earlier) = (whole(&now), whole(&before));
         let lines = series::of_run(engine, run, &now, &bins)?;
         let rest = series::of_run(engine, baseline, &before, &earlier)?;

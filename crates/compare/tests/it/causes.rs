@@ -96,7 +96,7 @@ fn causes_in_a_window_are_named_first() {
     let mut runs = Runs::new();
     let mut expected = Vec::new();
     for (n, (name, change, finding)) in CAUSES.into_iter().enumerate() {
-        for (shape, is_on) in [("step", (|_| true) as fn(usize) -> bool), ("bursts", |n| n % 4 < 2)] {
+        for (shape, is_on) in [("step", (|_| true) as fn(usize) -> bool), ("bursts", |n: usize| n % 4 < 2)] {
             for names in [Names::Raw, Names::Catalogue] {
                 let run = format!("{name}, {shape}, {names:?}");
                 let seconds = recorded(71 + n as u64, change, |at| WINDOW.contains(&at) && is_on(at));

@@ -7,7 +7,7 @@ mod cells;
 mod row;
 mod table_rows;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use cells::Cells;
 pub use row::Row;
@@ -24,12 +24,19 @@ pub struct Rows {
     host: String,
     source: &'static str,
     tables: Vec<Option<TableRows>>,
+    /// Columns of which it was noted that values cannot be.
+    noted: BTreeSet<(&'static str, &'static str)>,
 }
 
 impl Rows {
     /// An empty gathering for `host`.
     pub fn new(host: &str) -> Rows {
-        Rows { host: host.to_owned(), source: "", tables: TABLES.iter().map(|_| None).collect() }
+        Rows {
+            host: host.to_owned(),
+            source: "",
+            tables: TABLES.iter().map(|_| None).collect(),
+            noted: BTreeSet::new(),
+        }
     }
 
     /// Nothing gathered yet, for the same host, with room for somewhat more rows of each table than there are here: what is
@@ -37,7 +44,7 @@ impl Rows {
     pub fn like(&self) -> Rows {
         let like = |rows: &TableRows| TableRows::new(rows.table(), rows.n_rows() + rows.n_rows() / 8);
         let tables = self.tables.iter().map(|rows| rows.as_ref().map(like)).collect();
-        Rows { host: self.host.clone(), source: self.source, tables }
+        Rows { tables, source: self.source, ..Rows::new(&self.host) }
     }
 
     /// The host that new rows belong to.
@@ -97,15 +104,17 @@ impl Rows {
             .text(note::message, message);
     }
 
-    /// What cannot be and was left out, by column; each column is told once.
+    /// Takes out what cannot be and was left out since the last time, by column.
     pub fn refused(&mut self) -> Vec<Refused> {
         self.tables.iter_mut().flatten().flat_map(TableRows::refused).collect()
     }
 
-    /// Notes what cannot be and was left out since the last time.
+    /// Notes what cannot be and was left out, each column once.
     pub fn note_refused(&mut self) {
         for refused in self.refused() {
-            self.note("", None, &refused.to_string());
+            if self.noted.insert((refused.table, refused.column.name)) {
+                self.note("", None, &refused.to_string());
+            }
         }
     }
 
@@ -175,7 +184,7 @@ impl Rows {
     /// The same rows with every label and text as `change` gives it.
     pub(crate) fn map_text(&self, change: impl Fn(&str) -> Cow<'_, str>) -> Rows {
         let tables = self.tables.iter().map(|table| table.as_ref().map(|table| table.map_text(&change))).collect();
-        Rows { host: change(&self.host).into_owned(), source: self.source, tables }
+        Rows { tables, source: self.source, ..Rows::new(&change(&self.host)) }
     }
 
     /// How many rows are gathered over all tables.

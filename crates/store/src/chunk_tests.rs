@@ -31,7 +31,7 @@ fn fill(store: &Store, kind: &str, random: u64, limit: usize) -> OpenRun {
             row.str(cpu::cpu, name.as_str()).f64(cpu::usr, ((i * 37 + c * 11) % 101) as f64);
             if i > 250 {
                 // A column that only the last chunk has.
-                row.f64(cpu::steal, i as f64);
+                row.f64(cpu::steal, (i % 100) as f64);
             }
         }
         rows.row(&process::TABLE, t, dt).i64(process::pid, i / 10).str(process::comm, format!("c{}", i % 4).as_str());

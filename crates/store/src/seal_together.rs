@@ -157,7 +157,7 @@ mod tests {
             let t = Micros(i64::from(second) * 1_000_000);
             for n in 0..LINES as u32 + 900 {
                 let (name, value) = (n.to_string(), f64::from(n + second));
-                rows.row(&cpu::TABLE, t, 1.0).str(cpu::cpu, name.as_str()).f64(cpu::usr, value);
+                rows.row(&cpu::TABLE, t, 1.0).str(cpu::cpu, name.as_str()).f64(cpu::intr_per_s, value);
                 rows.row(&process::TABLE, t, 1.0).i64(process::pid, i64::from(n)).f64(process::usr, value);
                 rows.row(&disk::TABLE, t, 1.0).str(disk::device, name.as_str()).f64(disk::reads_per_s, value);
             }

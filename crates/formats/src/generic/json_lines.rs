@@ -65,10 +65,8 @@ struct Reader {
 }
 
 fn read(input: &mut Input<'_>, out: &mut Out<'_>) {
-    let mapping = match out.hints().mapping {
-        Some(_) => Mapping::of(out),
-        None => mapping_of(&keys(&input.head()), out),
-    };
+    let is_given = out.hints().mapping.is_some();
+    let mapping = if is_given { Mapping::of(out) } else { mapping_of(&keys(&input.head()), out) };
     let sheet = Sheet::new(&mapping, Decimal::Point, out);
     let mut reader =
         Reader { mapping, sheet, places: FxHashMap::default(), cells: Vec::new(), path: String::new(), beyond: false };

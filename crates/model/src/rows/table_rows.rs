@@ -40,13 +40,11 @@ pub struct Refused {
     pub first: f64,
     /// How many there were.
     pub times: u64,
-    /// Whether somebody was told.
-    is_told: bool,
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Refused { table, column, first, times, .. } = self;
+        let Refused { table, column, first, times } = self;
         let values = if *times == 1 {
             "a value cannot be, and is".to_owned()
         } else {
@@ -216,16 +214,14 @@ impl TableRows {
             None if value.is_infinite() => {}
             None => {
                 let table = self.table.name;
-                self.refused.push(Refused { table, column, first: value, times: 1, is_told: false });
+                self.refused.push(Refused { table, column, first: value, times: 1 });
             }
         }
     }
 
-    /// What was refused of columns of which nobody was told yet.
+    /// Takes out what was refused since the last time.
     pub(super) fn refused(&mut self) -> Vec<Refused> {
-        let news = self.refused.iter().filter(|refused| !refused.is_told).cloned().collect();
-        self.refused.iter_mut().for_each(|refused| refused.is_told = true);
-        news
+        std::mem::take(&mut self.refused)
     }
 
     /// Only who sets columns by number can come here: a bug of a source, found by its first test.

@@ -148,7 +148,7 @@ impl Through {
 fn copy(reader: &OwnedFd, kept: &Mutex<Kept>) {
     let mut buffer = vec![0; 64 << 10];
     loop {
-        let n = match rustix::io::read(reader, &mut buffer) {
+        let n = match rustix::io::read(reader, &mut buffer[..]) {
             Err(rustix::io::Errno::INTR) => continue,
             // A terminal that nobody writes to any more is an error.
             Ok(0) | Err(_) => return,

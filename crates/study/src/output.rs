@@ -155,7 +155,7 @@ pub fn keep_results(
     text: Vec<u8>,
     sources: &[Arc<dyn Source>],
 ) -> Result<bool, StoreError> {
-    let head = String::from_utf8_lossy(&text[..text.len().min(formats::HEAD_BYTES)]);
+    let head = String::from_utf8_lossy(&text[..text.len().min(formats::HEAD_BYTES)]).into_owned();
     let found = own_formats(store, &Programs::Never).formats.detect(&Head { text: &head });
     let is_load = |format: &AnyFormat| match format {
         AnyFormat::Shipped(format) => format.family == Family::Load,

@@ -54,9 +54,9 @@ mod tests {
         assert_eq!(tcgetwinsize(&terminal).unwrap().ws_col, tcgetwinsize(&size_of).unwrap().ws_col);
         rustix::io::write(&terminal, b"a\nb\r\n").unwrap();
         let mut bytes = [0; 16];
-        let n = rustix::io::read(&reader, &mut bytes).unwrap();
+        let n = rustix::io::read(&reader, &mut bytes[..]).unwrap();
         assert_eq!(&bytes[..n], b"a\nb\r\n");
         drop(terminal);
-        assert!(rustix::io::read(&reader, &mut bytes).is_err(), "nobody writes any more");
+        assert!(rustix::io::read(&reader, &mut bytes[..]).is_err(), "nobody writes any more");
     }
 }

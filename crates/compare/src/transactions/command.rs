@@ -43,6 +43,9 @@ pub(super) fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary
         // What nobody waited for (a process that lives on, or was killed with its parent) is in no account but the processes' own.
         let is_more = of_processes.iter().sum::<f64>() > MORE * of_command.iter().sum::<f64>();
         let [user_s, system_s] = if is_more { of_processes } else { of_command };
+        let times = numbers("elapsed_s").into_iter().zip(numbers("thread_s"));
+        let waited = answer.strings("wait").into_iter().zip(times);
+        let waited = waited.filter_map(|(wait, (elapsed_s, thread_s))| Some((wait?, Look { elapsed_s, thread_s })));
         let seen = Seen {
             elapsed_s: elapsed,
             user_s,
@@ -51,9 +54,7 @@ pub(super) fn add(engine: &Engine, runs: &[Counted], summaries: &mut [RunSummary
             block_s: first("block_s"),
             seen_s: first("seen_s"),
             looks: first("n_looks"),
-            waits: (answer.strings("wait").into_iter().zip(numbers("elapsed_s")).zip(numbers("thread_s")))
-                .filter_map(|((wait, elapsed_s), thread_s)| Some((wait?, Look { elapsed_s, thread_s })))
-                .collect(),
+            waits: waited.collect(),
         };
         if seen.looks >= LEAST_LOOKS {
             summary.waits = seen.parts();

@@ -7,6 +7,8 @@
 -- kind: symptom
 -- part: on CPU; run queue
 -- impact: full_s / seen_s of the time
+-- names: process, function
+-- causes: cpu-neighbour (another program), steal (time that the hypervisor took), one-thread-saturated (one thread)
 -- yes: cpu usr=90 sys=8 idle=2 *30
 --
 -- yes: cpu usr=2 nice=88 sys=8 idle=2 *30

@@ -255,7 +255,15 @@ impl<S> Ready<S> {
         let sql = format!("/* fenxi-db */ SELECT {} FROM {}", list.join(", "), reading.from);
         let columns: Vec<_> = found.into_iter().map(|(column, _)| column).collect();
         let totals = vec![None; columns.len()];
-        Some(Ready { reading, sql, columns, seen: FxHashMap::default(), round: 0, totals, own: <(Own, Own)>::default() })
+        Some(Ready {
+            reading,
+            sql,
+            columns,
+            seen: FxHashMap::default(),
+            round: 0,
+            totals,
+            own: <(Own, Own)>::default(),
+        })
     }
 
     /// What the next reading has of our own sessions and is to leave out.

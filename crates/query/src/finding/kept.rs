@@ -66,7 +66,8 @@ impl Engine {
         let path = |run: &RunId| self.kept_path(run, scope.part, by.as_deref(), "findings.json");
         let mut kept: Vec<Kept> = runs.iter().map(|run| self.kept(path(run))).collect();
         let holds = self.tables_of(&runs);
-        let jobs: Vec<Job> = findings.iter().map(|finding| Job::of(finding, &runs, scope, &kept, holds.as_ref())).collect();
+        let jobs: Vec<Job> =
+            findings.iter().map(|finding| Job::of(finding, &runs, scope, &kept, holds.as_ref())).collect();
         let found = self.find_side_by_side(&findings, &jobs);
         let mut all = Vec::new();
         for ((finding, job), found) in findings.into_iter().zip(jobs).zip(found) {
@@ -122,7 +123,7 @@ impl Engine {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let engines = Some(cpus.min(MAX_ENGINES).min(work.len() / FOR_AN_ENGINE)).filter(|n| *n > 1).unwrap_or(0);
         let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let ours = || work.iter().filter(|(place, _)| !findings[*place].own);
+        let ours = || work.iter().filter(move |(place, _)| !findings[*place].own);
         let shared = ours().next().map(|(_, scope)| *scope).filter(|first| ours().all(|(_, scope)| scope == first));
         let text: String = ours().map(|(place, _)| format!("{};\n", findings[*place].sql)).collect();
         let look = |engine: &Engine| {
@@ -236,9 +237,8 @@ impl Job {
         let is_kept = |kept: &Kept| kept.findings.get(&finding.name).is_some_and(|found| found.version == version);
         let missing: Vec<usize> = (0..runs.len()).filter(|i| !is_kept(&kept[*i])).collect();
         let narrowed = Scope { runs: Some(missing.iter().map(|i| runs[*i].clone()).collect()), part: scope.part };
-        let may_find = || {
-            holds.is_none_or(|holds| Mentions::of(&finding.sql).may_answer(&|table| holds.contains(table)))
-        };
+        let may_find =
+            || holds.is_none_or(|holds| Mentions::of(&finding.sql).may_answer(&|table| holds.contains(table)));
         Job { version, scope: (!missing.is_empty() && may_find()).then_some(narrowed), missing }
     }
 

@@ -112,9 +112,7 @@ fn a_page_of_a_few_numbers_asks_only_what_they_may_answer() {
     let mut open = store.begin(begin).unwrap();
     let mut rows = fenxi_model::Rows::new("nene");
     for (name, value) in [("task-clock", 1.24), ("page-faults", 61.0)] {
-        rows.row(&metric::TABLE, Micros(1_795_271_753_500_000), 0.5)
-            .str(metric::name, name)
-            .f64(metric::value, value);
+        rows.row(&metric::TABLE, Micros(1_795_271_753_500_000), 0.5).str(metric::name, name).f64(metric::value, value);
     }
     open.append(&mut rows).unwrap();
     let id = open.seal(End::at(Micros(1_795_271_754_000_000))).unwrap();

@@ -381,11 +381,7 @@ impl Client {
     /// As [`Client::said`], of a statement, which is counted.
     fn done(&self, sql: &str, came: Came) -> Result<Reply, ClientError> {
         let said = self.said(sql, came);
-        match &said {
-            Ok(_) => self.tally.answered(),
-            Err(error) if error.is_refusal() => self.tally.refused(),
-            Err(_) => {}
-        }
+        self.tally.count(&said);
         said
     }
 

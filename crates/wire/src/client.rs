@@ -274,7 +274,11 @@ impl Client {
         match (came, self.limit) {
             (Err(ClientError::Lost { source, .. }), Some(limit)) if source.kind() == io::ErrorKind::TimedOut => {
                 self.cancel();
-                Err(ClientError::Late { target: self.name.clone(), seconds: limit.as_secs_f64(), sql: shortened(sql) })
+                Err(ClientError::Late {
+                    target: self.name.clone(),
+                    seconds: limit.as_secs_f64(),
+                    sql: error::shortened(sql),
+                })
             }
             (came, _) => came,
         }
@@ -377,17 +381,15 @@ impl Client {
     /// As [`Client::said`], of a statement, which is counted.
     fn done(&self, sql: &str, came: Came) -> Result<Reply, ClientError> {
         let said = self.said(sql, came);
-        match &said {
-            Ok(_) => self.tally.answered(),
-            Err(error) if error.is_refusal() => self.tally.refused(),
-            Err(_) => {}
-        }
+        self.tally.count(&said);
         said
     }
 
     fn said(&self, sql: &str, came: Came) -> Result<Reply, ClientError> {
         match came {
-            Came::Done(Reply { error: Some(error), .. }) => Err(ClientError::Refused { sql: shortened(sql), error }),
+            Came::Done(Reply { error: Some(error), .. }) => {
+                Err(ClientError::Refused { sql: error::shortened(sql), error })
+            }
             Came::Done(reply) => Ok(reply),
             Came::Ready | Came::CopyIn => Err(self.lost(io::Error::other("an answer to no question"))),
         }
@@ -495,13 +497,4 @@ fn takes(left: &AtomicU64, bytes: usize, cells: usize) -> bool {
     const CELL: u64 = 32;
     let cost = bytes as u64 + ROW + CELL * cells as u64;
     left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(cost)).is_ok()
-}
-
-/// The beginning of a statement, for messages.
-fn shortened(sql: &str) -> String {
-    let mut text: String = sql.chars().take(120).collect();
-    if text.len() < sql.len() {
-        text.push('…');
-    }
-    text
 }

@@ -123,7 +123,7 @@ impl Engine {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let engines = Some(cpus.min(MAX_ENGINES).min(work.len() / FOR_AN_ENGINE)).filter(|n| *n > 1).unwrap_or(0);
         let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let ours = || work.iter().filter(|(place, _)| !findings[*place].own);
+        let ours = || work.iter().filter(move |(place, _)| !findings[*place].own);
         let shared = ours().next().map(|(_, scope)| *scope).filter(|first| ours().all(|(_, scope)| scope == first));
         let text: String = ours().map(|(place, _)| format!("{};\n", findings[*place].sql)).collect();
         let look = |engine: &Engine| {

@@ -71,3 +71,12 @@ impl ClientError {
         }
     }
 }
+
+/// The beginning of a statement, for messages.
+pub(super) fn shortened(sql: &str) -> String {
+    let mut text: String = sql.chars().take(120).collect();
+    if text.len() < sql.len() {
+        text.push('…');
+    }
+    text
+}

@@ -5,6 +5,8 @@ use std::{
     time::Instant,
 };
 
+use super::ClientError;
+
 /// What a session did, as a server counts it: each statement is a transaction, as nothing here begins one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
@@ -41,12 +43,13 @@ impl Tally {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn answered(&self) {
-        self.state().now.answered += 1;
-    }
-
-    pub(super) fn refused(&self) {
-        self.state().now.refused += 1;
+    /// Counts what became of a statement.
+    pub(super) fn count<T>(&self, said: &Result<T, ClientError>) {
+        match said {
+            Ok(_) => self.state().now.answered += 1,
+            Err(error) if error.is_refusal() => self.state().now.refused += 1,
+            Err(_) => {}
+        }
     }
 
     /// The connection is closed: the server publishes what it has of it.
@@ -75,16 +78,19 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, Tally};
+    use super::{ClientError, Counts, Tally};
+    use crate::ServerError;
 
     #[test]
     fn what_is_published_is_what_was_done_until_then() {
         let tally = Tally::begin();
         assert_eq!(tally.published(), Counts::default());
-        tally.answered();
-        tally.refused();
+        tally.count(&Ok(()));
+        let error = ServerError { state: *b"42601", number: 0, message: "syntax error".to_owned() };
+        let refused = ClientError::Refused { sql: "SELECT".to_owned(), error: Box::new(error) };
+        tally.count::<()>(&Err(refused));
         tally.publish();
-        tally.answered();
+        tally.count(&Ok(()));
         let published = tally.published();
         assert_eq!((published.answered, published.refused, published.sessions), (2, 1, 1));
         assert!(!tally.is_over());

@@ -177,7 +177,7 @@ impl Processes {
         if self.exits.is_some() {
             (rest.minor_faults, rest.major_faults) = (0, 0);
         }
-        if rest.ns + rest.minor_faults + rest.major_faults == 0 && !rest.io.is_some() {
+        if rest.ns + rest.minor_faults + rest.major_faults == 0 && !rest.io.is_any() {
             return;
         }
         let (usr_ns, sys_ns) = rest.split();

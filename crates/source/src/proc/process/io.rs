@@ -40,7 +40,7 @@ impl Io {
     }
 
     /// Whether anything is known to have been read or written.
-    pub fn is_some(self) -> bool {
+    pub fn is_any(self) -> bool {
         self.0.is_some_and(|figures| figures.iter().any(|n| *n > 0))
     }
 
@@ -97,9 +97,8 @@ impl Account {
     /// process had not begun: `before` is then without threads.
     pub fn advance(&mut self, reader: &mut Reader, pid: u32, before: &Stat, now: &Stat, is_first: bool) -> Growth {
         let waited = children(now) != children(before);
-        let nothing_of = |waited| if waited { Io::UNKNOWN } else { Io::NONE };
         if self.is_denied {
-            return Growth { own: None, children: nothing_of(waited) };
+            return Growth { own: None, children: if waited { Io::UNKNOWN } else { Io::NONE } };
         }
         let whole = read(reader, pid, None);
         self.is_denied = whole.0.is_none();
@@ -108,11 +107,11 @@ impl Account {
         let is_single = now.threads == 1 && before.threads <= 1;
         let beyond_then = self.beyond;
         let is_parent = children(now) != [0; 4];
-        self.beyond = match is_single {
-            true if waited || (is_first && is_parent) => whole - read(reader, pid, Some(pid)),
-            true => self.beyond,
-            false => Io::UNKNOWN,
-        };
+        if !is_single {
+            self.beyond = Io::UNKNOWN;
+        } else if waited || (is_first && is_parent) {
+            self.beyond = whole - read(reader, pid, Some(pid));
+        }
         if is_first && before.threads > 0 {
             return Growth { own: None, children: Io::NONE };
         }

@@ -21,19 +21,23 @@ def of(ask, run):
     return [*split(explained), *shares(found), *order(found), *sentence(explained, found), *tiles(ask, explained, run)]
 
 
-def parts_of(explained):
-    return {line["part"]: line for line in explained if line.get("kind") == "part"}
+def wholes_of(explained):
+    """The times that are split, the first one being that of the sentence."""
+    return [line for line in explained if line.get("kind") == "whole"]
 
 
-def whole_of(explained):
-    return next((line for line in explained if line.get("kind") == "whole"), None)
+def parts_of(explained, what):
+    return {line["part"]: line for line in explained if line.get("kind") == "part" and line["what"] == what}
 
 
 def split(explained):
-    """Parts lie between nothing and the whole, sum up to it, and their shares are theirs."""
-    parts, whole = parts_of(explained), whole_of(explained)
-    if whole is None or not whole.get("mean"):
-        return
+    """Parts lie between nothing and the whole, sum up to it, and their shares are theirs: of each time that is split."""
+    for whole in wholes_of(explained):
+        if whole.get("mean"):
+            yield from split_of(parts_of(explained, whole["what"]), whole)
+
+
+def split_of(parts, whole):
     for name, part in parts.items():
         share, mean = part["share"], part["mean"]
         if share is not None and mean is not None and abs(share - mean / whole["mean"]) > CLOSE / 2:
@@ -77,7 +81,7 @@ def sentence(explained, found):
     said = next((line for line in explained if line.get("names") == "bottleneck"), None)
     if said is None:
         return
-    text, parts, whole = f"{said['text']} {said.get('detail') or ''}", parts_of(explained), whole_of(explained)
+    text, whole = f"{said['text']} {said.get('detail') or ''}", next(iter(wholes_of(explained)), None)
     finding = next((line for line in found if line["finding"] == said.get("finding")), None)
     if said.get("finding") and finding is None:
         yield f"the sentence is of {said['finding']}, which is not among the findings"
@@ -89,10 +93,11 @@ def sentence(explained, found):
         impact = (finding.get("impact") or {}).get("share")
         if told and impact is not None and abs(float(told[1]) / 100 - impact) > CLOSE:
             yield f"the sentence says {told[0]}, finding {said['finding']} {impact:.1%}"
-    if whole is None or not parts or whole.get("what") != "latency":
+    if whole is None or whole.get("what") != "latency":
         return
+    parts = parts_of(explained, "latency")
     inside = sum(part["share"] or 0 for name, part in parts.items() if name.startswith(INSIDE))
-    largest = max((part for name, part in parts.items() if "residual" not in name), key=lambda part: part["share"] or 0)
+    largest = max((part for name, part in parts.items() if "residual" not in name), key=lambda part: part["share"] or 0, default={"share": 0})
     if "neither in the server nor in the driver" in text or said.get("finding") == "far-server":
         outside = sum(parts[name]["share"] or 0 for name in OUTSIDE if name in parts)
         claimed = (finding or {}).get("impact") or {}
@@ -107,8 +112,8 @@ def sentence(explained, found):
 
 def tiles(ask, explained, run):
     """The mean latency is the same as a result, over its series and as the whole of the split."""
-    whole = whole_of(explained)
-    if whole is None or whole.get("what") != "latency":
+    whole = next((whole for whole in wholes_of(explained) if whole["what"] == "latency"), None)
+    if whole is None or not whole.get("mean"):
         return
     rows = ask("sql", "-r", run, "--format", "json", "SELECT (SELECT any_value(value) FROM result WHERE name = 'latency_mean') AS tile, "
                "sum(latency_mean_ms * transactions_per_s * dt) / sum(transactions_per_s * dt) AS series FROM load WHERE operation IS NULL AND latency_mean_ms IS NOT NULL")

@@ -113,7 +113,7 @@ def parts(store, healthy, faulty):
     changes = [(part["name"], part["change"]["value"]) for part in split["parts"] if part.get("change")]
     changes.sort(key=lambda change: -change[1])
     explained = json_lines(fenxi(store, "explain", *faulty, "--json"))
-    mean = {line["part"]: line["mean"] for line in explained if "part" in line}
+    mean = {line["part"]: line["mean"] for line in explained if line.get("what") == "latency"}
     whole = mean.get("latency") or 0
     residual = mean.get("other (residual)")
     return changes, None if residual is None or not whole else residual / whole

@@ -4,6 +4,7 @@
 
 #if defined(__TARGET_ARCH_x86)
 #define SYSCALL_OF(regs) BPF_CORE_READ(regs, orig_ax)
+#define FOURTH_OF(regs) BPF_CORE_READ(regs, r10)
 enum number {
 	READ = 0, WRITE = 1, POLL = 7, WRITEV = 20, SELECT = 23, SENDTO = 44, RECVFROM = 45, SENDMSG = 46, RECVMSG = 47,
 	SEMOP = 65, FCNTL = 72, FLOCK = 73, FUTEX = 202, SEMTIMEDOP = 220, EPOLL_WAIT = 232, PSELECT = 270, PPOLL = 271,
@@ -11,6 +12,7 @@ enum number {
 };
 #elif defined(__TARGET_ARCH_arm64)
 #define SYSCALL_OF(regs) BPF_CORE_READ(regs, syscallno)
+#define FOURTH_OF(regs) BPF_CORE_READ(regs, regs[3])
 enum number {
 	FCNTL = 25, FLOCK = 32, READ = 63, WRITE = 64, WRITEV = 66, PSELECT = 72, PPOLL = 73, EPOLL_PWAIT = 22, FUTEX = 98,
 	SEMTIMEDOP = 192, SEMOP = 193, SENDTO = 206, RECVFROM = 207, SENDMSG = 211, RECVMSG = 212, EPOLL_PWAIT2 = 441,
@@ -33,8 +35,13 @@ static __always_inline u32 reason(struct task_struct *task, struct query *query)
 	case FUTEX: case FUTEX_WAIT: case FUTEX_WAITV: case SEMOP: case SEMTIMEDOP: case FCNTL: case FLOCK:
 		return LOCK;
 	case READ: case WRITE: case WRITEV: case RECVFROM: case RECVMSG: case SENDTO: case SENDMSG: case POLL: case PPOLL:
-	case SELECT: case PSELECT: case EPOLL_WAIT: case EPOLL_PWAIT: case EPOLL_PWAIT2:
+	case SELECT: case PSELECT:
 		return NETWORK;
+	/* PostgreSQL waits for a client without an end; with one it sleeps, or waits for another process (its latch). */
+	case EPOLL_WAIT: case EPOLL_PWAIT:
+		return (s32)FOURTH_OF(regs) > 0 ? OTHER : NETWORK;
+	case EPOLL_PWAIT2:
+		return FOURTH_OF(regs) ? OTHER : NETWORK;
 	}
 	return OTHER;
 }

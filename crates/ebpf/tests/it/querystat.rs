@@ -114,6 +114,9 @@ fn a_known_time_is_measured(server: &Server, observed: Observed) {
     assert_eq!(slow, 20);
     let waited: f64 = rows_of(rows, &c::TABLE).filter_map(|(rows, row)| rows.f64(row, c::cpu_us)).fold(0.0, f64::max);
     assert!(waited < 5_000.0, "sleeping is not on a CPU: {waited} us");
+    let network: f64 =
+        rows_of(rows, &c::TABLE).filter_map(|(rows, row)| rows.f64(row, c::network_us)).fold(0.0, f64::max);
+    assert!(network < 5_000.0, "sleeping is no network: {network} us");
 }
 
 /// Transactions of a workload of one statement are its queries, however they are sent.

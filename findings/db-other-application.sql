@@ -43,7 +43,7 @@ WITH loads AS (
 ), groups AS (
     SELECT s.run, s.host, s.server, coalesce(nullif(s.application, ''), s.user, '(unnamed)') AS who, sum(s.sessions) FILTER (in_db_time) AS at_work, count(DISTINCT s.session) AS number,
         arg_max(s.statement, s.dt) FILTER (in_db_time AND s.statement IS NOT NULL) AS statement,
-        bool_or(s.application IN (SELECT comm FROM load_driver)) AS drives
+        coalesce(bool_or(s.application IN (SELECT comm FROM load_driver)), false) AS drives
     FROM db_session_share s JOIN loads l ON l.run = s.run AND l.host = s.host
     WHERE s.is_client
     GROUP BY s.run, s.host, s.server, coalesce(nullif(s.application, ''), s.user, '(unnamed)')

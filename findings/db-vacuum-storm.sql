@@ -23,5 +23,5 @@ WITH spans AS (
 SELECT t.run, t.host, t.server, t.relation, t.vacuums, t.analyzes, s.seen_s, steady(coalesce(w.at_work, 0)) AS workers
 FROM tables t JOIN spans s ON s.run = t.run AND s.host = t.host AND s.server IS NOT DISTINCT FROM t.server
 LEFT JOIN workers w ON w.run = t.run AND w.host = t.host AND w.server IS NOT DISTINCT FROM t.server
-WHERE t.vacuums + t.analyzes >= 3 AND t.vacuums + t.analyzes >= 0.15 * s.seen_s AND t.live >= 10000 AND s.seen_s >= 5
-ORDER BY t.vacuums + t.analyzes DESC, t.run, t.host, t.server, t.relation
+WHERE greatest(t.vacuums, t.analyzes) >= 3 AND greatest(t.vacuums, t.analyzes) >= 0.15 * s.seen_s AND t.live >= 10000 AND s.seen_s >= 5
+ORDER BY greatest(t.vacuums, t.analyzes) DESC, t.run, t.host, t.server, t.relation

@@ -21,8 +21,8 @@
 -- no: db server=far round_trip_ms=200 *1
 -- no: db server=far round_trip_ms=1 *19 @1
 -- What a transaction spends on round trips, and its share of the latency, is told by the split of its time: at most what was measured of
--- a round trip, and at most what neither the server, nor the driver, nor a queue has. Here stands which server it is. The shortest round trip
--- counts: others also wait for a server that is busy. Half of the latency, and half a millisecond for each: on one host it is a tenth of that.
+-- a round trip, and at most what neither the server, nor the driver, nor a queue has. Here stands which server it is. The
+-- shortest round trip counts, as others also wait for a server that is busy. Half of the latency, and half a millisecond for each: on one host it is a tenth of that.
 WITH loads AS (
     SELECT l.run, l.host, sum(latency_mean_ms * transactions_per_s * dt) / sum(transactions_per_s * dt) AS latency,
         sum(if(r.params['protocol'] = 'pipelined', transactions_per_s, coalesce(requests_per_s, transactions_per_s)) * dt) / sum(transactions_per_s * dt) AS trips, sum(dt) AS seen_s

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use fenxi_analyze::{KINDS, RESIDUAL, kind_name, whole};
-use fenxi_model::RunId;
 use fenxi_query::{
     Answer as Rows, DB_TIME, Engine, Found, Impact, Kind, LATENCY, Occurrence, QUEUE, QueryError, SERVICE, Scope,
     Splits, rank,

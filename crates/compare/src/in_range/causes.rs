@@ -168,13 +168,8 @@ fn cost(j: &Judged, change: f64, throughput: &Judged, moments: &Moments<'_>) -> 
 fn class(change: f64, meaning: &Meaning, cost: Option<f64>, work: f64) -> u8 {
     let is_work = matches!(meaning.means.as_deref(), Some("throughput" | "statements"));
     match cost {
-        _ if is_work => {
-            if change > 0.0 {
-                0
-            } else {
-                3
-            }
-        }
+        _ if is_work && change > 0.0 => 0,
+        _ if is_work => 3,
         Some(_) if change > work.max(0.0) + SMALL => 0,
         Some(_) if change > 0.0 => 2,
         Some(cost) if cost > SMALL => 1,

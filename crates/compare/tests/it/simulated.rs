@@ -239,8 +239,10 @@ fn raw(name: &str) -> &str {
     }
 }
 
+type Key = (&'static str, &'static str);
+
 /// Table, column, key and its value, and the factor.
-fn column(name: &str) -> Option<(&'static str, &'static str, Option<(&'static str, &'static str)>, f64)> {
+fn column(name: &str) -> Option<(&'static str, &'static str, Option<Key>, f64)> {
     let db = |column| Some(("db", column, Some(("server", "db1:3306")), 1.0));
     match name {
         "tps" => Some(("load", "transactions_per_s", None, 1.0)),
@@ -280,7 +282,8 @@ fn column(name: &str) -> Option<(&'static str, &'static str, Option<(&'static st
 pub fn write(run: &mut Made, seconds: &[Second], names: Names) {
     for (n, second) in seconds.iter().enumerate() {
         let t = run.at(n as f64 + 1.0);
-        let mut tables: Vec<(&str, Option<(&str, &str)>, Vec<(&str, f64)>)> = Vec::new();
+        type Row = (&'static str, Option<Key>, Vec<(&'static str, f64)>);
+        let mut tables: Vec<Row> = Vec::new();
         for (name, value) in second {
             match column(name).filter(|_| names == Names::Catalogue) {
                 Some((table, column, key, by)) => match tables.iter_mut().find(|row| row.0 == table) {

@@ -158,7 +158,7 @@ fn full_cpus_are_said_with_who_fills_them_at_which_priority() {
         the_rest(run);
         works(run, 7, "python3", 168.0, "run");
     });
-    let text = "The CPUs are full (98%), 86% of it low priority (nice): python3 (process 7) 100%.";
+    let text = "The CPUs are full (98.0%), 86% of it low priority (nice): python3 (process 7) 100%.";
     assert!(nice.answer.text.starts_with(text), "{:?}", nice.answer);
     assert_ne!(nice.answer.names, Names::Bottleneck);
 }
@@ -194,7 +194,7 @@ fn a_symptom_names_who_had_most_of_it_and_what_it_is_not() {
         }
     });
     assert_eq!(stalled.answer.finding.as_deref(), Some("cpu-pressure"));
-    let text = "Most CPU time: gzip (2 processes) 70%, python3 (process 9) 30%. \
+    let text = "Most CPU time: gzip (2 processes) 70.0%, python3 (process 9) 30.0%. \
                 Hottest functions: slow_parse of python3 100% of on-CPU samples.";
     assert!(stalled.answer.text.ends_with(text), "{:?}", stalled.answer);
     let detail = &stalled.answer.detail;

@@ -39,7 +39,7 @@ db_wait server=far activity=cpu wait_event=cpu kind=client measured=sampled time
 /// The same in an open loop, where four fifths of the latency are over before a transaction has a connection.
 const FAR_AND_QUEUED: &str = "\
 load generator=fenxi clients=8 offered_per_s=100 transactions_per_s=100 requests_per_s=300 latency_mean_ms=75 queue_length=6 *30
-db server=far samples=10 round_trip_ms=20 *30
+db server=far samples=10 round_trip_ms=5 *30
 db_wait server=far activity=cpu wait_event=cpu kind=client measured=sampled time=0.2 *30";
 
 /// A disk that somebody else fills: of the waits for it some are for commits, some for reads.
@@ -141,7 +141,8 @@ impl Seen {
             answer.strings("part").into_iter().flatten().zip(answer.f64s("share").into_iter().flatten()).collect();
         let known: Vec<(String, f64)> =
             self.split().parts.iter().map(|p| (p.name.to_owned(), 100.0 * p.shares[0].unwrap())).collect();
-        assert_eq!(told, known);
+        let is_same = |(a, b): (&(String, f64), &(String, f64))| a.0 == b.0 && (a.1 - b.1).abs() < 1e-9;
+        assert!(told.len() == known.len() && told.iter().zip(&known).all(is_same), "{told:?} {known:?}");
     }
 }
 
@@ -184,7 +185,7 @@ fn a_server_is_far_only_where_round_trips_hold_the_time() {
     assert_eq!(far.first(), ("far-server", 80.0, LATENCY.to_owned()));
     let says = &far.diagnosis.found[0].outcome.as_ref().unwrap()[0].says;
     assert_eq!(says, "A round trip to far takes 20.0 ms at least, and a transaction of 75.0 ms makes 3 of them.");
-    // As much is measured of a round trip, and the queue has the time.
+    // Three round trips are all of the service, and the queue has the time.
     let queued = seen(FAR_AND_QUEUED);
     assert!(queued.found("far-server").is_none(), "{:#?}", queued.diagnosis.found);
     assert!(queued.share("round trips") <= 0.2 && queued.share(QUEUE) >= 0.79, "{:#?}", queued.split());

@@ -268,7 +268,7 @@ export interface Error {
 export interface Explained {
   /** The groups, of one run or of repeats. */
   groups: Group[];
-  /** Their time; None where some run shows neither transactions nor a command. */
+  /** Their time; None where some run shows neither transactions, a command, nor sessions of a database. */
   split: Split | null;
 }
 
@@ -972,7 +972,7 @@ export interface Split {
   parts: Part[];
   /** The symbol of the unit of all its numbers. */
   unit: string;
-  /** What is split: `elapsed`, `latency`. */
+  /** What is split: `elapsed`, `latency`, `DB time`. */
   what: string;
   /** The whole. */
   whole: Part;
@@ -1006,7 +1006,7 @@ export interface Stacks {
 
 /** Figures of a whole series: minimum and maximum are of single samples. */
 export interface Stats {
-  /** Mean of the bins that have a value. */
+  /** Mean of all values, each weighted as the catalogue says of its column. */
   avg: number | null;
   max: number | null;
   min: number | null;

@@ -38,8 +38,8 @@ pub use change::{Centre, Change, Compared, compare};
 pub use diff::{DiffLine, Op, diff, same_text};
 pub use energy::change_points;
 pub use explain::{
-    AT_WORK, KINDS, Kind, Measured, Part, PartChange, Quota, RESIDUAL, Source, Split, Transactions, db_time, explain, kind_name,
-    of_class, waits, whole,
+    AT_WORK, KINDS, Kind, Measured, Part, PartChange, Quota, RESIDUAL, Source, Split, Transactions, db_time, explain,
+    kind_name, of_class, waits, whole,
 };
 pub use fenxi_model::Random;
 pub use gate::{Reason, gate};

@@ -17,6 +17,10 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
     ("crates/sys/src/clock.rs", "CPU clocks by number, which rustix cannot name"),
     ("crates/sys/src/signal.rs", "signals of a thread, which are the C library's"),
     ("crates/sys/src/socket.rs", "arrival times of bytes: an option and a message that rustix lacks"),
+    (
+        "crates/sys/src/terminal.rs",
+        "pseudoterminals: two requests of ioctl(2), without another feature of rustix for all that use it",
+    ),
     ("crates/sys/src/usage.rs", "getrusage(2)"),
     ("crates/sys/src/user.rs", "getpwnam_r(3) and getpwuid_r(3)"),
     ("crates/source/src/ethtool.rs", "an ioctl whose structure holds a pointer to the answer"),

@@ -6,7 +6,7 @@ WITH online AS (
     SELECT run, host, max(cpus_online) AS cpus FROM sched GROUP BY run, host
 ), listed AS (
     SELECT c.run, c.host, bool_or(cpu IS NULL) AS has_whole,
-        count(DISTINCT cpu) >= coalesce(max(o.cpus), max(TRY_CAST(cpu AS INTEGER)) + 1, count(DISTINCT cpu)) AS has_all
+        count(DISTINCT cpu) >= coalesce(max(o.cpus), max(TRY_CAST(cpu AS BIGINT)) + 1, count(DISTINCT cpu)) AS has_all
     FROM cpu c LEFT JOIN online o ON o.run = c.run AND o.host = c.host
     GROUP BY c.run, c.host
 ), whole AS (

@@ -132,8 +132,7 @@ impl Collector for Waits {
         let own = self.own;
         for pid in pids.iter().filter(|pid| Some(**pid) != own) {
             // Between two ticks others are left alone, and so are threads of the kernel, which are listed and not known.
-            let is_other =
-                || self.known.get(pid).map_or(self.pids.binary_search(pid).is_ok(), |known| !known.ours);
+            let is_other = || self.known.get(pid).map_or(self.pids.binary_search(pid).is_ok(), |known| !known.ours);
             if !tick.is_between || !is_other() {
                 self.visit(*pid, tick, rows);
             }

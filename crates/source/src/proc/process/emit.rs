@@ -22,7 +22,8 @@ use crate::Tick;
 
 impl Processes {
     pub(super) fn emit(&mut self, tick: Tick, dt: f64, rows: &mut Rows) {
-        let parents = self.active.iter().filter(|a| a.children.ns > 0 || a.children.io != Io::NONE).map(|a| (a.pid, a.children));
+        let parents =
+            self.active.iter().filter(|a| a.children.ns > 0 || a.children.io != Io::NONE).map(|a| (a.pid, a.children));
         let rest = self.exited.settle(parents);
         let uptime_s = if self.wanted.names { self.uptime_s() } else { None };
         let mut shown_ns = 0;

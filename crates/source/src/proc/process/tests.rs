@@ -357,14 +357,16 @@ fn processes_that_no_sample_saw_have_a_row_by_name_and_role() {
 #[test]
 fn a_live_shell_has_not_written_what_its_child_wrote() {
     let script = "read n; dd if=/dev/zero of=/dev/null bs=1M count=64 2>/dev/null; echo; read n";
-    let mut child = Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut live = Live::begin();
     writeln!(child.stdin.as_mut().unwrap(), "1").unwrap();
     BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
     let seen = live.tick(1.0);
     let pid = child.id().to_string();
     let keys = seen.keys("process");
-    let key: Vec<_> = keys.iter().find(|key| key[0] == pid).expect("a row for whoever ran").iter().map(String::as_str).collect();
+    let key: Vec<_> =
+        keys.iter().find(|key| key[0] == pid).expect("a row for whoever ran").iter().map(String::as_str).collect();
     let written = seen.value("process", "write_call_bytes_per_s", &key);
     assert!(written.is_some_and(|bytes| bytes < 1e6), "{written:?}");
     drop(child.stdin.take());

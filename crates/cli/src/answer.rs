@@ -117,3 +117,9 @@ pub fn heading(kind: Kind, number: usize) -> String {
         Kind::Information => format!("{} for information", plural(number as u64, "finding")),
     }
 }
+
+/// The rules that a run could not be asked, in lines of at most `width` characters.
+pub fn not_asked(says: Option<String>, width: usize) -> String {
+    let text = says.map(|says| format!("{says}; `fenxi findings --all RUN` has each"));
+    text.map_or_else(String::new, |text| print::wrapped(&text, width).join("\n") + "\n")
+}

@@ -20,7 +20,8 @@ const LONGEST_S: f64 = 6.0 * 3600.0;
 /// A window that the run does not have, or a run that cannot be read.
 pub fn of(engine: &Engine, run: &str, window: &str) -> Result<Option<InRange>, CompareError> {
     let store = engine.store();
-    let entry = store.run(&store.select_one(run)?)?;
+    let [run_id] = &store.select(run)?[..] else { return Ok(None) };
+    let entry = store.run(run_id)?;
     if window == windows::AUTO {
         return before(engine, run, &entry);
     }

@@ -108,8 +108,7 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         let width = if args.markdown { usize::MAX } else { width };
         let head = answer::first_screen(&engine, &scope, &diagnosis, different.as_ref(), (width, args.markdown))?;
         let different = different.map_or_else(String::new, |found| differs::text(&found, args.markdown));
-        let asked = engine.asked(&scope)?.says();
-        let asked = asked.map_or_else(String::new, |says| format!("{says}; `fenxi findings --all RUN` has each\n"));
+        let asked = answer::not_asked(engine.asked(&scope)?.says(), width);
         let blocks = [head, text(&explained, args.markdown), different, asked];
         blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
     };

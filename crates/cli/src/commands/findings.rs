@@ -73,7 +73,10 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
         all.iter().flat_map(json_lines).collect()
     } else {
         let page = Page { markdown: args.markdown, width: page_width(args), several: runs > 1, several_hosts };
-        answer::text(&answer, page_width(args), args.markdown) + "\n" + &page.write(&all) + &Page::not_asked(asked)
+        answer::text(&answer, page_width(args), args.markdown)
+            + "\n"
+            + &page.write(&all)
+            + &answer::not_asked(asked, page_width(args))
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;
     let mut code = ExitCode::SUCCESS;
@@ -133,11 +136,6 @@ impl Page {
             out.push_str("no findings; `fenxi findings --all` lists all rules\n");
         }
         out
-    }
-
-    /// What could not be asked, in a line.
-    fn not_asked(says: Option<String>) -> String {
-        says.map_or_else(String::new, |says| format!("{says}; `fenxi findings --all RUN` has each\n"))
     }
 
     fn finding(&self, out: &mut String, found: &Found) {

@@ -123,7 +123,9 @@ fn a_disk_that_fails_loses_nothing_and_nothing_in_silence() {
         }
         fenxi.ok(&["runs", "--quiet"]);
         let verified = fenxi.run(&["verify"]);
-        assert!(verified.status.success() && verified.stdout.is_empty(), "{failure} {args:?}: {verified:?}");
+        // What the next `compact` finishes is no problem, and said.
+        let is_clean = text(&verified.stdout).lines().all(|line| line.contains(": remark: "));
+        assert!(verified.status.success() && is_clean, "{failure} {args:?}: {verified:?}");
         assert_eq!(answers(&fenxi), right, "{failure} {args:?}");
     }
     for n in 0..(failures as u64).min(40) {

@@ -83,7 +83,7 @@ fn several_liars_at_once_hold_up_a_recording_no_longer_than_one() {
     record("six at once", &urls);
 }
 
-/// What an agent does a second after it was taken for one; `$0` is the folder of `word`, which says that it lives.
+/// What an agent does a second after it was taken for one; it runs in the folder of `word`, which says that it lives.
 const LIES_OF_AGENTS: &[&str] = &[
     "exec sleep 60",
     "while :; do cat word; done",
@@ -107,7 +107,7 @@ fn lying_host(fenxi: &Fenxi, dir: &Path, number: usize) -> String {
         fs_err::write(dir.join("ready"), frame("\"Ready\"")).unwrap();
         fs_err::write(dir.join("word"), frame("{\"Ping\":{\"asked\":7}}")).unwrap();
     }
-    let script = format!("cd \"$0\"; cat hello ready; sleep 1; {}", LIES_OF_AGENTS[number % LIES_OF_AGENTS.len()]);
+    let script = format!("cd \"$1\"; cat hello ready; sleep 1; {}", LIES_OF_AGENTS[number % LIES_OF_AGENTS.len()]);
     fs_err::write(dir.join(format!("lie-{number}")), script).unwrap();
     // The shell that the recorder asks for is what stands behind.
     format!("h{number}=sh {0}/lie-{number} {0}", dir.display())

@@ -97,12 +97,14 @@ impl Seen {
     fn parts(&self) -> BTreeMap<String, f64> {
         let mut parts = BTreeMap::new();
         let ran = self.user_s + self.system_s + self.queue_s;
-        let of_elapsed = self.waits.get(waits::RUN).map_or(1.0, |look| look.of_elapsed());
-        let running = (ran * of_elapsed).min(self.elapsed_s);
+        let scale = self.elapsed_s / self.seen_s.max(1e-9);
+        let look = self.waits.get(waits::RUN);
+        // Threads that run for moments are seen at it too often. What they ran is still enough for the time in which some did.
+        let at_least = look.map_or(0.0, |look| (scale * look.elapsed_s).min(ran));
+        let running = (ran * look.map_or(1.0, |look| look.of_elapsed())).max(at_least).min(self.elapsed_s);
         let known = [(waits::USER, self.user_s), (waits::SYSTEM, self.system_s), (waits::RUN_QUEUE, self.queue_s)];
         parts.extend(known.map(|(name, s)| (name.to_owned(), if ran > 0.0 { running * s / ran } else { 0.0 })));
         let rest = self.elapsed_s - running;
-        let scale = self.elapsed_s / self.seen_s.max(1e-9);
         let waited = || self.waits.iter().filter(|(wait, _)| *wait != waits::RUN);
         let sum = scale * waited().map(|(_, look)| look.elapsed_s).sum::<f64>();
         // Looks that saw hardly any wait do not tell what a long rest was.
@@ -180,6 +182,13 @@ mod tests {
         // Four threads on two CPUs.
         let seen = seen(10.0, [20.0, 0.0, 20.0], &[("run", 10.0, 40.0)]);
         assert_eq!(parts(&seen), expected(&[("run queue", 5000), ("user", 5000)]));
+    }
+
+    #[test]
+    fn a_second_thread_that_runs_for_moments_makes_no_residual() {
+        // Looks see one and a half threads running; the kernel counts 1.1 of them.
+        let seen = seen(10.0, [10.0, 1.0, 0.0], &[("run", 10.0, 15.0)]);
+        assert_eq!(parts(&seen), expected(&[("system", 909), ("user", 9091)]));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::reading::Own;
 /// The first major version that publishes when it is told to.
 const TOLD_SINCE: u32 = 15;
 /// What tells it: for a session without any figure of a relation there would be nothing to publish.
-pub const TELL: &str = "pg_stat_force_next_flush(), EXISTS (SELECT FROM pg_database)";
+const TELL: &str = "pg_stat_force_next_flush(), EXISTS (SELECT FROM pg_database)";
 /// Milliseconds of a second, in which the server counts sessions' time.
 const MS: f64 = 1e3;
 
@@ -72,19 +72,23 @@ fn add(sum: &mut Counts, more: Counts) {
 }
 
 /// Whether a server publishes when it is told to.
-pub fn can_tell(client: &Client) -> bool {
+fn can_tell(client: &Client) -> bool {
     let version = &client.about().version;
     let digits = version.find(|c: char| !c.is_ascii_digit()).unwrap_or(version.len());
     version[..digits].parse().is_ok_and(|major: u32| major >= TOLD_SINCE)
 }
 
-/// Lets the server publish what a session did so far. Who reads meanwhile must not look: hold the ledger.
+/// Lets the server publish what a session did so far. Who reads meanwhile must not look: hold the ledger. Of a session whose
+/// server refuses, nothing is known to be published from then on, and it is not asked again.
 ///
 /// # Errors
-/// When the server refuses, or the connection is lost.
+/// When the connection is lost.
 pub fn publish(client: &mut Client) -> Result<(), ClientError> {
-    if can_tell(client) {
-        client.each_again(&format!("{MARK} SELECT {TELL}"), &mut |_| ())?;
+    if can_tell(client) && !client.tally().is_unknown() {
+        match client.each_again(&format!("{MARK} SELECT {TELL}"), &mut |_| ()) {
+            Err(error) if error.is_refusal() => client.tally().give_up(),
+            done => _ = done?,
+        }
     }
     client.tally().publish();
     Ok(())

@@ -235,12 +235,11 @@ impl gather::Poller for Postgres {
 }
 
 impl Postgres {
-    /// When the server began, whether it is a standby, and how far its log is. What this session did is published by it.
+    /// When the server began, whether it is a standby, and how far its log is.
     fn read_vitals(&mut self, about: &About<'_>, rows: &mut Rows) -> Result<(), ClientError> {
-        let tell = if own::can_tell(&self.client) { format!(", {}", own::TELL) } else { String::new() };
         let sql = format!(
             "{MARK} SELECT pg_postmaster_start_time(), pg_is_in_recovery(), \
-             CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END - '0/0'{tell}"
+             CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END - '0/0'"
         );
         let mut vitals = Vitals::default();
         self.client.each_again(&sql, &mut |row| {
@@ -248,7 +247,7 @@ impl Postgres {
             vitals.in_recovery = row.is_yes(1);
             vitals.log_position = row.text(2).and_then(Number::read);
         })?;
-        self.client.tally().publish();
+        own::publish(&mut self.client)?;
         let last = &self.vitals;
         vitals.log_grown = vitals.log_position.zip(last.log_position).and_then(|(now, last)| now.since(last));
         if last.in_recovery.is_some() && last.in_recovery != vitals.in_recovery {
@@ -273,10 +272,13 @@ impl Postgres {
     /// Databases, and the row of all of them with what samples and the roster say.
     fn read_server(&mut self, about: &About<'_>, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
         // What sessions had not published yet is published when they end, and would be a burst in so short an interval.
-        if about.is_last && self.has_told && about.interval.dt.is_some_and(|dt| dt < SHORTEST_S) {
+        let is_short = about.is_last && self.has_told && about.interval.dt.is_some_and(|dt| dt < SHORTEST_S);
+        // Statements are read at the end: how many were evicted is told nowhere else.
+        let has_lost = self.statements.as_ref().is_some_and(|seen| seen.statements.lost.is_some_and(|lost| lost > 0.0));
+        if is_short && !has_lost {
             return Ok(());
         }
-        if let Some(databases) = &mut self.databases {
+        if let Some(databases) = self.databases.as_mut().filter(|_| !is_short) {
             let mut ledger = self.server.ledger();
             databases.leave_out(ledger.amounts());
             databases.read(&mut self.client, about, rows)?;
@@ -303,7 +305,7 @@ impl Postgres {
             .f64(db::oldest_statement_s, heard.oldest_statement_s)
             .f64(db::oldest_xmin_transactions, self.roster.oldest_xmin)
             .f64(db::log_bytes_per_s, self.vitals.log_grown.map(|bytes| bytes / dt));
-        if let Some(databases) = &self.databases {
+        if let Some(databases) = self.databases.as_ref().filter(|_| !is_short) {
             databases.fill_totals(&mut row);
         }
         if let Some(seen) = &mut self.statements {

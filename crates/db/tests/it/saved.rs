@@ -242,8 +242,11 @@ fn play(mut client: TcpStream, (connection, exchanges): (u32, &[Exchange]), dial
     let mut answer = |question: &str| {
         let nth = times.entry(question.to_owned()).or_default();
         *nth += 1;
+        // The mark of our statements is a comment: what was asked without it is answered alike.
+        let bare = |question: &str| question.replacen("/* fenxi-db */ ", "", 1);
+        let asked = bare(question);
         let of = |own: bool| {
-            let fits = move |e: &&Exchange| e.question == question && (!own || e.connection == connection);
+            let fits = |e: &&Exchange| bare(&e.question) == asked && (!own || e.connection == connection);
             exchanges.iter().filter(fits).map(|e| e.answer.clone()).collect::<Vec<_>>()
         };
         let own = of(true);

@@ -30,13 +30,15 @@ struct State {
     now: Counts,
     published: Counts,
     is_over: bool,
+    is_unknown: bool,
 }
 
 impl Tally {
     /// Of a connection that begins.
     pub(super) fn begin() -> Tally {
         let now = Counts { answered: 1, sessions: 1, ..Counts::default() };
-        Tally(Mutex::new(State { begun: Instant::now(), now, published: Counts::default(), is_over: false }))
+        let published = Counts::default();
+        Tally(Mutex::new(State { begun: Instant::now(), now, published, is_over: false, is_unknown: false }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -61,8 +63,21 @@ impl Tally {
     /// The server has published all that was done until now.
     pub fn publish(&self) {
         let mut state = self.state();
+        if state.is_unknown {
+            return;
+        }
         state.now.lasted_s = state.begun.elapsed().as_secs_f64();
         state.published = state.now;
+    }
+
+    /// What the server publishes from now on is not known.
+    pub fn give_up(&self) {
+        self.state().is_unknown = true;
+    }
+
+    /// Whether it is not known what the server publishes.
+    pub fn is_unknown(&self) -> bool {
+        self.state().is_unknown
     }
 
     /// What the server has published.
@@ -96,5 +111,14 @@ mod tests {
         assert!(!tally.is_over());
         tally.end();
         assert_eq!((tally.published().answered, tally.is_over()), (3, true));
+    }
+
+    #[test]
+    fn nothing_more_is_known_of_a_session_whose_server_does_not_publish() {
+        let tally = Tally::begin();
+        tally.give_up();
+        tally.publish();
+        tally.end();
+        assert_eq!((tally.published(), tally.is_over(), tally.is_unknown()), (Counts::default(), true, true));
     }
 }

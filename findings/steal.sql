@@ -11,14 +11,14 @@
 --
 -- yes: cpu usr=50 steal=2 idle=48 *30
 -- no: cpu usr=50 idle=50 *30
--- One percent already moves a benchmark by as much. From a quarter on, work surely suffers.
+-- One percent already moves a benchmark by as much; below a tenth it is no bottleneck. From a quarter on, work surely suffers.
 WITH machines AS (
     SELECT run, host, wmean(steal, dt) AS stolen, sum(dt) AS seen_s
     FROM cpu c
     WHERE cpu IS NULL OR NOT EXISTS (SELECT 1 FROM cpu a WHERE a.run = c.run AND a.host = c.host AND a.cpu IS NULL)
     GROUP BY run, host
 )
-SELECT run, host, stolen, CASE WHEN stolen >= 25 THEN 'critical' WHEN stolen >= 5 THEN 'warning' ELSE 'info' END AS severity
+SELECT run, host, stolen, CASE WHEN stolen >= 25 THEN 'critical' WHEN stolen >= 10 THEN 'warning' ELSE 'info' END AS severity
 FROM machines
 WHERE stolen >= 1 AND seen_s >= 3
 ORDER BY stolen DESC, run, host

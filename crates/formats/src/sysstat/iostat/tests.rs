@@ -27,6 +27,7 @@ proptest! {
     fn what_is_printed_is_read_back(
         reports in prop::collection::vec(
             prop::collection::vec(("[a-z]{2,20}[0-9]", prop::collection::vec(0u32..100_000_000, 22)), 1..4), 1..5),
+        most_busy in 0u32..=10_000,
         comma in any::<bool>(),
     ) {
         let mut text = String::from("Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(8 CPU)\n\n");
@@ -34,6 +35,8 @@ proptest! {
         for (second, report) in reports.iter().enumerate() {
             let _ = write!(text, "11/21/26 10:00:{:02}\n{HEADER}\n", second * 5);
             for (device, values) in report {
+                // A device is never busy for more than all of the time.
+                let values = &[&values[..21], &[values[21].min(most_busy)]].concat();
                 line(&mut text, device, values);
                 // The first report is the one since boot.
                 if second > 0 {

@@ -13,7 +13,9 @@ const FLAT = 5;
 function trend(pct: number | null): string {
   if (pct === null) return MISSING;
   if (Math.abs(pct) < FLAT) return "→ flat";
-  const by = Math.abs(pct) > 999 ? "> 999" : Math.abs(pct).toFixed(0);
+  // A line through a few bursts begins or ends below nothing: its slope is no change that happened.
+  if (Math.abs(pct) > 100) return pct > 0 ? "↗ rises" : "↘ falls";
+  const by = Math.abs(pct).toFixed(0);
   return pct > 0 ? `↗ +${by}%` : `↘ −${by}%`;
 }
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::{cliffs_delta, effective_size, interval::student_tail, sample::mean};
+use crate::{cliffs_delta, effective_size, interval::student_tail, sample::mean, steady::ROUNDING};
 
 /// Ratios beyond two to this power count no more.
 const MOST_POWER: f64 = 4.0;
@@ -52,7 +52,7 @@ pub fn moved(values: &[Option<f64>], range: Range<usize>) -> Option<Moved> {
         side.iter().map(|v| (v - center).powi(2)).sum::<f64>() / (side.len() - 1).max(1) as f64
     };
     let (v_in, v_rest) = (spread(&inside, m_in) / n_in, spread(&rest, m_rest) / n_rest);
-    let p = if m_in == m_rest {
+    let p = if (m_in - m_rest).abs() <= ROUNDING * m_in.abs().max(m_rest.abs()) {
         1.0
     } else if v_in + v_rest <= 0.0 {
         0.0
@@ -127,5 +127,16 @@ mod tests {
         assert_eq!((found.inside, found.rest, found.effect), (5.0, 1.0, 1.0));
         assert!((found.p - 0.1).abs() < 1e-9, "two of five can be chosen in ten ways: {found:?}");
         assert_eq!(moved(&[Some(3.0); 6], 2..4).unwrap().p, 1.0);
+    }
+
+    #[test]
+    fn a_step_between_constants_is_sure_whatever_their_mean_is_rounded_to() {
+        for (before, after) in [(0.1, 20.0), (0.5 / 100.0, 0.5 / 30.0), (100.0, 40.0)] {
+            let values: Vec<Option<f64>> = (0..90).map(|n| Some(if n < 60 { before } else { after })).collect();
+            let found = moved(&values, 60..90).unwrap();
+            assert!(found.p < 1e-9, "{before} and {after}: {found:?}");
+            let same: Vec<Option<f64>> = vec![Some(before); 90];
+            assert_eq!(moved(&same, 60..83).unwrap().p, 1.0, "{before}");
+        }
     }
 }

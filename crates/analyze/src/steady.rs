@@ -6,6 +6,8 @@ use crate::sample::mean;
 const BATCH: usize = 5;
 /// Fewer batches than these tell nothing.
 const LEAST_BATCHES: usize = 8;
+/// Values that differ by less than this share of themselves are equal: what remains is rounding.
+pub(crate) const ROUNDING: f64 = 1e-12;
 
 /// Where a series becomes steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,8 @@ pub fn effective_size(values: &[f64]) -> f64 {
         values.iter().zip(&values[lag..]).map(|(a, b)| (a - center) * (b - center)).sum::<f64>() / n as f64
     };
     let variance = if n < 2 { 0.0 } else { covariance(0) };
-    if variance <= 0.0 {
+    // The mean of equal values may miss them by a rounding, which all of them then share: that is no dependence.
+    if variance <= (ROUNDING * center).powi(2) {
         return n as f64;
     }
     let mut sum = 0.0;
@@ -109,5 +112,6 @@ mod tests {
         let share = effective_size(&dependent) / 20_000.0;
         assert!((share - 1.0 / 9.0).abs() < 0.02, "{share}");
         assert_eq!((effective_size(&[3.0; 7]), effective_size(&[1.0])), (7.0, 1.0));
+        assert_eq!((effective_size(&[0.1; 60]), effective_size(&[0.0; 60])), (60.0, 60.0));
     }
 }

@@ -146,13 +146,20 @@ impl Engine {
             return Ok(Vec::new());
         }
         let author = if finding.own { Author::Other } else { Author::Ours };
-        // On one line, so that the engine's line numbers are those of the file.
-        let sql = format!("{} SELECT * FROM ({}\n) AS found", tables(), finding.sql.trim_end().trim_end_matches(';'));
+        let sql = finding.over_changes();
         let params = [("rows", Value::Text(joined(rows.iter().map(ChangeRow::text))))];
         let answer = self
             .whole(&Asked { author, dialect: Dialect::Questions, sql: &sql, params: &params, scope, files: &[] })
             .map_err(|e| QueryError::Finding { file: finding.file(), source: Box::new(e) })?;
         finding.occurrences(&answer)
+    }
+}
+
+impl Finding {
+    /// The statement of a finding over two periods behind the tables that it reads, which are made of the parameter `rows`.
+    pub fn over_changes(&self) -> String {
+        // On one line, so that the engine's line numbers are those of the file.
+        format!("{} SELECT * FROM ({}\n) AS found", tables(), self.sql.trim_end().trim_end_matches(';'))
     }
 }
 

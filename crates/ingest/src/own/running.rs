@@ -114,6 +114,22 @@ struct Running {
     exited: Option<Instant>,
 }
 
+/// How long a program may be busy: somebody still has it open who has just written it.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// Starts a program, as soon as nobody has it open for writing any more.
+fn spawned(command: &mut Command) -> io::Result<Child> {
+    let begun = Instant::now();
+    loop {
+        match command.spawn() {
+            Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy && begun.elapsed() < BUSY => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            other => return other,
+        }
+    }
+}
+
 impl Running {
     fn begin(path: &Path, arguments: &[&str], limits: &Limits) -> io::Result<Running> {
         let mut command = Command::new(path);
@@ -121,7 +137,7 @@ impl Running {
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("LANG", "C.UTF-8").env("TZ", "UTC");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         confine(&mut command, limits, Held::here())?;
-        let child = command.spawn()?;
+        let child = spawned(&mut command)?;
         let now = Instant::now();
         let running = Running {
             child,

@@ -145,7 +145,8 @@ fn a_closed_pipe_and_ctrl_c_end_it_quietly() {
     assert!(line.contains(" s, "), "{line}");
     ended_by_pipe(&child.wait_with_output().unwrap());
 
-    let script = "trap 'exit 42' INT; echo ready; while :; do sleep 0.02; done";
+    // A minute at most: who misses the signal fails, and holds up nobody.
+    let script = "trap 'exit 42' INT; echo ready; n=0; while [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done";
     let mut child = fenxi.spawn(&["pstime", "-S", "--", "sh", "-c", script]);
     let mut out = BufReader::new(child.stdout.take().unwrap());
     line.clear();

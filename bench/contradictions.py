@@ -8,6 +8,8 @@ import re
 
 # How far two figures of one thing may lie apart: they are rounded, and some come from other moments.
 CLOSE = 0.02
+# The split leaves out the begin of a load until it is steady; its result does not.
+STEADY = 0.1
 # Where a sentence says that the time is elsewhere, these parts are elsewhere.
 OUTSIDE = ("round trips", "idle in transaction", "client, network", "waiting for the driver", "other (residual)")
 INSIDE = ("on CPU", "run queue", "throttled", "user I/O", "block I/O", "system I/O", "commit", "concurrency", "lock", "ipc", "driver")
@@ -118,5 +120,5 @@ def tiles(ask, explained, run):
     rows = ask("sql", "-r", run, "--format", "json", "SELECT (SELECT any_value(value) FROM result WHERE name = 'latency_mean') AS tile, "
                "sum(latency_mean_ms * transactions_per_s * dt) / sum(transactions_per_s * dt) AS series FROM load WHERE operation IS NULL AND latency_mean_ms IS NOT NULL")
     for name, value in (rows[0] if rows else {}).items():
-        if value is not None and abs(value - whole["mean"]) > CLOSE * whole["mean"]:
+        if value is not None and abs(value - whole["mean"]) > STEADY * whole["mean"]:
             yield f"the mean latency is {value:.4g} ms as {name} and {whole['mean']:.4g} ms as the whole of the split"

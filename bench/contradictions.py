@@ -120,5 +120,5 @@ def tiles(ask, explained, run):
     rows = ask("sql", "-r", run, "--format", "json", "SELECT (SELECT any_value(value) FROM result WHERE name = 'latency_mean') AS tile, "
                "sum(latency_mean_ms * transactions_per_s * dt) / sum(transactions_per_s * dt) AS series FROM load WHERE operation IS NULL AND latency_mean_ms IS NOT NULL")
     for name, value in (rows[0] if rows else {}).items():
-        if value is not None and abs(value - whole["mean"]) > STEADY * whole["mean"]:
+        if value is not None and abs(value - whole["mean"]) > (STEADY if name == "tile" else CLOSE) * whole["mean"]:
             yield f"the mean latency is {value:.4g} ms as {name} and {whole['mean']:.4g} ms as the whole of the split"

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use fenxi_analyze::RESIDUAL;
+use fenxi_analyze::{RESIDUAL, whole};
 use fenxi_query::{Culprits, Engine, Found, QueryError, Scope};
 
 use crate::{Answer, Names, Split};
@@ -84,7 +84,7 @@ pub(crate) fn answer(
 /// Whether a good part of a command's elapsed time is not accounted for.
 fn is_unexplained(split: &Split) -> bool {
     let rest = split.parts.iter().find(|part| part.name == RESIDUAL).and_then(|part| part.shares[0]);
-    split.what == "elapsed" && rest.is_some_and(|share| share >= UNEXPLAINED)
+    split.what == whole::ELAPSED && rest.is_some_and(|share| share >= UNEXPLAINED)
 }
 
 /// What is said in place of a cause where `symptom` is the first of what was found: who had most of it, and what it is not.

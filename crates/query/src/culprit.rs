@@ -87,13 +87,7 @@ impl Engine {
     /// When the runs cannot be read, or the engine is lost.
     pub fn culprits(&self, kinds: &[&'static str], scope: &Scope) -> Result<Vec<Culprits>, QueryError> {
         let parsed = kinds.iter().map(|kind| parsed(kind)).collect::<Result<Vec<_>, _>>()?;
-        let mut asked = Vec::new();
-        for finding in &parsed {
-            if self.has_any(&finding.sql, scope)? {
-                asked.push(finding.clone());
-            }
-        }
-        let mut found = self.look(asked, scope)?;
+        let mut found = self.look(parsed.clone(), scope)?;
         let of = |finding: Finding| -> Result<Culprits, QueryError> {
             let place = found.iter().position(|found| found.finding.name == finding.name);
             let rows = place.map(|place| found.swap_remove(place).outcome).transpose()?;

@@ -258,8 +258,7 @@ impl Embedded {
         }
         for view in &mentions.derived {
             let reads = Mentions::of(view.sql);
-            let besides = reads.runs || reads.stats || reads.costs || !reads.apart.is_empty();
-            if !besides && reads.tables.iter().all(|table| all.contains(table)) {
+            if !reads.reads_more() && reads.tables.iter().all(|table| all.contains(table)) {
                 make(view.name, &view.table());
             }
         }

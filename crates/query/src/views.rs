@@ -89,11 +89,15 @@ impl Mentions {
 }
 
 impl Mentions {
-    /// Whether there can be an answer where only the tables that `holds` names have rows: not where all that it reads is empty. The
-    /// list of runs, statistics and costs are never.
+    /// Whether it reads more than tables of runs: the list of runs, statistics, costs, parts of time.
+    pub(crate) fn reads_more(&self) -> bool {
+        self.runs || self.stats || self.costs || self.time_parts || !self.apart.is_empty()
+    }
+
+    /// Whether there can be an answer where only the tables that `holds` names have rows: not where all that it reads is empty. What
+    /// is no table of a run never is.
     pub(crate) fn may_answer(&self, holds: &dyn Fn(&str) -> bool) -> bool {
-        let besides = self.runs || self.stats || self.costs || !self.apart.is_empty();
-        besides || self.tables.is_empty() || self.tables.iter().any(|table| has_labels(table) || holds(table))
+        self.reads_more() || self.tables.is_empty() || self.tables.iter().any(|table| has_labels(table) || holds(table))
     }
 }
 
@@ -388,6 +392,7 @@ mod tests {
         // A run is there without any row, and so may be its marks and what recording cost.
         assert!(may("SELECT name FROM runs LEFT JOIN disk USING (run)"));
         assert!(may("SELECT message FROM event") && may("SELECT cpu_s FROM cost"));
+        assert!(may("SELECT share FROM time_part LEFT JOIN disk USING (run)"));
     }
 
     #[test]

@@ -76,6 +76,9 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let engine = Engine::on_demand(&store, &args.engine.options())?;
     let wanted = args.range.of(&args.runs, &[]);
     let explained = Explained::of(&engine, [wanted.join(",")], &args.part.window)?;
+    if explained.split.is_none() {
+        print::message("these runs show neither the latency of transactions nor the elapsed time of a command");
+    }
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
     let different = match wanted.as_slice() {
         [run] => differs::of(&engine, run, &args.part.window)?,

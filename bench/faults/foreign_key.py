@@ -13,7 +13,7 @@ about = "customers come and go"
 [[table]]
 name = "customer"
 rows = "2000"
-columns = [["id", "row + 1"], ["name", "letters(20)"]]
+columns = [["id", "row"], ["name", "letters(20)"]]
 create = "CREATE TABLE customer (id INTEGER PRIMARY KEY, name VARCHAR(40))"
 [[table]]
 name = "purchase"

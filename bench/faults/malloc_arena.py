@@ -3,7 +3,7 @@
 from programs import SECONDS, compiled
 
 TITLE = "threads share one arena of malloc"
-FINDINGS = {"threads-take-turns", "malloc-lock"}
+FINDINGS = {"threads-take-turns", "malloc-locks", "lock-switches"}
 SOURCE = r"""
 #include <malloc.h>
 #include <pthread.h>

@@ -14,7 +14,7 @@ about = "events come"
 name = "event"
 rows = "50000"
 columns = [["id", "row + 1"], MADE]
-create = "CREATE TABLE event (id INTEGER PRIMARY KEY, TYPED)"
+create = "CREATE TABLE event (id INTEGER, TYPED)"
 [[transaction]]
 name = "event"
 [[transaction.step]]

@@ -8,7 +8,7 @@ import servers
 
 TITLE = "a storm of short processes every two seconds"
 CONNECTIONS = 2
-FINDINGS = {"cpu-neighbour", "short-processes", "cpu-bursts", "load-stalls"}
+FINDINGS = {"cpu-neighbour", "cpu-neighbour-short", "short-processes", "load-stalls"}
 WORKLOAD = backup.WORKLOAD
 ARGUMENTS = ["--rate", "600"]
 SERVERS = {"PostgreSQL": servers.postgres, "MariaDB": servers.mariadb}

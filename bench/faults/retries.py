@@ -3,7 +3,7 @@
 from programs import python
 
 TITLE = "retries that double the work"
-FINDINGS = {"connections-given-up"}
+FINDINGS = {"connections-reset"}
 TALK = """
 import socket, sys, threading, os, signal
 patience, clients, work = float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])

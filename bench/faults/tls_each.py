@@ -6,7 +6,7 @@ from common import Skipped
 from programs import FOLDER, python
 
 TITLE = "a TLS handshake for each request"
-FINDINGS = {"connection-for-each"}
+FINDINGS = {"connection-for-each", "connections-reset"}
 TALK = """
 import http.client, http.server, ssl, sys, threading
 class Handler(http.server.BaseHTTPRequestHandler):

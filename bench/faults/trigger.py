@@ -14,7 +14,7 @@ about = "sales"
 name = "sale"
 rows = "20000"
 columns = [["id", "row + 1"], ["shop", "row % 5 + 1"], ["amount", "uniform(1, 1000)"]]
-create = "CREATE TABLE sale (id INTEGER PRIMARY KEY, shop INTEGER NOT NULL, amount INTEGER NOT NULL)"
+create = "CREATE TABLE sale (id INTEGER NOT NULL, shop INTEGER NOT NULL, amount INTEGER NOT NULL)"
 after = ["CREATE INDEX sale_shop ON sale (shop)", "CREATE TABLE audit (shop INTEGER, amount BIGINT)"]
 [[transaction]]
 name = "sale"

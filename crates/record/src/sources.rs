@@ -59,6 +59,12 @@ pub fn choose(list: &[String]) -> Result<Vec<Arc<dyn Source>>, String> {
             chosen.push(source);
         }
     }
+    // A thread is one row, whoever is asked for it.
+    if chosen.iter().any(|source| source.spec().name == "thread")
+        && let Some(waits) = chosen.iter_mut().find(|source| source.spec().name == "thread_wait")
+    {
+        *waits = Arc::new(&fenxi_source::proc::BESIDE_THREADS as &'static dyn Source);
+    }
     if chosen.is_empty() { Err("no source is left to record".to_owned()) } else { Ok(chosen) }
 }
 
@@ -93,8 +99,11 @@ pub fn started(list: &[String], pid: Option<u32>) -> Result<Vec<Started>, String
     if chosen.is_empty() { Err("no source is named".to_owned()) } else { Ok(chosen) }
 }
 
-/// The collector that fills a table and puts nothing into the kernel; None when only an observer or a database does.
+/// The collector that fills a table and puts nothing into the kernel, the one of its name first; None when only an observer or a database does.
 pub fn fills(table: &str) -> Option<&'static dyn Source> {
+    if let Some(named) = fenxi_source::SOURCES.iter().copied().find(|source| source.spec().name == table) {
+        return Some(named);
+    }
     let fills = |source: &&'static dyn Source| source.spec().tables.iter().any(|filled| filled.name == table);
     let mut collectors = fenxi_source::SOURCES.iter().copied().filter(fills);
     let first = collectors.next()?;

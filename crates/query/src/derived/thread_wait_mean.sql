@@ -1,5 +1,5 @@
 -- What the threads of each process were at over the run: a row for each kind of wait. `threads` is the mean number over all the time
--- that was sampled, `at_work` that of all of the process's threads that were at anything, `cpu` its CPU time in percent of one CPU.
+-- that was sampled, each by the progress that it makes where that is known, `at_work` that of all of the process's threads that were at anything, `cpu` its CPU time in percent of one CPU.
 -- `is_subject` leaves out bystanders: where the recorder started a command, or observed a database server, what others wait for is no
 -- cause of anything.
 WITH spans AS (
@@ -7,7 +7,7 @@ WITH spans AS (
 ), used AS (
     SELECT run, host, pid, comm, sum(cpu * dt) AS cpu, max(threads) AS threads FROM process GROUP BY run, host, pid, comm
 ), waits AS (
-    SELECT run, host, pid, comm, wait, any_value(role) AS role, sum(w.threads * dt) AS thread_s, arg_max(function, w.threads) AS function, count(DISTINCT t) AS looks
+    SELECT run, host, pid, comm, wait, any_value(role) AS role, sum(coalesce(w.progress, w.threads) * dt) AS thread_s, arg_max(function, w.threads) AS function, count(DISTINCT t) AS looks
     FROM thread_wait w
     GROUP BY run, host, pid, comm, wait
 ), programs AS (

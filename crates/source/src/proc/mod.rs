@@ -6,6 +6,9 @@ mod roster;
 
 use fenxi_procfs::scan;
 
+/// `thread_wait` beside the source `thread`.
+pub use self::thread_wait::BESIDE_THREADS;
+
 /// Declares the collectors: a module each, and its place in [`SOURCES`].
 macro_rules! sources {
     ($($name:ident),* $(,)?) => {

@@ -7,16 +7,20 @@
 //! not run. One that polls waits for its peer where that is certain. Its main thread counts however it waits, unless others of its process are
 //! at something: then it waits for those; or its parent goes on without it: then nobody waits for it.
 //! What the recorder started is also looked at between two ticks of the recording. Who works and who idles then shows since the tick before the
-//! last one: a moment is too short for that.
+//! last one: a moment is too short for that. The CPU time and the names of its threads are known then, so they are rows of `thread`, without
+//! the source of that name.
 
 mod polled;
 
 use fenxi_model::{
     Rows,
-    catalog::thread_wait::{self, TABLE},
+    catalog::{
+        thread,
+        thread_wait::{self, TABLE},
+    },
 };
 use fenxi_procfs::{
-    stat::Stat,
+    stat::{self, Stat},
     wait::{Wait, system_call},
 };
 use rustc_hash::FxHashMap;
@@ -29,12 +33,15 @@ use super::process::{
 use crate::{Collector, Root, Source, SourceError, Spec, Take, Tick};
 
 /// The `thread_wait` source.
-pub static SOURCE: ThreadWait = ThreadWait;
+pub static SOURCE: ThreadWait = ThreadWait { threads: true };
+
+/// The same beside the source `thread`, which has all threads.
+pub static BESIDE_THREADS: ThreadWait = ThreadWait { threads: false };
 
 static SPEC: Spec = Spec {
     name: "thread_wait",
     summary: "what working threads wait for (/proc/PID/task/TID/wchan)",
-    tables: &[&TABLE],
+    tables: &[&TABLE, &thread::TABLE],
     take: Take::EveryTick,
     default: true,
     live: false,
@@ -55,7 +62,10 @@ const LEAST_OF_MEAN: f64 = 0.2;
 const KTHREADD: u32 = 2;
 
 /// Collects the `thread_wait` table.
-pub struct ThreadWait;
+pub struct ThreadWait {
+    /// Whether threads of what the recorder started are rows of `thread`.
+    threads: bool,
+}
 
 impl Source for ThreadWait {
     fn spec(&self) -> &'static Spec {
@@ -63,7 +73,7 @@ impl Source for ThreadWait {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        Ok(Box::new(Waits::start(root, root.is_live().then(std::process::id))?))
+        Ok(Box::new(Waits::start(root, root.is_live().then(std::process::id), self.threads)?))
     }
 }
 
@@ -73,6 +83,8 @@ struct Waits {
     clocks: bool,
     /// This very process, whose looking is no work.
     own: Option<u32>,
+    /// Whether threads of what the recorder started are rows of `thread`.
+    threads: bool,
     /// The processes listed at the last look, in their order; and room for the next list.
     pids: Vec<u32>,
     listed: Vec<u32>,
@@ -153,11 +165,12 @@ impl Collector for Waits {
 }
 
 impl Waits {
-    fn start(root: &Root, own: Option<u32>) -> Result<Waits, SourceError> {
+    fn start(root: &Root, own: Option<u32>, threads: bool) -> Result<Waits, SourceError> {
         let mut waits = Waits {
             reader: Reader::open(root)?,
             clocks: clock::usable(root),
             own,
+            threads,
             pids: Vec::new(),
             listed: Vec::new(),
             known: FxHashMap::default(),
@@ -211,6 +224,9 @@ impl Waits {
         let since_tick = self.now_s - self.tick_s;
         if let Some(dt) = dt.map(|dt| if ours { dt } else { since_tick }) {
             self.tell(pid, tick, dt, rows);
+            if ours && self.threads && !tick.is_between {
+                self.tell_threads(pid, tick, since_tick, rows);
+            }
         }
     }
 
@@ -313,6 +329,27 @@ impl Waits {
                 .f64(thread_wait::threads, f64::from(*threads))
                 .f64(thread_wait::progress, *progress)
                 .str(thread_wait::role, known.ours.then_some("command"));
+        }
+    }
+}
+
+impl Waits {
+    /// Rows of the threads of a process of ours that used CPU time since the tick before.
+    fn tell_threads(&mut self, pid: u32, tick: Tick, dt: f64, rows: &mut Rows) {
+        let Waits { reader, known, .. } = self;
+        let Some(known) = known.get(&pid).filter(|_| dt > 0.0) else { return };
+        for (tid, run) in &known.ran.of {
+            let cpu_s = ran_s(known.before.of.get(tid).copied().unwrap_or_default(), *run);
+            if cpu_s < LEAST_RUN * dt {
+                continue;
+            }
+            let mut row = rows.row(&thread::TABLE, tick.t, dt);
+            row.i64(thread::pid, i64::from(pid)).i64(thread::tid, i64::from(*tid)).f64(thread::cpu, 100.0 * cpu_s / dt);
+            if let Some((stat, comm)) = reader.file(pid, Some(*tid), "stat").and_then(stat::parse) {
+                row.str(thread::comm, &*comm)
+                    .i64(thread::last_cpu, stat.last_cpu.map(i64::from))
+                    .str(thread::state, super::process::state_name(stat.state));
+            }
         }
     }
 }

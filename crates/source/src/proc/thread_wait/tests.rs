@@ -15,7 +15,7 @@ impl Source for OfProcessOne {
     }
 
     fn start(&self, root: &Root) -> Result<Box<dyn Collector>, SourceError> {
-        Ok(Box::new(Waits::start(root, Some(1))?))
+        Ok(Box::new(Waits::start(root, Some(1), true)?))
     }
 }
 
@@ -180,4 +180,27 @@ fn where_the_kernel_tells_nothing_it_is_refused() {
     let machine = Machine::new();
     machine.put("/proc/7/stat", stat(7, "app", 1, 1)).put("/proc/7/wchan", "0");
     assert!(machine.try_start(&SOURCE).is_err());
+}
+
+#[test]
+fn threads_of_what_the_recorder_started_have_rows_with_their_names() {
+    let machine = Machine::new();
+    machine.put("/proc/1/stat", stat(1, "fenxi", 0, 1)).put("/proc/1/wchan", "do_epoll_wait");
+    machine.put("/proc/7/stat", stat(7, "java", 1, 3)).put("/proc/7/wchan", "futex_do_wait");
+    process(&machine, (5, 3), 5, "0");
+    let run = |machine: &Machine, slices: [u64; 3]| {
+        for (tid, slices) in [7, 71, 72].into_iter().zip(slices) {
+            thread(machine, (7, tid), slices, "0");
+        }
+        machine.put("/proc/7/task/71/stat", stat(71, "GC Thread#0", 1, 3));
+    };
+    run(&machine, [1; 3]);
+    let mut session = machine.start(&OfProcessOne);
+    session.tick(None);
+    run(&session.machine, [1, 401, 2]);
+    process(&session.machine, (5, 3), 500, "0");
+    let seen = session.tick(1.0);
+    assert_eq!(seen.keys("thread"), [["7", "71", "GC Thread#0", ""]], "who did next to nothing has no row, nor has what others started");
+    near(seen.value("thread", "cpu", &["7", "71", "GC Thread#0", ""]), 4.0);
+    assert_eq!(session.between(0.01).count("thread"), 0, "a row tells of a whole interval");
 }

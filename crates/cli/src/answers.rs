@@ -108,7 +108,7 @@ pub fn answer(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format:
         bail!("Parquet is binary; redirect it to a file: … -o parquet > answer.parquet");
     }
     let style = render::Style { width: print::width(&stdout) };
-    let mut writer = render::Writer::new(renderer(format), style, print::Stdout::new(form(format)));
+    let mut writer = render::Writer::new(renderer(format), style, print::Paged::new(form(format)));
     let mut take = |columns: &[AnswerColumn], batch| writer.batch(columns, &batch);
     let (columns, schema) = match statement {
         Statement::Question(sql, params) => engine.each(sql, params, scope, &mut take)?,

@@ -271,9 +271,10 @@ fn summary(inputs: &[Imported]) -> String {
         ]
     };
     let rows: Vec<_> = inputs.iter().map(row).collect();
-    print::columns(
+    print::listing(
         &["file", "format", "rows", "from (UTC)", "to (UTC)", "notes", "assumed", "tables"],
         &[2, 5, 6],
+        &[4, 6],
         &rows,
     )
 }

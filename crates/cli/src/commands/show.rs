@@ -63,7 +63,7 @@ pub fn run(global: &Global, args: &ShowArgs) -> anyhow::Result<ExitCode> {
         });
         describe(&entry, &found)
     };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    print::paged(print::Form::json_if(args.json), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -148,7 +148,7 @@ fn tables(manifest: &Manifest) -> String {
         ]
     };
     let rows: Vec<_> = manifest.files.iter().filter(|f| f.table.is_some()).map(row).collect();
-    print::columns(&["table", "rows", "size", "B/row"], &[1, 2, 3], &rows)
+    print::listing(&["table", "rows", "size", "B/row"], &[1, 2, 3], &[], &rows)
 }
 
 fn inputs(manifest: &Manifest) -> String {
@@ -163,7 +163,7 @@ fn inputs(manifest: &Manifest) -> String {
         ]
     };
     let rows: Vec<_> = manifest.inputs.iter().map(row).collect();
-    print::columns(&["file", "format", "rows", "size", "kept in", "notes"], &[2, 3, 4, 5], &rows)
+    print::listing(&["file", "format", "rows", "size", "kept in", "notes"], &[2, 3, 4, 5], &[4], &rows)
 }
 
 fn costs(manifest: &Manifest) -> String {
@@ -184,5 +184,5 @@ fn costs(manifest: &Manifest) -> String {
     };
     let rows: Vec<_> = manifest.costs.iter().map(row).collect();
     let header = ["source", "samples", "CPU time", "per sample", "longest", "% of a CPU", "rows", "failures"];
-    print::columns(&header, &[1, 2, 3, 4, 5, 6, 7], &rows)
+    print::listing(&header, &[1, 2, 3, 4, 5, 6, 7], &[6, 1], &rows)
 }

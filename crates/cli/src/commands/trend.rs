@@ -52,7 +52,7 @@ pub fn run(global: &Global, args: &TrendArgs) -> anyhow::Result<ExitCode> {
     let request = TrendRequest { metric: &args.metric, only: &args.only, last: args.last, window: &args.part.window };
     let trend = Trend::read(&store, request)?;
     let text = if args.json { json_lines(&trend) } else { table(&trend) };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    print::paged(print::Form::json_if(args.json), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

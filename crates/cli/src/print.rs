@@ -96,6 +96,21 @@ fn set_in(text: &str) -> String {
     if is_in { text.to_owned() } else { text.replace('\n', "\n  ") }
 }
 
+/// What libraries say of an operation on a file, and what that means to who named the file.
+const OPERATIONS: [(&str, &str); 6] = [
+    ("failed to query resolved metadata of `", "cannot find `"),
+    ("failed to query resolved metadata `", "cannot find `"),
+    ("failed to query metadata of symlink `", "cannot find `"),
+    ("failed to query metadata of file `", "cannot read `"),
+    ("failed to open file `", "cannot open `"),
+    ("failed to read directory `", "cannot list `"),
+];
+
+/// An error in plain words.
+fn plain(text: &str) -> String {
+    OPERATIONS.iter().fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours))
+}
+
 /// Writes an error with everything that led to it to stderr.
 pub fn error(error: &anyhow::Error) {
     let mut text = String::new();
@@ -109,7 +124,7 @@ pub fn error(error: &anyhow::Error) {
             text.push_str(&cause);
         }
     }
-    say(if colour() { "\x1b[1;31merror:\x1b[0m " } else { "error: " }, &text);
+    say(if colour() { "\x1b[1;31merror:\x1b[0m " } else { "error: " }, &plain(&text));
 }
 
 /// Whether messages may be coloured: a terminal that can, and NO_COLOR unset or empty.
@@ -188,12 +203,19 @@ pub fn fit(header: &[&str], rows: &mut [Vec<String>], width: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, fit, set_in};
+    use super::{columns, fit, plain, set_in};
 
     #[test]
     fn no_line_of_a_message_but_the_first_begins_where_lines_begin() {
         assert_eq!(set_in("a\nerror: b\n  c\n"), "a\n  error: b\n    c");
         assert_eq!(set_in("a\n  b\n\n\tc"), "a\n  b\n\n\tc");
+    }
+
+    #[test]
+    fn what_was_tried_with_a_file_is_said_in_plain_words() {
+        let text = "cannot import /x: failed to query resolved metadata `/x`: No such file or directory (os error 2)";
+        assert_eq!(plain(text), "cannot import /x: cannot find `/x`: No such file or directory (os error 2)");
+        assert_eq!(plain("no run matches `x`"), "no run matches `x`");
     }
 
     #[test]

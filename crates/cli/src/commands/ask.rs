@@ -85,8 +85,7 @@ pub fn run(global: &Global, args: &AskArgs) -> anyhow::Result<ExitCode> {
         print::data(question.sql.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    answer(&store, global, args, &question)?;
-    Ok(ExitCode::SUCCESS)
+    answer(&store, global, args, &question)
 }
 
 /// All steps of a playbook, answered.
@@ -114,7 +113,7 @@ fn of_board(store: &Store, args: &AskArgs, name: &str) -> anyhow::Result<String>
     asking.board(&board, args.answer.format, print::width(&std::io::stdout()))
 }
 
-fn answer(store: &Store, global: &Global, args: &AskArgs, question: &Question) -> anyhow::Result<()> {
+fn answer(store: &Store, global: &Global, args: &AskArgs, question: &Question) -> anyhow::Result<ExitCode> {
     let scope = answers::scope(store, &args.answer.runs(&["@1"]))?;
     let engine = answers::engine(store, &args.answer)?;
     if args.answer.format == Format::Table && !global.quiet {

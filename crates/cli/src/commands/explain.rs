@@ -77,7 +77,8 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let wanted = args.range.of(&args.runs, &["@1"]);
     let explained = Explained::of(&engine, [wanted.join(",")], &args.part.window)?;
     if explained.split.is_none() {
-        print::message("these runs show neither the latency of transactions nor the elapsed time of a command");
+        let why = "these runs show neither the latency of transactions nor the elapsed time of a command";
+        print::message(&print::for_terminal(why));
     }
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
     let different = match wanted.as_slice() {

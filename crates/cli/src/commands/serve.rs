@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fenxi_db::Rate;
+use fenxi_db::{Rate, check::check};
 use fenxi_serve::{Access, Audit, Limits, Server, Settings, Tls, Tokens};
 use fenxi_source::Root;
 use fs_err as fs;
@@ -161,7 +161,7 @@ fn warn_of_unseen(databases: &DbArgs) {
     // A server that does not answer holds up nothing.
     std::thread::spawn(move || {
         for server in named.iter().filter_map(|url| server(url).ok()) {
-            if let Err(error) = fenxi_db::check(&server, Rate::default().samples_per_s) {
+            if let Err(error) = check(&server, Rate::default().samples_per_s) {
                 print::message(&format!("warning: {} is asked for and not seen: {error}", server.name()));
             }
         }

@@ -73,6 +73,9 @@ impl Size {
         let cells = rows.iter().filter_map(|row| row.get(place)).map(|cell| length(cell));
         let whole = cells.max().unwrap_or(0).max(title);
         let is_name = place == 0 && whole <= NAME;
+        // Times are as useless without their end as numbers are.
+        let has_letters = |row: &Vec<String>| row.get(place).is_some_and(|cell| cell.contains(char::is_alphabetic));
+        let is_number = is_number || !rows.iter().any(has_letters);
         let least = if is_number || is_name { whole } else { whole.min(title.max(NARROWEST)) };
         Size { whole, least }
     }
@@ -152,6 +155,13 @@ mod tests {
         let got = fitted(&header, &[1, 2, 3], &[], &rows, Some(40));
         assert_eq!(got.left_out, ["interval", "verdict"]);
         assert!(got.with_note().ends_with("(no room for: interval, verdict)\n"));
+    }
+
+    #[test]
+    fn a_time_is_not_cut() {
+        let rows = rows(&[&["a", "2026-11-28 07:45:49", &"c".repeat(60)]]);
+        let got = fitted(&["run", "start", "command"], &[], &[], &rows, Some(40));
+        assert!(got.text.contains("2026-11-28 07:45:49") && widest(&got.text) <= 40, "{}", got.text);
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl Table {
         }
         let names = self.left_out.join(", ");
         out.put(|sink| {
-            ["(no room for: ", &names, "; a wider terminal has them, and so have CSV and JSON)\n"]
+            ["(no room for: ", &names, ")\n"]
                 .into_iter()
                 .try_for_each(|part| sink.put(part))
         })

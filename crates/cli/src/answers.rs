@@ -128,12 +128,7 @@ pub fn answer(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format:
     }
 }
 
-fn answer_once(
-    engine: &Engine,
-    statement: &Statement<'_>,
-    scope: &Scope,
-    format: Format,
-) -> Result<(), QueryError> {
+fn answer_once(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format: Format) -> Result<(), QueryError> {
     let style = render::Style { width: print::width(&io::stdout()) };
     let mut writer = render::Writer::new(renderer(format), style, print::Paged::new(form(format)));
     let mut take = |columns: &[AnswerColumn], batch| writer.batch(columns, &batch);

@@ -40,7 +40,10 @@ impl Output {
         if begin.is_empty() || self.is(&begin) {
             return Ok(());
         }
-        anyhow::bail!("{} is there already, and no earlier output of this command: --force replaces it", place.display())
+        anyhow::bail!(
+            "{} is there already, and no earlier output of this command: --force replaces it",
+            place.display()
+        )
     }
 }
 
@@ -124,7 +127,9 @@ mod tests {
         // Only root can plant one.
         let other = Some(Uid::from_raw(1234));
         if chownat(CWD, all.join("theirs"), other, None, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
-            let planted = write(&all.join("theirs"), Output::Anything, |file| Ok(file.write_all(b"new")?)).unwrap_err().to_string();
+            let planted = write(&all.join("theirs"), Output::Anything, |file| Ok(file.write_all(b"new")?))
+                .unwrap_err()
+                .to_string();
             assert!(planted.contains("is a link that another user made"), "{planted}");
             assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         }

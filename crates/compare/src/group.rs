@@ -140,7 +140,8 @@ pub fn run_names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
             None => counted.push((name, 1)),
         }
     }
-    let say = |(name, times): &(&str, usize)| if *times == 1 { (*name).to_owned() } else { format!("{name} × {times}") };
+    let say =
+        |(name, times): &(&str, usize)| if *times == 1 { (*name).to_owned() } else { format!("{name} × {times}") };
     let more = counted.len().saturating_sub(NAMED);
     let shown: Vec<String> = counted.iter().take(NAMED).map(say).collect();
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -140,9 +140,8 @@ pub fn change(line: &Line, value: f64) -> String {
 }
 
 fn range(line: &Line) -> String {
-    line.interval.map_or_else(String::new, |[low, high]| {
-        format!(" (95 % {} to {})", change(line, low), change(line, high))
-    })
+    line.interval
+        .map_or_else(String::new, |[low, high]| format!(" (95 % {} to {})", change(line, low), change(line, high)))
 }
 
 /// A p-value with its sign.
@@ -185,10 +184,7 @@ mod tests {
     #[test]
     fn times_and_rates_are_faster_or_slower() {
         let time = |change, verdict| says(line("elapsed", "s", Better::Lower, change, verdict));
-        assert_eq!(
-            time(-0.6, Verdict::Better),
-            "B is 2.5 × faster (95 % 2.0 to 3.3), p = 0.011, by elapsed time"
-        );
+        assert_eq!(time(-0.6, Verdict::Better), "B is 2.5 × faster (95 % 2.0 to 3.3), p = 0.011, by elapsed time");
         assert_eq!(time(0.5, Verdict::Worse), "B is 1.50 × slower (95 % 1.40 to 1.60), p = 0.011, by elapsed time");
         let rate = |change| says(line("throughput", "/s", Better::Higher, change, Verdict::Better));
         assert_eq!(rate(0.5), "B is 1.50 × faster (95 % 1.40 to 1.60), p = 0.011, by throughput");

@@ -64,14 +64,7 @@ impl Split {
         let parts: Vec<Part> = split.parts.into_iter().map(part).collect();
         let mut notes = split.notes;
         notes.extend(missing_change(&whole, &parts));
-        Split {
-            what: split.what,
-            unit,
-            whole,
-            parts,
-            notes,
-            absent: split.absent,
-        }
+        Split { what: split.what, unit, whole, parts, notes, absent: split.absent }
     }
 
     /// Whether it knows any part, and not the whole alone.

@@ -229,12 +229,24 @@ mod tests {
             value,
             program: program.map(str::to_owned),
         };
-        let points: Vec<Point> = (0..24)
-            .map(|n| if n % 2 == 0 { point(n, Some("slow"), 100.0) } else { point(n, Some("fast"), 1.0 + n as f64 / 99.0) })
-            .chain([point(30, None, 7.0)])
-            .collect();
-        let all =
-            Trend { metric: "elapsed".to_owned(), unit: "s".to_owned(), better: Better::Lower, points, changes: vec![] };
+        let points: Vec<Point> =
+            (0..24)
+                .map(|n| {
+                    if n % 2 == 0 {
+                        point(n, Some("slow"), 100.0)
+                    } else {
+                        point(n, Some("fast"), 1.0 + n as f64 / 99.0)
+                    }
+                })
+                .chain([point(30, None, 7.0)])
+                .collect();
+        let all = Trend {
+            metric: "elapsed".to_owned(),
+            unit: "s".to_owned(),
+            better: Better::Lower,
+            points,
+            changes: vec![],
+        };
         let groups = all.by_program();
         let counted: Vec<_> = groups.iter().map(|(program, trend)| (program.as_deref(), trend.points.len())).collect();
         assert_eq!(counted, [(Some("slow"), 12), (Some("fast"), 12), (None, 1)]);

@@ -132,7 +132,10 @@ fn text_of(split: &Split, group: &Group, markdown: bool) -> String {
         })
         .collect();
     let mark = if markdown { "### " } else { "" };
-    let mut out = print::visible(&format!("{mark}{}: {}", parts::title(split), run_names(names.iter().map(String::as_str)))).into_owned() + "\n";
+    let mut out =
+        print::visible(&format!("{mark}{}: {}", parts::title(split), run_names(names.iter().map(String::as_str))))
+            .into_owned()
+            + "\n";
     let table = parts::of_one(split);
     if markdown {
         out.push('\n');

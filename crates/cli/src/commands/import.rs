@@ -143,7 +143,9 @@ fn plans(
     let mut sources = Vec::new();
     for path in paths {
         let context = || format!("cannot import {}", path.display());
-        sources.extend(sysstat::read(path).transpose().unwrap_or_else(|| Ok(collect(path, &mut room)?)).with_context(context)?);
+        sources.extend(
+            sysstat::read(path).transpose().unwrap_or_else(|| Ok(collect(path, &mut room)?)).with_context(context)?,
+        );
     }
     if let Some(source) = sources.iter_mut().find(|s| matches!(s.content, Content::Stdin(_))) {
         source.content = Content::Stdin(of_stdin);

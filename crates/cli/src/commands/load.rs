@@ -187,7 +187,11 @@ fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {
                 vec![key.clone(), option.value.to_string(), prepared.to_owned(), option.about.clone()]
             })
             .collect();
-        format!("{}\n\n{}", workload.about, print::listing(&["option", "default", "for", "what it is"], &[], &[], &rows))
+        format!(
+            "{}\n\n{}",
+            workload.about,
+            print::listing(&["option", "default", "for", "what it is"], &[], &[], &rows)
+        )
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)

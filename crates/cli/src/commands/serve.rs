@@ -23,7 +23,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     machine::hostname,
-    options::{EngineArgs, Global, database::{AUTO, DbArgs, server}, seconds, size},
+    options::{
+        EngineArgs, Global,
+        database::{AUTO, DbArgs, server},
+        seconds, size,
+    },
     print, stores,
 };
 

@@ -74,7 +74,9 @@ fn latest(store: &Store, selector: &str) -> anyhow::Result<RunId> {
     let several = found.len();
     let run = found.drain(..).next().with_context(|| format!("no run matches `{selector}`"))?;
     if several > 1 {
-        print::message(&format!("the latest of {several} runs that `{selector}` names; `fenxi runs {selector}` lists them"));
+        print::message(&format!(
+            "the latest of {several} runs that `{selector}` names; `fenxi runs {selector}` lists them"
+        ));
     }
     Ok(run)
 }

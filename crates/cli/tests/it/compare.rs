@@ -105,7 +105,8 @@ fn a_comparison_begins_with_a_sentence_about_the_result_that_counts() {
     assert!(first(&["--result", "latency_mean"]).ends_with(", by latency mean"));
 
     // Only what counts fails, by its own margin.
-    let code = |args: &[&str]| fenxi.run(&[&["compare", "g=a", "g=b", "--fail-on", "worse"], args].concat()).status.code();
+    let code =
+        |args: &[&str]| fenxi.run(&[&["compare", "g=a", "g=b", "--fail-on", "worse"], args].concat()).status.code();
     assert_eq!(code(&["--result", "throughput"]), Some(1));
     assert_eq!(code(&["--result", "throughput=15%"]), Some(0));
     assert_eq!(code(&["--result", "clients"]), Some(0));

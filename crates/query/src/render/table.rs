@@ -71,11 +71,7 @@ impl Table {
             return Ok(());
         }
         let names = self.left_out.join(", ");
-        out.put(|sink| {
-            ["(no room for: ", &names, ")\n"]
-                .into_iter()
-                .try_for_each(|part| sink.put(part))
-        })
+        out.put(|sink| ["(no room for: ", &names, ")\n"].into_iter().try_for_each(|part| sink.put(part)))
     }
 
     /// Settles shapes and widths, and writes the header and the rows at hand.
@@ -137,7 +133,12 @@ impl Place {
 }
 
 /// A row by itself: a line for each column.
-fn turned(out: &mut Out<'_>, columns: &[AnswerColumn], layout: &[Place], batch: &RecordBatch) -> Result<(), QueryError> {
+fn turned(
+    out: &mut Out<'_>,
+    columns: &[AnswerColumn],
+    layout: &[Place],
+    batch: &RecordBatch,
+) -> Result<(), QueryError> {
     let names = layout.iter().map(|place| width(&visible(&columns[place.column].name))).max().unwrap_or(0);
     for row in 0..batch.num_rows() {
         for place in layout {
@@ -321,7 +322,9 @@ fn total(layout: &[Place]) -> usize {
 fn fit(layout: &mut Vec<Place>, columns: &[AnswerColumn], room: usize) -> Vec<String> {
     // Ids are what is typed next: the end of one that is cut would be missed.
     let least = |place: &Place| match &columns[place.column].name {
-        name if matches!(place.shape, Shape::Text) && name != "run" => place.width.min(NARROWEST.max(visible(name).width())),
+        name if matches!(place.shape, Shape::Text) && name != "run" => {
+            place.width.min(NARROWEST.max(visible(name).width()))
+        }
         _ => place.width,
     };
     let narrowest = |layout: &[Place]| layout.iter().map(least).sum::<usize>() + GAP * layout.len().saturating_sub(1);

@@ -211,7 +211,11 @@ fn column(lexer: &mut Lexer<'_>, table: &'static Table) -> Result<Value, String>
         let numbers = table.columns.iter().filter(|column| is_number(column)).map(|column| column.name);
         // What is computed is no column, and meant as often.
         let computed = (table.id == cpu::TABLE.id).then_some("busy");
-        return Err(format!("the table `{}` has no column `{name}`{}", table.name, is_it(name, numbers.chain(computed))));
+        return Err(format!(
+            "the table `{}` has no column `{name}`{}",
+            table.name,
+            is_it(name, numbers.chain(computed))
+        ));
     };
     if !is_number(&table.columns[place]) {
         return Err(format!("`{name}` of `{}` is a label, not a number", table.name));

@@ -31,7 +31,10 @@ pub fn read(path: &Path) -> anyhow::Result<Option<Vec<Source>>> {
         answer => answer.context("sadf")?,
     };
     if !answer.status.success() {
-        bail!("it is a binary file of sysstat, and sadf cannot read it: {}", String::from_utf8_lossy(&answer.stderr).trim());
+        bail!(
+            "it is a binary file of sysstat, and sadf cannot read it: {}",
+            String::from_utf8_lossy(&answer.stderr).trim()
+        );
     }
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok(Some(vec![Source { name, content: Content::Held(answer.stdout.into()), host: None, modified: None }]))
@@ -39,7 +42,9 @@ pub fn read(path: &Path) -> anyhow::Result<Option<Vec<Source>>> {
 
 fn begins_as_daily(path: &Path) -> bool {
     let mut begin = [0; 2];
-    path.is_file() && File::open(path).is_ok_and(|mut file| file.read_exact(&mut begin).is_ok()) && MAGIC.contains(&begin)
+    path.is_file()
+        && File::open(path).is_ok_and(|mut file| file.read_exact(&mut begin).is_ok())
+        && MAGIC.contains(&begin)
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ package: build
 	@scripts/package
 
 uninstall:
-	rm -f "$(DESTDIR)$(PREFIX)/bin/fenxi" "$(DESTDIR)$(PREFIX)/libexec/fenxi-engine"
+	rm -f "$(DESTDIR)$(PREFIX)/bin/fenxi" "$(DESTDIR)$(PREFIX)/libexec/fenxi-engine" "$(DESTDIR)$(PREFIX)"/libexec/fenxi-*-static
 	rm -rf "$(DESTDIR)$(PREFIX)/lib/fenxi" "$(DESTDIR)$(PREFIX)/share/doc/fenxi"
 	rm -f "$(DESTDIR)$(PREFIX)"/share/man/man1/fenxi.1 "$(DESTDIR)$(PREFIX)"/share/man/man1/fenxi-*.1
 	rm -f "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/fenxi" "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_fenxi"

@@ -396,6 +396,22 @@ export interface Header {
   y: string[];
 }
 
+/** What a comparison comes to in one sentence, about the result that counts. */
+export interface Headline {
+  /** Where the true ratio is with 95 % probability; None with fewer than two runs in a group. */
+  interval: [number, number] | null;
+  /** The p value, adjusted for all results; None where there is no test. */
+  p: number | null;
+  /** The result of B divided by that of A; None where A has 0. */
+  ratio: number | null;
+  /** The result that it is about. */
+  result: string;
+  /** The sentence. */
+  text: string;
+  /** What the result comes to. */
+  verdict: Verdict;
+}
+
 /** A table of a run. */
 export interface HeldTable {
   bytes: number;
@@ -945,6 +961,8 @@ export interface SideBySide {
   changed: Changed[];
   /** By how much they differ; None when refused. */
   comparison: Comparison | null;
+  /** What it comes to in one sentence; None when refused, and where no result has a good direction. */
+  headline: Headline | null;
   /** What speaks against comparing them, the worst first. */
   reasons: Reason[];
   /** Whether they were not compared because of a reason. */

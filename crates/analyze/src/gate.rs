@@ -212,6 +212,8 @@ fn named(runs: &[&str], of: usize) -> String {
     match runs.len() {
         n if n > NAMED && n == of => format!("all {n} runs"),
         n if n > NAMED => format!("{n} of {of} runs"),
+        // Names that are all alike name none.
+        n if n > 1 && runs.iter().all(|run| *run == runs[0]) => format!("{n} of {of} runs"),
         _ => runs.join(", "),
     }
 }

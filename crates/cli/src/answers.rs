@@ -2,15 +2,17 @@
 
 use std::{
     io::{self, IsTerminal},
+    path::Path,
+    process::ExitCode,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
 use anyhow::bail;
 use fenxi_model::RunId;
-use fenxi_query::{AnswerColumn, Engine, Options, Scope, Value, render};
+use fenxi_query::{AnswerColumn, Engine, Options, QueryError, Scope, Value, render};
 use fenxi_report::api::Context;
-use fenxi_store::Store;
+use fenxi_store::{Store, StoreError};
 use fenxi_sys::signal::{Signal, Signals};
 
 use crate::{
@@ -101,21 +103,51 @@ pub enum Statement<'a> {
     Own(&'a str),
 }
 
-/// Answers `statement` on stdout, batch by batch where the format allows it.
-pub fn answer(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format: Format) -> anyhow::Result<()> {
-    let stdout = io::stdout();
-    if format == Format::Parquet && stdout.is_terminal() {
+/// Answers `statement` on stdout, batch by batch where the format allows it. A damaged run is left out with a warning where there are
+/// others: nothing of it is believed, and a store of many is not blind for it. Programs see by the exit code that it is not the whole
+/// answer.
+pub fn answer(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format: Format) -> anyhow::Result<ExitCode> {
+    if format == Format::Parquet && io::stdout().is_terminal() {
         bail!("Parquet is binary; redirect it to a file: … -o parquet > answer.parquet");
     }
-    let style = render::Style { width: print::width(&stdout) };
-    let mut writer = render::Writer::new(renderer(format), style, print::Stdout::new(form(format)));
+    let mut scope = scope.clone();
+    let mut code = ExitCode::SUCCESS;
+    loop {
+        // Files are checked before the first row is written, so that nothing stands there when this is asked once more.
+        match answer_once(engine, statement, &scope, format) {
+            Err(QueryError::Store(StoreError::Damaged { path, why })) => {
+                let Some(others) = without_damaged(engine.store(), &scope, &path)? else {
+                    return Err(StoreError::Damaged { path, why }.into());
+                };
+                print::message(&format!("warning: a run is left out: {} is damaged: {why}", path.display()));
+                scope.runs = Some(others);
+                code = ExitCode::FAILURE;
+            }
+            other => return Ok(other.map(|()| code)?),
+        }
+    }
+}
+
+fn answer_once(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format: Format) -> Result<(), QueryError> {
+    let style = render::Style { width: print::width(&io::stdout()) };
+    let mut writer = render::Writer::new(renderer(format), style, print::Paged::new(form(format)));
     let mut take = |columns: &[AnswerColumn], batch| writer.batch(columns, &batch);
     let (columns, schema) = match statement {
         Statement::Question(sql, params) => engine.each(sql, params, scope, &mut take)?,
         Statement::Own(sql) => engine.each_own(sql, scope, &mut take)?,
     };
-    writer.finish(&columns, &schema)?;
-    Ok(())
+    writer.finish(&columns, &schema)
+}
+
+/// The runs of `scope` without the one whose file `path` is; None where it is no file of one of them, or there is no other.
+fn without_damaged(store: &Store, scope: &Scope, path: &Path) -> anyhow::Result<Option<Vec<RunId>>> {
+    let mut all = match &scope.runs {
+        Some(runs) => runs.clone(),
+        None => store.summaries()?.into_iter().map(|summary| summary.id).collect(),
+    };
+    let before = all.len();
+    all.retain(|run| !path.starts_with(store.run_dir(run)));
+    Ok((!all.is_empty() && all.len() < before).then_some(all))
 }
 
 /// What a format may hold of hidden characters.

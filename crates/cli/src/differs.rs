@@ -109,7 +109,7 @@ pub fn text(found: &InRange, markdown: bool) -> String {
     // What says the same of a thing stands below its first, a little to the right.
     let is_same = |n: usize| n > 0 && sure[n].thing == sure[n - 1].thing;
     let rows: Vec<Vec<String>> = sure.iter().enumerate().map(|(n, change)| row(change, is_same(n))).collect();
-    out += &print::table(&header, 1..header.len(), &rows, markdown);
+    out += &print::table(&header, 1..header.len(), &[4, 5], &rows, markdown);
     if found.more > 0 {
         out += &format!("and {} more series like these\n", found.more);
     }

@@ -21,5 +21,5 @@ pub fn list(found: &Representative, as_json: bool) -> String {
         vec![stood.run.to_string(), stood.name.clone(), distance, remark(stood).to_owned()]
     };
     let rows: Vec<Vec<String>> = order.into_iter().map(row).collect();
-    print::columns(&["run", "name", "distance", ""], &[2], &rows)
+    print::listing(&["run", "name", "distance", ""], &[2], &[], &rows)
 }

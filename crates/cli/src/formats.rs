@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use anyhow::bail;
 use fenxi_formats::{AnyFormat, Formats};
 use fenxi_ingest::{Limits, OwnFormats, Programs, own_formats};
-use fenxi_model::near;
 use fenxi_store::Store;
 
-use crate::{options::Global, print, stop::Stop, stores};
+use crate::{
+    options::{Global, unknown},
+    print,
+    stop::Stop,
+    stores,
+};
 
 /// The formats that an import into `store` knows. What is wrong with one of the store's is said, and the others are used.
 pub fn of_store(store: &Store, stop: &Stop) -> Formats {
@@ -35,12 +38,5 @@ fn warned(own: OwnFormats) -> Formats {
 /// # Errors
 /// When there is none, with names that are near.
 pub fn named(known: &Formats, name: &str) -> anyhow::Result<AnyFormat> {
-    match known.named(name) {
-        Some(format) => Ok(format),
-        None => {
-            let close = near(name, known.names());
-            let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
-            bail!("unknown format `{name}`{hint} (`fenxi formats` lists them)")
-        }
-    }
+    known.named(name).ok_or_else(|| unknown("format", name, known.names(), "fenxi formats"))
 }

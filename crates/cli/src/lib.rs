@@ -73,10 +73,15 @@ fn finish(work: impl FnOnce(&Cli) -> anyhow::Result<ExitCode>) -> ExitCode {
         Err(error) => return ending::of(Err(error)),
     };
     match overview::parse(&all) {
-        Ok(cli) => ending::of(match cli.command.elsewhere() {
-            Some(target) => elsewhere::run(target, &words),
-            None => work(&cli),
-        }),
+        Ok(cli) => {
+            if cli.global.no_pager {
+                print::forbid_pager();
+            }
+            ending::of(match cli.command.elsewhere() {
+                Some(target) => elsewhere::run(target, &words),
+                None => work(&cli),
+            })
+        }
         Err(error) => ending::of_words(&words, &error),
     }
 }

@@ -12,6 +12,11 @@ pub struct Table {
 
 const NONE: &str = "-";
 
+/// Columns of [`of_two`] to leave out first where the terminal is narrow: how it was measured, the interval.
+pub const SPARE_OF_TWO: &[usize] = &[6, 4];
+/// The same of [`of_one`].
+pub const SPARE_OF_ONE: &[usize] = &[4, 2];
+
 /// What was split, as a title.
 pub fn title(split: &Split) -> String {
     let whole = match split.what {

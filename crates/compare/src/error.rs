@@ -47,8 +47,16 @@ pub enum CompareError {
         /// Results that the run has.
         known: Vec<String>,
     },
+    /// A result that counts and that the groups do not have.
+    #[error("the groups have no result `{wanted}` in common{}", hint_or_all(.wanted, .known))]
+    NoResult {
+        /// What was asked for.
+        wanted: String,
+        /// Results that both have.
+        known: Vec<String>,
+    },
     /// A metric that no run has.
-    #[error("no run has the metric `{wanted}`{}", hint(.wanted.trim_start_matches("result."), .known))]
+    #[error("no run has the metric `{wanted}`{}", hint_or_all(.wanted.trim_start_matches("result."), .known))]
     NoMetric {
         /// What was asked for.
         wanted: String,
@@ -56,7 +64,7 @@ pub enum CompareError {
         known: Vec<String>,
     },
     /// A column that the catalogue does not know.
-    #[error("table `{table}` has no numeric column `{wanted}`{}", hint(.wanted, .known))]
+    #[error("table `{table}` has no numeric column `{wanted}`{}", hint_or_all(.wanted, .known))]
     NoColumn {
         /// The table.
         table: &'static str,
@@ -73,8 +81,19 @@ pub enum CompareError {
     Query(#[from] QueryError),
 }
 
+/// Names that are all listed where none is like the one that was asked for.
+const FEW: usize = 40;
+
 /// What may have been meant.
 fn hint(wanted: &str, known: &[String]) -> String {
     let near = near(wanted, known.iter().map(String::as_str));
     near.first().map_or(String::new(), |n| format!("; did you mean `{n}`?"))
+}
+
+/// What may have been meant, or else all that there is.
+fn hint_or_all(wanted: &str, known: &[String]) -> String {
+    match hint(wanted, known) {
+        hint if !hint.is_empty() || known.is_empty() || known.len() > FEW => hint,
+        _ => format!("; there are {}", known.join(", ")),
+    }
 }

@@ -127,3 +127,35 @@ pub fn group(store: &Store, selectors: &str) -> Result<Vec<RunId>, CompareError>
     let runs = store.select_all(words)?;
     if runs.is_empty() { Err(CompareError::NoRun(selectors.to_owned())) } else { Ok(runs) }
 }
+
+/// Names of runs that are named after others.
+const NAMED: usize = 6;
+
+/// How runs are called, each name once with how often it comes, and the first ones only where there are many.
+pub fn run_names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let mut counted: Vec<(&str, usize)> = Vec::new();
+    for name in names {
+        match counted.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, times)) => *times += 1,
+            None => counted.push((name, 1)),
+        }
+    }
+    let say =
+        |(name, times): &(&str, usize)| if *times == 1 { (*name).to_owned() } else { format!("{name} × {times}") };
+    let more = counted.len().saturating_sub(NAMED);
+    let shown: Vec<String> = counted.iter().take(NAMED).map(say).collect();
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    shown.join(", ") + &rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run_names;
+
+    #[test]
+    fn a_name_is_said_once() {
+        assert_eq!(run_names(["sh", "sh", "sh"]), "sh × 3");
+        assert_eq!(run_names(["a", "b", "a"]), "a × 2, b");
+        assert_eq!(run_names(["a", "b", "c", "d", "e", "f", "g", "h"]), "a, b, c, d, e, f and 2 more");
+    }
+}

@@ -1,10 +1,10 @@
 //! Side-by-side comparison of two groups of runs: validity, differences, decomposition of latency.
 
-use fenxi_analyze::{RunSummary, Settings, Verdict, compare_groups, explain, gate, per_transaction};
+use fenxi_analyze::{RunSummary, Settings, Verdict, compare_groups, explain, gate, judge, per_transaction};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Changed, CompareError, FactDiff, Group, Line, Split, settings::changed};
+use crate::{Changed, CompareError, FactDiff, Group, Headline, Line, Split, settings::changed};
 
 /// How to compare.
 #[derive(Clone, Copy, Debug)]
@@ -15,11 +15,40 @@ pub struct Request<'a> {
     pub per: Option<&'a str>,
     /// Compare although something forbids it.
     pub force: bool,
+    /// The results that count, the first of which the first sentence is about; none for those that matter most anyway.
+    pub counts: &'a [Counts],
+}
+
+/// A result that counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counts {
+    /// Its name.
+    pub result: String,
+    /// A change of less than this share of it is of no interest; None for the margin of all.
+    pub margin: Option<f64>,
+}
+
+impl Counts {
+    /// Reads `NAME` or `NAME=SHARE`, such as `elapsed=5%`.
+    ///
+    /// # Errors
+    /// In words, when the share is none.
+    pub fn parse(text: &str) -> Result<Counts, String> {
+        let (name, margin) = match text.rsplit_once('=') {
+            None => (text, None),
+            Some((name, margin)) => {
+                let wrong = || format!("`{margin}` is no share; expected NAME or NAME=SHARE, such as elapsed=5%");
+                (name, Some(share(margin).ok_or_else(wrong)?))
+            }
+        };
+        let name = name.strip_prefix("result.").unwrap_or(name);
+        Ok(Counts { result: name.to_owned(), margin })
+    }
 }
 
 impl Default for Request<'_> {
     fn default() -> Self {
-        Request { margin: Settings::default().margin, per: None, force: false }
+        Request { margin: Settings::default().margin, per: None, force: false, counts: &[] }
     }
 }
 
@@ -77,6 +106,8 @@ pub struct SideBySide<'g> {
     pub reasons: Vec<Reason>,
     /// Whether they were not compared because of a reason.
     pub refused: bool,
+    /// What it comes to in one sentence; None when refused, and where no result has a good direction.
+    pub headline: Option<Headline>,
     /// By how much they differ; None when refused.
     pub comparison: Option<Comparison>,
     /// Where the time went; None when refused, and where that is unknown.
@@ -98,16 +129,35 @@ impl<'g> SideBySide<'g> {
         let mut reasons: Vec<Reason> = reasons.chain([a, b].into_iter().filter_map(Group::as_observations)).collect();
         reasons.sort_by_key(|reason| !reason.refuses);
         if reasons.iter().any(|r| r.refuses) && !request.force {
-            return Ok(SideBySide { a, b, changed, reasons, refused: true, comparison: None, split: None });
+            return Ok(SideBySide {
+                a,
+                b,
+                changed,
+                reasons,
+                refused: true,
+                headline: None,
+                comparison: None,
+                split: None,
+            });
         }
         let split = explain(&[("A", of_a), ("B", of_b)]).map(Split::of);
         let split = split.and_then(|split| split.unless_idle(of_a.iter().chain(of_b)));
         let per_transaction = request.per.is_some();
         let settings = Settings { margin: request.margin, per_transaction, ..Settings::default() };
-        let found = match request.per {
+        let mut found = match request.per {
             None => compare_groups(of_a, of_b, &settings),
             Some(name) => compare_groups(&costs(of_a, name)?, &costs(of_b, name)?, &settings),
         };
+        for counts in request.counts {
+            let known = || found.results.iter().map(|line| line.metric.column.clone()).collect();
+            let Some(place) = found.results.iter().position(|line| line.metric.column == counts.result) else {
+                return Err(CompareError::NoResult { wanted: counts.result.clone(), known: known() });
+            };
+            let line = &mut found.results[place];
+            if let Some(margin) = counts.margin {
+                line.verdict = judge(&line.compared, line.p, line.better, &Settings { margin, ..settings });
+            }
+        }
         let lines = |lines: Vec<fenxi_analyze::Line>| lines.into_iter().map(Line::of).collect::<Vec<_>>();
         let (results, mut metrics) = (lines(found.results), lines(found.metrics));
         metrics.sort_by(|x, y| {
@@ -115,8 +165,9 @@ impl<'g> SideBySide<'g> {
         });
         let facts = found.facts.into_iter().map(FactDiff::of).collect();
         let insufficient = insufficient(results.iter().chain(&metrics), settings.alpha);
+        let headline = Headline::of(&results, request.counts.first().map(|counts| counts.result.as_str()));
         let comparison = Some(Comparison { results, metrics, facts, insufficient });
-        Ok(SideBySide { a, b, changed, reasons, refused: false, comparison, split })
+        Ok(SideBySide { a, b, changed, reasons, refused: false, headline, comparison, split })
     }
 }
 
@@ -131,10 +182,11 @@ struct Tagged<'a, T: Serialize> {
 }
 
 impl SideBySide<'_> {
-    /// A line of JSON for every `changed`, `reason`, `metric`, `split` and `fact`, each with its kind and the groups.
+    /// A line of JSON for the `headline`, and for every `changed`, `reason`, `metric`, `split` and `fact`, each with its kind and the groups.
     pub fn json_lines(&self) -> String {
         let comparison = self.comparison.as_ref();
         [
+            self.lines("headline", &self.headline),
             self.lines("changed", &self.changed),
             self.lines("reason", &self.reasons),
             self.lines("metric", comparison.iter().flat_map(|c| c.results.iter().chain(&c.metrics))),
@@ -169,4 +221,17 @@ fn insufficient<'l>(mut lines: impl Iterator<Item = &'l Line> + Clone, alpha: f6
     lines
         .all(|line| line.verdict == Verdict::Insufficient)
         .then(|| format!("insufficient runs (n={a} v {b} cannot reach p<{alpha})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    #[test]
+    fn results_that_count_are_read_with_their_margins() {
+        let of = |text: &str| Counts::parse(text).map(|counts| (counts.result, counts.margin));
+        assert_eq!(of("elapsed"), Ok(("elapsed".to_owned(), None)));
+        assert_eq!(of("result.elapsed=5%"), Ok(("elapsed".to_owned(), Some(0.05))));
+        assert!(of("elapsed=much").is_err());
+    }
 }

@@ -60,14 +60,11 @@ impl Split {
         let wholes = split.whole.means.clone();
         let part = |part: fenxi_analyze::Part| Part::of(part, &wholes);
         let unit = split.unit.symbol();
-        Split {
-            what: split.what,
-            unit,
-            whole: part(split.whole.clone()),
-            parts: split.parts.into_iter().map(part).collect(),
-            notes: split.notes,
-            absent: split.absent,
-        }
+        let whole = part(split.whole.clone());
+        let parts: Vec<Part> = split.parts.into_iter().map(part).collect();
+        let mut notes = split.notes;
+        notes.extend(missing_change(&whole, &parts));
+        Split { what: split.what, unit, whole, parts, notes, absent: split.absent }
     }
 
     /// Whether it knows any part, and not the whole alone.
@@ -87,6 +84,25 @@ impl Split {
     pub fn measure(&self) -> Unit {
         Unit::from_symbol(self.unit)
     }
+}
+
+/// Says which parts have no change, being unknown in one of two groups, and what the shares of the others add up to.
+fn missing_change(whole: &Part, parts: &[Part]) -> Option<String> {
+    let change = whole.change.as_ref().filter(|change| change.value != 0.0)?;
+    let is_half = |part: &&Part| part.change.is_none() && part.means.iter().filter(|mean| mean.is_some()).count() == 1;
+    let of = |part: &Part| {
+        let unknown = if part.means[0].is_none() { "A" } else { "B" };
+        format!("{} (unknown in {unknown})", part.name)
+    };
+    let missing: Vec<String> = parts.iter().filter(is_half).map(of).collect();
+    let known: f64 = parts.iter().filter_map(|part| Some(part.change.as_ref()?.value)).sum();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "The shares of the change add up to {:.0} % and not to 100 %: without {}, which is in the residual of that group.",
+            100.0 * known / change.value,
+            missing.join(" and ")
+        )
+    })
 }
 
 impl Part {

@@ -46,6 +46,9 @@ pub struct Point {
     pub start: Micros,
     /// The value.
     pub value: f64,
+    /// The program that was observed; None where no command was.
+    #[serde(skip)]
+    pub program: Option<String>,
 }
 
 /// Milliseconds since the epoch, as scripts of pages count them.
@@ -104,8 +107,10 @@ impl Trend {
                 }
                 Wanted::Series(metric) => value(store, &run.id, metric, request.window)?,
             };
+            let is_observed = run.kind != fenxi_store::IMPORT;
+            let program = run.command.first().filter(|_| is_observed).map(|word| base_name(word).to_owned());
             let name = run.labels.name.filter(|n| !n.is_empty()).unwrap_or_else(|| run.id.to_string());
-            points.extend(value.map(|value| Point { run: run.id, name, start: run.start, value }));
+            points.extend(value.map(|value| Point { run: run.id, name, start: run.start, value, program }));
         }
         if points.is_empty() {
             let known = names.into_iter().collect();
@@ -114,6 +119,32 @@ impl Trend {
         let changes = changes(&points);
         Ok(Trend { metric: request.metric.to_owned(), unit, better, points, changes })
     }
+}
+
+impl Trend {
+    /// The runs of each program by themselves, the one with most runs first: a change from one program to another is none of either.
+    #[must_use]
+    pub fn by_program(self) -> Vec<(Option<String>, Trend)> {
+        let mut groups: Vec<(Option<String>, Vec<Point>)> = Vec::new();
+        for point in self.points {
+            match groups.iter_mut().find(|(program, _)| *program == point.program) {
+                Some((_, points)) => points.push(point),
+                None => groups.push((point.program.clone(), vec![point])),
+            }
+        }
+        groups.sort_by_key(|(_, points)| std::cmp::Reverse(points.len()));
+        let (metric, unit, better) = (self.metric, self.unit, self.better);
+        let of = |points: Vec<Point>| {
+            let changes = changes(&points);
+            Trend { metric: metric.clone(), unit: unit.clone(), better, points, changes }
+        };
+        groups.into_iter().map(|(program, points)| (program, of(points))).collect()
+    }
+}
+
+/// The last part of a path.
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The runs to follow, the oldest first.
@@ -182,5 +213,44 @@ impl Wanted {
         let Wanted::Series(metric) = self else { return (String::new(), Better::Neither) };
         let column = table(&metric.table).and_then(|t| Some(t.columns[t.index_of(&metric.column)?]));
         column.map_or((String::new(), Better::Neither), |c| (c.unit.symbol().to_owned(), c.better))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_followed_each_by_itself() {
+        let point = |n: i64, program: Option<&str>, value: f64| Point {
+            run: RunId::parse(&format!("20261128T0744{n:02}-sh-e738")).unwrap(),
+            name: "x".to_owned(),
+            start: Micros(n),
+            value,
+            program: program.map(str::to_owned),
+        };
+        let points: Vec<Point> =
+            (0..24)
+                .map(|n| {
+                    if n % 2 == 0 {
+                        point(n, Some("slow"), 100.0)
+                    } else {
+                        point(n, Some("fast"), 1.0 + n as f64 / 99.0)
+                    }
+                })
+                .chain([point(30, None, 7.0)])
+                .collect();
+        let all = Trend {
+            metric: "elapsed".to_owned(),
+            unit: "s".to_owned(),
+            better: Better::Lower,
+            points,
+            changes: vec![],
+        };
+        let groups = all.by_program();
+        let counted: Vec<_> = groups.iter().map(|(program, trend)| (program.as_deref(), trend.points.len())).collect();
+        assert_eq!(counted, [(Some("slow"), 12), (Some("fast"), 12), (None, 1)]);
+        // It never changed; from one program to the other it would have, at each run.
+        assert_eq!(groups[0].1.changes, []);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fenxi_model::near;
 use fenxi_source::{Changes, Options, Source};
 
 /// All that a list can name, in the order in which they are sampled: collectors of /proc and /sys, then observers in the
@@ -182,7 +183,11 @@ fn goes_on(last: &Named<'_>, element: &str) -> bool {
 fn with_options(named: &Named<'_>) -> Result<Arc<dyn Source>, String> {
     let Some(found) = source(named.name) else {
         let names: Vec<_> = sources().map(|source| source.spec().name).collect();
-        return Err(format!("no source is called `{}`; there are {}", named.name, names.join(", ")));
+        let meant = near(named.name, names.iter().copied());
+        return Err(match meant.as_slice() {
+            [] => format!("no source is called `{}`; there are {}", named.name, names.join(", ")),
+            meant => format!("no source is called `{}`; did you mean {}?", named.name, meant.join(" or ")),
+        });
     };
     if named.options.is_empty() {
         return Ok(Arc::new(found));
@@ -221,7 +226,8 @@ mod tests {
         let defaults = choose(&[]).unwrap().len();
         assert_eq!(names("+procsystime").len(), defaults + 1);
         assert_eq!(names("-cpu").len(), defaults - 1);
-        assert!(refused("cpuu").starts_with("no source is called `cpuu`; there are "), "{}", refused("cpuu"));
+        assert!(refused("zzz").starts_with("no source is called `zzz`; there are cpu, "), "{}", refused("zzz"));
+        assert_eq!(refused("cpuu"), "no source is called `cpuu`; did you mean cpu?");
         assert_eq!(refused("cpu,-cpu"), "no source is left to record");
         assert_eq!(names("pin"), ["irqsteal"], "as it was called before");
     }

@@ -14,6 +14,9 @@ pub struct Target {
 /// Without a terminal, and never asking for a password: nobody could type it.
 const SSH: [&str; 5] = ["ssh", "-T", "-o", "BatchMode=yes", "--"];
 
+/// Commands that run another one behind them, and so are no hosts although they are a single word.
+const COMMANDS: [&str; 4] = ["sudo", "doas", "fakeroot", "unshare"];
+
 impl Target {
     /// Reads `HOST`, `NAME=HOST` or `NAME=COMMAND…`; a host is reached by ssh.
     ///
@@ -27,6 +30,7 @@ impl Target {
         let mut words = words::split(way)?;
         let transport = match words.as_slice() {
             [] => return Err("no host and no command; expected HOST, NAME=HOST or NAME=COMMAND".to_owned()),
+            [command] if name.is_some() && COMMANDS.contains(&command.as_str()) => std::mem::take(&mut words),
             [host] => SSH.iter().map(|word| (*word).to_owned()).chain([host.clone()]).collect(),
             _ if name.is_none() => return Err("a command needs a name for its host: NAME=COMMAND".to_owned()),
             _ => std::mem::take(&mut words),
@@ -61,6 +65,8 @@ mod tests {
         assert_eq!(of("store=me@10.0.0.9"), ssh("store", "me@10.0.0.9"));
         let pod = ("pod".to_owned(), "kubectl exec -i shop-0 --".to_owned());
         assert_eq!(of("pod=kubectl exec -i shop-0 --"), pod);
+        assert_eq!(of("root=sudo"), ("root".to_owned(), "sudo".to_owned()));
+        assert_eq!(of("sudo"), ssh("sudo", "sudo"), "without a name it is a host");
     }
 
     #[test]

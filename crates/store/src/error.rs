@@ -210,8 +210,12 @@ fn way_out(source: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             ": make room, or use another store with `--store DIR`"
         }
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+        io::ErrorKind::ReadOnlyFilesystem => {
             ": the store cannot be written here, use another with `--store DIR` or FENXI_STORE"
+        }
+        // The file system does not tell whether it was to be read or written.
+        io::ErrorKind::PermissionDenied => {
+            ": you may not read or write the store there, use another with `--store DIR` or FENXI_STORE"
         }
         _ => "",
     }

@@ -159,6 +159,14 @@ pub fn end_by(signal: Signal) {
     }
 }
 
+/// Lets `signal` do nothing from here on.
+pub fn ignore(signal: Signal) {
+    // SAFETY: an ignored signal runs no code of this program.
+    unsafe {
+        libc::signal(signal.as_raw(), libc::SIG_IGN);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Came, Signal, Signals};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Format;
 
-pub use making::{Existing, Like, Making, sync_directory};
+pub use making::{Existing, Like, Making, OnDisk, sync_directory};
 
 /// The name of `path` compressed: with the format's ending after it.
 pub fn compressed_name(path: &Path, format: Format) -> PathBuf {

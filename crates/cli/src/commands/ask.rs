@@ -61,23 +61,23 @@ pub fn run(global: &Global, args: &AskArgs) -> anyhow::Result<ExitCode> {
     let format = args.answer.format;
     let form = print::Form::json_if(format == Format::Json);
     if args.playbooks {
-        print::put(form, playbook::list(&playbooks(&store)?, format).as_bytes())?;
+        print::paged(form, &playbook::list(&playbooks(&store)?, format))?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(name) = &args.playbook {
-        print::put(form, through(&store, args, name)?.as_bytes())?;
+        print::paged(form, &through(&store, args, name)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.boards {
-        print::put(form, board::list(&boards(&store)?, format).as_bytes())?;
+        print::paged(form, &board::list(&boards(&store)?, format))?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(name) = &args.board {
-        print::put(form, of_board(&store, args, name)?.as_bytes())?;
+        print::paged(form, &of_board(&store, args, name)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some(name) = &args.question else {
-        print::put(form, list(&questions(&store)?, format).as_bytes())?;
+        print::paged(form, &list(&questions(&store)?, format))?;
         return Ok(ExitCode::SUCCESS);
     };
     let question = question(&store, name)?;
@@ -85,8 +85,7 @@ pub fn run(global: &Global, args: &AskArgs) -> anyhow::Result<ExitCode> {
         print::data(question.sql.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    answer(&store, global, args, &question)?;
-    Ok(ExitCode::SUCCESS)
+    answer(&store, global, args, &question)
 }
 
 /// All steps of a playbook, answered.
@@ -114,11 +113,11 @@ fn of_board(store: &Store, args: &AskArgs, name: &str) -> anyhow::Result<String>
     asking.board(&board, args.answer.format, print::width(&std::io::stdout()))
 }
 
-fn answer(store: &Store, global: &Global, args: &AskArgs, question: &Question) -> anyhow::Result<()> {
+fn answer(store: &Store, global: &Global, args: &AskArgs, question: &Question) -> anyhow::Result<ExitCode> {
     let scope = answers::scope(store, &args.answer.runs(&["@1"]))?;
     let engine = answers::engine(store, &args.answer)?;
     if args.answer.format == Format::Table && !global.quiet {
-        print::message(&format!("{}: {}", question.title, question.about));
+        print::message(&print::for_terminal(&format!("{}: {}", question.title, question.about)));
     }
     let params = question.bind(&args.param)?;
     answers::answer(&engine, &Statement::Question(&question.sql, &params), &scope, args.answer.format)
@@ -139,5 +138,5 @@ fn list(all: &[Question], format: Format) -> String {
         vec![q.name.clone(), q.section.to_string(), q.title.clone(), params.join(", ")]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
-    print::columns(&["question", "section", "title", "parameters"], &[], &rows)
+    print::listing(&["question", "section", "title", "parameters"], &[], &[3, 1], &rows)
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use fenxi_analyze::Verdict;
-use fenxi_compare::{Chosen, Comparison, Group, Request, SideBySide};
+use fenxi_compare::{Chosen, Comparison, Counts, Group, Request, SideBySide};
 use fenxi_query::Engine;
 
 use crate::{
@@ -29,12 +29,13 @@ of a permutation test, adjusted for all metrics compared (Benjamini-Hochberg);
 verdict.
 
 Exit status: 1 when the groups are not comparable, or when a result has the
-verdict of --fail-on.
+verdict of --fail-on: any result, or one of those that --result names.
 
 Examples:
   fenxi compare before after
   fenxi compare kernel=6.17 kernel=6.18 --margin 1%
   fenxi compare a1,a2,a3,a4 b1,b2,b3,b4 --fail-on worse
+  fenxi compare v=1 v=2 --fail-on worse --result elapsed=5%
   fenxi compare yesterday today
   fenxi compare @2 @1 --per result.transactions
   fenxi compare @2 @1 --by cpu --all --window 60s..540s")]
@@ -66,6 +67,10 @@ pub struct CompareArgs {
     /// Exit with status 1 if a result has this verdict
     #[arg(long, value_name = "VERDICT")]
     pub fail_on: Option<FailOn>,
+    /// A result that counts, alone, for --fail-on and the first sentence, perhaps
+    /// with a margin of its own: `elapsed`, `elapsed=5%` (repeatable)
+    #[arg(long, value_name = "NAME", value_parser = Counts::parse)]
+    pub result: Vec<Counts>,
     /// Print JSON Lines
     #[arg(long, conflicts_with = "markdown")]
     pub json: bool,
@@ -99,9 +104,10 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let mut failed = false;
     for other in &args.others {
         let second = Group::read(&engine, other, chosen)?;
-        let request = Request { margin: args.margin, per: args.per.as_deref(), force: args.force };
+        let request =
+            Request { margin: args.margin, per: args.per.as_deref(), force: args.force, counts: &args.result };
         let found = SideBySide::of(&first, &second, request)?;
-        failed |= found.comparison.as_ref().is_none_or(|c| fails(c, args.fail_on));
+        failed |= found.comparison.as_ref().is_none_or(|c| fails(c, args));
         let refused = found.refused;
         let form = match (args.json, args.markdown) {
             (true, _) => differs::Form::Json,
@@ -109,8 +115,8 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
             _ => differs::Form::Text,
         };
         let causes = if refused { String::new() } else { differs::between(&engine, &first, &second, form)? };
-        let text = if args.json { found.json_lines() + &causes } else { causes + &text(args, found) };
-        print::put(print::Form::json_if(args.json), text.as_bytes())?;
+        let text = if args.json { found.json_lines() + &causes } else { text(args, found, &causes) };
+        print::paged(print::Form::json_if(args.json), &text)?;
         if refused {
             print::message("these groups are not comparable; --force compares them anyway");
         }
@@ -118,8 +124,11 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn text(args: &CompareArgs, found: SideBySide<'_>) -> String {
-    let mut page = Page { markdown: args.markdown, all: args.all, per: args.per.is_some(), out: String::new() };
+fn text(args: &CompareArgs, found: SideBySide<'_>, causes: &str) -> String {
+    let width = print::width(&std::io::stdout());
+    let mut page = Page { markdown: args.markdown, all: args.all, per: args.per.is_some(), width, ..Page::default() };
+    page.headline(&found);
+    page.out.push_str(causes);
     page.head(&found);
     if let Some(comparison) = found.comparison {
         page.body(comparison, found.split.as_ref());
@@ -127,8 +136,9 @@ fn text(args: &CompareArgs, found: SideBySide<'_>) -> String {
     page.out
 }
 
-fn fails(comparison: &Comparison, on: Option<FailOn>) -> bool {
-    comparison.results.iter().any(|line| match on {
+fn fails(comparison: &Comparison, args: &CompareArgs) -> bool {
+    let counts = |name: &str| args.result.is_empty() || args.result.iter().any(|counts| counts.result == name);
+    comparison.results.iter().filter(|line| counts(&line.column)).any(|line| match args.fail_on {
         None => false,
         Some(FailOn::Worse) => line.verdict == Verdict::Worse,
         Some(FailOn::Different) => line.is_change(),

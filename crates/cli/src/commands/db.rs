@@ -79,7 +79,7 @@ fn run_check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         print::text(&format!("{}\n", serde_json::to_string_pretty(&whole)?))?;
     } else {
         let rows: Vec<_> = findings.iter().map(cells).collect();
-        let table = print::columns(&["reading", "state", "answer", "every", "why"], &[2, 3], &rows);
+        let table = print::listing(&["reading", "state", "answer", "every", "why"], &[2, 3], &[], &rows);
         print::text(&format!("{}  {version}\n\n{table}", server.name()))?;
     }
     let is_hidden = findings.iter().any(|finding| matches!(finding.seen, Seen::Refused | Seen::Partly));

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use fenxi_compare::{Diagnosis, Explained, Group, Split};
+use fenxi_compare::{Diagnosis, Explained, Group, Split, run_names};
 use fenxi_query::{Engine, Scope};
 use serde_json::json;
 
@@ -44,14 +44,14 @@ them. What is unknown is in the residual; the lines below say what would tell:
 `fenxi record --db URL`, `--source +querystat`.
 
 Examples:
-  fenxi explain @1
+  fenxi explain                  the latest run
   fenxi explain kernel=6.18
   fenxi explain @1 --window 120s..150s
   fenxi explain 03:10..03:25
   fenxi explain r1 r2 r3 r4 --window 60s..540s --json")]
 pub struct ExplainArgs {
-    /// A run, repeated runs of the same experiment, or a range of time
-    #[arg(required_unless_present_any = ["from", "to"], value_name = "RUN")]
+    /// A run, repeated runs of the same experiment, or a range of time [default: @1]
+    #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
     /// When
     #[command(flatten)]
@@ -74,10 +74,11 @@ pub struct ExplainArgs {
 pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let engine = Engine::on_demand(&store, &args.engine.options())?;
-    let wanted = args.range.of(&args.runs, &[]);
+    let wanted = args.range.of(&args.runs, &["@1"]);
     let explained = Explained::of(&engine, [wanted.join(",")], &args.part.window)?;
     if explained.split.is_none() {
-        print::message("these runs show neither the latency of transactions nor the elapsed time of a command");
+        let why = "these runs show neither the latency of transactions nor the elapsed time of a command";
+        print::message(&print::for_terminal(why));
     }
     let ids = explained.groups.iter().flat_map(|group| &group.runs).map(|run| run.id.clone());
     let different = match wanted.as_slice() {
@@ -112,7 +113,7 @@ pub fn run(global: &Global, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         let blocks = [head, text(&explained, args.markdown), different, asked];
         blocks.into_iter().filter(|block| !block.is_empty()).collect::<Vec<_>>().join("\n")
     };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    print::paged(print::Form::json_if(args.json), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -131,12 +132,15 @@ fn text_of(split: &Split, group: &Group, markdown: bool) -> String {
         })
         .collect();
     let mark = if markdown { "### " } else { "" };
-    let mut out = print::visible(&format!("{mark}{}: {}", parts::title(split), names.join(", "))).into_owned() + "\n";
+    let mut out =
+        print::visible(&format!("{mark}{}: {}", parts::title(split), run_names(names.iter().map(String::as_str))))
+            .into_owned()
+            + "\n";
     let table = parts::of_one(split);
     if markdown {
         out.push('\n');
     }
-    out += &print::table(&table.header, 1..table.header.len() - 1, &table.rows, markdown);
+    out += &print::table(&table.header, 1..table.header.len() - 1, parts::SPARE_OF_ONE, &table.rows, markdown);
     for note in &split.notes {
         let bullet = if markdown { "\n* " } else { "\n" };
         out += &format!("{bullet}{}", print::visible(note));

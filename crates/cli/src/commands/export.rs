@@ -31,6 +31,9 @@ pub struct ExportArgs {
     /// File to write; `-` is standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
+    /// Replace a file that is no earlier one of this command
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Writes runs as one archive.
@@ -44,7 +47,8 @@ pub fn run(global: &Global, args: &ExportArgs) -> anyhow::Result<ExitCode> {
         store.export(&runs, print::Stdout::new(print::Form::Data))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let written = whole::write(&args.output, |file| Ok(store.export(&runs, &*file)?));
+    let output = if args.force { whole::Output::Anything } else { whole::Output::Archive };
+    let written = whole::write(&args.output, output, |file| Ok(store.export(&runs, &*file)?));
     let exported = written.with_context(|| format!("cannot export to {}", args.output.display()))?;
     if !global.quiet {
         let packed = Unit::Bytes.human(fs::metadata(&args.output)?.len() as f64);

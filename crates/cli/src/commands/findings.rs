@@ -56,14 +56,14 @@ pub struct FindingsArgs {
 pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     if args.all && args.range.of(&args.runs, &[]).is_empty() {
-        print::put(print::Form::json_if(args.json), rules(&findings(&store)?, None, args).as_bytes())?;
+        print::paged(print::Form::json_if(args.json), &rules(&findings(&store)?, None, args))?;
         return Ok(ExitCode::SUCCESS);
     }
     let scope = answers::scope(&store, &args.range.of(&args.runs, &["@1"]))?;
     let engine = Engine::on_demand(&store, &args.engine.options())?;
     if args.all {
         let asked = engine.asked(&scope)?;
-        print::put(print::Form::json_if(args.json), rules(&findings(&store)?, Some(&asked), args).as_bytes())?;
+        print::paged(print::Form::json_if(args.json), &rules(&findings(&store)?, Some(&asked), args))?;
         return Ok(ExitCode::SUCCESS);
     }
     let asked = if args.json { None } else { engine.asked(&scope)?.says() };
@@ -78,7 +78,7 @@ pub fn run(global: &Global, args: &FindingsArgs) -> anyhow::Result<ExitCode> {
             + &page.write(&all)
             + &answer::not_asked(asked, page_width(args))
     };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    print::paged(print::Form::json_if(args.json), &text)?;
     let mut code = ExitCode::SUCCESS;
     for error in all.iter().filter_map(|found| found.outcome.as_ref().err()) {
         print::message(&format!("warning: a finding failed: {error}"));
@@ -216,5 +216,5 @@ fn rules(all: &[Finding], asked: Option<&CanAsk>, args: &FindingsArgs) -> String
     };
     let rows: Vec<_> = all.iter().map(row).collect();
     let header = ["finding", "severity", "section", "looks for", "not asked, for lack of"];
-    print::columns(&header[..4 + usize::from(asked.is_some())], &[], &rows)
+    print::listing(&header[..4 + usize::from(asked.is_some())], &[], &[2], &rows)
 }

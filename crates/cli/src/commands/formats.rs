@@ -56,7 +56,7 @@ pub fn run(global: &Global, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
             if args.json { entry.json() + "\n" } else { describe(&entry, width) }
         }
     };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    print::paged(print::Form::json_if(args.json), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,7 @@
 //! `fenxi import`.
 
 mod archives;
+mod sysstat;
 
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
@@ -141,7 +142,10 @@ fn plans(
     let mut room = Room::until(&stopped);
     let mut sources = Vec::new();
     for path in paths {
-        sources.extend(collect(path, &mut room).with_context(|| format!("cannot import {}", path.display()))?);
+        let context = || format!("cannot import {}", path.display());
+        sources.extend(
+            sysstat::read(path).transpose().unwrap_or_else(|| Ok(collect(path, &mut room)?)).with_context(context)?,
+        );
     }
     if let Some(source) = sources.iter_mut().find(|s| matches!(s.content, Content::Stdin(_))) {
         source.content = Content::Stdin(of_stdin);
@@ -165,11 +169,12 @@ fn plan(
         Some(path) => Some(fs_err::read_to_string(path)?),
         None => None,
     };
-    let name =
-        args.labels.name.clone().or(name).or_else(|| sources.first().map(|s| s.name.clone())).unwrap_or_default();
+    // Only a name that was made of a file's is made shorter.
+    let of_file = || plain_name(&name.or_else(|| sources.first().map(|s| s.name.clone())).unwrap_or_default());
+    let name = args.labels.name.clone().unwrap_or_else(of_file);
     Ok(Plan {
         store: store.clone(),
-        name: plain_name(&name),
+        name,
         tags: args.labels.tag.iter().cloned().collect(),
         command: std::env::args().collect(),
         sources,
@@ -271,9 +276,10 @@ fn summary(inputs: &[Imported]) -> String {
         ]
     };
     let rows: Vec<_> = inputs.iter().map(row).collect();
-    print::columns(
+    print::listing(
         &["file", "format", "rows", "from (UTC)", "to (UTC)", "notes", "assumed", "tables"],
         &[2, 5, 6],
+        &[4, 6],
         &rows,
     )
 }

@@ -167,7 +167,7 @@ fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {
             format!("{}\n", serde_json::to_string_pretty(&list)?)
         } else {
             let rows: Vec<_> = all.iter().map(|w| vec![w.name.clone(), w.about.clone()]).collect();
-            print::columns(&["workload", "description"], &[], &rows)
+            print::listing(&["workload", "description"], &[], &[], &rows)
         };
         print::put(print::Form::json_if(args.json), text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
@@ -187,7 +187,11 @@ fn workloads(args: &WorkloadsArgs) -> anyhow::Result<ExitCode> {
                 vec![key.clone(), option.value.to_string(), prepared.to_owned(), option.about.clone()]
             })
             .collect();
-        format!("{}\n\n{}", workload.about, print::columns(&["option", "default", "for", "what it is"], &[], &rows))
+        format!(
+            "{}\n\n{}",
+            workload.about,
+            print::listing(&["option", "default", "for", "what it is"], &[], &[], &rows)
+        )
     };
     print::put(print::Form::json_if(args.json), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)

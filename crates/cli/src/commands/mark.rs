@@ -165,7 +165,7 @@ fn list(store: &Store, targets: &[Target], as_json: bool) -> anyhow::Result<Stri
     if rows.is_empty() {
         return Ok("no marks; `fenxi mark TEXT --run RUN --at 90s` sets one\n".to_owned());
     }
-    Ok(print::columns(&["run", "time", "seconds", "mark"], &[2], &rows))
+    Ok(print::listing(&["run", "time", "seconds", "mark"], &[2], &[1], &rows))
 }
 
 #[cfg(test)]

@@ -113,7 +113,8 @@ pub fn run(global: &Global, args: &RecordArgs) -> anyhow::Result<ExitCode> {
     };
     plan.output = output;
     let databases = (!args.db.servers.is_empty()).then_some(fenxi_db::SOURCE_NAME);
-    let mut unmet = Unmet::of(&args.source, databases);
+    let named: Vec<String> = args.source.iter().chain(&args.triggers.then).cloned().collect();
+    let mut unmet = Unmet::of(&named, databases);
     let outcome = record(plan, passed, &mut |stage| {
         line.show(&stage);
         unmet.look(&stage).iter().for_each(|warning| line.say(warning));

@@ -41,6 +41,9 @@ pub struct ReportArgs {
     /// File to write; `-` is standard output
     #[arg(long, short, default_value = "report.html", value_name = "FILE")]
     pub output: PathBuf,
+    /// Replace a file that is no earlier one of this command
+    #[arg(long)]
+    pub force: bool,
     /// Omit custom questions that imported runs carry
     #[arg(long)]
     pub no_carried: bool,
@@ -60,7 +63,8 @@ pub fn run(global: &Global, args: &ReportArgs) -> anyhow::Result<ExitCode> {
         print::data(&html)?;
         return Ok(ExitCode::SUCCESS);
     }
-    whole::write(&args.output, |file| Ok(file.write_all(&html)?))?;
+    let output = if args.force { whole::Output::Anything } else { whole::Output::Report };
+    whole::write(&args.output, output, |file| Ok(file.write_all(&html)?))?;
     if !global.quiet {
         let path = fs::canonicalize(&args.output)?;
         let size = Unit::Bytes.human(html.len() as f64);

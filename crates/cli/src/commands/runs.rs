@@ -23,6 +23,9 @@ pub struct RunsArgs {
     pub json: bool,
 }
 
+/// Columns to leave out first where the terminal is narrow: size, host, status, command.
+const SPARE: [usize; 4] = [6, 2, 5, 7];
+
 /// Lists runs, the latest first.
 pub fn run(global: &Global, args: &RunsArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
@@ -43,7 +46,7 @@ pub fn run(global: &Global, args: &RunsArgs) -> anyhow::Result<ExitCode> {
     } else {
         let rows: Vec<_> = entries.iter().map(row).collect();
         let header = ["run", "name", "host", "start (UTC)", "duration", "status", "size", "command", "tags"];
-        print::text(&print::columns(&header, &[4, 5, 6], &rows))?;
+        print::paged(print::Form::Text, &print::listing(&header, &[4, 5, 6], &SPARE, &rows))?;
     }
     Ok(ExitCode::SUCCESS)
 }

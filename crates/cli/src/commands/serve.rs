@@ -13,6 +13,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
+use fenxi_db::{Rate, check::check};
 use fenxi_serve::{Access, Audit, Limits, Server, Settings, Tls, Tokens};
 use fenxi_source::Root;
 use fs_err as fs;
@@ -22,7 +23,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     machine::hostname,
-    options::{EngineArgs, Global, database::DbArgs, seconds, size},
+    options::{
+        EngineArgs, Global,
+        database::{AUTO, DbArgs, server},
+        seconds, size,
+    },
     print, stores,
 };
 
@@ -131,6 +136,7 @@ pub fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<ExitCode> {
         if let (true, Some(url)) = (args.open, urls.first()) {
             open(url);
         }
+        warn_of_unseen(&args.databases);
         let stop = CancellationToken::new();
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let asked = stop.clone();
@@ -151,6 +157,19 @@ pub fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     // A statement that does not end is not waited for.
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says of which databases nothing will be seen, and why: whoever started the server looks at no page of it.
+fn warn_of_unseen(databases: &DbArgs) {
+    let named: Vec<String> = databases.servers.iter().filter(|url| *url != AUTO).cloned().collect();
+    // A server that does not answer holds up nothing.
+    std::thread::spawn(move || {
+        for server in named.iter().filter_map(|url| server(url).ok()) {
+            if let Err(error) = check(&server, Rate::default().samples_per_s) {
+                print::message(&format!("warning: {} is asked for and not seen: {error}", server.name()));
+            }
+        }
+    });
 }
 
 /// As many open files as the system lets this process have: every connection is one, and shells allow few.

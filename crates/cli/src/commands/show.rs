@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Args;
 use fenxi_compare::Diagnosis;
-use fenxi_model::Unit;
+use fenxi_model::{RunId, Unit};
 use fenxi_query::{Engine, Options, Scope};
 use fenxi_store::{Manifest, RunEntry, Store};
 use serde_json::json;
@@ -52,7 +53,7 @@ pub fn run(global: &Global, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let given: Vec<String> = args.run.iter().cloned().collect();
     let wanted = args.range.of(&given, &["@1"]);
-    let entry = store.run(&store.select_one(wanted.first().map_or("@1", String::as_str))?)?;
+    let entry = store.run(&latest(&store, wanted.first().map_or("@1", String::as_str))?)?;
     let text = if args.json {
         serde_json::to_string_pretty(&json!({ "manifest": entry.manifest, "labels": entry.labels }))? + "\n"
     } else {
@@ -63,8 +64,21 @@ pub fn run(global: &Global, args: &ShowArgs) -> anyhow::Result<ExitCode> {
         });
         describe(&entry, &found)
     };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    print::paged(print::Form::json_if(args.json), &text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The latest of the runs that a selector names; says so where there are several.
+fn latest(store: &Store, selector: &str) -> anyhow::Result<RunId> {
+    let mut found = store.select(selector)?;
+    let several = found.len();
+    let run = found.drain(..).next().with_context(|| format!("no run matches `{selector}`"))?;
+    if several > 1 {
+        print::message(&format!(
+            "the latest of {several} runs that `{selector}` names; `fenxi runs {selector}` lists them"
+        ));
+    }
+    Ok(run)
 }
 
 /// The main results, the bottleneck, and what else was found.
@@ -148,7 +162,7 @@ fn tables(manifest: &Manifest) -> String {
         ]
     };
     let rows: Vec<_> = manifest.files.iter().filter(|f| f.table.is_some()).map(row).collect();
-    print::columns(&["table", "rows", "size", "B/row"], &[1, 2, 3], &rows)
+    print::listing(&["table", "rows", "size", "B/row"], &[1, 2, 3], &[], &rows)
 }
 
 fn inputs(manifest: &Manifest) -> String {
@@ -163,7 +177,7 @@ fn inputs(manifest: &Manifest) -> String {
         ]
     };
     let rows: Vec<_> = manifest.inputs.iter().map(row).collect();
-    print::columns(&["file", "format", "rows", "size", "kept in", "notes"], &[2, 3, 4, 5], &rows)
+    print::listing(&["file", "format", "rows", "size", "kept in", "notes"], &[2, 3, 4, 5], &[4], &rows)
 }
 
 fn costs(manifest: &Manifest) -> String {
@@ -184,5 +198,5 @@ fn costs(manifest: &Manifest) -> String {
     };
     let rows: Vec<_> = manifest.costs.iter().map(row).collect();
     let header = ["source", "samples", "CPU time", "per sample", "longest", "% of a CPU", "rows", "failures"];
-    print::columns(&header, &[1, 2, 3, 4, 5, 6, 7], &rows)
+    print::listing(&header, &[1, 2, 3, 4, 5, 6, 7], &[6, 1], &rows)
 }

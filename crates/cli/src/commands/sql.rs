@@ -47,6 +47,5 @@ pub fn run(global: &Global, args: &SqlArgs) -> anyhow::Result<ExitCode> {
     };
     let scope = answers::scope(&store, &args.answer.runs(&[]))?;
     let engine = answers::engine(&store, &args.answer)?;
-    answers::answer(&engine, &Statement::Own(&statement), &scope, args.answer.format)?;
-    Ok(ExitCode::SUCCESS)
+    answers::answer(&engine, &Statement::Own(&statement), &scope, args.answer.format)
 }

@@ -247,7 +247,7 @@ fn dry_run(store: &Store, plan: &StudyPlan, record: &Record, as_json: bool) -> a
         vec![(n + 1).to_string(), slot.block.to_string(), cell.label.clone(), human(estimate.one(slot.cell)), state]
     };
     let rows: Vec<_> = design.order.iter().enumerate().map(row).collect();
-    let mut text = print::columns(&["run", "block", "cell", "estimate", ""], &[0, 1, 3], &rows);
+    let mut text = print::listing(&["run", "block", "cell", "estimate", ""], &[0, 1, 3], &[], &rows);
     let left: Vec<_> = design.order.iter().filter(|slot| is_done(slot).is_none()).copied().collect();
     let time = match (left.len(), estimate.rest(left.iter().copied())) {
         (0, _) => "nothing left to do".to_owned(),

@@ -2,13 +2,15 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::Args;
 use fenxi_model::{TABLES, Table, table};
 use fenxi_record::sources;
 use serde_json::json;
 
-use crate::{options::Global, print};
+use crate::{
+    options::{Global, unknown},
+    print,
+};
 
 /// `fenxi tables`
 #[derive(Debug, Args)]
@@ -26,10 +28,10 @@ pub fn run(_: &Global, args: &TablesArgs) -> anyhow::Result<ExitCode> {
         None => list(args.json),
         Some(name) => match table(name) {
             Some(table) => describe(table, args.json),
-            None => bail!("unknown table `{name}`; `fenxi tables` lists them"),
+            None => return Err(unknown("table", name, TABLES.iter().map(|table| table.name), "fenxi tables")),
         },
     };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    print::paged(print::Form::json_if(args.json), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -51,7 +53,7 @@ fn list(json: bool) -> String {
         vec![t.name.to_owned(), keys.join(", "), sources_of(t).join(", "), t.doc.to_owned()]
     };
     let rows: Vec<_> = TABLES.iter().map(row).collect();
-    print::columns(&["table", "keys", "recorded by", "a row is"], &[], &rows)
+    print::listing(&["table", "keys", "recorded by", "a row is"], &[], &[], &rows)
 }
 
 fn describe(table: &Table, json: bool) -> String {
@@ -68,5 +70,6 @@ fn describe(table: &Table, json: bool) -> String {
         vec![c.name.to_owned(), c.ty.to_string(), c.unit.symbol().to_owned(), c.better.to_string(), c.doc.to_owned()]
     };
     let rows: Vec<_> = table.columns.iter().map(row).collect();
-    format!("{}\n\n{}", table.doc, print::columns(&["column", "type", "unit", "better", "meaning"], &[], &rows))
+    let columns = print::listing(&["column", "type", "unit", "better", "meaning"], &[], &[3, 1], &rows);
+    format!("{}\n\n{columns}", print::for_terminal(table.doc))
 }

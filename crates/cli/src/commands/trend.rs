@@ -21,6 +21,9 @@ A metric is the name of a result, TABLE.COLUMN or, for one series of a table,
 TABLE.COLUMN[KEY=VALUE]. With 10 runs or more, change points are detected
 (E-divisive means, with a permutation test at the 5 % level).
 
+Runs of different programs are followed each by themselves, unless --where
+chooses the runs.
+
 Examples:
   fenxi trend throughput --where branch=main
   fenxi trend cpu.sys --last 50
@@ -43,28 +46,41 @@ pub struct TrendArgs {
     pub json: bool,
 }
 
+const HEADER: [&str; 4] = ["start (UTC)", "run", "value", ""];
 /// Columns of the longest bar.
 const BAR: f64 = 30.0;
+/// Columns of what stands before a bar.
+const BEFORE_BAR: f64 = 60.0;
 
 /// Prints a metric over the runs that have it, the oldest first.
 pub fn run(global: &Global, args: &TrendArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let request = TrendRequest { metric: &args.metric, only: &args.only, last: args.last, window: &args.part.window };
     let trend = Trend::read(&store, request)?;
-    let text = if args.json { json_lines(&trend) } else { table(&trend) };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    // Who chose the runs takes them as one series.
+    let groups = if args.only.is_empty() { trend.by_program() } else { vec![(None, trend)] };
+    let several = groups.len() > 1;
+    let show = |(program, trend): &(Option<String>, Trend)| match args.json {
+        true => json_lines(trend),
+        false => table(trend, program.as_deref().filter(|_| several)),
+    };
+    let text = groups.iter().map(show).collect::<Vec<_>>().join(if args.json { "" } else { "\n" });
+    print::paged(print::Form::json_if(args.json), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(trend: &Trend) -> String {
+fn table(trend: &Trend, program: Option<&str>) -> String {
     let unit = Unit::from_symbol(&trend.unit);
     let most = trend.points.iter().map(|p| p.value.abs()).fold(0.0, f64::max);
-    let bar = |value: f64| "█".repeat((BAR * value.abs() / most).round().max(0.0) as usize);
+    let width = print::width(&std::io::stdout());
+    let longest = width.map_or(BAR, |width| (width as f64 - BEFORE_BAR).clamp(0.0, BAR));
+    let bar = |value: f64| "█".repeat((longest * value.abs() / most).round().max(0.0) as usize);
     let row =
         |p: &Point| vec![p.start.to_the_second(), p.run.to_string(), unit.human(p.value).to_string(), bar(p.value)];
-    let mut out = format!("{} of {}\n", print::visible(&trend.metric), plural(trend.points.len() as u64, "run"));
+    let of = program.map_or_else(String::new, |program| format!(" of {}", print::visible(program)));
+    let mut out = format!("{} of {}{of}\n", print::visible(&trend.metric), plural(trend.points.len() as u64, "run"));
     let rows: Vec<Vec<String>> = trend.points.iter().map(row).collect();
-    let table = print::columns(&["start (UTC)", "run", "value", ""], &[2], &rows);
+    let table = print::fitted(&HEADER, &[2], &[3], &rows, width).text;
     for (i, line) in table.lines().enumerate() {
         // The first line is the header.
         let level = i.checked_sub(1).and_then(|place| trend.changes.iter().find(|level| level.at == place));

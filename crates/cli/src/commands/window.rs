@@ -137,5 +137,5 @@ fn list(windows: &[(RunEntry, Window)], as_json: bool) -> String {
         .iter()
         .map(|(entry, window)| vec![entry.manifest.id.to_string(), window.name.clone(), words(entry, window)])
         .collect();
-    print::columns(&["run", "window", "from its start"], &[], &rows)
+    print::listing(&["run", "window", "from its start"], &[], &[], &rows)
 }

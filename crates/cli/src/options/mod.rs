@@ -25,7 +25,7 @@ pub use live::LiveArgs;
 pub use range::RangeArgs;
 pub use roll::{RollArgs, with_config};
 pub use trigger::{TriggerArgs, came_true};
-pub use values::{cpu_list, interval, key_value, seconds, size};
+pub use values::{cpu_list, interval, key_value, seconds, size, unknown};
 
 /// Options that every command has.
 #[derive(Debug, Args)]
@@ -37,6 +37,10 @@ pub struct Global {
     /// Suppress progress and informational messages
     #[arg(long, short, global = true)]
     pub quiet: bool,
+
+    /// Print long output at once, not through $FENXI_PAGER, $PAGER or less
+    #[arg(long, global = true)]
+    pub no_pager: bool,
 }
 
 /// What a new run is called. A command says by `mut_arg` what the name is by default.

@@ -6,11 +6,11 @@ use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use fenxi_model::parse_seconds;
 use fenxi_record::{Condition, Hook, Triggered, Triggers, Who, fills, started};
-use fenxi_source::Source;
+use fenxi_source::{Root, Source};
 use regex::Regex;
 
 use super::seconds;
-use crate::progress::plural;
+use crate::{print, progress::plural};
 
 /// Conditions, and what follows.
 #[derive(Debug, Args)]
@@ -70,7 +70,8 @@ impl TriggerArgs {
             need_source("log", sources);
         }
         if !self.then.is_empty() {
-            started(&self.then, None).map_err(|why| anyhow!("--then: {why}"))?;
+            let wanted = started(&self.then, None).map_err(|why| anyhow!("--then: {why}"))?;
+            warn_of_refused(wanted.iter().map(|(source, _)| source));
         }
         let who = match self.whom {
             Whom::All => Who::All,
@@ -87,6 +88,16 @@ impl TriggerArgs {
             marks: self.mark_on.clone(),
             ..Triggers::new(self.when.clone())
         }))
+    }
+}
+
+/// Says now what could not be started when a condition comes true: that may be in hours, and the moment is gone then.
+fn warn_of_refused<'s>(sources: impl Iterator<Item = &'s Arc<dyn Source>>) {
+    for source in sources {
+        // What starts is dropped, and with it what it attached.
+        if let Err(error) = source.start(&Root::live()) {
+            print::message(&format!("warning: --then {} could not be started here: {error}", source.spec().name));
+        }
     }
 }
 

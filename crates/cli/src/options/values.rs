@@ -2,7 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use fenxi_model::{parse_cpus, parse_seconds};
+use anyhow::anyhow;
+use fenxi_model::{near, parse_cpus, parse_seconds};
+
+/// The error for a name that is none, with those that it may have been meant to be; `list` is the command that lists all.
+pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>, list: &str) -> anyhow::Error {
+    let close = near(name, known);
+    let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
+    anyhow!("unknown {what} `{name}`{hint} (`{list}` lists them)")
+}
 
 /// A label as it is typed, `KEY=VALUE`.
 pub fn key_value(text: &str) -> Result<(String, String), String> {

@@ -67,7 +67,7 @@ impl Stdout {
     /// A buffer of its own; it must be flushed.
     pub fn new(form: Form) -> Stdout {
         let out = io::stdout();
-        let filter = (form != Form::Data || out.is_terminal()).then(|| Filter { form, rest: Vec::new() });
+        let filter = (form != Form::Data || out.is_terminal()).then(|| Filter::of(form));
         Stdout { out: io::BufWriter::new(out), filter }
     }
 }
@@ -102,20 +102,24 @@ impl Drop for Stdout {
 
 /// Makes a stream of bytes visible.
 #[derive(Debug)]
-struct Filter {
+pub(super) struct Filter {
     form: Form,
     /// The beginning of a character whose end is still to come.
     rest: Vec<u8>,
 }
 
 impl Filter {
+    pub(super) fn of(form: Form) -> Filter {
+        Filter { form, rest: Vec::new() }
+    }
+
     /// Whether `bytes` pass as they are: most do, and are not looked at one character after another.
     fn has_nothing_to_do(&self, bytes: &[u8]) -> bool {
         self.rest.is_empty() && bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
     }
 
     /// What may pass of `bytes`, which follow those before.
-    fn pass(&mut self, bytes: &[u8]) -> String {
+    pub(super) fn pass(&mut self, bytes: &[u8]) -> String {
         self.rest.extend_from_slice(bytes);
         let all = std::mem::take(&mut self.rest);
         let mut shown = String::with_capacity(all.len());
@@ -145,7 +149,7 @@ impl Filter {
     }
 
     /// What stands for a character that never ended.
-    fn end(&mut self) -> Option<&'static str> {
+    pub(super) fn end(&mut self) -> Option<&'static str> {
         let broken = !std::mem::take(&mut self.rest).is_empty();
         broken.then_some("?")
     }
@@ -161,7 +165,7 @@ mod tests {
     use super::{Filter, Form};
 
     fn passed(form: Form, parts: &[&[u8]]) -> String {
-        let mut filter = Filter { form, rest: Vec::new() };
+        let mut filter = Filter::of(form);
         let mut out: String = parts.iter().map(|part| filter.pass(part)).collect();
         out.extend(filter.end());
         out

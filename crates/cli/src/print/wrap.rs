@@ -22,6 +22,14 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// `text` in lines of the terminal's width; as it is where there is none.
+pub fn for_terminal(text: &str) -> String {
+    match super::width(&std::io::stdout()) {
+        Some(width) => text.lines().map(|line| wrapped(line, width).join("\n")).collect::<Vec<_>>().join("\n"),
+        None => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::wrapped;

@@ -89,6 +89,32 @@ fn groups_that_differ_are_told_apart_and_those_that_do_not_are_the_same() {
 }
 
 #[test]
+fn a_comparison_begins_with_a_sentence_about_the_result_that_counts() {
+    let fenxi = Fenxi::new();
+    two_groups(&fenxi);
+    let first = |args: &[&str]| {
+        let page = fenxi.ok(&[&["compare", "g=a", "g=b"], args].concat());
+        page.lines().next().unwrap().to_owned()
+    };
+    let text = first(&[]);
+    assert!(text.starts_with("B is 1.11 × slower (95 % 1.11 to 1.11), p = 0.0"), "{text}");
+    assert!(text.ends_with(", by throughput"), "{text}");
+    assert_eq!(first(&["--markdown"]), format!("**{text}**"));
+    let json: Value = serde_json::from_str(&first(&["--json"])).unwrap();
+    assert_eq!((&json["kind"], &json["text"], &json["verdict"]), (&"headline".into(), &text.into(), &"worse".into()));
+    assert!(first(&["--result", "latency_mean"]).ends_with(", by latency mean"));
+
+    // Only what counts fails, by its own margin.
+    let code =
+        |args: &[&str]| fenxi.run(&[&["compare", "g=a", "g=b", "--fail-on", "worse"], args].concat()).status.code();
+    assert_eq!(code(&["--result", "throughput"]), Some(1));
+    assert_eq!(code(&["--result", "throughput=15%"]), Some(0));
+    assert_eq!(code(&["--result", "clients"]), Some(0));
+    let unknown = fenxi.fails(1, &["compare", "g=a", "g=b", "--result", "troughput"]);
+    assert!(unknown.contains("no result `troughput` in common; did you mean `throughput`?"), "{unknown}");
+}
+
+#[test]
 fn a_transaction_costs_what_division_says() {
     let fenxi = Fenxi::new();
     two_groups(&fenxi);

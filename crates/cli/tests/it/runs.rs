@@ -41,6 +41,37 @@ fn a_store_may_be_named_from_the_folder_one_is_in() {
 }
 
 #[test]
+fn of_several_runs_of_a_name_the_latest_is_shown_and_that_is_said() {
+    let fenxi = with_runs(&["alpha", "beta", "alpha"]);
+    let output = fenxi.run(&["show", "alpha", "--json", "--no-answer"]);
+    let ids = fenxi.ok(&["runs", "alpha", "--json"]);
+    let latest: serde_json::Value = serde_json::from_str(ids.lines().next().unwrap()).unwrap();
+    let shown: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(shown["manifest"]["id"], latest["run"]);
+    assert!(text(&output.stderr).contains("the latest of 2 runs that `alpha` names"), "{}", text(&output.stderr));
+    // One that is alone is not commented on.
+    assert_eq!(text(&fenxi.run(&["show", "beta", "--no-answer"]).stderr), "");
+}
+
+#[test]
+fn a_damaged_run_does_not_blind_the_others() {
+    let fenxi = with_runs(&["alpha", "beta"]);
+    let damaged = walk(&fenxi.path()).into_iter().find(|path| path.ends_with("cpu.parquet")).unwrap();
+    let mut bytes = fs_err::read(&damaged).unwrap();
+    bytes[100] ^= 1;
+    fs_err::write(&damaged, bytes).unwrap();
+    let output = fenxi.run(&["sql", "-o", "csv", "SELECT count(DISTINCT run) AS n FROM cpu"]);
+    // A program does not take it for the whole answer.
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(1), "n\n1\n"));
+    let said = text(&output.stderr);
+    assert!(said.contains("warning: a run is left out") && said.contains("fenxi verify"), "{said}");
+    // Where it is all that was asked for there is no answer.
+    let run = damaged.parent().unwrap().file_name().unwrap().to_str().unwrap().trim_start_matches("run=").to_owned();
+    let alone = fenxi.run(&["sql", "-o", "csv", "-r", &run, "SELECT count(*) AS n FROM cpu"]);
+    assert_eq!((alone.status.code(), text(&alone.stdout).as_str()), (Some(1), ""));
+}
+
+#[test]
 fn unknown_and_ambiguous_selectors_say_what_there_is() {
     let fenxi = with_runs(&["alpha", "beta"]);
     let unknown = fenxi.fails(1, &["show", "alhpa"]);

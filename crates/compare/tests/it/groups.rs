@@ -247,13 +247,13 @@ fn every_line_of_json_has_its_kind_and_its_groups() {
     let kinds: Vec<&str> = lines.iter().map(|line| line["kind"].as_str().unwrap()).collect();
     assert_eq!(
         kinds,
-        ["changed", "reason", "metric", "metric", "metric", "metric", "metric", "metric", "split", "fact"],
+        ["headline", "changed", "reason", "metric", "metric", "metric", "metric", "metric", "metric", "split", "fact"],
         "three results, then usr, steal and idle"
     );
-    assert_eq!((&lines[0]["from"], &lines[0]["to"]), (&"a".into(), &"b".into()));
-    assert_eq!((&lines[1]["refuses"], &lines[2]["column"]), (&false.into(), &"elapsed".into()));
+    assert_eq!((&lines[1]["from"], &lines[1]["to"]), (&"a".into(), &"b".into()));
+    assert_eq!((&lines[2]["refuses"], &lines[3]["column"]), (&false.into(), &"elapsed".into()));
     // 10 s are 2 s or 4 s in user code, 1 s in the kernel, and the rest.
-    let split = &lines[8];
+    let split = &lines[9];
     assert_eq!((&split["what"], &split["whole"]["means"]), (&"elapsed".into(), &serde_json::json!([10.0, 10.0])));
     let parts: Vec<&serde_json::Value> = split["parts"].as_array().unwrap().iter().map(|p| &p["means"]).collect();
     assert_eq!(parts, [&serde_json::json!([2.0, 4.0]), &serde_json::json!([1.0, 1.0]), &serde_json::json!([7.0, 5.0])]);

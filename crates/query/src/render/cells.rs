@@ -72,7 +72,7 @@ impl Shape {
         }
         match self {
             Shape::Number { scale, decimals, .. } => match number_at(array, row) {
-                Some(value) => fixed(sink, value / scale, *decimals),
+                Some(value) => fixed(sink, value / scale, enough(value / scale, *decimals)),
                 None => sink.put("-"),
             },
             Shape::Time { millis } => moment(sink, array, row, *millis),
@@ -132,9 +132,23 @@ fn decimals(greatest: f64) -> usize {
     (3 - magnitude).clamp(0, 9) as usize
 }
 
+/// Decimals of a value in a column that has `decimals`: more where it would read as 0, and in columns of large numbers, where less than
+/// two significant digits of it would be left, so that 0.157 beside 1,234 is not 0, nor 1.24 only 1.
+fn enough(value: f64, decimals: usize) -> usize {
+    let magnitude = value.abs();
+    let least = if decimals <= 1 { 9.5 } else { 1.0 } * 10_f64.powi(-(decimals as i32));
+    // What is below that is nothing beside whatever is told in the same unit.
+    let is_small = magnitude >= TINY && magnitude < least && value.fract() != 0.0;
+    let digits = if decimals <= 1 { 2 } else { 1 };
+    if is_small { (digits - magnitude.log10().floor() as i64).clamp(decimals as i64, 9) as usize } else { decimals }
+}
+
+/// Smaller values have no more decimals than their column.
+const TINY: f64 = 1e-6;
+
 #[cfg(test)]
 mod tests {
-    use super::{Sink, decimals, scale};
+    use super::{Sink, decimals, enough, scale};
     use fenxi_model::Unit;
 
     fn fixed(value: f64, decimals: usize) -> String {
@@ -149,6 +163,18 @@ mod tests {
         assert_eq!(fixed(0.001_234, decimals(0.001_234)), "0.001234");
         assert_eq!(fixed(123_456.7, decimals(123_456.7)), "123457");
         assert_eq!(fixed(-0.001, 2), "0.00");
+    }
+
+    #[test]
+    fn no_value_that_is_something_reads_as_nothing() {
+        let in_column = |value: f64, greatest: f64| fixed(value, enough(value, decimals(greatest)));
+        assert_eq!(in_column(0.157, 1234.0), "0.157");
+        assert_eq!(in_column(1.24, 51234.0), "1.24");
+        assert_eq!((in_column(0.0372, 98.5), in_column(0.003_72, 98.5)), ("0.04".to_owned(), "0.0037".to_owned()));
+        // Two digits are enough, and whole numbers need none.
+        assert_eq!((in_column(12.34, 1234.0), in_column(3.0, 1234.5)), ("12".to_owned(), "3".to_owned()));
+        assert_eq!((in_column(0.0, 1234.0), in_column(-0.157, 1234.0)), ("0".to_owned(), "-0.157".to_owned()));
+        assert_eq!(in_column(1e-9, 98.5), "0.00");
     }
 
     #[test]

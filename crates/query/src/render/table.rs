@@ -25,17 +25,28 @@ pub(super) struct Table {
     waiting: Vec<RecordBatch>,
     n_waiting: usize,
     layout: Option<Vec<Place>>,
+    /// Columns that have no room.
+    left_out: Vec<String>,
 }
 
 /// One column of the table.
 struct Place {
+    /// Its place among the columns of the answer.
+    column: usize,
     shape: Shape,
     width: usize,
 }
 
+/// Whether rows are still to come.
+#[derive(Clone, Copy, PartialEq)]
+enum Rows {
+    AllAtHand,
+    MoreToCome,
+}
+
 impl Table {
     pub(super) fn new(style: Style, markdown: bool) -> Table {
-        Table { style, markdown, waiting: Vec::new(), n_waiting: 0, layout: None }
+        Table { style, markdown, waiting: Vec::new(), n_waiting: 0, layout: None, left_out: Vec::new() }
     }
 
     pub(super) fn batch(
@@ -49,22 +60,29 @@ impl Table {
         }
         self.n_waiting += batch.num_rows();
         self.waiting.push(batch.clone());
-        if self.n_waiting >= LOOK_AHEAD { self.settle(out, columns) } else { Ok(()) }
+        if self.n_waiting >= LOOK_AHEAD { self.settle(out, columns, Rows::MoreToCome) } else { Ok(()) }
     }
 
     pub(super) fn finish(&mut self, out: &mut Out<'_>, columns: &[AnswerColumn]) -> Result<(), QueryError> {
-        if self.layout.is_none() { self.settle(out, columns) } else { Ok(()) }
+        if self.layout.is_none() {
+            self.settle(out, columns, Rows::AllAtHand)?;
+        }
+        if self.left_out.is_empty() {
+            return Ok(());
+        }
+        let names = self.left_out.join(", ");
+        out.put(|sink| ["(no room for: ", &names, ")\n"].into_iter().try_for_each(|part| sink.put(part)))
     }
 
     /// Settles shapes and widths, and writes the header and the rows at hand.
-    fn settle(&mut self, out: &mut Out<'_>, columns: &[AnswerColumn]) -> Result<(), QueryError> {
+    fn settle(&mut self, out: &mut Out<'_>, columns: &[AnswerColumn], still: Rows) -> Result<(), QueryError> {
         let waiting = std::mem::take(&mut self.waiting);
         let mut layout: Vec<Place> = Vec::new();
         let mut measured = out.sink.beside();
         for (i, column) in columns.iter().enumerate() {
             let arrays: Vec<ArrayRef> = waiting.iter().map(|b| b.column(i).clone()).collect();
             let shape = Shape::of(column, &arrays);
-            let mut place = Place { width: width(&visible(&column.name)).max(width(shape.unit())), shape };
+            let mut place = Place { column: i, width: width(&visible(&column.name)).max(width(shape.unit())), shape };
             if !self.markdown {
                 for array in &arrays {
                     place.widen(&mut measured, array).map_err(|Full| measured.error())?;
@@ -72,10 +90,17 @@ impl Table {
             }
             layout.push(place);
         }
-        if !self.markdown
-            && let Some(width) = self.style.width
-        {
-            fit(&mut layout, columns, width);
+        let room = self.style.width.filter(|room| !self.markdown && total(&layout) > *room);
+        if let Some(room) = room {
+            if self.n_waiting == 1 && still == Rows::AllAtHand {
+                self.layout = Some(Vec::new());
+                return waiting.iter().try_for_each(|batch| turned(out, columns, &layout, batch));
+            }
+            if still == Rows::AllAtHand {
+                let alike = take_alike(&mut layout, &waiting, room);
+                above(out, columns, &alike, &waiting)?;
+            }
+            self.left_out = fit(&mut layout, columns, room);
         }
         out.put(
             |sink| if self.markdown { markdown_header(sink, columns, &layout) } else { header(sink, columns, &layout) },
@@ -107,8 +132,86 @@ impl Place {
     }
 }
 
+/// A row by itself: a line for each column.
+fn turned(
+    out: &mut Out<'_>,
+    columns: &[AnswerColumn],
+    layout: &[Place],
+    batch: &RecordBatch,
+) -> Result<(), QueryError> {
+    let names = layout.iter().map(|place| width(&visible(&columns[place.column].name))).max().unwrap_or(0);
+    for row in 0..batch.num_rows() {
+        for place in layout {
+            let name = visible(&columns[place.column].name);
+            out.put(|sink| {
+                let begin = sink.len();
+                sink.put(&name)?;
+                sink.blanks(names - width(&name) + GAP)?;
+                place.cell(sink, batch.column(place.column), row)?;
+                if !place.shape.unit().is_empty() {
+                    sink.put(" ")?;
+                    sink.put(place.shape.unit())?;
+                }
+                sink.trim_from(begin);
+                sink.put("\n")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes columns out of `layout` that say the same in all rows, from the first on, until the others fit or one is left.
+fn take_alike(layout: &mut Vec<Place>, batches: &[RecordBatch], room: usize) -> Vec<Place> {
+    let mut alike = Vec::new();
+    let mut at = 0;
+    while total(layout) > room && layout.len() > 1 && at < layout.len() {
+        if is_alike(&layout[at], batches) { alike.push(layout.remove(at)) } else { at += 1 }
+    }
+    alike
+}
+
+fn is_alike(place: &Place, batches: &[RecordBatch]) -> bool {
+    let mut known: Option<String> = None;
+    let mut sink = Sink::default();
+    batches.iter().all(|batch| {
+        let array = batch.column(place.column);
+        (0..array.len()).all(|row| {
+            sink.forget();
+            let is_written = place.shape.cell(&mut sink, array.as_ref(), row).is_ok();
+            let is_same = known.as_ref().is_none_or(|known| known == sink.text());
+            known.get_or_insert_with(|| sink.text().to_owned());
+            is_written && is_same
+        })
+    })
+}
+
+/// Says above the table what is alike in all of its rows.
+fn above(
+    out: &mut Out<'_>,
+    columns: &[AnswerColumn],
+    alike: &[Place],
+    batches: &[RecordBatch],
+) -> Result<(), QueryError> {
+    let Some(first) = batches.iter().find(|batch| batch.num_rows() > 0).filter(|_| !alike.is_empty()) else {
+        return Ok(());
+    };
+    out.put(|sink| {
+        for (i, place) in alike.iter().enumerate() {
+            sink.put(if i > 0 { ", " } else { "" })?;
+            sink.put(&visible(&columns[place.column].name))?;
+            sink.put(" ")?;
+            place.cell(sink, first.column(place.column), 0)?;
+            if !place.shape.unit().is_empty() {
+                sink.put(" ")?;
+                sink.put(place.shape.unit())?;
+            }
+        }
+        sink.put("\n")
+    })
+}
+
 fn header(sink: &mut Sink, columns: &[AnswerColumn], layout: &[Place]) -> Written {
-    line(sink, layout, |sink, i| sink.put(&visible(&columns[i].name)))?;
+    line(sink, layout, |sink, i| sink.put(&visible(&columns[layout[i].column].name)))?;
     if layout.iter().any(|p| !p.shape.unit().is_empty()) {
         line(sink, layout, |sink, i| sink.put(layout[i].shape.unit()))?;
     }
@@ -117,7 +220,7 @@ fn header(sink: &mut Sink, columns: &[AnswerColumn], layout: &[Place]) -> Writte
 
 fn markdown_header(sink: &mut Sink, columns: &[AnswerColumn], layout: &[Place]) -> Written {
     markdown_line(sink, layout.len(), |sink, i| {
-        sink.put(&escaped(&visible(&columns[i].name)))?;
+        sink.put(&escaped(&visible(&columns[layout[i].column].name)))?;
         match layout[i].shape.unit() {
             "" => Ok(()),
             unit => [" (", unit, ")"].into_iter().try_for_each(|part| sink.put(part)),
@@ -128,7 +231,7 @@ fn markdown_header(sink: &mut Sink, columns: &[AnswerColumn], layout: &[Place]) 
 
 fn rows(out: &mut Out<'_>, layout: &[Place], batch: &RecordBatch, markdown: bool) -> Result<(), QueryError> {
     for row in 0..batch.num_rows() {
-        let cell = |sink: &mut Sink, i: usize| layout[i].cell(sink, batch.column(i), row);
+        let cell = |sink: &mut Sink, i: usize| layout[i].cell(sink, batch.column(layout[i].column), row);
         if markdown {
             out.put(|sink| {
                 markdown_line(sink, layout.len(), |sink, i| {
@@ -209,18 +312,32 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
     out.into()
 }
 
-/// Takes from the widest text columns what the lines are too long by.
-fn fit(layout: &mut [Place], columns: &[AnswerColumn], width: usize) {
-    let total = |layout: &[Place]| layout.iter().map(|p| p.width).sum::<usize>() + GAP * layout.len().saturating_sub(1);
-    while total(layout) > width {
-        let widest = layout
-            .iter_mut()
-            .zip(columns)
-            .filter(|(p, c)| matches!(p.shape, Shape::Text) && p.width > NARROWEST.max(visible(&c.name).width()))
-            .max_by_key(|(p, _)| p.width);
-        match widest {
-            Some((place, _)) => place.width -= 1,
-            None => return,
+/// Columns of the terminal that a line takes.
+fn total(layout: &[Place]) -> usize {
+    layout.iter().map(|place| place.width).sum::<usize>() + GAP * layout.len().saturating_sub(1)
+}
+
+/// Takes from the widest text columns what the lines are too long by; where that is not enough, leaves out columns from the last
+/// one on, and gives their names.
+fn fit(layout: &mut Vec<Place>, columns: &[AnswerColumn], room: usize) -> Vec<String> {
+    // Ids are what is typed next: the end of one that is cut would be missed.
+    let least = |place: &Place| match &columns[place.column].name {
+        name if matches!(place.shape, Shape::Text) && name != "run" => {
+            place.width.min(NARROWEST.max(visible(name).width()))
+        }
+        _ => place.width,
+    };
+    let narrowest = |layout: &[Place]| layout.iter().map(least).sum::<usize>() + GAP * layout.len().saturating_sub(1);
+    let mut left_out = Vec::new();
+    while narrowest(layout) > room && layout.len() > 1 {
+        left_out.extend(layout.pop().map(|place| visible(&columns[place.column].name).into_owned()));
+    }
+    left_out.reverse();
+    while total(layout) > room {
+        match layout.iter_mut().filter(|place| place.width > least(place)).max_by_key(|place| place.width) {
+            Some(place) => place.width -= 1,
+            None => break,
         }
     }
+    left_out
 }

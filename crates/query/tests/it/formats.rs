@@ -36,12 +36,29 @@ größer?als  123.5       3000  12345678  2026-11-21 14:00:01.500  true  -
 
 #[test]
 fn wide_text_is_cut_to_the_terminal_and_wide_characters_count_double() {
-    let sql = "SELECT '日本語日本語日本語' AS word, repeat('x', 50) AS long, 1 AS n";
+    let sql = "SELECT * FROM (VALUES ('日本語日本語日本語', repeat('x', 50), 1), ('a', repeat('y', 50), 2)) AS v(word, long, n)";
     let out = render(sql, Format::Table, Style { width: Some(40) });
     assert_eq!(out.lines().nth(2).unwrap(), "日本語日本語日本語  xxxxxxxxxxxxxxxx…  1");
     let out = render(sql, Format::Table, Style { width: Some(30) });
     assert!(out.lines().nth(2).unwrap().starts_with("日本語日本"), "{out}");
     assert!(out.lines().nth(2).unwrap().contains("…  x"), "{out}");
+}
+
+#[test]
+fn what_is_too_wide_is_turned_said_above_or_left_out_and_named() {
+    let narrow = |sql: &str| render(sql, Format::Table, Style { width: Some(30) });
+    let one = narrow("SELECT 'a' AS word, repeat('x', 50) AS long, 1 AS n");
+    assert_eq!(one, format!("word  a\nlong  {}\nn     1\n", "x".repeat(50)));
+    let alike = "SELECT * FROM (VALUES ('vm', repeat('x', 50), 1), ('vm', repeat('y', 50), 2)) AS v(host, long, n)";
+    let above = narrow(alike);
+    assert!(above.starts_with("host vm\nlong") && above.lines().all(|line| line.chars().count() <= 30), "{above}");
+    let numbers = "SELECT * FROM (VALUES (1111111111, 1111111112, 1111111113, 1111111114), \
+                   (2111111111, 2111111112, 2111111113, 2111111114)) AS v(a, b, c, d)";
+    let left_out = narrow(numbers);
+    assert!(left_out.ends_with("2111111111  2111111112\n(no room for: c, d)\n"), "{left_out}");
+    // Where there is no terminal all of it stands in one table.
+    let all = render(alike, Format::Table, Style::default());
+    assert!(all.starts_with("host  long") && !all.contains("no room"), "{all}");
 }
 
 #[test]

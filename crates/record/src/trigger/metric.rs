@@ -209,7 +209,13 @@ fn column(lexer: &mut Lexer<'_>, table: &'static Table) -> Result<Value, String>
     }
     let Some(place) = table.index_of(name) else {
         let numbers = table.columns.iter().filter(|column| is_number(column)).map(|column| column.name);
-        return Err(format!("the table `{}` has no column `{name}`{}", table.name, is_it(name, numbers)));
+        // What is computed is no column, and meant as often.
+        let computed = (table.id == cpu::TABLE.id).then_some("busy");
+        return Err(format!(
+            "the table `{}` has no column `{name}`{}",
+            table.name,
+            is_it(name, numbers.chain(computed))
+        ));
     };
     if !is_number(&table.columns[place]) {
         return Err(format!("`{name}` of `{}` is a label, not a number", table.name));
@@ -229,7 +235,10 @@ fn example(table: &'static Table) -> String {
 /// `; is it `a` or `b`?`, or nothing.
 fn is_it<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let near: Vec<String> = near(name, known).into_iter().map(|name| format!("`{name}`")).collect();
-    if near.is_empty() { String::new() } else { format!("; is it {}?", near.join(" or ")) }
+    if near.is_empty() {
+        return "; `fenxi tables` lists what there is".to_owned();
+    }
+    format!("; is it {}?", near.join(" or "))
 }
 
 fn selection_of(lexer: &mut Lexer<'_>, table: &'static Table) -> Result<Vec<Match>, String> {

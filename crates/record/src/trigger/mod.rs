@@ -100,7 +100,7 @@ impl Triggers {
 pub struct Triggered {
     /// As it was written.
     pub condition: String,
-    /// How often it fired.
+    /// How often it fired, in all runs of the recording.
     pub fired: u32,
     /// What to say when it never did.
     pub never: Option<String>,
@@ -275,8 +275,8 @@ impl Armed {
     pub(crate) fn triggered(&self) -> Vec<Triggered> {
         let of = |watched: &Watched| Triggered {
             condition: watched.condition.text.clone(),
-            fired: watched.n_fired,
-            never: (watched.n_fired == 0).then(|| watched.never()),
+            fired: watched.n_fired_ever,
+            never: (watched.n_fired_ever == 0).then(|| watched.never()),
         };
         self.watched.iter().map(of).collect()
     }

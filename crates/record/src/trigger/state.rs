@@ -51,7 +51,12 @@ pub(super) struct Watched {
     /// When each text of an event was last seen to fire.
     last_event: Option<f64>,
     extreme: Option<Extreme>,
+    /// How often it fired in the open run.
     pub(super) n_fired: u32,
+    /// How often it fired in all runs of the recording.
+    pub(super) n_fired_ever: u32,
+    /// For how many seconds it is calm, where that or what it has fired at before kept it from firing in the open run.
+    held_back: Option<f64>,
 }
 
 #[derive(Debug, Default)]
@@ -87,7 +92,15 @@ impl Moment {
 
 impl Watched {
     pub(super) fn new(condition: Condition) -> Watched {
-        Watched { condition, series: BTreeMap::new(), last_event: None, extreme: None, n_fired: 0 }
+        Watched {
+            condition,
+            series: BTreeMap::new(),
+            last_event: None,
+            extreme: None,
+            n_fired: 0,
+            n_fired_ever: 0,
+            held_back: None,
+        }
     }
 
     /// Looks at the rows of a tick; `sessions` is how many there are where the condition counts these.
@@ -119,16 +132,22 @@ impl Watched {
             }
         };
         self.n_fired += fired.len() as u32;
+        self.n_fired_ever += fired.len() as u32;
         fired
     }
 
     /// Another run begins: what it says of itself at the end is about that.
     pub(super) fn begin_next(&mut self) {
-        (self.n_fired, self.extreme) = (0, None);
+        (self.n_fired, self.extreme, self.held_back) = (0, None, None);
     }
 
     /// What to say of a condition that never fired.
     pub(super) fn never(&self) -> String {
+        if let Some(calm_s) = self.held_back {
+            return format!(
+                "did not fire again: it had fired before, and does so neither within {calm_s} s (--calm) nor as long as it goes on"
+            );
+        }
         let what = match &self.condition.what {
             What::Event(_) => return "never fired: there was no such event".to_owned(),
             What::Unusual(..) => "the value farthest from the hour before was at a robust z-score of",
@@ -154,6 +173,7 @@ impl Watched {
         let mut fired = Vec::new();
         for message in messages {
             if moment.is_calm(self.last_event) {
+                self.held_back = Some(moment.calm_s);
                 continue;
             }
             self.last_event = Some(moment.now);
@@ -197,7 +217,11 @@ impl Watched {
             };
             // It held over the interval that ends now.
             let held_s = moment.now - *series.since.get_or_insert(moment.now - moment.dt);
-            if series.has_fired || held_s < hold_s - EARLY_S || moment.is_calm(series.last_fired) {
+            if held_s < hold_s - EARLY_S {
+                continue;
+            }
+            if series.has_fired || moment.is_calm(series.last_fired) {
+                self.held_back = Some(moment.calm_s);
                 continue;
             }
             (series.has_fired, series.last_fired) = (true, Some(moment.now));
@@ -252,11 +276,13 @@ impl Watched {
                 series.levels = levels.iter().map(|level| (value < *level, None)).collect();
                 continue;
             }
+            let mut is_held_back = false;
             for (level, (is_armed, last)) in levels.iter().zip(&mut series.levels) {
                 if value < level * AGAIN {
                     *is_armed = true;
                 }
                 if value < *level || !*is_armed || moment.is_calm(*last) {
+                    is_held_back |= value >= *level && last.is_some();
                     continue;
                 }
                 (*is_armed, *last) = (false, Some(moment.now));
@@ -268,6 +294,9 @@ impl Watched {
                     held_s: 0.0,
                     message,
                 });
+            }
+            if is_held_back {
+                self.held_back = Some(moment.calm_s);
             }
         }
         fired

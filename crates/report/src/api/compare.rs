@@ -41,7 +41,7 @@ fn answer(context: &Context<'_>, query: &Query) -> Result<Reply, ApiError> {
     };
     let a = Group::read(context.engine, query.required("a")?, chosen)?;
     let b = Group::read(context.engine, query.required("b")?, chosen)?;
-    let request = Request { margin, per: query.get("per"), force: query.flag("force") };
+    let request = Request { margin, per: query.get("per"), force: query.flag("force"), ..Request::default() };
     let mut found = SideBySide::of(&a, &b, request)?;
     if !query.flag("all") {
         found.comparison = found.comparison.map(Comparison::only_news);

@@ -45,6 +45,15 @@ pub enum Existing {
     Replaced,
 }
 
+/// When a file has to be on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDisk {
+    /// Before it gets its name: something else is going to be removed for it.
+    Now,
+    /// When the system writes it: what it was made of stays.
+    Later,
+}
+
 /// The file that the new one stands for.
 #[derive(Clone, Copy, Debug)]
 pub struct Like<'a> {
@@ -76,17 +85,20 @@ impl Making {
         Ok((Making { path: path.to_owned(), file, hidden }, theirs))
     }
 
-    /// Gives the file owner, extended attributes, mode and times of `like`, syncs it, gives it its name, and syncs that.
+    /// Gives the file owner, extended attributes, mode and times of `like`, and its name; both are synced where that is
+    /// asked for.
     /// Attributes that could not be given are told.
     ///
     /// # Errors
     /// The file cannot be synced or renamed; there is a file of that name, and it stays.
-    pub fn keep(mut self, like: Option<Like<'_>>, existing: Existing) -> io::Result<Vec<String>> {
+    pub fn keep(mut self, like: Option<Like<'_>>, existing: Existing, on_disk: OnDisk) -> io::Result<Vec<String>> {
         let lost = match like {
             Some(like) => copy_facts(&self.file, like)?,
             None => Vec::new(),
         };
-        self.file.sync_all()?;
+        if on_disk == OnDisk::Now {
+            self.file.sync_all()?;
+        }
         match (&self.hidden, existing) {
             (Some(hidden), Existing::Stays) => rename_if_free(hidden, &self.path)?,
             (Some(hidden), Existing::Replaced) => fs_err::rename(hidden, &self.path)?,
@@ -97,7 +109,9 @@ impl Making {
             (None, Existing::Replaced) => self.replace()?,
         }
         self.hidden = None;
-        sync_directory(&self.path)?;
+        if on_disk == OnDisk::Now {
+            sync_directory(&self.path)?;
+        }
         Ok(lost)
     }
 
@@ -294,11 +308,11 @@ mod tests {
         let path = directory.path().join("made");
         fs_err::write(&path, "old").expect("written");
         let (making, _file) = Making::begin(&path, 0o666).expect("begins");
-        let error = making.keep(None, Existing::Stays).expect_err("exists");
+        let error = making.keep(None, Existing::Stays, OnDisk::Now).expect_err("exists");
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs_err::read_to_string(&path).expect("read"), "old");
         let (making, _file) = Making::begin(&path, 0o666).expect("begins");
-        making.keep(None, Existing::Replaced).expect("replaced");
+        making.keep(None, Existing::Replaced, OnDisk::Now).expect("replaced");
         assert_eq!(fs_err::read_to_string(&path).expect("read"), "");
         assert_eq!(fs_err::read_dir(directory.path()).expect("readable").count(), 1);
     }
@@ -314,7 +328,7 @@ mod tests {
         futimens(&file, &Timestamps { last_access: then, last_modification: then }).expect("times");
         let like = fs_err::metadata(&old).expect("facts");
         let (making, _file) = Making::begin(&new, 0o600).expect("begins");
-        making.keep(Some(Like { file: &file, facts: &like }), Existing::Stays).expect("kept");
+        making.keep(Some(Like { file: &file, facts: &like }), Existing::Stays, OnDisk::Now).expect("kept");
         let made = fs_err::metadata(&new).expect("facts");
         assert_eq!((made.mode(), made.uid(), made.gid()), (like.mode(), like.uid(), like.gid()));
         assert_eq!((made.mtime(), made.mtime_nsec()), (1_000_000_000, 123_456_789));

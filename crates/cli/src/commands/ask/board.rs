@@ -86,5 +86,5 @@ pub fn list(all: &BTreeMap<String, Result<Board, QueryError>>, format: Format) -
         return "no boards; a board is a file boards/NAME.md in the store: text with questions in it\n".to_owned();
     }
     let rows: Vec<_> = all.iter().map(|(name, read)| vec![name.clone(), said(read)]).collect();
-    print::columns(&["board", "title"], &[], &rows)
+    print::listing(&["board", "title"], &[], &[], &rows)
 }

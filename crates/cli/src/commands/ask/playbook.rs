@@ -187,5 +187,5 @@ pub fn list(all: &[Playbook], format: Format) -> String {
     let row =
         |playbook: &Playbook| vec![playbook.name.clone(), playbook.steps.len().to_string(), playbook.title.clone()];
     let rows: Vec<_> = all.iter().map(row).collect();
-    print::columns(&["playbook", "steps", "title"], &[1], &rows)
+    print::listing(&["playbook", "steps", "title"], &[1], &[1], &rows)
 }

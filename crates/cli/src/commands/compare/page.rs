@@ -1,14 +1,18 @@
 //! A comparison as text, for a terminal or a Markdown document.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use fenxi_analyze::{Centre, Verdict};
-use fenxi_compare::{Comparison, FactDiff, Group, Line, SideBySide, Split, range_words, sign_of};
+use fenxi_compare::{Comparison, FactDiff, Group, Line, SideBySide, Split, change, range_words, run_names, sign_of};
 use fenxi_model::Unit;
 
 use crate::{parts, print, progress::plural};
 
 /// A comparison as text.
+#[derive(Debug, Default)]
 pub struct Page {
     /// Markdown in place of aligned columns.
     pub markdown: bool,
@@ -16,6 +20,10 @@ pub struct Page {
     pub all: bool,
     /// Whether metrics are costs of a transaction.
     pub per: bool,
+    /// Columns of the terminal, where there is one.
+    pub width: Option<usize>,
+    /// What had no room there.
+    pub left_out: BTreeSet<String>,
     /// The text.
     pub out: String,
 }
@@ -30,7 +38,12 @@ const FEW_HEADER: [&str; 7] = ["", "A", "A min … max", "B", "B min … max", "
 
 impl Page {
     fn line(&mut self, text: &str) {
-        self.out.push_str(text);
+        let width = self.width.filter(|width| !self.markdown && text.chars().count() > *width);
+        match width {
+            None => self.out.push_str(text),
+            // What follows stands a little to the right of its first line.
+            Some(width) => self.out.push_str(&print::wrapped(text, width.saturating_sub(2)).join("\n  ")),
+        }
         self.out.push('\n');
     }
 
@@ -39,12 +52,22 @@ impl Page {
         self.line(&format!("\n{mark}{text}"));
     }
 
+    /// What it comes to.
+    pub fn headline(&mut self, found: &SideBySide<'_>) {
+        let Some(headline) = &found.headline else { return };
+        let mark = if self.markdown { "**" } else { "" };
+        self.line(&print::visible(&format!("{mark}{}{mark}", headline.text)));
+        self.line("");
+    }
+
     /// Who is compared, and what speaks against it.
     pub fn head(&mut self, found: &SideBySide<'_>) {
         for (which, group) in [("A", found.a), ("B", found.b)] {
-            let names: Vec<&str> = group.runs.iter().map(|run| run.name.as_str()).collect();
-            let names = print::visible(&names.join(", ")).into_owned();
-            self.line(&format!("{which}: {}: {names}", plural(group.runs.len() as u64, "run")));
+            let names = run_names(group.runs.iter().map(|run| run.name.as_str()));
+            // Names that are all alike tell less than what chose the runs.
+            let chosen = if names.contains(" × ") { format!(" of {}", group.title) } else { String::new() };
+            let text = format!("{which}: {}{chosen}: {names}", plural(group.runs.len() as u64, "run"));
+            self.line(&print::visible(&text));
             self.windows(group);
         }
         for change in &found.changed {
@@ -73,7 +96,7 @@ impl Page {
         }
         let alike = seen.len() == 1;
         for (window, names) in seen {
-            let of = if alike { String::new() } else { format!(" of {}", names.join(", ")) };
+            let of = if alike { String::new() } else { format!(" of {}", run_names(names)) };
             self.line(&print::visible(&format!("   {window}{of}")));
         }
     }
@@ -103,6 +126,9 @@ impl Page {
             self.table(lines, |line| format!("{}{}", name_of(line, per), of_key(&line.key)));
         }
         self.facts(&shown.facts);
+        if let Some(note) = print::left_out(&self.left_out.iter().cloned().collect::<Vec<_>>()) {
+            self.line(&format!("\n{note}"));
+        }
     }
 
     /// A change of time, as the sum of the changes of its parts.
@@ -110,7 +136,7 @@ impl Page {
         let Some(split) = split else { return };
         self.title(&parts::title(split));
         let table = parts::of_two(split);
-        self.rows(&table.header, 1..table.header.len() - 1, &table.rows);
+        self.rows(&table.header, 1..table.header.len() - 1, parts::SPARE_OF_TWO, &table.rows);
         if !split.notes.is_empty() {
             self.line("");
         }
@@ -123,15 +149,21 @@ impl Page {
     fn table(&mut self, lines: &[Line], name: impl Fn(&Line) -> String) {
         if lines.iter().all(|line| line.verdict == Verdict::Insufficient) {
             let rows: Vec<Vec<String>> = lines.iter().map(|line| few_cells(line, name(line))).collect();
-            return self.rows(&FEW_HEADER, 1..6, &rows);
+            return self.rows(&FEW_HEADER, 1..6, &[4, 2], &rows);
         }
         let rows: Vec<Vec<String>> = lines.iter().map(|line| cells(line, name(line))).collect();
-        self.rows(&HEADER, 1..7, &rows);
+        self.rows(&HEADER, 1..7, &[5, 4, 6], &rows);
     }
 
     /// A table whose columns `right` hold numbers.
-    fn rows(&mut self, header: &[&str], right: Range<usize>, rows: &[Vec<String>]) {
-        self.out.push_str(&print::table(header, right, rows, self.markdown));
+    fn rows(&mut self, header: &[&str], right: Range<usize>, spare: &[usize], rows: &[Vec<String>]) {
+        if self.markdown {
+            self.out.push_str(&print::markdown_table(header, right, rows));
+            return;
+        }
+        let listed = print::fitted(header, &right.collect::<Vec<_>>(), spare, rows, self.width);
+        self.out.push_str(&listed.text);
+        self.left_out.extend(listed.left_out);
     }
 
     /// Short facts side by side, long ones line by line.
@@ -148,7 +180,7 @@ impl Page {
                 let [a, b] = &fact.values;
                 vec![format!("{} {}", fact.topic, fact.name), word(a), word(b)]
             };
-            self.rows(&["", "A", "B"], 0..0, &short.iter().map(row).collect::<Vec<_>>());
+            self.rows(&["", "A", "B"], 0..0, &[], &short.iter().map(row).collect::<Vec<_>>());
         }
         for fact in long {
             self.long_fact(fact);
@@ -195,15 +227,6 @@ fn name_of(line: &Line, per: bool) -> &str {
 fn of_key(key: &str) -> String {
     let values: Vec<&str> = key.split(',').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value).collect();
     if values.is_empty() { String::new() } else { format!(" of {}", values.join(" ")) }
-}
-
-/// A change, as a share or in the unit of the line.
-fn change(line: &Line, value: f64) -> String {
-    if line.relative {
-        return format!("{:+.1} %", 100.0 * value);
-    }
-    let sign = if value > 0.0 { "+" } else { "" };
-    format!("{sign}{}", line.measure().human(value))
 }
 
 fn cells(line: &Line, name: String) -> Vec<String> {
@@ -255,7 +278,7 @@ mod tests {
             fact("gone", "a\nb", None, &[(Op::Removed, "a"), (Op::Removed, "b")]),
         ];
         let shown = |markdown: bool| {
-            let mut page = Page { markdown, all: false, per: false, out: String::new() };
+            let mut page = Page { markdown, ..Page::default() };
             page.facts(&facts);
             page.out
         };

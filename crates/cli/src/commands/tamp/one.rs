@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, bail};
 use fenxi_tamp::{
     Compress, Input, Lost, Meter, Output, Watch,
-    files::{Existing, Like, Making, compressed_name, decompressed_name, is_compressed_name, sync_directory},
+    files::{Existing, Like, Making, OnDisk, compressed_name, decompressed_name, is_compressed_name, sync_directory},
 };
 use fs_err::File;
 
@@ -134,13 +134,15 @@ fn convert(work: &Work<'_>, path: &Path, from: From, to: To) -> anyhow::Result<(
     if let Some(making) = making {
         let like = from.facts.is_file().then_some(Like { file: &from.file, facts: &from.facts });
         let existing = if args.place.force { Existing::Replaced } else { Existing::Stays };
-        let not_kept = making.keep(like, existing)?;
+        let partly = args.mode.range.is_some() || !lost.is_empty();
+        let takes_away = !args.place.keep && args.place.output.is_none() && !partly;
+        // Waiting for the disk takes longer than the rest: only where a file is given up for the new one.
+        let gives_up = takes_away || existing == Existing::Replaced;
+        let not_kept = making.keep(like, existing, if gives_up { OnDisk::Now } else { OnDisk::Later })?;
         if !not_kept.is_empty() {
             let names = not_kept.join(", ");
             print::message(&format!("warning: {}: extended attributes could not be kept: {names}", from.name));
         }
-        let partly = args.mode.range.is_some() || !lost.is_empty();
-        let takes_away = !args.place.keep && args.place.output.is_none() && !partly;
         if takes_away && !changed {
             fs_err::remove_file(path)?;
             sync_directory(path)?;

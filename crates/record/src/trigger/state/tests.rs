@@ -177,3 +177,18 @@ fn sessions_are_counted_elsewhere() {
     let fired: Vec<_> = [0.0, 1.0, 2.0, 3.0].map(|n| made.look_for(|_| {}, Some(n)).len()).into();
     assert_eq!(fired, [0, 0, 1, 0]);
 }
+
+#[test]
+fn a_condition_that_is_held_back_says_so_and_not_that_it_never_held() {
+    let mut made = Made::new("sched.runnable > 5", 60.0);
+    assert_eq!(made.ticks(&[9.0, 9.0]), [0]);
+    // The next run: it goes on, ends, and comes again within the calm.
+    made.watched.begin_next();
+    assert_eq!(made.ticks(&[9.0, 1.0, 9.0]), [] as [usize; 0]);
+    assert!(made.watched.never().starts_with("did not fire again: it had fired before"), "{}", made.watched.never());
+    assert_eq!((made.watched.n_fired, made.watched.n_fired_ever), (0, 1));
+    // One in which it does not hold.
+    made.watched.begin_next();
+    assert_eq!(made.ticks(&[1.0]), [] as [usize; 0]);
+    assert!(made.watched.never().starts_with("never fired: the largest value seen was 1"), "{}", made.watched.never());
+}

@@ -13,7 +13,7 @@ import { type Numbers, type Panel, type Run, type SeriesData, type TimeData, unp
 import { chartKeys, plot, type Shade } from "./plot";
 import { colour, theme, useNear, useShared, useWidth } from "./shared";
 import { tip } from "./tooltip";
-import { clock, human, moment, words } from "./units";
+import { clock, duration, human, moment, plain, words } from "./units";
 
 /** So many series are shown at first; the others wait in the legend. */
 const SHOWN = 12;
@@ -35,8 +35,12 @@ interface Props {
   over?: Panel;
 }
 
-export function timesOf(time: TimeData): number[] {
-  return Array.from({ length: time.n }, (_, i) => time.t0 + i * time.step);
+/** The ends of the bins. The last one may be short: it ends with the longest of `runs`. */
+export function timesOf(time: TimeData, runs: Pick<Run, "duration_s">[] = []): number[] {
+  const times = Array.from({ length: time.n }, (_, i) => time.t0 + i * time.step);
+  const [end, last] = [Math.max(0, ...runs.map((r) => r.duration_s)), time.n - 1];
+  if (last > 0 && end > times[last - 1] && end < times[last]) times[last] = end;
+  return times;
 }
 
 export function seriesName(s: SeriesData, runs: Run[], alone: boolean): string {
@@ -87,7 +91,7 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
   }, [time, only, host, over]);
   // The finer bins of the two: a coarse value holds for all of them.
   const grid = over?.time && over.time.step < time.step ? over.time : time;
-  const times = useMemo(() => timesOf(grid), [grid]);
+  const times = useMemo(() => timesOf(grid, only === undefined ? runs : [runs[only]]), [grid, runs, only]);
   const isOver = (i: number) => i >= lower;
   const unitOf = (i: number) => (isOver(i) ? (over?.unit ?? "") : panel.unit);
   const values = (i: number, packed = series[i].avg): Numbers => {
@@ -170,7 +174,7 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
       tip.set({
         x: event.clientX,
         y: event.clientY,
-        head: head(times[place], grid.step, runs, only),
+        head: head(times[place], grid.step, runs, only, times[place] - (times[place - 1] ?? -Infinity)),
         lines,
         notes: told(happened, pointer, second, runs),
         more: rows.length > SHOWN ? `and ${rows.length - SHOWN} more` : undefined,
@@ -201,7 +205,7 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
     name: names[i],
     colour: look(i).stroke,
     dashed: look(i).dash.length > 0,
-    value: human(s.stats.avg, unitOf(i)) + (isOver(i) ? " →" : ""),
+    value: plain(s.stats.avg, unitOf(i)) + (isOver(i) ? " →" : ""),
     zero: isZero(s),
     title: [
       `average ${human(s.stats.avg, unitOf(i))}, min ${human(s.stats.min, unitOf(i))}, max ${human(s.stats.max, unitOf(i))}`,
@@ -227,11 +231,12 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
   );
 }
 
-/** `4:05 since the start · 2026-11-21 14:26:38 UTC`; the length of the bin when it holds several samples. */
-export function head(t: number, step: number, runs: Run[], only?: number): string {
+/** `4:05 since the start · 2026-11-21 14:26:38 UTC`; a bin that took clearly less time than the others says how long it was. */
+export function head(t: number, step: number, runs: Run[], only?: number, took_s = step): string {
   const run = runs.length === 1 ? runs[0] : only === undefined ? undefined : runs[only];
-  const at = `${clock(t, step < 1)}`;
-  return run ? `${at} · ${moment(run.start_ms + t * 1000).slice(11)}` : `${at} since the start`;
+  const short = took_s < 0.9 * step ? `, of ${duration(took_s)} only` : "";
+  const at = `${clock(t, step < 1 || short !== "")}`;
+  return (run ? `${at} · ${moment(run.start_ms + t * 1000).slice(11)}` : `${at} since the start`) + short;
 }
 
 /** Warm-up and named windows of the run shown; of several runs none, for they differ. */

@@ -7,7 +7,7 @@ import { type Sheet, withUnit } from "./export";
 export function sheetOf(panel: Panel, runs: Run[]): Sheet {
   const { time, table } = panel;
   if (time) {
-    const times = timesOf(time);
+    const times = timesOf(time, runs);
     const columns = time.series.map((s) => unpack(s.avg));
     return {
       head: ["time (s)", ...time.series.map((s) => withUnit(seriesName(s, runs, false), s.unit))],

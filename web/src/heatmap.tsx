@@ -5,7 +5,8 @@ import { bands, type Cell, Grid } from "./charts/grid";
 import { HeatScale } from "./charts/legend-scale";
 import { type Panel, type Run, type SeriesData, type TimeData, unpack } from "./payload";
 import { heat } from "./shared";
-import { head, meaning, timesOf } from "./timechart";
+import { meaning } from "./timechart";
+import { head, timesOf } from "./bins";
 import { human, plural, words } from "./units";
 
 /** From so many rows on, those with nothing but zeros are folded away. */

@@ -199,12 +199,14 @@ function Folded({ panels, runs }: { panels: Panel[]; runs: Run[] }) {
 }
 
 const isWide = (p: Header) => ["table", "summary", "tiles", "heatmap"].includes(p.chart);
-/** Characters of a table that half a page has room for. */
-const NARROW = 66;
+/** Characters of a table that half a page has room for, and the width of a window in which it has. */
+const NARROW = 80;
+const HALVES = 1350;
 
-/** Whether half a page is enough for the table of a panel. */
+/** Whether half a page is enough for a panel that is wide by its kind. */
 function isNarrow(p: Panel): boolean {
-  return p.chart === "table" && !!p.table && charactersOf(p.table) <= NARROW;
+  if (innerWidth < HALVES) return false;
+  return p.chart === "summary" || p.chart === "tiles" || (p.chart === "table" && !!p.table && charactersOf(p.table) <= NARROW);
 }
 
 /** Which panels take a whole row: wide kinds, and a narrow one that would stand beside nothing. */

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { paintsOf, partOf } from "./activity";
+import { head, sharedAddress, timesOf } from "./bins";
 import { resampled, suitsLog, useLog } from "./charts/axis";
 import { lonePoints } from "./charts/lone";
 import { useHeight } from "./compact";
@@ -13,7 +14,7 @@ import { type Numbers, type Panel, type Run, type SeriesData, type TimeData, unp
 import { chartKeys, plot, type Shade } from "./plot";
 import { colour, theme, useNear, useShared, useWidth } from "./shared";
 import { tip } from "./tooltip";
-import { clock, duration, human, moment, plain, words } from "./units";
+import { human, plain, words } from "./units";
 
 /** So many series are shown at first; the others wait in the legend. */
 const SHOWN = 12;
@@ -33,14 +34,6 @@ interface Props {
   host?: string;
   /** Another question over time, drawn over this one with an axis on the right. */
   over?: Panel;
-}
-
-/** The ends of the bins. The last one may be short: it ends with the longest of `runs`. */
-export function timesOf(time: TimeData, runs: Pick<Run, "duration_s">[] = []): number[] {
-  const times = Array.from({ length: time.n }, (_, i) => time.t0 + i * time.step);
-  const [end, last] = [Math.max(0, ...runs.map((r) => r.duration_s)), time.n - 1];
-  if (last > 0 && end > times[last - 1] && end < times[last]) times[last] = end;
-  return times;
 }
 
 export function seriesName(s: SeriesData, runs: Run[], alone: boolean): string {
@@ -114,11 +107,13 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
   const own = paintsOf(series.map(columnOf), isLine);
   // Classes of activity are called as the field calls them; one server need not be named with each of them.
   const servers = new Set(series.map((s) => s.name.slice(0, s.name.length - columnOf(s).length)));
-  const names = series.map((s, i) => {
+  const whole = series.map((s, i) => {
     const part =
       own && !byRun && !isOver(i) && servers.size === 1 && (partOf(columnOf(s)) ?? (isLine[i] ? words(columnOf(s), s.unit) : undefined));
     return part || seriesName(s, only === undefined ? runs : [runs[0]], alone);
   });
+  const address = sharedAddress(whole.slice(0, lower));
+  const names = whole.map((name) => (name.startsWith(address) ? name.slice(address.length) : name));
   const look = (i: number) => {
     // Over areas of any colour only that of the text is seen.
     if (isOver(i) && stacked) return { stroke: mode === "dark" ? "#ffffff" : "#111111", dash: DASHES[1 + ((i - lower) % 3)] };
@@ -229,14 +224,6 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
       <Legend entries={entries} shown={shown} onChange={setShown} first={SHOWN} />
     </div>
   );
-}
-
-/** `4:05 since the start · 2026-11-21 14:26:38 UTC`; a bin that took clearly less time than the others says how long it was. */
-export function head(t: number, step: number, runs: Run[], only?: number, took_s = step): string {
-  const run = runs.length === 1 ? runs[0] : only === undefined ? undefined : runs[only];
-  const short = took_s < 0.9 * step ? `, of ${duration(took_s)} only` : "";
-  const at = `${clock(t, step < 1 || short !== "")}`;
-  return (run ? `${at} · ${moment(run.start_ms + t * 1000).slice(11)}` : `${at} since the start`) + short;
 }
 
 /** Warm-up and named windows of the run shown; of several runs none, for they differ. */

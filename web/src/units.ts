@@ -95,7 +95,7 @@ export function plain(value: number | null | undefined, unit: string): string {
   if (unit === "s/s") return `${duration(value)}/s`;
   const text = human(value, unit);
   if (!/e-\d/.test(text)) return text;
-  return value > 0 ? `< ${human(0.001, unit)}` : `> ${human(-0.001, unit)}`;
+  return value > 0 ? `< ${short(0.001, unit)}` : `> ${short(-0.001, unit)}`;
 }
 
 /** The same without zeros at the end of a fraction, 5 for 5.00: for ticks of axes, and numbers of things. */

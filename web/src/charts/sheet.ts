@@ -1,7 +1,8 @@
 // The values behind a panel as rows, for CSV: a table as it is, series over time side by side.
 
 import { type Panel, type Run, type TableData, unpack } from "../payload";
-import { seriesName, timesOf } from "../timechart";
+import { seriesName } from "../timechart";
+import { timesOf } from "../bins";
 import { type Sheet, withUnit } from "./export";
 
 export function sheetOf(panel: Panel, runs: Run[]): Sheet {

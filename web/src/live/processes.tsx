@@ -5,13 +5,14 @@ import { Sparkline } from "../sparkline";
 import { human, MISSING } from "../units";
 
 /** So many are listed. */
-const LISTED = 10;
+const LISTED = 8;
 /** Ticks over which CPU time is averaged: one second alone would let the list jump. */
 const TICKS = 5;
 
 export interface Busy {
   name: string;
   pid: string;
+  user: string;
   /** Percent of one CPU over the last ticks. */
   cpu: number;
   rss: number | null;
@@ -25,11 +26,10 @@ export function busiest(streams: Stream[]): Busy[] {
   const all = [...of("cpu")].map(([label, stream]) => {
     // What said nothing in a second used no CPU then.
     const recent = stream.values.slice(-TICKS).map((v) => v ?? 0);
-    const parts = label.split(",");
-    const pid = parts.find((part) => /^\d+$/.test(part)) ?? "";
+    const parts = /^(?:(\d+),)?(.*?)(?:,([^,]*))?$/s.exec(label);
+    const [pid, name, user] = [parts?.[1] ?? "", parts?.[2] ?? label, parts?.[3] ?? ""];
     const memory = (rss.get(label)?.values ?? []).reduce((last, v) => v ?? last, null);
-    const name = parts.filter((part) => part !== pid).join(",");
-    return { name, pid, cpu: recent.reduce((a, b) => a + b, 0) / Math.max(1, recent.length), rss: memory, values: stream.values };
+    return { name, pid, user, cpu: recent.reduce((a, b) => a + b, 0) / Math.max(1, recent.length), rss: memory, values: stream.values };
   });
   return all
     .filter((p) => p.cpu > 0)
@@ -41,7 +41,7 @@ export function Processes({ streams }: { streams: Stream[] }) {
   const rows = busiest(streams);
   if (!streams.some((s) => s.table === "process")) return null;
   return (
-    <section class="panel wide live-processes">
+    <section class="panel live-processes">
       <h3>Who uses the CPU?</h3>
       {rows.length === 0 ? (
         <p class="quiet">No process used CPU time in the last seconds.</p>
@@ -52,6 +52,7 @@ export function Processes({ streams }: { streams: Stream[] }) {
               <tr>
                 <th>process</th>
                 <th class="num">pid</th>
+                <th>user</th>
                 <th class="num" title="percent of one CPU, mean of the last five seconds">
                   CPU
                 </th>
@@ -64,10 +65,11 @@ export function Processes({ streams }: { streams: Stream[] }) {
                 <tr key={`${p.name} ${p.pid}`}>
                   <td>{p.name}</td>
                   <td class="num">{p.pid || MISSING}</td>
+                  <td>{p.user || MISSING}</td>
                   <td class="num strong">{human(p.cpu, "%")}</td>
                   <td class="num">{human(p.rss, "B")}</td>
                   <td>
-                    <Sparkline values={p.values} unit="%" width={200} height={22} />
+                    <Sparkline values={p.values} unit="%" width={150} height={22} />
                   </td>
                 </tr>
               ))}

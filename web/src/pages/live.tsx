@@ -36,6 +36,8 @@ function LivePage({ query }: { query: URLSearchParams }) {
   const charts = asked.map((q) => ({ ...q, streams: pick(streams, q) })).filter((c) => c.streams.length > 0);
   const charted = new Set(charts.flatMap((c) => c.streams.map((s) => s.key)));
   for (const s of streams) if (s.table === "process" && !run) charted.add(s.key);
+  // The list of processes stands before the charts.
+  const beside = streams.some((s) => s.table === "process") ? 1 : 0;
   return (
     <main id="main" tabIndex={-1}>
       <div class="page-head">
@@ -88,7 +90,7 @@ function LivePage({ query }: { query: URLSearchParams }) {
             unit={units(c.streams[0])?.unit ?? ""}
             stacked={c.chart === "stacked"}
             span_s={span}
-            wide={i === charts.length - 1 && i % 2 === 0}
+            wide={i === charts.length - 1 && (i + beside) % 2 === 0}
             meaning={(s) => (c.live.columns.some((l) => l.name === s.column && l.complement) ? undefined : units(s)?.doc)}
           />
         ))}

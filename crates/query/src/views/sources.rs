@@ -8,7 +8,18 @@ use crate::lex::{self, Token};
 const MAKERS: [&str; 4] = ["values", "range", "generate_series", "unnest"];
 /// What ends the list of a FROM.
 const ENDS: [&str; 12] = [
-    "where", "group", "order", "having", "limit", "union", "window", "qualify", "select", "intersect", "except", "join",
+    "where",
+    "group",
+    "order",
+    "having",
+    "limit",
+    "union",
+    "window",
+    "qualify",
+    "select",
+    "intersect",
+    "except",
+    "join",
 ];
 
 /// Where the rows of a statement come from.
@@ -66,7 +77,8 @@ impl Sources {
 
 /// Whether the JOIN behind `before` may give rows where what stands before it has none, or one of an aggregate.
 fn keeps_its_rows(before: &[Token]) -> bool {
-    let kinds = before.iter().rev().map_while(|token| if let Token::Name(name) = token { Some(name.as_str()) } else { None });
+    let kinds =
+        before.iter().rev().map_while(|token| if let Token::Name(name) = token { Some(name.as_str()) } else { None });
     kinds.take(2).take_while(|name| ["outer", "right", "full", "cross"].contains(name)).any(|name| name != "outer")
 }
 
@@ -80,16 +92,25 @@ mod tests {
 
     #[test]
     fn rows_come_from_what_a_from_begins_with() {
-        assert_eq!(names("SELECT cpu, sum(x) FROM process JOIN runs USING (run) LEFT JOIN disk USING (t)"), ["process"]);
+        assert_eq!(
+            names("SELECT cpu, sum(x) FROM process JOIN runs USING (run) LEFT JOIN disk USING (t)"),
+            ["process"]
+        );
         assert_eq!(names("SELECT 1 FROM boot.cpu b LEFT OUTER JOIN mem m ON m.t = b.t"), ["cpu"]);
-        assert_eq!(names("WITH a AS (SELECT t FROM net) SELECT * FROM a WHERE t > (SELECT max(t) FROM tcp)"), ["a", "net", "tcp"]);
+        assert_eq!(
+            names("WITH a AS (SELECT t FROM net) SELECT * FROM a WHERE t > (SELECT max(t) FROM tcp)"),
+            ["a", "net", "tcp"]
+        );
     }
 
     #[test]
     fn what_a_join_keeps_or_multiplies_counts_too() {
         assert_eq!(names("SELECT 1 FROM a FULL OUTER JOIN b USING (t) RIGHT JOIN c USING (t)"), ["a", "b", "c"]);
         assert_eq!(names("SELECT 1 FROM n CROSS JOIN disk"), ["disk", "n"]);
-        assert_eq!(names("SELECT f(x, y) FROM n, (SELECT g, h FROM disk) d, mem WHERE a IN (b, c)"), ["disk", "mem", "n", "select"]);
+        assert_eq!(
+            names("SELECT f(x, y) FROM n, (SELECT g, h FROM disk) d, mem WHERE a IN (b, c)"),
+            ["disk", "mem", "n", "select"]
+        );
         assert!(Sources::of("SELECT * FROM (VALUES (1), (2)) v JOIN cpu ON true").made);
         assert!(!Sources::of("SELECT usr AS values FROM cpu").made);
     }

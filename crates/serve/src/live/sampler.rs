@@ -105,7 +105,8 @@ pub(super) fn ticks(
     });
     let first_ms = sampler.past.front().map_or(f64::INFINITY, |(t_ms, _)| *t_ms);
     let recorded = recorded.into_iter().filter(|tick| tick.t_ms < first_ms).map(|tick| tick.text().into());
-    let past: Vec<Told> = recorded.chain(sampler.past.iter().map(|(_, text)| Arc::clone(text))).map(|text| ("tick", text)).collect();
+    let past: Vec<Told> =
+        recorded.chain(sampler.past.iter().map(|(_, text)| Arc::clone(text))).map(|text| ("tick", text)).collect();
     // Who was too slow goes on with what is next.
     let told = BroadcastStream::new(sampler.sender.subscribe()).filter_map(|told| async { told.ok() });
     Ok(futures_util::stream::iter(past).chain(told).map(|(name, data)| Event::default().event(name).data(&*data)))

@@ -5,7 +5,7 @@ DESTDIR ?=
 RUN := . scripts/env &&
 SHELL := /bin/bash
 
-.PHONY: help build demo test test-all test-cluster test-machines check package install uninstall reference web bench screenshot clean
+.PHONY: help build demo test test-all test-cluster test-machines check package install uninstall reference web bench pictures clean
 
 help:
 	@echo "make demo                   build, record this machine for 10 s under load, write report.html"
@@ -20,7 +20,7 @@ help:
 	@echo "make bench                  side-by-side measurements into bench/results/ (bench/README.md)"
 	@echo "make web                    rebuild the report's bundle (web/dist)"
 	@echo "make reference              rewrite the generated pages"
-	@echo "make screenshot             docs/images/report.png from report.html"
+	@echo "make pictures               the pictures of README.md, of today's pages"
 
 build:
 	@scripts/build
@@ -75,8 +75,8 @@ web:
 bench: build
 	@bench/all.sh
 
-screenshot:
-	@scripts/screenshot
+pictures:
+	@scripts/pictures
 
 clean:
 	@$(RUN) cargo clean

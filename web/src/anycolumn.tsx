@@ -1,5 +1,6 @@
 // Any column of any table over time: lanes of a heat map or lines, by host, process, control group or whatever tells rows apart.
 
+import { useState } from "preact/hooks";
 import { offline, useAnswer } from "./api";
 import { byOf, choice, DRAWN, statement, valuesOf } from "./lanes";
 import { Drawing } from "./panel";
@@ -8,9 +9,12 @@ import type { Panel, Run } from "./payload";
 import { link, refine } from "./router";
 import { words } from "./units";
 
+const TITLE = "Any column over time, by host, process, control group …";
+
 export function AnyColumn({ runs, query }: { runs: Run[]; query: URLSearchParams }) {
   const text = query.get("any");
-  const catalogue = useAnswer("catalogue", offline ? null : {}).data;
+  const [opened, open] = useState(text !== null);
+  const catalogue = useAnswer("catalogue", offline || !opened ? null : {}).data;
   const held = new Set(runs.flatMap((r) => r.tables.filter((t) => t.rows > 0).map((t) => t.table)));
   const tables = (catalogue?.tables ?? []).filter((t) => t.shape === "series" && held.has(t.name) && valuesOf(t).length > 0);
   const hosts = Math.max(0, ...runs.map((r) => r.hosts.length));
@@ -22,7 +26,17 @@ export function AnyColumn({ runs, query }: { runs: Run[]; query: URLSearchParams
       ? { sql, chart: chosen.chart, x: "t", y: chosen.column, series: "lane", unit: column?.unit, run: runs.map((r) => r.id) }
       : null;
   const answer = useAnswer("panel", asked);
-  if (offline || !chosen || !column) return null;
+  if (offline) return null;
+  if (!chosen || !column)
+    return (
+      <section id="section-any">
+        <details class="more" onToggle={(e) => e.currentTarget.open && open(true)}>
+          <summary>{TITLE}</summary>
+          {opened && !catalogue && <Pending what="Reading what the tables mean" />}
+          {catalogue && <p class="quiet">No table of this run has values over time.</p>}
+        </details>
+      </section>
+    );
   const pick = (next: Partial<{ table: string; column: string; by: string; chart: string }>) => {
     const all = { table: chosen.table.name, column: chosen.column, by: chosen.by, chart: chosen.chart, ...next };
     refine({ any: next.table ? `${all.table}.//${all.chart}` : `${all.table}.${all.column}/${all.by}/${all.chart}` });
@@ -46,8 +60,8 @@ export function AnyColumn({ runs, query }: { runs: Run[]; query: URLSearchParams
   };
   return (
     <section id="section-any">
-      <details class="more" open={text !== null} onToggle={(e) => e.currentTarget.open && text === null && pick({})}>
-        <summary>Any column over time, by host, process, control group …</summary>
+      <details class="more" open={opened} onToggle={(e) => e.currentTarget.open && text === null && pick({})}>
+        <summary>{TITLE}</summary>
         <div class="panel wide">
           <div class="filters">
             {select(

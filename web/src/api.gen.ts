@@ -262,6 +262,8 @@ export interface DiffLine {
 export interface Error {
   /** Error message */
   error: string;
+  /** Names like the one of a run that there is not */
+  near?: string[];
 }
 
 /** Where the time of groups of runs went. */

@@ -67,6 +67,10 @@ const answers = new Map<string, unknown>(Object.entries(embedded?.answers ?? {})
 const KEPT = 40e6;
 const sizes = new Map<string, number>();
 let held = 0;
+/** For so long an answer that may change is not asked for again by what else is drawn then, milliseconds. */
+const FRESH_MS = 2000;
+const landed = new Map<string, number>();
+const isFresh = (key: string) => performance.now() - (landed.get(key) ?? -Infinity) < FRESH_MS;
 
 /** An answer that is here already. */
 export function peek<T>(key: string): T | undefined {
@@ -82,6 +86,7 @@ export function forget(key: string): void {
 
 function drop(key: string): void {
   answers.delete(key);
+  landed.delete(key);
   held -= sizes.get(key) ?? 0;
   sizes.delete(key);
 }
@@ -90,6 +95,7 @@ function keep(key: string, answer: unknown, size: number): void {
   drop(key);
   answers.set(key, answer);
   sizes.set(key, size);
+  landed.set(key, performance.now());
   held += size;
   for (const oldest of sizes.keys()) {
     if (held <= KEPT || oldest === key) break;
@@ -102,6 +108,8 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** Names like the one that was asked for, where there is none of it. */
+    readonly near: string[] = [],
   ) {
     super(message);
   }
@@ -111,13 +119,16 @@ export class ApiError extends Error {
 async function refused(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
   let said = text.slice(0, 500);
+  let near: string[] | undefined;
   try {
-    said = (JSON.parse(text) as { error: string }).error ?? said;
+    const told = JSON.parse(text) as { error: string; near?: string[] };
+    said = told.error ?? said;
+    near = told.near;
   } catch {
     // Not of our making: its text as it is.
   }
   if (response.status === 401) location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
-  return new ApiError(response.status, said || `the server answers ${response.status} ${response.statusText}`);
+  return new ApiError(response.status, said || `the server answers ${response.status} ${response.statusText}`, near);
 }
 
 /** Sends anything to the server. */
@@ -175,15 +186,15 @@ export async function ask<P extends Endpoint>(path: P, values: Values = {}, sign
   let flight = flights.get(key);
   if (!flight) {
     const stop = new AbortController();
-    const landed = () => flights.get(key)?.stop === stop && flights.delete(key);
+    const arrived = () => flights.get(key)?.stop === stop && flights.delete(key);
     const answer = fetchAnswer(key, stop.signal).then(
       (got) => {
-        landed();
+        arrived();
         keep(key, got.answer, got.size);
         return got.answer;
       },
       (error) => {
-        landed();
+        arrived();
         throw error;
       },
     );
@@ -251,7 +262,7 @@ export function useAnswer<P extends Endpoint>(path: P, values: Values | null): A
   if (known !== undefined) held.current = { key, data: known, error: held.current.key === key ? held.current.error : undefined };
   useEffect(() => {
     if (key === null || values === null) return;
-    if (peek(key) !== undefined && (offline || !CHANGING.includes(path))) return;
+    if (peek(key) !== undefined && (offline || isFresh(key) || !CHANGING.includes(path))) return;
     const stop = new AbortController();
     ask(path, values, stop.signal).then(
       (data) => {

@@ -5,7 +5,8 @@ import { bands, type Cell, Grid } from "./charts/grid";
 import { HeatScale } from "./charts/legend-scale";
 import { type Panel, type Run, type SeriesData, type TimeData, unpack } from "./payload";
 import { heat } from "./shared";
-import { head, meaning, timesOf } from "./timechart";
+import { meaning } from "./timechart";
+import { head, timesOf } from "./bins";
 import { human, plural, words } from "./units";
 
 /** From so many rows on, those with nothing but zeros are folded away. */
@@ -18,7 +19,7 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
     const loud = all.filter((s) => s.stats.max !== 0);
     return all.length > FOLD && loud.length > 0 ? [zeros ? all : loud, all.length - loud.length] : [all, 0];
   }, [time, only, zeros]);
-  const times = useMemo(() => timesOf(time), [time]);
+  const times = useMemo(() => timesOf(time, [runs[only]]), [time, runs, only]);
   const top = panel.top ?? (time.max > 0 ? (panel.unit === "%" && time.max > 50 && time.max <= 100.5 ? 100 : time.max) : 1);
   const { high, filled, height, names } = useMemo(() => bands(rows.map((row) => row.name)), [rows]);
   const cells = useMemo(() => ({ [Symbol.iterator]: () => cellsOf(rows, times, time.step, top, high, filled) }), [rows, times, top]);
@@ -39,7 +40,7 @@ export function HeatMap({ panel, time, runs, only }: { panel: Panel; time: TimeD
       <Grid
         label={`${panel.title}: ${plural(rows.length, "row")} over time, from 0 to ${most}`}
         times={times}
-        span={[times[0] - time.step, times[times.length - 1]]}
+        span={[time.t0 - time.step, times[times.length - 1]]}
         height={height}
         cells={cells}
         names={names}
@@ -66,7 +67,7 @@ function* cellsOf(rows: SeriesData[], times: number[], step: number, top: number
     for (let i = 0; i < values.length; i++) {
       const v = values[i];
       if (v === null) continue;
-      cell.from = times[i] - step;
+      cell.from = times[i - 1] ?? times[i] - step;
       cell.to = times[i];
       cell.rgb = heat(v / top);
       yield cell;

@@ -63,7 +63,7 @@ const scaleOf = (unit: string, log: boolean): uPlot.Scale => (log ? { distr: 3, 
 function ticksOf(unit: string, log: boolean, height: number): Partial<uPlot.Axis> {
   const texts: Partial<uPlot.Axis> = { values: (_, splits) => tickTexts(splits, unit) };
   if (!log) return unit.startsWith("B") ? { ...texts, incrs: BYTE_STEPS } : texts;
-  const splits = (_: uPlot, __: number, min: number, max: number) => logarithmic([min, max], [height, 0]).ticks;
+  const splits = (_: uPlot, __: number, min: number, max: number) => logarithmic([min, max], [height, 0], unit).ticks;
   return { ...texts, splits, filter: (_, splits) => splits };
 }
 

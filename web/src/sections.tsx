@@ -7,6 +7,7 @@ import { ApiError, peek, request, useAnswers } from "./api";
 import { guess, PanelView, Sql } from "./panel";
 import type { Header, Panel, Run, Section } from "./payload";
 import { everything, useNear, useShared, zoom } from "./shared";
+import { charactersOf } from "./table";
 import { clock } from "./units";
 
 const ids = (runs: Run[]) => runs.map((r) => r.id);
@@ -198,10 +199,19 @@ function Folded({ panels, runs }: { panels: Panel[]; runs: Run[] }) {
 }
 
 const isWide = (p: Header) => ["table", "summary", "tiles", "heatmap"].includes(p.chart);
+/** Characters of a table that half a page has room for, and the width of a window in which it has. */
+const NARROW = 80;
+const HALVES = 1350;
+
+/** Whether half a page is enough for a panel that is wide by its kind. */
+function isNarrow(p: Panel): boolean {
+  if (innerWidth < HALVES) return false;
+  return p.chart === "summary" || p.chart === "tiles" || (p.chart === "table" && !!p.table && charactersOf(p.table) <= NARROW);
+}
 
 /** Which panels take a whole row: wide kinds, and a narrow one that would stand beside nothing. */
 function widths(panels: Panel[], runs: Run[]): boolean[] {
-  const wide = panels.map((p) => isWide(p) || runs.length > 1);
+  const wide = panels.map((p) => (isWide(p) && !isNarrow(p)) || runs.length > 1);
   let narrow = 0;
   for (let i = 0; i <= panels.length; i++) {
     if (i < panels.length && !wide[i]) narrow++;

@@ -31,8 +31,12 @@ interface Row {
   tops?: Numbers;
 }
 
-/** Change along the line of least squares, percent of the mean; as the report's own `trend`. */
-function trendOf(line: Numbers): number | null {
+/** How much of the variation a line has to explain before it is called a trend, r squared; as the report's own. */
+const EXPLAINS = 0.3;
+
+/** Change along the line of least squares, percent of where it begins, or of a tenth of the mean where that is more; as the report's
+ * own `trend`. 0 where the line explains little, and nothing falls by more than all of it. */
+export function trendOf(line: Numbers): number | null {
   const points = line.map((v, i) => [i, v] as const).filter((p): p is readonly [number, number] => p[1] !== null);
   if (points.length < 3) return null;
   const mx = points.reduce((a, p) => a + p[0], 0) / points.length;
@@ -40,7 +44,12 @@ function trendOf(line: Numbers): number | null {
   if (my === 0) return null;
   const xy = points.reduce((a, p) => a + (p[0] - mx) * (p[1] - my), 0);
   const xx = points.reduce((a, p) => a + (p[0] - mx) ** 2, 0);
-  return ((100 * xy) / xx) * ((points[points.length - 1][0] - points[0][0]) / Math.abs(my));
+  const yy = points.reduce((a, p) => a + (p[1] - my) ** 2, 0);
+  if (yy === 0 || xy * xy < EXPLAINS * xx * yy) return 0;
+  const at = (x: number) => my + (xy / xx) * (x - mx);
+  const [first, last] = [at(points[0][0]), at(points[points.length - 1][0])];
+  const change = (100 * (last - first)) / Math.max(Math.abs(first), Math.abs(my) / 10);
+  return points.every((p) => p[1] >= 0) ? Math.max(-100, change) : change;
 }
 
 function fromTime(time: TimeData): Row[] {
@@ -101,7 +110,9 @@ export function Summary({ panel, runs }: { panel: Panel; runs: Run[] }) {
             <th class="num">average</th>
             <th class="num">max</th>
             <th class="num">min</th>
-            <th title="Linear trend from start to end, as a percentage of the mean">trend</th>
+            <th title="Change from start to end along a line, where a line explains the values; as a percentage of where it begins">
+              trend
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -210,11 +221,15 @@ export function Bars({ panel, table }: { panel: Panel; table: TableData }) {
   const most = Math.max(...numbers.map(Math.abs), 1e-300);
   const run = table.columns.findIndex((c) => c.name === "run");
   const runsSeen = [...new Set(table.rows.map((r) => (run < 0 ? "" : String(r[run]))))];
+  // What is the same in all rows tells none apart, and would take the room of what does.
+  const texts = [...table.columns.keys()].filter((i) => i !== value && !table.columns[i].numeric && table.columns[i].name !== "unit");
+  const telling = texts.filter((i) => table.rows.length < 2 || table.rows.some((row) => row[i] !== table.rows[0][i]));
+  const named = telling.length > 0 ? telling : texts;
   return (
     <div class="bars">
       {table.rows.slice(0, BARS).map((row, r) => {
-        const name = table.columns
-          .map((c, i) => (i !== value && !c.numeric && c.name !== "unit" ? row[i] : null))
+        const name = named
+          .map((i) => row[i])
           .filter((v) => v !== null)
           .join(" · ");
         const rest = table.columns

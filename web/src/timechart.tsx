@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { paintsOf, partOf } from "./activity";
+import { head, sharedAddress, timesOf } from "./bins";
 import { resampled, suitsLog, useLog } from "./charts/axis";
 import { lonePoints } from "./charts/lone";
 import { useHeight } from "./compact";
@@ -13,7 +14,7 @@ import { type Numbers, type Panel, type Run, type SeriesData, type TimeData, unp
 import { chartKeys, plot, type Shade } from "./plot";
 import { colour, theme, useNear, useShared, useWidth } from "./shared";
 import { tip } from "./tooltip";
-import { clock, human, moment, words } from "./units";
+import { human, plain, words } from "./units";
 
 /** So many series are shown at first; the others wait in the legend. */
 const SHOWN = 12;
@@ -33,10 +34,6 @@ interface Props {
   host?: string;
   /** Another question over time, drawn over this one with an axis on the right. */
   over?: Panel;
-}
-
-export function timesOf(time: TimeData): number[] {
-  return Array.from({ length: time.n }, (_, i) => time.t0 + i * time.step);
 }
 
 export function seriesName(s: SeriesData, runs: Run[], alone: boolean): string {
@@ -87,7 +84,7 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
   }, [time, only, host, over]);
   // The finer bins of the two: a coarse value holds for all of them.
   const grid = over?.time && over.time.step < time.step ? over.time : time;
-  const times = useMemo(() => timesOf(grid), [grid]);
+  const times = useMemo(() => timesOf(grid, only === undefined ? runs : [runs[only]]), [grid, runs, only]);
   const isOver = (i: number) => i >= lower;
   const unitOf = (i: number) => (isOver(i) ? (over?.unit ?? "") : panel.unit);
   const values = (i: number, packed = series[i].avg): Numbers => {
@@ -110,11 +107,13 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
   const own = paintsOf(series.map(columnOf), isLine);
   // Classes of activity are called as the field calls them; one server need not be named with each of them.
   const servers = new Set(series.map((s) => s.name.slice(0, s.name.length - columnOf(s).length)));
-  const names = series.map((s, i) => {
+  const whole = series.map((s, i) => {
     const part =
       own && !byRun && !isOver(i) && servers.size === 1 && (partOf(columnOf(s)) ?? (isLine[i] ? words(columnOf(s), s.unit) : undefined));
     return part || seriesName(s, only === undefined ? runs : [runs[0]], alone);
   });
+  const address = sharedAddress(whole.slice(0, lower));
+  const names = whole.map((name) => (name.startsWith(address) ? name.slice(address.length) : name));
   const look = (i: number) => {
     // Over areas of any colour only that of the text is seen.
     if (isOver(i) && stacked) return { stroke: mode === "dark" ? "#ffffff" : "#111111", dash: DASHES[1 + ((i - lower) % 3)] };
@@ -170,7 +169,7 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
       tip.set({
         x: event.clientX,
         y: event.clientY,
-        head: head(times[place], grid.step, runs, only),
+        head: head(times[place], grid.step, runs, only, times[place] - (times[place - 1] ?? -Infinity)),
         lines,
         notes: told(happened, pointer, second, runs),
         more: rows.length > SHOWN ? `and ${rows.length - SHOWN} more` : undefined,
@@ -201,7 +200,7 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
     name: names[i],
     colour: look(i).stroke,
     dashed: look(i).dash.length > 0,
-    value: human(s.stats.avg, unitOf(i)) + (isOver(i) ? " →" : ""),
+    value: plain(s.stats.avg, unitOf(i)) + (isOver(i) ? " →" : ""),
     zero: isZero(s),
     title: [
       `average ${human(s.stats.avg, unitOf(i))}, min ${human(s.stats.min, unitOf(i))}, max ${human(s.stats.max, unitOf(i))}`,
@@ -225,13 +224,6 @@ export function TimeChart({ panel, time, runs, only, host, over }: Props) {
       <Legend entries={entries} shown={shown} onChange={setShown} first={SHOWN} />
     </div>
   );
-}
-
-/** `4:05 since the start · 2026-11-21 14:26:38 UTC`; the length of the bin when it holds several samples. */
-export function head(t: number, step: number, runs: Run[], only?: number): string {
-  const run = runs.length === 1 ? runs[0] : only === undefined ? undefined : runs[only];
-  const at = `${clock(t, step < 1)}`;
-  return run ? `${at} · ${moment(run.start_ms + t * 1000).slice(11)}` : `${at} since the start`;
 }
 
 /** Warm-up and named windows of the run shown; of several runs none, for they differ. */

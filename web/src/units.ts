@@ -89,6 +89,15 @@ export function human(value: number | null | undefined, unit: string, more = 0):
   }
 }
 
+/** The same without an exponent: seconds per second have smaller units, and of others a number below a thousandth says only that. */
+export function plain(value: number | null | undefined, unit: string): string {
+  if (value === null || value === undefined || value === 0 || Math.abs(value) >= 0.001) return human(value, unit);
+  if (unit === "s/s") return `${duration(value)}/s`;
+  const text = human(value, unit);
+  if (!/e-\d/.test(text)) return text;
+  return value > 0 ? `< ${short(0.001, unit)}` : `> ${short(-0.001, unit)}`;
+}
+
 /** The same without zeros at the end of a fraction, 5 for 5.00: for ticks of axes, and numbers of things. */
 export function short(value: number | null | undefined, unit: string, more = 0): string {
   return human(value, unit, more).replace(/\.(\d*?)0+(?!\d)/, (_, kept) => (kept ? `.${kept}` : ""));

@@ -225,7 +225,9 @@ impl<W: Write + Send> Desk<'_, W> {
             (Ok(found), _) => result(id, found),
             (Err(Refused::Message(code, text)), _) => error(id, code, &text),
             (Err(Refused::Api(e)), "tools/call") => result(id, failure(&said(e))),
-            (Err(Refused::Api(e @ ApiError::Unknown(_))), _) => error(id, NO_RESOURCE, &said(e)),
+            (Err(Refused::Api(e @ (ApiError::Unknown(_) | ApiError::NoRun { .. }))), _) => {
+                error(id, NO_RESOURCE, &said(e))
+            }
             (Err(Refused::Api(e)), _) => error(id, FAILED, &said(e)),
         };
         self.write(&answer);

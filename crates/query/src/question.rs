@@ -136,9 +136,10 @@ pub struct Question {
 }
 
 impl Question {
-    /// Whether it can have an answer where only the tables that `holds` names have rows. One that cannot need not be asked.
+    /// Whether it can have an answer where only the tables that `holds` names have rows; marks are rows of `event`. One that cannot
+    /// need not be asked.
     pub fn may_answer(&self, holds: &dyn Fn(&str) -> bool) -> bool {
-        Mentions::of(&self.sql).may_answer(holds)
+        Mentions::of(&self.sql).may_answer(&self.sql, holds)
     }
 }
 

@@ -20,9 +20,11 @@ use crate::{
     Part, QueryError, Scope,
     derived::{DERIVED, Derived},
     lex, time_parts,
+    views::sources::Sources,
 };
 
 pub(crate) mod marks;
+mod sources;
 
 /// Names whose mention asks for every view: they list tables or columns.
 const LISTINGS: [&str; 6] =
@@ -94,10 +96,18 @@ impl Mentions {
         self.runs || self.stats || self.costs || self.time_parts || !self.apart.is_empty()
     }
 
-    /// Whether there can be an answer where only the tables that `holds` names have rows: not where all that it reads is empty. What
-    /// is no table of a run never is.
-    pub(crate) fn may_answer(&self, holds: &dyn Fn(&str) -> bool) -> bool {
-        self.reads_more() || self.tables.is_empty() || self.tables.iter().any(|table| has_labels(table) || holds(table))
+    /// Whether there can be an answer where only the tables that `holds` names have rows: not where all that the rows of `sql`, which
+    /// mentions this, come from is empty. What is no table of a run never is.
+    pub(crate) fn may_answer(&self, sql: &str, holds: &dyn Fn(&str) -> bool) -> bool {
+        let mut from = Sources::of(sql);
+        for view in self.derived.iter().filter(|view| from.names.remove(view.name)).collect::<Vec<_>>() {
+            from.names.extend(Sources::of(view.sql).names);
+        }
+        let is_read = |table: &&str| from.names.contains(*table);
+        let more = ["runs", "stats", "cost", time_parts::NAME];
+        let mut tables = self.tables.iter().copied().filter(is_read).peekable();
+        let is_of_runs = self.apart.is_empty() && !from.made && !more.iter().any(|name| from.names.contains(*name));
+        !is_of_runs || tables.peek().is_none() || tables.any(holds)
     }
 }
 
@@ -386,13 +396,14 @@ mod tests {
     #[test]
     fn what_reads_only_empty_tables_has_no_answer() {
         let only_cpu = |table: &str| table == "cpu";
-        let may = |sql| Mentions::of(sql).may_answer(&only_cpu);
+        let may = |sql| Mentions::of(sql).may_answer(sql, &only_cpu);
         assert!(may("SELECT usr FROM cpu LEFT JOIN disk USING (t)") && may("SELECT 1"));
         assert!(!may("SELECT busy FROM disk") && !may("SELECT sum(sessions) FROM db_best_wait"));
-        // A run is there without any row, and so may be its marks and what recording cost.
+        // A join adds no row, nor does a column that is called like a table.
+        assert!(!may("SELECT cpu FROM disk JOIN runs USING (run) LEFT JOIN cpu USING (t)"));
+        // A run is there without any row, and so may be what recording cost.
         assert!(may("SELECT name FROM runs LEFT JOIN disk USING (run)"));
-        assert!(may("SELECT message FROM event") && may("SELECT cpu_s FROM cost"));
-        assert!(may("SELECT share FROM time_part LEFT JOIN disk USING (run)"));
+        assert!(may("SELECT cpu_s FROM cost") && may("SELECT share FROM time_part LEFT JOIN disk USING (run)"));
     }
 
     #[test]

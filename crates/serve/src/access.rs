@@ -186,7 +186,7 @@ fn named(who: Option<String>, mut response: Response) -> Response {
 /// What is said to who has no session: pages lead to the login page, programs get an error.
 fn ask_in(request: &Request) -> Response {
     let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
-    let is_page = request.method() == Method::GET && pages::PAGES.contains(&request.uri().path());
+    let is_page = request.method() == Method::GET && pages::is_page(request.uri().path());
     if !is_page {
         let mut response =
             Failure::new(StatusCode::UNAUTHORIZED, "log in, or send a token as a bearer").into_response();

@@ -106,6 +106,9 @@ pub(crate) fn router(settings: Settings, port: u16, stop: CancellationToken, hou
     for page in pages::PAGES {
         router = router.route(page, get(pages::shell));
     }
+    for (typed, _) in pages::ALIASES {
+        router = router.route(typed, get(pages::alias));
+    }
     router = change::routes(&shared, ask::routes(router));
     // The last one stands outermost.
     router

@@ -82,7 +82,10 @@ fn definitions(schemas: Schemas) -> Value {
     let mut all = schemas.definitions();
     let error = json!({
         "type": "object", "required": ["error"],
-        "properties": { "error": { "type": "string", "description": "Error message" } },
+        "properties": {
+            "error": { "type": "string", "description": "Error message" },
+            "near": { "type": "array", "items": { "type": "string" }, "description": "Names like the one of a run that there is not" },
+        },
     });
     all.insert("Error".to_owned(), error);
     Value::Object(all)

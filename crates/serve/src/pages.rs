@@ -2,7 +2,7 @@
 
 use axum::{
     extract::State,
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, StatusCode, Uri, header},
     response::Response,
 };
 
@@ -18,6 +18,32 @@ const HTML: &str = "text/html; charset=utf-8";
 /// Paths of the front end's pages; what they show is in their query.
 pub(crate) const PAGES: &[&str] =
     &["/", "/run", "/database", "/compare", "/study", "/trend", "/ask", "/board", "/live"];
+
+/// Paths that people type, and the pages that they mean.
+pub(crate) const ALIASES: &[(&str, &str)] = &[
+    ("/runs", "/"),
+    ("/studies", "/study"),
+    ("/boards", "/board"),
+    ("/sql", "/ask"),
+    ("/questions", "/ask"),
+    ("/findings", "/run"),
+    ("/databases", "/database"),
+    ("/trends", "/trend"),
+];
+
+/// Whether a browser finds a page at `path`.
+pub(crate) fn is_page(path: &str) -> bool {
+    PAGES.contains(&path) || ALIASES.iter().any(|(typed, _)| *typed == path)
+}
+
+/// Sends the browser from a path of [`ALIASES`] to the page that it means, with its query.
+pub(crate) async fn alias(uri: Uri) -> Response {
+    let path = ALIASES.iter().find(|(typed, _)| *typed == uri.path()).map_or("/", |(_, page)| *page);
+    let asked = uri.query().map(|query| format!("?{query}"));
+    // Findings are a part of the page of a run, the latest one unless another is named.
+    let (usual, part) = if uri.path() == "/findings" { ("?run=@1", "#section-findings") } else { ("", "") };
+    see(&format!("{path}{}{part}", asked.as_deref().unwrap_or(usual)))
+}
 
 /// A page of the front end.
 pub(crate) async fn shell(State(shared): State<Shared>) -> Response {

@@ -21,11 +21,13 @@ const RETRY_AFTER_S: &str = "2";
 pub(crate) struct Failure {
     status: StatusCode,
     text: String,
+    /// Names like the one that was asked for, where there is none of it.
+    near: Vec<String>,
 }
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, text: impl Into<String>) -> Failure {
-        Failure { status, text: text.into() }
+        Failure { status, text: text.into(), near: Vec::new() }
     }
 
     pub(crate) fn wrong(text: impl Into<String>) -> Failure {
@@ -59,7 +61,11 @@ impl Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let mut response = json_reply(self.status, json!({ "error": self.text }).to_string());
+        let mut told = json!({ "error": self.text });
+        if !self.near.is_empty() {
+            told["near"] = self.near.into();
+        }
+        let mut response = json_reply(self.status, told.to_string());
         let waits = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS].contains(&self.status);
         if waits {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
@@ -88,11 +94,15 @@ impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Failure {
         let status = match error {
             ApiError::Wrong(_) | ApiError::Crashed(_) => StatusCode::BAD_REQUEST,
-            ApiError::Unknown(_) => StatusCode::NOT_FOUND,
+            ApiError::Unknown(_) | ApiError::NoRun { .. } => StatusCode::NOT_FOUND,
             ApiError::Interrupted => StatusCode::REQUEST_TIMEOUT,
             ApiError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Failure::new(status, error.to_string())
+        let mut failure = Failure::new(status, error.to_string());
+        if let ApiError::NoRun { near, .. } = error {
+            failure.near = near;
+        }
+        failure
     }
 }
 

@@ -4,7 +4,7 @@
 import { useMemo } from "preact/hooks";
 import { type Panel, type Run, type SeriesData, type TimeData, unpack } from "../payload";
 import { diverging } from "../shared";
-import { timesOf } from "../timechart";
+import { timesOf } from "../bins";
 import { clock, human, words } from "../units";
 import { bands, type Cell, Grid } from "./grid";
 import { DivergingScale } from "./legend-scale";

@@ -54,26 +54,28 @@ export function linear(domain: Span, pixels: Span, unit = ""): Scale {
   };
 }
 
-export function logarithmic(domain: Span, pixels: Span): Scale {
+export function logarithmic(domain: Span, pixels: Span, unit = ""): Scale {
   const lo = domain[0] > 0 ? domain[0] : 1e-9;
   const hi = domain[1] > lo ? domain[1] : lo * 10;
   const [a, b] = pixels;
   const ratio = Math.log(hi / lo);
-  const decades = ratio / Math.LN10;
+  // Bytes have round numbers of their own: powers of two, where there is no room for all every so many.
+  const base = isBytes(unit) ? 2 : 10;
+  const decades = ratio / Math.log(base);
   const fits = room(pixels);
   // All of 1, 2, 5 where there is room, else powers of ten, thinned.
-  const marks = decades * 3 <= fits ? [1, 2, 5] : [1];
+  const marks = base === 10 && decades * 3 <= fits ? [1, 2, 5] : [1];
   const every = Math.max(1, Math.ceil(decades / fits));
   const ticks: number[] = [];
-  for (let power = Math.floor(Math.log10(lo)); power <= Math.ceil(Math.log10(hi)); power += 1) {
+  for (let power = Math.floor(Math.log(lo) / Math.log(base)); power <= Math.ceil(Math.log(hi) / Math.log(base)); power += 1) {
     if (power % every !== 0) continue;
     for (const mark of marks) {
-      const tick = mark * 10 ** power;
+      const tick = mark * base ** power;
       if (tick >= lo * (1 - 1e-9) && tick <= hi * (1 + 1e-9)) ticks.push(tick);
     }
   }
   // Within a decade there may be none of these, or one, which says nothing of the scale.
-  if (ticks.length < 2) ticks.splice(0, 1, ...linear([lo, hi], pixels).ticks);
+  if (ticks.length < 2) ticks.splice(0, 1, ...linear([lo, hi], pixels, unit).ticks);
   return {
     domain: [lo, hi],
     at: (v) => (v > 0 ? a + (Math.log(v / lo) / ratio) * (b - a) : NaN),

@@ -1,13 +1,14 @@
 // The values behind a panel as rows, for CSV: a table as it is, series over time side by side.
 
 import { type Panel, type Run, type TableData, unpack } from "../payload";
-import { seriesName, timesOf } from "../timechart";
+import { seriesName } from "../timechart";
+import { timesOf } from "../bins";
 import { type Sheet, withUnit } from "./export";
 
 export function sheetOf(panel: Panel, runs: Run[]): Sheet {
   const { time, table } = panel;
   if (time) {
-    const times = timesOf(time);
+    const times = timesOf(time, runs);
     const columns = time.series.map((s) => unpack(s.avg));
     return {
       head: ["time (s)", ...time.series.map((s) => withUnit(seriesName(s, runs, false), s.unit))],

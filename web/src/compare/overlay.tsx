@@ -17,7 +17,7 @@ import { LETTERS } from "./more";
 import type { Timed } from "./shifts";
 
 /** So many series are shown at first. */
-const SHOWN = 1;
+const SHOWN = 3;
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 const HEIGHT = 220;
 /** Fewer values than this may stand so far apart that no line joins them: they are drawn as points. */

@@ -36,7 +36,7 @@ export function Picker({ label, value, onInput, onDone }: Props) {
         type="text"
         list={`selectors-${id}`}
         value={value}
-        placeholder="name, label=value, @1, or several separated by commas"
+        placeholder="name, label=value, @1"
         spellcheck={false}
         autocomplete="off"
         onInput={(e) => onInput(e.currentTarget.value)}

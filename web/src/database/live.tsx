@@ -79,7 +79,9 @@ export function LiveDatabases({ query }: { query: URLSearchParams }) {
             ? "the server does not respond; retrying"
             : last
               ? [versionOf(last), last.cpus === null ? "" : `${last.cpus} CPUs`].filter(Boolean).join(", ")
-              : "connecting"}
+              : error
+                ? "not connected"
+                : "connecting"}
         </span>
         <div class="page-tools">
           <a class="plain" href="/live">

@@ -4,7 +4,7 @@ import { paint } from "../activity";
 import { Failure, Pending } from "../parts";
 import type { Panel, Run } from "../payload";
 import { theme, useShared } from "../shared";
-import { human } from "../units";
+import { human, plain } from "../units";
 import { useRanged } from "./ranged";
 import { type Dimension, type Looked, listed, narrowed, parameters } from "./state";
 import { Step } from "./step";
@@ -73,8 +73,8 @@ export function TopRows({ rows, by, state }: { rows: Top[]; by: Dimension; state
             {row.more && <span class="quiet"> {row.more}</span>}
           </Step>
           <span class="top-value" title="mean active sessions, and their share of all">
-            {human(row.sessions, "")}
-            {row.share !== null && <span class="quiet"> {human(row.share, "%")}</span>}
+            {plain(row.sessions, "")}
+            {row.share !== null && <span class="quiet"> {plain(row.share, "%")}</span>}
           </span>
           <Split row={row} most={most} />
         </li>

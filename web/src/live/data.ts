@@ -57,6 +57,8 @@ export function pick(streams: Stream[], { chart, live }: LiveQuestion): Stream[]
 }
 
 export function take(data: LiveData, tick: Tick): void {
+  // Who connects again is given the past once more.
+  if (data.times.length > 0 && tick.t_ms / 1000 <= data.times[data.times.length - 1]) return;
   data.times.push(tick.t_ms / 1000);
   data.leftOut = tick.left_out ?? 0;
   for (const [key, value] of Object.entries(tick.values)) {

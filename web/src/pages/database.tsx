@@ -69,9 +69,11 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
           <h1>{`Database · ${opened.title}`}</h1>
           <div class="page-tools">
             <ServerPicker run={run} state={state} />
-            <a class="plain" href={link("/run", { run: run.id, from: query.get("from"), to: query.get("to") })}>
-              The whole run
-            </a>
+            {!offline && (
+              <a class="plain" href={link("/run", { run: run.id, from: query.get("from"), to: query.get("to") })}>
+                The whole run
+              </a>
+            )}
           </div>
         </div>
         <Figures run={run} state={state} />
@@ -81,12 +83,12 @@ function OpenedRun({ opened, query }: { opened: Opened; query: URLSearchParams }
           <section id="section-activity">
             <h2>Active sessions</h2>
             <div class="db-bar">
-              <DimensionPicker state={state} />
+              {!offline && <DimensionPicker state={state} />}
               <RangeShown />
             </div>
             <Chips run={run} state={state} />
             <ActivityChart run={run} state={state} />
-            <Steps state={state} />
+            {!offline && <Steps state={state} />}
             <Tops run={run} state={state} />
           </section>
           {state.below && <Machine run={run} state={state} below={state.below} />}

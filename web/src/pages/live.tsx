@@ -5,6 +5,7 @@ import { ask, type Endpoint, useAnswer } from "../api";
 import type { Answers, Status } from "../api.gen";
 import type { Catalogue } from "../ask/field";
 import { LiveChart } from "../live/chart";
+import { Processes } from "../live/processes";
 import { type LiveData, type LiveQuestion, pick, type Stream, useLive } from "../live/data";
 import { Empty } from "../parts";
 import { link, refine } from "../router";
@@ -15,6 +16,8 @@ import type { Page } from ".";
 
 export const live: Page = { path: "/live", title: "Live", View: LivePage };
 
+/** How often it is looked whether a recording has begun or ended. */
+const STATUS_MS = 2000;
 const SPANS = [60, 120, 300, 900];
 
 function LivePage({ query }: { query: URLSearchParams }) {
@@ -23,7 +26,7 @@ function LivePage({ query }: { query: URLSearchParams }) {
   const source = run ? null : query.get("source");
   const { data, turn, connection, error } = useLive(run, source);
   const [frozen, setFrozen] = useState<LiveData | null>(null);
-  const status = usePolled("status", 5000);
+  const status = usePolled("status", STATUS_MS);
   const catalogue = useAnswer("catalogue", {}).data;
   const questions = useAnswer("questions", {}).data?.questions ?? [];
   const units = useMemo(() => meanings(catalogue), [catalogue]);
@@ -32,6 +35,9 @@ function LivePage({ query }: { query: URLSearchParams }) {
   const asked = questions.filter((q): q is typeof q & LiveQuestion => Boolean(q.live));
   const charts = asked.map((q) => ({ ...q, streams: pick(streams, q) })).filter((c) => c.streams.length > 0);
   const charted = new Set(charts.flatMap((c) => c.streams.map((s) => s.key)));
+  for (const s of streams) if (s.table === "process" && !run) charted.add(s.key);
+  // The list of processes stands before the charts.
+  const beside = streams.some((s) => s.table === "process") ? 1 : 0;
   return (
     <main id="main" tabIndex={-1}>
       <div class="page-head">
@@ -73,6 +79,7 @@ function LivePage({ query }: { query: URLSearchParams }) {
       )}
       {shown.leftOut > 0 && <p class="quiet">{`${plural(shown.leftOut, "value")} of each second are left out: there are too many.`}</p>}
       <div class="panels">
+        <Processes streams={streams} />
         {charts.map((c, i) => (
           <LiveChart
             key={c.id}
@@ -83,7 +90,7 @@ function LivePage({ query }: { query: URLSearchParams }) {
             unit={units(c.streams[0])?.unit ?? ""}
             stacked={c.chart === "stacked"}
             span_s={span}
-            wide={i === charts.length - 1 && i % 2 === 0}
+            wide={i === charts.length - 1 && (i + beside) % 2 === 0}
             meaning={(s) => (c.live.columns.some((l) => l.name === s.column && l.complement) ? undefined : units(s)?.doc)}
           />
         ))}
@@ -156,7 +163,11 @@ function Recordings({ status, run }: { status: Status | undefined; run: string |
   if (open.length === 0 && !run) return <p class="quiet">No recording is in progress in this store.</p>;
   return (
     <p class="recordings">
-      {run && <a href="/live">this machine now</a>}
+      {run ? (
+        <a href="/live">this machine now</a>
+      ) : (
+        <span class="quiet">{open.length > 1 ? "recordings in progress:" : "recording in progress:"}</span>
+      )}
       {open.map((r) => (
         <a
           key={r.id}

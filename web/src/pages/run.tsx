@@ -1,5 +1,6 @@
 // One run, or several over each other: the answer first, on one screen; below it sections of panels.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useReducer, useState } from "preact/hooks";
 import { AnyColumn } from "../anycolumn";
 import { embedded, offline, useAnswer } from "../api";
@@ -31,7 +32,9 @@ function RunPage({ query }: { query: URLSearchParams }) {
   return (
     <main id="main" tabIndex={-1}>
       {wanted.length === 0 ? (
-        <Latest />
+        <Latest title="Which run?" />
+      ) : answer.error?.status === 404 && !offline ? (
+        <NoRun wanted={wanted} near={answer.error.near} />
       ) : answer.error ? (
         <Failure error={answer.error} />
       ) : (
@@ -44,10 +47,33 @@ function RunPage({ query }: { query: URLSearchParams }) {
 /** So many runs are offered where none is named. */
 const OFFERED = 10;
 
-function Latest() {
+/** What was asked for is none: what looks like it, and the latest. */
+function NoRun({ wanted, near }: { wanted: string[]; near: string[] }) {
+  return (
+    <Latest title={`No run matches ${wanted.join(", ")}`} lead="The latest runs:">
+      {near.length > 0 && (
+        <p>
+          {"Did you mean "}
+          {near.map((name, i) => (
+            <>
+              {i > 0 && ", "}
+              <a href={link("/run", { run: name })}>{name}</a>
+            </>
+          ))}
+          {"?"}
+        </p>
+      )}
+      <p class="quiet">A run is named by its id, a prefix of it, its name, a label such as level=9, or @1 for the latest.</p>
+    </Latest>
+  );
+}
+
+function Latest({ title, lead, children }: { title: string; lead?: string; children?: ComponentChildren }) {
   const answer = useAnswer("runs", { sort: "start", desc: true, limit: OFFERED });
   return (
-    <Empty title="Which run?">
+    <Empty title={title}>
+      {children}
+      {lead && answer.data && answer.data.rows.length > 0 && <p>{lead}</p>}
       {answer.data && (
         <ul>
           {answer.data.rows.map((row) => (

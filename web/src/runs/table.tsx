@@ -73,10 +73,14 @@ export function RunTable({ rows, columns, hosts, spark, sort, picked, onPick }: 
                     </div>
                   )}
                 </td>
-                <td>{date(run.start_ms)}</td>
-                <td class="num">{duration(run.duration_s)}</td>
-                {hosts && <td>{run.hosts.join(", ")}</td>}
-                <td class={end.bad ? "bad" : "quiet"}>{end.text}</td>
+                <td data-label="start">{date(run.start_ms)}</td>
+                <td class="num" data-label="length">
+                  {duration(run.duration_s)}
+                </td>
+                {hosts && <td data-label="host">{run.hosts.join(", ")}</td>}
+                <td class={end.bad ? "bad" : "quiet"} data-label="ended">
+                  {end.text}
+                </td>
                 {columns.map((c) => (
                   <Chosen key={c} run={run} column={c} />
                 ))}
@@ -96,11 +100,17 @@ function prefetch(run: string): void {
 }
 
 function Chosen({ run, column }: { run: Listed; column: string }) {
-  if (column.startsWith("param:")) return <td>{run.params[column.slice(6)] ?? MISSING}</td>;
-  if (column.startsWith("tag:")) return <td>{run.tags[column.slice(4)] ?? MISSING}</td>;
+  const label = words(column.replace(/^(param|tag):/, ""));
+  const text = (value: string | undefined) => (
+    <td data-label={label} class={value === undefined ? "none" : undefined}>
+      {value ?? MISSING}
+    </td>
+  );
+  if (column.startsWith("param:")) return text(run.params[column.slice(6)]);
+  if (column.startsWith("tag:")) return text(run.tags[column.slice(4)]);
   const result = run.results[column];
   return (
-    <td class="num" title={result?.value === undefined ? "missing" : String(result.value)}>
+    <td class={result ? "num" : "num none"} data-label={label} title={result?.value === undefined ? "missing" : String(result.value)}>
       {result ? human(result.value, result.unit) : MISSING}
     </td>
   );

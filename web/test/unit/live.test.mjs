@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./load.mjs";
 
-const [{ pick, take }] = await load(["live/data.ts"]);
+const [{ pick, take }, { busiest }] = await load(["live/data.ts", "live/processes.tsx"]);
 
 const stream = (table, column, label, values) => ({ key: `${table}.${column}[${label}]`, table, column, label, values });
 const columns = (...names) => names.map((name) => ({ name, complement: false }));
@@ -52,4 +52,28 @@ test("a tick says how many values were left out", () => {
   assert.deepEqual([data.leftOut, data.streams.get("cpu.usr[0]").label], [7, "0"]);
   take(data, { t_ms: 2000, values: {} });
   assert.deepEqual([data.leftOut, data.streams.get("cpu.usr[0]").values], [0, [1, null]]);
+});
+
+test("the past that comes again after a break is not taken twice", () => {
+  const data = { times: [], streams: new Map(), leftOut: 0 };
+  for (const t_ms of [1000, 2000, 1000, 2000, 3000]) take(data, { t_ms, values: { "cpu.usr": t_ms } });
+  assert.deepEqual(data.times, [1, 2, 3]);
+  assert.deepEqual(data.streams.get("cpu.usr").values, [1000, 2000, 3000]);
+});
+
+test("the busiest processes of the last seconds, with their memory; one that is idle now is none of them", () => {
+  const found = busiest([
+    stream("process", "cpu", "12,hot,root", [90, 90, 90, 90, 90, 90]),
+    stream("process", "rss_bytes", "12,hot,root", [1, 2, null]),
+    stream("process", "cpu", "7,was,ann", [400, null, null, null, null, null]),
+    stream("process", "cpu", "short,ann", [null, null, null, null, null, 50]),
+    stream("cpu", "usr", "0", [100]),
+  ]);
+  assert.deepEqual(
+    found.map((p) => [p.pid, p.name, p.user, p.cpu, p.rss]),
+    [
+      ["12", "hot", "root", 90, 2],
+      ["", "short", "ann", 10, null],
+    ],
+  );
 });

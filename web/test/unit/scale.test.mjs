@@ -116,3 +116,9 @@ test("labels of ticks are told apart, and none is rounded", () => {
   assert.deepEqual(tickTexts([-1e-17, 0.1 + 0.2], ""), ["0", "0.3"], "what floating point adds is not shown");
   assert.deepEqual(tickTexts([], "s"), []);
 });
+
+test("a logarithmic axis of bytes has powers of two", () => {
+  const MiB = 2 ** 20;
+  const { ticks } = logarithmic([9 * MiB, 1100 * MiB], [200, 0], "B/s");
+  assert.ok(ticks.length >= 3 && ticks.every((t) => Number.isInteger(Math.log2(t))), ticks.join());
+});

@@ -13,7 +13,10 @@ use fenxi_model::RunId;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, Occurrence, Severity, order};
-use crate::{Answer, Engine, Part, QueryError, Scope, culprit, views::Mentions};
+use crate::{
+    Answer, Engine, Part, QueryError, Scope, culprit,
+    views::{self, Mentions},
+};
 
 /// Engines that look for findings at the same time, at most: nearly all of their time is planning, which one CPU does.
 const MAX_ENGINES: usize = 4;
@@ -237,8 +240,13 @@ impl Job {
         let is_kept = |kept: &Kept| kept.findings.get(&finding.name).is_some_and(|found| found.version == version);
         let missing: Vec<usize> = (0..runs.len()).filter(|i| !is_kept(&kept[*i])).collect();
         let narrowed = Scope { runs: Some(missing.iter().map(|i| runs[*i].clone()).collect()), part: scope.part };
-        let may_find =
-            || holds.is_none_or(|holds| Mentions::of(&finding.sql).may_answer(&|table| holds.contains(table)));
+        let may_find = || {
+            let sql = &finding.sql;
+            // Marks are kept beside the runs.
+            holds.is_none_or(|holds| {
+                Mentions::of(sql).may_answer(sql, &|table| views::has_labels(table) || holds.contains(table))
+            })
+        };
         Job { version, scope: (!missing.is_empty() && may_find()).then_some(narrowed), missing }
     }
 

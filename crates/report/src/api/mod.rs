@@ -144,6 +144,14 @@ pub enum ApiError {
     /// There is no such run, question, study …
     #[error("{0}")]
     Unknown(String),
+    /// No run is called so.
+    #[error("{text}")]
+    NoRun {
+        /// What is said.
+        text: String,
+        /// Names like it.
+        near: Vec<String>,
+    },
     /// It was stopped, because who asked has gone or because it took too long.
     #[error("stopped before it was answered")]
     Interrupted,
@@ -188,7 +196,7 @@ impl From<CompareError> for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> ApiError {
         match error {
-            StoreError::Unknown { .. } => ApiError::Unknown(error.to_string()),
+            StoreError::Unknown { ref near, .. } => ApiError::NoRun { text: error.to_string(), near: near.clone() },
             StoreError::Ambiguous { .. } | StoreError::Selector(_) => ApiError::Wrong(error.to_string()),
             _ => ApiError::Failed(error.to_string()),
         }

@@ -1,6 +1,6 @@
 //! `/api/v1/run`: metadata of runs, without data.
 
-use fenxi_model::RunId;
+use fenxi_model::{RunId, catalog::event};
 use fenxi_query::{Scope, questions};
 use fenxi_store::{Manifest, RunEntry, Store};
 use schemars::JsonSchema;
@@ -110,8 +110,20 @@ pub(crate) fn open(context: &Context<'_>, ids: &[RunId]) -> Result<Opened, ApiEr
     let runs = all(context, ids)?;
     let title = runs.iter().map(|r| r.run.name.as_str()).collect::<Vec<_>>().join(" and ");
     let mut opened = Opened { title, runs, sections: Vec::new() };
-    opened.sections = sections(context, &Scope::of(ids.iter().cloned()), &|table| opened.holds(table))?;
+    let is_marked = has_marks(context, ids)?;
+    let holds = |table: &str| opened.holds(table) || (is_marked && table == event::TABLE.name);
+    opened.sections = sections(context, &Scope::of(ids.iter().cloned()), &holds)?;
     Ok(opened)
+}
+
+/// Whether somebody marked a moment of any of `ids`.
+fn has_marks(context: &Context<'_>, ids: &[RunId]) -> Result<bool, ApiError> {
+    for id in ids {
+        if !context.store.run(id)?.labels.marks.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What is known of `ids` without data.

@@ -91,7 +91,7 @@ fn every_endpoint_answers_and_refuses_what_it_does_not_know() {
         assert!(sentence, "{}: {}", endpoint.path, endpoint.about);
     }
     assert!(matches!(asked.bytes("nothing"), Err(ApiError::Unknown(_))));
-    assert!(matches!(asked.bytes("run?run=nothing"), Err(ApiError::Unknown(_))));
+    assert!(matches!(asked.bytes("run?run=nothing"), Err(ApiError::NoRun { .. })));
     assert!(matches!(asked.bytes("study?name=nothing"), Err(ApiError::Unknown(_))));
     assert!(matches!(asked.bytes("board?name=nothing"), Err(ApiError::Unknown(_))));
     assert!(matches!(asked.bytes("panel?run=one"), Err(ApiError::Wrong(_))));

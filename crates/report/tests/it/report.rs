@@ -118,7 +118,7 @@ fn a_page_of_a_few_numbers_asks_only_what_they_may_answer() {
     let id = open.seal(End::at(Micros(1_795_271_754_000_000))).unwrap();
     let payload = payload(&report(&store, &[id]).unwrap());
     let asked = panels(&payload);
-    assert!(asked.iter().any(|p| p["id"] == "other-metrics") && asked.len() <= 40, "{}", asked.len());
+    assert!(asked.iter().any(|p| p["id"] == "other-metrics") && asked.len() <= 14, "{}", asked.len());
     assert!(!asked.iter().any(|p| p["id"] == "cpu-time"));
 }
 

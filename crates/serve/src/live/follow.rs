@@ -3,12 +3,16 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use axum::response::sse::Event;
+use fenxi_model::catalog::process;
 use fenxi_store::{Follow, StoreError};
 use futures_util::Stream;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::values::{Tick, of_batch};
+use super::{
+    sampler::live_tables,
+    values::{Tick, of_batch},
+};
 use crate::{app::Shared, reply::Failure};
 
 /// How often the streams are looked at.
@@ -37,6 +41,33 @@ pub(super) fn events(shared: &Shared, selector: &str) -> Result<impl Stream<Item
         let _ = sender.blocking_send(last);
     });
     Ok(ReceiverStream::new(receiver))
+}
+
+/// Bytes of a recording that are read at most for what it saw until now.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// What the latest recording of this machine saw until now, as far as the page of this machine shows it; nothing where there is none.
+pub(super) fn past(shared: &Shared) -> Vec<Tick> {
+    let store = &shared.settings.store;
+    let is_here = |r: &&fenxi_store::Recorded| r.begin.host == shared.settings.host;
+    let Some(run) = store.recordings().ok().and_then(|all| all.iter().find(is_here).map(|r| r.id.clone())) else {
+        return Vec::new();
+    };
+    if store.open_bytes(&run) > MOST_BYTES {
+        return Vec::new();
+    }
+    // What cannot be read is no reason to show nothing of what comes.
+    let batches = store.follow(&run).and_then(|mut follow| follow.advance()).ok().flatten().unwrap_or_default();
+    let (tables, mut ticks) = (live_tables(), BTreeMap::new());
+    for (table, batch) in &batches {
+        if tables.contains(table.name) || table.name == process::TABLE.name {
+            of_batch(table, batch, &mut ticks);
+        }
+    }
+    // The latest tick may not be whole yet.
+    ticks.pop_last();
+    ticks.values_mut().for_each(|tick| tick.keep(&tables));
+    recent(ticks).into_values().filter(|tick| !tick.values.is_empty()).collect()
 }
 
 /// Sends ticks until the recording ends or nobody listens.

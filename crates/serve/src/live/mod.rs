@@ -22,7 +22,7 @@ use axum::{
 use fenxi_report::api::Query;
 use futures_util::StreamExt;
 
-use crate::{app::Shared, reply::Failure};
+use crate::{app::Shared, change::blocking, reply::Failure};
 
 /// Listeners at the same time.
 pub(crate) const MOST: usize = 200;
@@ -35,7 +35,11 @@ pub(crate) async fn get(State(shared): State<Shared>, RawQuery(query): RawQuery)
     let listener = Listener::new(&shared)?;
     let events = match query.get("run") {
         Some(run) => follow::events(&shared, run)?.boxed(),
-        None => sampler::ticks(&shared, query.get("source"))?.boxed(),
+        None => {
+            let source = query.get("source");
+            let recorded = if source.is_none() { past(&shared).await? } else { Vec::new() };
+            sampler::ticks(&shared, source, recorded)?.boxed()
+        }
     };
     let stop = shared.stop.clone();
     let events = events.take_until(async move { stop.cancelled().await }).map(move |event| {
@@ -44,6 +48,12 @@ pub(crate) async fn get(State(shared): State<Shared>, RawQuery(query): RawQuery)
         Ok::<_, Infallible>(event)
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(SIGN)).into_response())
+}
+
+/// What a recording of this machine saw until now.
+async fn past(shared: &Shared) -> Result<Vec<values::Tick>, Failure> {
+    let shared = shared.clone();
+    blocking(move || Ok(follow::past(&shared))).await
 }
 
 /// Counted for as long as it listens.

@@ -1,13 +1,18 @@
 //! Samplers of this machine: one for all listeners of the same sources, which begins with the first and ends after the last.
+//!
+//! What the page of this machine shows is kept for some minutes, for who comes later, and for as long sampled on.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet, VecDeque},
     ops::ControlFlow,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use axum::{http::StatusCode, response::sse::Event};
-use fenxi_model::{Rows, catalog::note};
+use fenxi_model::{
+    Rows,
+    catalog::{note, process},
+};
 use fenxi_record::{Plan, Stage};
 use fenxi_source::{Root, Source, Take};
 use futures_util::{Stream, StreamExt};
@@ -17,7 +22,7 @@ use tokio_stream::wrappers::BroadcastStream;
 
 use super::{
     databases::{self, Databases},
-    values,
+    values::{self, Tick},
 };
 use crate::{app::Shared, reply::Failure};
 
@@ -27,6 +32,10 @@ const INTERVAL_S: f64 = 1.0;
 const BEHIND: usize = 8;
 /// Samplers at the same time.
 const MOST: usize = 8;
+/// Ticks of the past that who comes later is given.
+pub(super) const PAST: usize = 600;
+/// Ticks that are sampled on after the last listener has gone: who goes to another page and back misses nothing.
+const LINGER: u32 = 120;
 
 /// An event for all listeners: its name and its data.
 type Told = (&'static str, Arc<str>);
@@ -34,8 +43,38 @@ type Told = (&'static str, Arc<str>);
 /// What is sampled: the source of this name; None: those that say themselves that they are live.
 type Key = Option<&'static str>;
 
+/// A sampler at work.
+struct Sampler {
+    sender: broadcast::Sender<Told>,
+    /// Its latest ticks: milliseconds since the epoch, and their text.
+    past: VecDeque<(f64, Arc<str>)>,
+    /// Ticks since the last listener has gone.
+    unheard: u32,
+}
+
+impl Sampler {
+    fn new() -> Sampler {
+        Sampler { sender: broadcast::channel(BEHIND).0, past: VecDeque::new(), unheard: 0 }
+    }
+
+    /// Whether it is to go on, now that another tick is there.
+    fn is_wanted(&mut self, key: Key) -> bool {
+        self.unheard = if self.sender.receiver_count() > 0 { 0 } else { self.unheard + 1 };
+        self.unheard == 0 || (key.is_none() && self.unheard <= LINGER)
+    }
+
+    fn tell(&mut self, tick: &Tick, key: Key) {
+        let text: Arc<str> = tick.text().into();
+        if key.is_none() {
+            self.past.push_back((tick.t_ms, Arc::clone(&text)));
+            self.past.drain(..self.past.len().saturating_sub(PAST));
+        }
+        let _ = self.sender.send(("tick", text));
+    }
+}
+
 /// The samplers at work.
-type AtWork = BTreeMap<Key, broadcast::Sender<Told>>;
+type AtWork = BTreeMap<Key, Sampler>;
 
 /// The samplers at work, which listeners share.
 #[derive(Default)]
@@ -47,22 +86,36 @@ impl Samplers {
     }
 }
 
-/// Ticks of this machine: of one source, or of those that are live.
-pub(super) fn ticks(shared: &Shared, source: Option<&str>) -> Result<impl Stream<Item = Event> + use<>, Failure> {
+/// Ticks of this machine: of one source, or of those that are live, then those of the past first: `recorded` ones, and those that
+/// were sampled here.
+pub(super) fn ticks(
+    shared: &Shared,
+    source: Option<&str>,
+    recorded: Vec<Tick>,
+) -> Result<impl Stream<Item = Event> + use<>, Failure> {
     let key = source.map(|name| key_of(shared, name)).transpose()?;
     let mut samplers = shared.samplers.lock();
     if samplers.len() >= MOST && !samplers.contains_key(&key) {
         return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many sources are watched; try again soon"));
     }
-    let sender = samplers.entry(key).or_insert_with(|| {
-        let sender = broadcast::channel(BEHIND).0;
+    let sampler = samplers.entry(key).or_insert_with(|| {
         let shared = shared.clone();
         std::thread::spawn(move || sample(&shared, key));
-        sender
+        Sampler::new()
     });
+    let first_ms = sampler.past.front().map_or(f64::INFINITY, |(t_ms, _)| *t_ms);
+    let recorded = recorded.into_iter().filter(|tick| tick.t_ms < first_ms).map(|tick| tick.text().into());
+    let past: Vec<Told> =
+        recorded.chain(sampler.past.iter().map(|(_, text)| Arc::clone(text))).map(|text| ("tick", text)).collect();
     // Who was too slow goes on with what is next.
-    let told = BroadcastStream::new(sender.subscribe()).filter_map(|told| async { told.ok() });
-    Ok(told.map(|(name, data)| Event::default().event(name).data(&*data)))
+    let told = BroadcastStream::new(sampler.sender.subscribe()).filter_map(|told| async { told.ok() });
+    Ok(futures_util::stream::iter(past).chain(told).map(|(name, data)| Event::default().event(name).data(&*data)))
+}
+
+/// Tables that are live unless another source is asked for.
+pub(super) fn live_tables() -> BTreeSet<&'static str> {
+    let live = fenxi_record::sources().filter(|source| source.spec().live);
+    live.flat_map(|source| source.spec().tables.iter().map(|table| table.name)).collect()
 }
 
 /// What is sampled when a source of this name is asked for, if it may be.
@@ -102,13 +155,14 @@ fn sample(shared: &Shared, key: Key) {
         let spec = source.spec();
         // How many CPUs there are stands beside what databases do.
         let beside = key == Some(fenxi_db::SOURCE_NAME) && spec.name == "sched";
-        key.map_or(spec.live, |name| spec.name == name || beside)
+        key.map_or(spec.live || spec.name == process::TABLE.name, |name| spec.name == name || beside)
     };
     let mut sources: Vec<_> =
         fenxi_record::sources().filter(wanted).map(|source| Arc::new(source) as Arc<dyn Source>).collect();
     let named = shared.settings.databases.as_ref().filter(|databases| key == Some(databases.spec().name));
     sources.extend(named.cloned());
     let mut seen = Databases::default();
+    let tables = live_tables();
     let plan = Plan::new(sources, Root::live(), shared.settings.host.clone(), INTERVAL_S);
     let outcome = fenxi_record::record(plan, &mut |stage| {
         if let (Stage::Began { rows, .. }, Some(name)) = (&stage, key)
@@ -118,16 +172,21 @@ fn sample(shared: &Shared, key: Key) {
             return ControlFlow::Break(());
         }
         let Stage::Tick { t, rows, .. } = stage else { return ControlFlow::Continue(()) };
+        let mut tick = values::of_rows(t, rows);
+        if key.is_none() {
+            tick.keep(&tables);
+        }
         let mut samplers = shared.samplers.lock();
-        let listened = samplers.get(&key).filter(|sender| sender.receiver_count() > 0 && !shared.stop.is_cancelled());
-        let Some(sender) = listened else {
+        let is_ending = shared.stop.is_cancelled();
+        let wanted = samplers.get_mut(&key).and_then(|s| (!is_ending && s.is_wanted(key)).then_some(s));
+        let Some(sampler) = wanted else {
             // Under the lock: who listens from now on begins a sampler anew.
             samplers.remove(&key);
             return ControlFlow::Break(());
         };
-        let _ = sender.send(("tick", values::of_rows(t, rows).into()));
+        sampler.tell(&tick, key);
         if let Some(text) = seen.take(t, rows) {
-            let _ = sender.send((databases::EVENT, text.into()));
+            let _ = sampler.sender.send((databases::EVENT, text.into()));
         }
         ControlFlow::Continue(())
     });
@@ -154,8 +213,8 @@ fn refused(rows: &Rows, source: &str) -> Option<String> {
 /// Tells all listeners that there is nothing to listen to.
 fn fail(shared: &Shared, key: Key, why: &str) {
     let failed = json!({ "error": why }).to_string();
-    if let Some(sender) = shared.samplers.lock().remove(&key) {
+    if let Some(sampler) = shared.samplers.lock().remove(&key) {
         // Nobody may listen any more.
-        let _ = sender.send(("failed", failed.into()));
+        let _ = sampler.sender.send(("failed", failed.into()));
     }
 }

@@ -3,7 +3,7 @@
 //! A value is called `table.column`, and `table.column[key]` where it is of one processor, disk, interface …; several
 //! keys have a comma between them. A value that is missing is not there; `left_out` says how many there are too many.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::{
     Array, RecordBatch, StringArray,
@@ -12,17 +12,21 @@ use arrow_array::{
 };
 use fenxi_model::{
     Micros, Rows, Shape, Table,
-    catalog::{N_COMMON, T},
+    catalog::{N_COMMON, T, process},
 };
 use serde::Serialize;
 
 /// Values of one moment that a browser is given: those of a thousand processes.
 const MOST_VALUES: usize = 20_000;
+/// Processes that the page of this machine shows of one moment: those that used most CPU time.
+const MOST_PROCESSES: usize = 15;
+/// What it shows of them.
+const OF_PROCESSES: [&str; 2] = ["cpu[", "rss_bytes["];
 
 /// All values of one moment.
 #[derive(Debug, Serialize)]
 pub(super) struct Tick {
-    t_ms: f64,
+    pub(super) t_ms: f64,
     pub(super) values: BTreeMap<String, f64>,
     /// Values that are left out because there are too many.
     #[serde(skip_serializing_if = "is_zero")]
@@ -43,6 +47,23 @@ impl Tick {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// Keeps what the page of this machine shows: values of `tables`, and of the processes that used most CPU time.
+    pub(super) fn keep(&mut self, tables: &BTreeSet<&'static str>) {
+        let used = |(name, cpu): (&String, &f64)| Some((*cpu, name.strip_prefix("process.cpu[")?.to_owned()));
+        let mut busiest: Vec<(f64, String)> = self.values.iter().filter_map(used).collect();
+        busiest.sort_by(|a, b| b.0.total_cmp(&a.0));
+        busiest.truncate(MOST_PROCESSES);
+        let is_shown = |column: &str| {
+            let mut keys = OF_PROCESSES.iter().filter_map(|name| column.strip_prefix(name));
+            keys.any(|key| busiest.iter().any(|(_, of)| of == key))
+        };
+        self.values.retain(|name, _| match name.split_once('.') {
+            Some((table, column)) if table == process::TABLE.name => is_shown(column),
+            Some((table, _)) => tables.contains(table),
+            None => false,
+        });
+    }
+
     fn put(&mut self, table: &Table, place: usize, keys: &str, value: f64) {
         if self.values.len() >= MOST_VALUES {
             self.left_out += 1;
@@ -53,8 +74,8 @@ impl Tick {
     }
 }
 
-/// The text of all values in `rows`, which are of the moment `t`.
-pub(super) fn of_rows(t: Micros, rows: &Rows) -> String {
+/// All values in `rows`, which are of the moment `t`.
+pub(super) fn of_rows(t: Micros, rows: &Rows) -> Tick {
     let mut tick = Tick::new(t);
     // Parts of a distribution are no series, and the numbers that tell them apart no keys.
     for rows in rows.tables().filter(|rows| rows.table().shape == Shape::Series) {
@@ -71,7 +92,7 @@ pub(super) fn of_rows(t: Micros, rows: &Rows) -> String {
             }
         }
     }
-    tick.text()
+    tick
 }
 
 /// Adds the values in `batch` to the moments that they are of, by microsecond.
@@ -137,7 +158,7 @@ mod tests {
             .str(histogram::name, "load_us")
             .f64(histogram::lo, 1.0)
             .f64(histogram::count, 2.0);
-        let text = of_rows(t, &rows);
+        let text = of_rows(t, &rows).text();
         let expected = "{\"t_ms\":1500.0,\"values\":{\"cpu.usr\":7.5,\"cpu.usr[0]\":15.0,\"disk.util[sda]\":50.0}}";
         assert_eq!(text, expected);
         let mut ticks = BTreeMap::new();
@@ -146,5 +167,27 @@ mod tests {
             of_batch(table, &rows.take().unwrap(), &mut ticks);
         }
         assert_eq!(ticks.values().map(Tick::text).collect::<Vec<_>>(), [expected]);
+    }
+    #[test]
+    fn the_page_of_this_machine_is_given_its_tables_and_the_busiest_processes() {
+        let mut rows = Rows::new("h");
+        let t = Micros(1_500_000);
+        rows.row(&disk::TABLE, t, 1.0).str(disk::device, "sda").f64(disk::util, 50.0);
+        rows.row(&cpu::TABLE, t, 1.0).f64(cpu::usr, 7.5);
+        for i in 0..40 {
+            let comm = format!("p{i:02}");
+            rows.row(&process::TABLE, t, 1.0)
+                .str(process::comm, comm.as_str())
+                .f64(process::cpu, f64::from(i))
+                .f64(process::usr, 1.0)
+                .f64(process::rss_bytes, 4096.0);
+        }
+        let mut tick = of_rows(t, &rows);
+        tick.keep(&BTreeSet::from([disk::TABLE.name]));
+        let names: Vec<&str> = tick.values.keys().map(String::as_str).collect();
+        assert_eq!(names.len(), 1 + 2 * MOST_PROCESSES);
+        assert!(names.contains(&"disk.util[sda]") && !names.iter().any(|name| name.starts_with("cpu.")), "{names:?}");
+        let of = |what: &str| names.iter().any(|name| name.starts_with("process.") && name.contains(what));
+        assert!(of("p25") && of("p39") && !of("p24") && !of("usr"), "{names:?}");
     }
 }

@@ -49,7 +49,7 @@ fn listeners(served: &Served) -> String {
 }
 
 #[test]
-fn all_listeners_share_one_sampler_that_ends_with_the_last() {
+fn all_listeners_share_one_sampler_and_who_comes_later_sees_what_was_before() {
     let mut served = serve();
     let mut first = Events::open(&served, "/api/v1/live");
     let mut second = Events::open(&served, "/api/v1/live");
@@ -63,9 +63,9 @@ fn all_listeners_share_one_sampler_that_ends_with_the_last() {
     assert_eq!(listeners(&served), "fenxi_live_listeners 2");
     drop((first, second));
     wait_for("listeners to be gone", || listeners(&served) == "fenxi_live_listeners 0");
-    // One that comes later gets a sampler again, and the end of the server ends the stream.
+    // One that comes later is given the past first, and the end of the server ends the stream.
     let mut third = Events::open(&served, "/api/v1/live");
-    assert_eq!(third.next().0, "tick");
+    assert_eq!(third.next(), ("tick".to_owned(), tick));
     let begun = std::time::Instant::now();
     served.end();
     assert!(begun.elapsed() < Duration::from_secs(5));
@@ -109,6 +109,30 @@ fn a_read_only_server_puts_no_programs_into_the_kernel() {
     assert!(refused.text().contains("which a read-only server does not do"), "{}", refused.text());
     let status = served.get("/api/v1/status").json();
     assert!(!status["sources"].as_array().unwrap().iter().any(|source| source["name"] == "runqlat"));
+}
+
+#[test]
+fn this_machine_is_shown_with_what_its_recording_saw_and_another_one_is_not() {
+    let served = serve();
+    let (mut rows, mut recordings) = (Rows::new("here"), Vec::new());
+    for (host, random) in [("elsewhere", 1), ("here", 2)] {
+        let mut open = served.store.begin(fenxi_store::Begin { host: host.to_owned(), ..begin(host, random) }).unwrap();
+        for i in 1..=4 {
+            tick(i * i64::try_from(random).unwrap(), &mut rows);
+            open.append(&mut rows).unwrap();
+        }
+        // It goes on as long as the test.
+        recordings.push(open);
+    }
+    let mut events = Events::open(&served, "/api/v1/live");
+    let seen: Vec<Value> = (0..4).map(|_| events.next().1).collect();
+    let usr: Vec<Option<f64>> = seen.iter().map(|tick| tick["values"]["cpu.usr[0]"].as_f64()).collect();
+    // The latest tick may not be whole: the sampler's own come instead.
+    assert_eq!(usr[..3], [Some(4.0), Some(8.0), Some(12.0)]);
+    assert_ne!(usr[3], Some(16.0));
+    assert!(seen.windows(2).all(|pair| pair[0]["t_ms"].as_f64() < pair[1]["t_ms"].as_f64()));
+    // A chosen source has no past.
+    assert!(Events::open(&served, "/api/v1/live?source=process").next().1["values"]["cpu.usr[0]"].is_null());
 }
 
 #[test]

@@ -14,6 +14,7 @@ fn endpoints_answer_under_their_paths() {
     assert!(wrong.json()["error"].as_str().unwrap().contains("`nothing`"));
     let missing = served.get("/api/v1/nothing");
     assert_eq!((missing.status, missing.json()["error"].as_str()), (404, Some("there is no /api/v1/nothing")));
+    assert!(missing.json()["near"].is_null());
     assert_eq!(served.change("DELETE", "/api/v1/about", "").status, 405);
     assert_eq!(serve_with(|s| s.read_only = true).get("/api/v1/about").json()["read_only"], true);
 }
@@ -37,6 +38,25 @@ fn every_page_is_the_shell_and_names_files_that_are_there() {
         }
     }
     assert_eq!(served.get("/assets/app.js").header("cache-control"), Some("no-cache"));
+}
+
+#[test]
+fn paths_that_people_type_lead_to_the_pages_that_they_mean() {
+    let served = serve();
+    for (typed, page) in [
+        ("/studies", "/study"),
+        ("/boards", "/board"),
+        ("/sql?q=SELECT+1", "/ask?q=SELECT+1"),
+        ("/findings", "/run?run=@1#section-findings"),
+        ("/findings?run=a", "/run?run=a#section-findings"),
+        ("/runs", "/"),
+    ] {
+        let sent = served.get(typed);
+        assert_eq!((sent.status, sent.header("location")), (303, Some(page)), "{typed}");
+    }
+    // A path that means nothing leads nowhere, and nothing leads to another server.
+    assert_eq!(served.get("/study2").status, 404);
+    assert_eq!(served.get("/sql?//example.com").header("location"), Some("/ask?//example.com"));
 }
 
 #[test]

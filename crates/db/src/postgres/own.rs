@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
-use fenxi_wire::client::{Client, ClientError, Counts, Tally};
+use fenxi_wire::client::{ClientError, Counts, Tally};
 use rustc_hash::FxHashMap;
 
 use super::MARK;
-use crate::reading::Own;
+use crate::{client::Client, reading::Own};
 
 /// The first major version that publishes when it is told to.
 const TOLD_SINCE: u32 = 15;
@@ -30,6 +30,14 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// How many statements all of them had answered or refused, those not yet published included.
+    pub fn statements(&mut self) -> f64 {
+        self.amounts();
+        let done = self.sessions.iter().map(|(_, tally)| tally.done()).chain(self.closed.values().copied());
+        // A login is counted as answered.
+        done.map(|counts| (counts.answered + counts.refused).saturating_sub(counts.sessions)).sum::<u64>() as f64
+    }
+
     /// A session of ours begins.
     pub fn open(&mut self, database: &str, tally: &Arc<Tally>) {
         self.sessions.push((database.to_owned(), Arc::clone(tally)));
@@ -52,13 +60,15 @@ impl Ledger {
             *open += 1;
         }
         let amounts = |(counts, open): (Counts, u64)| {
-            vec![
+            [
                 ("xact_commit", counts.answered as f64),
                 ("xact_rollback", counts.refused as f64),
                 ("s.sessions", counts.sessions as f64),
                 ("session_time", counts.lasted_s * MS),
                 ("numbackends", open as f64),
             ]
+            .map(|(name, amount)| (name.to_owned(), amount))
+            .to_vec()
         };
         all.into_iter().map(|(database, of)| (database.to_owned(), amounts(of))).collect()
     }
@@ -84,6 +94,9 @@ fn can_tell(client: &Client) -> bool {
 /// # Errors
 /// When the connection is lost.
 pub fn publish(client: &mut Client) -> Result<(), ClientError> {
+    if client.is_saved() {
+        return Ok(());
+    }
     if can_tell(client) && !client.tally().is_unknown() {
         match client.each_again(&format!("{MARK} SELECT {TELL}"), &mut |_| ()) {
             Err(error) if error.is_refusal() => client.tally().give_up(),

@@ -119,11 +119,15 @@ impl Keeping {
         let mut own = Vec::new();
         for (row, amounts) in kept.own {
             for (name, then) in amounts {
-                let of_row = all.get_mut(&row);
-                let all = of_row.and_then(|of_row| of_row.iter_mut().find(|(of, _)| *of == name));
-                let all = all.map_or(0.0, |(_, amount)| std::mem::take(amount));
+                let amounts = all.entry(row.clone()).or_default();
+                let place = amounts.iter().position(|(of, _)| *of == name);
+                let all = place.map_or(0.0, |place| amounts.swap_remove(place).1);
                 own.push(OwnAmount { row: row.clone(), name, then, all });
             }
+        }
+        // Sessions in further databases began behind the reading.
+        for (row, amounts) in all {
+            own.extend(amounts.into_iter().map(|(name, all)| OwnAmount { row: row.clone(), name, then: 0.0, all }));
         }
         (kept.answers, own)
     }

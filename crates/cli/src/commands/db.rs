@@ -1,6 +1,7 @@
 //! `fenxi db`: a database server as it is, and what can be seen of it.
 
 mod diff;
+mod report;
 mod snap;
 mod snapshots;
 mod top;
@@ -37,6 +38,8 @@ pub enum DbCommand {
     Snap(snap::SnapArgs),
     /// Make a run of the interval between two snapshots
     Diff(diff::DiffArgs),
+    /// Report one period of a server, two side by side, or two groups of runs
+    Report(report::ReportArgs),
     /// Show a server on a whole screen: figures, active sessions, statements, locks
     Top(top::TopArgs),
 }
@@ -73,6 +76,7 @@ pub fn run(global: &Global, args: &DbCommandArgs) -> anyhow::Result<ExitCode> {
         DbCommand::Check(args) => run_check(args),
         DbCommand::Snap(args) => snap::run(global, args),
         DbCommand::Diff(args) => diff::run(global, args),
+        DbCommand::Report(args) => report::run(global, args),
         DbCommand::Top(args) => top::run(global, args),
     }
 }

@@ -47,6 +47,8 @@ pub enum Who {
     Sampler,
     /// It asks once an interval, however short that is: what it adds is known by interval.
     Poller,
+    /// It asks what a snapshot needs besides.
+    Beside,
 }
 
 impl Own {
@@ -90,7 +92,7 @@ impl Own {
         if let Some((before, last)) = &self.last {
             let per = match self.who {
                 Who::Sampler => (at - *before).as_secs_f64(),
-                Who::Poller => f64::from(self.turns),
+                Who::Poller | Who::Beside => f64::from(self.turns),
             };
             let rate = |(name, value): (&String, &f64)| Some((name.clone(), (value - last.get(name)?).max(0.0) / per));
             server.memory().spent.insert(self.who, now.iter().filter_map(rate).collect());
@@ -102,8 +104,9 @@ impl Own {
     }
 }
 
-/// The counter of statements: ours are counted where they are sent.
+/// Counters of statements and of sessions: ours are counted where they are sent.
 const STATEMENTS: &str = "Questions";
+const CONNECTS: &str = "Connections";
 
 /// What our sessions have added to counters until now, as far as that is known: all of their statements, and what they told last
 /// of themselves.
@@ -112,7 +115,9 @@ pub fn totals(server: &Server) -> reading::Own {
     for (name, amount) in server.memory().totals.values().flatten() {
         *sums.entry(name.clone()).or_default() += amount;
     }
-    sums.insert(STATEMENTS.to_owned(), server.ledger().statements());
+    let mut ledger = server.ledger();
+    sums.insert(STATEMENTS.to_owned(), ledger.statements());
+    sums.insert(CONNECTS.to_owned(), ledger.connects());
     reading::Own::from_iter([(String::new(), sums.into_iter().collect())])
 }
 
@@ -122,7 +127,7 @@ pub fn added(server: &Server, (now, before): (&reading::Own, &reading::Own), sec
     let of = |own: &reading::Own, name: &str| {
         own.get("").and_then(|amounts| amounts.iter().find(|(of, _)| of == name)).map_or(0.0, |(_, amount)| *amount)
     };
-    let exact = now.get("").into_iter().flatten().filter(|(name, _)| server.is_saved() || name == STATEMENTS);
+    let exact = now.get("").into_iter().flatten().filter(|(name, _)| server.is_saved() || [STATEMENTS, CONNECTS].contains(&name.as_str()));
     let exact = exact.map(|(name, amount)| (name.clone(), amount - of(before, name)));
     let mut all = if server.is_saved() { FxHashMap::default() } else { spent(server, seconds) };
     all.extend(exact);

@@ -33,9 +33,17 @@ impl Ledger {
     /// How many statements all of them had answered or refused, those not yet published included.
     pub fn statements(&mut self) -> f64 {
         self.amounts();
-        let done = self.sessions.iter().map(|(_, tally)| tally.done()).chain(self.closed.values().copied());
-        // A login is counted as answered.
-        done.map(|counts| (counts.answered + counts.refused).saturating_sub(counts.sessions)).sum::<u64>() as f64
+        // MySQL counts no login, which is answered here, and the word with which a session ends.
+        let open = self.sessions.iter().map(|(_, tally)| tally.done());
+        let open = open.map(|counts| (counts.answered + counts.refused).saturating_sub(counts.sessions));
+        let closed = self.closed.values().map(|counts| counts.answered + counts.refused);
+        open.chain(closed).sum::<u64>() as f64
+    }
+
+    /// How many sessions of ours there were.
+    pub fn connects(&self) -> f64 {
+        let closed = self.closed.values().map(|counts| counts.sessions).sum::<u64>();
+        (self.sessions.len() as u64 + closed) as f64
     }
 
     /// A session of ours begins.

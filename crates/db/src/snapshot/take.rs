@@ -46,6 +46,9 @@ impl Beside {
             Dialect::Postgres => postgres::resets::identity(&mut client)?,
             Dialect::Mysql => mysql::resets::identity(&mut client)?,
         };
+        if dialect == Dialect::Mysql {
+            mysql::own::Own::of(mysql::own::Who::Beside).read(&mut client, server)?;
+        }
         Ok(Beside { identity, clock_s, resets, version: client.about().version.to_string() })
     }
 }

@@ -21,7 +21,7 @@ WITH told AS (
 ), happened AS (
     SELECT run, host, count(*) AS n FROM event WHERE kind IN ('restart', 'counter reset', 'role changed') GROUP BY run, host
 ), machine AS (
-    SELECT run, host, max(total_bytes) AS bytes FROM memory GROUP BY run, host
+    SELECT run, host, max(total_bytes) AS bytes FROM mem GROUP BY run, host
 ), lines AS (
     SELECT o.run, o.host, o.server, unnest([
         {'place': 1, 'name': 'vendor', 'value': s.vendor},

@@ -1,7 +1,7 @@
 //! Two threads for each server: one looks at its sessions, one reads its counters. Neither waits for the other, and the
 //! recorder for none of them.
 
-mod heard;
+pub(crate) mod heard;
 mod threads;
 
 use std::{
@@ -38,6 +38,14 @@ pub trait Sampler: Send {
     /// When the server refuses, or the connection is lost.
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError>;
 
+    /// Tells what it added to the server's counters, when it does nothing more.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    fn finish(&mut self) -> Result<(), ClientError> {
+        Ok(())
+    }
+
     /// Whether there is anything to look at.
     fn looks(&self) -> bool {
         true
@@ -52,6 +60,19 @@ pub trait Poller: Send {
     /// # Errors
     /// When the connection is lost.
     fn poll(&mut self, interval: Interval, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError>;
+
+    /// Counters began anew since the last poll, which are named as a snapshot names them.
+    fn was_reset(&mut self, what: &str) {
+        let _ = what;
+    }
+
+    /// Tells what it added to the server's counters, when it does nothing more.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    fn finish(&mut self) -> Result<(), ClientError> {
+        Ok(())
+    }
 
     /// The processes or threads of the sessions that there were at the last poll, on the server's host.
     fn tasks(&self) -> &[Task];

@@ -10,6 +10,7 @@
 pub mod activity;
 pub mod auto;
 pub mod check;
+mod client;
 mod gather;
 mod locks;
 mod moment;
@@ -22,6 +23,7 @@ mod reading;
 mod sample;
 mod schedule;
 mod server;
+pub mod snapshot;
 mod source;
 mod statements;
 

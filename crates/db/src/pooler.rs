@@ -9,11 +9,12 @@ use fenxi_model::{
     place::F64,
     text_without_secrets,
 };
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use crate::{
     check::{Finding, timed},
+    client::Client,
     gather::{self, Heard},
     moment::Interval,
     number::Number,

@@ -8,10 +8,10 @@ use fenxi_model::{
     Place, Row, Rows, Table,
     place::{F64, I64, Label},
 };
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
-use crate::{moment::Interval, number::Number};
+use crate::{client::Client, moment::Interval, number::Number};
 
 /// What can fill a column: one of the view's own, or an expression over some of them.
 #[derive(Debug)]
@@ -132,7 +132,7 @@ pub struct Reading<S: 'static> {
 }
 
 /// What our own sessions added to counters, by the text of a row's first column and by what fills a column.
-pub type Own = FxHashMap<String, Vec<(&'static str, f64)>>;
+pub type Own = FxHashMap<String, Vec<(String, f64)>>;
 
 /// What a server has: columns of its views, and settings that are on.
 #[derive(Debug, Default)]
@@ -194,6 +194,11 @@ pub trait Active: Send {
 
     /// Forgets all counters: the server was started anew.
     fn forget(&mut self);
+
+    /// Forgets the counters of one row, by its key.
+    fn forget_row(&mut self, key: &str) {
+        let _ = key;
+    }
 }
 
 /// Of which server and interval a reading is.
@@ -431,5 +436,9 @@ impl<S: Send + Sync + std::fmt::Debug> Active for Ready<S> {
     fn forget(&mut self) {
         self.seen.clear();
         self.round = 0;
+    }
+
+    fn forget_row(&mut self, key: &str) {
+        self.seen.remove(key);
     }
 }

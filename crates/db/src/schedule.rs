@@ -3,10 +3,11 @@
 use std::{collections::VecDeque, time::Instant};
 
 use fenxi_model::Rows;
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 
 use crate::{
     check::{Finding, timed},
+    client::Client,
     moment::Interval,
     reading::{About, Active},
 };
@@ -118,6 +119,11 @@ impl Due {
     /// A kind of session without which it has no rows.
     pub fn only_with(&self) -> Option<&'static str> {
         self.reading.only_with()
+    }
+
+    /// Its name in messages.
+    pub fn name(&self) -> &'static str {
+        self.reading.name()
     }
 
     /// Forgets all counters.

@@ -9,15 +9,14 @@ use std::{
     time::Duration,
 };
 
-use fenxi_wire::{
-    Dialect,
-    client::{Client, ClientError},
-    target::Target,
-};
+use fenxi_wire::{Dialect, client::ClientError, target::Target};
 
 use crate::{
+    client::Client,
     gather::{Poller, Sampler},
     mysql, pooler, postgres,
+    reading::Own,
+    snapshot::{Keeping, Played},
 };
 
 /// The name that connections of a poller carry, by which they leave themselves out.
@@ -72,6 +71,19 @@ pub struct Server {
     kept: u64,
     /// What the user should know of its logins, and whether they were told.
     cautions: Arc<Mutex<BTreeMap<String, bool>>>,
+    answers: Answers,
+}
+
+/// What becomes of answers, and where they come from.
+#[derive(Clone, Debug, Default)]
+enum Answers {
+    /// The server gives them.
+    #[default]
+    Given,
+    /// The server gives them, and they are kept.
+    Kept(Keeping),
+    /// They were kept.
+    Saved(Arc<Played>),
 }
 
 impl Server {
@@ -87,7 +99,41 @@ impl Server {
             allowance_of_sample: Arc::new(AtomicU64::new(KEPT_OF_SAMPLE)),
             kept: KEPT.0,
             cautions: Arc::default(),
+            answers: Answers::Given,
         }
+    }
+
+    /// The same server, whose answers are kept.
+    pub(crate) fn keeping(&self, keeping: &Keeping) -> Server {
+        Server { answers: Answers::Kept(keeping.clone()), ..Server::new(&self.target) }
+    }
+
+    /// A server that says what two snapshots say.
+    pub(crate) fn saved(target: Target, played: &Arc<Played>) -> Server {
+        let name = played.first().server.clone();
+        Server { name, target: target.clone(), answers: Answers::Saved(Arc::clone(played)), ..Server::new(&target) }
+    }
+
+    /// Whether its answers are those of snapshots.
+    pub(crate) fn is_saved(&self) -> bool {
+        matches!(self.answers, Answers::Saved(_))
+    }
+
+    /// Whether answers have to tell everything at once: nothing can be asked later.
+    pub(crate) fn is_asked_once(&self) -> bool {
+        !matches!(self.answers, Answers::Given)
+    }
+
+    /// What our own sessions added to counters so far, by row and counter.
+    pub(crate) fn own_amounts(&self, count: impl FnOnce() -> Own) -> Own {
+        if let Answers::Saved(played) = &self.answers {
+            return played.own();
+        }
+        let own = count();
+        if let Answers::Kept(keeping) = &self.answers {
+            keeping.keep_own(&own);
+        }
+        own
     }
 
     /// The same server, as one of so many whose answers are in memory at the same time.
@@ -173,21 +219,21 @@ impl Server {
 
     /// A connection with limits, in which nothing is set.
     pub(crate) fn unsettled(&self, target: &Target) -> Result<Client, ServerError> {
+        let keeping = match &self.answers {
+            Answers::Given => None,
+            Answers::Kept(keeping) => Some(keeping.clone()),
+            Answers::Saved(played) => return Ok(Client::of_saved(played, home(target))),
+        };
         let mut client = match target.login.dialect {
-            Dialect::Postgres => Client::connect(target, LOGIN)?,
-            Dialect::Mysql => Client::connect(&target.to_database(mysql::HOME), LOGIN)?,
+            Dialect::Postgres => Client::connect(target, LOGIN, keeping)?,
+            Dialect::Mysql => Client::connect(&target.to_database(mysql::HOME), LOGIN, keeping)?,
         };
         self.own().insert(i64::from(client.about().number));
         self.ledger().open(&target.login.database, client.tally());
-        client.set_limit(ANSWER);
-        client.set_longest_message(LONGEST);
-        client.set_most_rows(MOST_ROWS);
-        client.set_most_bytes(MOST_BYTES);
-        client.set_allowance(&self.allowance);
-        client.keep_columns();
+        client.limit(ANSWER, (LONGEST, MOST_ROWS, MOST_BYTES), &self.allowance);
         let mut known = self.cautions.lock().unwrap_or_else(PoisonError::into_inner);
-        client.cautions().for_each(|caution| {
-            known.entry(caution.clone()).or_default();
+        client.cautions().into_iter().for_each(|caution| {
+            known.entry(caution).or_default();
         });
         drop(known);
         Ok(client)
@@ -195,10 +241,13 @@ impl Server {
 
     fn client_of(&self, target: &Target) -> Result<Client, ServerError> {
         let mut client = self.unsettled(target)?;
+        if client.is_saved() {
+            return Ok(client);
+        }
         match self.target.login.dialect {
             Dialect::Postgres => {
                 // Before anything is set: it would be set for whoever has the session next.
-                if postgres::shares_sessions(&mut client, || Client::connect(target, LOGIN))? {
+                if postgres::shares_sessions(&mut client, || Client::connect(target, LOGIN, None))? {
                     let why = "a pooler answers that gives sessions of the server to others between two statements; name the server itself, \
                                and the pooler's own database `pgbouncer` to see who waits in it";
                     return Err(ServerError::Unfit { server: self.name.clone(), why: why.to_owned() });
@@ -233,6 +282,14 @@ impl Server {
             Dialect::Postgres => postgres::poller(self),
             Dialect::Mysql => mysql::poller(self),
         }
+    }
+}
+
+/// The database in which statements are executed.
+fn home(target: &Target) -> &str {
+    match target.login.dialect {
+        Dialect::Postgres => &target.login.database,
+        Dialect::Mysql => mysql::HOME,
     }
 }
 

@@ -50,7 +50,7 @@ fn embeddable(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

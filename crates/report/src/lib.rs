@@ -6,6 +6,7 @@
 
 pub mod api;
 mod data;
+pub mod db_report;
 mod findings;
 mod html;
 mod kept;

@@ -78,7 +78,7 @@ pub use ranges::SERIES;
 pub use read::SeriesStat;
 pub use restore::WholeRun;
 pub use said::{RunResult, label};
-pub use seal::{APART, AVERAGE, BOOT, IMPORT, SPREAD};
+pub use seal::{APART, AVERAGE, BOOT, IMPORT, PERIOD, SNAPSHOT, SPREAD};
 pub use stitch::Stitch;
 pub use store::Store;
 pub use take_in::{ALWAYS, TakeLimits, TakenIn};

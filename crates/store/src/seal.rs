@@ -31,10 +31,15 @@ pub const IMPORT: &str = "import";
 /// The kind of run that is made of others.
 pub const AVERAGE: &str = "average";
 
+/// The kind of a run that keeps what a database server said at a moment.
+pub const SNAPSHOT: &str = "snapshot";
+/// The kind of a run that is the interval between two snapshots.
+pub const PERIOD: &str = "period";
+
 /// Whether runs of a kind are made of what is there afterwards too: half of one would pass for a whole one, so that
 /// nothing is kept of it.
 pub(crate) fn is_made_again(kind: &str) -> bool {
-    [IMPORT, AVERAGE].contains(&kind)
+    [IMPORT, AVERAGE, SNAPSHOT, PERIOD].contains(&kind)
 }
 /// What the tables of averages since boot are called before their point: `boot.cpu`.
 pub const BOOT: &str = "boot";

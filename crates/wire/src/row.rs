@@ -10,7 +10,8 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    pub(crate) fn new(bytes: &'a [u8], cells: &'a [Option<Range<usize>>]) -> Row<'a> {
+    /// One whose values stand so in `bytes`.
+    pub fn new(bytes: &'a [u8], cells: &'a [Option<Range<usize>>]) -> Row<'a> {
         Row { bytes, cells }
     }
 

@@ -1,5 +1,9 @@
 //! `fenxi db`: a database server as it is, and what can be seen of it.
 
+mod diff;
+mod report;
+mod snap;
+mod snapshots;
 mod top;
 
 use std::process::ExitCode;
@@ -30,6 +34,12 @@ pub struct DbCommandArgs {
 pub enum DbCommand {
     /// Tell what an observation of a server would see, what not, and what each reading takes
     Check(CheckArgs),
+    /// Keep what a server says now, without a process that goes on
+    Snap(snap::SnapArgs),
+    /// Make a run of the interval between two snapshots
+    Diff(diff::DiffArgs),
+    /// Report one period of a server, two side by side, or two groups of runs
+    Report(report::ReportArgs),
     /// Show a server on a whole screen: figures, active sessions, statements, locks
     Top(top::TopArgs),
 }
@@ -64,6 +74,9 @@ pub struct CheckArgs {
 pub fn run(global: &Global, args: &DbCommandArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         DbCommand::Check(args) => run_check(args),
+        DbCommand::Snap(args) => snap::run(global, args),
+        DbCommand::Diff(args) => diff::run(global, args),
+        DbCommand::Report(args) => report::run(global, args),
         DbCommand::Top(args) => top::run(global, args),
     }
 }

@@ -11,6 +11,7 @@ mod boards;
 mod compact;
 mod compare;
 mod crash;
+mod db_report;
 mod dbstat;
 mod eio;
 mod ending;

@@ -4,11 +4,12 @@ use fenxi_model::{
     Rows,
     statement::{Quotes, digest, hidden_of},
 };
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use super::{MARK, metadata};
 use crate::{
+    client::Client,
     locks::{Edge, Graph, Party},
     reading::{About, Having},
 };

@@ -3,9 +3,10 @@
 //! The server lists locks, not who blocks whom: that follows from which kinds of locks exclude each other. It lists them
 //! only with an instrument that MariaDB has off.
 
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 
 use super::MARK;
+use crate::client::Client;
 use crate::locks::Edge;
 
 /// The view.

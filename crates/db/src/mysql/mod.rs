@@ -4,20 +4,23 @@ mod activity;
 mod kernel;
 mod locks;
 mod metadata;
-mod own;
+pub mod own;
 mod poller;
 mod readings;
 mod replication;
+pub mod resets;
 mod sessions;
 mod statements;
 mod status;
 mod transactions;
 mod vitals;
 
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
+use self::poller::hide_setting;
 pub use self::{poller::poller, sessions::sampler};
+use crate::client::Client;
 use crate::reading::Having;
 
 /// A setting and a schema.
@@ -39,6 +42,8 @@ pub struct Memory {
     read_only: Option<bool>,
     /// What each of our sessions adds to counters, per second.
     spent: FxHashMap<own::Who, FxHashMap<String, f64>>,
+    /// What each of our sessions has added to counters in all.
+    totals: FxHashMap<own::Who, FxHashMap<String, f64>>,
     /// Threads of sessions, where only the poller learns them.
     tids: FxHashMap<i64, i64>,
     /// A text of the processlist was longer than an answer may be.
@@ -95,7 +100,7 @@ fn having(client: &mut Client, wanted: &[&str]) -> Result<Having, ClientError> {
         }
     })?;
     let mut on = Vec::new();
-    client.each(&format!("{MARK} SHOW GLOBAL VARIABLES"), &mut |row| {
+    client.each_hidden(&format!("{MARK} SHOW GLOBAL VARIABLES"), &hide_setting, &mut |row| {
         if let (Some(name), Some("ON" | "1")) = (row.text(0), row.text(1)) {
             on.push(name.to_owned());
         }

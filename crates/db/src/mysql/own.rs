@@ -5,11 +5,11 @@
 
 use std::time::{Duration, Instant};
 
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use super::MARK;
-use crate::server::Server;
+use crate::{client::Client, reading, server::Server};
 
 /// Variables that a session counts for itself. Of all others SHOW SESSION STATUS shows the server's.
 const NAMES: &[&str] = &[
@@ -19,7 +19,6 @@ const NAMES: &[&str] = &[
     "Created_tmp_tables",
     "Handler_read_key",
     "Handler_write",
-    "Questions",
     "Select_full_join",
     "Select_scan",
     "Table_open_cache_hits",
@@ -48,6 +47,8 @@ pub enum Who {
     Sampler,
     /// It asks once an interval, however short that is: what it adds is known by interval.
     Poller,
+    /// It asks what a snapshot needs besides.
+    Beside,
 }
 
 impl Own {
@@ -66,6 +67,9 @@ impl Own {
     /// # Errors
     /// When the connection is lost.
     pub fn read(&mut self, client: &mut Client, server: &Server) -> Result<(), ClientError> {
+        if client.is_saved() {
+            return Ok(());
+        }
         self.turns += 1;
         let pause = if self.is_known { PAUSES.1 } else { PAUSES.0 };
         if self.due == 0 && self.last.as_ref().is_some_and(|(at, _)| at.elapsed() < pause) {
@@ -84,10 +88,11 @@ impl Own {
             _ => {}
         }
         let at = Instant::now();
+        server.memory().totals.insert(self.who, now.clone());
         if let Some((before, last)) = &self.last {
             let per = match self.who {
                 Who::Sampler => (at - *before).as_secs_f64(),
-                Who::Poller => f64::from(self.turns),
+                Who::Poller | Who::Beside => f64::from(self.turns),
             };
             let rate = |(name, value): (&String, &f64)| Some((name.clone(), (value - last.get(name)?).max(0.0) / per));
             server.memory().spent.insert(self.who, now.iter().filter_map(rate).collect());
@@ -99,8 +104,38 @@ impl Own {
     }
 }
 
+/// Counters of statements and of sessions: ours are counted where they are sent.
+const STATEMENTS: &str = "Questions";
+const CONNECTS: &str = "Connections";
+
+/// What our sessions have added to counters until now, as far as that is known: all of their statements, and what they told last
+/// of themselves.
+pub fn totals(server: &Server) -> reading::Own {
+    let mut sums: FxHashMap<String, f64> = FxHashMap::default();
+    for (name, amount) in server.memory().totals.values().flatten() {
+        *sums.entry(name.clone()).or_default() += amount;
+    }
+    let mut ledger = server.ledger();
+    sums.insert(STATEMENTS.to_owned(), ledger.statements());
+    sums.insert(CONNECTS.to_owned(), ledger.connects());
+    reading::Own::from_iter([(String::new(), sums.into_iter().collect())])
+}
+
+/// What our sessions added in an interval of so many seconds: of their statements that is exact. Between two snapshots all of it is
+/// what they kept of it, else what is told seldom goes on as it did.
+pub fn added(server: &Server, (now, before): (&reading::Own, &reading::Own), seconds: f64) -> FxHashMap<String, f64> {
+    let of = |own: &reading::Own, name: &str| {
+        own.get("").and_then(|amounts| amounts.iter().find(|(of, _)| of == name)).map_or(0.0, |(_, amount)| *amount)
+    };
+    let exact = now.get("").into_iter().flatten().filter(|(name, _)| server.is_saved() || [STATEMENTS, CONNECTS].contains(&name.as_str()));
+    let exact = exact.map(|(name, amount)| (name.clone(), amount - of(before, name)));
+    let mut all = if server.is_saved() { FxHashMap::default() } else { spent(server, seconds) };
+    all.extend(exact);
+    all
+}
+
 /// What our sessions add in an interval of so many seconds.
-pub fn spent(server: &Server, seconds: f64) -> FxHashMap<String, f64> {
+fn spent(server: &Server, seconds: f64) -> FxHashMap<String, f64> {
     let mut sums: FxHashMap<String, f64> = FxHashMap::default();
     for (who, of_session) in &server.memory().spent {
         let times = if *who == Who::Sampler { seconds } else { 1.0 };

@@ -1,13 +1,13 @@
 //! Counters of a MySQL or MariaDB server, each as often as it is worth.
 
-use std::time::Instant;
+use std::time::Duration;
 
 use fenxi_model::{
     Rows, SECRET,
     catalog::{db, db_setting},
     is_secret_name, text_without_secrets,
 };
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -17,17 +17,18 @@ use super::{
     own::{self, Own, Who},
     readings::READINGS,
     replication::Replication,
-    sessions::threads_are_seen,
+    sessions::{hides_text, threads_are_seen},
     statements,
     status::Status,
     vitals,
 };
 use crate::{
     check::{Finding, timed},
+    client::Client,
     gather::{self, Heard},
     moment::Interval,
     os::{Task, Whose},
-    reading::About,
+    reading::{self, About},
     schedule::{Due, Turn},
     server::{Server, ServerError},
 };
@@ -69,11 +70,13 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
         ));
     }
     let readings = READINGS.iter().filter_map(|reading| reading.prepare(&having));
-    let readings = statements::Statements::of(&having).into_iter().chain(readings).map(Due::new).collect();
+    let readings =
+        statements::Statements::of(&having, server.is_asked_once()).into_iter().chain(readings).map(Due::new).collect();
     Ok(Box::new(Mysql {
         server: server.clone(),
         locks: Locks::new(&having),
         own: Own::of(Who::Poller),
+        own_amounts: reading::Own::default(),
         client,
         by_threads,
         status: Status::default(),
@@ -87,6 +90,19 @@ pub fn poller(server: &Server) -> Result<Box<dyn gather::Poller>, ServerError> {
         hurries: false,
         has_polled: false,
     }))
+}
+
+/// Leaves secrets out of a row of all settings.
+pub fn hide_setting(values: &mut [Option<String>]) {
+    if let [Some(name), Some(value)] = values {
+        *value = without_secrets(name, value);
+    }
+}
+
+/// The value of a setting without secrets.
+fn without_secrets(name: &str, value: &str) -> String {
+    let is_secret = is_secret_name(name) || SECRETS.iter().any(|word| name.contains(word));
+    if is_secret && !value.is_empty() { SECRET.to_owned() } else { text_without_secrets(value).into_owned() }
 }
 
 /// Words in names of settings whose values may hold a password.
@@ -126,6 +142,8 @@ struct Mysql {
     by_threads: bool,
     status: Status,
     own: Own,
+    /// What our own sessions had added at the last poll.
+    own_amounts: reading::Own,
     readings: Vec<Due>,
     replication: Replication,
     replicas: Turn,
@@ -147,19 +165,26 @@ impl gather::Poller for Mysql {
         for (what, why) in self.missing.drain(..) {
             rows.note(&server, None, &format!("{what} are not seen: {why}"));
         }
-        let asked = Instant::now();
+        let asked = self.client.now();
+        if self.server.is_asked_once() {
+            self.own.read(&mut self.client, &self.server)?;
+        }
         self.status.read(&mut self.client)?;
+        let own = self.server.own_amounts(|| own::totals(&self.server));
+        let own_before = std::mem::replace(&mut self.own_amounts, own);
         if vitals::read(&mut self.client, &self.server, (&self.status, asked), &about, rows)? {
             self.status.forget_last();
             self.readings.iter_mut().for_each(Due::forget);
         } else if self.status.was_reset() {
             rows.event(interval.t, "counter reset", &server, "status counters went back (FLUSH STATUS)");
+            self.status.forget_flushed();
         }
         self.note_prepared(&about, rows);
         self.own.read(&mut self.client, &self.server)?;
+        let round_trip = self.client.ping()?;
         if let Some(dt) = interval.dt.filter(|dt| *dt > 0.0) {
-            self.status.leave_out(own::spent(&self.server, dt));
-            self.tell_server(&about, dt, heard, rows)?;
+            self.status.leave_out(own::added(&self.server, (&self.own_amounts, &own_before), dt));
+            self.tell_server(&about, dt, round_trip, heard, rows)?;
             self.status.tell(&server, interval.t, dt, rows);
         }
         self.read_roster()?;
@@ -170,7 +195,7 @@ impl gather::Poller for Mysql {
             self.locks.read(&mut self.client, &about, rows)?;
             self.own.did_more();
         }
-        if let Some(Interval { t, dt: Some(dt) }) = self.replicas.take(&about) {
+        if let Some(Interval { t, dt }) = self.replicas.take(&about) {
             self.replication.read(&mut self.client, &server, t, dt, rows)?;
         }
         if self.hurries || !self.has_polled {
@@ -178,6 +203,11 @@ impl gather::Poller for Mysql {
         }
         self.has_polled = true;
         Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), ClientError> {
+        self.own.did_more();
+        self.own.read(&mut self.client, &self.server)
     }
 
     fn tasks(&self) -> &[Task] {
@@ -204,7 +234,7 @@ impl gather::Poller for Mysql {
         }
         all.push(timed("locks", 1.0, || self.locks.read(&mut self.client, about, rows))?);
         let (server, t) = (about.server, about.interval.t);
-        all.push(timed("replication", 1.0, || self.replication.read(&mut self.client, server, t, 1.0, rows))?);
+        all.push(timed("replication", 1.0, || self.replication.read(&mut self.client, server, t, None, rows))?);
         all.push(timed("settings", 0.0, || self.read_settings(about, rows))?);
         all.extend(self.missing.iter().map(|(what, why)| Finding::missing(what, why)));
         Ok(all)
@@ -229,8 +259,14 @@ impl Mysql {
     }
 
     /// The server's own row: what counters, samples and the roster say.
-    fn tell_server(&mut self, about: &About<'_>, dt: f64, heard: &Heard, rows: &mut Rows) -> Result<(), ClientError> {
-        let round_trip = self.client.ping()?;
+    fn tell_server(
+        &mut self,
+        about: &About<'_>,
+        dt: f64,
+        round_trip: Option<Duration>,
+        heard: &Heard,
+        rows: &mut Rows,
+    ) -> Result<(), ClientError> {
         // Our own two sessions are none of the server's work.
         let others = |name: &str, own: f64| self.status.value(name).map(|count| (count - own).max(0.0));
         let mut row = rows.row(&db::TABLE, about.interval.t, dt);
@@ -238,9 +274,9 @@ impl Mysql {
             .f64(db::sessions, others("Threads_connected", 2.0))
             .f64(db::active_sessions, others("Threads_running", 1.0))
             .f64(db::waiting_sessions, heard.mean(heard.locked))
-            .f64(db::samples, f64::from(heard.samples))
+            .f64(db::samples, Some(f64::from(heard.samples)).filter(|_| !self.server.is_saved()))
             .f64(db::active_sampled, heard.mean(heard.active))
-            .f64(db::round_trip_ms, 1e3 * round_trip.as_secs_f64())
+            .f64(db::round_trip_ms, round_trip.map(|took| 1e3 * took.as_secs_f64()))
             .f64(db::oldest_transaction_s, heard.oldest_transaction_s)
             .f64(db::oldest_statement_s, heard.oldest_statement_s);
         self.status.fill_server(dt, &mut row);
@@ -264,7 +300,8 @@ impl Mysql {
         let tasks = &mut self.roster.tasks;
         let mut tids = FxHashMap::default();
         tasks.clear();
-        let read = self.client.each(&format!("{MARK} {sql}"), &mut |row| {
+        let hide = hides_text(4);
+        let read = self.client.each_hidden(&format!("{MARK} {sql}"), &hide, &mut |row| {
             let Some(id) = row.text(0).and_then(|tid| tid.parse().ok()) else { return };
             let user = row.text(2).unwrap_or_default();
             if let Some(number) = row.i64(1) {
@@ -299,17 +336,16 @@ impl Mysql {
         };
         let known = &mut self.settings;
         let mut tell = |name: &str, value: &str, origin: Option<&str>| {
-            let is_secret = is_secret_name(name) || SECRETS.iter().any(|word| name.contains(word));
-            let value = if is_secret && !value.is_empty() { SECRET.into() } else { text_without_secrets(value) };
-            if known.get(name).is_some_and(|known| **known == *value) {
+            let value = without_secrets(name, value);
+            if known.get(name).is_some_and(|known| *known == value) {
                 return;
             }
             rows.row(&db_setting::TABLE, t, None)
                 .str(db_setting::server, server)
                 .str(db_setting::name, name)
-                .text(db_setting::value, &*value)
+                .text(db_setting::value, value.as_str())
                 .str(db_setting::origin, origin);
-            known.insert(name.to_owned(), value.into_owned());
+            known.insert(name.to_owned(), value);
         };
         let version = self.client.about().version.clone();
         let vendor = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
@@ -330,7 +366,7 @@ impl Mysql {
             "error_count",
             "warning_count",
         ];
-        self.client.each(&format!("{MARK} SHOW GLOBAL VARIABLES"), &mut |row| {
+        self.client.each_hidden(&format!("{MARK} SHOW GLOBAL VARIABLES"), &hide_setting, &mut |row| {
             if let (Some(name), Some(value)) = (row.text(0), row.text(1))
                 && name != "version"
                 && !moving.iter().any(|begin| name.starts_with(begin))

@@ -1,9 +1,10 @@
 //! Replicas of MySQL and MariaDB, as `SHOW REPLICA STATUS` and its older names say it: by the names of its columns.
 
 use fenxi_model::{Micros, Rows, catalog::db_replication};
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 
 use super::MARK;
+use crate::client::Client;
 
 /// Statements in order of preference; a server knows at least one, if we may ask.
 const STATEMENTS: &[&str] =
@@ -47,7 +48,7 @@ impl Replication {
         client: &mut Client,
         server: &str,
         t: Micros,
-        dt: f64,
+        dt: Option<f64>,
         rows: &mut Rows,
     ) -> Result<(), ClientError> {
         if self.is_refused {
@@ -69,6 +70,7 @@ impl Replication {
             };
             self.statement = Some(statement);
             let columns = client.columns().to_vec();
+            let Some(dt) = dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
             for channel in &channels {
                 tell(channel, &columns, server, t, dt, rows);
             }

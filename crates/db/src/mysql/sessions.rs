@@ -8,10 +8,7 @@
 use std::sync::Arc;
 
 use fenxi_model::statement::Quotes;
-use fenxi_wire::{
-    WireError,
-    client::{Client, ClientError},
-};
+use fenxi_wire::{WireError, client::ClientError};
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -22,7 +19,9 @@ use super::{
     transactions::Transactions,
 };
 use crate::{
-    activity as class, gather,
+    activity as class,
+    client::Client,
+    gather,
     sample::{Sample, Session, cut, put},
     server::{Server, ServerError},
     statements::Text,
@@ -53,7 +52,7 @@ pub fn sampler(server: &Server) -> Result<Box<dyn gather::Sampler>, ServerError>
         transactions: Transactions::default(),
         texts: FxHashMap::default(),
         own: Own::of(Who::Sampler),
-        threads: Threads::find(server),
+        threads: if server.is_saved() { None } else { Threads::find(server) },
     }))
 }
 
@@ -117,6 +116,11 @@ impl Sampler {
 }
 
 impl gather::Sampler for Sampler {
+    fn finish(&mut self) -> Result<(), ClientError> {
+        self.own.did_more();
+        self.own.read(&mut self.client, &self.server)
+    }
+
     fn sample(&mut self, into: &mut Sample) -> Result<(), ClientError> {
         self.transactions.read(&mut self.client, self.is_quiet)?;
         self.own.read(&mut self.client, &self.server)?;
@@ -127,7 +131,7 @@ impl gather::Sampler for Sampler {
         let is_cut = !by_threads && self.server.memory().has_long_texts;
         let shown = if by_threads { Some(at::TID) } else { None };
         let tids = if by_threads { FxHashMap::default() } else { self.server.memory().tids.clone() };
-        let read = self.client.each(&sql, &mut |row| {
+        let read = self.client.each_hidden(&sql, &hides_text(at::TEXT), &mut |row| {
             let command = row.text(at::COMMAND).unwrap_or_default();
             let text = row.text(at::TEXT).unwrap_or_default();
             let number = row.i64(at::NUMBER).unwrap_or_default();
@@ -181,6 +185,15 @@ impl gather::Sampler for Sampler {
             self.texts.clear();
         }
         Ok(())
+    }
+}
+
+/// Puts the normal form of a statement in its place: values are not kept. Of our own statements the mark stays.
+pub fn hides_text(place: usize) -> impl Fn(&mut [Option<String>]) {
+    move |values| {
+        if let Some(Some(text)) = values.get_mut(place) {
+            *text = if text.starts_with(MARK) { MARK.to_owned() } else { normal(text).form.clone() };
+        }
     }
 }
 

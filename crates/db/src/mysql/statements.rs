@@ -5,11 +5,12 @@
 //! the server's start. Texts are asked for of what moved and is new.
 
 use fenxi_model::{Rows, catalog::db_statement, statement::Quotes};
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use super::{HOME, MARK};
 use crate::{
+    client::Client,
     number::Number,
     reading::{About, Active, Having},
     sample::cut,
@@ -54,11 +55,14 @@ pub struct Statements {
     texts: FxHashMap<Box<str>, Text>,
     seen: FxHashMap<Box<str>, Seen>,
     has_last: bool,
+    /// All texts are asked for, as those that are new are not known yet.
+    at_once: bool,
 }
 
 impl Statements {
     /// Of a server that has these columns; None when it lacks the view.
-    pub fn of(having: &Having) -> Option<Box<dyn Active>> {
+    /// `at_once`: texts cannot be asked for later.
+    pub fn of(having: &Having, at_once: bool) -> Option<Box<dyn Active>> {
         let found: Vec<_> = found(COLUMNS, VIEW, having).collect();
         if found.get(1).is_none_or(|(_, name)| *name != "SUM_TIMER_WAIT") {
             return None;
@@ -76,6 +80,7 @@ impl Statements {
             texts: FxHashMap::default(),
             seen: FxHashMap::default(),
             has_last: false,
+            at_once,
         }))
     }
 
@@ -92,19 +97,21 @@ impl Statements {
             if list.is_empty() {
                 continue;
             }
-            let sql = format!(
-                "{MARK} SELECT DIGEST, LEFT(DIGEST_TEXT, {TEXT}) FROM {VIEW} WHERE DIGEST IN ({})",
-                list.join(",")
-            );
-            let texts = &mut self.texts;
-            client.each(&sql, &mut |row| {
-                if let (Some(digest), Some(text)) = (row.text(0), row.text(1)) {
-                    texts
-                        .entry(digest.into())
-                        .or_insert_with(|| Text::of(&plain(cut(text, TEXT)), Quotes::Backslash, text.len() >= TEXT));
-                }
-            })?;
+            self.learn_from(client, &format!("DIGEST IN ({})", list.join(",")))?;
         }
+        Ok(())
+    }
+
+    fn learn_from(&mut self, client: &mut Client, which: &str) -> Result<(), ClientError> {
+        let sql = format!("{MARK} SELECT DIGEST, LEFT(DIGEST_TEXT, {TEXT}) FROM {VIEW} WHERE {which}");
+        let texts = &mut self.texts;
+        client.each(&sql, &mut |row| {
+            if let (Some(digest), Some(text)) = (row.text(0), row.text(1)) {
+                texts
+                    .entry(digest.into())
+                    .or_insert_with(|| Text::of(&plain(cut(text, TEXT)), Quotes::Backslash, text.len() >= TEXT));
+            }
+        })?;
         Ok(())
     }
 }
@@ -127,7 +134,7 @@ impl Active for Statements {
         let mut new: Vec<Box<str>> = Vec::new();
         let mut now: FxHashMap<Box<str>, Seen> = FxHashMap::default();
         let mut went_back = 0_u32;
-        let Statements { sql, columns, seen, texts, has_last } = self;
+        let Statements { sql, columns, seen, texts, has_last, .. } = self;
         client.each_again(sql, &mut |row| {
             // A row of other columns than those that were asked for is none.
             if row.len() != 3 + columns.len() {
@@ -158,7 +165,11 @@ impl Active for Statements {
         let was_first = !std::mem::replace(&mut self.has_last, true);
         new.sort();
         new.dedup();
-        self.learn(client, &new)?;
+        if self.at_once {
+            self.learn_from(client, "DIGEST IS NOT NULL")?;
+        } else {
+            self.learn(client, &new)?;
+        }
         if let Some(dt) = about.interval.dt.filter(|dt| *dt > 0.0 && !was_first) {
             tell(grown, &self.texts, &self.columns, (about, dt), rows);
         }

@@ -8,10 +8,11 @@ use fenxi_model::{
     catalog::{db, db_checkpoint, db_wal},
     place::F64,
 };
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use super::MARK;
+use crate::client::Client;
 use crate::number::Number;
 
 /// How a variable fills a column.
@@ -90,6 +91,9 @@ const CHECKPOINT: &[Wanted<db_checkpoint::Schema>] = &[
 
 /// Counters that begin anew with FLUSH STATUS, by one that always grows: whoever shows less was reset.
 const ALWAYS_GROW: &[&str] = &["Questions", "Bytes_sent"];
+
+/// How far whole seconds may be apart.
+const SLACK_S: f64 = 2.0;
 
 /// Variables that are asked for by themselves.
 const FURTHER: &[&str] = &[
@@ -170,7 +174,20 @@ impl Status {
 
     /// Whether counters were reset (FLUSH STATUS).
     pub fn was_reset(&self) -> bool {
-        self.went_back("Uptime_since_flush_status") || ALWAYS_GROW.iter().any(|name| self.went_back(name))
+        self.was_flushed() || ALWAYS_GROW.iter().any(|name| self.went_back(name))
+    }
+
+    /// Whether the time since the last FLUSH STATUS grew by less than the server's own: also when it is longer than it was.
+    fn was_flushed(&self) -> bool {
+        let grown = |name| Some(self.now.get(name)?.as_f64() - self.last.get(name)?.as_f64());
+        grown("Uptime_since_flush_status").zip(grown("Uptime")).is_some_and(|(flushed, up)| flushed < up - SLACK_S)
+    }
+
+    /// Forgets the last reading of what FLUSH STATUS sets back; the storage engine's own counters go on.
+    pub fn forget_flushed(&mut self) {
+        if self.was_flushed() {
+            self.last.retain(|name, _| name.starts_with("Innodb_"));
+        }
     }
 
     fn grown_without_own(&self, name: &str) -> Option<f64> {

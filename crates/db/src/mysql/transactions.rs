@@ -4,10 +4,11 @@
 
 use std::time::{Duration, Instant};
 
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use super::MARK;
+use crate::client::Client;
 
 /// The shortest time between two readings.
 const PAUSE: Duration = Duration::from_millis(190);

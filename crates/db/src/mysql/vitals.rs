@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use fenxi_model::Rows;
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 
 use super::{MARK, status::Status};
-use crate::{reading::About, server::Server};
+use crate::{client::Client, reading::About, server::Server};
 
 /// How far the server's whole seconds and ours may be apart.
 const SLACK_S: f64 = 2.0;
@@ -42,7 +42,7 @@ pub fn read(
     about: &About<'_>,
     rows: &mut Rows,
 ) -> Result<bool, ClientError> {
-    let answered = Instant::now();
+    let answered = client.now();
     let (mut read_only, mut clock) = (None, None);
     let sql = format!("{MARK} SELECT @@global.read_only, UNIX_TIMESTAMP()");
     let answer = client.each(&sql, &mut |row| {

@@ -4,10 +4,11 @@
 //! lock table. It takes the lock manager's own locks, so it is asked at most once a second, and only when a sample saw a wait.
 
 use fenxi_model::Rows;
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 
 use super::{MARK, roster::Roster, statements::Statements};
 use crate::{
+    client::Client,
     locks::{Edge, Graph, Party},
     reading::{About, Having},
 };

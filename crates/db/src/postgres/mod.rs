@@ -6,16 +6,17 @@ pub mod own;
 mod poller;
 mod readings;
 mod relations;
+pub mod resets;
 mod roster;
 mod sessions;
 mod settings;
 mod statements;
 
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 pub use self::{poller::poller, sessions::sampler};
-use crate::{reading::Having, server::ANSWER};
+use crate::{client::Client, reading::Having, server::ANSWER};
 
 /// What stands in front of each statement, by which they are told from others' in the server's own statistics.
 const MARK: &str = "/* fenxi-db */";
@@ -82,7 +83,7 @@ pub fn shares_sessions(
     }
     // A pool that has no session left holds the second one up: then the first one is ours alone.
     let Ok(mut other) = connect() else { return Ok(false) };
-    other.set_limit(ANSWER);
+    other.limit_time(ANSWER);
     for _ in 0..COMPARISONS {
         let Ok(of_other) = number(&mut other) else { return Ok(false) };
         if of_other == first || number(client)? != first {

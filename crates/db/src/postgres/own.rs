@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
-use fenxi_wire::client::{Client, ClientError, Counts, Tally};
+use fenxi_wire::client::{ClientError, Counts, Tally};
 use rustc_hash::FxHashMap;
 
 use super::MARK;
-use crate::reading::Own;
+use crate::{client::Client, reading::Own};
 
 /// The first major version that publishes when it is told to.
 const TOLD_SINCE: u32 = 15;
@@ -30,6 +30,22 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// How many statements all of them had answered or refused, those not yet published included.
+    pub fn statements(&mut self) -> f64 {
+        self.amounts();
+        // MySQL counts no login, which is answered here, and the word with which a session ends.
+        let open = self.sessions.iter().map(|(_, tally)| tally.done());
+        let open = open.map(|counts| (counts.answered + counts.refused).saturating_sub(counts.sessions));
+        let closed = self.closed.values().map(|counts| counts.answered + counts.refused);
+        open.chain(closed).sum::<u64>() as f64
+    }
+
+    /// How many sessions of ours there were.
+    pub fn connects(&self) -> f64 {
+        let closed = self.closed.values().map(|counts| counts.sessions).sum::<u64>();
+        (self.sessions.len() as u64 + closed) as f64
+    }
+
     /// A session of ours begins.
     pub fn open(&mut self, database: &str, tally: &Arc<Tally>) {
         self.sessions.push((database.to_owned(), Arc::clone(tally)));
@@ -52,13 +68,15 @@ impl Ledger {
             *open += 1;
         }
         let amounts = |(counts, open): (Counts, u64)| {
-            vec![
+            [
                 ("xact_commit", counts.answered as f64),
                 ("xact_rollback", counts.refused as f64),
                 ("s.sessions", counts.sessions as f64),
                 ("session_time", counts.lasted_s * MS),
                 ("numbackends", open as f64),
             ]
+            .map(|(name, amount)| (name.to_owned(), amount))
+            .to_vec()
         };
         all.into_iter().map(|(database, of)| (database.to_owned(), amounts(of))).collect()
     }
@@ -84,6 +102,9 @@ fn can_tell(client: &Client) -> bool {
 /// # Errors
 /// When the connection is lost.
 pub fn publish(client: &mut Client) -> Result<(), ClientError> {
+    if client.is_saved() {
+        return Ok(());
+    }
     if can_tell(client) && !client.tally().is_unknown() {
         match client.each_again(&format!("{MARK} SELECT {TELL}"), &mut |_| ()) {
             Err(error) if error.is_refusal() => client.tally().give_up(),

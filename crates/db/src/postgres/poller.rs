@@ -3,18 +3,19 @@
 use std::time::Instant;
 
 use fenxi_model::{Rows, catalog::db};
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 
 use super::{
     MARK, extension, having, locks, own,
     readings::{DATABASES, READINGS},
-    relations,
+    relations, resets,
     roster::Roster,
     settings::Settings,
     statements::{HIDDEN, Statements},
 };
 use crate::{
     check::{Finding, Seen as SeenAs, timed},
+    client::Client,
     gather::{self, Heard},
     moment::Interval,
     number::Number,
@@ -195,6 +196,19 @@ impl gather::Poller for Postgres {
         Ok(())
     }
 
+    fn was_reset(&mut self, what: &str) {
+        if let Some((number, name)) = resets::database(what) {
+            self.databases.iter_mut().for_each(|databases| databases.forget_row(number));
+            // Counters of its tables began anew with its own.
+            let of = self.relations.of.iter_mut().filter(|(client, _)| client.database() == name);
+            of.flat_map(|(_, readings)| readings).for_each(|reading| reading.forget());
+        } else if what == resets::STATEMENTS {
+            self.statements.iter_mut().for_each(|seen| seen.statements.began_anew());
+        } else if let Some(reading) = resets::reading(what) {
+            self.readings.iter_mut().filter(|due| due.name() == reading).for_each(Due::forget);
+        }
+    }
+
     fn tasks(&self) -> &[Task] {
         &self.roster.tasks
     }
@@ -280,7 +294,7 @@ impl Postgres {
         }
         if let Some(databases) = self.databases.as_mut().filter(|_| !is_short) {
             let mut ledger = self.server.ledger();
-            databases.leave_out(ledger.amounts());
+            databases.leave_out(self.server.own_amounts(|| ledger.amounts()));
             databases.read(&mut self.client, about, rows)?;
         }
         if heard.hidden > 0 && !std::mem::replace(&mut self.has_noted_hidden, true) {
@@ -289,18 +303,18 @@ impl Postgres {
                 format!("{} sessions of others are not seen: GRANT pg_monitor TO {user} shows them", heard.hidden);
             rows.note(about.server, None, &why);
         }
+        let round_trip = self.client.ping()?;
         let Some(dt) = about.interval.dt.filter(|dt| *dt > 0.0) else { return Ok(()) };
         self.has_told = true;
-        let round_trip = self.client.ping()?;
         let mut row = rows.row(&db::TABLE, about.interval.t, dt);
         row.str(db::server, about.server)
             .f64(db::sessions, f64::from(self.roster.sessions))
             .f64(db::active_sessions, f64::from(self.roster.active))
             .f64(db::idle_in_transaction_sessions, f64::from(self.roster.idle_in_transaction))
             .f64(db::waiting_sessions, f64::from(self.roster.waiting))
-            .f64(db::samples, f64::from(heard.samples))
+            .f64(db::samples, Some(f64::from(heard.samples)).filter(|_| !self.server.is_saved()))
             .f64(db::active_sampled, heard.mean(heard.active))
-            .f64(db::round_trip_ms, 1e3 * round_trip.as_secs_f64())
+            .f64(db::round_trip_ms, round_trip.map(|took| 1e3 * took.as_secs_f64()))
             .f64(db::oldest_transaction_s, heard.oldest_transaction_s)
             .f64(db::oldest_statement_s, heard.oldest_statement_s)
             .f64(db::oldest_xmin_transactions, self.roster.oldest_xmin)

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use super::{MARK, activity::is_client};
 use crate::{
+    client::Client,
     os::{Task, Whose},
     server::APPLICATION,
 };

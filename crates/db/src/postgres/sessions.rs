@@ -8,15 +8,17 @@ use std::{
 };
 
 use fenxi_model::statement::Quotes;
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use super::{
     MARK,
     activity::{self, Doing},
     own,
+    statements::hides_text,
 };
 use crate::{
+    client::Client,
     gather,
     sample::{Sample, cut, put},
     server::{APPLICATION, Server, ServerError},
@@ -156,7 +158,7 @@ impl Sessions {
     fn sample(&mut self, client: &mut Client, into: &mut Sample) -> Result<(), ClientError> {
         let (mut strangers, mut unknown) = (false, false);
         let Sessions { sql, has_ids, databases, users, texts } = self;
-        client.each_again(sql, &mut |row| {
+        client.each_hidden_again(sql, &hides_text(at::TEXT), &mut |row| {
             let kind = row.text(at::KIND).unwrap_or_default();
             let (state, wait_type) = (row.text(at::STATE), row.text(at::WAIT_TYPE));
             // Sessions of others show nothing to whom they are none of.
@@ -230,7 +232,7 @@ impl Sessions {
         let sql = format!(
             "{MARK} SELECT query_id, left(query, 4096) FROM pg_stat_get_activity(NULL) WHERE query_id IS NOT NULL AND pid IN ({pids})"
         );
-        client.each(&sql, &mut |row| {
+        client.each_hidden(&sql, &hides_text(1), &mut |row| {
             if let (Some(id), Some(text)) = (row.text(0), row.text(1).filter(|text| !text.is_empty())) {
                 let id = cut(id, TEXT);
                 self.texts.entry(id.into()).or_insert_with(|| normal(text));

@@ -1,10 +1,11 @@
 //! Settings of PostgreSQL, and what the server is, as settings of origin `server`.
 
 use fenxi_model::{Micros, Rows, SECRET, catalog::db_setting, is_secret_name, text_without_secrets};
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use super::MARK;
+use crate::client::Client;
 
 /// Settings as they were last read.
 #[derive(Debug, Default)]
@@ -72,7 +73,7 @@ impl Settings {
         let sql = format!(
             "{MARK} SELECT name, setting, unit, source, boot_val, pending_restart FROM pg_settings ORDER BY name"
         );
-        client.each(&sql, &mut |row| {
+        client.each_hidden(&sql, &hide, &mut |row| {
             // Our own session's settings are no one else's.
             if let (Some(name), Some(value)) = (row.text(0), row.text(1))
                 && row.text(3) != Some("session")
@@ -88,6 +89,16 @@ impl Settings {
             }
         })?;
         Ok(())
+    }
+}
+
+/// Leaves secrets out of a row of all settings: of the value, and of the one that is built in.
+fn hide(values: &mut [Option<String>]) {
+    let name = values.first().cloned().flatten().unwrap_or_default();
+    for place in [1, 4] {
+        if let Some(Some(value)) = values.get_mut(place) {
+            *value = without_secrets(&name, value);
+        }
     }
 }
 

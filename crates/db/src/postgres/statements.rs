@@ -7,11 +7,12 @@
 use std::time::Instant;
 
 use fenxi_model::{Micros, Rows, catalog::db_statement, statement::Quotes};
-use fenxi_wire::client::{Client, ClientError};
+use fenxi_wire::client::ClientError;
 use rustc_hash::FxHashMap;
 
 use super::MARK;
 use crate::{
+    client::Client,
     number::Number,
     reading::{About, Having},
     sample::cut,
@@ -123,6 +124,11 @@ impl Statements {
         self.evicted = None;
     }
 
+    /// All counters began anew within the interval: what they show is their growth.
+    pub fn began_anew(&mut self) {
+        self.seen.clear();
+    }
+
     /// Our digest of the statement that the server has a number for.
     pub fn digest(&self, query_id: &str) -> Option<&str> {
         self.texts.get(query_id).map(|text| text.digest.as_str())
@@ -200,7 +206,7 @@ impl Statements {
         let sql = format!("{MARK} SELECT queryid, left(query, {TEXT}) FROM {}(true)", self.view);
         make_room(&mut self.texts);
         let texts = &mut self.texts;
-        client.each(&sql, &mut |row| {
+        client.each_hidden(&sql, &hides_text(1), &mut |row| {
             if let (Some(id), Some(text)) = (row.text(0), row.text(1)) {
                 texts.entry(id.into()).or_insert_with(|| normal(text));
             }
@@ -219,6 +225,15 @@ impl Statements {
         self.lost = now.zip(self.evicted).and_then(|(now, last)| now.since(last));
         self.evicted = now;
         Ok(())
+    }
+}
+
+/// Puts the normal form of a statement in its place: values are not kept. Of our own statements the mark stays.
+pub fn hides_text(place: usize) -> impl Fn(&mut [Option<String>]) {
+    move |values| {
+        if let Some(Some(text)) = values.get_mut(place) {
+            *text = if text.starts_with(MARK) { MARK.to_owned() } else { normal(text).form };
+        }
     }
 }
 

@@ -17,5 +17,6 @@ mod saved;
 #[allow(dead_code, reason = "the load's tests use all of it")]
 #[path = "../../../load/tests/it/server.rs"]
 mod server;
+mod snapshots;
 mod standby;
 mod versions;

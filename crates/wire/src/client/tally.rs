@@ -35,7 +35,7 @@ struct State {
 
 impl Tally {
     /// Of a connection that begins.
-    pub(super) fn begin() -> Tally {
+    pub fn begin() -> Tally {
         let now = Counts { answered: 1, sessions: 1, ..Counts::default() };
         let published = Counts::default();
         Tally(Mutex::new(State { begun: Instant::now(), now, published, is_over: false, is_unknown: false }))
@@ -58,6 +58,11 @@ impl Tally {
     pub(super) fn end(&self) {
         self.publish();
         self.state().is_over = true;
+    }
+
+    /// What it did until now.
+    pub fn done(&self) -> Counts {
+        self.state().now
     }
 
     /// The server has published all that was done until now.

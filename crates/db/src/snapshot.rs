@@ -1,0 +1,138 @@
+//! Snapshots: what a server answered to everything that is asked of it, kept as it is. Two of them are an interval.
+//!
+//! No figure is made when a snapshot is taken: that is done by the pollers, which are asked to read one snapshot and then the
+//! other ([`Period`]). What is known better later is so of old snapshots, too.
+
+mod file;
+mod period;
+mod played;
+mod take;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    period::{Period, PeriodError, period},
+    played::Played,
+    take::{Taken, take},
+};
+
+use crate::reading::Own;
+
+/// The format of snapshots.
+const FORMAT: u32 = 1;
+
+/// What a server is, and when it said the rest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// The format.
+    pub format: u32,
+    /// The server's address without credentials.
+    pub server: String,
+    /// `postgres` or `mysql`.
+    pub dialect: String,
+    /// Its version as it says it at a login.
+    pub version: String,
+    /// Who asked.
+    pub user: String,
+    /// The database that was connected to.
+    pub database: String,
+    /// When, by the clock of who asked, in microseconds.
+    pub taken_us: i64,
+    /// When, by the server's clock, in seconds.
+    pub clock_s: Option<f64>,
+    /// What tells it from other servers, and `started`, which tells a restart.
+    pub identity: BTreeMap<String, String>,
+    /// When its counters began, by view or database.
+    pub resets: BTreeMap<String, String>,
+    /// What the snapshot itself added to counters.
+    pub own: Vec<OwnAmount>,
+}
+
+/// What a snapshot itself added to a counter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnAmount {
+    /// The row of the counter: a database, or empty.
+    pub row: String,
+    /// The counter.
+    pub name: String,
+    /// So much was in it when it was read.
+    pub then: f64,
+    /// So much it added in all.
+    pub all: f64,
+}
+
+/// The answer to a question.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The database in which it was asked.
+    pub database: String,
+    /// The question.
+    pub sql: String,
+    /// Why the server refused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// Names of columns.
+    pub columns: Vec<String>,
+    /// Values as text.
+    pub rows: Vec<Vec<Option<String>>>,
+}
+
+/// A snapshot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// What the server is.
+    pub head: Head,
+    /// What it said, in the order in which it was asked.
+    pub answers: Vec<Answer>,
+}
+
+/// Takes answers while a snapshot is made.
+#[derive(Clone, Debug, Default)]
+pub struct Keeping(Arc<Mutex<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    answers: Vec<Answer>,
+    /// What was of our own in the counters when they were read.
+    own: Own,
+}
+
+impl Keeping {
+    /// Keeps an answer.
+    pub fn keep(&self, answer: Answer) {
+        self.lock().answers.push(answer);
+    }
+
+    /// Keeps what is of our own in the counters that are read now.
+    pub fn keep_own(&self, own: &Own) {
+        self.lock().own.clone_from(own);
+    }
+
+    /// All that was kept; `all` is what we added until now.
+    fn take(&self, mut all: Own) -> (Vec<Answer>, Vec<OwnAmount>) {
+        let kept = std::mem::take(&mut *self.lock());
+        let mut own = Vec::new();
+        for (row, amounts) in kept.own {
+            for (name, then) in amounts {
+                let amounts = all.entry(row.clone()).or_default();
+                let place = amounts.iter().position(|(of, _)| *of == name);
+                let all = place.map_or(0.0, |place| amounts.swap_remove(place).1);
+                own.push(OwnAmount { row: row.clone(), name, then, all });
+            }
+        }
+        // Sessions in further databases began behind the reading.
+        for (row, amounts) in all {
+            own.extend(amounts.into_iter().map(|(name, all)| OwnAmount { row: row.clone(), name, then: 0.0, all }));
+        }
+        (kept.answers, own)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

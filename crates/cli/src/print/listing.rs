@@ -129,7 +129,7 @@ mod tests {
     fn without_a_terminal_or_with_room_nothing_changes() {
         let rows = rows(&[&["name", "12", &"x".repeat(50)]]);
         let plain = columns(&["n", "v", "text"], &[1], &rows);
-        for width in [None, Some(58), Some(200)] {
+        for width in [None, Some(60), Some(200)] {
             let got = fitted(&["n", "v", "text"], &[1], &[], &rows, width);
             assert_eq!((got.text, got.left_out), (plain.clone(), Vec::new()), "{width:?}");
         }

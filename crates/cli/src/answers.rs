@@ -105,7 +105,7 @@ pub enum Statement<'a> {
 pub fn answer(engine: &Engine, statement: &Statement<'_>, scope: &Scope, format: Format) -> anyhow::Result<()> {
     let stdout = io::stdout();
     if format == Format::Parquet && stdout.is_terminal() {
-        bail!("Parquet is binary; redirect it to a file: … -o parquet > answer.parquet");
+        bail!("Parquet is binary; redirect it to a file: … -f parquet -o answer.parquet");
     }
     let style = render::Style { width: print::width(&stdout) };
     let mut writer = render::Writer::new(renderer(format), style, print::Stdout::new(form(format)));

@@ -11,7 +11,7 @@ use fenxi_query::Engine;
 
 use crate::{
     differs,
-    options::{EngineArgs, Global, WindowArg},
+    options::{EngineArgs, Global, PageArgs, WindowArg},
     print, stores,
 };
 use page::Page;
@@ -61,17 +61,14 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub part: WindowArg,
     /// Compare even if the validity gate refuses
-    #[arg(long, short)]
+    #[arg(long)]
     pub force: bool,
     /// Exit with status 1 if a result has this verdict
     #[arg(long, value_name = "VERDICT")]
     pub fail_on: Option<FailOn>,
-    /// Print JSON Lines
-    #[arg(long, conflicts_with = "markdown")]
-    pub json: bool,
-    /// Print Markdown tables
-    #[arg(long)]
-    pub markdown: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: PageArgs,
     /// The engine that answers
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -103,14 +100,14 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
         let found = SideBySide::of(&first, &second, request)?;
         failed |= found.comparison.as_ref().is_none_or(|c| fails(c, args.fail_on));
         let refused = found.refused;
-        let form = match (args.json, args.markdown) {
+        let form = match (args.form.is_json(), args.form.is_markdown()) {
             (true, _) => differs::Form::Json,
             (_, true) => differs::Form::Markdown,
             _ => differs::Form::Text,
         };
         let causes = if refused { String::new() } else { differs::between(&engine, &first, &second, form)? };
-        let text = if args.json { found.json_lines() + &causes } else { causes + &text(args, found) };
-        print::put(print::Form::json_if(args.json), text.as_bytes())?;
+        let text = if args.form.is_json() { found.json_lines() + &causes } else { causes + &text(args, found) };
+        print::put(print::Form::json_if(args.form.is_json()), text.as_bytes())?;
         if refused {
             print::message("these groups are not comparable; --force compares them anyway");
         }
@@ -119,7 +116,7 @@ pub fn run(global: &Global, args: &CompareArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn text(args: &CompareArgs, found: SideBySide<'_>) -> String {
-    let mut page = Page { markdown: args.markdown, all: args.all, per: args.per.is_some(), out: String::new() };
+    let mut page = Page { markdown: args.form.is_markdown(), all: args.all, per: args.per.is_some(), out: String::new() };
     page.head(&found);
     if let Some(comparison) = found.comparison {
         page.body(comparison, found.split.as_ref());

@@ -1,6 +1,6 @@
 //! `fenxi db`: a database server as it is, and what can be seen of it.
 
-mod top;
+pub mod top;
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     options::{
-        Global,
+        Global, JsonArgs,
         database::{caution, server},
     },
     print,
@@ -55,9 +55,9 @@ pub struct CheckArgs {
     /// Looks at sessions per second that are planned
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub db_rate: u32,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Does it.
@@ -68,12 +68,13 @@ pub fn run(global: &Global, args: &DbCommandArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn run_check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+/// Checks a server.
+pub fn run_check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let server = server(&args.url)?;
     let checked = check(&server, args.db_rate);
     caution(server.cautions());
     let (version, findings) = checked?;
-    if args.json {
+    if args.form.is_json() {
         let list: Vec<_> = findings.iter().map(as_json).collect();
         let whole = json!({ "server": server.name(), "version": version, "readings": list });
         print::text(&format!("{}\n", serde_json::to_string_pretty(&whole)?))?;

@@ -79,7 +79,7 @@ pub fn run(global: &Global, args: &DbstatArgs) -> anyhow::Result<ExitCode> {
         vec![Databases::source(vec![server_or_only(url)?], rate)]
     };
     let tool = Tool {
-        name: "dbstat",
+        name: "watch db",
         sources,
         tables: vec![&db::TABLE, &db_wait::TABLE, &db_checkpoint::TABLE, &db_statement::TABLE, &event::TABLE],
         view: Box::new(Dbstat::new(only, TimeZone::system())),

@@ -9,7 +9,7 @@ use fenxi_formats::{About, AnyFormat, Fills, Format, Formats, formats};
 use fenxi_model::visible;
 use serde_json::json;
 
-use crate::{formats, options::Global, print};
+use crate::{formats, options::{Global, JsonArgs}, print};
 
 /// `fenxi formats`
 #[derive(Debug, Args)]
@@ -25,10 +25,11 @@ Examples:
   fenxi formats test poolstat pool.log     try a format on a file")]
 pub struct FormatsArgs {
     /// Format to describe
-    pub format: Option<String>,
-    /// Print JSON Lines, one object per format
-    #[arg(long)]
-    pub json: bool,
+    #[arg(value_name = "FORMAT")]
+    pub name: Option<String>,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
     /// What to do, other than listing
     #[command(subcommand)]
     pub action: Option<Action>,
@@ -48,15 +49,15 @@ pub fn run(global: &Global, args: &FormatsArgs) -> anyhow::Result<ExitCode> {
     }
     let width = print::width(&io::stdout());
     let known = formats::known(global);
-    let text = match &args.format {
-        None if args.json => entries(&known).iter().map(|entry| entry.json() + "\n").collect(),
+    let text = match &args.name {
+        None if args.form.is_json() => entries(&known).iter().map(|entry| entry.json() + "\n").collect(),
         None => list(&known, width),
         Some(name) => {
             let entry = Entry::of(&formats::named(&known, name)?);
-            if args.json { entry.json() + "\n" } else { describe(&entry, width) }
+            if args.form.is_json() { entry.json() + "\n" } else { describe(&entry, width) }
         }
     };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    print::put(print::Form::json_if(args.form.is_json()), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

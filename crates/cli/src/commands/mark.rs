@@ -9,7 +9,7 @@ use fenxi_store::{Mark, Store, StoreError};
 use jiff::{Zoned, civil::Time, tz::TimeZone};
 use serde_json::json;
 
-use crate::{options::Global, print, stores};
+use crate::{options::{Global, JsonArgs}, print, stores};
 
 /// `fenxi mark`
 #[derive(Debug, Args)]
@@ -45,9 +45,9 @@ pub struct MarkArgs {
     /// Remove the marks of this text (of those at TIME only, with --at)
     #[arg(long, requires_all = ["text", "run"])]
     pub remove: bool,
-    /// Print JSON Lines, one object per mark
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// A run, sealed or being recorded.
@@ -63,7 +63,7 @@ pub fn run(global: &Global, args: &MarkArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let targets = targets(&store, args)?;
     let Some(text) = args.text.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
-        print::put(print::Form::json_if(args.json), list(&store, &targets, args.json)?.as_bytes())?;
+        print::put(print::Form::json_if(args.form.is_json()), list(&store, &targets, args.form.is_json())?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     };
     for target in &targets {

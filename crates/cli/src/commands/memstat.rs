@@ -113,7 +113,7 @@ pub fn run(global: &Global, args: &MemstatArgs) -> anyhow::Result<ExitCode> {
         (when.interval, when.count) = (Some(AT_ONCE_S), Some(1));
     }
     let (sources, tables, view) = if when.run.is_some() { recorded(args) } else { now(args, once)? };
-    live::run(global, &when, Tool { name: "memstat", sources, tables, view, since_boot: false, command: None })
+    live::run(global, &when, Tool { name: "watch memstat", sources, tables, view, since_boot: false, command: None })
 }
 
 /// Seconds until the only sample: the least interval that there is.
@@ -214,7 +214,7 @@ fn servers(db: &Db) -> anyhow::Result<Target> {
 /// Ends with a message about the command line, as clap does.
 fn usage(message: &str) -> ! {
     let mut command = overview::built();
-    let tool = command.find_subcommand_mut("memstat");
+    let tool = command.find_subcommand_mut("watch").and_then(|watch| watch.find_subcommand_mut("memstat"));
     tool.map_or_else(overview::command, |tool| tool.clone()).error(ErrorKind::ArgumentConflict, message).exit()
 }
 

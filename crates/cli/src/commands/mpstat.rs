@@ -114,7 +114,7 @@ pub enum Kind {
 /// Shows it until the count is reached or a signal comes.
 pub fn run(global: &Global, args: &MpstatArgs) -> anyhow::Result<ExitCode> {
     let options = options(args);
-    let (name, tables) = ("mpstat", tables(&options));
+    let (name, tables) = ("watch mpstat", tables(&options));
     if let Some(path) = file(args)? {
         let system = ("Fenxi mpstat".to_owned(), None);
         let view = Box::new(Mpstat::new(Options { system, ..options }));

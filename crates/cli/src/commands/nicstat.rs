@@ -159,7 +159,7 @@ pub fn run(global: &Global, args: &NicstatArgs) -> anyhow::Result<ExitCode> {
     let view = Box::new(Nicstat::new(options, TimeZone::system()));
     let since_boot = with_boot(args) || args.list;
     let sources = sources::named(&sources);
-    live::run(global, &live, Tool { name: "nicstat", sources, tables, view, since_boot, command: None })
+    live::run(global, &live, Tool { name: "watch nicstat", sources, tables, view, since_boot, command: None })
 }
 
 /// What the letters mean together.
@@ -198,7 +198,7 @@ fn options(args: &NicstatArgs) -> Options {
 
 /// Whether averages since boot come first; in a table of values they would spoil every sum.
 fn with_boot(args: &NicstatArgs) -> bool {
-    !args.no_boot && !args.live.csv
+    !args.no_boot && !args.live.is_csv()
 }
 
 /// The averages since boot are one of the count, and a list is made at once.

@@ -132,7 +132,7 @@ pub fn run(global: &Global, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
     if args.threads {
         tables.insert(0, &thread::TABLE);
     }
-    if !args.live.json && !args.live.csv {
+    if !args.live.is_json() && !args.live.is_csv() {
         tables.push(&cpu::TABLE);
     }
     let command = (!args.command.is_empty()).then(|| args.command.clone());
@@ -147,7 +147,7 @@ pub fn run(global: &Global, args: &PstimeArgs) -> anyhow::Result<ExitCode> {
         n_cpus: None,
     };
     let view = Box::new(Pstime::new(options));
-    live::run(global, &args.live, Tool { name: "pstime", sources, tables, view, since_boot: false, command })
+    live::run(global, &args.live, Tool { name: "watch pstime", sources, tables, view, since_boot: false, command })
 }
 
 fn scale(args: &PstimeArgs) -> Scale {

@@ -8,7 +8,7 @@ use fenxi_model::Unit;
 use serde_json::json;
 
 use crate::{
-    options::Global,
+    options::{Global, JsonArgs},
     print,
     progress::{Steps, plural},
     stores,
@@ -35,9 +35,9 @@ pub struct PullArgs {
     /// Only print what would be fetched
     #[arg(long)]
     pub dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Pulls runs.
@@ -51,7 +51,7 @@ pub fn run(global: &Global, args: &PullArgs) -> anyhow::Result<ExitCode> {
     let pulled = pull(&store, place.as_ref(), &args.ids, &transfer);
     line.clear();
     let pulled = pulled?;
-    if args.json {
+    if args.form.is_json() {
         let told = json!({ "dry_run": args.dry_run, "from": place.name(), "runs": pulled.runs,
             "known_runs": pulled.known, "bytes": pulled.bytes });
         print::json(&format!("{told}\n"))?;

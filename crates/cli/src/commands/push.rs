@@ -8,7 +8,7 @@ use fenxi_model::Unit;
 use serde_json::json;
 
 use crate::{
-    options::Global,
+    options::{Global, JsonArgs},
     print,
     progress::{Steps, plural},
     stores,
@@ -43,9 +43,9 @@ pub struct PushArgs {
     /// Runs on their way at the same time
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub parallel: usize,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Pushes runs.
@@ -60,7 +60,7 @@ pub fn run(global: &Global, args: &PushArgs) -> anyhow::Result<ExitCode> {
     let pushed = push(&store, place.as_ref(), chosen.as_deref(), &transfer);
     line.clear();
     let pushed = pushed?;
-    if args.json {
+    if args.form.is_json() {
         let told = json!({ "dry_run": args.dry_run, "to": place.name(), "runs": pushed.runs, "known_runs": pushed.known,
             "files": pushed.files, "bytes": pushed.bytes, "removed_files": pushed.removed });
         print::json(&format!("{told}\n"))?;

@@ -8,28 +8,33 @@ use fenxi_model::{TABLES, Table, table};
 use fenxi_record::sources;
 use serde_json::json;
 
-use crate::{options::Global, print};
+use crate::{options::{Global, JsonArgs}, print};
 
 /// `fenxi tables`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fenxi list tables         all tables
+  fenxi list tables disk    the columns of one")]
 pub struct TablesArgs {
     /// Table to describe
+    #[arg(value_name = "TABLE")]
     pub table: Option<String>,
-    /// Print JSON Lines, one object per table or column
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Lists tables, or describes the columns of one.
 pub fn run(_: &Global, args: &TablesArgs) -> anyhow::Result<ExitCode> {
     let text = match &args.table {
-        None => list(args.json),
+        None => list(args.form.is_json()),
         Some(name) => match table(name) {
-            Some(table) => describe(table, args.json),
+            Some(table) => describe(table, args.form.is_json()),
             None => bail!("unknown table `{name}`; `fenxi tables` lists them"),
         },
     };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    print::put(print::Form::json_if(args.form.is_json()), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

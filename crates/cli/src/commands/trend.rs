@@ -8,7 +8,7 @@ use fenxi_model::Unit;
 use serde_json::json;
 
 use crate::{
-    options::{Global, WindowArg},
+    options::{Global, JsonArgs, WindowArg},
     print,
     progress::plural,
     stores,
@@ -24,7 +24,7 @@ TABLE.COLUMN[KEY=VALUE]. With 10 runs or more, change points are detected
 Examples:
   fenxi trend throughput --where branch=main
   fenxi trend cpu.sys --last 50
-  fenxi trend 'disk.await_ms[device=sda]' --json")]
+  fenxi trend 'disk.await_ms[device=sda]' -f json")]
 pub struct TrendArgs {
     /// Metric to follow
     #[arg(value_name = "METRIC")]
@@ -38,9 +38,9 @@ pub struct TrendArgs {
     /// Which part of the runs
     #[command(flatten)]
     pub part: WindowArg,
-    /// Print JSON Lines, one object per run
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Columns of the longest bar.
@@ -51,8 +51,8 @@ pub fn run(global: &Global, args: &TrendArgs) -> anyhow::Result<ExitCode> {
     let store = stores::open(global)?;
     let request = TrendRequest { metric: &args.metric, only: &args.only, last: args.last, window: &args.part.window };
     let trend = Trend::read(&store, request)?;
-    let text = if args.json { json_lines(&trend) } else { table(&trend) };
-    print::put(print::Form::json_if(args.json), text.as_bytes())?;
+    let text = if args.form.is_json() { json_lines(&trend) } else { table(&trend) };
+    print::put(print::Form::json_if(args.form.is_json()), text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

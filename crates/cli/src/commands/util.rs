@@ -86,7 +86,7 @@ pub fn run(global: &Global, args: &UtilArgs) -> anyhow::Result<ExitCode> {
     let Accounts { live, command, demo: wanted, .. } = &args.accounts;
     let with_command = !command.is_empty();
     let tool = Tool {
-        name: "util",
+        name: "watch util",
         sources: sources::named(&["cpu_time"]),
         tables: vec![&cpu_time::TABLE],
         view: Box::new(Util::new(args.accounts.options())),

@@ -9,7 +9,7 @@ use fenxi_compare::windows::{Found, STEADY, detect, range, words};
 use fenxi_store::{RunEntry, Store, StoreError, Window};
 use serde_json::json;
 
-use crate::{options::Global, print, stores};
+use crate::{options::{Global, JsonArgs}, print, stores};
 
 /// `fenxi window`
 #[derive(Debug, Args)]
@@ -38,9 +38,9 @@ pub struct WindowArgs {
     /// Remove the window
     #[arg(long, requires = "name", conflicts_with = "range")]
     pub remove: bool,
-    /// Print JSON Lines, one object per window
-    #[arg(long)]
-    pub json: bool,
+    /// Form of the output
+    #[command(flatten)]
+    pub form: JsonArgs,
 }
 
 /// Lists, sets or removes windows.
@@ -73,7 +73,7 @@ pub fn run(global: &Global, args: &WindowArgs) -> anyhow::Result<ExitCode> {
         }
     }
     if args.name.is_none() {
-        print::put(print::Form::json_if(args.json), list(&listing, args.json).as_bytes())?;
+        print::put(print::Form::json_if(args.form.is_json()), list(&listing, args.form.is_json()).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }

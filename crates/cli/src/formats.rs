@@ -40,7 +40,7 @@ pub fn named(known: &Formats, name: &str) -> anyhow::Result<AnyFormat> {
         None => {
             let close = near(name, known.names());
             let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
-            bail!("unknown format `{name}`{hint} (`fenxi formats` lists them)")
+            bail!("unknown format `{name}`{hint} (`fenxi list formats` lists them)")
         }
     }
 }

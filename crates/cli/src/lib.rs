@@ -49,7 +49,7 @@ pub fn fenxi() -> ExitCode {
 /// Tools that this program is when it is called by their names, through links.
 const TOOLS: [&str; 7] = ["mpstat", "nicstat", "pstime", "util", "memstat", "dbstat", "tamp"];
 
-/// The command line as it is now called, and a hint at what changed of it; called as `nicstat` it is that of `fenxi nicstat`.
+/// The command line as it is now called, and a hint at what changed of it; called as `nicstat` it is that of `fenxi watch nicstat`.
 fn arguments() -> (Vec<OsString>, Option<String>) {
     let mut words = argv::words().to_vec();
     let called = words.first().and_then(|word| Path::new(word).file_name()).map(OsString::from);

@@ -306,7 +306,7 @@ fn importing(root: &Reader<'_>) -> Result<Import, PlanError> {
         None => {
             let hint = perhaps(&near(name, fenxi_formats::formats().map(|f| f.name)));
             let message =
-                format!("`import` is `{name}`, which is not a format{hint} (`fenxi formats` lists them; or `off`)");
+                format!("`import` is `{name}`, which is not a format{hint} (`fenxi list formats` lists them; or `off`)");
             Err(root.error_at("import", message))
         }
     }

@@ -1,4 +1,4 @@
-//! `fenxi compact`.
+//! `fenxi store compact`.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::{
     stores,
 };
 
-/// `fenxi compact`
+/// `fenxi store compact`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Tables of many runs become files of 128 to 512 MB, sorted by run, in the store's
@@ -24,10 +24,10 @@ after, also when this one is killed; the next one continues. --undo gives runs
 their own files back.
 
 Examples:
-  fenxi compact --older 7d
-  fenxi compact --older 7d --dry-run
-  fenxi compact branch=main
-  fenxi compact --undo @3")]
+  fenxi store compact --older 7d
+  fenxi store compact --older 7d --dry-run
+  fenxi store compact branch=main
+  fenxi store compact --undo @3")]
 pub struct CompactArgs {
     /// Runs to compact [default: all]
     #[arg(value_name = "RUN")]

@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(found("fenxi compare --marg"), ["--margin"]);
         assert_eq!(found("fenxi explain -f mark"), ["markdown"]);
         assert_eq!(found("fenxi sql --format=pa"), ["--format=parquet"]);
-        assert_eq!(found("fenxi list tables db_ext"), ["db_extension"]);
+        assert_eq!(found("fenxi list tables db_rep"), ["db_replication"]);
         assert_eq!(found("fenxi record -s cpu,+press"), ["cpu,+pressure"]);
         assert_eq!(found("fenxi import --as mpst"), ["mpstat", "mpstat-json", "mpstat-solaris"]);
         assert!(found("fenxi trend cpu.us").contains(&"cpu.usr".to_owned()));

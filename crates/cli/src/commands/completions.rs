@@ -10,8 +10,8 @@ use crate::{options::Global, overview, print};
 /// `fenxi completions`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The scripts for bash, zsh and fish ask fenxi itself, so that names of runs, tags,
-questions, tables, metrics, sources and formats are completed too.
+The scripts for bash, zsh and fish ask fenxi itself, so that names of runs,
+tags, questions, tables, metrics, sources and formats are completed too.
 
 Examples:
   source <(fenxi completions bash)

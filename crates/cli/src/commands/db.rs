@@ -34,7 +34,7 @@ pub enum DbCommand {
     Top(top::TopArgs),
 }
 
-/// `fenxi db check`
+/// `fenxi watch db-check`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Asks once all that `fenxi record --db URL` asks again and again, and changes
@@ -47,8 +47,8 @@ A role that sees everything:
               GRANT SELECT ON performance_schema.* TO mon@host
 
 Examples:
-  fenxi db check postgres:///shop
-  fenxi db check mysql://mon@db1/ --json")]
+  fenxi watch db-check postgres:///shop
+  fenxi watch db-check mysql://mon@db1/ -f json")]
 pub struct CheckArgs {
     /// The server, such as `postgres:///shop` or `mysql://mon@db1/`
     pub url: String,

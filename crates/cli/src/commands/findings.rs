@@ -137,7 +137,7 @@ impl Page {
             }
         }
         if out.is_empty() {
-            out.push_str("no findings; `fenxi findings --all` lists all rules\n");
+            out.push_str("no findings; `fenxi list findings` lists all rules\n");
         }
         out
     }

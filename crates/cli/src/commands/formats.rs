@@ -1,4 +1,4 @@
-//! `fenxi formats`: what can be imported.
+//! `fenxi list formats`: what can be imported.
 
 mod test;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{formats, options::{Global, JsonArgs}, print};
 
-/// `fenxi formats`
+/// `fenxi list formats`
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
@@ -20,9 +20,9 @@ NAME.toml with patterns of lines, or a program NAME that reads the text and
 prints rows as JSON lines.
 
 Examples:
-  fenxi formats                            list all formats
-  fenxi formats mpstat                     show an example
-  fenxi formats test poolstat pool.log     try a format on a file")]
+  fenxi list formats                            list all formats
+  fenxi list formats mpstat                     show an example
+  fenxi list formats test poolstat pool.log     try a format on a file")]
 pub struct FormatsArgs {
     /// Format to describe
     #[arg(value_name = "FORMAT")]
@@ -146,7 +146,7 @@ fn list(known: &Formats, width: Option<usize>) -> String {
         }
         out.push_str(&format!("{}\n{}\n", family[0].family, print::columns(&HEADER, &[], &rows)));
     }
-    out.push_str("fenxi formats NAME shows an example.\n");
+    out.push_str("fenxi list formats NAME shows an example.\n");
     out
 }
 

@@ -29,9 +29,9 @@ A directory becomes one run of all its files, and so does an archive (tar, also
 compressed, zip). Files may be compressed (gz, zst, bz2, xz); formats are
 detected from contents. The run keeps its inputs, compressed. Averages since
 boot, which many tools print first, go to separate tables: `boot.cpu`,
-`boot.disk` … An archive written by `fenxi export` is detected too: its runs are
-imported unchanged. Formats of your own are files in the directory `formats`
-of the store (`fenxi formats test NAME FILE` tries one).
+`boot.disk` … An archive written by `fenxi store export` is detected too: its
+runs are imported unchanged. Formats of your own are files in the directory
+`formats` of the store (`fenxi list formats test NAME FILE` tries one).
 
 Examples:
   fenxi import mpstat.log iostat.log --name baseline

@@ -1,4 +1,4 @@
-//! `fenxi mark`.
+//! `fenxi label mark`.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{options::{Global, JsonArgs}, print, stores};
 
-/// `fenxi mark`
+/// `fenxi label mark`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A mark names a moment: charts show it, and SQL has it as a row of the table
@@ -23,11 +23,11 @@ TIME is a time since the start of the run (90s, 5m), a time of day here
 (14:30, 14:30:05.250), or a date and time (2026-11-21T14:30:05Z).
 
 Examples:
-  fenxi mark 'failover begins'            in the recording in progress
-  fenxi mark 'index built' --run @1 --at 14:32:10
-  fenxi mark 'ramp ends' --run @1 --at 90s
-  fenxi mark --run @1                     list marks
-  fenxi mark 'ramp ends' --run @1 --remove
+  fenxi label mark 'failover begins'            in the recording in progress
+  fenxi label mark 'index built' --run @1 --at 14:32:10
+  fenxi label mark 'ramp ends' --run @1 --at 90s
+  fenxi label mark --run @1                     list marks
+  fenxi label mark 'ramp ends' --run @1 --remove
   fenxi sql -r @1 \"SELECT t, message FROM event WHERE kind = 'mark'\"")]
 pub struct MarkArgs {
     /// What the moment is; omit it to list marks
@@ -163,7 +163,7 @@ fn list(store: &Store, targets: &[Target], as_json: bool) -> anyhow::Result<Stri
         return Ok(lines);
     }
     if rows.is_empty() {
-        return Ok("no marks; `fenxi mark TEXT --run RUN --at 90s` sets one\n".to_owned());
+        return Ok("no marks; `fenxi label mark TEXT --run RUN --at 90s` sets one\n".to_owned());
     }
     Ok(print::columns(&["run", "time", "seconds", "mark"], &[2], &rows))
 }

@@ -1,4 +1,4 @@
-//! `fenxi nicstat`.
+//! `fenxi watch nicstat`.
 
 use std::{
     io::{IsTerminal, stdout},
@@ -22,7 +22,7 @@ use crate::{
     print, sources,
 };
 
-/// `fenxi nicstat`
+/// `fenxi watch nicstat`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The first report shows averages since boot and counts towards COUNT; -y omits
@@ -52,11 +52,11 @@ On a terminal, virtual interfaces (bond, bridge, VLAN, veth, tun …) are marked
 after their line: their packets also count on the interfaces below them.
 
 Examples:
-  fenxi nicstat 1                       each interface, every second
-  fenxi nicstat -t -n -i eth0 5 12      eth0 and TCP, every 5 s for a minute
-  fenxi nicstat -xz -S eth0:25000fd 1   with errors; speed set by hand
-  fenxi nicstat --netns blue -p 1       another network namespace, parseable
-  fenxi nicstat --save rush -a 1        also save it as a run")]
+  fenxi watch nicstat 1                       each interface, every second
+  fenxi watch nicstat -t -n -i eth0 5 12      eth0 and TCP, every 5 s for a minute
+  fenxi watch nicstat -xz -S eth0:25000fd 1   with errors; speed set by hand
+  fenxi watch nicstat --netns blue -p 1       another network namespace, parseable
+  fenxi watch nicstat --save rush -a 1        also save it as a run")]
 pub struct NicstatArgs {
     /// Interfaces to show, by name
     #[arg(short, long = "interface", value_name = "INT[,INT]", value_delimiter = ',')]

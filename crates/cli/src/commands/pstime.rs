@@ -1,4 +1,4 @@
-//! `fenxi pstime`.
+//! `fenxi watch pstime`.
 
 use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
@@ -28,12 +28,12 @@ Columns:
   (exited)   CPU time of exited processes that no other line includes
 
 Examples:
-  fenxi pstime 10 1 --top 5          the five busiest in the next ten seconds
-  fenxi pstime 1 -n 'postgres|java'  these every second, including idle ones
-  fenxi pstime -S -- make -j4        CPU seconds of make and its descendants
-  fenxi pstime 1 -p 4711 -t          each thread of one process";
+  fenxi watch pstime 10 1 --top 5          the five busiest in the next ten seconds
+  fenxi watch pstime 1 -n 'postgres|java'  these every second, including idle ones
+  fenxi watch pstime -S -- make -j4        CPU seconds of make and its descendants
+  fenxi watch pstime 1 -p 4711 -t          each thread of one process";
 
-/// `fenxi pstime`
+/// `fenxi watch pstime`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PstimeArgs {

@@ -1,4 +1,4 @@
-//! `fenxi pull`.
+//! `fenxi store pull`.
 
 use std::process::ExitCode;
 
@@ -14,17 +14,17 @@ use crate::{
     stores,
 };
 
-/// `fenxi pull`
+/// `fenxi store pull`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Fetches runs that `fenxi push` put at an address, as far as they are not here.
-Each file is compared with its checksum, and a run appears whole. Addresses are
-those of `fenxi push`.
+Fetches runs that `fenxi store push` put at an address, as far as they are not
+here. Each file is compared with its checksum, and a run appears whole.
+Addresses are those of `fenxi store push`.
 
 Examples:
-  fenxi pull s3://perf/team
-  fenxi pull s3://perf/team 20261121 --dry-run
-  fenxi pull /mnt/share/fenxi 20261121T142233-oltp-k3f9")]
+  fenxi store pull s3://perf/team
+  fenxi store pull s3://perf/team 20261121 --dry-run
+  fenxi store pull /mnt/share/fenxi 20261121T142233-oltp-k3f9")]
 pub struct PullArgs {
     /// Address of the other store
     #[arg(value_name = "ADDRESS")]

@@ -1,4 +1,4 @@
-//! `fenxi push`.
+//! `fenxi store push`.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::{
     stores,
 };
 
-/// `fenxi push`
+/// `fenxi store push`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The address is s3://BUCKET/PREFIX, file:///DIRECTORY or a directory. S3 and what
@@ -23,13 +23,13 @@ AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL.
 
 Only what is missing there is sent; a run's manifest goes last, so that a run is
 whole or not there. Without RUN everything is pushed, also questions, studies
-and files of `fenxi compact`. Runs that were removed here stay there.
+and files of `fenxi store compact`. Runs that were removed here stay there.
 
 Examples:
-  fenxi push s3://perf/team --dry-run
-  fenxi push s3://perf/team
-  fenxi push /mnt/share/fenxi branch=main
-  AWS_ENDPOINT_URL=http://minio:9000 fenxi push s3://perf/team @1")]
+  fenxi store push s3://perf/team --dry-run
+  fenxi store push s3://perf/team
+  fenxi store push /mnt/share/fenxi branch=main
+  AWS_ENDPOINT_URL=http://minio:9000 fenxi store push s3://perf/team @1")]
 pub struct PushArgs {
     /// Address of the other store
     #[arg(value_name = "ADDRESS")]

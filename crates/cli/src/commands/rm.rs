@@ -1,4 +1,4 @@
-//! `fenxi rm`.
+//! `fenxi store rm`.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::{options::Global, print, stores};
 
-/// `fenxi rm`
+/// `fenxi store rm`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

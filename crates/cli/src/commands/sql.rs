@@ -16,8 +16,9 @@ use crate::{
 /// `fenxi sql`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every table of `fenxi list tables` covers all runs and has a column `run`. The table
-`runs` has names, hosts, times and tags of runs, `cost` the recording overhead.
+Every table of `fenxi list tables` covers all runs and has a column `run`. The
+table `runs` has names, hosts, times and tags of runs, `cost` the recording
+overhead.
 `-` reads the statement from standard input. With --engine the statement is in
 the cluster's SQL (Spark SQL), where `boot.cpu` is `boot_cpu`.
 

@@ -1,4 +1,4 @@
-//! `fenxi tables`: the catalogue, and which source fills what.
+//! `fenxi list tables`: the catalogue, and which source fills what.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{options::{Global, JsonArgs}, print};
 
-/// `fenxi tables`
+/// `fenxi list tables`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub fn run(_: &Global, args: &TablesArgs) -> anyhow::Result<ExitCode> {
         None => list(args.form.is_json()),
         Some(name) => match table(name) {
             Some(table) => describe(table, args.form.is_json()),
-            None => bail!("unknown table `{name}`; `fenxi tables` lists them"),
+            None => bail!("unknown table `{name}`; `fenxi list tables` lists them"),
         },
     };
     print::put(print::Form::json_if(args.form.is_json()), text.as_bytes())?;

@@ -1,4 +1,4 @@
-//! `fenxi tag`.
+//! `fenxi label tag`.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use crate::{
     print, stores,
 };
 
-/// `fenxi tag`
+/// `fenxi label tag`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

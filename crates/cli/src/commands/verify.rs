@@ -1,4 +1,4 @@
-//! `fenxi verify`.
+//! `fenxi store verify`.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{options::{Global, JsonArgs}, print, progress::plural, stores};
 
-/// `fenxi verify`
+/// `fenxi store verify`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `fenxi window`.
+//! `fenxi label window`.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{options::{Global, JsonArgs}, print, stores};
 
-/// `fenxi window`
+/// `fenxi label window`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A window is a named time range of a run that statistics and comparisons can be
@@ -20,11 +20,11 @@ the steady state (MSER-5) from the load of the run, or else from its CPUs.
 Windows are labels: the data of a run does not change.
 
 Examples:
-  fenxi window @1                     list windows
-  fenxi window @1 steady 60s..540s    from 60 s to 540 s after the start
-  fenxi window @1 steady 60s..        from 60 s to the end
-  fenxi window kernel=6.18 steady auto
-  fenxi window @1 steady --remove")]
+  fenxi label window @1                     list windows
+  fenxi label window @1 steady 60s..540s    from 60 s to 540 s after the start
+  fenxi label window @1 steady 60s..        from 60 s to the end
+  fenxi label window kernel=6.18 steady auto
+  fenxi label window @1 steady --remove")]
 pub struct WindowArgs {
     /// Runs
     #[arg(value_name = "RUN")]
@@ -131,7 +131,7 @@ fn list(windows: &[(RunEntry, Window)], as_json: bool) -> String {
         return windows.iter().map(line).collect();
     }
     if windows.is_empty() {
-        return format!("no windows; `fenxi window RUN {STEADY} 60s..540s` names one\n");
+        return format!("no windows; `fenxi label window RUN {STEADY} 60s..540s` names one\n");
     }
     let rows: Vec<Vec<String>> = windows
         .iter()

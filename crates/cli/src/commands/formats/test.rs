@@ -1,4 +1,4 @@
-//! `fenxi formats test`: what a format makes of a file, without keeping anything.
+//! `fenxi list formats test`: what a format makes of a file, without keeping anything.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -15,8 +15,11 @@ use crate::{formats, options::{Global, JsonArgs}, print, progress::plural, stop:
 /// Rows of one table that are printed; the others are counted.
 const SHOWN: usize = 10;
 
-/// `fenxi formats test`
+/// `fenxi list formats test`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  fenxi list formats test poolstat pool.log")]
 pub struct TestArgs {
     /// Format to try
     #[arg(value_name = "FORMAT")]

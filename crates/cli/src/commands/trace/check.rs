@@ -12,7 +12,10 @@ use crate::{options::{Global, JsonArgs}, print};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Tries every attach type, and starts and stops every observer. Exit status: 1 if
-any observer does not work.")]
+any observer does not work.
+
+Example:
+  fenxi trace check")]
 pub struct CheckArgs {
     /// Form of the output
     #[command(flatten)]

@@ -99,7 +99,7 @@ impl Entry {
     fn own(about: &About) -> Entry {
         let used = match (about.is_program, about.recognises, &about.instead_of) {
             (true, _, _) => "a program: asked with `--sniff` about texts that nothing else is certain of".to_owned(),
-            (false, false, _) => format!("read only with `--format {}`, as it has no [recognise]", about.name),
+            (false, false, _) => format!("read only with `--as {}`, as it has no [recognise]", about.name),
             (false, true, None) => "recognised by its content".to_owned(),
             (false, true, Some(other)) => format!("recognised by its content, instead of {other}"),
         };
